@@ -1,0 +1,150 @@
+import type { Span } from '../span.js';
+import type { View, ViewKind } from '../text/view.js';
+
+/** Where a text comes from. A rule may be limited to some channels. */
+export type Channel = 'user' | 'document' | 'tool_result' | 'tool_call';
+export type Severity = 'low' | 'medium' | 'high' | 'critical';
+/** How many false alarms a deployment bears: 1 few, 3 many. A scan runs the rules up to its level. */
+export type Paranoia = 1 | 2 | 3;
+/** `experimental` rules run in shadow (their score counts 0); `deprecated` rules only reserve their id. */
+export type RuleStatus = 'experimental' | 'stable' | 'deprecated';
+/** What may not stand between two steps of a rule. */
+export type Stop = 'sentence' | 'paragraph' | 'none';
+
+/** One alternative fires the rule. */
+export interface AnyMatch {
+  readonly any: readonly string[];
+}
+/** The steps stand in this order, each at most `gap` characters (UTF-16 units of the view) after the one before. */
+export interface SequenceMatch {
+  readonly sequence: readonly (readonly string[])[];
+  readonly gap?: number | undefined;
+  readonly stop?: Stop | undefined;
+}
+/** The steps stand in any order inside `within` characters (UTF-16 units of the view). */
+export interface AllMatch {
+  readonly all: readonly (readonly string[])[];
+  readonly within?: number | undefined;
+  readonly stop?: Stop | undefined;
+}
+export type RuleMatch = AnyMatch | SequenceMatch | AllMatch;
+
+export interface PositiveExample {
+  readonly text: string;
+  /** The exact original text of the finding's span. */
+  readonly hit: string;
+}
+export interface NegativeExample {
+  readonly text: string;
+  readonly why: string;
+}
+export interface RuleExamples {
+  readonly positive?: readonly PositiveExample[] | undefined;
+  readonly negative?: readonly NegativeExample[] | undefined;
+  /** Known misses: they must fail today. */
+  readonly todo_positive?: readonly PositiveExample[] | undefined;
+  /** Known false alarms: they must fail today. */
+  readonly todo_negative?: readonly NegativeExample[] | undefined;
+}
+
+/** A rule as its author wrote it, defaults filled in. */
+export interface Rule {
+  readonly id: string;
+  readonly version: string;
+  readonly title: string;
+  readonly description: string;
+  readonly status: RuleStatus;
+  readonly severity: Severity;
+  readonly paranoia: Paranoia;
+  /** Strength of one finding alone, 0..1. */
+  readonly score: number;
+  readonly languages: readonly string[];
+  readonly tags: readonly string[];
+  readonly views: readonly ViewKind[];
+  /** Empty: every channel. */
+  readonly channels: readonly Channel[];
+  readonly match: RuleMatch;
+  /** A finding wholly inside a match of one of these is dropped. */
+  readonly except: readonly string[];
+  readonly examples: RuleExamples;
+  readonly falsePositives: readonly string[];
+  readonly references: readonly string[];
+}
+
+/** Lists of RE2 fragments by name; `{{name}}` in a pattern stands for one of them. */
+export type WordLists = Readonly<Record<string, readonly string[]>>;
+
+/** Drops findings that lie wholly inside a match. Made from an overlay's allow-list by the loader. */
+export interface Allowance {
+  /** The text that is allowed, or a pattern. */
+  readonly text?: string | undefined;
+  readonly pattern?: string | undefined;
+  /** A rule's id; absent: every rule. */
+  readonly rule?: string | undefined;
+}
+
+/** What `compilePack` takes: one or several packs laid over each other, overlays applied. */
+export interface Pack {
+  readonly name: string;
+  /** `<semver>+<first 12 hex digits of the content's sha256>`. */
+  readonly rulesVersion: string;
+  /** Rules block at or above this score, 0..1. */
+  readonly threshold: number;
+  /** The level a scan runs at when it is given none. */
+  readonly paranoia: Paranoia;
+  readonly words: WordLists;
+  readonly rules: readonly Rule[];
+  readonly allow: readonly Allowance[];
+}
+
+/** One place where a rule fired. */
+export interface Finding {
+  readonly rule: string;
+  readonly severity: Severity;
+  /** The rule's score, 0..1; 0 for an experimental rule. */
+  readonly score: number;
+  /** In the input, UTF-16 code units. */
+  readonly span: Span;
+  readonly view: ViewKind;
+  readonly chain: readonly string[];
+}
+
+/** How a scan is to look. */
+export interface ScanOptions {
+  /** Rules above this level are left out. Default: the pack's. */
+  readonly paranoia?: Paranoia | undefined;
+  /** Rules limited to other channels are left out. Absent: rules of every channel run. */
+  readonly channel?: Channel | undefined;
+  /**
+   * Go on looking after the score has reached its ceiling. The score and `rule` stay what they were; only
+   * `findings` grows. Default false.
+   */
+  readonly exhaustive?: boolean | undefined;
+}
+
+/** What the rules say about one input. */
+export interface RulesSignal {
+  /** 0..0.999, the best cluster's. */
+  readonly score: number;
+  /** The strongest rule of the best cluster; `undefined` when none fired. */
+  readonly rule: string | undefined;
+  /** Every rule of the best cluster, strongest first. */
+  readonly cluster: readonly string[];
+  /** By span start, then end, then rule id. At most 64 a rule; the score counts them all. */
+  readonly findings: readonly Finding[];
+  /** Findings of experimental rules, in the same order; they count nothing. */
+  readonly shadow: readonly Finding[];
+}
+
+/** A pack ready to scan. Made by `compilePack`; reusable, never changes. */
+export interface CompiledPack {
+  readonly name: string;
+  readonly rulesVersion: string;
+  readonly threshold: number;
+  readonly paranoia: Paranoia;
+  readonly rules: readonly Rule[];
+  /** How many distinct patterns and sets the pack became. */
+  readonly size: { readonly patterns: number; readonly sets: number };
+  /** Looks at the views; `scanViews` is its public face. */
+  readonly scan: (views: readonly View[], options: ScanOptions) => RulesSignal;
+}
