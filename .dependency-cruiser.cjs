@@ -1,0 +1,74 @@
+/** The arrows of docs/architecture.md: cli -> adapters -> engine; in the engine engine -> rules, model -> text -> span. */
+const engineOnly = '^src/engine/';
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'no-unresolved', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'engine-is-pure',
+      comment: 'The engine imports itself and zod, and never Node.',
+      severity: 'error',
+      from: { path: engineOnly },
+      to: { pathNot: [engineOnly, '(^|/)node_modules/zod/'] },
+    },
+    {
+      name: 'adapters-know-the-engine-only',
+      severity: 'error',
+      from: { path: '^src/adapters/' },
+      to: { path: '^src/', pathNot: ['^src/adapters/', engineOnly] },
+    },
+    {
+      name: 'nothing-imports-the-cli',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/cli/' },
+      to: { path: '^src/cli/' },
+    },
+    {
+      name: 'rules-never-import-the-model',
+      severity: 'error',
+      from: { path: '^src/engine/rules/' },
+      to: {
+        path: engineOnly,
+        pathNot: ['^src/engine/(rules|text)/', '^src/engine/(span|ports|limits|errors|channel)\\.ts$'],
+      },
+    },
+    {
+      name: 'model-knows-text-and-ports',
+      severity: 'error',
+      from: { path: '^src/engine/model/' },
+      to: { path: engineOnly, pathNot: ['^src/engine/(model|text)/', '^src/engine/(span|ports|limits|errors)\\.ts$'] },
+    },
+    {
+      name: 'text-knows-spans-only',
+      severity: 'error',
+      from: { path: '^src/engine/text/' },
+      to: { path: engineOnly, pathNot: ['^src/engine/text/', '^src/engine/(span|limits)\\.ts$'] },
+    },
+    {
+      name: 'span-and-ports-know-nothing',
+      severity: 'error',
+      from: { path: '^src/engine/(span|ports)\\.ts$' },
+      to: { path: engineOnly, pathNot: '^src/engine/span\\.ts$' },
+    },
+    {
+      name: 'src-never-imports-tests',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^(test|bench|scripts)/' },
+    },
+    {
+      name: 'no-dev-dependencies-in-src',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm-peer', 'npm'], pathNot: 'node_modules/@types/' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node', 'default'] },
+  },
+};

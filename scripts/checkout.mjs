@@ -1,0 +1,111 @@
+// Brings a checkout to where its commands work: dependencies installed, native modules loadable, dist built.
+// Uses Node alone, since it runs before anything is installed.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const say = (line) => process.stderr.write(`portcullis: ${line}\n`);
+
+const secondsSince = (started) => Math.round((performance.now() - started) / 1000);
+
+/** Runs a command in the checkout; its output goes to stderr, so that stdout stays the caller's. */
+const run = (command, args, environment = {}) =>
+  new Promise((resolve) => {
+    const started = performance.now();
+    const child = spawn(command, args, {
+      cwd: root,
+      stdio: ['ignore', 2, 2],
+      env: { ...process.env, ...environment },
+      shell: process.platform === 'win32',
+    });
+    const alive = setInterval(() => say(`... ${secondsSince(started)} s`), 30_000);
+    const end = (good) => {
+      clearInterval(alive);
+      resolve(good);
+    };
+    child.on('error', () => end(false));
+    child.on('exit', (status) => end(status === 0));
+  });
+
+const npm = (args) => {
+  const cli = process.env.npm_execpath;
+  const skip = { ONNXRUNTIME_NODE_INSTALL: 'skip', PORTCULLIS_SKIP_PREPARE: '1' };
+  const quiet = [...args, '--loglevel=error', '--no-audit', '--no-fund'];
+  return cli ? run(process.execPath, [cli, ...quiet], skip) : run('npm', quiet, skip);
+};
+
+/** True when every package that the lock file asks for is installed in that version. */
+const dependenciesAreInstalled = () => {
+  const installedFile = join(root, 'node_modules', '.package-lock.json');
+  if (!existsSync(installedFile)) return false;
+  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+  const installed = JSON.parse(readFileSync(installedFile, 'utf8')).packages;
+  return Object.entries(wanted).every(
+    ([path, { version, optional }]) => path === '' || optional || installed[path]?.version === version,
+  );
+};
+
+/** Native modules are built for one version of Node: asks a fresh process whether this one can load them. */
+const nativeModulesLoad = () =>
+  spawnSync(process.execPath, ['-e', "require('re2')"], { cwd: root, stdio: 'ignore' }).status === 0;
+
+/** Installs what is missing. Returns false, having said why, when that failed. */
+export const ensureInstalled = async () => {
+  if (!dependenciesAreInstalled()) {
+    say('installing dependencies (npm ci); the regular-expression engine is compiled, which takes 2-3 minutes ...');
+    const started = performance.now();
+    if (!(await npm(['ci']))) {
+      say('npm ci failed; its message is above. A C++ compiler, make and Python 3 are needed to build re2.');
+      return false;
+    }
+    say(`installed in ${secondsSince(started)} s`);
+  }
+  if (nativeModulesLoad()) return true;
+  say(`building re2 for Node ${process.versions.node} (npm rebuild re2), 2-3 minutes ...`);
+  if ((await npm(['rebuild', 're2'])) && nativeModulesLoad()) return true;
+  say('re2 cannot be loaded. A C++ compiler, make and Python 3 are needed; then: npm rebuild re2');
+  return false;
+};
+
+const buildInputs = ['src', 'rules', 'package.json', 'package-lock.json', 'tsdown.config.ts', 'scripts/build.mjs'];
+
+/** Every file at or under a path, in a fixed order. */
+const filesOf = (path) =>
+  statSync(path).isFile()
+    ? [path]
+    : readdirSync(path, { recursive: true, encoding: 'utf8' })
+        .map((name) => join(path, name))
+        .filter((file) => statSync(file).isFile())
+        .sort();
+
+/** One digest over the names and contents of all that goes into dist. */
+const buildDigest = () => {
+  const hash = createHash('sha256');
+  for (const input of buildInputs) {
+    const path = join(root, input);
+    if (!existsSync(path)) continue;
+    for (const file of filesOf(path))
+      hash.update(file.slice(root.length)).update('\0').update(readFileSync(file)).update('\0');
+  }
+  return hash.digest('hex');
+};
+
+/** Builds dist unless it was built from these very sources. Returns false, having said why, when that failed. */
+export const ensureBuilt = async () => {
+  const stamp = join(root, 'dist', '.built-from');
+  const digest = buildDigest();
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return true;
+  say('building ...');
+  const started = performance.now();
+  if (!(await run(process.execPath, [join('scripts', 'build.mjs')]))) {
+    say('the build failed; its message is above');
+    return false;
+  }
+  mkdirSync(dirname(stamp), { recursive: true });
+  writeFileSync(stamp, digest);
+  say(`built in ${secondsSince(started)} s`);
+  return true;
+};

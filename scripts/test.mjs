@@ -1,0 +1,61 @@
+// `npm test`: installs and builds what is missing, then runs every check and test, and closes with the counts.
+// Names after `--` go to vitest alone: npm test -- test/text
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ensureBuilt, ensureInstalled, root } from './checkout.mjs';
+
+const counts = { passed: 0, failed: 0, skipped: 0 };
+const node = (args) => spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }).status;
+
+/** One step that counts as one test. */
+const step = (name, args) => {
+  console.log(`\n== ${name}`);
+  const good = node(args) === 0;
+  counts[good ? 'passed' : 'failed'] += 1;
+  if (!good) console.log(`FAIL ${name}`);
+};
+
+const vitest = (filters) => {
+  console.log('\n== vitest');
+  const report = join(root, 'node_modules', '.cache', 'vitest-report.json');
+  mkdirSync(dirname(report), { recursive: true });
+  rmSync(report, { force: true });
+  const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${report}`];
+  const status = node([join('node_modules', 'vitest', 'vitest.mjs'), 'run', ...reporters, ...filters]);
+  if (!existsSync(report)) {
+    counts.failed += 1;
+    return;
+  }
+  const result = JSON.parse(readFileSync(report, 'utf8'));
+  counts.passed += result.numPassedTests;
+  counts.failed += result.numFailedTests;
+  counts.skipped += result.numPendingTests + result.numTodoTests;
+  // A file that fails to load, or an error outside every test, fails no test of its own.
+  if (status !== 0 && result.numFailedTests === 0) counts.failed += 1;
+  if (result.numPassedTests === 0) counts.failed += 1;
+};
+
+const close = () => {
+  const { passed, failed, skipped } = counts;
+  const skippedInCi = process.env.CI === 'true' && skipped > 0;
+  if (skippedInCi) console.log(`${skipped} skipped: in CI a skipped test is a failure`);
+  console.log(
+    `\n${passed} passed, ${failed + (skippedInCi ? skipped : 0)} failed${skipped > 0 && !skippedInCi ? `, ${skipped} skipped` : ''}`,
+  );
+  process.exitCode = failed > 0 || skippedInCi ? 1 : 0;
+};
+
+const filters = process.argv.slice(2);
+if (!(await ensureInstalled()) || !(await ensureBuilt())) {
+  counts.failed += 1;
+} else if (filters.length > 0) {
+  vitest(filters);
+} else {
+  step('npm run check', [join('scripts', 'check.mjs')]);
+  vitest([]);
+  step('rules lint', [join('dist', 'cli', 'main.js'), 'rules', 'lint']);
+  step('rules test', [join('dist', 'cli', 'main.js'), 'rules', 'test']);
+  step("package in a stranger's project", [join('scripts', 'test-package.mjs')]);
+}
+close();
