@@ -1,0 +1,57 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander';
+import { CliError } from './cli-error.js';
+import { packageVersion } from './package-version.js';
+
+/** Commands by name, loaded only when asked for: a cold start pays for one of them. */
+const commands = {
+  analyze: async () => (await import('./analyze.js')).analyzeCommand(),
+  batch: async () => (await import('./batch.js')).batchCommand(),
+  rules: async () => (await import('./rules/command.js')).rulesCommand(),
+  info: async () => (await import('./info.js')).infoCommand(),
+  try: async () => (await import('./try.js')).tryCommand(),
+} satisfies Readonly<Record<string, () => Promise<Command>>>;
+
+const isCommand = (name: string | undefined): name is keyof typeof commands =>
+  name !== undefined && Object.hasOwn(commands, name);
+
+const program = async (asked: string | undefined): Promise<Command> => {
+  const wanted = isCommand(asked) ? [commands[asked]] : Object.values(commands);
+  const root = new Command('portcullis')
+    .description('Screens text for prompt injection before it reaches a tool.')
+    .version(packageVersion(), '-V, --version')
+    .showHelpAfterError('Run "portcullis --help" for the commands, "portcullis COMMAND --help" for their options.');
+  for (const load of wanted) root.addCommand(await load());
+  const throwInstead = (command: Command): void => {
+    command.exitOverride();
+    command.commands.forEach(throwInstead);
+  };
+  throwInstead(root);
+  return root;
+};
+
+/** The exit code for an error: 2, with one line on stderr that says what is wrong. */
+const report = (error: unknown): number => {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  const known =
+    error instanceof CliError || (error instanceof Error && 'code' in error && error.name.endsWith('Error'));
+  if (known && error instanceof Error) {
+    process.stderr.write(`portcullis: ${error.message}\n`);
+    return 2;
+  }
+  const where = process.env.PORTCULLIS_DEBUG && error instanceof Error ? `\n${error.stack}` : '';
+  process.stderr.write(
+    `portcullis: a bug: ${error instanceof Error ? error.message : 'unknown error'}. Set PORTCULLIS_DEBUG=1 for the stack.${where}\n`,
+  );
+  return 2;
+};
+
+// `portcullis … | head` closes the pipe early: that ends the work and is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 2));
+
+try {
+  const root = await program(process.argv[2]);
+  await root.parseAsync(process.argv);
+} catch (error) {
+  process.exitCode = report(error);
+}

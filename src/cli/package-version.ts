@@ -1,0 +1,7 @@
+import { createRequire } from 'node:module';
+
+/** The version of this package, from its own package.json. */
+export const packageVersion = (): string => {
+  const read: unknown = createRequire(import.meta.url)('portcullis/package.json');
+  return typeof read === 'object' && read !== null && 'version' in read ? String(read.version) : 'unknown';
+};
