@@ -36,17 +36,12 @@ export interface PatternError {
   readonly offset: number | undefined;
 }
 
-/** Time, handed in so that the engine has no clock of its own. Milliseconds, monotone. */
+/** Time, handed in so that the engine has no clock of its own. */
 export interface Clock {
+  /** Milliseconds, monotone, from any start. */
   now(): number;
-}
-
-/** One window of text as the model sees it. */
-export interface WindowScore {
-  /** Uncalibrated log-odds of "injection"; the manifest's calibration turns it into a probability. */
-  readonly logit: number;
-  /** Where in the window's text the model looked, one value a token, with the token's span; absent if it cannot say. */
-  readonly tokens?: readonly { readonly span: Span; readonly logit: number }[];
+  /** Calls `run` once after `ms` milliseconds unless the returned function was called before. */
+  after(ms: number, run: () => void): () => void;
 }
 
 /** What a model says about itself. */
@@ -58,25 +53,84 @@ export interface ClassifierInfo {
   readonly defaultOperatingPoint: string;
 }
 
-/** One text to score, cut into windows by the classifier's own plan. */
-export interface ClassifierAnswer {
-  /** Calibrated probability of "injection" for the whole text, 0..1. */
+/** Bounds of one classification. */
+export interface ClassifyOptions {
+  /** On the engine's clock, milliseconds. */
+  readonly deadline: number;
+  /** At most this many windows are scored; the answer says what was left out. */
+  readonly maxWindows: number;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignalLike;
+}
+
+/** The part of `AbortSignal` that the engine needs. */
+export interface AbortSignalLike {
+  readonly aborted: boolean;
+}
+
+/** A part of one of the texts given; `text` is its index, the span is in that text. */
+export interface TextSpan {
+  readonly text: number;
+  readonly span: Span;
+}
+
+/** One window that was scored. */
+export interface ScoredWindow extends TextSpan {
+  /** Calibrated as if it stood alone, 0..1. */
   readonly probability: number;
-  /** Every window that was scored, worst first. */
-  readonly windows: readonly { readonly span: Span; readonly probability: number }[];
-  /** Where in the text the worst window's evidence lies. */
-  readonly hotspots: readonly Span[];
-  /** Parts of the text that a limit kept from the model. */
-  readonly unseen: readonly Span[];
+}
+
+/** What a model says of several readings of one input. */
+export interface ClassifierAnswer {
+  /** Calibrated probability that the input holds an injection, 0..1. */
+  readonly probability: number;
+  /** Every window, worst first. Identical windows are scored once and listed each. */
+  readonly windows: readonly ScoredWindow[];
+  /** Where the evidence lies in the worst window; empty when the model can't say. */
+  readonly hotspots: readonly TextSpan[];
+  /** What `maxWindows` kept from the model. */
+  readonly unseen: readonly TextSpan[];
 }
 
 /**
- * A model. `classify` rejects when the model is missing, broken or late; the engine's single catch turns
- * that into `ml-error-rules-fallback`.
+ * A model. It cuts the texts into windows by its own plan, and the worst window counts.
+ * `classify` rejects when the model is missing, broken or late, best with a `ModelError`; the engine's
+ * single catch turns that into `ml-error-rules-fallback`. The same texts always give the same answer.
  */
 export interface Classifier {
   readonly info: ClassifierInfo;
-  classify(text: string, options: { readonly deadline: number; readonly signal?: AbortSignal }): Promise<ClassifierAnswer>;
+  classify(texts: readonly string[], options: ClassifyOptions): Promise<ClassifierAnswer>;
+  /** Loads and tries the model. Rejects as `classify` does. */
+  warmUp(): Promise<void>;
+  /** Frees what the model holds; `classify` rejects from then on. */
+  close(): Promise<void>;
+}
+
+/** A text as token ids, without the special ones at its ends. */
+export interface TokenizedText {
+  readonly ids: readonly number[];
+  /** Where each token lies in the text given, UTF-16 code units; ascending, `starts[i] <= ends[i]`. */
+  readonly starts: readonly number[];
+  readonly ends: readonly number[];
+}
+
+/** Cuts text into the tokens of a model. Total on any string, in linear time. */
+export interface Tokenizer {
+  tokenize(text: string): TokenizedText;
+}
+
+/** What one run of the network gives. */
+export interface WindowScore {
+  /** Uncalibrated log-odds of "injection". */
+  readonly logit: number;
+  /** The same by token, special ones included; undefined for a network without a token head. */
+  readonly tokenLogits: readonly number[] | undefined;
+}
+
+/** Runs the network on one window at a time. Rejects with a `ModelError`. */
+export interface WindowScorer {
+  /** `ids` with the special tokens at both ends. */
+  score(ids: readonly number[], options: Pick<ClassifyOptions, 'deadline' | 'signal'>): Promise<WindowScore>;
   warmUp(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,0 +1,78 @@
+import type { DecidedBy, Mode } from './verdict.js';
+
+/** The cost of an answer: rules alone, one model pass, or several windows or views. */
+export type RouterLevel = 'rules' | 'advanced' | 'deep';
+
+/** What the rules say of a text. `rule` and `reason` are those of the strongest finding, null without one. */
+export interface RulesSide {
+  readonly score: number;
+  readonly threshold: number;
+  readonly rule: string | null;
+  readonly reason: string | null;
+}
+
+/** What became of the model: not asked, failed, or a calibrated probability from `passes` windows. */
+export type ModelOutcome =
+  | { readonly kind: 'off' }
+  | { readonly kind: 'error' }
+  | {
+      readonly kind: 'probability';
+      readonly probability: number;
+      readonly threshold: number;
+      readonly passes: number;
+    };
+
+/** The decided part of a verdict, and what the response headers say of the model. */
+export interface Decision {
+  readonly verdict: 'allow' | 'block';
+  readonly score: number;
+  readonly threshold: number;
+  readonly rule: string;
+  readonly reason: string | null;
+  readonly decidedBy: DecidedBy;
+  readonly routerLevel: RouterLevel;
+  /** The model's own view: null and `off` or `error` where it gave none. */
+  readonly modelScore: number | null;
+  readonly modelVerdict: 'block' | 'allow' | 'off' | 'error';
+}
+
+const MODEL_REASON = 'The classifier judged the text to hold a prompt injection.';
+const RULES_REASON = 'The rules judged the text to hold a prompt injection.';
+
+/** Turns both sides' signals into one decision. Total and pure: the same signals give the same decision. */
+export function decide(mode: Mode, rules: RulesSide, outcome: ModelOutcome): Decision {
+  const model: ModelOutcome = mode === 'rules' ? { kind: 'off' } : outcome;
+  const seen = modelFacts(model);
+  const rulesBlock = rules.score >= rules.threshold;
+  if (mode === 'hybrid' && !rulesBlock && model.kind === 'probability') {
+    const block = model.probability >= model.threshold;
+    return {
+      verdict: block ? 'block' : 'allow',
+      score: model.probability,
+      threshold: model.threshold,
+      rule: block ? 'ml.classifier' : 'none',
+      reason: block ? MODEL_REASON : null,
+      decidedBy: 'ml',
+      ...seen,
+    };
+  }
+  return {
+    verdict: rulesBlock ? 'block' : 'allow',
+    score: rules.score,
+    threshold: rules.threshold,
+    // A threshold of 0 blocks without any finding.
+    rule: rulesBlock ? (rules.rule ?? 'rules.threshold') : 'none',
+    reason: rulesBlock ? (rules.reason ?? RULES_REASON) : null,
+    decidedBy: mode === 'hybrid' && model.kind === 'error' ? 'ml-error-rules-fallback' : 'rules',
+    ...seen,
+  };
+}
+
+function modelFacts(model: ModelOutcome): Pick<Decision, 'routerLevel' | 'modelScore' | 'modelVerdict'> {
+  if (model.kind !== 'probability') return { routerLevel: 'rules', modelScore: null, modelVerdict: model.kind };
+  return {
+    routerLevel: model.passes > 1 ? 'deep' : 'advanced',
+    modelScore: model.probability,
+    modelVerdict: model.probability >= model.threshold ? 'block' : 'allow',
+  };
+}

@@ -1,0 +1,72 @@
+/** Any error that this library throws on purpose. Messages never hold screened text. */
+export abstract class PortcullisError extends Error {
+  /** Stable; never changes its meaning once released. */
+  abstract readonly code: string;
+}
+
+/** The engine was built with parts or values that don't fit. All mistakes at once. */
+export class ConfigError extends PortcullisError {
+  override readonly name = 'ConfigError';
+  readonly code = 'CONFIG_INVALID';
+  readonly issues: readonly string[];
+
+  constructor(issues: readonly string[]) {
+    super(`the engine can't be built: ${issues.join('; ')}`);
+    this.issues = issues;
+  }
+}
+
+/** A value that has no JSON text: `undefined`, a function, or one that holds itself. */
+export class InputError extends PortcullisError {
+  override readonly name = 'InputError';
+  readonly code: 'INPUT_MISSING' | 'INPUT_CIRCULAR';
+
+  constructor(code: 'INPUT_MISSING' | 'INPUT_CIRCULAR') {
+    super(code === 'INPUT_MISSING' ? 'the input has no JSON text' : 'the input holds itself');
+    this.code = code;
+  }
+}
+
+/** Why a model gave no probability. */
+export type ModelErrorCode =
+  /** Its folder or a file of it isn't there. */
+  | 'MODEL_MISSING'
+  /** Its manifest can't be read or doesn't fit the schema. */
+  | 'MODEL_MANIFEST'
+  /** A file differs from the sha256 in the manifest. */
+  | 'MODEL_DIGEST'
+  /** The optional package that runs it isn't installed. */
+  | 'MODEL_RUNTIME_MISSING'
+  /** The runtime refused to load it. */
+  | 'MODEL_LOAD'
+  /** It loads, but doesn't give the golden vectors' values. */
+  | 'MODEL_GOLDEN'
+  /** It gave something other than finite numbers of the right shape. */
+  | 'MODEL_OUTPUT'
+  /** Its child process ended: a crash, a kill, no memory. */
+  | 'MODEL_CRASHED'
+  /** One window took longer than a run may take; the child was killed. */
+  | 'MODEL_HUNG'
+  /** It crashed a moment ago and isn't restarted yet. */
+  | 'MODEL_RESTARTING'
+  /** The deadline passed while it was working or queueing. */
+  | 'MODEL_TIMEOUT'
+  /** The deadline passed and the classifier didn't even say so. */
+  | 'MODEL_SILENT'
+  /** It failed several times in a row and isn't asked for now. */
+  | 'MODEL_RESTING'
+  /** The engine or the classifier was closed. */
+  | 'MODEL_CLOSED'
+  /** The classifier threw something else. */
+  | 'MODEL_FAILED';
+
+/** A model that is missing, broken or late. Loading throws it; screening turns it into the rules' verdict. */
+export class ModelError extends PortcullisError {
+  override readonly name = 'ModelError';
+  readonly code: ModelErrorCode;
+
+  constructor(code: ModelErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

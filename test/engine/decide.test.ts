@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { decide, type ModelOutcome, type RulesSide } from '../../src/engine/decide.js';
+import type { Mode } from '../../src/engine/verdict.js';
+
+const BLOCKING: RulesSide = { score: 0.9, threshold: 0.5, rule: 'override.x', reason: 'The text holds x.' };
+const EXACT: RulesSide = { score: 0.5, threshold: 0.5, rule: 'override.x', reason: 'The text holds x.' };
+const WEAK: RulesSide = { score: 0.3, threshold: 0.5, rule: 'override.weak', reason: 'The text holds y.' };
+const SILENT: RulesSide = { score: 0, threshold: 0.5, rule: null, reason: null };
+
+const OFF: ModelOutcome = { kind: 'off' };
+const ERROR: ModelOutcome = { kind: 'error' };
+const HIGH: ModelOutcome = { kind: 'probability', probability: 0.8, threshold: 0.7, passes: 1 };
+const HIGH_DEEP: ModelOutcome = { kind: 'probability', probability: 0.8, threshold: 0.7, passes: 2 };
+const EQUAL: ModelOutcome = { kind: 'probability', probability: 0.7, threshold: 0.7, passes: 1 };
+const LOW: ModelOutcome = { kind: 'probability', probability: 0.1, threshold: 0.7, passes: 1 };
+
+// mode, rules, model -> verdict, score, threshold, rule, decided by, router level, model verdict, model score
+type Row = [Mode, RulesSide, ModelOutcome, string, number, number, string, string, string, string, number | null];
+const ROWS: readonly Row[] = [
+  ['rules', BLOCKING, OFF, 'block', 0.9, 0.5, 'override.x', 'rules', 'rules', 'off', null],
+  ['rules', BLOCKING, ERROR, 'block', 0.9, 0.5, 'override.x', 'rules', 'rules', 'off', null],
+  ['rules', BLOCKING, HIGH, 'block', 0.9, 0.5, 'override.x', 'rules', 'rules', 'off', null],
+  ['rules', BLOCKING, LOW, 'block', 0.9, 0.5, 'override.x', 'rules', 'rules', 'off', null],
+  ['rules', EXACT, OFF, 'block', 0.5, 0.5, 'override.x', 'rules', 'rules', 'off', null],
+  ['rules', WEAK, OFF, 'allow', 0.3, 0.5, 'none', 'rules', 'rules', 'off', null],
+  ['rules', WEAK, HIGH, 'allow', 0.3, 0.5, 'none', 'rules', 'rules', 'off', null],
+  ['rules', SILENT, OFF, 'allow', 0, 0.5, 'none', 'rules', 'rules', 'off', null],
+  ['rules', SILENT, ERROR, 'allow', 0, 0.5, 'none', 'rules', 'rules', 'off', null],
+
+  ['hybrid', BLOCKING, OFF, 'block', 0.9, 0.5, 'override.x', 'rules', 'rules', 'off', null],
+  ['hybrid', BLOCKING, ERROR, 'block', 0.9, 0.5, 'override.x', 'ml-error-rules-fallback', 'rules', 'error', null],
+  ['hybrid', BLOCKING, HIGH, 'block', 0.9, 0.5, 'override.x', 'rules', 'advanced', 'block', 0.8],
+  ['hybrid', BLOCKING, LOW, 'block', 0.9, 0.5, 'override.x', 'rules', 'advanced', 'allow', 0.1],
+  ['hybrid', EXACT, LOW, 'block', 0.5, 0.5, 'override.x', 'rules', 'advanced', 'allow', 0.1],
+  ['hybrid', WEAK, OFF, 'allow', 0.3, 0.5, 'none', 'rules', 'rules', 'off', null],
+  ['hybrid', WEAK, ERROR, 'allow', 0.3, 0.5, 'none', 'ml-error-rules-fallback', 'rules', 'error', null],
+  ['hybrid', WEAK, HIGH, 'block', 0.8, 0.7, 'ml.classifier', 'ml', 'advanced', 'block', 0.8],
+  ['hybrid', WEAK, HIGH_DEEP, 'block', 0.8, 0.7, 'ml.classifier', 'ml', 'deep', 'block', 0.8],
+  ['hybrid', WEAK, EQUAL, 'block', 0.7, 0.7, 'ml.classifier', 'ml', 'advanced', 'block', 0.7],
+  ['hybrid', WEAK, LOW, 'allow', 0.1, 0.7, 'none', 'ml', 'advanced', 'allow', 0.1],
+  ['hybrid', SILENT, OFF, 'allow', 0, 0.5, 'none', 'rules', 'rules', 'off', null],
+  ['hybrid', SILENT, ERROR, 'allow', 0, 0.5, 'none', 'ml-error-rules-fallback', 'rules', 'error', null],
+  ['hybrid', SILENT, HIGH, 'block', 0.8, 0.7, 'ml.classifier', 'ml', 'advanced', 'block', 0.8],
+  ['hybrid', SILENT, LOW, 'allow', 0.1, 0.7, 'none', 'ml', 'advanced', 'allow', 0.1],
+
+  ['shadow', BLOCKING, OFF, 'block', 0.9, 0.5, 'override.x', 'rules', 'rules', 'off', null],
+  ['shadow', BLOCKING, ERROR, 'block', 0.9, 0.5, 'override.x', 'rules', 'rules', 'error', null],
+  ['shadow', BLOCKING, LOW, 'block', 0.9, 0.5, 'override.x', 'rules', 'advanced', 'allow', 0.1],
+  ['shadow', WEAK, ERROR, 'allow', 0.3, 0.5, 'none', 'rules', 'rules', 'error', null],
+  ['shadow', WEAK, HIGH, 'allow', 0.3, 0.5, 'none', 'rules', 'advanced', 'block', 0.8],
+  ['shadow', WEAK, HIGH_DEEP, 'allow', 0.3, 0.5, 'none', 'rules', 'deep', 'block', 0.8],
+  ['shadow', SILENT, OFF, 'allow', 0, 0.5, 'none', 'rules', 'rules', 'off', null],
+  ['shadow', SILENT, HIGH, 'allow', 0, 0.5, 'none', 'rules', 'advanced', 'block', 0.8],
+  ['shadow', SILENT, LOW, 'allow', 0, 0.5, 'none', 'rules', 'advanced', 'allow', 0.1],
+];
+
+describe('decide', () => {
+  it.each(ROWS)(
+    '%s, rules %o, model %o',
+    (mode, rules, model, verdict, score, threshold, rule, by, level, mlVerdict, mlScore) => {
+      expect(decide(mode, rules, model)).toEqual({
+        verdict,
+        score,
+        threshold,
+        rule,
+        reason: verdict === 'allow' ? null : expect.stringMatching(/^The .*\.$/),
+        decidedBy: by,
+        routerLevel: level,
+        modelVerdict: mlVerdict,
+        modelScore: mlScore,
+      });
+    },
+  );
+
+  it('gives a rules block its own reason and names the rule', () => {
+    expect(decide('hybrid', BLOCKING, OFF)).toMatchObject({ rule: 'override.x', reason: 'The text holds x.' });
+  });
+
+  it('blocks everything at a threshold of 0, and still names something', () => {
+    expect(decide('rules', { ...SILENT, threshold: 0 }, OFF)).toMatchObject({
+      verdict: 'block',
+      rule: 'rules.threshold',
+      reason: expect.stringMatching(/\.$/),
+    });
+  });
+
+  it('blocks exactly at or above the threshold of the side that decided, for every combination', () => {
+    const grid = [0, 0.25, 0.5, 0.75, 1];
+    for (const mode of ['rules', 'hybrid', 'shadow'] as const) {
+      for (const score of grid) {
+        for (const threshold of grid) {
+          const rules: RulesSide = {
+            score,
+            threshold,
+            rule: score > 0 ? 'a.b' : null,
+            reason: score > 0 ? 'R.' : null,
+          };
+          const models: ModelOutcome[] = grid.flatMap((probability) =>
+            grid.map((limit): ModelOutcome => ({ kind: 'probability', probability, threshold: limit, passes: 1 })),
+          );
+          for (const model of [OFF, ERROR, ...models]) {
+            const it = decide(mode, rules, model);
+            expect(it.verdict === 'block').toBe(it.score >= it.threshold);
+            expect(it.rule === 'none').toBe(it.verdict === 'allow');
+            expect(it.reason === null).toBe(it.verdict === 'allow');
+            if (mode !== 'hybrid') expect(it.score).toBe(score);
+          }
+        }
+      }
+    }
+  });
+});

@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest';
+import { reasonOf } from '../../src/engine/reason.js';
+
+it.each([
+  ['T', 'Detects a request to drop rules.', 'The text holds a request to drop rules.'],
+  ['T', 'Detects a request\nto drop rules. It also does more.', 'The text holds a request to drop rules.'],
+  ['T', 'Detects a fake role', 'The text holds a fake role.'],
+  ['Fake role', 'Looks for roles.', 'A rule fired: Fake role.'],
+  ['T', 'Detects a call to evil.example now.', 'The text holds a call to evil.example now.'],
+])('%s, %s', (title, description, reason) => {
+  expect(reasonOf({ title, description })).toBe(reason);
+});
