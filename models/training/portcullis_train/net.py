@@ -1,0 +1,88 @@
+"""MiniLM encoder with a document head and a token head, in plain PyTorch."""
+
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+LAYERS, WIDTH, HEADS, INNER, VOCAB, POSITIONS = 6, 384, 12, 1536, 30522, 512
+
+
+class Layer(nn.Module):
+    """One post-norm transformer layer. Attention is written out: on CPU it beats the fused kernel."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
+        self.out = nn.Linear(WIDTH, WIDTH)
+        self.norm1 = nn.LayerNorm(WIDTH, eps=1e-12)
+        self.up = nn.Linear(WIDTH, INNER)
+        self.down = nn.Linear(INNER, WIDTH)
+        self.norm2 = nn.LayerNorm(WIDTH, eps=1e-12)
+
+    def forward(self, x: Tensor, bias: Tensor) -> Tensor:
+        batch, length, _ = x.shape
+        query, key, value = self.qkv(x).view(batch, length, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+        weights = query @ key.transpose(-1, -2) * (WIDTH // HEADS) ** -0.5 + bias.to(query.dtype)
+        mixed = (weights.softmax(-1).to(value.dtype) @ value).transpose(1, 2).reshape(batch, length, WIDTH)
+        x = self.norm1(x + self.out(mixed))
+        return self.norm2(x + self.down(nn.functional.gelu(self.up(x))))
+
+
+class Screener(nn.Module):
+    """Gives `logit` per text (mean and max pool) and `token_logits` per token."""
+
+    def __init__(self, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.words = nn.Embedding(VOCAB, WIDTH)
+        self.positions = nn.Embedding(POSITIONS, WIDTH)
+        self.kind = nn.Parameter(torch.zeros(WIDTH))
+        self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
+        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.dropout = nn.Dropout(dropout)
+        self.head = nn.Linear(2 * WIDTH, 1)
+        self.token_head = nn.Linear(WIDTH, 1)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        x = self.words(ids) + self.positions.weight[: ids.shape[1]] + self.kind
+        x = self.norm(x)
+        bias = (1.0 - mask.to(x.dtype))[:, None, None, :] * -1e4
+        for layer in self.layers:
+            x = layer(x, bias)
+        x = x.float()
+        weight = mask.to(x.dtype)[:, :, None]
+        mean = (x * weight).sum(1) / weight.sum(1)
+        peak = (x + (1.0 - weight) * -1e4).amax(1)
+        logit = self.head(self.dropout(torch.cat([mean, peak], 1))).squeeze(1)
+        return logit, self.token_head(self.dropout(x)).squeeze(2)
+
+
+def load_base(net: Screener, weights: Path) -> None:
+    """Copy the weights of a Hugging Face BertModel file into `net`; the heads stay as they are."""
+    source = load_file(str(weights))
+    source = {name.removeprefix("bert."): value for name, value in source.items()}
+    target = {
+        "words.weight": source["embeddings.word_embeddings.weight"],
+        "positions.weight": source["embeddings.position_embeddings.weight"],
+        "kind": source["embeddings.token_type_embeddings.weight"][0],
+        "norm.weight": source["embeddings.LayerNorm.weight"],
+        "norm.bias": source["embeddings.LayerNorm.bias"],
+    }
+    names = {
+        "out": "attention.output.dense",
+        "norm1": "attention.output.LayerNorm",
+        "up": "intermediate.dense",
+        "down": "output.dense",
+        "norm2": "output.LayerNorm",
+    }
+    for index in range(LAYERS):
+        prefix = f"encoder.layer.{index}"
+        for kind in ("weight", "bias"):
+            parts = [source[f"{prefix}.attention.self.{part}.{kind}"] for part in ("query", "key", "value")]
+            target[f"layers.{index}.qkv.{kind}"] = torch.cat(parts)
+            for ours, theirs in names.items():
+                target[f"layers.{index}.{ours}.{kind}"] = source[f"{prefix}.{theirs}.{kind}"]
+    missing, unexpected = net.load_state_dict(target, strict=False)
+    if unexpected or {name.split(".")[0] for name in missing} != {"head", "token_head"}:
+        raise ValueError(f"base weights do not fit: missing {missing}, unexpected {unexpected}")

@@ -1,0 +1,104 @@
+"""`prepare`: read the data, leave out what may not be learnt from, plant, tokenise, write one archive."""
+
+import argparse
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from .base import base_folder
+from .encode import encode, encode_span, load_tokenizer, pack
+from .harvest import fetch, harvest
+from .rows import allowed, digest, own_rows, planted_rows, read_rows
+from .windows import CONTENT
+
+HERE = Path(__file__).resolve().parent.parent
+
+
+def quick_dev(data: Path, tokenizer: Tokenizer, target: Path, seed: int) -> None:
+    """A small dev sample for the training log: at most 40 texts a source and label, a window around the span."""
+    rng = random.Random(seed)
+    kept, sequences = [], []
+    sets = {
+        "dev": read_rows(data / "dev.jsonl.gz"),
+        "authored": [row for row in read_rows(data / "authored.jsonl.gz") if row["split"] == "dev"],
+    }
+    for name, rows in sets.items():
+        counts: Counter[str] = Counter()
+        for row in rng.sample(rows, len(rows)):
+            key = f"{row['source']}/{row['label']}"
+            if "span" in row:
+                ids, span = encode_span(tokenizer, str(row["text"]), tuple(row["span"]))
+                start = max(0, min(span[0] - 60, len(ids) - CONTENT))
+            else:
+                ids, start = encode(tokenizer, str(row["text"])), 0
+                if row["label"] == "injection" and len(ids) > CONTENT and row["group"] != "jailbreak":
+                    continue
+            if counts[key] < 40:
+                counts[key] += 1
+                sequences.append(ids[start : start + CONTENT])
+                kept.append((row["label"] == "injection", key, name))
+    ids, offsets = pack(sequences)
+    labels, keys, groups = zip(*kept, strict=True)
+    spans = np.full((len(kept), 2), -1, np.int32)
+    np.savez(target, ids=ids, offsets=offsets, spans=spans, labels=np.array(labels, np.int8), keys=np.array(keys), groups=np.array(groups))
+
+
+def main() -> None:
+    """Command line of `prepare`."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder with train.jsonl.gz, authored.jsonl.gz, licences.json")
+    parser.add_argument("--work", type=Path, required=True, help="folder for everything that is made")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--all-licences", action="store_true", help="keep the sources that the mixture leaves out")
+    args = parser.parse_args()
+
+    mixture = json.loads((HERE / "mixture.json").read_text())
+    licences = json.loads((args.data / "licences.json").read_text())
+    excluded = set() if args.all_licences else set(mixture["excluded_classes"])
+    rows = allowed(read_rows(args.data / "train.jsonl.gz"), licences, excluded, set(mixture["excluded_sources"]))
+    rows += [row for row in read_rows(args.data / "authored.jsonl.gz") if row["split"] == "train"]
+    rows += [row for row in own_rows(HERE / "data") if row["split"] == "train"]
+    rows += harvest(fetch(HERE / "packages.txt", args.work / "sources"), args.seed)
+    rows += planted_rows(rows, mixture["planted"], args.seed)
+
+    args.work.mkdir(parents=True, exist_ok=True)
+    tokenizer = load_tokenizer(base_folder() / "tokenizer.json")
+    sequences, spans = [], []
+    for row in rows:
+        if "span" in row:
+            ids, span = encode_span(tokenizer, str(row["text"]), tuple(row["span"]))
+        else:
+            ids, span = encode(tokenizer, str(row["text"])), (-1, -1)
+        sequences.append(ids)
+        spans.append(span)
+    ids, offsets = pack(sequences)
+    quick_dev(args.data, tokenizer, args.work / "dev-quick.npz", args.seed)
+    part = args.work / "part-train.npz"
+    np.savez(
+        part,
+        ids=ids,
+        offsets=offsets,
+        spans=np.array(spans, np.int32),
+        labels=np.array([row["label"] == "injection" for row in rows], np.int8),
+        keys=np.array([f"{row['source']}/{row['label']}" for row in rows]),
+        groups=np.array([str(row["group"]) for row in rows]),
+    )
+    part.replace(args.work / "train.npz")  # a running training reads the new archive at its next round
+    record = {
+        "data_sha256": digest([args.data / name for name in ("train.jsonl.gz", "authored.jsonl.gz")]),
+        "own_sha256": digest(sorted((HERE / "data").glob("*.jsonl"))),
+        "excluded_classes": sorted(excluded),
+        "rows": dict(sorted(Counter(f"{row['source']}/{row['label']}" for row in rows).items())),
+        "tokens": len(ids),
+        "seed": args.seed,
+    }
+    (args.work / "prepare.json").write_text(json.dumps(record, indent=1) + "\n")
+    print(json.dumps({key: record[key] for key in ("tokens", "data_sha256", "own_sha256")}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""Rounds of training windows: caps per source, crops by span, clean windows, batches of like length."""
+
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .windows import CONTENT
+
+UNKNOWN = -1
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One window: content ids, label, and the token range of the attack (`None`: not known)."""
+
+    ids: np.ndarray
+    label: int
+    span: tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class Archive:
+    """What `prepare` wrote."""
+
+    ids: np.ndarray
+    offsets: np.ndarray
+    spans: np.ndarray
+    labels: np.ndarray
+    keys: np.ndarray
+    groups: np.ndarray
+
+    @classmethod
+    def load(cls, path: Path) -> "Archive":
+        """Read the archive into memory."""
+        with np.load(path) as stored:
+            return cls(*(stored[name] for name in ("ids", "offsets", "spans", "labels", "keys", "groups")))
+
+    def row(self, index: int) -> np.ndarray:
+        """Content ids of a row."""
+        return self.ids[self.offsets[index] : self.offsets[index + 1]]
+
+
+def share(key: str, rows: int, mixture: dict) -> int:
+    """How many rows of `key` one epoch shows."""
+    if key.startswith(("authored ", "own ")) and not key.startswith("authored multilingual"):
+        return int(rows * mixture["authored"]["repeat"])
+    rule = mixture["sources"].get(key, {})
+    return int(min(rows, rule.get("cap", mixture["default_cap"])) * rule.get("repeat", 1))
+
+
+def positive_window(length: int, span: tuple[int, int], rng: np.random.Generator) -> tuple[int, int]:
+    """A window that holds the whole span, or lies inside it where the span is the longer one."""
+    size = min(length, CONTENT if rng.random() < 0.6 else int(rng.integers(48, CONTENT + 1)))
+    inner = span[1] - span[0]
+    size = max(size, min(inner + 8, CONTENT, length))
+    if inner <= size:
+        low, high = max(0, span[1] - size), min(span[0], length - size)
+    else:
+        low, high = span[0], span[1] - size
+    start = int(rng.integers(low, high + 1))
+    return start, start + size
+
+
+def clean_window(length: int, span: tuple[int, int], rng: np.random.Generator) -> tuple[int, int] | None:
+    """A window of the same document that does not touch the span, if a side has 24 tokens or more."""
+    sides = [side for side in ((0, span[0]), (span[1], length)) if side[1] - side[0] >= 24]
+    if not sides:
+        return None
+    low, high = sides[int(rng.integers(len(sides)))]
+    size = min(high - low, CONTENT)
+    start = int(rng.integers(low, high - size + 1))
+    return start, start + size
+
+
+def samples_of(archive: Archive, index: int, clean: float, rng: np.random.Generator) -> list[Sample]:
+    """Windows that one row gives in one epoch."""
+    ids = archive.row(index)
+    length = len(ids)
+    span = (int(archive.spans[index, 0]), int(archive.spans[index, 1]))
+    if archive.labels[index]:
+        if span[0] >= 0:
+            start, end = positive_window(length, span, rng)
+            inside = (max(0, span[0] - start), min(end, span[1]) - start)
+            result = [Sample(ids[start:end], 1, inside)]
+            window = clean_window(length, span, rng) if rng.random() < clean else None
+            if window:
+                result.append(Sample(ids[slice(*window)], 0, (0, 0)))
+            return result
+        if length <= CONTENT:
+            return [Sample(ids, 1, None)]
+        if archive.groups[index] != "jailbreak":
+            return []
+        start = int(rng.integers(0, length - CONTENT + 1))
+        return [Sample(ids[start : start + CONTENT], 1, None)]
+    if length <= CONTENT:
+        return [Sample(ids, 0, (0, 0))]
+    result = []
+    for _ in range(min(2, -(-length // CONTENT))):
+        size = CONTENT if rng.random() < 0.7 else int(rng.integers(64, CONTENT + 1))
+        start = int(rng.integers(0, length - size + 1))
+        result.append(Sample(ids[start : start + size], 0, (0, 0)))
+    return result
+
+
+def round_samples(archive: Archive, mixture: dict, number: int, rounds: int, seed: int) -> list[Sample]:
+    """Samples of round `number`, where `rounds` rounds make an epoch; each key is walked in a shuffled circle."""
+    samples: list[Sample] = []
+    for key in sorted(set(archive.keys.tolist())):
+        rows = np.flatnonzero(archive.keys == key)
+        tag = zlib.crc32(key.encode())
+        order = np.random.default_rng([seed, tag]).permutation(rows)
+        epoch = share(key, len(rows), mixture)
+        first, last = epoch * number // rounds, epoch * (number + 1) // rounds
+        rng = np.random.default_rng([seed, tag, number])
+        clean = mixture["sources"].get(key, {}).get("clean", 0.25 if "authored" in key else 0.0)
+        for position in range(first, last):
+            samples.extend(samples_of(archive, int(order[position % len(order)]), clean, rng))
+    return [sample for sample in samples if len(sample.ids)]
+
+
+def batches(samples: list[Sample], budget: int, rng: np.random.Generator) -> list[list[Sample]]:
+    """Shuffled batches of at most `budget` padded tokens, of like length inside a batch."""
+    order = rng.permutation(len(samples))
+    keyed = sorted(order.tolist(), key=lambda index: len(samples[index].ids) + rng.random() * 8)
+    result: list[list[Sample]] = []
+    current: list[Sample] = []
+    for index in keyed:
+        longest = len(samples[index].ids) + 2
+        if current and longest * (len(current) + 1) > budget:
+            result.append(current)
+            current = []
+        current.append(samples[index])
+    if current:
+        result.append(current)
+    return [result[index] for index in rng.permutation(len(result))]

@@ -1,0 +1,96 @@
+"""Scoring as the runtime does it: one window a run, one thread; results are kept by text and model."""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+
+from .encode import CLS, SEP, encode, load_tokenizer
+from .windows import CONTENT, window_starts
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Logits of a text's windows, and the token of the worst window with the greatest token logit."""
+
+    logits: list[float]
+    token: int
+    token_logit: float
+    tokens: int
+
+    @property
+    def top(self) -> float:
+        """The worst window's logit."""
+        return max(self.logits)
+
+
+class Scorer:
+    """Runs a model file window by window."""
+
+    def __init__(self, model: Path, tokenizer: Path) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.enable_cpu_mem_arena = False
+        options.log_severity_level = 3
+        self.session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        self.tokenizer = load_tokenizer(tokenizer)
+
+    def window(self, ids: list[int]) -> tuple[float, np.ndarray]:
+        """Logit and content-token logits of one window."""
+        row = np.array([[CLS, *ids, SEP]], np.int64)
+        logit, tokens = self.session.run(None, {"input_ids": row, "attention_mask": np.ones_like(row)})
+        return float(logit[0]), tokens[0, 1:-1]
+
+    def score(self, text: str) -> Scored:
+        """Score every window of a text."""
+        ids = encode(self.tokenizer, text)
+        logits, best, token, token_logit = [], -math.inf, -1, -math.inf
+        for start in window_starts(len(ids)):
+            logit, tokens = self.window(ids[start : start + CONTENT])
+            logits.append(logit)
+            if logit > best:
+                best = logit
+                token = start + int(tokens.argmax()) if len(tokens) else -1
+                token_logit = float(tokens.max()) if len(tokens) else -math.inf
+        return Scored(logits, token, token_logit, len(ids))
+
+
+def text_key(text: str) -> str:
+    """Key of a text in the score file."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+_scorers: dict[tuple[Path, Path], Scorer] = {}
+
+
+def _score_one(model: Path, tokenizer: Path, text: str) -> tuple[str, Scored]:
+    if (model, tokenizer) not in _scorers:
+        _scorers[model, tokenizer] = Scorer(model, tokenizer)
+    return text_key(text), _scorers[model, tokenizer].score(text)
+
+
+def score_all(model: Path, texts: Iterable[str], work: Path, workers: int = 1) -> dict[str, Scored]:
+    """Scores of the texts by key; a stopped run goes on where it was."""
+    name = hashlib.sha256(model.read_bytes()).hexdigest()[:16]
+    store = work / f"scores-{name}.jsonl"
+    known: dict[str, Scored] = {}
+    if store.exists():
+        for line in store.read_text().splitlines():
+            row = json.loads(line)
+            known[row.pop("key")] = Scored(**row)
+    missing = list({text_key(text): text for text in texts if text_key(text) not in known}.values())
+    # The tokenizer lies beside the shipped file; the fp32 graph borrows it.
+    tokenizer = next(path for path in (model.parent / "tokenizer.json", work / "tokenizer.json") if path.exists())
+    task = partial(_score_one, model, tokenizer)
+    with store.open("a") as out, ProcessPoolExecutor(workers) as pool:
+        for key, scored in pool.map(task, missing, chunksize=32):
+            known[key] = scored
+            out.write(json.dumps({"key": key, **asdict(scored)}) + "\n")
+    return known
