@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { defineConfig } from 'tsdown';
 
-/** Every file of `dist` that something outside imports or starts. */
+/** Every file of `dist` that something outside imports, starts or forks by name. */
 const entries = {
   index: 'src/index.ts',
-  transformers: 'src/transformers.ts',
   client: 'src/client.ts',
   'cli/main': 'src/cli/main.ts',
-  'onnx-child': 'src/adapters/onnx-child.ts',
+  'adapters/transformers-classifier': 'src/adapters/transformers-classifier.ts',
+  'adapters/onnx-process': 'src/adapters/onnx-process.ts',
+  'adapters/onnx-child': 'src/adapters/onnx-child.ts',
 };
 
 export default defineConfig({
