@@ -11,7 +11,7 @@ CLS, SEP, PAD = 101, 102, 0
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
-    """The base tokenizer without truncation and padding."""
+    """A tokenizer file, truncation and padding off."""
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_truncation()
     tokenizer.no_padding()

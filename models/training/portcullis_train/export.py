@@ -12,10 +12,11 @@ import onnx
 import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from .base import WEIGHTS_SHA256, base_folder
+from .base import WEIGHTS_SHA256
 from .encode import CLS, SEP
 from .net import Screener
 from .normal import MARK_RUN, VERSION, WORD_RUN
+from .vocabulary import build_tokenizer
 from .windows import CONTENT, STRIDE
 
 UNK = 100
@@ -52,13 +53,6 @@ def quantise(source: Path, target: Path) -> None:
         nodes_to_exclude=heads,
         extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
     )
-
-
-def write_tokenizer(target: Path) -> None:
-    """The base tokenizer with truncation and padding off."""
-    tokenizer = json.loads((base_folder() / "tokenizer.json").read_text("utf-8"))
-    tokenizer["truncation"] = tokenizer["padding"] = None
-    target.write_text(json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":")), "utf-8")
 
 
 def describe(path: Path) -> dict[str, object]:
@@ -110,7 +104,7 @@ def main() -> None:
     plain = args.work / "model-fp32.onnx"
     to_onnx(net, plain)
     quantise(plain, args.model / "model.onnx")
-    write_tokenizer(args.model / "tokenizer.json")
+    build_tokenizer(args.model / "tokenizer.json")
     prepared = json.loads((args.work / "prepare.json").read_text())
     manifest = first_manifest(args.model, prepared, args.version)
     shutil.copyfile(args.work / "prepare.json", args.work / "prepare-used.json")

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from .base import base_folder
 from .encode import encode, encode_span, load_tokenizer, pack
 from .harvest import fetch, harvest
 from .rows import allowed, digest, own_rows, planted_rows, read_rows
+from .vocabulary import build_tokenizer
 from .windows import CONTENT
 
 HERE = Path(__file__).resolve().parent.parent
@@ -66,7 +66,8 @@ def main() -> None:
     rows += planted_rows(rows, mixture["planted"], args.seed)
 
     args.work.mkdir(parents=True, exist_ok=True)
-    tokenizer = load_tokenizer(base_folder() / "tokenizer.json")
+    build_tokenizer(args.work / "tokenizer.json")
+    tokenizer = load_tokenizer(args.work / "tokenizer.json")
     sequences, spans = [], []
     for row in rows:
         if "span" in row:

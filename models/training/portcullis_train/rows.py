@@ -22,7 +22,7 @@ _INSERT_ATTACK = {
 }  # fmt: skip
 _INSERT_HONEST = {
     "mined trigger sentences": 1.0, "synthetic imperative sentences": 1.0, "package strings": 0.5,
-    "UI strings": 0.5, "authored multi": 4, "authored multib": 4, "synthetic decoy": 0.0,
+    "UI strings": 0.5, "authored multi": 4, "authored multib": 4, "own": 4,
 }  # fmt: skip
 
 

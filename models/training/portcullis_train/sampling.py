@@ -44,8 +44,9 @@ class Archive:
 
 def share(key: str, rows: int, mixture: dict) -> int:
     """How many rows of `key` one epoch shows."""
-    if key.startswith(("authored ", "own ")) and not key.startswith("authored multilingual"):
-        return int(rows * mixture["authored"]["repeat"])
+    family = key.split(" ")[0]
+    if family in {"authored", "own"} and not key.startswith("authored multilingual"):
+        return int(rows * mixture[family]["repeat"])
     rule = mixture["sources"].get(key, {})
     return int(min(rows, rule.get("cap", mixture["default_cap"])) * rule.get("repeat", 1))
 
@@ -114,7 +115,7 @@ def round_samples(archive: Archive, mixture: dict, number: int, rounds: int, see
         epoch = share(key, len(rows), mixture)
         first, last = epoch * number // rounds, epoch * (number + 1) // rounds
         rng = np.random.default_rng([seed, tag, number])
-        clean = mixture["sources"].get(key, {}).get("clean", 0.25 if "authored" in key else 0.0)
+        clean = mixture["sources"].get(key, {}).get("clean", 0.25 if key.startswith(("authored ", "own ")) else 0.0)
         for position in range(first, last):
             samples.extend(samples_of(archive, int(order[position % len(order)]), clean, rng))
     return [sample for sample in samples if len(sample.ids)]

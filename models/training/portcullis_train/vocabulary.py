@@ -1,0 +1,69 @@
+"""The tokenizer: the base's WordPiece, its 994 unused slots given to characters that it lacks.
+
+The English vocabulary turns most Chinese words, and many of other scripts, into `[UNK]`. The pieces in
+`data/pieces.json` were counted on the training rows (`python -m portcullis_train.vocabulary`) and are learnt
+during training; no other id changes.
+"""
+
+import argparse
+import json
+from collections import Counter, defaultdict
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+from .base import base_folder
+from .harvest import fetch, harvest
+from .normal import prepare_text
+from .rows import read_rows
+
+HERE = Path(__file__).resolve().parent.parent
+PIECES = HERE / "data" / "pieces.json"
+
+
+def build_tokenizer(target: Path) -> None:
+    """Write `tokenizer.json`: truncation and padding off, the unused slots filled."""
+    stored = json.loads((base_folder() / "tokenizer.json").read_text("utf-8"))
+    stored["truncation"] = stored["padding"] = None
+    pieces = json.loads(PIECES.read_text("utf-8"))
+    slots = [name for name in stored["model"]["vocab"] if name.startswith("[unused")]
+    renamed = dict(zip(slots, pieces, strict=False))
+    stored["model"]["vocab"] = {renamed.get(name, name): number for name, number in stored["model"]["vocab"].items()}
+    target.write_text(json.dumps(stored, ensure_ascii=False, separators=(",", ":")), "utf-8")
+
+
+def missing_pieces(tokenizer: Tokenizer, rows: list[dict[str, object]], slots: int) -> list[str]:
+    """The pieces that words lack most, each language's count divided by the root of its total."""
+    vocabulary = tokenizer.get_vocab()
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        text = tokenizer.normalizer.normalize_str(prepare_text(str(row["text"])))
+        for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(text):
+            if word not in vocabulary:
+                pieces = [char if place == 0 else "##" + char for place, char in enumerate(word)]
+                counts[str(row["lang"])[:2]].update(piece for piece in pieces if piece not in vocabulary)
+    total: Counter[str] = Counter()
+    for found in counts.values():
+        scale = sum(found.values()) ** 0.5
+        for piece, count in found.items():
+            total[piece] += count / scale
+    return [piece for piece, _ in sorted(total.items(), key=lambda one: (-one[1], one[0]))[:slots]]
+
+
+def main() -> None:
+    """Count the pieces anew and write `data/pieces.json`."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    args = parser.parse_args()
+    rows = read_rows(args.data / "train.jsonl.gz")
+    rows += [row for row in read_rows(args.data / "authored.jsonl.gz") if row["split"] == "train"]
+    rows += harvest(fetch(HERE / "packages.txt", args.work / "sources"), 1)
+    tokenizer = Tokenizer.from_file(str(base_folder() / "tokenizer.json"))
+    slots = sum(name.startswith("[unused") for name in tokenizer.get_vocab())
+    pieces = missing_pieces(tokenizer, [row for row in rows if row["lang"] != "en"], slots)
+    PIECES.write_text(json.dumps(pieces, ensure_ascii=False, indent=0) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
