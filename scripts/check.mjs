@@ -13,6 +13,7 @@ const checks = {
   lint: [[bin('biome'), 'check', '--error-on-warnings', '.']],
   layers: [['node', 'scripts/check-layers.mjs']],
   sizes: [['node', 'scripts/check-sizes.mjs']],
+  lock: [['node', 'scripts/check-lock.mjs']],
   generated: [['node', 'scripts/check-generated.mjs']],
   unused: [[bin('knip'), '--no-progress']],
   package: [
