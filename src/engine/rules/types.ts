@@ -83,7 +83,14 @@ export interface Allowance {
   readonly rule?: string | undefined;
 }
 
-/** What `compilePack` takes: one or several packs laid over each other, overlays applied. */
+/** The rules of one pack with the word lists they may use: its own and those of the packs below it. */
+export interface PackLayer {
+  readonly name: string;
+  readonly words: WordLists;
+  readonly rules: readonly Rule[];
+}
+
+/** What `compilePack` takes: one or several packs laid over each other, an overlay applied. Made by `stackPacks`. */
 export interface Pack {
   readonly name: string;
   /** `<semver>+<first 12 hex digits of the content's sha256>`. */
@@ -92,8 +99,7 @@ export interface Pack {
   readonly threshold: number;
   /** The level a scan runs at when it is given none. */
   readonly paranoia: Paranoia;
-  readonly words: WordLists;
-  readonly rules: readonly Rule[];
+  readonly layers: readonly PackLayer[];
   readonly allow: readonly Allowance[];
 }
 
@@ -107,6 +113,8 @@ export interface Finding {
   readonly span: Span;
   readonly view: ViewKind;
   readonly chain: readonly string[];
+  /** The span in that view's text, UTF-16 code units. */
+  readonly shown: Span;
 }
 
 /** How a scan is to look. */
@@ -145,6 +153,6 @@ export interface CompiledPack {
   readonly rules: readonly Rule[];
   /** How many distinct patterns and sets the pack became. */
   readonly size: { readonly patterns: number; readonly sets: number };
-  /** Looks at the views; `scanViews` is its public face. */
+  /** Looks at the views of one input. Synchronous; never throws because of what the text says. */
   readonly scan: (views: readonly View[], options: ScanOptions) => RulesSignal;
 }

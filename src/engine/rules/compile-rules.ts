@@ -1,0 +1,88 @@
+import type { RegexCompiler } from '../ports.js';
+import { type AtomTable, createAtomTable } from './atoms.js';
+import { allowancesFor } from './allowances.js';
+import { type CompiledRule, formOf, shapeOf, viewBit } from './compiled-rule.js';
+import { foldLiteral } from './fold-literal.js';
+import type { PackPlace, PackProblem } from './pack-error.js';
+import { preparePattern } from './prepare-pattern.js';
+import type { Atom } from './atoms.js';
+import type { Pack, Rule } from './types.js';
+import type { WordLookup } from './parse-pattern.js';
+import { createWordLookup } from './word-lists.js';
+
+export interface CompiledRules {
+  readonly rules: readonly CompiledRule[];
+  readonly atoms: readonly Atom[];
+  readonly problems: readonly PackProblem[];
+}
+
+/** Prepares and compiles every pattern of a pack's living rules. Mistakes are collected, not thrown. */
+export function compileRules(pack: Pack, compiler: RegexCompiler): CompiledRules {
+  const problems: PackProblem[] = [];
+  const table = createAtomTable(compiler);
+  const layered = pack.layers.flatMap((layer) => {
+    const words = createWordLookup(layer.words, ({ list, entry, problem }) => {
+      const { at, length, ...rest } = problem;
+      problems.push({ ...rest, place: { in: 'words', name: list, path: [list, entry], at, length } });
+    });
+    return layer.rules.filter((rule) => rule.status !== 'deprecated').map((rule) => ({ rule, words }));
+  });
+
+  const atomOf = (source: string, rule: Rule, words: WordLookup, place: PackPlace): Atom | undefined => {
+    const prepared = preparePattern(source, formOf(rule), words, foldLiteral);
+    if (!prepared.ok) {
+      for (const { at, length, ...rest } of prepared.problems) {
+        problems.push({ ...rest, place: { ...place, at, length } });
+      }
+      return undefined;
+    }
+    return addAtom(table, prepared.pattern, place, problems);
+  };
+
+  const rules = layered.map(({ rule, words }, index): CompiledRule => {
+      const { shape, steps } = shapeOf(rule.match);
+      const compile = (patterns: readonly string[], path: readonly (string | number)[]): readonly Atom[] =>
+        patterns.flatMap((source, at) => atomOf(source, rule, words, { in: 'rule', name: rule.id, path: [...path, at] }) ?? []);
+      const compiledSteps = steps.map(({ patterns, path }) => compile(patterns, path));
+      const compiled: CompiledRule = {
+        index,
+        rule,
+        score: rule.status === 'experimental' ? 0 : rule.score,
+        views: rule.views.reduce((mask, view) => mask | viewBit(view), 0),
+        shape,
+        steps: compiledSteps,
+        allSteps: (1 << steps.length) - 1,
+        except: [
+          ...compile(rule.except, ['except']),
+          ...allowancesFor(pack.allow, rule).flatMap(
+            ({ source, at }) => atomOf(source, rule, words, { in: 'overlay', name: '', path: ['allow', at] }) ?? [],
+          ),
+        ],
+      };
+      compiledSteps.forEach((atoms, step) => {
+        for (const atom of atoms) {
+          atom.uses.push({ rule: index, step });
+          if (rule.paranoia < atom.tier) atom.tier = rule.paranoia;
+          atom.views |= compiled.views;
+        }
+      });
+      return compiled;
+    });
+  return { rules, atoms: table.atoms, problems };
+}
+
+function addAtom(
+  table: AtomTable,
+  prepared: Parameters<AtomTable['add']>[0],
+  place: PackPlace,
+  problems: PackProblem[],
+): Atom | undefined {
+  try {
+    return table.add(prepared);
+  } catch (error) {
+    // The compiler's refusal is the author's mistake, to be told with all the others.
+    const message = `RE2 refuses this pattern: ${error instanceof Error ? error.message : String(error)}.`;
+    problems.push({ code: 'PACK027', message, advice: 'See the RE2 syntax page.', place });
+    return undefined;
+  }
+}

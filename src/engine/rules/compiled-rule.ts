@@ -1,0 +1,57 @@
+import type { ViewKind } from '../text/view.js';
+import type { Atom } from './atoms.js';
+import type { PatternForm } from './prepare-pattern.js';
+import type { Rule, Stop } from './types.js';
+
+/** How a rule's steps must stand to one another. */
+export type StepShape =
+  | { readonly kind: 'any' }
+  | { readonly kind: 'sequence'; readonly gap: number; readonly stop: Stop }
+  | { readonly kind: 'all'; readonly within: number; readonly stop: Stop };
+
+/** A rule with its patterns compiled. */
+export interface CompiledRule {
+  readonly index: number;
+  readonly rule: Rule;
+  /** 0 for an experimental rule. */
+  readonly score: number;
+  readonly views: number;
+  readonly shape: StepShape;
+  readonly steps: readonly (readonly Atom[])[];
+  /** All bits of `steps`, one a step. */
+  readonly allSteps: number;
+  readonly except: readonly Atom[];
+}
+
+const VIEW_BITS: Readonly<Record<ViewKind, number>> = { raw: 1, folded: 2, squeezed: 4, decoded: 8, hidden: 16 };
+
+export function viewBit(kind: ViewKind): number {
+  return VIEW_BITS[kind];
+}
+
+/** A rule that reads the raw view alone is matched as written; any other has its patterns folded. */
+export function formOf(rule: { readonly views: readonly ViewKind[] }): PatternForm {
+  return rule.views.every((view) => view === 'raw') ? 'raw' : 'folded';
+}
+
+export const DEFAULT_GAP = 40;
+export const DEFAULT_WITHIN = 120;
+
+/** The rule's steps as written, with its shape. `any` is one step. */
+export function shapeOf(match: Rule['match']): {
+  readonly shape: StepShape;
+  readonly steps: readonly { readonly path: readonly (string | number)[]; readonly patterns: readonly string[] }[];
+} {
+  if ('any' in match) return { shape: { kind: 'any' }, steps: [{ path: ['match', 'any'], patterns: match.any }] };
+  const stop = match.stop ?? 'sentence';
+  if ('sequence' in match) {
+    return {
+      shape: { kind: 'sequence', gap: match.gap ?? DEFAULT_GAP, stop },
+      steps: match.sequence.map((patterns, step) => ({ path: ['match', 'sequence', step], patterns })),
+    };
+  }
+  return {
+    shape: { kind: 'all', within: match.within ?? DEFAULT_WITHIN, stop },
+    steps: match.all.map((patterns, step) => ({ path: ['match', 'all', step], patterns })),
+  };
+}

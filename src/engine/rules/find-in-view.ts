@@ -1,0 +1,77 @@
+import type { Span } from '../span.js';
+import type { Atom } from './atoms.js';
+import type { CompiledRule } from './compiled-rule.js';
+import { matchAll, matchSequence } from './match-steps.js';
+import { trimSpan } from './trim-span.js';
+import { isWide, type SegmentReading, type ViewReader } from './view-reader.js';
+
+/** The segments around the one that is decided: matches of a rule may reach into the next one. */
+export interface Neighbourhood {
+  readonly before: SegmentReading | undefined;
+  readonly here: SegmentReading;
+  readonly after: SegmentReading | undefined;
+}
+
+/** Where a rule fires, starting in `here`. View offsets, sorted, distinct, trimmed of separators. */
+export function findInView(
+  rule: CompiledRule,
+  text: string,
+  near: Neighbourhood,
+  reader: ViewReader,
+): readonly Span[] {
+  const spans = fire(rule, text, near);
+  if (spans.length === 0) return spans;
+  const left = rule.except.length === 0 ? spans : dropExcepted(spans, rule.except, near, reader);
+  return distinct(left.map((span) => trimSpan(text, span)));
+}
+
+function fire(rule: CompiledRule, text: string, { here, after }: Neighbourhood): readonly Span[] {
+  const { shape, steps } = rule;
+  if (shape.kind === 'any') return locate(steps[0] ?? [], [here]);
+  const spans: (readonly Span[])[] = [];
+  for (const atoms of steps) {
+    const found = locate(atoms, after ? [here, after] : [here]);
+    if (found.length === 0) return found;
+    spans.push(found);
+  }
+  return shape.kind === 'sequence'
+    ? matchSequence(text, spans, shape.gap, shape.stop, here.segment.end)
+    : matchAll(text, spans, shape.within, shape.stop, here.segment.end);
+}
+
+function locate(atoms: readonly Atom[], readings: readonly SegmentReading[]): readonly Span[] {
+  const found = readings.flatMap((reading) => atoms.flatMap((atom) => reading.locate(atom)));
+  return atoms.length < 2 ? found : found.sort(bySpan);
+}
+
+const bySpan = (a: Span, b: Span): number => a.start - b.start || a.end - b.end;
+
+/** Drops spans that lie wholly inside an exception. An exception holding a span starts no later than the span. */
+function dropExcepted(
+  spans: readonly Span[],
+  except: readonly Atom[],
+  { before, here }: Neighbourhood,
+  reader: ViewReader,
+): readonly Span[] {
+  const readings = before ? [before, here] : [here];
+  const exceptions = except
+    .flatMap((atom) => (isWide(atom) ? reader.locateWide(atom) : locate([atom], readings)))
+    .sort(bySpan);
+  const sorted = [...spans].sort(bySpan);
+  let next = 0;
+  let reach = -1;
+  return sorted.filter((span) => {
+    for (; next < exceptions.length && (exceptions[next] as Span).start <= span.start; next++) {
+      reach = Math.max(reach, (exceptions[next] as Span).end);
+    }
+    return reach < span.end;
+  });
+}
+
+function distinct(spans: readonly Span[]): readonly Span[] {
+  const sorted = [...spans].sort(bySpan);
+  return sorted.filter((span, index) => {
+    const last = sorted[index - 1];
+    return !last || last.start !== span.start || last.end !== span.end;
+  });
+}

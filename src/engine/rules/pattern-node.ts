@@ -1,0 +1,34 @@
+/** One member of a character class: a range of code points (`low === high` for one), or an escape such as `\d` or `\pL`. */
+export type ClassItem = { readonly low: number; readonly high: number } | { readonly escape: string };
+
+/** A pattern's syntax tree. `at` is the node's offset in its own source, in UTF-16 code units. */
+export type PatternNode =
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'char'; readonly text: string; readonly at: number }
+  | { readonly kind: 'space'; readonly at: number }
+  | { readonly kind: 'dot'; readonly at: number }
+  | { readonly kind: 'class'; readonly negated: boolean; readonly items: readonly ClassItem[]; readonly at: number }
+  | { readonly kind: 'edge'; readonly source: string; readonly at: number }
+  | { readonly kind: 'sequence'; readonly parts: readonly PatternNode[] }
+  | { readonly kind: 'choice'; readonly options: readonly PatternNode[] }
+  | {
+      readonly kind: 'repeat';
+      readonly of: PatternNode;
+      readonly min: number;
+      readonly max: number;
+      readonly lazy: boolean;
+      readonly at: number;
+    }
+  /** `flags` are inline ones (`i`, `s`, ...); a bare `(?i)` has no `of`. */
+  | { readonly kind: 'group'; readonly of: PatternNode | undefined; readonly flags: string }
+  /** `{{name}}`: one of a word list. */
+  | { readonly kind: 'words'; readonly name: string; readonly of: PatternNode; readonly at: number };
+
+/** What is wrong with a pattern, and where in its source (UTF-16 code units). */
+export interface PatternProblem {
+  readonly code: string;
+  readonly message: string;
+  readonly advice: string;
+  readonly at: number;
+  readonly length: number;
+}

@@ -1,0 +1,52 @@
+import type { z } from 'zod';
+import type { PackPlace, PackProblem } from './pack-error.js';
+
+type Issue = z.core.$ZodIssue;
+
+/** Turns zod's issues into pack problems, one a mistake. */
+export function schemaProblems(error: z.ZodError, place: Omit<PackPlace, 'path'>): readonly PackProblem[] {
+  return error.issues.flatMap((issue) => flatten(issue)).flatMap((issue) => fromIssue(issue, place));
+}
+
+/** For a value that may have several shapes, the complaints of the shape that the author seems to have meant. */
+function flatten(issue: Issue): readonly Issue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const meant = issue.errors.filter((issues) => issues.length > 0 && issues.every((inner) => inner.path.length > 0));
+  const [best] = [...meant].sort((a, b) => depth(b) - depth(a) || a.length - b.length);
+  if (!best || best.some((inner) => inner.code === 'unrecognized_keys' || isMissing(inner))) return [issue];
+  return best.flatMap((inner) => flatten({ ...inner, path: [...issue.path, ...inner.path] }));
+}
+
+const depth = (issues: readonly Issue[]): number => Math.max(...issues.map((issue) => issue.path.length));
+const isMissing = (issue: Issue): boolean => issue.code === 'invalid_type' && issue.message.includes('undefined');
+
+function fromIssue(issue: Issue, place: Omit<PackPlace, 'path'>): readonly PackProblem[] {
+  const path = issue.path.filter((step): step is string | number => typeof step !== 'symbol');
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      code: 'PACK003',
+      message: `There is no field \`${key}\` here.`,
+      advice: 'Take it out, or look at rules/schema.json for the right name.',
+      place: { ...place, path: [...path, key], key: true },
+    }));
+  }
+  const name = path.at(-1);
+  if (isMissing(issue)) {
+    return [
+      { code: 'PACK004', message: `The field \`${name}\` is missing.`, advice: 'Add it.', place: { ...place, path: path.slice(0, -1) } },
+    ];
+  }
+  if (issue.code === 'invalid_union' && name === 'match') {
+    return [
+      {
+        code: 'PACK005',
+        message: 'A rule matches in exactly one way.',
+        advice: 'Write one of `any: [...]`, `sequence: [[...], [...]]` with `gap`, `all: [[...], [...]]` with `within`.',
+        place: { ...place, path },
+      },
+    ];
+  }
+  return [
+    { code: 'PACK002', message: `\`${name ?? 'This file'}\` doesn't fit: ${issue.message}.`, advice: 'See rules/schema.json.', place: { ...place, path } },
+  ];
+}
