@@ -1,0 +1,58 @@
+import { leaveUnseen, startBudget } from './budget.js';
+import { derive } from './derive.js';
+import type { Draft } from './draft.js';
+import { fold, foldPlain } from './fold.js';
+import { composeMaps, IDENTITY_MAP } from './offset-map.js';
+import { type Features, scanFeatures } from './scan-features.js';
+import { DEFAULT_TEXT_LIMITS, type TextLimits } from './text-limits.js';
+import type { View, ViewSet } from './view.js';
+import { wellFormed } from './well-formed.js';
+
+const RAW_CHAIN: readonly string[] = [];
+const FOLDED_CHAIN: readonly string[] = ['fold'];
+
+/**
+ * All readings of an input: raw and folded first, always and whole; then what it spaces out, encodes or hides, as far
+ * as the limits reach. Total on any string; time and memory are linear in its length.
+ */
+export function buildViews(input: string, limits: TextLimits = DEFAULT_TEXT_LIMITS): ViewSet {
+  const features = scanFeatures(input);
+  const text = features.surrogates ? wellFormed(input) : input;
+  const root: Draft = { kind: 'raw', chain: RAW_CHAIN, text, map: IDENTITY_MAP, depth: 0 };
+  const folded = foldDraft(root, features);
+  const views: View[] = [{ kind: 'raw', chain: RAW_CHAIN, text, map: IDENTITY_MAP }, folded];
+  const budget = startBudget(input.length, limits);
+  const seen = new Set<string>([folded.text]);
+  let layer: readonly (readonly [Draft, Features])[] = [[root, features]];
+  while (layer.length > 0) {
+    const next: (readonly [Draft, Features])[] = [];
+    for (const [draft, found] of layer) {
+      for (const child of derive(draft, found, limits, budget)) {
+        const childFeatures = scanFeatures(child.text);
+        const view = foldDraft(child, childFeatures);
+        if (view.text.length < 3 || seen.has(view.text)) continue;
+        seen.add(view.text);
+        if (child.depth > limits.maxDepth) {
+          const span = child.map.toInput({ start: 0, end: child.text.length });
+          leaveUnseen(budget, span, child.chain.at(-1) ?? '', 'maxDepth');
+          continue;
+        }
+        views.push(view);
+        next.push([child, childFeatures]);
+      }
+    }
+    layer = next;
+  }
+  return { views, unseen: budget.unseen };
+}
+
+function foldDraft(draft: Draft, features: Features): View {
+  const { text, map } = features.plain ? foldPlain(draft.text) : fold(draft.text);
+  const root = draft.kind === 'raw';
+  return {
+    kind: root ? 'folded' : draft.kind,
+    chain: root ? FOLDED_CHAIN : [...draft.chain, 'fold'],
+    text,
+    map: composeMaps(map, draft.map),
+  };
+}

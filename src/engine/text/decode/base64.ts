@@ -1,0 +1,128 @@
+import type { Replacement } from '../replacement.js';
+import { readUtf8 } from './read-utf8.js';
+
+/** Shorter runs are words of ordinary text far more often than they are code. */
+const MIN_RUN = 16;
+
+/** Six bits of each character of both alphabets; 255 for any other. */
+const VALUES: Uint8Array = buildValues();
+
+/**
+ * Reads base64 and base64url, padded or not, over line breaks, also in data: URIs.
+ * @see RFC 4648, sections 4 and 5
+ */
+export function decodeBase64(text: string): readonly Replacement[] {
+  const found: Replacement[] = [];
+  for (let i = 0; i < text.length; i += 1) {
+    if (valueAt(text, i) === 255) continue;
+    const end = runEnd(text, i);
+    if (end - i >= MIN_RUN) {
+      const read = readRun(text, i, end);
+      if (read !== undefined) found.push(read);
+    }
+    i = end;
+  }
+  return found;
+}
+
+/** Where the run ends that starts at `from`; a line break goes on where long lines of code meet. */
+function runEnd(text: string, from: number): number {
+  let line = from;
+  for (let i = from; ; ) {
+    while (i < text.length && valueAt(text, i) !== 255) i += 1;
+    const size = i - line;
+    let next = i;
+    if (text.charCodeAt(next) === 0x5c && text.charAt(next + 1) === 'n') next += 2;
+    else while (next < text.length && next - i < 3 && isBreak(text.charCodeAt(next))) next += 1;
+    if (next === i || size < 20 || size % 4 !== 0 || valueAt(text, next) === 255) return padEnd(text, i);
+    // Prose after a line of code is no code: its first word is short and followed by a space.
+    let word = next;
+    while (word < text.length && valueAt(text, word) !== 255 && word - next < 20) word += 1;
+    if (word - next < 20 && text.charCodeAt(word) === 0x20) return padEnd(text, i);
+    line = next;
+    i = next;
+  }
+}
+
+function padEnd(text: string, from: number): number {
+  let to = from;
+  while (to - from < 2 && text.charCodeAt(to) === 0x3d) to += 1;
+  return to;
+}
+
+function readRun(text: string, from: number, to: number): Replacement | undefined {
+  // A path or an identifier may stand before the code ("data/aGVsbG8..."): try again after its last sign.
+  const whole = readPart(text, from, to);
+  if (whole !== undefined) return whole;
+  for (let i = from, tries = 0; i < Math.min(to, from + 64) && tries < 3; i += 1) {
+    const unit = text.charCodeAt(i);
+    if (unit !== 0x2f && unit !== 0x2d && unit !== 0x5f && unit !== 0x2b) continue;
+    tries += 1;
+    if (to - i - 1 < MIN_RUN) break;
+    const part = readPart(text, i + 1, to);
+    if (part !== undefined) return part;
+  }
+  return undefined;
+}
+
+function readPart(text: string, from: number, to: number): Replacement | undefined {
+  const probe = bytesOf(text, from, Math.min(to, from + 24));
+  if (to - from > 32 && readUtf8(probe.bytes.subarray(0, 15)) === undefined) return undefined;
+  const { bytes, at } = bytesOf(text, from, to);
+  const read = readUtf8(bytes);
+  if (read === undefined) return undefined;
+  return {
+    start: from,
+    end: to,
+    text: read.text,
+    starts: read.starts.map((byte) => at[byte] ?? from),
+    transform: 'base64',
+  };
+}
+
+/** The bytes of a run, and where each begins in the text. */
+function bytesOf(text: string, from: number, to: number): { readonly bytes: Uint8Array; readonly at: Int32Array } {
+  const bytes = new Uint8Array(((to - from) * 3) >> 2);
+  const at = new Int32Array(bytes.length);
+  let bits = 0;
+  let held = 0;
+  let size = 0;
+  let last = from;
+  for (let i = from; i < to; i += 1) {
+    const value = valueAt(text, i);
+    if (value === 255) {
+      if (text.charCodeAt(i) === 0x5c) i += 1;
+      continue;
+    }
+    bits = ((bits << 6) | value) & 0xffff;
+    held += 6;
+    if (held < 8) {
+      last = i;
+      continue;
+    }
+    held -= 8;
+    bytes[size] = (bits >> held) & 0xff;
+    at[size] = last;
+    size += 1;
+    last = i;
+  }
+  return { bytes: bytes.subarray(0, size), at };
+}
+
+function valueAt(text: string, i: number): number {
+  const unit = text.charCodeAt(i);
+  return unit < 128 ? (VALUES[unit] as number) : 255;
+}
+
+function isBreak(unit: number): boolean {
+  return unit === 0x0a || unit === 0x0d || unit === 0x20 || unit === 0x09;
+}
+
+function buildValues(): Uint8Array {
+  const values = new Uint8Array(128).fill(255);
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+  for (let i = 0; i < 64; i += 1) values[alphabet.charCodeAt(i)] = i;
+  values[0x2d] = 62;
+  values[0x5f] = 63;
+  return values;
+}

@@ -1,0 +1,79 @@
+/** Text read from bytes, and for each of its UTF-16 units the index of the byte where its character begins. */
+export interface BytesRead {
+  readonly text: string;
+  readonly starts: readonly number[];
+}
+
+/**
+ * Reads bytes as UTF-8 (or UTF-16 where every other byte is zero, as scripts of Windows encode it) when most of it is
+ * text that could be read; undefined otherwise. A broken sequence in between counts against it.
+ */
+export function readUtf8(bytes: Uint8Array): BytesRead | undefined {
+  if (bytes.length >= 8 && bytes[1] === 0 && bytes[3] === 0 && bytes[5] === 0) return readUtf16(bytes);
+  const starts: number[] = [];
+  let text = '';
+  let bad = 0;
+  let letters = 0;
+  for (let i = 0; i < bytes.length; ) {
+    const lead = bytes[i] as number;
+    const size = sequenceLength(bytes, i, lead);
+    if (size === 0 || (size === 1 && lead < 0x20 && lead !== 9 && lead !== 10 && lead !== 13)) {
+      bad += 1;
+      // Random bytes are given up early: nearly every run that only looks encoded ends here.
+      if (bad > 2 + i / 16) return undefined;
+      text += '\ufffd';
+      starts.push(i);
+      i += 1;
+      continue;
+    }
+    const codePoint = size === 1 ? lead : decodePoint(bytes, i, size);
+    if (isTextual(codePoint)) letters += 1;
+    text += String.fromCodePoint(codePoint);
+    starts.push(i);
+    if (codePoint > 0xffff) starts.push(i);
+    i += size;
+  }
+  return letters * 10 >= starts.length * 7 && letters >= 4 ? { text, starts } : undefined;
+}
+
+function readUtf16(bytes: Uint8Array): BytesRead | undefined {
+  const starts: number[] = [];
+  let text = '';
+  for (let i = 0; i + 1 < bytes.length; i += 2) {
+    const unit = (bytes[i] as number) | ((bytes[i + 1] as number) << 8);
+    if (unit < 9 || (unit & 0xf800) === 0xd800 || unit > 0x2fff) return undefined;
+    text += String.fromCharCode(unit);
+    starts.push(i);
+  }
+  return { text, starts };
+}
+
+/** Length of the well-formed sequence at `i`, 0 when there is none. */
+function sequenceLength(bytes: Uint8Array, i: number, lead: number): number {
+  if (lead < 0x80) return 1;
+  const size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || i + size > bytes.length) return 0;
+  for (let k = 1; k < size; k += 1) if (((bytes[i + k] as number) & 0xc0) !== 0x80) return 0;
+  const second = bytes[i + 1] as number;
+  if ((lead === 0xe0 && second < 0xa0) || (lead === 0xed && second > 0x9f)) return 0;
+  if ((lead === 0xf0 && second < 0x90) || (lead === 0xf4 && second > 0x8f)) return 0;
+  return size;
+}
+
+function decodePoint(bytes: Uint8Array, i: number, size: number): number {
+  let codePoint = (bytes[i] as number) & (0x7f >> size);
+  for (let k = 1; k < size; k += 1) codePoint = (codePoint << 6) | ((bytes[i + k] as number) & 0x3f);
+  return codePoint;
+}
+
+/** Letters, digits, spaces and the common signs of prose. */
+function isTextual(codePoint: number): boolean {
+  if (codePoint >= 0x80) return codePoint >= 0xa0;
+  const lower = codePoint | 0x20;
+  return (
+    (lower >= 0x61 && lower <= 0x7a) ||
+    codePoint === 0x20 ||
+    (codePoint >= 0x2c && codePoint <= 0x3a) ||
+    codePoint === 10
+  );
+}

@@ -1,0 +1,27 @@
+import { composeMaps, type OffsetMap } from './offset-map.js';
+import type { Rewritten } from './rewrite.js';
+import type { ViewKind } from './view.js';
+
+/** A reading before it is folded. Well-formed. */
+export interface Draft {
+  readonly kind: ViewKind;
+  readonly chain: readonly string[];
+  readonly text: string;
+  /** Back to the input. */
+  readonly map: OffsetMap;
+  /** Decodings that lie within one another up to here. */
+  readonly depth: number;
+}
+
+const RANK: Readonly<Record<ViewKind, number>> = { raw: 0, folded: 0, squeezed: 1, decoded: 2, hidden: 3 };
+
+/** A reading made of another: what is hidden stays hidden however it is decoded, and what is decoded decoded. */
+export function deriveDraft(from: Draft, kind: ViewKind, transforms: readonly string[], made: Rewritten): Draft {
+  return {
+    kind: RANK[kind] >= RANK[from.kind] ? kind : from.kind,
+    chain: [...from.chain, ...transforms],
+    text: made.text,
+    map: composeMaps(made.map, from.map),
+    depth: from.depth + 1,
+  };
+}

@@ -1,0 +1,125 @@
+/** One piece of markup; what lies between two pieces is text. */
+export interface Markup {
+  readonly start: number;
+  readonly end: number;
+  readonly type: 'open' | 'close' | 'comment' | 'cdata' | 'declaration';
+  /** Lower case, for open and close. */
+  readonly name: string;
+  /** Where the attributes (open) or the inner text (comment, cdata) lie. */
+  readonly innerStart: number;
+  readonly innerEnd: number;
+}
+
+const TAG_NAME = /<(\/?)([a-zA-Z][a-zA-Z0-9:_-]{0,40})(?=[\s/>])/y;
+/** These hold text that is no markup up to their end tag. */
+const RAW_TEXT = new Set(['script', 'style', 'textarea', 'title', 'noframes', 'xmp', 'iframe']);
+
+/** The markup of a text in order. Linear: each search for an end that failed is not made again. */
+export function htmlTags(text: string): readonly Markup[] {
+  const found: Markup[] = [];
+  const seek = seeker(text);
+  const unclosed = new Set<string>();
+  let at = text.indexOf('<');
+  while (at >= 0) {
+    const piece = readMarkup(text, at, seek);
+    let next = at + 1;
+    if (piece !== undefined) {
+      found.push(piece);
+      next = piece.end;
+      if (piece.type === 'open' && RAW_TEXT.has(piece.name) && !unclosed.has(piece.name)) {
+        const close = rawTextEnd(text, piece);
+        if (close === undefined) unclosed.add(piece.name);
+        else found.push(close);
+        next = close?.end ?? next;
+      }
+    }
+    at = text.indexOf('<', next);
+  }
+  return found;
+}
+
+type Seek = (what: string, from: number) => number;
+
+/** `indexOf` that remembers for each string the last answer, so that ascending questions cost one pass together. */
+function seeker(text: string): Seek {
+  const answers = new Map<string, { readonly from: number; readonly at: number }>();
+  return (what, from) => {
+    const last = answers.get(what);
+    if (last !== undefined && last.from <= from && (last.at < 0 || last.at >= from)) return last.at;
+    const at = text.indexOf(what, from);
+    answers.set(what, { from, at });
+    return at;
+  };
+}
+
+function readMarkup(text: string, at: number, seek: Seek): Markup | undefined {
+  const sign = text.charCodeAt(at + 1);
+  if (sign === 0x21) return readDeclaration(text, at, seek);
+  if (sign === 0x3f) return closed('declaration', at, seek('>', at), 2, 1);
+  TAG_NAME.lastIndex = at;
+  const match = TAG_NAME.exec(text);
+  if (match === null) return undefined;
+  const [all, slash, name = ''] = match;
+  const inner = at + all.length;
+  const end = tagEnd(inner, seek);
+  if (end < 0) return undefined;
+  return {
+    start: at,
+    end: end + 1,
+    type: slash === '/' ? 'close' : 'open',
+    name: name.toLowerCase(),
+    innerStart: inner,
+    innerEnd: end,
+  };
+}
+
+function readDeclaration(text: string, at: number, seek: Seek): Markup | undefined {
+  if (text.startsWith('<!--', at)) {
+    const end = seek('-->', at + 4);
+    // A comment that is never closed hides all that follows.
+    return end < 0
+      ? { start: at, end: text.length, type: 'comment', name: '', innerStart: at + 4, innerEnd: text.length }
+      : closed('comment', at, end, 4, 3);
+  }
+  if (text.startsWith('<![CDATA[', at)) return closed('cdata', at, seek(']]>', at + 9), 9, 3);
+  return closed('declaration', at, seek('>', at), 2, 1);
+}
+
+function closed(type: Markup['type'], at: number, end: number, opening: number, closing: number): Markup | undefined {
+  if (end < at + opening) return undefined;
+  return { start: at, end: end + closing, type, name: '', innerStart: at + opening, innerEnd: end };
+}
+
+/** The '>' that ends a tag, not one within quotes; -1 without any. */
+function tagEnd(from: number, seek: Seek): number {
+  const first = seek('>', from);
+  if (first < 0) return -1;
+  let at = from;
+  let end = first;
+  for (;;) {
+    const double = seek('="', at);
+    const single = seek("='", at);
+    const quote = double < 0 ? single : single < 0 ? double : Math.min(double, single);
+    if (quote < 0 || quote > end) return end;
+    const close = seek(quote === double ? '"' : "'", quote + 2);
+    if (close < 0) return end;
+    at = close + 1;
+    if (at > end) {
+      // Where no '>' follows the tag ends at the last one seen; to go back to the first would cost a square.
+      const next = seek('>', at);
+      if (next < 0) return end;
+      end = next;
+    }
+  }
+}
+
+/** The end tag of an element that holds raw text. */
+function rawTextEnd(text: string, open: Markup): Markup | undefined {
+  const end = new RegExp(`</${open.name}[\\s>]`, 'gi');
+  end.lastIndex = open.end;
+  const match = end.exec(text);
+  if (match === null) return undefined;
+  const close = text.indexOf('>', match.index);
+  const stop = close < 0 ? text.length : close + 1;
+  return { start: match.index, end: stop, type: 'close', name: open.name, innerStart: stop, innerEnd: stop };
+}

@@ -1,0 +1,59 @@
+import type { Replacement } from './replacement.js';
+import { finishRewrite, type Rewritten, replaceSpan, replaceUnits, startRewrite } from './rewrite.js';
+
+/** Stands between two parts that did not follow one another: no pattern may run across it. */
+export const JOINT = '\n.\n';
+
+/** Sorts by start and leaves out what overlaps an earlier or, at the same place, a longer replacement. */
+export function settleReplacements(found: readonly Replacement[]): readonly Replacement[] {
+  const sorted = [...found].sort((a, b) => a.start - b.start || b.end - a.end);
+  const kept: Replacement[] = [];
+  let end = 0;
+  for (const replacement of sorted) {
+    if (replacement.start < end) continue;
+    kept.push(replacement);
+    end = replacement.end;
+  }
+  return kept;
+}
+
+/**
+ * Puts the replacements (ascending, apart) in place. Of the text around them `context` units are kept on either
+ * side; what lies between is left out, with a joint in its place.
+ */
+export function spliceText(text: string, replacements: readonly Replacement[], context: number): Rewritten {
+  const rewrite = startRewrite(text);
+  let end = 0;
+  for (const [i, { start, end: next, text: piece, starts }] of replacements.entries()) {
+    const from = i === 0 ? 0 : cutAfter(text, end + context);
+    const to = cutBefore(text, start - context);
+    if (to > from) replaceSpan(rewrite, from, to, i === 0 ? '' : JOINT);
+    if (starts === undefined) replaceSpan(rewrite, start, next, piece);
+    else replaceUnits(rewrite, start, next, piece, starts);
+    end = next;
+  }
+  const last = cutAfter(text, end + context);
+  if (last < text.length) replaceSpan(rewrite, last, text.length, '');
+  return finishRewrite(rewrite);
+}
+
+/** Upper bound of the length that `spliceText` gives. */
+export function splicedLength(text: string, replacements: readonly Replacement[], context: number): number {
+  let length = 0;
+  for (const { text: piece } of replacements) length += piece.length + 2 * context + JOINT.length;
+  let grown = text.length;
+  for (const { start, end, text: piece } of replacements) grown += piece.length - (end - start);
+  return Math.min(length, grown);
+}
+
+/** An edge at or before the offset that splits no surrogate pair. */
+function cutBefore(text: string, offset: number): number {
+  if (offset <= 0) return 0;
+  return (text.charCodeAt(offset) & 0xfc00) === 0xdc00 ? offset - 1 : offset;
+}
+
+/** An edge at or after the offset that splits no surrogate pair. */
+function cutAfter(text: string, offset: number): number {
+  if (offset >= text.length) return text.length;
+  return (text.charCodeAt(offset) & 0xfc00) === 0xdc00 ? offset + 1 : offset;
+}
