@@ -1,0 +1,75 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { loadPack } from '../src/adapters/load-pack.js';
+import { re2Compiler } from '../src/adapters/re2-compiler.js';
+import { compilePack } from '../src/engine/rules/compile-pack.js';
+import { createEngine } from '../src/index.js';
+import { checkAnswers } from './answers.js';
+import { bareSets, recordingCompiler } from './bare-set.js';
+import { fileCorpus, installedCorpus } from './corpus.js';
+import { timeFreshProcesses } from './fresh-process.js';
+import { generators } from './hostile/generators.js';
+import { nearMisses, triggerSoups } from './hostile/near-misses.js';
+import { timeHostile } from './hostile/time-hostile.js';
+import { type BenchRecord, recordPage } from './record.js';
+import { growth, timeSizes } from './sizes.js';
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    data: { type: 'string' },
+    record: { type: 'string' },
+  },
+});
+const { quick } = values;
+const say = (line: string): void => console.error(`bench: ${line}`);
+
+const loadBefore = loadavg()[0] ?? 0;
+const recording = recordingCompiler(re2Compiler);
+const pack = loadPack('rules/core');
+const compiled = compilePack(pack, recording.compiler);
+const bare = bareSets(recording.sets);
+const engine = createEngine({ pack: compiled, model: false });
+await engine.warmUp();
+const corpus = values.data === undefined ? installedCorpus() : fileCorpus(values.data);
+say(`${pack.rules.length} rules, ${bare.patterns} patterns; ${corpus.length} characters of ${corpus.name}`);
+
+const answersChecked = await checkAnswers(engine);
+say(`${answersChecked} answers are right; timing by size ...`);
+const sizes = await timeSizes(engine, bare, corpus, quick);
+const soups = [...generators, ...triggerSoups(pack.words, pack.rules)];
+const hostileTexts = quick ? soups : [...soups, ...nearMisses(pack.rules)];
+say(`${hostileTexts.length} hostile texts ...`);
+const hostile = timeHostile(engine, corpus, hostileTexts, 100_000, quick ? 1 : 3);
+await engine.close();
+say('fresh processes ...');
+const fresh = timeFreshProcesses(quick ? 3 : 20);
+
+const now = new Date();
+const record: BenchRecord = {
+  date: now.toISOString().slice(0, 10),
+  commit: execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { encoding: 'utf8' }).trim(),
+  node: process.versions.node,
+  cpu: cpus()[0]?.model ?? 'unknown',
+  cores: cpus().length,
+  loadBefore,
+  rulesVersion: compiled.rulesVersion,
+  rules: pack.rules.length,
+  patterns: bare.patterns,
+  corpus: corpus.name,
+  answersChecked,
+  sizes,
+  growth: growth(sizes),
+  hostile,
+  fresh,
+};
+console.log(recordPage(record));
+if (!quick || values.record !== undefined) {
+  const name = values.record ?? `speed-${record.date}`;
+  mkdirSync('bench/record', { recursive: true });
+  writeFileSync(`bench/record/${name}.json`, `${JSON.stringify(record, null, 2)}\n`);
+  writeFileSync(`bench/record/${name}.md`, recordPage(record));
+  say(`written to bench/record/${name}.json and .md`);
+}

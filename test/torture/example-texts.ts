@@ -1,0 +1,15 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+
+/** The texts of every example of the core pack. */
+export const exampleTexts = (): readonly string[] => {
+  const folder = join('rules', 'core');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.yaml'));
+  return files.flatMap((name) => {
+    const { examples } = (parse(readFileSync(join(folder, name), 'utf8')) ?? {}) as {
+      readonly examples?: Readonly<Record<string, readonly { readonly text: string }[]>>;
+    };
+    return Object.values(examples ?? {}).flatMap((list) => list.map(({ text }) => text));
+  });
+};
