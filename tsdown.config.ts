@@ -7,8 +7,7 @@ const entries = {
   client: 'src/client.ts',
   'cli/main': 'src/cli/main.ts',
   'adapters/transformers-classifier': 'src/adapters/transformers-classifier.ts',
-  'adapters/onnx-process': 'src/adapters/onnx-process.ts',
-  'adapters/onnx-child': 'src/adapters/onnx-child.ts',
+  'onnx-child': 'src/adapters/onnx-child.ts',
 };
 
 export default defineConfig({

@@ -1,7 +1,10 @@
-import RE2 from 're2';
+import type RE2Class from 're2';
 import type { Pattern, PatternSet, RegexCompiler, Subject } from '../engine/ports.js';
 import type { Span } from '../engine/span.js';
 import { byteOffsets } from './byte-offsets.js';
+import { loadRe2 } from './load-re2.js';
+
+const RE2 = loadRe2();
 
 /** A text with its UTF-8 bytes; RE2 then matches without encoding it again for every pattern. */
 interface EncodedSubject extends Subject {
@@ -56,7 +59,7 @@ function bytesOf(subject: Subject): Buffer {
 }
 
 /** One native call for all matches: each `exec` costs microseconds, a marked copy of the text costs nanoseconds a match. */
-function findAll(regex: RE2, subject: Subject, max: number): readonly Span[] {
+function findAll(regex: RE2Class, subject: Subject, max: number): readonly Span[] {
   const bytes = bytesOf(subject);
   const marked = regex.replace(bytes, TEMPLATE);
   const spans: Span[] = [];

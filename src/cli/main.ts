@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
-import { CliError } from './cli-error.js';
 import { packageVersion } from './package-version.js';
 
 /** Commands by name, loaded only when asked for: a cold start pays for one of them. */
@@ -30,12 +29,20 @@ const program = async (asked: string | undefined): Promise<Command> => {
   return root;
 };
 
+/** Errors that say what the caller can mend; by name, since their modules are loaded only when needed. */
+const mistakes: ReadonlySet<string> = new Set([
+  'CliError',
+  'ConfigError',
+  'InputError',
+  'ModelError',
+  'NativeModuleError',
+  'PackError',
+]);
+
 /** The exit code for an error: 2, with one line on stderr that says what is wrong. */
 const report = (error: unknown): number => {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  const known =
-    error instanceof CliError || (error instanceof Error && 'code' in error && error.name.endsWith('Error'));
-  if (known && error instanceof Error) {
+  if (error instanceof Error && mistakes.has(error.name)) {
     process.stderr.write(`portcullis: ${error.message}\n`);
     return 2;
   }

@@ -1,0 +1,24 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+const main = join('dist', 'cli', 'main.js');
+
+export interface CliRun {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the built command line; standard input is what is given, else empty. */
+export const runCli = (args: readonly string[], stdin: string | Buffer = ''): CliRun => {
+  if (!existsSync(main)) throw new Error('Run "npm run build" first: these tests start the built command line.');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
+    input: stdin,
+    encoding: 'utf8',
+    timeout: 60_000,
+    maxBuffer: 64 * 1024 * 1024,
+    env: { ...process.env, NO_COLOR: '1' },
+  });
+  return { status, stdout, stderr };
+};
