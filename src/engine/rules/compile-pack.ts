@@ -1,5 +1,6 @@
 import type { RegexCompiler } from '../ports.js';
 import { compileRules } from './compile-rules.js';
+import { findNearMisses } from './near-misses.js';
 import { PackError } from './pack-error.js';
 import { scanViews } from './scan-views.js';
 import { makeShards, SHARD_PLAN, type Shard } from './shards.js';
@@ -30,5 +31,6 @@ export function compilePack(pack: Pack, compiler: RegexCompiler, options: Compil
     rules: pack.layers.flatMap((layer) => layer.rules),
     size: { patterns: atoms.length, sets: shards.length },
     scan: (views, scanOptions) => scanViews(parts, views, scanOptions),
+    nearMisses: (views) => findNearMisses(parts, views),
   };
 }

@@ -1,6 +1,5 @@
 import { shapeOf } from './compiled-rule.js';
 import type { PackProblem } from './pack-error.js';
-import type { PackContent } from './stack-packs.js';
 import type { Rule } from './types.js';
 
 /** What a pack is checked against. */
@@ -14,11 +13,17 @@ const EXAMPLES = 3;
 type Check = (rule: Rule, options: LintOptions) => readonly PackProblem[];
 
 /** Checks what the schema can't say. Patterns are checked by compiling, examples by `testPack`. */
-export function lintPack(content: PackContent, options: LintOptions): readonly PackProblem[] {
-  return content.rules.flatMap((rule) => CHECKS.flatMap((check) => check(rule, options)));
+export function lintPack(rules: readonly Rule[], options: LintOptions): readonly PackProblem[] {
+  return rules.flatMap((rule) => CHECKS.flatMap((check) => check(rule, options)));
 }
 
-const CHECKS: readonly Check[] = [checkTags, checkExamples, checkHits, checkScore, checkPatterns, checkSpan];
+const CHECKS: readonly Check[] = [checkDescription, checkTags, checkExamples, checkHits, checkScore, checkPatterns, checkSpan];
+
+function checkDescription(rule: Rule): readonly PackProblem[] {
+  if (rule.description.startsWith('Detects ')) return [];
+  const message = 'A description says what the rule detects.';
+  return [problem(rule, 'PACK037', message, 'Begin it with `Detects `.', ['description'])];
+}
 
 function checkTags(rule: Rule, { tags }: LintOptions): readonly PackProblem[] {
   const unknown = rule.tags.flatMap((tag, at) =>
@@ -31,7 +36,7 @@ function checkTags(rule: Rule, { tags }: LintOptions): readonly PackProblem[] {
 function checkExamples(rule: Rule): readonly PackProblem[] {
   if (rule.status !== 'stable') return [];
   return (['positive', 'negative'] as const).flatMap((kind) => {
-    const count = rule.examples[kind]?.length ?? 0;
+    const count = rule.examples[kind].length;
     if (count >= EXAMPLES) return [];
     const message = `A stable rule has at least ${EXAMPLES} ${kind} examples; this one has ${count}.`;
     return [problem(rule, 'PACK032', message, 'Add some, or make the rule experimental.', ['examples'])];
@@ -39,7 +44,7 @@ function checkExamples(rule: Rule): readonly PackProblem[] {
 }
 
 function checkHits(rule: Rule): readonly PackProblem[] {
-  return (rule.examples.positive ?? []).flatMap(({ text, hit }, at) =>
+  return rule.examples.positive.flatMap(({ text, hit }, at) =>
     text.includes(hit)
       ? []
       : [problem(rule, 'PACK033', 'The hit is no part of the text.', 'Copy it from the text, letter for letter.', ['examples', 'positive', at, 'hit'])],

@@ -15,8 +15,14 @@ const match = z.union([
   z.strictObject({ all: steps, within: z.int().min(1).max(1000).optional(), stop: stop.optional() }),
 ]);
 
-const positive = z.array(z.strictObject({ text, hit: text })).readonly();
-const negative = z.array(z.strictObject({ text, why: text })).readonly();
+/** A list that is still empty in the file (`positive:` and nothing more) is null to YAML; the linter then asks for entries. */
+const examples = <T extends z.ZodType>(example: T) =>
+  z
+    .array(example)
+    .nullish()
+    .transform((list) => list ?? []);
+const positive = examples(z.strictObject({ text, hit: text }));
+const negative = examples(z.strictObject({ text, why: text }));
 
 /** One rule file. The defaults are filled in by parsing. */
 export const ruleSchema = z
@@ -24,7 +30,7 @@ export const ruleSchema = z
     id: z.string().regex(ID, 'write `family.name` in small letters, digits and hyphens'),
     version: z.string().regex(VERSION, 'write a semantic version such as 1.0.0'),
     title: text.max(80),
-    description: text.startsWith('Detects ', 'begin with `Detects `').max(400),
+    description: text.max(400),
     status: z.enum(['experimental', 'stable', 'deprecated']),
     severity: z.enum(['low', 'medium', 'high', 'critical']),
     paranoia: z.union([z.literal(1), z.literal(2), z.literal(3)]).default(1),
@@ -41,13 +47,12 @@ export const ruleSchema = z
     except: z.array(z.string().min(1)).readonly().default([]),
     examples: z
       .strictObject({
-        positive: positive.optional(),
-        negative: negative.optional(),
-        todo_positive: positive.optional(),
-        todo_negative: negative.optional(),
+        positive,
+        negative,
+        todo_positive: positive,
+        todo_negative: negative,
       })
-      .readonly()
-      .default({}),
+      .prefault({}),
     falsePositives: z.array(text).readonly().default([]),
     references: z.array(z.url({ protocol: /^https$/ })).readonly().default([]),
   })

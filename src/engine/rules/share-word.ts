@@ -1,20 +1,30 @@
 import { foldLiteral } from './fold-literal.js';
-import type { Rule } from './types.js';
 
-/** True when a text shares a word (or a word's beginning) with the rule's positive examples. */
-export function shareWord(text: string, rule: Rule): boolean {
-  const { positive = [], todo_positive = [] } = rule.examples;
-  const known = new Set([...positive, ...todo_positive].flatMap((example) => wordsOf(example.text)));
-  return wordsOf(text).some((word) => known.has(word));
+/** The least that a word and a pattern's literal must share. */
+const STEM = 3;
+
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+
+/** True when a text shares a word with some other texts, or has a word that begins as one of the literals does. */
+export function shareWord(text: string, texts: readonly string[], literals: () => readonly string[]): boolean {
+  const words = wordsOf(text);
+  const known = new Set(texts.flatMap(wordsOf));
+  if (words.some((word) => known.has(word))) return true;
+  const folded = foldLiteral(text);
+  return literals().some((literal) => (isWord(literal) ? nearlyIn(literal, words) : folded.includes(literal.trim())));
 }
 
-/** Beginnings of words, so that inflections agree; pairs of letters where words aren't spaced; marks and tags too. */
+const isWord = (literal: string): boolean => /^[\p{L}\p{M}\p{N}]+$/u.test(literal) && !UNSPACED.test(literal);
+
+const nearlyIn = (literal: string, words: readonly string[]): boolean =>
+  literal.length >= STEM && words.some((word) => word.startsWith(literal) || (word.length >= STEM && literal.startsWith(word)));
+
+/** Words; pairs of letters where words aren't spaced; marks and tags too. */
 function wordsOf(text: string): readonly string[] {
   const folded = foldLiteral(text);
   const spaced = (folded.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).flatMap((word) =>
-    /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u.test(word)
-      ? Array.from({ length: Math.max(0, word.length - 1) }, (_, at) => word.slice(at, at + 2))
-      : [word.slice(0, 5)],
+    UNSPACED.test(word) ? Array.from({ length: Math.max(0, word.length - 1) }, (_, at) => word.slice(at, at + 2)) : [word],
   );
   return [...spaced, ...(folded.match(/[^\p{L}\p{M}\p{N}\s.,]{1,2}/gu) ?? [])];
 }

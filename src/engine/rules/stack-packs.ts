@@ -1,3 +1,4 @@
+import { expired, overlayProblems } from './overlay-problems.js';
 import type { Overlay } from './overlay-schema.js';
 import { PackError, type PackProblem } from './pack-error.js';
 import type { PackHead } from './pack-schema.js';
@@ -10,8 +11,15 @@ export interface PackContent {
   readonly rules: readonly Rule[];
 }
 
+/** An overlay with the name that problems call it by (its file's path). */
+export interface NamedOverlay {
+  readonly name: string;
+  readonly overlay: Overlay;
+}
+
 export interface StackOptions {
-  readonly overlay?: Overlay | undefined;
+  /** From the bottom up: a later one wins, allow-lists add up. */
+  readonly overlays: readonly NamedOverlay[];
   /** `YYYY-MM-DD` in UTC: allow-list entries that expired before it are inactive. */
   readonly today: string;
   /** SHA-256 of a text's UTF-8 bytes as 64 small hex digits. */
@@ -25,46 +33,49 @@ export interface StackedPack {
 }
 
 /**
- * Lays packs over each other, the first at the bottom, and an overlay on top. The first pack gives semver, threshold
+ * Lays packs over each other, the first at the bottom, and overlays on top. The first pack gives semver, threshold
  * and paranoia level. A pack sees the word lists of those below it; its own hide theirs.
  *
- * @throws PackError when two packs have a rule of the same id, or the overlay names a rule that none has
+ * @throws PackError when two packs have a rule of the same id, or an overlay names a rule that none has
  */
 export function stackPacks(contents: readonly PackContent[], options: StackOptions): StackedPack {
   const [base] = contents;
-  if (!base) throw new PackError([problem('PACK040', 'There is no pack to load.', 'Name at least one.', [])]);
-  const { overlay, today, sha256 } = options;
-  const problems = [...sameIds(contents), ...(overlay ? strangers(contents, overlay) : [])];
+  if (!base) throw new PackError([packProblem('PACK040', 'There is no pack to load.', 'Name at least one.')]);
+  const { today, sha256 } = options;
+  const problems = [...sameIds(contents), ...overlayProblems(contents, options.overlays)];
   if (problems.length > 0) throw new PackError(problems);
-  const active = (overlay?.allow ?? []).filter((entry) => entry.expires >= today);
+  const overlays = options.overlays.map(({ overlay }) => overlay);
+  const active = overlays.map((overlay) => ({ ...overlay, allow: overlay.allow.filter((entry) => entry.expires >= today) }));
   const layers: PackLayer[] = [];
   for (const { head, words, rules } of contents) {
     const below = layers.at(-1)?.words ?? {};
     layers.push({
       name: head.name,
       words: { ...below, ...words },
-      rules: rules.flatMap((rule) => change(rule, overlay)).sort((a, b) => (a.id < b.id ? -1 : 1)),
+      rules: rules.flatMap((rule) => change(rule, active)).sort((a, b) => (a.id < b.id ? -1 : 1)),
     });
   }
-  const content = overlay ? [...contents, { ...overlay, allow: active }] : contents;
   return {
     pack: {
       name: contents.map(({ head }) => head.name).join('+'),
-      rulesVersion: `${base.head.version}+${sha256(canonicalText(content)).slice(0, 12)}`,
-      threshold: overlay?.threshold ?? base.head.threshold,
-      paranoia: overlay?.paranoia ?? base.head.paranoia,
+      rulesVersion: `${base.head.version}+${sha256(canonicalText([...contents, ...active])).slice(0, 12)}`,
+      threshold: active.findLast(({ threshold }) => threshold !== undefined)?.threshold ?? base.head.threshold,
+      paranoia: active.findLast(({ paranoia }) => paranoia !== undefined)?.paranoia ?? base.head.paranoia,
       layers,
-      allow: active.map(({ text, pattern, rule }) => ({ text, pattern, rule })),
+      allow: active.flatMap(({ allow }) => allow.map(({ text, pattern, rule }) => ({ text, pattern, rule }))),
     },
-    notices: expired(overlay, today),
+    notices: options.overlays.flatMap((named) => expired(named, today)),
   };
 }
 
-function change(rule: Rule, overlay: Overlay | undefined): readonly Rule[] {
-  const wanted = overlay && Object.hasOwn(overlay.rules, rule.id) ? overlay.rules[rule.id] : undefined;
-  if (wanted === undefined) return [rule];
-  if (wanted === 'off') return [];
-  return [{ ...rule, score: wanted.score ?? rule.score, paranoia: wanted.paranoia ?? rule.paranoia }];
+function change(given: Rule, overlays: readonly Overlay[]): readonly Rule[] {
+  let rule = given;
+  for (const { rules } of overlays) {
+    const wanted = Object.hasOwn(rules, rule.id) ? rules[rule.id] : undefined;
+    if (wanted === 'off') return [];
+    if (wanted) rule = { ...rule, score: wanted.score ?? rule.score, paranoia: wanted.paranoia ?? rule.paranoia };
+  }
+  return [rule];
 }
 
 function sameIds(contents: readonly PackContent[]): readonly PackProblem[] {
@@ -75,43 +86,13 @@ function sameIds(contents: readonly PackContent[]): readonly PackProblem[] {
       owners.set(id, head.name);
       if (owner === undefined) return [];
       const message = `The packs \`${owner}\` and \`${head.name}\` both have a rule \`${id}\`.`;
-      return [problem('PACK041', message, 'Give one another id, or load only one of the packs.', [])];
+      return [packProblem('PACK041', message, 'Give one another id, or load only one of the packs.')];
     }),
   );
 }
 
-function strangers(contents: readonly PackContent[], overlay: Overlay): readonly PackProblem[] {
-  const ids = new Set(contents.flatMap(({ rules }) => rules.map(({ id }) => id)));
-  const unknown = (id: string, path: readonly (string | number)[]): PackProblem =>
-    problem('PACK050', `No pack has a rule \`${id}\`.`, 'See `portcullis rules list` for the ids.', path);
-  return [
-    ...Object.keys(overlay.rules).flatMap((id) => (ids.has(id) ? [] : [unknown(id, ['rules', id])])),
-    ...overlay.allow.flatMap((entry, at) => {
-      if (entry.rule !== undefined && !ids.has(entry.rule)) return [unknown(entry.rule, ['allow', at, 'rule'])];
-      if ((entry.text === undefined) !== (entry.pattern === undefined)) return [];
-      const message = 'An allow-list entry has either a `text` or a `pattern`.';
-      return [problem('PACK052', message, 'Keep one of them.', ['allow', at])];
-    }),
-  ];
-}
-
-function expired(overlay: Overlay | undefined, today: string): readonly PackProblem[] {
-  return (overlay?.allow ?? []).flatMap((entry, at) =>
-    entry.expires >= today
-      ? []
-      : [
-          problem(
-            'PACK051',
-            `This entry expired on ${entry.expires} and no longer counts.`,
-            'Take it out, or look at it again and give it a later date.',
-            ['allow', at, 'expires'],
-          ),
-        ],
-  );
-}
-
-function problem(code: string, message: string, advice: string, path: readonly (string | number)[]): PackProblem {
-  return { code, message, advice, place: { in: path.length > 0 ? 'overlay' : 'pack', name: '', path } };
+function packProblem(code: string, message: string, advice: string): PackProblem {
+  return { code, message, advice, place: { in: 'pack', name: '', path: [] } };
 }
 
 /** The same text for the same content, whatever order its fields were written in. Rules are ordered by id. */

@@ -1,7 +1,8 @@
 import type { ViewSet } from '../text/view.js';
+import { ruleVocabulary } from './rule-vocabulary.js';
 import { shareWord } from './share-word.js';
 import type { PackProblem } from './pack-error.js';
-import type { CompiledPack, Finding, Rule } from './types.js';
+import type { CompiledPack, Finding, Pack, Rule } from './types.js';
 
 /** How the tester reads an example's text. */
 export type ReadViews = (text: string) => ViewSet;
@@ -15,11 +16,18 @@ interface Look {
 
 type Place = readonly (string | number)[];
 
+const EXAMPLE_KINDS = ['positive', 'negative', 'todo_positive', 'todo_negative'] as const;
+
 /**
  * Runs every rule's examples through the whole pack at the highest level, and judges the examples too. Costs one scan
  * an example.
  */
-export function testPack(pack: CompiledPack, readViews: ReadViews): readonly PackProblem[] {
+export function testPack(
+  source: Pack,
+  pack: CompiledPack,
+  readViews: ReadViews,
+  rules: readonly Rule[] = pack.rules,
+): readonly PackProblem[] {
   const look = (rule: Rule, text: string): Look => {
     const { views } = readViews(text);
     const { findings, shadow } = pack.scan(views, { paranoia: 3, exhaustive: true });
@@ -35,14 +43,17 @@ export function testPack(pack: CompiledPack, readViews: ReadViews): readonly Pac
       fired: [...new Set(all.map((finding) => finding.rule))],
     };
   };
-  return pack.rules.filter((rule) => rule.status !== 'deprecated').flatMap((rule) => testRule(rule, (text) => look(rule, text)));
+  return rules
+    .filter((rule) => rule.status !== 'deprecated')
+    .flatMap((rule) => testRule(source, rule, (text) => look(rule, text)));
 }
 
-function testRule(rule: Rule, look: (text: string) => Look): readonly PackProblem[] {
-  const { positive = [], negative = [], todo_positive = [], todo_negative = [] } = rule.examples;
+function testRule(source: Pack, rule: Rule, look: (text: string) => Look): readonly PackProblem[] {
+  const literals = (): readonly string[] => ruleVocabulary(source, rule);
+  const { positive, negative, todo_positive, todo_negative } = rule.examples;
   return [
     ...positive.flatMap((example, at) => testPositive(rule, example, ['examples', 'positive', at], look)),
-    ...negative.flatMap(({ text }, at) => testNegative(rule, text, ['examples', 'negative', at, 'text'], look)),
+    ...negative.flatMap(({ text }, at) => testNegative(rule, text, ['examples', 'negative', at, 'text'], look, literals)),
     ...todo_positive.flatMap((example, at) =>
       testPositive(rule, example, [], look).length > 0 ? [] : [todo(rule, ['examples', 'todo_positive', at, 'text'])],
     ),
@@ -72,21 +83,28 @@ function testPositive(
   return [problem(rule, 'PACK060', 'The rule misses its own example.', 'Widen the rule, or make it a `todo_positive`.', [...path, 'text'])];
 }
 
-function testNegative(rule: Rule, text: string, path: Place, look: (text: string) => Look): readonly PackProblem[] {
+function testNegative(
+  rule: Rule,
+  text: string,
+  path: Place,
+  look: (text: string) => Look,
+  literals: () => readonly string[],
+): readonly PackProblem[] {
   const { hits } = look(text);
   if (hits.length > 0) {
     const advice = `It hits ${JSON.stringify(hits[0])}: narrow the rule, or make it a \`todo_negative\`.`;
     return [problem(rule, 'PACK063', 'The rule fires on its own negative example.', advice, path)];
   }
-  if (shareWord(text, rule)) return [];
-  const message = 'This negative shares no word with the positive examples: it proves nothing.';
+  const positives = [...rule.examples.positive, ...rule.examples.todo_positive].map((example) => example.text);
+  if (shareWord(text, positives, literals)) return [];
+  const message = 'This negative shares no word with the rule: it proves nothing.';
   return [problem(rule, 'PACK065', message, 'Write one that nearly fires.', path)];
 }
 
 function duplicates(rule: Rule): readonly PackProblem[] {
   const seen = new Set<string>();
-  return Object.entries(rule.examples).flatMap(([kind, examples]) =>
-    (examples ?? []).flatMap(({ text }, at) => {
+  return EXAMPLE_KINDS.flatMap((kind) =>
+    rule.examples[kind].flatMap(({ text }, at) => {
       const known = seen.has(text);
       seen.add(text);
       return known

@@ -39,12 +39,12 @@ export interface NegativeExample {
   readonly why: string;
 }
 export interface RuleExamples {
-  readonly positive?: readonly PositiveExample[] | undefined;
-  readonly negative?: readonly NegativeExample[] | undefined;
+  readonly positive: readonly PositiveExample[];
+  readonly negative: readonly NegativeExample[];
   /** Known misses: they must fail today. */
-  readonly todo_positive?: readonly PositiveExample[] | undefined;
+  readonly todo_positive: readonly PositiveExample[];
   /** Known false alarms: they must fail today. */
-  readonly todo_negative?: readonly NegativeExample[] | undefined;
+  readonly todo_negative: readonly NegativeExample[];
 }
 
 /** A rule as its author wrote it, defaults filled in. */
@@ -144,6 +144,19 @@ export interface RulesSignal {
   readonly shadow: readonly Finding[];
 }
 
+/** A rule that nearly fired in a view. */
+export interface NearMiss {
+  readonly rule: string;
+  readonly view: ViewKind;
+  readonly chain: readonly string[];
+  /** Steps that occur, counted from 1. */
+  readonly steps: readonly number[];
+  /** How many the rule has. */
+  readonly of: number;
+  /** `apart`: all steps occur, but too far apart or with a stop between them. `excepted`: an exception held it back. */
+  readonly why: 'missing steps' | 'apart' | 'excepted';
+}
+
 /** A pack ready to scan. Made by `compilePack`; reusable, never changes. */
 export interface CompiledPack {
   readonly name: string;
@@ -155,4 +168,6 @@ export interface CompiledPack {
   readonly size: { readonly patterns: number; readonly sets: number };
   /** Looks at the views of one input. Synchronous; never throws because of what the text says. */
   readonly scan: (views: readonly View[], options: ScanOptions) => RulesSignal;
+  /** Which rules nearly fired, for people who write rules; slower than `scan`. */
+  readonly nearMisses: (views: readonly View[]) => readonly NearMiss[];
 }

@@ -2,14 +2,12 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { overlaySchema, type Overlay } from '../engine/rules/overlay-schema.js';
-import { PackError, type PackProblem } from '../engine/rules/pack-error.js';
-import { schemaProblems } from '../engine/rules/schema-problems.js';
+import { PackError } from '../engine/rules/pack-error.js';
 import { type PackContent, stackPacks, type StackedPack } from '../engine/rules/stack-packs.js';
 import { readPackBundle } from './pack-bundle.js';
-import { readPackFolder } from './pack-folder.js';
-import { formatProblem, type PackSources } from './pack-report.js';
-import { parseYamlFile, type YamlFile } from './pack-yaml.js';
+import { readPackFolder, withPlaces } from './pack-folder.js';
+import { readOverlay } from './pack-overlay.js';
+import type { PackSources } from './pack-report.js';
 
 export interface LoadOptions {
   /**
@@ -17,8 +15,8 @@ export interface LoadOptions {
    * folder that its `portcullis.pack` names, is a pack. Default: the pack that comes with the library.
    */
   readonly packs?: readonly string[] | undefined;
-  /** Path of a local overlay file (YAML). */
-  readonly overlay?: string | undefined;
+  /** Paths of local overlay files (YAML), a later one wins. */
+  readonly overlays?: readonly string[] | undefined;
   /** Today in UTC, `YYYY-MM-DD`: allow-list entries that expired earlier are inactive. */
   readonly today: string;
 }
@@ -36,18 +34,19 @@ const CORE_BUNDLE = 'core-pack.json';
  */
 export function loadPack(options: LoadOptions): LoadedPack {
   const parts = (options.packs ?? [corePackPath()]).map(readPack);
-  const overlay = options.overlay === undefined ? undefined : readOverlay(options.overlay);
+  const overlays = (options.overlays ?? []).map(readOverlay);
   const sources: PackSources = {
     fileOf: (problem) =>
       problem.place.in === 'overlay'
-        ? overlay?.file
+        ? overlays.find(({ name }) => name === problem.place.name)?.file
         : parts.map((part) => part.sources?.fileOf(problem)).find((file) => file !== undefined),
   };
-  const stacked = stackPacks(
-    parts.map((part) => part.content),
-    { overlay: overlay?.value, today: options.today, sha256 },
-  );
-  return { ...stacked, sources };
+  const contents = parts.map((part) => part.content);
+  try {
+    return { ...stackPacks(contents, { overlays, today: options.today, sha256 }), sources };
+  } catch (error) {
+    throw error instanceof PackError ? withPlaces(error, sources) : error;
+  }
 }
 
 interface PackPart {
@@ -79,30 +78,6 @@ function packageFolder(name: string): string {
     if (dirname(folder) === folder) throw missing(`The pack \`${name}\``);
   }
 }
-
-function readOverlay(path: string): { readonly value: Overlay; readonly file: YamlFile } {
-  if (!existsSync(path)) throw missing(`The overlay ${path}`);
-  const file = parseYamlFile(path, readFileSync(path, 'utf8'));
-  const syntax = file.errors.map(({ message, place }) => ({
-    problem: overlayProblem('PACK001', `Not YAML: ${message}.`, 'Correct the syntax.'),
-    place,
-  }));
-  const parsed = overlaySchema.safeParse(file.value ?? {});
-  if (syntax.length === 0 && parsed.success) return { value: parsed.data, file };
-  const shape = parsed.success ? [] : schemaProblems(parsed.error, { in: 'overlay', name: '' });
-  const all = [...syntax, ...shape.map((problem) => ({ problem, place: file.locate(problem.place) }))];
-  throw new PackError(
-    all.map(({ problem }) => problem),
-    all.map(({ problem, place }) => formatProblem(problem, path, place)).join('\n'),
-  );
-}
-
-const overlayProblem = (code: string, message: string, advice: string): PackProblem => ({
-  code,
-  message,
-  advice,
-  place: { in: 'overlay', name: '', path: [] },
-});
 
 function missing(what: string): PackError {
   const message = `${what} isn't there.`;

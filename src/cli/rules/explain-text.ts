@@ -1,0 +1,66 @@
+import type { Finding, NearMiss } from '../../engine/rules/types.js';
+import { markedText } from '../marked-text.js';
+import { openPack, type RulesArgs, type RulesIo, readViews } from './rules-io.js';
+
+const SHOWN = 200;
+
+/** Shows how the rules read a text: its views, what fired and what nearly did. Exit code 0. */
+export const explainText = (text: string, args: RulesArgs, io: RulesIo): number => {
+  const { compiled } = openPack(args, io);
+  const { views, unseen } = readViews(text);
+  const signal = compiled.scan(views, { exhaustive: true });
+  const near = compiled.nearMisses(views);
+  if (args.json) {
+    const shown = views.map(({ kind, chain, text: read }) => ({ kind, chain, length: read.length, text: read }));
+    io.out(
+      `${JSON.stringify({ rules_version: compiled.rulesVersion, threshold: compiled.threshold, views: shown, unseen, ...signal, near }, null, 2)}\n`,
+    );
+    return 0;
+  }
+  const { paint } = io;
+  const verdict = signal.score >= compiled.threshold ? paint.red('block') : paint.green('allow');
+  io.out(
+    `${verdict} score ${signal.score.toFixed(3)}, threshold ${compiled.threshold}, rules ${compiled.rulesVersion}\n\n`,
+  );
+  io.out(`${paint.bold('Views')}\n`);
+  for (const view of views) {
+    const name = `${view.kind}${view.chain.length > 0 ? ` (${view.chain.join(' > ')})` : ''}`;
+    io.out(
+      `  ${name}, ${view.text.length} characters: ${plain(view.text.slice(0, SHOWN))}${view.text.length > SHOWN ? '...' : ''}\n`,
+    );
+  }
+  for (const { transform, limit } of unseen)
+    io.out(`  ${paint.dim(`not all was read: ${transform} stopped at ${limit}`)}\n`);
+  section(
+    'Fired',
+    signal.findings.map((finding) => findingLine(finding, text)),
+    io,
+  );
+  section(
+    'In shadow',
+    signal.shadow.map((finding) => findingLine(finding, text)),
+    io,
+  );
+  section('Nearly fired', near.filter(({ of, steps }) => of > 1 || steps.length > 0).map(nearLine), io);
+  io.out(
+    `\n${markedText(
+      text,
+      signal.findings.map(({ span }) => span),
+      { paint, around: 400 },
+    )}\n`,
+  );
+  return 0;
+};
+
+const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
+
+function section(title: string, lines: readonly string[], io: RulesIo): void {
+  if (lines.length === 0) return;
+  io.out(`\n${io.paint.bold(title)}\n${lines.map((line) => `  ${line}\n`).join('')}`);
+}
+
+const findingLine = ({ rule, score, view, span }: Finding, text: string): string =>
+  `${rule}  ${score.toFixed(2)}  ${view} ${span.start}-${span.end}  ${plain(text.slice(span.start, Math.min(span.end, span.start + 120)))}`;
+
+const nearLine = ({ rule, view, steps, of, why }: NearMiss): string =>
+  `${rule}  ${view}: steps ${steps.join(', ')} of ${of}, ${why}`;

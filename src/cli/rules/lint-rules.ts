@@ -1,0 +1,20 @@
+import { reportProblems } from '../../adapters/pack-report.js';
+import { readTags } from '../../adapters/pack-tags.js';
+import { lintPack } from '../../engine/rules/lint-pack.js';
+import { PackError } from '../../engine/rules/pack-error.js';
+import { printProblems } from './print-problems.js';
+import { openPack, type RulesArgs, type RulesIo } from './rules-io.js';
+
+/** Lints the packs: files, schema, patterns, tags, examples. Exit code 0 clean, 1 with problems. */
+export const lintRules = (args: RulesArgs, io: RulesIo): number => {
+  try {
+    const { loaded } = openPack(args, io);
+    const tags = readTags();
+    const problems = loaded.pack.layers.flatMap((layer) => lintPack(layer.rules, { tags }));
+    const rules = loaded.pack.layers.reduce((count, layer) => count + layer.rules.length, 0);
+    return printProblems(problems, reportProblems(problems, loaded.sources), `${rules} rules`, args, io);
+  } catch (error) {
+    if (!(error instanceof PackError)) throw error;
+    return printProblems(error.problems, error.message, 'the pack', args, io);
+  }
+};

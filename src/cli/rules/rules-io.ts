@@ -1,0 +1,45 @@
+import { type LoadedPack, loadPack } from '../../adapters/load-pack.js';
+import { withPlaces } from '../../adapters/pack-folder.js';
+import { re2Compiler } from '../../adapters/re2-compiler.js';
+import { compilePack } from '../../engine/rules/compile-pack.js';
+import { PackError } from '../../engine/rules/pack-error.js';
+import type { CompiledPack } from '../../engine/rules/types.js';
+import { buildViews } from '../../engine/text/views.js';
+import type { ViewSet } from '../../engine/text/view.js';
+import { type Paint, paintFor } from '../paint.js';
+
+/** Where a rules command writes, and what day it is. Handed in, so that tests see all of it. */
+export interface RulesIo {
+  readonly out: (text: string) => void;
+  readonly paint: Paint;
+  /** `YYYY-MM-DD` in UTC. */
+  readonly today: string;
+}
+
+/** What every rules command takes. */
+export interface RulesArgs {
+  readonly pack?: readonly string[] | undefined;
+  readonly overlay?: readonly string[] | undefined;
+  readonly json?: boolean | undefined;
+}
+
+export const terminalIo = (): RulesIo => ({
+  out: (text) => void process.stdout.write(text),
+  paint: paintFor(process.stdout),
+  today: new Date().toISOString().slice(0, 10),
+});
+
+/** Loads and compiles what the flags name. @throws PackError with lines and carets */
+export const openPack = (
+  args: RulesArgs,
+  io: RulesIo,
+): { readonly loaded: LoadedPack; readonly compiled: CompiledPack } => {
+  const loaded = loadPack({ packs: args.pack, overlays: args.overlay, today: io.today });
+  try {
+    return { loaded, compiled: compilePack(loaded.pack, re2Compiler) };
+  } catch (error) {
+    throw error instanceof PackError ? withPlaces(error, loaded.sources) : error;
+  }
+};
+
+export const readViews = (text: string): ViewSet => buildViews(text);

@@ -1,0 +1,28 @@
+import { reportProblems } from '../../adapters/pack-report.js';
+import { PackError } from '../../engine/rules/pack-error.js';
+import { testPack } from '../../engine/rules/test-pack.js';
+import { printProblems } from './print-problems.js';
+import { openPack, type RulesArgs, type RulesIo, readViews } from './rules-io.js';
+
+export interface TestArgs extends RulesArgs {
+  /** Test only this rule, or this family. */
+  readonly rule?: string | undefined;
+}
+
+/** Runs the rules' examples. Exit code 0 when all hold, 1 when not. */
+export const testRules = (args: TestArgs, io: RulesIo): number => {
+  try {
+    const { loaded, compiled } = openPack(args, io);
+    const wanted = args.rule;
+    const rules = compiled.rules.filter(
+      ({ id }) => wanted === undefined || id === wanted || id.startsWith(`${wanted}.`),
+    );
+    const problems = testPack(loaded.pack, compiled, readViews, rules);
+    const examples = rules.flatMap((rule) => Object.values(rule.examples).flat()).length;
+    const what = `${rules.length} rules, ${examples} examples`;
+    return printProblems(problems, reportProblems(problems, loaded.sources), what, args, io);
+  } catch (error) {
+    if (!(error instanceof PackError)) throw error;
+    return printProblems(error.problems, error.message, 'the pack', args, io);
+  }
+};
