@@ -23,6 +23,8 @@ from .sampling import Archive, Sample, batches, round_samples
 HERE = Path(__file__).resolve().parent.parent
 SMOOTHING = 0.02
 TOKEN_SHARE = 0.3
+# From this share of the schedule on, a sample within HARD of its label is learnt with the chance EASY_SHARE only.
+SELECT_FROM, HARD, EASY_SHARE, GROUP = 0.1, 0.12, 0.15, 12
 
 
 def collate(batch: list[Sample], device: torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
@@ -69,13 +71,25 @@ def quick_scores(net: Screener, samples: list[Sample], device: torch.device) -> 
     net.eval()
     order = sorted(range(len(samples)), key=lambda index: len(samples[index].ids))
     scores = np.zeros(len(samples))
-    for start in range(0, len(order), 16):
-        part = order[start : start + 16]
+    for start in range(0, len(order), 32):
+        part = order[start : start + 32]
         ids, mask, *_ = collate([samples[index] for index in part], device)
         with autocast(device):
             scores[part] = net(ids, mask)[0].float().cpu().numpy()
     net.train()
     return scores
+
+
+def hard_samples(net: Screener, batch: list[Sample], device: torch.device, rng: np.random.Generator) -> list[Sample]:
+    """The samples that the net gets wrong or nearly so, and a few of the others.
+
+    A look costs a third of a training step and most generated texts are soon learnt: so more texts pass by in the
+    same time, and every source offers its own hard negatives.
+    """
+    wrong = 1 / (1 + np.exp(-quick_scores(net, batch, device)))
+    labels = np.array([sample.label for sample in batch])
+    keep = (np.abs(wrong - labels) > HARD) | (rng.random(len(batch)) < EASY_SHARE)
+    return [sample for sample, kept in zip(batch, keep, strict=True) if kept]
 
 
 def rate(elapsed: float, total: float) -> float:
@@ -120,7 +134,7 @@ def main() -> None:
     optimizer = torch.optim.AdamW(
         [{"params": body, "scale": 1.0}, {"params": heads, "scale": 5.0}], lr=args.rate, weight_decay=0.01, fused=True
     )
-    state = {"elapsed": 0.0, "step": 0, "number": 0, "batch": 0, "tokens": 0, "samples": 0}
+    state = {"elapsed": 0.0, "step": 0, "number": 0, "batch": 0, "tokens": 0, "samples": 0, "seen": 0}
     if checkpoint.exists():
         stored = torch.load(checkpoint, map_location=device)
         net.load_state_dict(stored["net"])
@@ -147,24 +161,32 @@ def main() -> None:
             mixture = json.loads(args.mixture.read_text())
         samples = round_samples(archive, mixture, state["number"], args.rounds, args.seed)
         plan = batches(samples, args.budget, np.random.default_rng([args.seed, state["number"]]))
-        log(round=state["number"], batches=len(plan), samples=len(samples), injection=sum(one.label for one in samples))
-        for batch in plan[state["batch"] :]:
+        log(round=state["number"], first=state["batch"], batches=len(plan), samples=len(samples), injection=sum(one.label for one in samples))
+        for first in range(state["batch"], len(plan), GROUP):
             began = time.monotonic()
-            for group in optimizer.param_groups:
-                group["lr"] = args.rate * group["scale"] * rate(state["elapsed"], total)
-            loss = loss_of(net, batch, device)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-            smooth = loss.item() if not smooth else 0.98 * smooth + 0.02 * loss.item()
-            state["step"] += 1
-            state["batch"] += 1
-            state["samples"] += len(batch)
-            state["tokens"] += sum(len(sample.ids) + 2 for sample in batch)
+            rng = np.random.default_rng([args.seed, state["number"], first])
+            group = plan[first : first + GROUP]
+            state["seen"] = state.get("seen", 0) + sum(len(batch) for batch in group)
+            if state["elapsed"] > SELECT_FROM * total:
+                group = batches([one for batch in group for one in hard_samples(net, batch, device, rng)], args.budget, rng)
             state["elapsed"] += time.monotonic() - began
-            if state["step"] % 100 == 0:
-                log(loss=round(smooth, 4), tokens=state["tokens"], samples=state["samples"])
+            for batch in group:
+                began = time.monotonic()
+                for part in optimizer.param_groups:
+                    part["lr"] = args.rate * part["scale"] * rate(state["elapsed"], total)
+                loss = loss_of(net, batch, device)
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+                optimizer.step()
+                optimizer.zero_grad(set_to_none=True)
+                smooth = loss.item() if not smooth else 0.98 * smooth + 0.02 * loss.item()
+                state["step"] += 1
+                state["samples"] += len(batch)
+                state["tokens"] += sum(len(sample.ids) + 2 for sample in batch)
+                state["elapsed"] += time.monotonic() - began
+                if state["step"] % 50 == 0:
+                    log(loss=round(smooth, 4), seen=state["seen"], tokens=state["tokens"], samples=state["samples"])
+            state["batch"] = first + GROUP
             if time.monotonic() - saved > 180:
                 save()
                 saved = time.monotonic()

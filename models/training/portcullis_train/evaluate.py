@@ -1,0 +1,152 @@
+"""`evaluate`: figures of the shipped file on dev, by set, group and language; a JSON record and the card's table."""
+
+import argparse
+import hashlib
+import json
+import random
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from .calibrate import arrays, probability
+from .devset import Item, dev_items
+from .encode import encode_span, load_tokenizer
+from .metrics import auc, recall_at, wilson
+from .rows import digest
+from .score import Scored, score_all, text_key
+
+HERE = Path(__file__).resolve().parent.parent
+LONG_CHARACTERS = (1_000, 50_000)
+LONG_TEXTS = 60
+
+
+def rates(hit: np.ndarray) -> dict[str, object]:
+    """Share of blocked texts with its Wilson interval."""
+    low, high = wilson(int(hit.sum()), len(hit))
+    return {"n": len(hit), "blocked": int(hit.sum()), "rate": round(float(hit.mean()), 4), "low": round(low, 4), "high": round(high, 4)}
+
+
+def table(items: list[Item], hit: np.ndarray, key: str) -> dict[str, dict[str, object]]:
+    """Rates by a field of the items and by label."""
+    cells: dict[str, list[int]] = defaultdict(list)
+    for index, item in enumerate(items):
+        cells[f"{getattr(item, key)}/{'injection' if item.positive else 'benign'}"].append(index)
+    return {name: rates(hit[indices]) for name, indices in sorted(cells.items())}
+
+
+def ranking(score: np.ndarray, positive: np.ndarray) -> dict[str, float]:
+    """AUC and recall at three false-positive budgets."""
+    figures = {"n": len(score), "auc": round(auc(score, positive), 4)}
+    return figures | {f"recall_at_{budget}": round(recall_at(score, positive, budget), 4) for budget in (0.005, 0.01, 0.02)}
+
+
+def macro(cells: dict[str, dict[str, object]], label: str) -> float:
+    """Mean rate over the sets of a label."""
+    return round(float(np.mean([cell["rate"] for name, cell in cells.items() if name.endswith("/" + label)])), 4)
+
+
+def localisation(items: list[Item], scores: dict[str, Scored], model: Path) -> dict[str, object]:
+    """How often the token with the greatest logit lies inside the known span."""
+    tokenizer = load_tokenizer(model / "tokenizer.json")
+    hits = []
+    for item in items:
+        if item.span:
+            _, (start, end) = encode_span(tokenizer, item.text, item.span)
+            hits.append(start <= scores[text_key(item.text)].token < end)
+    return rates(np.array(hits))
+
+
+def long_texts(items: list[Item]) -> dict[int, list[tuple[str, bool]]]:
+    """The same planted passages in 1,000 and in 50,000 characters of honest dev text, and the honest text alone."""
+    rng = random.Random(5)
+    hosts = [item.text for item in items if item.budgeted and item.group in {"document", "email", "code"}]
+    inserts = sorted({item.text[item.span[0] : item.span[1]] for item in items if item.span and item.lang == "en"})
+    inserts = [one for one in rng.sample(inserts, len(inserts)) if 30 <= len(one) <= 400][:LONG_TEXTS]
+    result: dict[int, list[tuple[str, bool]]] = {}
+    for size in LONG_CHARACTERS:
+        result[size] = []
+        for insert in inserts:
+            parts: list[str] = []
+            while sum(len(part) for part in parts) < size:
+                parts.append(rng.choice(hosts)[: size // 2])
+            host = "\n\n".join(parts)[:size]
+            at = host.rfind("\n", 0, rng.randrange(1, len(host))) + 1
+            result[size] += [(host, False), (host[:at] + insert + "\n" + host[at:], True)]
+    return result
+
+
+def main() -> None:
+    """Command line of `evaluate`."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--workers", type=int, default=1)
+    args = parser.parse_args()
+
+    manifest = json.loads((args.model / "manifest.json").read_text())
+    items = dev_items(args.data, HERE / "data")
+    long = long_texts(items)
+    texts = [item.text for item in items] + [text for pairs in long.values() for text, _ in pairs]
+    scores = score_all(args.model / "model.onnx", texts, args.work, args.workers)
+    top, windows = arrays(items, scores)
+    rate = probability(top, windows, manifest["calibration"])
+    positive = np.array([item.positive for item in items])
+    own = np.array([item.source.startswith(("authored ", "own ")) for item in items])
+    foreign = np.array([item.lang != "en" for item in items])
+    points = {}
+    for name, point in manifest["operating_points"].items():
+        hit = rate >= point["threshold"]
+        by_source = table(items, hit, "source")
+        points[name] = {
+            "threshold": point["threshold"],
+            "recall_mean_of_sources": macro(by_source, "injection"),
+            "false_positives_mean_of_sources": macro(by_source, "benign"),
+            "all": {"injection": rates(hit[positive]), "benign": rates(hit[~positive])},
+            "not_english": {"injection": rates(hit[positive & foreign]), "benign": rates(hit[~positive & foreign])},
+            "source": by_source,
+            "group": table(items, hit, "group"),
+            "lang": table(items, hit, "lang"),
+        }
+        for size, pairs in long.items():
+            found = [scores[text_key(text)] for text, _ in pairs]
+            one = np.array([scored.top for scored in found])
+            blocked = probability(one, np.array([len(scored.logits) for scored in found], float), manifest["calibration"]) >= point["threshold"]
+            planted = np.array([label for _, label in pairs])
+            points[name][f"buried_in_{size}"] = {"injection": rates(blocked[planted]), "benign": rates(blocked[~planted])}
+    record = {
+        "model": manifest["files"]["model.onnx"]["sha256"],
+        "dev_sha256": digest([args.data / name for name in ("dev.jsonl.gz", "authored.jsonl.gz")]),
+        "ranking": {
+            "dev": ranking(rate[~own], positive[~own]),
+            "authored": ranking(rate[own], positive[own]),
+            "not_english": ranking(rate[foreign], positive[foreign]),
+        },
+        "localisation": localisation(items, scores, args.model),
+        "operating_points": points,
+    }
+    text = json.dumps(record, indent=1, sort_keys=True) + "\n"
+    (args.model / "evaluation.json").write_text(text)
+    chosen = points[manifest["operating_point"]]
+    manifest["metrics"] = {
+        "record": hashlib.sha256(text.encode()).hexdigest(),
+        "dev_auc": record["ranking"]["dev"]["auc"],
+        "recall_mean_of_sources": chosen["recall_mean_of_sources"],
+        "false_positives_mean_of_sources": chosen["false_positives_mean_of_sources"],
+    }
+    (args.model / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
+    print(card(record, manifest["operating_point"]))
+
+
+def card(record: dict, name: str) -> str:
+    """The Markdown table of the model card."""
+    lines = ["| Set | Label | n | Blocked | 95 % interval |", "| - | - | -: | -: | - |"]
+    for key, cell in record["operating_points"][name]["source"].items():
+        source, label = key.rsplit("/", 1)
+        lines.append(f"| {source} | {label} | {cell['n']} | {cell['rate']:.1%} | {cell['low']:.1%} – {cell['high']:.1%} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""`verify`: digests, size, golden vectors, repeatability, and int8 against fp32."""
+
+import argparse
+import json
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from .calibrate import arrays, probability
+from .devset import dev_items
+from .encode import encode
+from .export import describe
+from .score import Scorer, score_all
+
+HERE = Path(__file__).resolve().parent.parent
+LARGEST = 25_000_000
+SAMPLE = 1500
+
+
+def file_faults(model: Path, manifest: dict) -> list[str]:
+    """Files whose digest or size is not the manifest's."""
+    faults = [f"{name}: not the file of the manifest" for name, told in manifest["files"].items() if describe(model / name) != told]
+    if manifest["files"]["model.onnx"]["bytes"] > LARGEST:
+        faults.append("model.onnx: over 25 MB")
+    return faults
+
+
+def golden_faults(model: Path, manifest: dict) -> list[str]:
+    """Golden texts that come out otherwise, or not the same twice."""
+    faults = []
+    scorer = Scorer(model / "model.onnx", model / "tokenizer.json")
+    for number, line in enumerate((model / "golden.jsonl").read_text().splitlines(), 1):
+        told = json.loads(line)
+        first, second = scorer.score(told["text"]), scorer.score(told["text"])
+        rate = probability(np.array(first.top), np.array(len(first.logits)), manifest["calibration"])
+        if encode(scorer.tokenizer, told["text"]) != told["ids"]:
+            faults.append(f"golden {number}: other token ids")
+        if first != second:
+            faults.append(f"golden {number}: not the same twice")
+        if abs(float(rate) - told["probability"]) > 0.001 or len(first.logits) != told["windows"]:
+            faults.append(f"golden {number}: probability {float(rate):.6f}, expected {told['probability']}")
+    return faults
+
+
+def int8_against_fp32(args: argparse.Namespace, manifest: dict) -> dict[str, float]:
+    """Share of verdicts that differ, and recall of both, on a fixed sample of dev."""
+    items = random.Random(11).sample(dev_items(args.data, HERE / "data"), SAMPLE)
+    texts = [item.text for item in items]
+    positive = np.array([item.positive for item in items])
+    threshold = manifest["operating_points"][manifest["operating_point"]]["threshold"]
+    hits = []
+    for path in (args.model / "model.onnx", args.work / "model-fp32.onnx"):
+        rate = probability(*arrays(items, score_all(path, texts, args.work, args.workers)), manifest["calibration"])
+        hits.append(rate >= threshold)
+    return {
+        "n": SAMPLE,
+        "differ": round(float((hits[0] != hits[1]).mean()), 4),
+        "recall_int8": round(float(hits[0][positive].mean()), 4),
+        "recall_fp32": round(float(hits[1][positive].mean()), 4),
+    }
+
+
+def main() -> None:
+    """Command line of `verify`."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, help="without it, the comparison with fp32 is left out")
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--workers", type=int, default=1)
+    args = parser.parse_args()
+    manifest = json.loads((args.model / "manifest.json").read_text())
+    faults = file_faults(args.model, manifest) + golden_faults(args.model, manifest)
+    if args.data and (args.work / "model-fp32.onnx").exists():
+        found = int8_against_fp32(args, manifest)
+        print(json.dumps(found))
+        if found["differ"] > 0.015 or found["recall_fp32"] - found["recall_int8"] > 0.01:
+            faults.append("int8 differs too much from fp32")
+    print("\n".join(faults) or "verified")
+    sys.exit(bool(faults))
+
+
+if __name__ == "__main__":
+    main()
