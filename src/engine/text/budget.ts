@@ -15,7 +15,7 @@ const MAX_UNSEEN = 64;
 /** The budget of an input of this length. */
 export function startBudget(length: number, limits: TextLimits): Budget {
   const characters = Math.min(limits.maxDerived, length * limits.derivedFactor + limits.derivedBase);
-  return { characters, views: limits.maxViews, unseen: [] };
+  return { characters, views: limits.maxViews * Math.max(1, Math.ceil(length / limits.piece)), unseen: [] };
 }
 
 /** Takes a view of that many characters from the budget; false, with a record, when it doesn't reach. */

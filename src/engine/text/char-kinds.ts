@@ -14,14 +14,12 @@ export const AMPERSAND: number = 1 << 8;
 export const BACKSLASH: number = 1 << 9;
 export const LESS: number = 1 << 10;
 export const EQUALS: number = 1 << 11;
-export const PLUS: number = 1 << 12;
 export const BRACKET: number = 1 << 13;
-/** @ $ ! | and others that stand for letters in leet. */
+/** @ $ ! | which stand for letters in leet. */
 export const LEET_SIGN: number = 1 << 14;
-/** . - _ / | and others that Morse code is made of. */
-export const DOT_DASH: number = 1 << 15;
 export const ESCAPE: number = 1 << 16;
-export const TILDE: number = 1 << 17;
+/** Signs that may stand between words instead of a space. */
+export const JOINER: number = 1 << 17;
 
 /** The kinds of each ASCII character. */
 export const KINDS: Int32Array = build();
@@ -49,10 +47,8 @@ function build(): Int32Array {
   mark('\\', BACKSLASH);
   mark('<', LESS);
   mark('=', EQUALS);
-  mark('+', PLUS);
   mark('[', BRACKET);
-  mark('@$!|(', LEET_SIGN);
-  mark('.-', DOT_DASH);
-  mark('~', TILDE);
+  mark('@$!|', LEET_SIGN);
+  mark('.,/\\+:;=&^', JOINER);
   return kinds;
 }

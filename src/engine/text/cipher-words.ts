@@ -2,8 +2,10 @@
 export const REVERSED: number = 26;
 /** The tag of a word of the radio alphabet. */
 export const RADIO: number = 27;
-/** How many tags there are, 0 (none) among them. */
+/** How many tags are counted, 0 (none) among them. */
 export const TAGS: number = 28;
+/** From here on a tag says at which place of an order to a model the word stands; higher is later. */
+export const FIRST_RANK: number = 32;
 
 const WORDS = (
   'ignore previous instructions instruction system prompt reveal password disregard forget override secret ' +
@@ -16,13 +18,19 @@ const RADIO_WORDS = (
   'alpha alfa bravo charlie delta echo foxtrot golf hotel india juliet juliett kilo lima mike november oscar papa ' +
   'quebec romeo sierra tango uniform victor whiskey xray yankee zulu'
 ).split(' ');
+const RANKED: readonly string[] = [
+  'ignore disregard forget override bypass reveal show print repeat',
+  'all any the your my every these those',
+  'previous prior earlier above system hidden initial original',
+  'instructions instruction prompt prompts rules guidelines directives',
+];
 /** Shifted or reversed words that are words themselves. */
 const HONEST = new Set('green envy ones barf rail max won ton era saw was tub'.split(' '));
 
 const SLOTS = 1 << 13;
 const MULTIPLIER = 31;
 
-/** A word's hash, one letter at a time; case is not seen. */
+/** A word's hash, one letter at a time; case is not seen. `scanFeatures` has the same written out. */
 export function hashLetter(hash: number, unit: number): number {
   return (Math.imul(hash, MULTIPLIER) + (unit | 0x20)) | 0;
 }
@@ -47,6 +55,7 @@ function buildTable(): { readonly tags: Uint8Array; readonly checks: Int32Array 
     tags[slot] = tag;
     checks[slot] = hash;
   };
+  for (const [rank, words] of RANKED.entries()) for (const word of words.split(' ')) put(word, FIRST_RANK + rank);
   for (const word of RADIO_WORDS) put(word, RADIO);
   for (const word of [...BACKWARDS, ...WORDS]) put([...word].reverse().join(''), REVERSED);
   for (const word of SHORT_WORDS) put(shiftLetters(word, 13), 13);

@@ -9,7 +9,7 @@ export interface Draft {
   readonly text: string;
   /** Back to the input. */
   readonly map: OffsetMap;
-  /** Decodings that lie within one another up to here. */
+  /** Decodings and hiding places that lie within one another up to here. */
   readonly depth: number;
 }
 
@@ -22,6 +22,6 @@ export function deriveDraft(from: Draft, kind: ViewKind, transforms: readonly st
     chain: [...from.chain, ...transforms],
     text: made.text,
     map: composeMaps(made.map, from.map),
-    depth: from.depth + 1,
+    depth: from.depth + (kind === 'squeezed' ? 0 : 1),
   };
 }

@@ -1,66 +1,36 @@
-import { BASE64_SIGN, BINARY, DIGIT, ESCAPE, HEX, KINDS, LETTER, UNPLAIN, WHITE } from './char-kinds.js';
-import { TAGS, tagOf } from './cipher-words.js';
+import {
+  BASE64_SIGN,
+  BINARY,
+  DIGIT,
+  ESCAPE,
+  HEX,
+  JOINER,
+  KINDS,
+  LEET_SIGN,
+  LETTER,
+  UNPLAIN,
+  WHITE,
+} from './char-kinds.js';
+import { FIRST_RANK, TAGS, tagOf } from './cipher-words.js';
+import { newScan, type Scan } from './scan.js';
 
 /** What one pass over a text finds; every transform asks it first, so that ordinary text costs that pass alone. */
-export interface Features {
-  /** ASCII alone. */
-  readonly ascii: boolean;
-  /** ASCII whose fold is its lower case. */
-  readonly plain: boolean;
-  readonly surrogates: boolean;
-  /** Kinds of the signs that occur (see char-kinds). */
-  readonly signs: number;
-  /** Longest run of base64 characters (letters and digits among them). */
-  readonly codeRun: number;
-  /** Longest row of words of one letter or digit. */
-  readonly singles: number;
-  /** Longest rows of words of two hex digits, of two or three digits, of seven or eight binary digits. */
-  readonly hexPairs: number;
-  readonly numbers: number;
-  readonly binaries: number;
-  /** Longest word of binary digits. */
-  readonly binaryRun: number;
-  /** Words that mix letters and digits. */
-  readonly mixed: number;
-  /** Where words of ASCII letters begin that are 12 or longer. */
-  readonly longWords: readonly number[];
-  /** Dots and dashes. */
-  readonly dots: number;
-  /** Words met of each cipher tag; undefined when none was. */
-  readonly tags: Uint32Array | undefined;
-  /** Variation selectors, tag characters, Braille signs, phonetic letters. */
-  readonly selectors: number;
-  readonly tagCharacters: number;
-  readonly braille: number;
-  readonly phonetic: number;
-}
+export type Features = Readonly<Scan>;
 
-/** Reads the text once. */
+/** A word of letters of other scripts has this among the kinds of its characters. */
+const FOREIGN = 1 << 30;
+const LONG_WORD = 12;
+const WORD_KINDS = LETTER | DIGIT;
+
+/** Reads the text once; linear. */
 export function scanFeatures(text: string): Features {
+  const scan = newScan();
   const { length } = text;
-  let ascii = true;
   let unplain = 0;
-  let surrogates = false;
   let signs = 0;
-  let codeRun = 0;
   let runStart = 0;
-  let singles = 0;
-  let single = 0;
-  let hexPairs = 0;
-  let hexPair = 0;
-  let numbers = 0;
-  let number = 0;
-  let binaries = 0;
-  let binary = 0;
-  let binaryRun = 0;
-  let mixed = 0;
+  let codeRun = 0;
   let dots = 0;
-  let selectors = 0;
-  let tagCharacters = 0;
-  let braille = 0;
-  let phonetic = 0;
-  let tags: Uint32Array | undefined;
-  let longWords: number[] | undefined;
   let size = 0;
   let any = 0;
   let all = -1;
@@ -68,108 +38,136 @@ export function scanFeatures(text: string): Features {
   let before = 0;
   for (let i = 0; i <= length; i += 1) {
     const unit = i < length ? text.charCodeAt(i) : 0x20;
-    let kind: number;
+    let kind = 0;
     if (unit < 0x80) {
       kind = KINDS[unit] as number;
-      if ((kind & (LETTER | DIGIT)) !== 0) {
+      if ((kind & WORD_KINDS) !== 0) {
         size += 1;
         any |= kind;
         all &= kind;
         hash = (Math.imul(hash, 31) + (unit | 0x20)) | 0;
         continue;
       }
-    } else {
-      ascii = false;
-      kind = 0;
-      if ((unit & 0xf800) === 0xd800) {
-        surrogates = true;
-        if (unit === 0xdb40) {
-          if ((text.charCodeAt(i + 1) & 0xff80) === 0xdc00) tagCharacters += 1;
-          else selectors += 1;
-        }
-      } else if (unit >= 0xfe00 && unit <= 0xfe0f) selectors += 1;
-      else if ((unit & 0xff00) === 0x2800) braille += 1;
-      else if ((unit >= 0x0250 && unit <= 0x02af) || unit === 0x01dd || unit === 0x0131) phonetic += 1;
-      if (unit >= 0xc0 && (unit < 0x2000 || unit > 0x2bff)) {
-        // A letter of some other script: part of the word.
-        size += 1;
-        all = 0;
-        any |= 1 << 30;
-        continue;
-      }
+    } else if (readForeign(scan, text, unit, i)) {
+      // The second half of a pair adds nothing: its letter is one.
+      if ((unit & 0xfc00) !== 0xdc00) size += 1;
+      any |= FOREIGN;
+      all = 0;
+      continue;
     }
     if (size !== 0) {
       if (size === 1) {
-        single += 1;
-        if (single > singles) singles = single;
-        hexPair = 0;
-        number = 0;
-        binary = 0;
-      } else {
-        single = 0;
-        const asciiWord = any < 1 << 30;
-        hexPair = size === 2 && (all & HEX) !== 0 ? hexPair + 1 : 0;
-        if (hexPair > hexPairs) hexPairs = hexPair;
-        number = size <= 3 && (all & DIGIT) !== 0 ? number + 1 : 0;
-        if (number > numbers) numbers = number;
-        if ((all & BINARY) !== 0 && size >= 6) {
-          binary += 1;
-          if (binary > binaries) binaries = binary;
-          if (size > binaryRun) binaryRun = size;
-        } else binary = 0;
-        if ((any & (LETTER | DIGIT)) === (LETTER | DIGIT)) mixed += 1;
-        else if (asciiWord && size >= 3 && (any & DIGIT) === 0) {
-          const tag = tagOf(hash);
-          if (tag !== 0) {
-            tags ??= new Uint32Array(TAGS);
-            tags[tag] = (tags[tag] as number) + 1;
-          }
-          if (size >= 12) {
-            longWords ??= [];
-            longWords.push(i - size);
-          }
-        }
-      }
+        scan.single += 1;
+        if (scan.single > scan.singles) scan.singles = scan.single;
+        scan.hexPair = 0;
+        scan.number = 0;
+        scan.binary = 0;
+        scan.rank = 0;
+      } else endWord(scan, size, any, all, hash, i);
       size = 0;
       any = 0;
       all = -1;
       hash = 0;
     }
+    if (unit === 0x20) {
+      // The space is the commonest sign of all, and matters after other white space alone.
+      if ((before & WHITE) !== 0 && i < length) unplain |= UNPLAIN;
+      before = WHITE;
+      if (i - runStart > codeRun) codeRun = i - runStart;
+      runStart = i + 1;
+      continue;
+    }
     if ((kind & BASE64_SIGN) === 0) {
       if (i - runStart > codeRun) codeRun = i - runStart;
       runStart = i + 1;
     }
-    if (unit === 0x20) {
-      // The space is the commonest sign of all and only matters after another one.
-      if ((before & WHITE) !== 0 && i < length) unplain |= UNPLAIN;
-      before = WHITE;
-      continue;
-    }
     if (unit === 0x2e || unit === 0x2d) dots += 1;
     if ((kind & before & WHITE) !== 0) unplain |= UNPLAIN;
+    if ((kind & (JOINER | LEET_SIGN)) !== 0) readJoiner(scan, text, kind, i);
+    if (unit === 0x0a && before === 0 && i > 0 && text.charCodeAt(i - 1) === 0x2d) scan.brokenWords = true;
     before = kind & WHITE;
     signs |= kind;
   }
-  return {
-    ascii,
-    plain: ascii && ((unplain | signs) & (UNPLAIN | ESCAPE)) === 0,
-    surrogates,
-    signs,
-    codeRun,
-    singles,
-    hexPairs,
-    numbers,
-    binaries,
-    binaryRun,
-    mixed,
-    longWords: longWords ?? NONE,
-    dots,
-    tags,
-    selectors,
-    tagCharacters,
-    braille,
-    phonetic,
-  };
+  scan.signs = signs;
+  scan.codeRun = codeRun;
+  scan.dots = dots;
+  scan.plain = scan.ascii && ((unplain | signs) & (UNPLAIN | ESCAPE)) === 0;
+  return scan;
 }
 
-const NONE: readonly number[] = [];
+/** Reads the kinds of a word of two or more characters. */
+function endWord(scan: Scan, size: number, any: number, all: number, hash: number, end: number): void {
+  scan.single = 0;
+  if ((all & HEX) !== 0) endHexWord(scan, size, all);
+  else {
+    scan.hexPair = 0;
+    scan.number = 0;
+    scan.binary = 0;
+  }
+  if ((any & WORD_KINDS) === WORD_KINDS) scan.mixed = true;
+  if ((any & (DIGIT | FOREIGN)) !== 0 || size < 2) {
+    scan.rank = 0;
+    return;
+  }
+  const tag = tagOf(hash);
+  if (tag >= FIRST_RANK) {
+    // The rank before, and how many words in a row had a falling one.
+    const falls = scan.rank !== 0 && (scan.rank & 0xff) > tag ? (scan.rank >> 8) + 1 : 0;
+    if (falls > 1) scan.backwardOrder = true;
+    scan.rank = (falls << 8) | tag;
+  } else {
+    scan.rank = 0;
+    if (tag !== 0) {
+      scan.tags ??= new Uint32Array(TAGS);
+      scan.tags[tag] = (scan.tags[tag] as number) + 1;
+    }
+  }
+  if (size >= LONG_WORD) scan.longWords.push(end - size);
+}
+
+function endHexWord(scan: Scan, size: number, all: number): void {
+  if (size > scan.hexRun) scan.hexRun = size;
+  scan.hexPair = size === 2 ? scan.hexPair + 1 : 0;
+  if (scan.hexPair > scan.hexPairs) scan.hexPairs = scan.hexPair;
+  scan.number = size <= 3 && (all & DIGIT) !== 0 ? scan.number + 1 : 0;
+  if (scan.number > scan.numbers) scan.numbers = scan.number;
+  if ((all & BINARY) === 0 || size < 7) {
+    scan.binary = 0;
+    return;
+  }
+  scan.binary += 1;
+  if (scan.binary > scan.binaries) scan.binaries = scan.binary;
+  if (size > scan.binaryRun) scan.binaryRun = size;
+}
+
+/** Reads a unit beyond ASCII; true when it is part of a word. */
+function readForeign(scan: Scan, text: string, unit: number, at: number): boolean {
+  scan.ascii = false;
+  if ((unit & 0xf800) === 0xd800) {
+    scan.surrogates = true;
+    if (unit !== 0xdb40) return true;
+    if ((text.charCodeAt(at + 1) & 0xff80) === 0xdc00) scan.tagCharacters += 1;
+    else scan.selectors += 1;
+    return true;
+  }
+  if (unit < 0x2000) {
+    if ((unit >= 0x0250 && unit <= 0x02af) || unit === 0x01dd) scan.phonetic += 1;
+    return unit >= 0xc0;
+  }
+  if (unit < 0x2070) {
+    if (unit >= 0x200b && (unit <= 0x200f || unit >= 0x2060)) scan.zeroWidth += 1;
+    return false;
+  }
+  if ((unit & 0xff00) === 0x2800) scan.braille += 1;
+  else if (unit >= 0xfe00 && unit <= 0xfe0f) scan.selectors += 1;
+  else if (unit === 0xfeff) scan.zeroWidth += 1;
+  return unit > 0x2bff && unit !== 0x3000;
+}
+
+function readJoiner(scan: Scan, text: string, kind: number, at: number): void {
+  const next = text.charCodeAt(at + 1);
+  const letter = next < 0x80 && ((KINDS[next] as number) & LETTER) !== 0;
+  if (!letter) return;
+  if ((kind & LEET_SIGN) !== 0) scan.leetSigns = true;
+  else scan.joined += 1;
+}

@@ -1,8 +1,9 @@
-import { leaveUnseen, startBudget } from './budget.js';
+import { type Budget, leaveUnseen, startBudget } from './budget.js';
 import { derive } from './derive.js';
 import type { Draft } from './draft.js';
 import { fold, foldPlain } from './fold.js';
 import { composeMaps, IDENTITY_MAP } from './offset-map.js';
+import { pieces } from './pieces.js';
 import { type Features, scanFeatures } from './scan-features.js';
 import { DEFAULT_TEXT_LIMITS, type TextLimits } from './text-limits.js';
 import type { View, ViewSet } from './view.js';
@@ -10,6 +11,10 @@ import { wellFormed } from './well-formed.js';
 
 const RAW_CHAIN: readonly string[] = [];
 const FOLDED_CHAIN: readonly string[] = ['fold'];
+/** Shorter readings say nothing. */
+const MIN_VIEW = 4;
+/** Squeezings that may follow one another on top of the decodings. */
+const MAX_SQUEEZES = 4;
 
 /**
  * All readings of an input: raw and folded first, always and whole; then what it spaces out, encodes or hides, as far
@@ -22,28 +27,39 @@ export function buildViews(input: string, limits: TextLimits = DEFAULT_TEXT_LIMI
   const folded = foldDraft(root, features);
   const views: View[] = [{ kind: 'raw', chain: RAW_CHAIN, text, map: IDENTITY_MAP }, folded];
   const budget = startBudget(input.length, limits);
-  const seen = new Set<string>([folded.text]);
-  let layer: readonly (readonly [Draft, Features])[] = [[root, features]];
-  while (layer.length > 0) {
+  if (text.length <= limits.piece) {
+    addDerived([[root, features]], new Set([folded.text]), views, limits, budget);
+  } else {
+    for (const piece of pieces(root, limits)) {
+      addDerived([[piece, scanFeatures(piece.text)]], new Set(), views, limits, budget);
+    }
+  }
+  return { views, unseen: budget.unseen };
+}
+
+type Layer = readonly (readonly [Draft, Features])[];
+
+/** Adds what lies behind the drafts, layer by layer, each text once. */
+function addDerived(start: Layer, seen: Set<string>, views: View[], limits: TextLimits, budget: Budget): void {
+  for (let layer = start; layer.length > 0; ) {
     const next: (readonly [Draft, Features])[] = [];
     for (const [draft, found] of layer) {
       for (const child of derive(draft, found, limits, budget)) {
-        const childFeatures = scanFeatures(child.text);
-        const view = foldDraft(child, childFeatures);
-        if (view.text.length < 3 || seen.has(view.text)) continue;
+        const features = scanFeatures(child.text);
+        const view = foldDraft(child, features);
+        if (view.text.length < MIN_VIEW || seen.has(view.text)) continue;
         seen.add(view.text);
-        if (child.depth > limits.maxDepth) {
+        if (child.depth > limits.maxDepth || child.chain.length > limits.maxDepth + MAX_SQUEEZES) {
           const span = child.map.toInput({ start: 0, end: child.text.length });
           leaveUnseen(budget, span, child.chain.at(-1) ?? '', 'maxDepth');
           continue;
         }
         views.push(view);
-        next.push([child, childFeatures]);
+        next.push([child, features]);
       }
     }
     layer = next;
   }
-  return { views, unseen: budget.unseen };
 }
 
 function foldDraft(draft: Draft, features: Features): View {

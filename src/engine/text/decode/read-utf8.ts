@@ -6,10 +6,11 @@ export interface BytesRead {
 
 /**
  * Reads bytes as UTF-8 (or UTF-16 where every other byte is zero, as scripts of Windows encode it) when most of it is
- * text that could be read; undefined otherwise. A broken sequence in between counts against it.
+ * text that could be read; undefined otherwise. A broken sequence in between counts against it. `trusted` bytes are
+ * known to be code (a sign says so), however little text they hold.
  */
-export function readUtf8(bytes: Uint8Array): BytesRead | undefined {
-  if (bytes.length >= 8 && bytes[1] === 0 && bytes[3] === 0 && bytes[5] === 0) return readUtf16(bytes);
+export function readUtf8(bytes: Uint8Array, trusted: boolean = false): BytesRead | undefined {
+  if (!trusted && bytes.length >= 8 && bytes[1] === 0 && bytes[3] === 0 && bytes[5] === 0) return readUtf16(bytes);
   const starts: number[] = [];
   let text = '';
   let bad = 0;
@@ -20,7 +21,7 @@ export function readUtf8(bytes: Uint8Array): BytesRead | undefined {
     if (size === 0 || (size === 1 && lead < 0x20 && lead !== 9 && lead !== 10 && lead !== 13)) {
       bad += 1;
       // Random bytes are given up early: nearly every run that only looks encoded ends here.
-      if (bad > 2 + i / 16) return undefined;
+      if (!trusted && bad > 2 + i / 16) return undefined;
       text += '\ufffd';
       starts.push(i);
       i += 1;
@@ -33,7 +34,7 @@ export function readUtf8(bytes: Uint8Array): BytesRead | undefined {
     if (codePoint > 0xffff) starts.push(i);
     i += size;
   }
-  return letters * 10 >= starts.length * 7 && letters >= 4 ? { text, starts } : undefined;
+  return trusted || (letters * 10 >= starts.length * 7 && letters >= 4) ? { text, starts } : undefined;
 }
 
 function readUtf16(bytes: Uint8Array): BytesRead | undefined {

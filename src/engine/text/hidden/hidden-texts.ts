@@ -15,8 +15,8 @@ export interface HiddenText {
 /** What a text hides, by kind of hiding place; parts that did not follow one another are kept apart by a joint. */
 export function hiddenTexts(text: string, signs: number, tags: readonly Markup[]): readonly HiddenText[] {
   const parts: HiddenPart[] = [];
-  if ((signs & LESS) !== 0 && tags.length > 0) parts.push(...htmlHidden(text, tags));
-  if ((signs & BRACKET) !== 0) parts.push(...markdownHidden(text));
+  if ((signs & LESS) !== 0 && tags.length > 0) for (const part of htmlHidden(text, tags)) parts.push(part);
+  if ((signs & BRACKET) !== 0) for (const part of markdownHidden(text)) parts.push(part);
   if (parts.length === 0) return [];
   const kinds = new Map<string, HiddenPart[]>();
   for (const part of parts) {

@@ -1,0 +1,83 @@
+/** The counts of one pass over a text; see `scanFeatures`. */
+export interface Scan {
+  /** ASCII alone. */
+  ascii: boolean;
+  /** ASCII whose fold is its lower case. */
+  plain: boolean;
+  surrogates: boolean;
+  /** Kinds of the signs that occur (see char-kinds). */
+  signs: number;
+  /** Longest run of base64 characters (letters and digits among them). */
+  codeRun: number;
+  /** Longest row of words of one letter or digit, and the row under way. */
+  singles: number;
+  single: number;
+  /** Longest word of hex digits. */
+  hexRun: number;
+  /** Longest row of words of two hex digits, of two or three digits, of seven or more binary digits; rows under way. */
+  hexPairs: number;
+  hexPair: number;
+  numbers: number;
+  number: number;
+  binaries: number;
+  binary: number;
+  /** Longest word of binary digits. */
+  binaryRun: number;
+  /** A word mixes letters and digits. */
+  mixed: boolean;
+  /** A sign that can stand for a letter stands before one. */
+  leetSigns: boolean;
+  /** Signs that stand before a letter where a space could. */
+  joined: number;
+  /** A line ends in a hyphen. */
+  brokenWords: boolean;
+  /** Where words of ASCII letters begin that are 12 or longer. */
+  readonly longWords: number[];
+  /** Dots and dashes. */
+  dots: number;
+  /** Words met of each cipher tag; undefined when none was. */
+  tags: Uint32Array | undefined;
+  /** Words of an order to a model run backwards; the rank of the last word and its falls. */
+  backwardOrder: boolean;
+  rank: number;
+  selectors: number;
+  tagCharacters: number;
+  zeroWidth: number;
+  braille: number;
+  phonetic: number;
+}
+
+/** Before the first character. */
+export function newScan(): Scan {
+  return {
+    ascii: true,
+    plain: true,
+    surrogates: false,
+    signs: 0,
+    codeRun: 0,
+    singles: 0,
+    single: 0,
+    hexRun: 0,
+    hexPairs: 0,
+    hexPair: 0,
+    numbers: 0,
+    number: 0,
+    binaries: 0,
+    binary: 0,
+    binaryRun: 0,
+    mixed: false,
+    leetSigns: false,
+    joined: 0,
+    brokenWords: false,
+    longWords: [],
+    dots: 0,
+    tags: undefined,
+    backwardOrder: false,
+    rank: 0,
+    selectors: 0,
+    tagCharacters: 0,
+    zeroWidth: 0,
+    braille: 0,
+    phonetic: 0,
+  };
+}

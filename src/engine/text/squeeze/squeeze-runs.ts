@@ -1,0 +1,24 @@
+import type { Replacement } from '../replacement.js';
+import type { Features } from '../scan-features.js';
+import { squeezeHyphenation } from './hyphenation.js';
+import { squeezeJoinedWords } from './joined-words.js';
+import { squeezeLeet } from './leet.js';
+import { squeezeSpacedLetters } from './spaced-letters.js';
+import { restoreWordGaps } from './word-gaps.js';
+
+const MIN_SINGLES = 4;
+const MIN_JOINED = 2;
+
+/** Asks the squeezers whose signs a text has; what they find may overlap. */
+export function squeezeRuns(text: string, features: Features): readonly Replacement[] {
+  const found: Replacement[] = [];
+  const add = (more: readonly Replacement[]): void => {
+    for (const replacement of more) found.push(replacement);
+  };
+  if (features.singles >= MIN_SINGLES) add(squeezeSpacedLetters(text));
+  if (features.mixed || features.leetSigns) add(squeezeLeet(text));
+  if (features.longWords.length > 0) add(restoreWordGaps(text, features.longWords));
+  if (features.joined >= MIN_JOINED) add(squeezeJoinedWords(text));
+  if (features.brokenWords) add(squeezeHyphenation(text));
+  return found;
+}
