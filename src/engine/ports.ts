@@ -55,8 +55,8 @@ export interface ClassifierInfo {
 
 /** Bounds of one classification. */
 export interface ClassifyOptions {
-  /** On the engine's clock, milliseconds. */
-  readonly deadline: number;
+  /** Milliseconds from the call on. */
+  readonly timeoutMs: number;
   /** At most this many windows are scored; the answer says what was left out. */
   readonly maxWindows: number;
   /** Aborted when nobody waits for the answer any more. */
@@ -76,7 +76,7 @@ export interface TextSpan {
 
 /** One window that was scored. */
 export interface ScoredWindow extends TextSpan {
-  /** Calibrated as if it stood alone, 0..1. */
+  /** Calibrated for the number of windows of its text, 0..1. */
   readonly probability: number;
 }
 
@@ -130,7 +130,7 @@ export interface WindowScore {
 /** Runs the network on one window at a time. Rejects with a `ModelError`. */
 export interface WindowScorer {
   /** `ids` with the special tokens at both ends. */
-  score(ids: readonly number[], options: Pick<ClassifyOptions, 'deadline' | 'signal'>): Promise<WindowScore>;
+  score(ids: readonly number[], options: Pick<ClassifyOptions, 'timeoutMs' | 'signal'>): Promise<WindowScore>;
   warmUp(): Promise<void>;
   close(): Promise<void>;
 }

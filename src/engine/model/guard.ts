@@ -11,7 +11,7 @@ export type GuardedAnswer =
 export interface GuardedClassifier {
   ask(
     texts: readonly string[],
-    options: { readonly deadline: number; readonly maxWindows: number },
+    options: { readonly timeoutMs: number; readonly maxWindows: number },
   ): Promise<GuardedAnswer>;
   readonly resting: () => boolean;
 }
@@ -51,13 +51,13 @@ export function guardClassifier(model: Classifier, clock: Clock, limits: Breaker
 async function answerInTime(
   model: Classifier,
   texts: readonly string[],
-  options: { readonly deadline: number; readonly maxWindows: number },
+  options: { readonly timeoutMs: number; readonly maxWindows: number },
   clock: Clock,
 ): Promise<ClassifierAnswer> {
   const signal = { aborted: false };
   let cancel = (): void => {};
   const late = new Promise<never>((_, reject) => {
-    cancel = clock.after(Math.max(0, options.deadline - clock.now()) + GRACE_MS, () => {
+    cancel = clock.after(options.timeoutMs + GRACE_MS, () => {
       reject(new ModelError('MODEL_SILENT', 'the classifier gave no answer in time'));
     });
   });

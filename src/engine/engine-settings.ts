@@ -1,0 +1,87 @@
+import { ConfigError } from './errors.js';
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUT_MS, type EngineLimits } from './limits.js';
+import type { Classifier } from './ports.js';
+import type { Mode } from './verdict.js';
+
+/** Thresholds that replace the pack's and the model's own. */
+export interface Thresholds {
+  /** Rules block at or above it, 0..1. */
+  readonly rules?: number | undefined;
+  /** The model blocks at or above it: 0..1, or the name of an operating point of the model. */
+  readonly model?: number | string | undefined;
+}
+
+/** What a caller may set. */
+export interface EngineSettings {
+  /** `hybrid` with a model and `rules` without one, unless given. */
+  readonly mode?: Mode | undefined;
+  readonly thresholds?: Thresholds | undefined;
+  /** Milliseconds a call may take before the rules answer alone; default 15,000. */
+  readonly timeoutMs?: number | undefined;
+  readonly limits?: Partial<EngineLimits> | undefined;
+}
+
+/** Settings with every default filled in and checked. */
+export interface ResolvedSettings {
+  readonly mode: Mode;
+  readonly rulesThreshold: number;
+  readonly modelThreshold: number;
+  readonly timeoutMs: number;
+  readonly limits: EngineLimits;
+}
+
+/** Stands in `ml_threshold` where no model is configured and no threshold is given. */
+const THRESHOLD_WITHOUT_MODEL = 0.5;
+
+/** @throws ConfigError that names every setting that doesn't fit */
+export function resolveSettings(
+  settings: EngineSettings,
+  pack: { readonly threshold: number },
+  model: Classifier | undefined,
+): ResolvedSettings {
+  const issues: string[] = [];
+  const mode = settings.mode ?? (model === undefined ? 'rules' : 'hybrid');
+  if (mode !== 'rules' && mode !== 'hybrid' && mode !== 'shadow') {
+    issues.push('`mode` must be `rules`, `hybrid` or `shadow`');
+  } else if (mode !== 'rules' && model === undefined) {
+    issues.push(`mode \`${mode}\` needs a model`);
+  }
+  const rulesThreshold = settings.thresholds?.rules ?? pack.threshold;
+  if (!isUnit(rulesThreshold)) issues.push('`thresholds.rules` must be a number from 0 to 1');
+  const modelThreshold = resolveModelThreshold(settings.thresholds?.model, model, issues);
+  const timeoutMs = settings.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  if (!isTimeout(timeoutMs)) issues.push('`timeoutMs` must be a positive number of milliseconds below 2^31');
+  const limits = { ...DEFAULT_LIMITS, ...settings.limits };
+  for (const [name, value] of Object.entries(limits)) {
+    if (typeof value === 'number' && !(value >= 0)) issues.push(`\`limits.${name}\` must be 0 or more`);
+  }
+  if (issues.length > 0) throw new ConfigError(issues);
+  return { mode, rulesThreshold, modelThreshold, timeoutMs, limits };
+}
+
+/** True for a number of milliseconds that a timer can take. */
+export function isTimeout(value: number): boolean {
+  return value > 0 && value < 2 ** 31;
+}
+
+function resolveModelThreshold(
+  given: number | string | undefined,
+  model: Classifier | undefined,
+  issues: string[],
+): number {
+  if (typeof given === 'number') {
+    if (!isUnit(given)) issues.push('`thresholds.model` must be a number from 0 to 1');
+    return given;
+  }
+  if (model === undefined) return THRESHOLD_WITHOUT_MODEL;
+  const { thresholds, defaultOperatingPoint } = model.info;
+  const point = given ?? defaultOperatingPoint;
+  const threshold = Object.hasOwn(thresholds, point) ? thresholds[point] : undefined;
+  if (threshold !== undefined && isUnit(threshold)) return threshold;
+  issues.push(`the model has no operating point \`${point}\`; it has ${Object.keys(thresholds).join(', ') || 'none'}`);
+  return THRESHOLD_WITHOUT_MODEL;
+}
+
+function isUnit(value: number): boolean {
+  return value >= 0 && value <= 1;
+}

@@ -1,0 +1,140 @@
+import { type Decision, decide, type ModelOutcome, type RulesSide } from './decide.js';
+import { isTimeout, type ResolvedSettings, resolveSettings } from './engine-settings.js';
+import type { AnalyzeOptions, Engine, EngineInfo, EngineParts, ScanCallOptions } from './engine-types.js';
+import { ConfigError } from './errors.js';
+import { explain } from './explain.js';
+import { inOrder } from './in-order.js';
+import { type Input, readInput, type Subjected } from './input.js';
+import { type GuardedAnswer, guardClassifier } from './model/guard.js';
+import { type ModelTexts, modelTexts } from './model/views.js';
+import { reasonOf } from './reason.js';
+import type { RulesSignal } from './rules/types.js';
+import type { ViewSet } from './text/view.js';
+import { buildViews } from './text/views.js';
+import type { Mode, Verdict } from './verdict.js';
+
+interface Reading {
+  readonly input: Subjected;
+  readonly views: ViewSet;
+  readonly signal: RulesSignal;
+  readonly rules: RulesSide;
+  readonly start: number;
+}
+
+/** Makes an engine. @throws ConfigError that names every setting that doesn't fit */
+export function createEngine(parts: EngineParts): Engine {
+  const { pack, clock } = parts;
+  const model = parts.model || undefined;
+  const settings = resolveSettings(parts, pack, model);
+  const guarded = model && guardClassifier(model, clock, settings.limits.breaker);
+  const rulesById = new Map(pack.rules.map((rule) => [rule.id, rule]));
+
+  function read(given: Input, options: ScanCallOptions): Reading {
+    const start = clock.now();
+    const input = readInput(given, options.channel);
+    const views = buildViews(input.text);
+    const signal = pack.scan(views.views, {
+      channel: input.channel,
+      paranoia: options.paranoia,
+      exhaustive: options.explain,
+    });
+    const rule = signal.rule === undefined ? undefined : rulesById.get(signal.rule);
+    const rules = {
+      score: signal.score,
+      threshold: settings.rulesThreshold,
+      rule: signal.rule ?? null,
+      reason: rule === undefined ? null : reasonOf(rule),
+    };
+    return { input, views, signal, rules, start };
+  }
+
+  function conclude(reading: Reading, mode: Mode, asked: Asked | undefined, options: ScanCallOptions): Verdict {
+    const decision = decide(mode, reading.rules, outcomeOf(asked, settings));
+    const verdict = verdictOf(decision, mode, reading.start, options);
+    if (options.explain !== true) return verdict;
+    return { ...verdict, explanation: explain({ ...reading, decision, model: asked }, settings.limits) } as Verdict;
+  }
+
+  function verdictOf(decision: Decision, mode: Mode, start: number, options: ScanCallOptions): Verdict {
+    return {
+      verdict: decision.verdict,
+      confidence: decision.score,
+      rule: decision.rule,
+      reason: decision.reason,
+      rules_version: pack.rulesVersion,
+      evidence_id: options.evidenceId ?? parts.newEvidenceId(),
+      latency_ms: Math.max(0, Math.round(clock.now() - start)),
+      score: decision.score,
+      threshold: decision.threshold,
+      decided_by: decision.decidedBy,
+      ml_version: mode === 'rules' || model === undefined ? 'off' : model.info.version,
+      ml_threshold: settings.modelThreshold,
+      mode,
+    };
+  }
+
+  async function ask(reading: Reading, mode: Mode, timeoutMs: number): Promise<Asked | undefined> {
+    const decided = mode === 'hybrid' && reading.rules.score >= reading.rules.threshold;
+    if (guarded === undefined || mode === 'rules' || decided) return undefined;
+    const texts = modelTexts(reading.input.text, reading.views.views, settings.limits);
+    const left = Math.max(1, timeoutMs - (clock.now() - reading.start));
+    return {
+      texts,
+      outcome: await guarded.ask(texts.texts, { timeoutMs: left, maxWindows: settings.limits.modelWindows }),
+    };
+  }
+
+  async function analyze(given: Input, options: AnalyzeOptions = {}): Promise<Verdict> {
+    const mode = options.mode ?? settings.mode;
+    const timeoutMs = options.timeoutMs ?? settings.timeoutMs;
+    if (mode !== 'rules' && model === undefined) throw new ConfigError([`mode \`${mode}\` needs a model`]);
+    if (!isTimeout(timeoutMs)) throw new ConfigError(['`timeoutMs` must be a positive number of milliseconds']);
+    const reading = read(given, options);
+    return conclude(reading, mode, await ask(reading, mode, timeoutMs), options);
+  }
+
+  return {
+    analyze: analyze as Engine['analyze'],
+    analyzeMany: (inputs, options = {}) =>
+      inOrder(inputs, options.concurrency ?? 4, (input) => analyze(input, options)),
+    scan: ((input: Input, options: ScanCallOptions = {}) =>
+      conclude(read(input, options), 'rules', undefined, options)) as Engine['scan'],
+    info: describe(parts, settings),
+    async warmUp() {
+      read('Please summarise the attached report.', {});
+      if (settings.mode !== 'rules') await model?.warmUp();
+    },
+    async close() {
+      await model?.close();
+    },
+  };
+}
+
+function describe({ pack, modeReason, ...parts }: EngineParts, settings: ResolvedSettings): EngineInfo {
+  const model = parts.model ? parts.model.info : undefined;
+  return {
+    mode: settings.mode,
+    mode_reason: modeReason ?? null,
+    pack: pack.name,
+    rules_version: pack.rulesVersion,
+    rules: pack.rules.length,
+    languages: [...new Set(pack.rules.flatMap((rule) => rule.languages))].sort(),
+    rules_threshold: settings.rulesThreshold,
+    ml_version: model?.version ?? 'off',
+    ml_threshold: settings.modelThreshold,
+    operating_points: Object.keys(model?.thresholds ?? {}),
+    timeout_ms: settings.timeoutMs,
+  };
+}
+
+interface Asked {
+  readonly texts: ModelTexts;
+  readonly outcome: GuardedAnswer;
+}
+
+function outcomeOf(asked: Asked | undefined, settings: ResolvedSettings): ModelOutcome {
+  if (asked === undefined) return { kind: 'off' };
+  if (asked.outcome.kind === 'error') return { kind: 'error' };
+  const { probability, windows } = asked.outcome.answer;
+  return { kind: 'probability', probability, threshold: settings.modelThreshold, passes: windows.length };
+}

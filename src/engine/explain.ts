@@ -1,0 +1,101 @@
+import type { Decision, RulesSide } from './decide.js';
+import type { ExplainedFinding, ExplainedUnseen, Explanation, ModelReport } from './explanation.js';
+import type { Subjected } from './input.js';
+import type { EngineLimits } from './limits.js';
+import type { GuardedAnswer } from './model/guard.js';
+import type { ModelTexts } from './model/views.js';
+import type { TextSpan } from './ports.js';
+import type { Finding, RulesSignal } from './rules/types.js';
+import type { Span } from './span.js';
+import type { ViewSet } from './text/view.js';
+
+/** Everything that one call found out. */
+export interface Evidence {
+  readonly input: Subjected;
+  readonly views: ViewSet;
+  readonly signal: RulesSignal;
+  readonly rules: RulesSide;
+  readonly decision: Decision;
+  /** Undefined when the model wasn't asked. */
+  readonly model: { readonly texts: ModelTexts; readonly outcome: GuardedAnswer } | undefined;
+}
+
+/** Lays the evidence out for a caller, every span led back to the text screened. */
+export function explain(evidence: Evidence, limits: EngineLimits): Explanation {
+  const { input, signal, rules, decision } = evidence;
+  const explained = (findings: readonly Finding[]): readonly ExplainedFinding[] =>
+    [...findings]
+      .sort((a, b) => b.score - a.score || a.span.start - b.span.start)
+      .slice(0, limits.findings)
+      .map((finding) => explainFinding(finding, input, limits.excerptLength));
+  return {
+    text_length: input.text.length,
+    channel: input.channel,
+    router_level: decision.routerLevel,
+    rules: { score: rules.score, threshold: rules.threshold, rule: rules.rule },
+    model: reportModel(evidence),
+    findings: explained(signal.findings),
+    shadow_findings: explained(signal.shadow),
+    unseen: [...unseenByText(evidence), ...unseenByModel(evidence)],
+  };
+}
+
+function explainFinding(finding: Finding, input: Subjected, length: number): ExplainedFinding {
+  const path = input.pathOf(finding.span);
+  return {
+    rule: finding.rule,
+    severity: finding.severity,
+    score: finding.score,
+    span: finding.span,
+    view: finding.view,
+    chain: finding.chain,
+    excerpt: excerptOf(input.text, finding.span, length),
+    ...(path === undefined ? {} : { path }),
+  };
+}
+
+/** The span's text, cut on a code-point edge, with an ellipsis where it was cut. */
+function excerptOf(text: string, span: Span, length: number): string {
+  if (span.end - span.start <= length) return text.slice(span.start, span.end);
+  const cut = text.slice(span.start, span.start + length);
+  return `${cut.replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
+
+function reportModel({ decision, model }: Evidence): ModelReport {
+  const outcome = model?.outcome;
+  const answer = outcome?.kind === 'answer' ? outcome.answer : undefined;
+  return {
+    score: decision.modelScore,
+    verdict: decision.modelVerdict,
+    error: outcome?.kind === 'error' ? outcome.code : null,
+    windows: (answer?.windows ?? []).map((window) => ({
+      span: inInput(window, model?.texts),
+      probability: window.probability,
+      view: model?.texts.views[window.text]?.kind ?? 'raw',
+    })),
+    hotspots: (answer?.hotspots ?? []).map((hotspot) => inInput(hotspot, model?.texts)),
+  };
+}
+
+function inInput(part: TextSpan, texts: ModelTexts | undefined): Span {
+  return texts?.views[part.text]?.map.toInput(part.span) ?? part.span;
+}
+
+function unseenByText({ views }: Evidence): readonly ExplainedUnseen[] {
+  return views.unseen.map(({ span, transform, limit }) => ({ span, by: transform, limit }));
+}
+
+function unseenByModel({ model }: Evidence): readonly ExplainedUnseen[] {
+  if (model?.outcome.kind !== 'answer') return [];
+  const windows = model.outcome.answer.unseen.map((part) => ({
+    span: inInput(part, model.texts),
+    by: 'model',
+    limit: 'modelWindows',
+  }));
+  const views = model.texts.skipped.map((view) => ({
+    span: view.map.toInput({ start: 0, end: view.text.length }),
+    by: 'model',
+    limit: 'modelViews',
+  }));
+  return [...windows, ...views];
+}

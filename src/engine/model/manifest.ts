@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { ModelError } from '../errors.js';
+
+/** The part of a model's `manifest.json` that a runtime goes by. @see models/training/MANIFEST.md */
+export interface ModelManifest {
+  readonly format: 1;
+  readonly id: string;
+  readonly version: string;
+  /** By file name; every file but the manifest and the model card. */
+  readonly files: Readonly<Record<string, { readonly sha256: string; readonly bytes: number }>>;
+  readonly text: { readonly version: 1; readonly mark_run: number; readonly word_run: number };
+  readonly tokenizer: {
+    readonly kind: 'wordpiece-uncased';
+    readonly cls: number;
+    readonly sep: number;
+    readonly unk: number;
+  };
+  /** In tokens; `tokens` counts the two special ones. */
+  readonly window: { readonly tokens: number; readonly content: number; readonly stride: number };
+  readonly inputs: { readonly ids: string; readonly mask: string };
+  readonly outputs: { readonly logit: string; readonly token_logits?: string | undefined };
+  readonly calibration: Calibration;
+  readonly operating_points: Readonly<Record<string, { readonly threshold: number }>>;
+  readonly operating_point: string;
+}
+
+/** `probability = sigmoid(scale * logit + bias - per_window * ln(windows))`. */
+export interface Calibration {
+  readonly kind: 'platt-windows';
+  readonly scale: number;
+  readonly bias: number;
+  readonly per_window: number;
+}
+
+const count = z.int().min(0);
+const tensorName = z.string().min(1);
+/** No folders and no dots in front, so that a manifest can't point outside its folder. */
+const fileName = z.string().regex(/^[A-Za-z0-9][\w.-]*$/);
+
+const schema = z
+  .object({
+    format: z.literal(1),
+    id: z.string().regex(/^[a-z0-9][a-z0-9.-]*$/i),
+    version: z.string().min(1),
+    files: z.record(fileName, z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), bytes: count })),
+    text: z.object({ version: z.literal(1), mark_run: count.min(1), word_run: count.min(1).max(100) }),
+    tokenizer: z.object({ kind: z.literal('wordpiece-uncased'), cls: count, sep: count, unk: count }),
+    window: z.object({ tokens: count.min(3), content: count.min(1), stride: count.min(1) }),
+    inputs: z.object({ ids: tensorName, mask: tensorName }),
+    outputs: z.object({ logit: tensorName, token_logits: tensorName.optional() }),
+    calibration: z.object({
+      kind: z.literal('platt-windows'),
+      scale: z.number().positive(),
+      bias: z.number(),
+      per_window: z.number().min(0),
+    }),
+    operating_points: z.record(z.string().min(1), z.object({ threshold: z.number().min(0).max(1) })),
+    operating_point: z.string().min(1),
+  })
+  .refine((it) => it.window.content <= it.window.tokens - 2, {
+    message: 'a window must leave room for its two special tokens',
+    path: ['window', 'content'],
+  })
+  .refine((it) => it.window.stride <= it.window.content, {
+    message: 'windows must not leave gaps',
+    path: ['window', 'stride'],
+  })
+  .refine((it) => Object.hasOwn(it.operating_points, it.operating_point), {
+    message: 'names no operating point of `operating_points`',
+    path: ['operating_point'],
+  })
+  .refine((it) => ['model.onnx', 'tokenizer.json'].every((name) => Object.hasOwn(it.files, name)), {
+    message: 'must list `model.onnx` and `tokenizer.json`',
+    path: ['files'],
+  });
+
+/**
+ * Reads the text of a `manifest.json`; fields that no runtime needs are let by.
+ *
+ * @throws ModelError `MODEL_MANIFEST` with every mistake
+ */
+export function parseManifest(text: string): ModelManifest {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new ModelError('MODEL_MANIFEST', 'manifest.json is no JSON', { cause: error });
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'manifest'}: ${issue.message}`);
+  throw new ModelError('MODEL_MANIFEST', `manifest.json doesn't fit: ${issues.join('; ')}`);
+}

@@ -1,0 +1,38 @@
+/** Screens text for prompt injection before it reaches a tool. */
+export { findModel } from './adapters/find-model.js';
+export { type LoadModelOptions, loadModel } from './adapters/load-model.js';
+export type { LoadOptions } from './adapters/load-pack.js';
+export { openPack as loadPack } from './adapters/open-pack.js';
+export { re2Compiler } from './adapters/re2-compiler.js';
+export { createEngine, type EngineOptions } from './create-engine.js';
+export { analyze, defaultEngine } from './default-engine.js';
+export type { JsonValue } from './engine/canonical-json.js';
+export type { RouterLevel } from './engine/decide.js';
+export type { EngineSettings, Thresholds } from './engine/engine-settings.js';
+export type { AnalyzeOptions, Engine, EngineInfo, ScanCallOptions } from './engine/engine-types.js';
+export { ConfigError, InputError, ModelError, type ModelErrorCode, PortcullisError } from './engine/errors.js';
+export type {
+  ExplainedFinding,
+  ExplainedUnseen,
+  ExplainedVerdict,
+  ExplainedWindow,
+  Explanation,
+  ModelReport,
+} from './engine/explanation.js';
+export { type Input, inputText, type ToolCall } from './engine/input.js';
+export type { EngineLimits } from './engine/limits.js';
+export { unavailableModel } from './engine/model/unavailable-model.js';
+export type { Classifier, ClassifierAnswer, ClassifierInfo, ClassifyOptions, Clock } from './engine/ports.js';
+export { compilePack } from './engine/rules/compile-pack.js';
+export { PackError, type PackProblem } from './engine/rules/pack-error.js';
+export type { Channel, CompiledPack, Pack, Rule, Severity } from './engine/rules/types.js';
+export type { Span } from './engine/span.js';
+export {
+  type DecidedBy,
+  type MinimalVerdict,
+  type Mode,
+  minimalVerdictSchema,
+  toMinimal,
+  type Verdict,
+  verdictSchema,
+} from './engine/verdict.js';
