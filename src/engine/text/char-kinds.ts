@@ -17,7 +17,6 @@ export const EQUALS: number = 1 << 11;
 export const BRACKET: number = 1 << 13;
 /** @ $ ! | which stand for letters in leet. */
 export const LEET_SIGN: number = 1 << 14;
-export const ESCAPE: number = 1 << 16;
 /** Signs that may stand between words instead of a space. */
 export const JOINER: number = 1 << 17;
 
@@ -36,7 +35,6 @@ function build(): Int32Array {
   kinds[0x7f] = UNPLAIN;
   mark('\t\v\f\r\x1c\x1d\x1e\x1f \n', WHITE);
   kinds[0x0a] = WHITE;
-  mark('\x1b', ESCAPE);
   mark('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', LETTER);
   mark('0123456789', DIGIT);
   mark('0123456789abcdefABCDEF', HEX);

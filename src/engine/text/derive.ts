@@ -1,46 +1,75 @@
 import { type Budget, spend } from './budget.js';
-import { LESS } from './char-kinds.js';
+import { BRACKET, LESS } from './char-kinds.js';
 import { decodeRuns } from './decode/decode-runs.js';
 import { type Draft, deriveDraft } from './draft.js';
 import { hiddenTexts } from './hidden/hidden-texts.js';
-import { htmlTags, type Markup } from './hidden/html-tags.js';
+import { htmlTags } from './hidden/html-tags.js';
 import type { Replacement } from './replacement.js';
-import type { Rewritten } from './rewrite.js';
 import type { Features } from './scan-features.js';
-import { settleReplacements, splicedLength, spliceText } from './splice.js';
+import { onlyFresh, settleReplacements, splicedLength, spliceText } from './splice.js';
 import { squeezeRuns } from './squeeze/squeeze-runs.js';
 import type { TextLimits } from './text-limits.js';
 import type { ViewKind } from './view.js';
 import { htmlText } from './whole/html-text.js';
 import { wholeReadings } from './whole/whole-readings.js';
 
-const NO_TAGS: readonly Markup[] = [];
+const MARKUP = /[<>[\]"']/;
+const ALL_NEW = { freshMarkup: true } as const;
 
 /** Every reading that lies one step behind a draft, as far as the budget reaches. Linear in its text. */
 export function derive(draft: Draft, features: Features, limits: TextLimits, budget: Budget): readonly Draft[] {
-  const { text, chain } = draft;
   const made: Draft[] = [];
-  const add = (kind: ViewKind, transforms: readonly string[], length: number, make: () => Rewritten): void => {
-    // What was undone once is not done again: ROT13 twice is the text itself.
-    if (transforms.length === 1 && WHOLE.has(transforms[0] ?? '') && chain.includes(transforms[0] ?? '')) return;
-    const whole = draft.map.toInput({ start: 0, end: text.length });
-    if (spend(budget, length, whole, transforms.join('+'))) made.push(deriveDraft(draft, kind, transforms, make()));
-  };
-  const addRuns = (kind: ViewKind, found: readonly Replacement[]): void => {
-    if (found.length === 0) return;
-    const runs = settleReplacements(found);
-    const transforms = [...new Set(runs.map((run) => run.transform))];
-    add(kind, transforms, splicedLength(text, runs, limits.context), () => spliceText(text, runs, limits.context));
-  };
-  const tags = (features.signs & LESS) === 0 ? NO_TAGS : htmlTags(text);
-  for (const hidden of hiddenTexts(text, features.signs, tags)) {
-    add('hidden', [hidden.transform], hidden.made.text.length, () => hidden.made);
+  if (draft.freshMarkup && (features.signs & (LESS | BRACKET)) !== 0) addMarkup(made, draft, features, budget);
+  addRuns(made, draft, 'squeezed', squeezeRuns(draft.text, features), features, limits, budget);
+  addRuns(made, draft, 'decoded', decodeRuns(draft.text, features), features, limits, budget);
+  if (features.tags !== undefined || features.backwardOrder) {
+    for (const { transform, make } of wholeReadings(draft.text, features, draft)) {
+      if (reaches(draft, transform, draft.text.length, budget)) {
+        made.push(deriveDraft(draft, 'decoded', [transform], make(), { ...ALL_NEW, before: features }));
+      }
+    }
   }
-  addRuns('squeezed', squeezeRuns(text, features));
-  addRuns('decoded', decodeRuns(text, features));
-  if (tags.length > 0) add('decoded', ['html-text'], text.length, () => htmlText(text, tags));
-  for (const { transform, make } of wholeReadings(text, features)) add('decoded', [transform], text.length, make);
   return made;
 }
 
-const WHOLE = new Set(['rot13', 'reversed', 'reversed-words', 'html-text']);
+function addMarkup(made: Draft[], draft: Draft, features: Features, budget: Budget): void {
+  const { text, chain } = draft;
+  const tags = (features.signs & LESS) === 0 ? [] : htmlTags(text);
+  for (const { transform, made: hidden } of hiddenTexts(text, features.signs, tags)) {
+    if (reaches(draft, transform, hidden.text.length, budget)) {
+      made.push(deriveDraft(draft, 'hidden', [transform], hidden, ALL_NEW));
+    }
+  }
+  // Once its tags are gone a text has none that were not written as escapes, which the next step reads.
+  if (tags.length === 0 || chain.at(-1) === 'html-text') return;
+  if (reaches(draft, 'html-text', text.length, budget)) {
+    made.push(
+      deriveDraft(draft, 'decoded', ['html-text'], htmlText(text, tags), { freshMarkup: false, before: features }),
+    );
+  }
+}
+
+function addRuns(
+  made: Draft[],
+  draft: Draft,
+  kind: ViewKind,
+  found: readonly Replacement[],
+  before: Features,
+  limits: TextLimits,
+  budget: Budget,
+): void {
+  if (found.length === 0) return;
+  const { text } = draft;
+  const settled = settleReplacements(found);
+  const runs = draft.fresh === undefined ? settled : onlyFresh(settled, draft.fresh);
+  if (runs.length === 0) return;
+  const transforms = [...new Set(runs.map((run) => run.transform))];
+  if (!reaches(draft, transforms.join('+'), splicedLength(text, runs, limits.context), budget)) return;
+  const spliced = spliceText(text, runs, limits.context);
+  const freshMarkup = runs.some((run) => MARKUP.test(run.text));
+  made.push(deriveDraft(draft, kind, transforms, spliced, { fresh: spliced.fresh, freshMarkup, before }));
+}
+
+function reaches(draft: Draft, transform: string, length: number, budget: Budget): boolean {
+  return spend(budget, length, draft.map.toInput({ start: 0, end: draft.text.length }), transform);
+}

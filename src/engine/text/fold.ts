@@ -5,6 +5,8 @@ import { readLookAlikes } from './look-alikes.js';
 import { IDENTITY_MAP } from './offset-map.js';
 import { finishRewrite, type Rewrite, type Rewritten, replaceSpan, startRewrite } from './rewrite.js';
 
+const ESCAPE = 0x1b;
+
 /**
  * Folds a well-formed text: NFKC, lower case, marks of Latin, Greek, Cyrillic, Arabic and Hebrew dropped, Latin
  * letters brought to ASCII, invisibles and bidi controls dropped, each run of white space one ' ' or (with a line
@@ -33,6 +35,20 @@ export function foldPlain(text: string): Rewritten {
   return { text: text.toLowerCase(), map: IDENTITY_MAP };
 }
 
+/** The fold of an ASCII text; `spaces` are the places where white space or controls change. */
+export function foldAscii(text: string, spaces: readonly number[]): Rewritten {
+  const lower = text.toLowerCase();
+  const rewrite = startRewrite(lower);
+  for (const place of spaces) {
+    let at = place;
+    // The run begins before the place that shows it, but never before what was replaced already.
+    while (at > rewrite.read && (FOLD[lower.charCodeAt(at - 1)] as number) >= NEWLINE) at -= 1;
+    at = Math.max(at, rewrite.read);
+    while (at <= place) at = FOLD[lower.charCodeAt(at)] === DROP ? dropRun(rewrite, at) : foldSpace(rewrite, at);
+  }
+  return finishRewrite(rewrite);
+}
+
 /** Lower case unit by unit: 'İ' alone would grow. */
 function lowerCase(text: string): string {
   const lower = text.toLowerCase();
@@ -51,10 +67,12 @@ function foldSpace(rewrite: Rewrite, from: number): number {
   const { source } = rewrite;
   let to = from;
   let space = ' ';
-  for (; to < source.length; to += 1) {
-    const folded = FOLD[source.charCodeAt(to)] as number;
+  for (let i = from; i < source.length; i += 1) {
+    const unit = source.charCodeAt(i);
+    const folded = FOLD[unit] as number;
+    if (folded < NEWLINE || unit === ESCAPE) break;
     if (folded === NEWLINE) space = '\n';
-    else if (folded !== SPACE && folded !== DROP) break;
+    if (folded !== DROP) to = i + 1;
   }
   if (to > from + 1 || source.charCodeAt(from) !== space.charCodeAt(0)) replaceSpan(rewrite, from, to, space);
   return to;
@@ -71,11 +89,21 @@ function foldUnit(rewrite: Rewrite, at: number, unit: number, folded: number): n
 }
 
 function dropRun(rewrite: Rewrite, from: number): number {
-  let to = from + 1;
-  while (to < rewrite.source.length && FOLD[rewrite.source.charCodeAt(to)] === DROP) to += 1;
-  // Invisibles before white space belong to its run, so that "a\u200b b" has one separator.
+  const { source } = rewrite;
+  let to = from;
+  while (to < source.length && FOLD[source.charCodeAt(to)] === DROP)
+    to = source.charCodeAt(to) === ESCAPE ? escapeEnd(source, to) : to + 1;
   replaceSpan(rewrite, from, to, '');
   return to;
+}
+
+/** A terminal's colour and cursor codes show no more than their escape character. @see ECMA-48, section 5.4 */
+function escapeEnd(source: string, from: number): number {
+  if (source.charCodeAt(from + 1) !== 0x5b) return from + 1;
+  let to = from + 2;
+  while (to < from + 32 && source.charCodeAt(to) >= 0x20 && source.charCodeAt(to) <= 0x3f) to += 1;
+  const final = source.charCodeAt(to);
+  return final >= 0x40 && final <= 0x7e ? to + 1 : from + 1;
 }
 
 /** A mark after a letter that stood for itself: most stay as they are. */

@@ -1,3 +1,5 @@
+import type { Features } from './scan-features.js';
+
 /** A run of a text that a decoder reads as something else. */
 export interface Replacement {
   readonly start: number;
@@ -9,4 +11,4 @@ export interface Replacement {
 }
 
 /** Finds what it can read in a text; linear in the text, never throws. */
-export type Decoder = (text: string) => readonly Replacement[];
+export type Decoder = (text: string, features: Features) => readonly Replacement[];

@@ -1,16 +1,4 @@
-import {
-  BASE64_SIGN,
-  BINARY,
-  DIGIT,
-  ESCAPE,
-  HEX,
-  JOINER,
-  KINDS,
-  LEET_SIGN,
-  LETTER,
-  UNPLAIN,
-  WHITE,
-} from './char-kinds.js';
+import { BASE64_SIGN, BINARY, DIGIT, HEX, JOINER, KINDS, LEET_SIGN, LETTER, UNPLAIN, WHITE } from './char-kinds.js';
 import { FIRST_RANK, TAGS, tagOf } from './cipher-words.js';
 import { newScan, type Scan } from './scan.js';
 
@@ -20,16 +8,15 @@ export type Features = Readonly<Scan>;
 /** A word of letters of other scripts has this among the kinds of its characters. */
 const FOREIGN = 1 << 30;
 const LONG_WORD = 12;
+const MIN_CODE_RUN = 16;
 const WORD_KINDS = LETTER | DIGIT;
 
 /** Reads the text once; linear. */
 export function scanFeatures(text: string): Features {
   const scan = newScan();
   const { length } = text;
-  let unplain = 0;
   let signs = 0;
   let runStart = 0;
-  let codeRun = 0;
   let dots = 0;
   let size = 0;
   let any = 0;
@@ -55,6 +42,7 @@ export function scanFeatures(text: string): Features {
       all = 0;
       continue;
     }
+    const wordFrom = i - size;
     if (size !== 0) {
       if (size === 1) {
         scan.single += 1;
@@ -71,27 +59,26 @@ export function scanFeatures(text: string): Features {
     }
     if (unit === 0x20) {
       // The space is the commonest sign of all, and matters after other white space alone.
-      if ((before & WHITE) !== 0 && i < length) unplain |= UNPLAIN;
+      if ((before & WHITE) !== 0 && i < length) scan.spaces.push(i);
       before = WHITE;
-      if (i - runStart > codeRun) codeRun = i - runStart;
+      if (i - runStart >= MIN_CODE_RUN) scan.codeRuns.push(runStart, i);
       runStart = i + 1;
       continue;
     }
     if ((kind & BASE64_SIGN) === 0) {
-      if (i - runStart > codeRun) codeRun = i - runStart;
+      if (i - runStart >= MIN_CODE_RUN) scan.codeRuns.push(runStart, i);
       runStart = i + 1;
     }
     if (unit === 0x2e || unit === 0x2d) dots += 1;
-    if ((kind & before & WHITE) !== 0) unplain |= UNPLAIN;
-    if ((kind & (JOINER | LEET_SIGN)) !== 0) readJoiner(scan, text, kind, i);
+    if ((kind & before & WHITE) !== 0 || (kind & UNPLAIN) !== 0) scan.spaces.push(i);
+    if ((kind & (JOINER | LEET_SIGN)) !== 0) readJoiner(scan, text, unit, kind, i, wordFrom);
     if (unit === 0x0a && before === 0 && i > 0 && text.charCodeAt(i - 1) === 0x2d) scan.brokenWords = true;
     before = kind & WHITE;
     signs |= kind;
   }
   scan.signs = signs;
-  scan.codeRun = codeRun;
   scan.dots = dots;
-  scan.plain = scan.ascii && ((unplain | signs) & (UNPLAIN | ESCAPE)) === 0;
+  scan.plain = scan.ascii && scan.spaces.length === 0;
   return scan;
 }
 
@@ -104,7 +91,7 @@ function endWord(scan: Scan, size: number, any: number, all: number, hash: numbe
     scan.number = 0;
     scan.binary = 0;
   }
-  if ((any & WORD_KINDS) === WORD_KINDS) scan.mixed = true;
+  if ((any & WORD_KINDS) === WORD_KINDS) scan.leetSpots.push(end - 1);
   if ((any & (DIGIT | FOREIGN)) !== 0 || size < 2) {
     scan.rank = 0;
     return;
@@ -145,6 +132,7 @@ function readForeign(scan: Scan, text: string, unit: number, at: number): boolea
   scan.ascii = false;
   if ((unit & 0xf800) === 0xd800) {
     scan.surrogates = true;
+    if (unit === 0xd835 || unit === 0xd83c) scan.disguised += 1;
     if (unit !== 0xdb40) return true;
     if ((text.charCodeAt(at + 1) & 0xff80) === 0xdc00) scan.tagCharacters += 1;
     else scan.selectors += 1;
@@ -152,22 +140,36 @@ function readForeign(scan: Scan, text: string, unit: number, at: number): boolea
   }
   if (unit < 0x2000) {
     if ((unit >= 0x0250 && unit <= 0x02af) || unit === 0x01dd) scan.phonetic += 1;
+    if (unit === 0xad || (unit >= 0x300 && unit <= 0x36f)) scan.disguised += 1;
     return unit >= 0xc0;
   }
   if (unit < 0x2070) {
-    if (unit >= 0x200b && (unit <= 0x200f || unit >= 0x2060)) scan.zeroWidth += 1;
+    if (unit >= 0x200b && (unit <= 0x200f || unit >= 0x2060)) {
+      scan.zeroWidth += 1;
+      scan.disguised += 1;
+    }
     return false;
   }
   if ((unit & 0xff00) === 0x2800) scan.braille += 1;
   else if (unit >= 0xfe00 && unit <= 0xfe0f) scan.selectors += 1;
   else if (unit === 0xfeff) scan.zeroWidth += 1;
+  else if (unit >= 0xff01 || (unit >= 0x2460 && unit <= 0x24ff)) scan.disguised += 1;
   return unit > 0x2bff && unit !== 0x3000;
 }
 
-function readJoiner(scan: Scan, text: string, kind: number, at: number): void {
+/** Reads a sign that can join words or stand for a letter. */
+function readJoiner(scan: Scan, text: string, unit: number, kind: number, at: number, wordFrom: number): void {
   const next = text.charCodeAt(at + 1);
-  const letter = next < 0x80 && ((KINDS[next] as number) & LETTER) !== 0;
-  if (!letter) return;
-  if ((kind & LEET_SIGN) !== 0) scan.leetSigns = true;
-  else scan.joined += 1;
+  const letterAfter = next < 0x80 && ((KINDS[next] as number) & LETTER) !== 0;
+  if ((kind & LEET_SIGN) !== 0) {
+    const last = text.charCodeAt(at - 1);
+    if (letterAfter || (wordFrom < at && last < 0x80 && unit !== 0x21)) scan.leetSpots.push(at);
+    return;
+  }
+  if (!letterAfter || at - wordFrom < 2) return;
+  if (scan.joiner === unit && scan.joinerAt === wordFrom - 1) {
+    if (scan.joinedRows.at(-1) !== scan.joinedFrom) scan.joinedRows.push(scan.joinedFrom);
+  } else scan.joinedFrom = wordFrom;
+  scan.joiner = unit;
+  scan.joinerAt = at;
 }

@@ -5,10 +5,12 @@ export interface Scan {
   /** ASCII whose fold is its lower case. */
   plain: boolean;
   surrogates: boolean;
+  /** Where white space or controls stand that the fold changes, in ASCII text. */
+  readonly spaces: number[];
   /** Kinds of the signs that occur (see char-kinds). */
   signs: number;
-  /** Longest run of base64 characters (letters and digits among them). */
-  codeRun: number;
+  /** Runs of 16 or more base64 characters (letters and digits among them): start, end, in turn. */
+  readonly codeRuns: number[];
   /** Longest row of words of one letter or digit, and the row under way. */
   singles: number;
   single: number;
@@ -23,12 +25,14 @@ export interface Scan {
   binary: number;
   /** Longest word of binary digits. */
   binaryRun: number;
-  /** A word mixes letters and digits. */
-  mixed: boolean;
-  /** A sign that can stand for a letter stands before one. */
-  leetSigns: boolean;
-  /** Signs that stand before a letter where a space could. */
-  joined: number;
+  /** Where words that mix letters and digits end, and where signs stand that can stand for a letter beside one. */
+  readonly leetSpots: number[];
+  /** Where rows of three or more words begin that one sign joins. */
+  readonly joinedRows: number[];
+  /** The last joining sign, its place, and where the word before it began. */
+  joiner: number;
+  joinerAt: number;
+  joinedFrom: number;
   /** A line ends in a hyphen. */
   brokenWords: boolean;
   /** Where words of ASCII letters begin that are 12 or longer. */
@@ -43,6 +47,8 @@ export interface Scan {
   selectors: number;
   tagCharacters: number;
   zeroWidth: number;
+  /** Units that the fold changes into others beyond case: invisibles, full-width and mathematical letters, marks. */
+  disguised: number;
   braille: number;
   phonetic: number;
 }
@@ -54,7 +60,8 @@ export function newScan(): Scan {
     plain: true,
     surrogates: false,
     signs: 0,
-    codeRun: 0,
+    spaces: [],
+    codeRuns: [],
     singles: 0,
     single: 0,
     hexRun: 0,
@@ -65,9 +72,11 @@ export function newScan(): Scan {
     binaries: 0,
     binary: 0,
     binaryRun: 0,
-    mixed: false,
-    leetSigns: false,
-    joined: 0,
+    leetSpots: [],
+    joinedRows: [],
+    joiner: 0,
+    joinerAt: -1,
+    joinedFrom: -1,
     brokenWords: false,
     longWords: [],
     dots: 0,
@@ -77,6 +86,7 @@ export function newScan(): Scan {
     selectors: 0,
     tagCharacters: 0,
     zeroWidth: 0,
+    disguised: 0,
     braille: 0,
     phonetic: 0,
   };

@@ -17,12 +17,18 @@ export function settleReplacements(found: readonly Replacement[]): readonly Repl
   return kept;
 }
 
+/** A spliced text, and where in it the replacements lie: start and end in turn. */
+export interface Spliced extends Rewritten {
+  readonly fresh: readonly number[];
+}
+
 /**
  * Puts the replacements (ascending, apart) in place. Of the text around them `context` units are kept on either
  * side; what lies between is left out, with a joint in its place.
  */
-export function spliceText(text: string, replacements: readonly Replacement[], context: number): Rewritten {
+export function spliceText(text: string, replacements: readonly Replacement[], context: number): Spliced {
   const rewrite = startRewrite(text);
+  const fresh: number[] = [];
   let end = 0;
   for (const [i, { start, end: next, text: piece, starts }] of replacements.entries()) {
     const from = i === 0 ? 0 : cutAfter(text, end + context);
@@ -30,11 +36,12 @@ export function spliceText(text: string, replacements: readonly Replacement[], c
     if (to > from) replaceSpan(rewrite, from, to, i === 0 ? '' : JOINT);
     if (starts === undefined) replaceSpan(rewrite, start, next, piece);
     else replaceUnits(rewrite, start, next, piece, starts);
+    fresh.push(next + rewrite.shift - piece.length, next + rewrite.shift);
     end = next;
   }
   const last = cutAfter(text, end + context);
   if (last < text.length) replaceSpan(rewrite, last, text.length, '');
-  return finishRewrite(rewrite);
+  return { ...finishRewrite(rewrite), fresh };
 }
 
 /** Upper bound of the length that `spliceText` gives. */
@@ -56,4 +63,13 @@ function cutBefore(text: string, offset: number): number {
 function cutAfter(text: string, offset: number): number {
   if (offset >= text.length) return text.length;
   return (text.charCodeAt(offset) & 0xfc00) === 0xdc00 ? offset + 1 : offset;
+}
+
+/** Those of the replacements (ascending) that touch a fresh part. */
+export function onlyFresh(replacements: readonly Replacement[], fresh: readonly number[]): readonly Replacement[] {
+  let k = 0;
+  return replacements.filter(({ start, end }) => {
+    while (k < fresh.length && (fresh[k + 1] as number) < start) k += 2;
+    return k < fresh.length && (fresh[k] as number) <= end;
+  });
 }

@@ -1,9 +1,10 @@
 import { type Budget, leaveUnseen, startBudget } from './budget.js';
 import { derive } from './derive.js';
 import type { Draft } from './draft.js';
-import { fold, foldPlain } from './fold.js';
+import { fold, foldAscii, foldPlain } from './fold.js';
 import { composeMaps, IDENTITY_MAP } from './offset-map.js';
 import { pieces } from './pieces.js';
+import type { Rewritten } from './rewrite.js';
 import { type Features, scanFeatures } from './scan-features.js';
 import { DEFAULT_TEXT_LIMITS, type TextLimits } from './text-limits.js';
 import type { View, ViewSet } from './view.js';
@@ -15,6 +16,8 @@ const FOLDED_CHAIN: readonly string[] = ['fold'];
 const MIN_VIEW = 4;
 /** Squeezings that may follow one another on top of the decodings. */
 const MAX_SQUEEZES = 4;
+/** Fewer disguised characters are an emoji or a spelling. */
+const MIN_DISGUISED = 4;
 
 /**
  * All readings of an input: raw and folded first, always and whole; then what it spaces out, encodes or hides, as far
@@ -23,18 +26,29 @@ const MAX_SQUEEZES = 4;
 export function buildViews(input: string, limits: TextLimits = DEFAULT_TEXT_LIMITS): ViewSet {
   const features = scanFeatures(input);
   const text = features.surrogates ? wellFormed(input) : input;
-  const root: Draft = { kind: 'raw', chain: RAW_CHAIN, text, map: IDENTITY_MAP, depth: 0 };
+  const root: Draft = { kind: 'raw', chain: RAW_CHAIN, text, map: IDENTITY_MAP, depth: 0, freshMarkup: true };
   const folded = foldDraft(root, features);
   const views: View[] = [{ kind: 'raw', chain: RAW_CHAIN, text, map: IDENTITY_MAP }, folded];
   const budget = startBudget(input.length, limits);
   if (text.length <= limits.piece) {
-    addDerived([[root, features]], new Set([folded.text]), views, limits, budget);
+    addDerived(startLayer(root, folded, features), new Set([folded.text]), views, limits, budget);
   } else {
     for (const piece of pieces(root, limits)) {
-      addDerived([[piece, scanFeatures(piece.text)]], new Set(), views, limits, budget);
+      const found = scanFeatures(piece.text);
+      addDerived(startLayer(piece, foldDraft(piece, found), found), new Set(), views, limits, budget);
     }
   }
   return { views, unseen: budget.unseen };
+}
+
+/** A draft, and its fold where that undoes a disguise that decoders would not see through. */
+function startLayer(draft: Draft, folded: View, features: Features): Layer {
+  if (features.disguised < MIN_DISGUISED) return [[draft, features]];
+  const undone: Draft = { ...draft, chain: folded.chain, text: folded.text, map: folded.map, freshMarkup: false };
+  return [
+    [draft, features],
+    [undone, scanFeatures(folded.text)],
+  ];
 }
 
 type Layer = readonly (readonly [Draft, Features])[];
@@ -55,15 +69,20 @@ function addDerived(start: Layer, seen: Set<string>, views: View[], limits: Text
           continue;
         }
         views.push(view);
-        next.push([child, features]);
+        next.push(...startLayer(child, view, features));
       }
     }
     layer = next;
   }
 }
 
+function foldText(text: string, features: Features): Rewritten {
+  if (features.plain) return foldPlain(text);
+  return features.ascii ? foldAscii(text, features.spaces) : fold(text);
+}
+
 function foldDraft(draft: Draft, features: Features): View {
-  const { text, map } = features.plain ? foldPlain(draft.text) : fold(draft.text);
+  const { text, map } = foldText(draft.text, features);
   const root = draft.kind === 'raw';
   return {
     kind: root ? 'folded' : draft.kind,

@@ -1,13 +1,17 @@
 import type { Replacement } from '../replacement.js';
+import type { Features } from '../scan-features.js';
 import { bytesRun } from './bytes-run.js';
 
-const RUN = /(?<![A-Za-z0-9])[A-Z2-7]{16,}={0,6}(?![A-Za-z0-9])/g;
+const RUN = /[A-Z2-7]{16,}={0,6}(?![A-Za-z0-9])/y;
 
 /** Reads base32. @see RFC 4648, section 6 */
-export function decodeBase32(text: string): readonly Replacement[] {
+export function decodeBase32(text: string, { codeRuns }: Features): readonly Replacement[] {
   const found: Replacement[] = [];
-  for (const match of text.matchAll(RUN)) {
-    const read = readRun(match[0], match.index);
+  for (let k = 0; k < codeRuns.length; k += 2) {
+    const start = codeRuns[k] as number;
+    RUN.lastIndex = start;
+    const run = RUN.exec(text)?.[0];
+    const read = run === undefined ? undefined : readRun(run, start);
     if (read !== undefined) found.push(read);
   }
   return found;

@@ -1,4 +1,5 @@
 import type { Replacement } from '../replacement.js';
+import type { Features } from '../scan-features.js';
 import { readUtf8 } from './read-utf8.js';
 
 /** Shorter runs are words of ordinary text far more often than they are code. */
@@ -11,16 +12,17 @@ const VALUES: Uint8Array = buildValues();
  * Reads base64 and base64url, padded or not, over line breaks, also in data: URIs.
  * @see RFC 4648, sections 4 and 5
  */
-export function decodeBase64(text: string): readonly Replacement[] {
+export function decodeBase64(text: string, { codeRuns }: Features): readonly Replacement[] {
   const found: Replacement[] = [];
-  for (let i = 0; i < text.length; i += 1) {
-    if (valueAt(text, i) === 255) continue;
-    const end = runEnd(text, i);
-    if (end - i >= MIN_RUN) {
-      const read = readRun(text, i, end);
-      if (read !== undefined) found.push(read);
-    }
-    i = end;
+  let read = 0;
+  for (let k = 0; k < codeRuns.length; k += 2) {
+    const start = codeRuns[k] as number;
+    if (start < read) continue;
+    const end = runEnd(text, start);
+    const run = readRun(text, start, end);
+    if (run === undefined) continue;
+    found.push(run);
+    read = run.end;
   }
   return found;
 }

@@ -20,9 +20,9 @@ import { decodeZeroWidthBits } from './zero-width-bits.js';
 
 /** Each decoder with the sign that a text must show before it is asked. */
 const DECODERS: readonly (readonly [Decoder, (features: Features) => boolean])[] = [
-  [decodeBase64, ({ codeRun }) => codeRun >= 16],
-  [decodeBase32, ({ codeRun }) => codeRun >= 16],
-  [decodeHex, ({ hexRun, hexPairs }) => hexRun >= 16 || hexPairs >= 6],
+  [decodeBase64, ({ codeRuns }) => codeRuns.length > 0],
+  [decodeBase32, ({ codeRuns }) => codeRuns.length > 0],
+  [decodeHex, ({ hexRun, hexPairs, leetSpots }) => hexRun >= 16 || hexPairs >= 6 || leetSpots.length >= 6],
   [decodeCharCodes, ({ numbers }) => numbers >= 6],
   [decodeBinary, ({ binaries, binaryRun }) => binaries >= 4 || binaryRun >= 32],
   [decodePercent, ({ signs }) => (signs & PERCENT) !== 0],
@@ -43,7 +43,7 @@ export function decodeRuns(text: string, features: Features): readonly Replaceme
   const found: Replacement[] = [];
   for (const [decode, hasSign] of DECODERS) {
     if (!hasSign(features)) continue;
-    for (const replacement of decode(text)) found.push(replacement);
+    for (const replacement of decode(text, features)) found.push(replacement);
   }
   return found;
 }

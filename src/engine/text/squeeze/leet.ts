@@ -21,26 +21,34 @@ const LETTERS: Readonly<Record<string, string>> = {
   '+': 't',
   '¡': 'i',
 };
-const WORD = /[A-Za-z0-9@$!|€£+¡]*(?:[A-Za-z][0-9@$!|€£+¡]|[0-9@$!|€£+¡][A-Za-z])[A-Za-z0-9@$!|€£+¡]*/g;
+const WORD_SIGN = /[A-Za-z0-9@$!|€£+¡]/;
 const SIGN = /[^A-Za-z]/g;
 const MAX_WORD = 24;
+/** Shorter words are met by chance. */
+const MIN_KNOWN = 4;
 
 /**
  * Reads leet (`1gn0r3 4ll pr3v10us`) in words that mix letters with the digits and signs that stand for them. Only
  * where one such word then is a strong one, or several are known: version numbers and identifiers are left alone.
+ * `spots` are offsets within such words, ascending.
  */
-export function squeezeLeet(text: string): readonly Replacement[] {
+export function squeezeLeet(text: string, spots: readonly number[]): readonly Replacement[] {
   const found: Replacement[] = [];
   let strong = 0;
   let known = 0;
-  for (const match of text.matchAll(WORD)) {
-    const [all] = match;
-    const word = all.replace(/[!|+]+$/, '');
-    if (word.length < 2 || word.length > MAX_WORD || !/[^A-Za-z]/.test(word)) continue;
+  let read = 0;
+  for (const spot of spots) {
+    if (spot < read) continue;
+    let start = spot;
+    while (start > read && spot - start < MAX_WORD && WORD_SIGN.test(text.charAt(start - 1))) start -= 1;
+    read = spot + 1;
+    while (read < text.length && read - spot < MAX_WORD && WORD_SIGN.test(text.charAt(read))) read += 1;
+    const word = text.slice(start, read).replace(/[!|+]+$/, '');
+    if (word.length < 2 || word.length > MAX_WORD || !/[A-Za-z]/.test(word) || !/[^A-Za-z]/.test(word)) continue;
     const { letters, kind } = readWord(word.toLowerCase());
-    if (kind !== 0) known += 1;
+    if (kind !== 0 && word.length >= MIN_KNOWN) known += 1;
     if (kind === STRONG) strong += 1;
-    found.push({ start: match.index, end: match.index + word.length, text: letters, transform: 'leet' });
+    found.push({ start, end: start + word.length, text: letters, transform: 'leet' });
   }
   return strong > 0 || known > 2 ? found : [];
 }

@@ -2,11 +2,14 @@ import { DROP, FOLD, NEWLINE, SPACE } from '../fold-table.js';
 import type { Replacement } from '../replacement.js';
 
 /** Fewer single letters in a row are initials or a formula. */
-const MIN_LETTERS = 4;
+const MIN_LETTERS = 5;
 /** Longer separators part two thoughts, not two letters. */
 const MAX_SEPARATOR = 7;
 
 const LETTER = /[\p{L}\p{N}@$]/u;
+
+/** What stands between the items of a list or the parts of a formula. */
+const LIST = /^, |[=+<>()[\]{}:;&%!?]/;
 
 interface Single {
   readonly start: number;
@@ -79,8 +82,9 @@ function joinRow(text: string, row: readonly Single[], found: Replacement[]): vo
     separators.push(separator);
     counts.set(separator, (counts.get(separator) ?? 0) + 1);
   }
-  let usual = '';
+  let usual = separators[0] ?? '';
   for (const [separator, count] of counts) if (count > (counts.get(usual) ?? 0)) usual = separator;
+  if (LIST.test(usual) || (counts.get(usual) ?? 0) * 2 < separators.length) return;
   for (const [i, separator] of separators.entries()) {
     const start = row[i]?.end ?? 0;
     const end = row[i + 1]?.start ?? start;

@@ -7,7 +7,6 @@ import { squeezeSpacedLetters } from './spaced-letters.js';
 import { restoreWordGaps } from './word-gaps.js';
 
 const MIN_SINGLES = 4;
-const MIN_JOINED = 2;
 
 /** Asks the squeezers whose signs a text has; what they find may overlap. */
 export function squeezeRuns(text: string, features: Features): readonly Replacement[] {
@@ -16,9 +15,9 @@ export function squeezeRuns(text: string, features: Features): readonly Replacem
     for (const replacement of more) found.push(replacement);
   };
   if (features.singles >= MIN_SINGLES) add(squeezeSpacedLetters(text));
-  if (features.mixed || features.leetSigns) add(squeezeLeet(text));
+  if (features.leetSpots.length > 0) add(squeezeLeet(text, features.leetSpots));
   if (features.longWords.length > 0) add(restoreWordGaps(text, features.longWords));
-  if (features.joined >= MIN_JOINED) add(squeezeJoinedWords(text));
+  if (features.joinedRows.length > 0) add(squeezeJoinedWords(text, features.joinedRows));
   if (features.brokenWords) add(squeezeHyphenation(text));
   return found;
 }
