@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { loadPack } from '../src/adapters/load-pack.js';
 import { re2Compiler } from '../src/adapters/re2-compiler.js';
 import { compilePack } from '../src/engine/rules/compile-pack.js';
+import type { WordLists } from '../src/engine/rules/types.js';
 import { createEngine } from '../src/index.js';
 import { checkAnswers } from './answers.js';
 import { bareSets, recordingCompiler } from './bare-set.js';
@@ -28,19 +29,21 @@ const say = (line: string): void => console.error(`bench: ${line}`);
 
 const loadBefore = loadavg()[0] ?? 0;
 const recording = recordingCompiler(re2Compiler);
-const pack = loadPack('rules/core');
+const { pack } = loadPack({ packs: ['rules/core'], today: new Date().toISOString().slice(0, 10) });
 const compiled = compilePack(pack, recording.compiler);
+const { rules } = compiled;
+const words: WordLists = Object.assign({}, ...pack.layers.map((layer) => layer.words));
 const bare = bareSets(recording.sets);
 const engine = createEngine({ pack: compiled, model: false });
 await engine.warmUp();
 const corpus = values.data === undefined ? installedCorpus() : fileCorpus(values.data);
-say(`${pack.rules.length} rules, ${bare.patterns} patterns; ${corpus.length} characters of ${corpus.name}`);
+say(`${rules.length} rules, ${bare.patterns} patterns; ${corpus.length} characters of ${corpus.name}`);
 
 const answersChecked = await checkAnswers(engine);
 say(`${answersChecked} answers are right; timing by size ...`);
 const sizes = await timeSizes(engine, bare, corpus, quick);
-const soups = [...generators, ...triggerSoups(pack.words, pack.rules)];
-const hostileTexts = quick ? soups : [...soups, ...nearMisses(pack.rules)];
+const soups = [...generators, ...triggerSoups(words, rules)];
+const hostileTexts = quick ? soups : [...soups, ...nearMisses(rules)];
 say(`${hostileTexts.length} hostile texts ...`);
 const hostile = timeHostile(engine, corpus, hostileTexts, 100_000, quick ? 1 : 3);
 await engine.close();
@@ -56,7 +59,7 @@ const record: BenchRecord = {
   cores: cpus().length,
   loadBefore,
   rulesVersion: compiled.rulesVersion,
-  rules: pack.rules.length,
+  rules: rules.length,
   patterns: bare.patterns,
   corpus: corpus.name,
   answersChecked,

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createEngine, type Engine } from '../src/index.js';
+import { type DetectionRecord, detectionPage, type SourceRate } from './detection-page.js';
+
+// How much the rules find on labelled texts, and how often they are wrong, by source.
+// npm run bench -- detection --data FILE.jsonl [--per 45] [--split dev] [--record NAME]
+
+interface Row {
+  readonly text: string;
+  readonly label: 'injection' | 'benign';
+  readonly source: string;
+  readonly split?: string;
+}
+
+const { values } = parseArgs({
+  options: {
+    data: { type: 'string' },
+    per: { type: 'string' },
+    split: { type: 'string' },
+    record: { type: 'string' },
+  },
+});
+if (values.data === undefined) throw new Error('Name the labelled texts: --data FILE.jsonl');
+const most = values.per === undefined ? Number.POSITIVE_INFINITY : Number(values.per);
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** At most `most` rows of each source and label, chosen by the digest of their text: the same ones in each run. */
+const chosenRows = (rows: readonly Row[]): readonly Row[] => {
+  const taken = new Map<string, number>();
+  return rows
+    .map((row) => ({ row, key: digest(row.text) }))
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+    .filter(({ row }) => {
+      const group = `${row.source}\n${row.label}`;
+      const count = (taken.get(group) ?? 0) + 1;
+      taken.set(group, count);
+      return count <= most;
+    })
+    .map(({ row }) => row);
+};
+
+const rates = (engine: Engine, rows: readonly Row[]): readonly SourceRate[] => {
+  const groups = new Map<string, { source: string; label: Row['label']; n: number; blocked: number }>();
+  for (const { text, label, source } of rows) {
+    const key = `${source}\n${label}`;
+    const group = groups.get(key) ?? { source, label, n: 0, blocked: 0 };
+    group.n += 1;
+    if (engine.scan(text).verdict === 'block') group.blocked += 1;
+    groups.set(key, group);
+  }
+  return [...groups.values()].sort((a, b) => a.label.localeCompare(b.label) || a.source.localeCompare(b.source));
+};
+
+const rows = readFileSync(values.data, 'utf8')
+  .split('\n')
+  .filter(Boolean)
+  .map((line) => JSON.parse(line) as Row)
+  .filter(({ split }) => values.split === undefined || split === values.split);
+const engine = createEngine({ model: false });
+const record: DetectionRecord = {
+  date: new Date().toISOString().slice(0, 10),
+  data: basename(values.data),
+  per: Number.isFinite(most) ? most : null,
+  rulesVersion: engine.info.rules_version,
+  threshold: engine.info.rules_threshold,
+  sources: rates(engine, chosenRows(rows)),
+};
+await engine.close();
+console.log(detectionPage(record));
+if (values.record !== undefined) {
+  mkdirSync('bench/record', { recursive: true });
+  writeFileSync(`bench/record/${values.record}.json`, `${JSON.stringify(record, null, 2)}\n`);
+  writeFileSync(`bench/record/${values.record}.md`, detectionPage(record));
+}
