@@ -29,6 +29,7 @@ export function createInlineScorer(spec: NetworkSpec): WindowScorer {
       await load();
     },
     async close() {
+      if (closed) return;
       closed = true;
       await (await network)?.close();
     },

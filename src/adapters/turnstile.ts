@@ -37,8 +37,7 @@ export function createTurnstile<Place>(places: readonly Place[], clock: Clock): 
             leave(place);
           });
       };
-      const place = free.shift();
-      if (place === undefined) waiting.push(enter);
-      else enter(place);
+      if (free.length === 0) waiting.push(enter);
+      else enter(free.shift() as Place);
     });
 }

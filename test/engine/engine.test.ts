@@ -1,0 +1,198 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createEngine } from '../../src/engine/engine.js';
+import type { EngineParts } from '../../src/engine/engine-types.js';
+import { ConfigError, ModelError } from '../../src/engine/errors.js';
+import { verdictSchema } from '../../src/engine/verdict.js';
+import { manualClock } from './manual-clock.js';
+import { stubModel, sure } from './stub-model.js';
+import { stubPack } from './stub-pack.js';
+
+const EVIDENCE_ID = 'ev_0123456789abcdef01234567';
+const engineOf = (parts: Partial<EngineParts> = {}) =>
+  createEngine({ pack: stubPack, clock: manualClock(), newEvidenceId: () => EVIDENCE_ID, ...parts });
+
+const STRONG = 'The Armageddon is near';
+const WEAK = 'Hmm, well';
+const PLAIN = 'Nothing to see';
+
+describe('modes', () => {
+  it.each([
+    ['rules', STRONG, 0.9, { verdict: 'block', decided_by: 'rules', rule: 'test.strong', ml_version: 'off' }, 0],
+    ['rules', PLAIN, 0.9, { verdict: 'allow', decided_by: 'rules', rule: 'none', ml_version: 'off' }, 0],
+    ['hybrid', STRONG, 0.1, { verdict: 'block', decided_by: 'rules', rule: 'test.strong', score: 0.9 }, 0],
+    ['hybrid', WEAK, 0.8, { verdict: 'block', decided_by: 'ml', rule: 'ml.classifier', score: 0.8 }, 1],
+    ['hybrid', WEAK, 0.7, { verdict: 'block', decided_by: 'ml', threshold: 0.7, ml_threshold: 0.7 }, 1],
+    ['hybrid', WEAK, 0.1, { verdict: 'allow', decided_by: 'ml', rule: 'none', score: 0.1 }, 1],
+    ['shadow', STRONG, 0.1, { verdict: 'block', decided_by: 'rules', rule: 'test.strong' }, 1],
+    ['shadow', PLAIN, 0.9, { verdict: 'allow', decided_by: 'rules', rule: 'none', score: 0 }, 1],
+  ] as const)('%s: %s with a model at %d', async (mode, text, probability, expected, asked) => {
+    const model = stubModel(sure(probability));
+    const verdict = await engineOf({ model, mode }).analyze(text);
+    expect(verdict).toMatchObject({ ...expected, mode, evidence_id: EVIDENCE_ID });
+    expect(verdictSchema.parse(verdict)).toEqual(verdict);
+    expect(model.asked).toHaveLength(asked);
+  });
+
+  it('is hybrid with a model and rules without one, unless told otherwise', () => {
+    expect(engineOf({ model: stubModel(sure(0)) }).info).toMatchObject({ mode: 'hybrid', ml_threshold: 0.7 });
+    expect(engineOf().info).toMatchObject({ mode: 'rules', ml_version: 'off', ml_threshold: 0.5, mode_reason: null });
+    expect(engineOf({ model: false, modeReason: 'none' }).info).toMatchObject({ mode: 'rules', mode_reason: 'none' });
+  });
+
+  it('takes a mode for one call', async () => {
+    const engine = engineOf({ model: stubModel(sure(0.9)) });
+    expect(await engine.analyze(PLAIN, { mode: 'rules' })).toMatchObject({ mode: 'rules', ml_version: 'off' });
+    expect(await engine.analyze(PLAIN, { mode: 'shadow' })).toMatchObject({ mode: 'shadow', decided_by: 'rules' });
+    await expect(engineOf().analyze(PLAIN, { mode: 'hybrid' })).rejects.toBeInstanceOf(ConfigError);
+  });
+
+  it('scans at once, by the rules alone', () => {
+    const model = stubModel(sure(0.9));
+    const engine = engineOf({ model });
+    expect(engine.scan(PLAIN)).toMatchObject({ verdict: 'allow', mode: 'rules', ml_version: 'off', ml_threshold: 0.7 });
+    expect(engine.scan(STRONG)).toMatchObject({
+      verdict: 'block',
+      mode: 'rules',
+      reason: expect.stringContaining('end'),
+    });
+    expect(model.asked).toEqual([]);
+  });
+});
+
+describe('settings', () => {
+  it.each([
+    [{ thresholds: { rules: 0.2 } }, WEAK, 'block'],
+    [{ thresholds: { rules: 0.3 } }, WEAK, 'block'],
+    [{ thresholds: { rules: 0.31 } }, WEAK, 'allow'],
+    [{ model: stubModel(sure(0.5)), thresholds: { model: 0.5 } }, PLAIN, 'block'],
+    [{ model: stubModel(sure(0.5)), thresholds: { model: 'strict' } }, PLAIN, 'block'],
+    [{ model: stubModel(sure(0.5)), thresholds: { model: 'permissive' } }, PLAIN, 'allow'],
+  ] as const)('%o: %s is %s', async (settings, text, verdict) => {
+    expect(await engineOf(settings).analyze(text)).toMatchObject({ verdict });
+  });
+
+  it('names every mistake at once', () => {
+    const build = () =>
+      engineOf({ mode: 'shadow', thresholds: { rules: 2, model: Number.NaN }, timeoutMs: 0, limits: { findings: -1 } });
+    expect(build).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', issues: expect.objectContaining({ length: 5 }) }),
+    );
+    const model = stubModel(sure(0));
+    expect(() => engineOf({ model, thresholds: { model: 'lax' } })).toThrow(/strict, balanced, permissive/);
+    expect(() => engineOf({ model, thresholds: { model: '__proto__' } })).toThrow(ConfigError);
+    expect(() => engineOf({ mode: 'all' as never })).toThrow(ConfigError);
+  });
+});
+
+describe('explain', () => {
+  it('lays out findings, model and channel', async () => {
+    const engine = engineOf({ model: stubModel(sure(0.9)), mode: 'shadow' });
+    const { explanation } = await engine.analyze(STRONG, { explain: true, channel: 'document' });
+    expect(explanation).toMatchObject({
+      text_length: STRONG.length,
+      channel: 'document',
+      router_level: 'advanced',
+      rules: { score: 0.9, threshold: 0.5, rule: 'test.strong' },
+      model: { score: 0.9, verdict: 'block', error: null, hotspots: [{ start: 0, end: 2 }] },
+      findings: [{ rule: 'test.strong', span: { start: 4, end: 14 }, view: 'folded', excerpt: 'Armageddon' }],
+      unseen: [],
+    });
+    expect(explanation.model.windows).toEqual([
+      { span: { start: 0, end: STRONG.length }, probability: 0.9, view: 'raw' },
+    ]);
+  });
+
+  it('names the JSON path inside a tool call', () => {
+    const call = { name: 'send', arguments: { to: ['x'], body: { text: STRONG } } };
+    const { explanation } = engineOf().scan(call, { explain: true });
+    expect(explanation.channel).toBe('tool_call');
+    expect(explanation.findings.map(({ path }) => path)).toEqual(['$.arguments.body.text']);
+    expect(engineOf().scan(STRONG, { explain: true }).explanation.findings[0]).not.toHaveProperty('path');
+  });
+
+  it('says nothing extra unless asked', async () => {
+    expect(await engineOf().analyze(STRONG)).not.toHaveProperty('explanation');
+  });
+
+  it('cuts a long excerpt on a code-point edge', () => {
+    const engine = engineOf({ limits: { excerptLength: 5 } });
+    const { explanation } = engine.scan('The 𝖆rmageddon', { explain: true });
+    expect(explanation.findings[0]?.excerpt).toBe('𝖆rma…');
+  });
+});
+
+describe('the model reads what the input hides', () => {
+  const hidden = Buffer.from('please open the gates of the castle now').toString('base64');
+
+  it('besides the input itself, and the answer is deep', async () => {
+    const model = stubModel(sure(0.9));
+    const { explanation } = await engineOf({ model }).analyze(`Note: ${hidden}`, { explain: true });
+    expect(model.asked[0]?.[0]).toBe(`Note: ${hidden}`);
+    expect(model.asked[0]?.some((text) => text.includes('open the gates'))).toBe(true);
+    expect(explanation.router_level).toBe('deep');
+    expect(explanation.model.windows.every(({ span }) => span.end <= 6 + hidden.length)).toBe(true);
+  });
+
+  it('within limits that are stated', async () => {
+    const model = stubModel(sure(0.9));
+    const engine = engineOf({ model, limits: { modelViews: 0 } });
+    const { explanation } = await engine.analyze(`Note: ${hidden}`, { explain: true });
+    expect(model.asked[0]).toHaveLength(1);
+    expect(explanation.unseen).toContainEqual(expect.objectContaining({ by: 'model', limit: 'modelViews' }));
+  });
+});
+
+describe('analyzeMany', () => {
+  it('answers in order, a few at once', async () => {
+    let underWay = 0;
+    let most = 0;
+    const model = stubModel(async (texts) => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await new Promise((resolve) => setTimeout(resolve, texts[0] === 'slow' ? 20 : 1));
+      underWay -= 1;
+      return sure(texts[0] === 'slow' ? 0.9 : 0.1)(texts);
+    });
+    const engine = engineOf({ model });
+    const verdicts: string[] = [];
+    for await (const { verdict } of engine.analyzeMany(['slow', 'a', 'b', 'c', 'slow'], { concurrency: 3 })) {
+      verdicts.push(verdict);
+    }
+    expect(verdicts).toEqual(['block', 'allow', 'allow', 'allow', 'block']);
+    expect(most).toBe(3);
+  });
+
+  it('takes a stream, and passes an input mistake on where it stands', async () => {
+    async function* texts() {
+      yield 'a';
+      yield undefined as never;
+    }
+    const answers = engineOf().analyzeMany(texts());
+    await expect(answers.next()).resolves.toMatchObject({ value: { verdict: 'allow' } });
+    await expect(answers.next()).rejects.toMatchObject({ code: 'INPUT_MISSING' });
+  });
+});
+
+describe('any input', () => {
+  it('gets a verdict that keeps the invariants', async () => {
+    const engine = engineOf({ model: stubModel(sure(0.4)) });
+    const input = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), fc.jsonValue());
+    await fc.assert(
+      fc.asyncProperty(input, async (text) => {
+        const { explanation, ...verdict } = await engine.analyze(text as string, { explain: true });
+        expect(verdictSchema.parse(verdict)).toEqual(verdict);
+        for (const { span } of explanation.model.windows) expect(span.end).toBeLessThanOrEqual(explanation.text_length);
+      }),
+    );
+  });
+});
+
+describe('close and warmUp', () => {
+  it('pass on to the model where the mode uses it', async () => {
+    const failing = { ...stubModel(sure(0)), warmUp: () => Promise.reject(new ModelError('MODEL_LOAD', 'no')) };
+    await expect(engineOf({ model: failing }).warmUp()).rejects.toMatchObject({ code: 'MODEL_LOAD' });
+    await expect(engineOf({ model: failing, mode: 'rules' }).warmUp()).resolves.toBeUndefined();
+    await expect(engineOf({ model: failing }).close()).resolves.toBeUndefined();
+  });
+});

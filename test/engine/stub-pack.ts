@@ -1,0 +1,53 @@
+import type { CompiledPack, Finding, Rule } from '../../src/engine/rules/types.js';
+
+const rule = (id: string, score: number, description: string): Rule => ({
+  id,
+  version: '1.0.0',
+  title: id,
+  description,
+  status: 'stable',
+  severity: 'high',
+  paranoia: 1,
+  score,
+  languages: ['en'],
+  tags: [],
+  views: ['folded'],
+  channels: [],
+  match: { any: [] },
+  except: [],
+  examples: {},
+  falsePositives: [],
+  references: [],
+});
+
+const RULES = [
+  { rule: rule('test.strong', 0.9, 'Detects a call for the end of the world.'), word: 'armageddon' },
+  { rule: rule('test.weak', 0.3, 'Detects a weak sign.'), word: 'hmm' },
+];
+
+/** A pack of two rules, a word each, that needs no regular expressions. Threshold 0.5. */
+export const stubPack: CompiledPack = {
+  name: 'stub',
+  rulesVersion: '0.0.1+000000000000',
+  threshold: 0.5,
+  paranoia: 1,
+  rules: RULES.map((one) => one.rule),
+  size: { patterns: 2, sets: 0 },
+  nearMisses: () => [],
+  scan(views) {
+    const findings: Finding[] = [];
+    for (const view of views) {
+      if (view.kind === 'raw') continue;
+      for (const { rule: found, word } of RULES) {
+        const start = view.text.indexOf(word);
+        if (start < 0) continue;
+        const span = view.map.toInput({ start, end: start + word.length });
+        const { kind, chain } = view;
+        findings.push({ rule: found.id, severity: found.severity, score: found.score, span, view: kind, chain });
+      }
+    }
+    const best = findings.toSorted((a, b) => b.score - a.score)[0];
+    const cluster = best === undefined ? [] : [best.rule];
+    return { score: best?.score ?? 0, rule: best?.rule, cluster, findings, shadow: [] };
+  },
+};

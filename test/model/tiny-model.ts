@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FLOAT, INT64, model, type Node, tensor, valueInfo } from './onnx-writer.js';
+
+/** What is wrong with the network. */
+export type TinyKind = 'good' | 'nan' | 'wrong-shape' | 'out-of-memory' | 'garbage';
+
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
+const WORDS = ['ignore', 'override', 'the', 'a', 'please', 'report', 'summary', 'hello', 'world'];
+const TOKENS = [
+  ...['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'],
+  ...LETTERS,
+  ...[...LETTERS].map((letter) => `##${letter}`),
+  ...'.,;:!?-[]()"\'',
+  ...WORDS,
+];
+const VOCAB = Object.fromEntries(TOKENS.map((token, id) => [token, id]));
+
+export const CLS = 2;
+export const SEP = 3;
+export const UNK = 1;
+/** Tokens of a window without the two special ones, and the step between windows. */
+export const CONTENT = 32;
+export const STRIDE = 24;
+
+/** One value a token: random below -1, but for the words that the tiny network fears. */
+function weights(): Float32Array {
+  let seed = 42;
+  const random = (): number => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+    return seed / 2 ** 31;
+  };
+  const values = Float32Array.from(TOKENS, () => -1 - 2 * random());
+  values[VOCAB.ignore ?? 0] = 4;
+  values[VOCAB.override ?? 0] = 2;
+  return values;
+}
+
+/** The logit that the tiny network must give. */
+export function tinyLogit(ids: readonly number[]): number {
+  const values = weights();
+  return Math.max(...[CLS, ...ids, SEP].map((id) => values[id] as number));
+}
+
+/** `token_logits` = a value a token, `logit` = the greatest of them. */
+function network(kind: TinyKind): Buffer {
+  if (kind === 'garbage') return Buffer.from('this is no network');
+  const values = kind === 'nan' ? weights().fill(Number.NaN) : weights();
+  const max: Node = { op: 'ReduceMax', inputs: ['token_logits'], outputs: ['logit'], ints: { axes: [1], keepdims: 0 } };
+  const whole: Node = { op: 'Identity', inputs: ['token_logits'], outputs: ['logit'] };
+  const huge: readonly Node[] = [
+    { op: 'Shape', inputs: ['input_ids'], outputs: ['shape'] },
+    { op: 'Mul', inputs: ['shape', 'factor'], outputs: ['huge_shape'] },
+    { op: 'ConstantOfShape', inputs: ['huge_shape'], outputs: ['huge'] },
+    { op: 'ReduceMax', inputs: ['huge'], outputs: ['logit'], ints: { axes: [1], keepdims: 0 } },
+  ];
+  return model(
+    [
+      { op: 'Gather', inputs: ['weights', 'input_ids'], outputs: ['token_logits'] },
+      ...(kind === 'wrong-shape' ? [whole] : kind === 'out-of-memory' ? huge : [max]),
+    ],
+    [tensor('weights', [values.length], values), tensor('factor', [2], BigInt64Array.from([1n, 2n ** 42n]))],
+    [valueInfo('input_ids', INT64, [1, 'tokens']), valueInfo('attention_mask', INT64, [1, 'tokens'])],
+    [
+      valueInfo('logit', FLOAT, kind === 'wrong-shape' ? [1, 'tokens'] : [1]),
+      valueInfo('token_logits', FLOAT, [1, 'tokens']),
+    ],
+  );
+}
+
+const TOKENIZER = {
+  version: '1.0',
+  normalizer: {
+    type: 'BertNormalizer',
+    clean_text: true,
+    handle_chinese_chars: true,
+    strip_accents: null,
+    lowercase: true,
+  },
+  pre_tokenizer: { type: 'BertPreTokenizer' },
+  model: {
+    type: 'WordPiece',
+    unk_token: '[UNK]',
+    continuing_subword_prefix: '##',
+    max_input_chars_per_word: 100,
+    vocab: VOCAB,
+  },
+};
+
+const GOLDEN = ['hello world', 'please ignore the report'];
+
+export interface TinyOptions {
+  readonly kind?: TinyKind;
+  /** Golden logits that the network doesn't give. */
+  readonly wrongGolden?: boolean;
+  readonly noGolden?: boolean;
+  readonly perWindow?: number;
+}
+
+/** Writes a model folder with a tiny random network and gives its path. */
+export function writeTinyModel({
+  kind = 'good',
+  wrongGolden = false,
+  noGolden = kind !== 'good',
+  perWindow = 0,
+}: TinyOptions = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-tiny-'));
+  const golden = GOLDEN.map((text) => {
+    const ids = text.split(' ').map((word) => VOCAB[word] as number);
+    return JSON.stringify({ text, ids, windows: 1, logit: tinyLogit(ids) + (wrongGolden ? 1 : 0), probability: 0.5 });
+  });
+  const files: Record<string, Buffer> = {
+    'model.onnx': network(kind),
+    'tokenizer.json': Buffer.from(JSON.stringify(TOKENIZER)),
+    ...(noGolden ? {} : { 'golden.jsonl': Buffer.from(`${golden.join('\n')}\n`) }),
+  };
+  for (const [name, bytes] of Object.entries(files)) writeFileSync(join(folder, name), bytes);
+  const manifest = {
+    format: 1,
+    id: 'tiny',
+    version: '0.0.1',
+    files: Object.fromEntries(
+      Object.entries(files).map(([name, bytes]) => [
+        name,
+        { sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length },
+      ]),
+    ),
+    text: { version: 1, mark_run: 30, word_run: 32, special: ['CLS', 'SEP', 'PAD', 'MASK', 'UNK'] },
+    tokenizer: { kind: 'wordpiece-uncased', cls: CLS, sep: SEP, unk: UNK },
+    window: { tokens: CONTENT + 2, content: CONTENT, stride: STRIDE },
+    inputs: { ids: 'input_ids', mask: 'attention_mask' },
+    outputs: { logit: 'logit', token_logits: 'token_logits' },
+    labels: ['benign', 'injection'],
+    calibration: { kind: 'platt-windows', scale: 1, bias: 0, per_window: perWindow },
+    operating_points: { strict: { threshold: 0.3 }, balanced: { threshold: 0.5 }, permissive: { threshold: 0.95 } },
+    operating_point: 'balanced',
+  };
+  writeFileSync(join(folder, 'manifest.json'), JSON.stringify(manifest));
+  return folder;
+}
