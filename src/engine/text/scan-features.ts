@@ -56,6 +56,7 @@ export function scanFeatures(text: string): Features {
       any = 0;
       all = -1;
       hash = 0;
+      before = 0;
     }
     if (unit === 0x20) {
       // The space is the commonest sign of all, and matters after other white space alone.

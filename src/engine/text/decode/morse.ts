@@ -27,6 +27,7 @@ function readRun(run: string, start: number): Replacement | undefined {
   let text = '';
   const starts: number[] = [];
   let unknown = 0;
+  let mixed = 0;
   const letters = new Set<string>();
   for (const match of run.matchAll(SIGN)) {
     const [piece, sign] = match;
@@ -35,10 +36,11 @@ function readRun(run: string, start: number): Replacement | undefined {
     const letter = code === undefined ? ' ' : (CODES.get(code) ?? (code === '.-.-.-' ? '.' : undefined));
     if (letter === undefined) unknown += 1;
     else letters.add(letter);
+    if (code?.includes('.') && code.includes('-')) mixed += 1;
     text += letter ?? '?';
     starts.push(start + match.index);
   }
-  // Rows of dots and dashes that draw a line or a table have no more than two letters.
-  if (unknown * 10 > text.length || letters.size < 5) return undefined;
+  // Rows of dots and dashes that draw a line or a table have few letters, and each of dots or of dashes alone.
+  if (unknown * 10 > text.length || letters.size < 5 || mixed * 5 < text.length) return undefined;
   return { start, end: start + run.length, text, starts, transform: 'morse' };
 }

@@ -1,7 +1,7 @@
 import type { Replacement } from '../replacement.js';
 
 /** A flag of a region (black flag, five letters or so, cancel tag) is honest. */
-const RUN = /(?<!\u{1f3f4})[\u{e0020}-\u{e007e}\u{e0001}\u{e007f}]{4,}/gu;
+const RUN = /(?<![\u{1f3f4}\u{e0020}-\u{e007f}])[\u{e0020}-\u{e007e}\u{e0001}\u{e007f}]{4,}/gu;
 
 /** Reads text in the invisible tag characters U+E0020..U+E007E. @see Unicode 15, section 23.9 */
 export function decodeUnicodeTags(text: string): readonly Replacement[] {

@@ -16,7 +16,11 @@ export function decodeUpsideDown(text: string): readonly Replacement[] {
     // Phonetic script has some of these letters among plain ones.
     if ((line.match(SURE)?.length ?? 0) < Math.max(4, line.length / 8)) continue;
     const turned = [...line].reverse().map((letter) => TURNED.get(letter.toLowerCase()) ?? letter);
-    found.push({ start: match.index, end: match.index + line.length, text: turned.join(''), transform: 'upside-down' });
+    const read = turned.join('');
+    const start = match.index;
+    // It runs backwards, so that no part of it has a place of its own: each unit stands for the line.
+    const starts = new Array<number>(read.length).fill(start);
+    found.push({ start, end: start + line.length, text: read, starts, transform: 'upside-down' });
   }
   return found;
 }

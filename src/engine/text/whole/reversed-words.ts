@@ -1,9 +1,9 @@
 import type { OffsetMap } from '../offset-map.js';
 import type { Rewritten } from '../rewrite.js';
 
-const WORD = /\S+/g;
+const WORD = /[^\s.,;:!?()[\]{}<>"“”]+/g;
 
-/** The words of the text in reverse order, with single spaces. */
+/** The words of the text in reverse order, with single spaces and no punctuation. */
 export function reverseWords(text: string): Rewritten {
   const starts: number[] = [];
   const ends: number[] = [];
