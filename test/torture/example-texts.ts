@@ -8,8 +8,8 @@ export const exampleTexts = (): readonly string[] => {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.yaml'));
   return files.flatMap((name) => {
     const { examples } = (parse(readFileSync(join(folder, name), 'utf8')) ?? {}) as {
-      readonly examples?: Readonly<Record<string, readonly { readonly text: string }[]>>;
+      readonly examples?: Readonly<Record<string, readonly { readonly text: string }[] | null>>;
     };
-    return Object.values(examples ?? {}).flatMap((list) => list.map(({ text }) => text));
+    return Object.values(examples ?? {}).flatMap((list) => (list ?? []).map(({ text }) => text));
   });
 };

@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { defaultEngine, type Engine } from '../../src/index.js';
+import { afterAll, expect, test } from 'vitest';
+import { defaultEngine } from '../../src/index.js';
 import { answerFaults } from './answer-faults.js';
 import { bigTexts } from './big-texts.js';
 import { exampleTexts } from './example-texts.js';
 import { randomFrom, strangeTexts } from './strange-texts.js';
 
 // The short form of `npm run fuzz`.
-let engine: Engine;
-beforeAll(async () => {
-  engine = await defaultEngine();
-});
+const engine = await defaultEngine();
 afterAll(() => engine.close());
 
 test('4,000 random and mutated texts: no throw, spans inside the text and on whole characters', {
