@@ -17,6 +17,7 @@ export const EQUALS: number = 1 << 11;
 export const BRACKET: number = 1 << 13;
 /** @ $ ! | which stand for letters in leet. */
 export const LEET_SIGN: number = 1 << 14;
+export const DASH: number = 1 << 16;
 /** Signs that may stand between words instead of a space. */
 export const JOINER: number = 1 << 17;
 
@@ -47,6 +48,7 @@ function build(): Int32Array {
   mark('=', EQUALS);
   mark('[', BRACKET);
   mark('@$!|', LEET_SIGN);
+  mark('-', DASH);
   mark('.,/\\+:;=&^', JOINER);
   return kinds;
 }

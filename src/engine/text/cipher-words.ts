@@ -28,39 +28,43 @@ const RANKED: readonly string[] = [
 const HONEST = new Set('green envy ones barf rail max won ton era saw was tub'.split(' '));
 
 const SLOTS = 1 << 13;
-const MULTIPLIER = 31;
-
-/** A word's hash, one letter at a time; case is not seen. `scanFeatures` has the same written out. */
-export function hashLetter(hash: number, unit: number): number {
-  return (Math.imul(hash, MULTIPLIER) + (unit | 0x20)) | 0;
-}
-
 const table = buildTable();
 
-/** The tag of the word with this hash, 0 for nearly all words. */
-export function tagOf(hash: number): number {
-  const slot = (hash ^ (hash >>> 15)) & (SLOTS - 1);
-  return table.checks[slot] === hash ? (table.tags[slot] as number) : 0;
+/**
+ * The tag of the word of three or more letters at `[from, end)`, 0 for nearly all words. Two letters at either end
+ * and the length tell these words from others well enough for a first look. Case is not seen.
+ */
+export function tagAt(text: string, from: number, end: number): number {
+  const first = ((text.charCodeAt(from) & 31) << 5) | (text.charCodeAt(from + 1) & 31);
+  const last = ((text.charCodeAt(end - 2) & 31) << 5) | (text.charCodeAt(end - 1) & 31);
+  const key = (first << 10) | last | ((end - from) << 20);
+  const slot = slotOf(key);
+  return table.keys[slot] === key ? (table.tags[slot] as number) : 0;
 }
 
-function buildTable(): { readonly tags: Uint8Array; readonly checks: Int32Array } {
+function slotOf(key: number): number {
+  return (Math.imul(key, 0x9e3779b1) >>> 19) & (SLOTS - 1);
+}
+
+function buildTable(): { readonly tags: Uint8Array; readonly keys: Int32Array } {
   const tags = new Uint8Array(SLOTS);
-  const checks = new Int32Array(SLOTS);
+  const keys = new Int32Array(SLOTS);
   const put = (word: string, tag: number): void => {
     if (HONEST.has(word)) return;
-    let hash = 0;
-    for (let i = 0; i < word.length; i += 1) hash = hashLetter(hash, word.charCodeAt(i));
-    const slot = (hash ^ (hash >>> 15)) & (SLOTS - 1);
+    const code = (at: number): number => word.charCodeAt(at) & 31;
+    const { length } = word;
+    const key = (code(0) << 15) | (code(1) << 10) | (code(length - 2) << 5) | code(length - 1) | (length << 20);
+    const slot = slotOf(key);
     if (tags[slot] !== 0) return;
     tags[slot] = tag;
-    checks[slot] = hash;
+    keys[slot] = key;
   };
   for (const [rank, words] of RANKED.entries()) for (const word of words.split(' ')) put(word, FIRST_RANK + rank);
   for (const word of RADIO_WORDS) put(word, RADIO);
   for (const word of [...BACKWARDS, ...WORDS]) put([...word].reverse().join(''), REVERSED);
   for (const word of SHORT_WORDS) put(shiftLetters(word, 13), 13);
   for (let shift = 1; shift < 26; shift += 1) for (const word of WORDS) put(shiftLetters(word, shift), shift);
-  return { tags, checks };
+  return { tags, keys };
 }
 
 /** Moves each ASCII letter by `shift` places in the alphabet, case kept. */

@@ -1,15 +1,28 @@
-import { BASE64_SIGN, BINARY, DIGIT, HEX, JOINER, KINDS, LEET_SIGN, LETTER, UNPLAIN, WHITE } from './char-kinds.js';
-import { FIRST_RANK, TAGS, tagOf } from './cipher-words.js';
+import {
+  BASE64_SIGN,
+  BINARY,
+  DASH,
+  DIGIT,
+  HEX,
+  JOINER,
+  KINDS,
+  LEET_SIGN,
+  LETTER,
+  UNPLAIN,
+  WHITE,
+} from './char-kinds.js';
+import { FIRST_RANK, TAGS, tagAt } from './cipher-words.js';
 import { newScan, type Scan } from './scan.js';
 
 /** What one pass over a text finds; every transform asks it first, so that ordinary text costs that pass alone. */
 export type Features = Readonly<Scan>;
 
-/** A word of letters of other scripts has this among the kinds of its characters. */
-const FOREIGN = 1 << 30;
 const LONG_WORD = 12;
 const MIN_CODE_RUN = 16;
+/** Fewer single letters in a row are initials or a formula. */
+const MIN_SINGLES = 5;
 const WORD_KINDS = LETTER | DIGIT;
+const RARE = JOINER | LEET_SIGN | DASH;
 
 /** Reads the text once; linear. */
 export function scanFeatures(text: string): Features {
@@ -17,115 +30,165 @@ export function scanFeatures(text: string): Features {
   const { length } = text;
   let signs = 0;
   let runStart = 0;
-  let dots = 0;
-  let size = 0;
-  let any = 0;
-  let all = -1;
-  let hash = 0;
-  let before = 0;
-  for (let i = 0; i <= length; i += 1) {
-    const unit = i < length ? text.charCodeAt(i) : 0x20;
-    let kind = 0;
-    if (unit < 0x80) {
-      kind = KINDS[unit] as number;
-      if ((kind & WORD_KINDS) !== 0) {
-        size += 1;
-        any |= kind;
-        all &= kind;
-        hash = (Math.imul(hash, 31) + (unit | 0x20)) | 0;
+  let white = 0;
+  for (let i = 0; i < length; ) {
+    const from = i;
+    let any = 0;
+    let all = -1;
+    let unit = text.charCodeAt(i);
+    let kind = unit < 0x80 ? (KINDS[unit] as number) : 0;
+    while ((kind & WORD_KINDS) !== 0) {
+      any |= kind;
+      all &= kind;
+      i += 1;
+      if (i === length) break;
+      unit = text.charCodeAt(i);
+      kind = unit < 0x80 ? (KINDS[unit] as number) : 0;
+    }
+    if (unit >= 0x80 && i < length) {
+      const end = readForeignWord(scan, text, i);
+      if (end > i) {
+        endForeignWord(scan, text, from, end);
+        if (i - runStart >= MIN_CODE_RUN) scan.codeRuns.push(runStart, i);
+        runStart = end;
+        i = end;
+        white = 0;
         continue;
       }
-    } else if (readForeign(scan, text, unit, i)) {
-      // The second half of a pair adds nothing: its letter is one.
-      if ((unit & 0xfc00) !== 0xdc00) size += 1;
-      any |= FOREIGN;
-      all = 0;
-      continue;
     }
-    const wordFrom = i - size;
-    if (size !== 0) {
-      if (size === 1) {
-        scan.single += 1;
-        if (scan.single > scan.singles) scan.singles = scan.single;
-        scan.hexPair = 0;
-        scan.number = 0;
-        scan.binary = 0;
-        scan.rank = 0;
-      } else endWord(scan, size, any, all, hash, i);
-      size = 0;
-      any = 0;
-      all = -1;
-      hash = 0;
-      before = 0;
-    }
-    if (unit === 0x20) {
-      // The space is the commonest sign of all, and matters after other white space alone.
-      if ((before & WHITE) !== 0 && i < length) scan.spaces.push(i);
-      before = WHITE;
-      if (i - runStart >= MIN_CODE_RUN) scan.codeRuns.push(runStart, i);
-      runStart = i + 1;
-      continue;
+    if (i > from) {
+      white = 0;
+      if ((any & DIGIT) === 0 && (all & HEX) === 0 && i - from > 1) endLetters(scan, text, from, i);
+      else endWord(scan, text, from, i, any, all);
+      if (i === length) break;
     }
     if ((kind & BASE64_SIGN) === 0) {
       if (i - runStart >= MIN_CODE_RUN) scan.codeRuns.push(runStart, i);
       runStart = i + 1;
     }
-    if (unit === 0x2e || unit === 0x2d) dots += 1;
-    if ((kind & before & WHITE) !== 0 || (kind & UNPLAIN) !== 0) scan.spaces.push(i);
-    if ((kind & (JOINER | LEET_SIGN)) !== 0) readJoiner(scan, text, unit, kind, i, wordFrom);
-    if (unit === 0x0a && before === 0 && i > 0 && text.charCodeAt(i - 1) === 0x2d) scan.brokenWords = true;
-    before = kind & WHITE;
-    signs |= kind;
+    if (unit === 0x20) {
+      // The space is the commonest sign of all, and matters after other white space alone.
+      if (white !== 0) scan.spaces.push(i);
+      white = WHITE;
+    } else {
+      if ((kind & white) !== 0 || (kind & UNPLAIN) !== 0) scan.spaces.push(i);
+      if ((kind & RARE) !== 0) readSign(scan, text, unit, kind, i, from);
+      white = kind & WHITE;
+      signs |= kind;
+    }
+    i += 1;
   }
+  if (length - runStart >= MIN_CODE_RUN) scan.codeRuns.push(runStart, length);
   scan.signs = signs;
-  scan.dots = dots;
   scan.plain = scan.ascii && scan.spaces.length === 0;
   return scan;
 }
 
-/** Reads the kinds of a word of two or more characters. */
-function endWord(scan: Scan, size: number, any: number, all: number, hash: number, end: number): void {
-  scan.single = 0;
-  if ((all & HEX) !== 0) endHexWord(scan, size, all);
-  else {
-    scan.hexPair = 0;
-    scan.number = 0;
-    scan.binary = 0;
-  }
-  if ((any & WORD_KINDS) === WORD_KINDS) scan.leetSpots.push(end - 1);
-  if ((any & (DIGIT | FOREIGN)) !== 0 || size < 2) {
+/** Reads a word of two or more ASCII letters that are not all hex digits: nearly every word. */
+function endLetters(scan: Scan, text: string, from: number, end: number): void {
+  if (scan.rows) resetRows(scan);
+  const size = end - from;
+  if (size < 3) {
     scan.rank = 0;
     return;
   }
-  const tag = tagOf(hash);
+  const tag = tagAt(text, from, end);
+  if (tag !== 0 || scan.rank !== 0) readTag(scan, tag);
+  if (size >= LONG_WORD) scan.longWords.push(from);
+}
+
+function readTag(scan: Scan, tag: number): void {
   if (tag >= FIRST_RANK) {
     // The rank before, and how many words in a row had a falling one.
     const falls = scan.rank !== 0 && (scan.rank & 0xff) > tag ? (scan.rank >> 8) + 1 : 0;
     if (falls > 1) scan.backwardOrder = true;
     scan.rank = (falls << 8) | tag;
-  } else {
-    scan.rank = 0;
-    if (tag !== 0) {
-      scan.tags ??= new Uint32Array(TAGS);
-      scan.tags[tag] = (scan.tags[tag] as number) + 1;
-    }
+    return;
   }
-  if (size >= LONG_WORD) scan.longWords.push(end - size);
+  scan.rank = 0;
+  if (tag === 0) return;
+  scan.tags ??= new Uint32Array(TAGS);
+  scan.tags[tag] = (scan.tags[tag] as number) + 1;
 }
 
-function endHexWord(scan: Scan, size: number, all: number): void {
+/** Reads any other ASCII word. */
+function endWord(scan: Scan, text: string, from: number, end: number, any: number, all: number): void {
+  const size = end - from;
+  if (size === 1) {
+    if (scan.single === 0) {
+      resetRows(scan);
+      scan.singleFrom = from;
+    }
+    addSingle(scan);
+    return;
+  }
+  scan.single = 0;
+  if ((all & HEX) === 0) {
+    resetRows(scan);
+    scan.rank = 0;
+    if ((any & WORD_KINDS) === WORD_KINDS) scan.leetSpots.push(from);
+    return;
+  }
+  scan.rows = true;
   if (size > scan.hexRun) scan.hexRun = size;
   scan.hexPair = size === 2 ? scan.hexPair + 1 : 0;
   if (scan.hexPair > scan.hexPairs) scan.hexPairs = scan.hexPair;
   scan.number = size <= 3 && (all & DIGIT) !== 0 ? scan.number + 1 : 0;
   if (scan.number > scan.numbers) scan.numbers = scan.number;
-  if ((all & BINARY) === 0 || size < 7) {
-    scan.binary = 0;
+  scan.binary = (all & BINARY) !== 0 && size >= 7 ? scan.binary + 1 : 0;
+  if (scan.binary > scan.binaries) scan.binaries = scan.binary;
+  if (scan.binary > 0 && size > scan.binaryRun) scan.binaryRun = size;
+  if ((any & DIGIT) === 0) endHexLetters(scan, text, from, end);
+  else {
+    scan.rank = 0;
+    if ((any & LETTER) !== 0) scan.leetSpots.push(from);
+  }
+}
+
+/** Letters a to f alone may be a word all the same. */
+function endHexLetters(scan: Scan, text: string, from: number, end: number): void {
+  readTag(scan, end - from < 3 ? 0 : tagAt(text, from, end));
+  if (end - from >= LONG_WORD) scan.longWords.push(from);
+}
+
+function addSingle(scan: Scan): void {
+  scan.rows = true;
+  scan.rank = 0;
+  scan.single += 1;
+  if (scan.single === MIN_SINGLES) scan.singleRows.push(scan.singleFrom);
+}
+
+function resetRows(scan: Scan): void {
+  scan.rows = false;
+  scan.single = 0;
+  scan.hexPair = 0;
+  scan.number = 0;
+  scan.binary = 0;
+}
+
+/** Reads on through a word that has letters of other scripts, from the first of them; gives where it ends. */
+function readForeignWord(scan: Scan, text: string, from: number): number {
+  let to = from;
+  for (; to < text.length; to += 1) {
+    const unit = text.charCodeAt(to);
+    if (unit < 0x80 ? ((KINDS[unit] as number) & WORD_KINDS) === 0 : !readForeign(scan, text, unit, to)) break;
+  }
+  return to;
+}
+
+function endForeignWord(scan: Scan, text: string, from: number, end: number): void {
+  const size = end - from;
+  const one = size === 1 || (size === 2 && (text.charCodeAt(from) & 0xfc00) === 0xd800);
+  if (!one) {
+    resetRows(scan);
+    scan.rank = 0;
     return;
   }
-  scan.binary += 1;
-  if (scan.binary > scan.binaries) scan.binaries = scan.binary;
-  if (size > scan.binaryRun) scan.binaryRun = size;
+  if (scan.single === 0) {
+    resetRows(scan);
+    scan.singleFrom = from;
+  }
+  addSingle(scan);
 }
 
 /** Reads a unit beyond ASCII; true when it is part of a word. */
@@ -158,19 +221,24 @@ function readForeign(scan: Scan, text: string, unit: number, at: number): boolea
   return unit > 0x2bff && unit !== 0x3000;
 }
 
-/** Reads a sign that can join words or stand for a letter. */
-function readJoiner(scan: Scan, text: string, unit: number, kind: number, at: number, wordFrom: number): void {
+/** Reads a sign that can join words, stand for a letter, or be part of Morse code. */
+function readSign(scan: Scan, text: string, unit: number, kind: number, at: number, from: number): void {
+  if (unit === 0x2d) {
+    if (from === at) scan.dots += 1;
+    else if (text.charCodeAt(at + 1) === 0x0a || text.charCodeAt(at + 1) === 0x0d) scan.brokenWords = true;
+    return;
+  }
+  if (unit === 0x2e && from === at) scan.dots += 1;
   const next = text.charCodeAt(at + 1);
   const letterAfter = next < 0x80 && ((KINDS[next] as number) & LETTER) !== 0;
   if ((kind & LEET_SIGN) !== 0) {
-    const last = text.charCodeAt(at - 1);
-    if (letterAfter || (wordFrom < at && last < 0x80 && unit !== 0x21)) scan.leetSpots.push(at);
+    if (letterAfter || (from < at && unit !== 0x21)) scan.leetSpots.push(at);
     return;
   }
-  if (!letterAfter || at - wordFrom < 2) return;
-  if (scan.joiner === unit && scan.joinerAt === wordFrom - 1) {
+  if (!letterAfter || at - from < 2) return;
+  if (scan.joiner === unit && scan.joinerAt === from - 1) {
     if (scan.joinedRows.at(-1) !== scan.joinedFrom) scan.joinedRows.push(scan.joinedFrom);
-  } else scan.joinedFrom = wordFrom;
+  } else scan.joinedFrom = from;
   scan.joiner = unit;
   scan.joinerAt = at;
 }

@@ -11,9 +11,12 @@ export interface Scan {
   signs: number;
   /** Runs of 16 or more base64 characters (letters and digits among them): start, end, in turn. */
   readonly codeRuns: number[];
-  /** Longest row of words of one letter or digit, and the row under way. */
-  singles: number;
+  /** Where rows of five or more words of one letter or digit begin; the row under way, and where it began. */
+  readonly singleRows: number[];
   single: number;
+  singleFrom: number;
+  /** One of the rows under way is not empty. */
+  rows: boolean;
   /** Longest word of hex digits. */
   hexRun: number;
   /** Longest row of words of two hex digits, of two or three digits, of seven or more binary digits; rows under way. */
@@ -25,7 +28,7 @@ export interface Scan {
   binary: number;
   /** Longest word of binary digits. */
   binaryRun: number;
-  /** Where words that mix letters and digits end, and where signs stand that can stand for a letter beside one. */
+  /** Where words that mix letters and digits begin, and where signs stand that can stand for a letter beside one. */
   readonly leetSpots: number[];
   /** Where rows of three or more words begin that one sign joins. */
   readonly joinedRows: number[];
@@ -37,7 +40,7 @@ export interface Scan {
   brokenWords: boolean;
   /** Where words of ASCII letters begin that are 12 or longer. */
   readonly longWords: number[];
-  /** Dots and dashes. */
+  /** Dots and dashes that follow no word. */
   dots: number;
   /** Words met of each cipher tag; undefined when none was. */
   tags: Uint32Array | undefined;
@@ -62,8 +65,10 @@ export function newScan(): Scan {
     signs: 0,
     spaces: [],
     codeRuns: [],
-    singles: 0,
+    singleRows: [],
     single: 0,
+    singleFrom: 0,
+    rows: false,
     hexRun: 0,
     hexPairs: 0,
     hexPair: 0,

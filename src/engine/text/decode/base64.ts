@@ -18,6 +18,7 @@ export function decodeBase64(text: string, { codeRuns }: Features): readonly Rep
   for (let k = 0; k < codeRuns.length; k += 2) {
     const start = codeRuns[k] as number;
     if (start < read) continue;
+    if (!mixesCases(text, start, codeRuns[k + 1] as number)) continue;
     const end = runEnd(text, start);
     const run = readRun(text, start, end);
     if (run === undefined) continue;
@@ -25,6 +26,18 @@ export function decodeBase64(text: string, { codeRuns }: Features): readonly Rep
     read = run.end;
   }
   return found;
+}
+
+/** Code has letters of both cases; paths, names and digests rarely do. */
+function mixesCases(text: string, from: number, to: number): boolean {
+  let cases = 0;
+  for (let i = from; i < to && i < from + 64; i += 1) {
+    const unit = text.charCodeAt(i);
+    if (unit >= 0x61) cases |= 1;
+    else if (unit >= 0x41 && unit <= 0x5a) cases |= 2;
+    if (cases === 3) return true;
+  }
+  return false;
 }
 
 /** Where the run ends that starts at `from`; a line break goes on where long lines of code meet. */

@@ -29,7 +29,7 @@ const DECODERS: readonly (readonly [Decoder, (features: Features) => boolean])[]
   [decodeEntities, ({ signs }) => (signs & AMPERSAND) !== 0],
   [decodeEscapes, ({ signs }) => (signs & BACKSLASH) !== 0],
   [decodeQuotedPrintable, ({ signs }) => (signs & EQUALS) !== 0],
-  [decodeMorse, ({ dots }) => dots >= 16],
+  [decodeMorse, ({ dots }) => dots >= 12],
   [decodeUnicodeTags, ({ tagCharacters }) => tagCharacters >= 4],
   [decodeVariationSelectors, ({ selectors }) => selectors >= 4],
   [decodeZeroWidthBits, ({ zeroWidth }) => zeroWidth >= 32],

@@ -1,31 +1,17 @@
 import type { Replacement } from '../replacement.js';
-import { STRONG, wordKind } from './word-trie.js';
+import { STRONG, TRIE, WORD_ENDS } from './word-trie.js';
 
-const LETTERS: Readonly<Record<string, string>> = {
-  '0': 'o',
-  '1': 'i',
-  '2': 'z',
-  '3': 'e',
-  '4': 'a',
-  '5': 's',
-  '6': 'g',
-  '7': 't',
-  '8': 'b',
-  '9': 'g',
-  '@': 'a',
-  $: 's',
-  '!': 'i',
-  '|': 'i',
-  '€': 'e',
-  '£': 'l',
-  '+': 't',
-  '¡': 'i',
-};
-const WORD_SIGN = /[A-Za-z0-9@$!|€£+¡]/;
-const SIGN = /[^A-Za-z]/g;
+/** Letters that digits and signs stand for; '1', '!' and '|' stand for i or for l. */
+const AS_I = 'a@4 b8 e3€ g69 i1!|¡ l£ o0 s5$ t7+ z2';
+const AS_L = 'a@4 b8 e3€ g69 l1!|£ i¡ o0 s5$ t7+ z2';
+
+/** For each Latin-1 unit and the euro sign the letter (1..26) that it may stand for, itself if it is one; 0 none. */
+const READ_AS_I: Uint8Array = buildTable(AS_I);
+const READ_AS_L: Uint8Array = buildTable(AS_L);
 const MAX_WORD = 24;
 /** Shorter words are met by chance. */
 const MIN_KNOWN = 4;
+const MIN_WORDS = 3;
 
 /**
  * Reads leet (`1gn0r3 4ll pr3v10us`) in words that mix letters with the digits and signs that stand for them. Only
@@ -33,32 +19,78 @@ const MIN_KNOWN = 4;
  * `spots` are offsets within such words, ascending.
  */
 export function squeezeLeet(text: string, spots: readonly number[]): readonly Replacement[] {
-  const found: Replacement[] = [];
+  const words: [start: number, end: number, table: Uint8Array][] = [];
   let strong = 0;
   let known = 0;
   let read = 0;
   for (const spot of spots) {
     if (spot < read) continue;
     let start = spot;
-    while (start > read && spot - start < MAX_WORD && WORD_SIGN.test(text.charAt(start - 1))) start -= 1;
+    while (start > read && spot - start < MAX_WORD && letterAt(text, start - 1, READ_AS_I) !== 0) start -= 1;
     read = spot + 1;
-    while (read < text.length && read - spot < MAX_WORD && WORD_SIGN.test(text.charAt(read))) read += 1;
-    const word = text.slice(start, read).replace(/[!|+]+$/, '');
-    if (word.length < 2 || word.length > MAX_WORD || !/[A-Za-z]/.test(word) || !/[^A-Za-z]/.test(word)) continue;
-    const { letters, kind } = readWord(word.toLowerCase());
-    if (kind !== 0 && word.length >= MIN_KNOWN) known += 1;
+    while (read - spot <= MAX_WORD && letterAt(text, read, READ_AS_I) !== 0) read += 1;
+    let end = read;
+    while (end > start && isTrailing(text.charCodeAt(end - 1))) end -= 1;
+    if (end - start < 2 || end - start > MAX_WORD || !isMixed(text, start, end)) continue;
+    const asI = kindOf(text, start, end, READ_AS_I);
+    const kind = asI === 0 ? kindOf(text, start, end, READ_AS_L) : asI;
+    if (kind !== 0 && end - start >= MIN_KNOWN) known += 1;
     if (kind === STRONG) strong += 1;
-    found.push({ start, end: start + word.length, text: letters, transform: 'leet' });
+    words.push([start, end, asI === 0 && kind !== 0 ? READ_AS_L : READ_AS_I]);
   }
-  return strong > 0 || known > 2 ? found : [];
+  if (strong === 0 && known < MIN_WORDS) return [];
+  return words.map(([start, end, table]) => ({
+    start,
+    end,
+    text: readWord(text, start, end, table),
+    transform: 'leet',
+  }));
 }
 
-/** '1', '!' and '|' stand for i or for l: the reading that is a known word wins. */
-function readWord(word: string): { readonly letters: string; readonly kind: number } {
-  const letters = word.replace(SIGN, (sign) => LETTERS[sign] ?? sign);
-  const kind = wordKind(letters);
-  if (kind !== 0) return { letters, kind };
-  const other = word.replace(SIGN, (sign) => (/[1!|]/.test(sign) ? 'l' : (LETTERS[sign] ?? sign)));
-  const otherKind = wordKind(other);
-  return otherKind === 0 ? { letters, kind } : { letters: other, kind: otherKind };
+/** The kind of the word that these characters may stand for, 0 when it is not known. */
+function kindOf(text: string, start: number, end: number, table: Uint8Array): number {
+  let node = 0;
+  for (let i = start; i < end; i += 1) {
+    node = TRIE[node * 26 + letterAt(text, i, table) - 1] as number;
+    if (node === 0) return 0;
+  }
+  return WORD_ENDS[node] as number;
+}
+
+function readWord(text: string, start: number, end: number, table: Uint8Array): string {
+  let word = '';
+  for (let i = start; i < end; i += 1) word += String.fromCharCode(0x60 + letterAt(text, i, table));
+  return word;
+}
+
+function isMixed(text: string, start: number, end: number): boolean {
+  let letters = 0;
+  for (let i = start; i < end; i += 1) {
+    const lower = text.charCodeAt(i) | 0x20;
+    if (lower >= 0x61 && lower <= 0x7a) letters += 1;
+  }
+  return letters > 0 && letters < end - start;
+}
+
+/** A sign at the end of a word is punctuation. */
+function isTrailing(unit: number): boolean {
+  return unit === 0x21 || unit === 0x7c || unit === 0x2b;
+}
+
+function letterAt(text: string, at: number, table: Uint8Array): number {
+  const unit = text.charCodeAt(at);
+  if (unit < 0x100) return table[unit] as number;
+  return unit === 0x20ac ? 5 : 0;
+}
+
+function buildTable(groups: string): Uint8Array {
+  const table = new Uint8Array(0x100);
+  for (let i = 1; i <= 26; i += 1) {
+    table[0x40 + i] = i;
+    table[0x60 + i] = i;
+  }
+  for (const group of groups.split(' ')) {
+    for (const sign of group.slice(1)) if (sign !== '€') table[sign.charCodeAt(0)] = group.charCodeAt(0) - 0x60;
+  }
+  return table;
 }

@@ -20,40 +20,39 @@ interface Single {
 /**
  * Reads spaced-out words (`i g n o r e`, `i-g-n-o-r-e`, `i -_- g`): what stands between two letters goes, what
  * stands between two words becomes a space. A separator that is longer or more of a gap than the usual one of its row
- * parts words.
+ * parts words. `rows` are the offsets where rows of single letters begin.
  */
-export function squeezeSpacedLetters(text: string): readonly Replacement[] {
+export function squeezeSpacedLetters(text: string, rows: readonly number[]): readonly Replacement[] {
   const found: Replacement[] = [];
-  let row: Single[] = [];
-  const close = (): void => {
-    if (row.length >= MIN_LETTERS && row.filter((single) => single.letter).length * 2 >= row.length)
-      joinRow(text, row, found);
-    row = [];
-  };
-  for (let i = 0; i < text.length; ) {
+  let read = 0;
+  for (const from of rows) {
+    if (from < read) continue;
+    const row = readRow(text, from);
+    read = (row.at(-1)?.end ?? from) + 1;
+    if (row.length < MIN_LETTERS || row.filter((single) => single.letter).length * 2 < row.length) continue;
+    joinRow(text, row, found);
+  }
+  return found;
+}
+
+/** The single letters that follow one another from `from` on. */
+function readRow(text: string, from: number): readonly Single[] {
+  const row: Single[] = [];
+  let end = from;
+  for (let i = from; i < text.length && i - end <= MAX_SEPARATOR; ) {
     const size = letterSize(text, i);
     if (size === 0) {
       i += 1;
       continue;
     }
-    let end = i + size;
-    while (end < text.length && FOLD[text.charCodeAt(end)] === DROP) end += 1;
-    const next = letterSize(text, end);
-    if (next > 0) {
-      close();
-      end += next;
-      for (let more = letterSize(text, end); more > 0; more = letterSize(text, end)) end += more;
-      i = end;
-      continue;
-    }
-    const before = row.at(-1);
-    if (before !== undefined && i - before.end > MAX_SEPARATOR) close();
-    const unit = text.charCodeAt(i);
-    row.push({ start: i, end: i + size, letter: unit > 0x39 });
-    i = end;
+    let next = i + size;
+    while (next < text.length && FOLD[text.charCodeAt(next)] === DROP) next += 1;
+    if (letterSize(text, next) > 0) break;
+    row.push({ start: i, end: i + size, letter: text.charCodeAt(i) > 0x39 });
+    end = next;
+    i = next;
   }
-  close();
-  return found;
+  return row;
 }
 
 /** Units of the letter or digit at `i`, 0 when there is none. */

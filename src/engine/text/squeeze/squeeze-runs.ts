@@ -6,15 +6,13 @@ import { squeezeLeet } from './leet.js';
 import { squeezeSpacedLetters } from './spaced-letters.js';
 import { restoreWordGaps } from './word-gaps.js';
 
-const MIN_SINGLES = 4;
-
 /** Asks the squeezers whose signs a text has; what they find may overlap. */
 export function squeezeRuns(text: string, features: Features): readonly Replacement[] {
   const found: Replacement[] = [];
   const add = (more: readonly Replacement[]): void => {
     for (const replacement of more) found.push(replacement);
   };
-  if (features.singles >= MIN_SINGLES) add(squeezeSpacedLetters(text));
+  if (features.singleRows.length > 0) add(squeezeSpacedLetters(text, features.singleRows));
   if (features.leetSpots.length > 0) add(squeezeLeet(text, features.leetSpots));
   if (features.longWords.length > 0) add(restoreWordGaps(text, features.longWords));
   if (features.joinedRows.length > 0) add(squeezeJoinedWords(text, features.joinedRows));
