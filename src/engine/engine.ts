@@ -77,10 +77,11 @@ export function createEngine(parts: EngineParts): Engine {
     const decided = mode === 'hybrid' && reading.rules.score >= reading.rules.threshold;
     if (guarded === undefined || mode === 'rules' || decided) return undefined;
     const texts = modelTexts(reading.input.text, reading.views.views, settings.limits);
+    const given = texts.readings.map(({ text }) => text);
     const left = Math.max(1, timeoutMs - (clock.now() - reading.start));
     return {
       texts,
-      outcome: await guarded.ask(texts.texts, { timeoutMs: left, maxWindows: settings.limits.modelWindows }),
+      outcome: await guarded.ask(given, { timeoutMs: left, maxWindows: settings.limits.modelWindows }),
     };
   }
 

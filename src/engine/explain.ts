@@ -71,14 +71,14 @@ function reportModel({ decision, model }: Evidence): ModelReport {
     windows: (answer?.windows ?? []).map((window) => ({
       span: inInput(window, model?.texts),
       probability: window.probability,
-      view: model?.texts.views[window.text]?.kind ?? 'raw',
+      view: model?.texts.readings[window.text]?.view ?? 'raw',
     })),
     hotspots: (answer?.hotspots ?? []).map((hotspot) => inInput(hotspot, model?.texts)),
   };
 }
 
 function inInput(part: TextSpan, texts: ModelTexts | undefined): Span {
-  return texts?.views[part.text]?.map.toInput(part.span) ?? part.span;
+  return texts?.readings[part.text]?.toInput(part.span) ?? part.span;
 }
 
 function unseenByText({ views }: Evidence): readonly ExplainedUnseen[] {
@@ -92,10 +92,6 @@ function unseenByModel({ model }: Evidence): readonly ExplainedUnseen[] {
     by: 'model',
     limit: 'modelWindows',
   }));
-  const views = model.texts.skipped.map((view) => ({
-    span: view.map.toInput({ start: 0, end: view.text.length }),
-    by: 'model',
-    limit: 'modelViews',
-  }));
-  return [...windows, ...views];
+  const texts = model.texts.skipped.map(({ span, limit }) => ({ span, by: 'model', limit }));
+  return [...windows, ...texts];
 }

@@ -2,6 +2,8 @@ import type { BreakerLimits } from './model/circuit-breaker.js';
 
 /** Bounds of one engine. Lengths in UTF-16 code units, times in milliseconds. */
 export interface EngineLimits {
+  /** What the model reads of a longer input: pieces of `MODEL_PIECE_LENGTH`, spread evenly. */
+  readonly modelLength: number;
   /** Decoded, squeezed or hidden texts that the model reads besides the input, longest first. */
   readonly modelViews: number;
   /** Together they are at most this long. */
@@ -17,7 +19,11 @@ export interface EngineLimits {
   readonly breaker: BreakerLimits;
 }
 
+/** Long enough for several windows of any script. */
+export const MODEL_PIECE_LENGTH = 8_192;
+
 export const DEFAULT_LIMITS: EngineLimits = {
+  modelLength: 131_072,
   modelViews: 6,
   modelViewLength: 16_384,
   modelViewMinLength: 12,

@@ -15,7 +15,7 @@ const rule = (id: string, score: number, description: string): Rule => ({
   channels: [],
   match: { any: [] },
   except: [],
-  examples: {},
+  examples: { positive: [], negative: [], todo_positive: [], todo_negative: [] },
   falsePositives: [],
   references: [],
 });
@@ -41,9 +41,10 @@ export const stubPack: CompiledPack = {
       for (const { rule: found, word } of RULES) {
         const start = view.text.indexOf(word);
         if (start < 0) continue;
-        const span = view.map.toInput({ start, end: start + word.length });
+        const shown = { start, end: start + word.length };
+        const span = view.map.toInput(shown);
         const { kind, chain } = view;
-        findings.push({ rule: found.id, severity: found.severity, score: found.score, span, view: kind, chain });
+        findings.push({ rule: found.id, severity: found.severity, score: found.score, span, view: kind, chain, shown });
       }
     }
     const best = findings.toSorted((a, b) => b.score - a.score)[0];

@@ -1,36 +1,79 @@
-import type { EngineLimits } from '../limits.js';
-import type { View } from '../text/view.js';
+import { type EngineLimits, MODEL_PIECE_LENGTH } from '../limits.js';
+import type { Span } from '../span.js';
+import type { View, ViewKind } from '../text/view.js';
+import { spread } from './windows.js';
 
-/** The texts that a model reads of one input: the input itself first, then what it hides. */
-export interface ModelTexts {
-  readonly texts: readonly string[];
-  /** One a text; undefined for the input itself. */
-  readonly views: readonly (View | undefined)[];
-  /** Views that the limits left out. */
-  readonly skipped: readonly View[];
+/** A text that a model reads, and the way back to the input. */
+export interface ModelReading {
+  readonly text: string;
+  readonly view: ViewKind;
+  toInput(span: Span): Span;
 }
 
-const HIDING = new Set(['squeezed', 'decoded', 'hidden']);
+/** What a model reads of one input: the input itself first, then what it hides. */
+export interface ModelTexts {
+  readonly readings: readonly ModelReading[];
+  /** Parts of the input that the limits keep from the model, in some reading of theirs. */
+  readonly skipped: readonly { readonly span: Span; readonly limit: 'modelLength' | 'modelViews' }[];
+}
+
+type Limits = Pick<EngineLimits, 'modelLength' | 'modelViews' | 'modelViewLength' | 'modelViewMinLength'>;
+
+const HIDING: ReadonlySet<ViewKind> = new Set(['squeezed', 'decoded', 'hidden']);
 
 /**
  * Chooses what a model reads. The folded view says nothing new to an uncased tokenizer; a decoded,
  * squeezed or hidden text does. Longest first within the limits, each text once.
  */
-export function modelTexts(input: string, views: readonly View[], limits: EngineLimits): ModelTexts {
+export function modelTexts(input: string, views: readonly View[], limits: Limits): ModelTexts {
+  const own = readInput(input, limits.modelLength);
   const seen = new Set<string>([input]);
-  const chosen: View[] = [];
-  const skipped: View[] = [];
-  let length = 0;
-  const hiding = views.filter((view) => HIDING.has(view.kind) && view.text.length >= limits.modelViewMinLength);
-  for (const view of hiding.sort((a, b) => b.text.length - a.text.length)) {
-    if (seen.has(view.text)) continue;
-    seen.add(view.text);
-    if (chosen.length < limits.modelViews && length + view.text.length <= limits.modelViewLength) {
-      chosen.push(view);
-      length += view.text.length;
+  const readings: ModelReading[] = [...own.readings];
+  const skipped = [...own.skipped];
+  let room = limits.modelViewLength;
+  let places = limits.modelViews;
+  const hiding = views.filter(({ kind, text }) => HIDING.has(kind) && text.length >= limits.modelViewMinLength);
+  for (const { text, kind, map } of hiding.sort((a, b) => b.text.length - a.text.length)) {
+    if (seen.has(text)) continue;
+    seen.add(text);
+    if (places > 0 && text.length <= room) {
+      readings.push({ text, view: kind, toInput: (span) => map.toInput(span) });
+      room -= text.length;
+      places -= 1;
     } else {
-      skipped.push(view);
+      skipped.push({ span: map.toInput({ start: 0, end: text.length }), limit: 'modelViews' });
     }
   }
-  return { texts: [input, ...chosen.map((view) => view.text)], views: [undefined, ...chosen], skipped };
+  return { readings, skipped };
+}
+
+/** The whole input, or pieces of it spread evenly with both ends kept. */
+function readInput(input: string, length: number): ModelTexts {
+  if (input.length <= length) {
+    return { readings: [{ text: input, view: 'raw', toInput: (span) => span }], skipped: [] };
+  }
+  const size = Math.min(MODEL_PIECE_LENGTH, length);
+  const pieces = Math.ceil(input.length / size);
+  const readings: ModelReading[] = [];
+  const skipped: ModelTexts['skipped'][number][] = [];
+  let read = 0;
+  for (const piece of spread(pieces, Math.max(1, Math.floor(length / size)))) {
+    const start = codePointEdge(input, piece * size);
+    const end = codePointEdge(input, (piece + 1) * size);
+    if (start > read) skipped.push({ span: { start: read, end: start }, limit: 'modelLength' });
+    readings.push({
+      text: input.slice(start, end),
+      view: 'raw',
+      toInput: (span) => ({ start: span.start + start, end: span.end + start }),
+    });
+    read = end;
+  }
+  if (read < input.length) skipped.push({ span: { start: read, end: input.length }, limit: 'modelLength' });
+  return { readings, skipped };
+}
+
+function codePointEdge(text: string, at: number): number {
+  const inPair =
+    at < text.length && /[\uDC00-\uDFFF]/.test(text.charAt(at)) && /[\uD800-\uDBFF]/.test(text.charAt(at - 1));
+  return Math.min(inPair ? at - 1 : at, text.length);
 }

@@ -17,5 +17,4 @@ export function allowancesFor(
 const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 
 /** White space is folded in the view, so one separator stands for any run of it. */
-const foldedLiteral = (text: string): string =>
-  literal(text.trim().toLowerCase()).replace(/\s+/g, '[ \\n]+');
+const foldedLiteral = (text: string): string => literal(text.trim().toLowerCase()).replace(/\s+/g, '[ \\n]+');

@@ -1,15 +1,16 @@
 import type { RegexCompiler } from '../ports.js';
 import { compileRules } from './compile-rules.js';
+import { type CompiledRule, formOf, viewBit } from './compiled-rule.js';
 import { findNearMisses } from './near-misses.js';
 import { PackError } from './pack-error.js';
-import { scanViews } from './scan-views.js';
-import { makeShards, SHARD_PLAN, type Shard } from './shards.js';
-import type { CompiledPack, Pack } from './types.js';
+import { buildPlainFinder, buildRuleFinder, type RuleFinder } from './rule-finder.js';
+import { type ScanParts, scanViews } from './scan-views.js';
+import type { CompiledPack, Pack, Paranoia } from './types.js';
 
 /** How to compile; only tests and benches need it. */
 export interface CompileOptions {
-  /** False: every pattern is run alone, without sets. Slow; the answer is the same. Default true. */
-  readonly sets?: boolean | undefined;
+  /** True: every pattern of every rule is run alone on every text. Slow; the answer is the same. */
+  readonly plain?: boolean | undefined;
 }
 
 /**
@@ -18,19 +19,44 @@ export interface CompileOptions {
  * @throws PackError with all mistakes of all rules and word lists
  */
 export function compilePack(pack: Pack, compiler: RegexCompiler, options: CompileOptions = {}): CompiledPack {
-  const { rules, atoms, problems } = compileRules(pack, compiler);
+  const { rules, patterns, problems } = compileRules(pack, compiler);
   if (problems.length > 0) throw new PackError(problems);
-  const withSets = makeShards(atoms, compiler, SHARD_PLAN);
-  const shards = options.sets === false ? withSets.map((shard): Shard => ({ ...shard, set: undefined })) : withSets;
-  const parts = { rules, shards, compiler, paranoia: pack.paranoia };
+  const finders = new Map<string, readonly RuleFinder[]>();
+  const findersFor = (isRaw: boolean, level: Paranoia): readonly RuleFinder[] => {
+    const key = `${isRaw} ${level}`;
+    const known = finders.get(key);
+    if (known) return known;
+    const made = groupRules(rules, isRaw, level).map((group) =>
+      options.plain ? buildPlainFinder(group) : buildRuleFinder(group, compiler),
+    );
+    finders.set(key, made);
+    return made;
+  };
+  const sizes = [true, false].flatMap((isRaw) => findersFor(isRaw, pack.paranoia).map(({ size }) => size));
+  const parts: ScanParts = { rules, findersFor, compiler, paranoia: pack.paranoia };
   return {
     name: pack.name,
     rulesVersion: pack.rulesVersion,
     threshold: pack.threshold,
     paranoia: pack.paranoia,
     rules: pack.layers.flatMap((layer) => layer.rules),
-    size: { patterns: atoms.length, sets: shards.length },
+    size: {
+      patterns,
+      sets: sizes.reduce((sum, size) => sum + size.sets, 0),
+      literals: sizes.reduce((sum, size) => sum + size.literals, 0),
+      states: sizes.reduce((sum, size) => sum + size.states, 0),
+    },
     scan: (views, scanOptions) => scanViews(parts, views, scanOptions),
     nearMisses: (views) => findNearMisses(parts, views),
   };
+}
+
+/** Rules that read the raw view (or the folded ones) at a level, those with patterns as written apart from the folded. */
+function groupRules(rules: readonly CompiledRule[], isRaw: boolean, level: Paranoia): readonly (readonly CompiledRule[])[] {
+  const raw = viewBit('raw');
+  const readers = rules.filter(
+    ({ rule, views }) => rule.paranoia <= level && (isRaw ? (views & raw) !== 0 : (views & ~raw) !== 0),
+  );
+  const groups = [readers.filter(({ rule }) => formOf(rule) === 'raw'), readers.filter(({ rule }) => formOf(rule) !== 'raw')];
+  return groups.filter((group) => group.length > 0);
 }

@@ -1,25 +1,26 @@
 import type { RegexCompiler } from '../ports.js';
-import { type AtomTable, createAtomTable } from './atoms.js';
 import { allowancesFor } from './allowances.js';
+import type { Atom } from './atoms.js';
+import { type AtomTable, createAtomTable } from './atoms.js';
 import { type CompiledRule, formOf, shapeOf, viewBit } from './compiled-rule.js';
 import { foldLiteral } from './fold-literal.js';
 import type { PackPlace, PackProblem } from './pack-error.js';
-import { preparePattern } from './prepare-pattern.js';
-import type { Atom } from './atoms.js';
-import type { Pack, Rule } from './types.js';
 import type { WordLookup } from './parse-pattern.js';
+import { preparePattern } from './prepare-pattern.js';
+import type { Pack, Rule } from './types.js';
 import { createWordLookup } from './word-lists.js';
 
 export interface CompiledRules {
   readonly rules: readonly CompiledRule[];
-  readonly atoms: readonly Atom[];
+  /** Distinct patterns. */
+  readonly patterns: number;
   readonly problems: readonly PackProblem[];
 }
 
 /** Prepares and compiles every pattern of a pack's living rules. Mistakes are collected, not thrown. */
 export function compileRules(pack: Pack, compiler: RegexCompiler): CompiledRules {
   const problems: PackProblem[] = [];
-  const table = createAtomTable(compiler);
+  const table = createAtomTable(compiler, pack.isChecked);
   const layered = pack.layers.flatMap((layer) => {
     const words = createWordLookup(layer.words, ({ list, entry, problem }) => {
       const { at, length, ...rest } = problem;
@@ -40,35 +41,29 @@ export function compileRules(pack: Pack, compiler: RegexCompiler): CompiledRules
   };
 
   const rules = layered.map(({ rule, words }, index): CompiledRule => {
-      const { shape, steps } = shapeOf(rule.match);
-      const compile = (patterns: readonly string[], path: readonly (string | number)[]): readonly Atom[] =>
-        patterns.flatMap((source, at) => atomOf(source, rule, words, { in: 'rule', name: rule.id, path: [...path, at] }) ?? []);
-      const compiledSteps = steps.map(({ patterns, path }) => compile(patterns, path));
-      const compiled: CompiledRule = {
-        index,
-        rule,
-        score: rule.status === 'experimental' ? 0 : rule.score,
-        views: rule.views.reduce((mask, view) => mask | viewBit(view), 0),
-        shape,
-        steps: compiledSteps,
-        allSteps: (1 << steps.length) - 1,
-        except: [
-          ...compile(rule.except, ['except']),
-          ...allowancesFor(pack.allow, rule).flatMap(
-            ({ source, at }) => atomOf(source, rule, words, { in: 'overlay', name: '', path: ['allow', at] }) ?? [],
-          ),
-        ],
-      };
-      compiledSteps.forEach((atoms, step) => {
-        for (const atom of atoms) {
-          atom.uses.push({ rule: index, step });
-          if (rule.paranoia < atom.tier) atom.tier = rule.paranoia;
-          atom.views |= compiled.views;
-        }
-      });
-      return compiled;
-    });
-  return { rules, atoms: table.atoms, problems };
+    const { shape, steps } = shapeOf(rule.match);
+    const compile = (patterns: readonly string[], path: readonly (string | number)[]): readonly Atom[] =>
+      patterns.flatMap(
+        (source, at) => atomOf(source, rule, words, { in: 'rule', name: rule.id, path: [...path, at] }) ?? [],
+      );
+    const compiledSteps = steps.map(({ patterns, path }) => compile(patterns, path));
+    const compiled: CompiledRule = {
+      index,
+      rule,
+      score: rule.status === 'experimental' ? 0 : rule.score,
+      views: rule.views.reduce((mask, view) => mask | viewBit(view), 0),
+      shape,
+      steps: compiledSteps,
+      except: [
+        ...compile(rule.except, ['except']),
+        ...allowancesFor(pack.allow, rule).flatMap(
+          ({ source, at }) => atomOf(source, rule, words, { in: 'overlay', name: '', path: ['allow', at] }) ?? [],
+        ),
+      ],
+    };
+    return compiled;
+  });
+  return { rules, patterns: table.size, problems };
 }
 
 function addAtom(

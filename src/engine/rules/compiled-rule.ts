@@ -18,8 +18,6 @@ export interface CompiledRule {
   readonly views: number;
   readonly shape: StepShape;
   readonly steps: readonly (readonly Atom[])[];
-  /** All bits of `steps`, one a step. */
-  readonly allSteps: number;
   readonly except: readonly Atom[];
 }
 

@@ -19,25 +19,31 @@ export function findInView(
   near: Neighbourhood,
   reader: ViewReader,
 ): readonly Span[] {
-  const spans = fire(rule, text, near);
+  const spans = fire(rule, text, near, reader);
   if (spans.length === 0) return spans;
   const left = rule.except.length === 0 ? spans : dropExcepted(spans, rule.except, near, reader);
   return distinct(left.map((span) => trimSpan(text, span)));
 }
 
-function fire(rule: CompiledRule, text: string, { here, after }: Neighbourhood): readonly Span[] {
-  const { shape, steps } = rule;
-  if (shape.kind === 'any') return locate(steps[0] ?? [], [here]);
+function fire(rule: CompiledRule, text: string, near: Neighbourhood, reader: ViewReader): readonly Span[] {
+  const { shape } = rule;
+  const steps = rule.steps.map((atoms) => atoms.filter((atom) => reader.mayMatch(atom, near.here.generation)));
+  if (steps.some((atoms) => atoms.length === 0)) return NOWHERE;
+  if (shape.kind === 'any') return locate(steps[0] ?? [], [near.here]);
+  const readings = near.after ? [near.here, near.after] : [near.here];
   const spans: (readonly Span[])[] = [];
   for (const atoms of steps) {
-    const found = locate(atoms, after ? [here, after] : [here]);
-    if (found.length === 0) return found;
+    const found = locate(atoms, readings);
+    if (found.length === 0) return NOWHERE;
     spans.push(found);
   }
+  const before = near.here.segment.end;
   return shape.kind === 'sequence'
-    ? matchSequence(text, spans, shape.gap, shape.stop, here.segment.end)
-    : matchAll(text, spans, shape.within, shape.stop, here.segment.end);
+    ? matchSequence(text, spans, shape.gap, shape.stop, before)
+    : matchAll(text, spans, shape.within, shape.stop, before);
 }
+
+const NOWHERE: readonly Span[] = [];
 
 function locate(atoms: readonly Atom[], readings: readonly SegmentReading[]): readonly Span[] {
   const found = readings.flatMap((reading) => atoms.flatMap((atom) => reading.locate(atom)));

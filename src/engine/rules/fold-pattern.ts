@@ -74,11 +74,15 @@ function foldItem(
     if (new Set(points).size > 1) report(unfoldable(item, at));
     return points.slice(0, 1).map((point) => ({ low: point, high: point }));
   }
-  const [low, high] = [item.low, item.high].map((point) => fold(String.fromCodePoint(point)));
-  if (low === String.fromCodePoint(item.low) && high === String.fromCodePoint(item.high)) return [item];
+  // "Any letter of this script" stays what it is; a range of Latin letters would have to become ASCII.
+  if (!isLatin(item.low) && !isLatin(item.high)) return [item];
   report(unfoldable(item, at));
   return [item];
 }
+
+/** Latin letters outside ASCII, and full-width forms. */
+const isLatin = (point: number): boolean =>
+  (point >= 0x80 && point < 0x250) || (point >= 0x1e00 && point < 0x1f00) || (point >= 0xff00 && point < 0xfff0);
 
 function unfoldable(item: { readonly low: number; readonly high: number }, at: number): PatternProblem {
   const shown = String.fromCodePoint(item.low) + (item.low === item.high ? '' : `-${String.fromCodePoint(item.high)}`);

@@ -17,7 +17,15 @@ export function lintPack(rules: readonly Rule[], options: LintOptions): readonly
   return rules.flatMap((rule) => CHECKS.flatMap((check) => check(rule, options)));
 }
 
-const CHECKS: readonly Check[] = [checkDescription, checkTags, checkExamples, checkHits, checkScore, checkPatterns, checkSpan];
+const CHECKS: readonly Check[] = [
+  checkDescription,
+  checkTags,
+  checkExamples,
+  checkHits,
+  checkScore,
+  checkPatterns,
+  checkSpan,
+];
 
 function checkDescription(rule: Rule): readonly PackProblem[] {
   if (rule.description.startsWith('Detects ')) return [];
@@ -27,7 +35,9 @@ function checkDescription(rule: Rule): readonly PackProblem[] {
 
 function checkTags(rule: Rule, { tags }: LintOptions): readonly PackProblem[] {
   const unknown = rule.tags.flatMap((tag, at) =>
-    tags.has(tag) ? [] : [problem(rule, 'PACK030', `There is no tag \`${tag}\`.`, 'Take one of rules/tags.yaml.', ['tags', at])],
+    tags.has(tag)
+      ? []
+      : [problem(rule, 'PACK030', `There is no tag \`${tag}\`.`, 'Take one of rules/tags.yaml.', ['tags', at])],
   );
   const bare = rule.tags.length === 0 && rule.status !== 'deprecated';
   return bare ? [problem(rule, 'PACK031', 'The rule has no tag.', 'Add at least an `owasp:` tag.', ['id'])] : unknown;
@@ -47,16 +57,31 @@ function checkHits(rule: Rule): readonly PackProblem[] {
   return rule.examples.positive.flatMap(({ text, hit }, at) =>
     text.includes(hit)
       ? []
-      : [problem(rule, 'PACK033', 'The hit is no part of the text.', 'Copy it from the text, letter for letter.', ['examples', 'positive', at, 'hit'])],
+      : [
+          problem(rule, 'PACK033', 'The hit is no part of the text.', 'Copy it from the text, letter for letter.', [
+            'examples',
+            'positive',
+            at,
+            'hit',
+          ]),
+        ],
   );
 }
 
 function checkScore(rule: Rule): readonly PackProblem[] {
   if (rule.severity === 'critical' && rule.score < 0.3) {
-    return [problem(rule, 'PACK034', 'A critical rule with a weak score.', 'Raise the score or lower the severity.', ['score'])];
+    return [
+      problem(rule, 'PACK034', 'A critical rule with a weak score.', 'Raise the score or lower the severity.', [
+        'score',
+      ]),
+    ];
   }
   if (rule.severity === 'low' && rule.score >= 0.9) {
-    return [problem(rule, 'PACK034', 'A harmless rule that blocks for sure.', 'Lower the score or raise the severity.', ['score'])];
+    return [
+      problem(rule, 'PACK034', 'A harmless rule that blocks for sure.', 'Lower the score or raise the severity.', [
+        'score',
+      ]),
+    ];
   }
   return [];
 }
@@ -77,7 +102,9 @@ const MAX_REACH = 2000;
 function checkSpan(rule: Rule): readonly PackProblem[] {
   const { shape, steps } = shapeOf(rule.match);
   if (shape.kind !== 'sequence' || shape.gap * (steps.length - 1) <= MAX_REACH) return [];
-  return [problem(rule, 'PACK036', `The steps may lie over ${MAX_REACH} characters apart.`, 'Lower `gap`.', ['match', 'gap'])];
+  return [
+    problem(rule, 'PACK036', `The steps may lie over ${MAX_REACH} characters apart.`, 'Lower `gap`.', ['match', 'gap']),
+  ];
 }
 
 function problem(

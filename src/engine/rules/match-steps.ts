@@ -21,7 +21,13 @@ function firstFrom(spans: readonly Span[], offset: number): number {
  * Finds ordered steps: for each match of the first step that starts before `before`, the chain that ends first.
  * Each step begins at most `gap` characters after the end of the one before it, with no stop between them.
  */
-export function matchSequence(text: string, steps: StepSpans, gap: number, stop: Stop, before: number): readonly Span[] {
+export function matchSequence(
+  text: string,
+  steps: StepSpans,
+  gap: number,
+  stop: Stop,
+  before: number,
+): readonly Span[] {
   let ends: readonly number[] = (steps.at(-1) ?? []).map((span) => span.end);
   for (let step = steps.length - 2; step >= 0; step--) {
     const next = steps[step + 1] as readonly Span[];

@@ -1,5 +1,5 @@
-import { type EscapeReading, readEscape } from './read-escape.js';
 import type { ClassItem, PatternNode, PatternProblem } from './pattern-node.js';
+import { type EscapeReading, readEscape } from './read-escape.js';
 
 export interface ClassReading {
   readonly node: PatternNode;

@@ -104,8 +104,9 @@ export function parsePattern(source: string, words: WordLookup): ParseResult {
     const letter = source[i] as string;
     if (letter === '(') return group();
     if (letter === '[') return take(parseClass(source, at));
-    if (letter === '*' || letter === '+' || letter === '?') refuse('There is nothing here to repeat.', `Write \`\\${letter}\`.`, at);
-    if (letter === '\\') return escape();
+    if (letter === '*' || letter === '+' || letter === '?')
+      refuse('There is nothing here to repeat.', `Write \`\\${letter}\`.`, at);
+    if (letter === '\\') return escaped();
     const list = letter === '{' ? WORDS.exec(source.slice(i, i + 80)) : null;
     if (list) {
       i += list[0].length;
@@ -121,7 +122,7 @@ export function parsePattern(source: string, words: WordLookup): ParseResult {
     return { kind: 'char', text, at };
   };
 
-  const escape = (): PatternNode => {
+  const escaped = (): PatternNode => {
     const at = i;
     const reading = readEscape(source, at);
     if ('code' in reading) throw new Refusal(reading);

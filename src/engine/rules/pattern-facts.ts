@@ -24,10 +24,12 @@ export function patternFacts(node: PatternNode): PatternFacts {
     case 'class':
       return { shortest: 1, longest: 2 };
     case 'sequence':
-      return node.parts.map(patternFacts).reduce(
-        (sum, part) => ({ shortest: sum.shortest + part.shortest, longest: sum.longest + part.longest }),
-        NOTHING,
-      );
+      return node.parts
+        .map(patternFacts)
+        .reduce(
+          (sum, part) => ({ shortest: sum.shortest + part.shortest, longest: sum.longest + part.longest }),
+          NOTHING,
+        );
     case 'choice': {
       const options = node.options.map(patternFacts);
       return {

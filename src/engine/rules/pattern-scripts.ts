@@ -26,7 +26,9 @@ export function patternScripts(node: PatternNode): ScriptMask {
 function itemScripts(item: ClassItem): ScriptMask {
   if ('escape' in item) return 0;
   const low = scriptOf(item.low);
-  return item.high - item.low < 0x8000 && low === scriptOf(item.high) && sameAllThrough(item.low, item.high, low) ? low : 0;
+  return item.high - item.low < 0x8000 && low === scriptOf(item.high) && sameAllThrough(item.low, item.high, low)
+    ? low
+    : 0;
 }
 
 function sameAllThrough(low: number, high: number, mask: ScriptMask): boolean {

@@ -2,6 +2,7 @@ import { checkPattern } from './check-pattern.js';
 import { type Fold, foldPattern } from './fold-pattern.js';
 import { parsePattern, type WordLookup } from './parse-pattern.js';
 import { patternFacts } from './pattern-facts.js';
+import { type Clause, patternLiterals } from './pattern-literals.js';
 import type { PatternProblem } from './pattern-node.js';
 import { patternScripts } from './pattern-scripts.js';
 import { printPattern } from './print-pattern.js';
@@ -21,6 +22,8 @@ export interface PreparedPattern {
   readonly longest: number;
   /** Script families that every match holds. */
   readonly scripts: ScriptMask;
+  /** Every match holds a text of each of these. Empty: nothing is sure. */
+  readonly literals: readonly Clause[];
 }
 
 export type PrepareResult =
@@ -45,6 +48,7 @@ export function preparePattern(source: string, form: PatternForm, words: WordLoo
       relaxed: printPattern(node, { separators, relaxed: true }),
       longest: patternFacts(node).longest,
       scripts: patternScripts(node),
+      literals: patternLiterals(node, form === 'raw'),
     },
   };
 }

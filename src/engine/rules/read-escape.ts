@@ -16,7 +16,8 @@ const PROPERTY = /^[pP](?:[A-Z]|\{\^?[A-Za-z_=]+\})/;
 export function readEscape(source: string, at: number): EscapeReading | PatternProblem {
   const rest = source.slice(at + 1, at + 40);
   const letter = rest[0];
-  if (letter === undefined) return refuse('The pattern ends in a lone backslash.', 'Write `\\\\` for a backslash.', at, 1);
+  if (letter === undefined)
+    return refuse('The pattern ends in a lone backslash.', 'Write `\\\\` for a backslash.', at, 1);
   const hex = HEX.exec(rest);
   if (hex) {
     const point = Number.parseInt(hex[1] ?? hex[2] ?? hex[3] ?? hex[4] ?? '', 16);

@@ -21,7 +21,7 @@ const examples = <T extends z.ZodType>(example: T) =>
     .array(example)
     .nullish()
     .transform((list) => list ?? []);
-const positive = examples(z.strictObject({ text, hit: text }));
+const positive = examples(z.strictObject({ text, hit: z.string() }));
 const negative = examples(z.strictObject({ text, why: text }));
 
 /** One rule file. The defaults are filled in by parsing. */
@@ -35,14 +35,20 @@ export const ruleSchema = z
     severity: z.enum(['low', 'medium', 'high', 'critical']),
     paranoia: z.union([z.literal(1), z.literal(2), z.literal(3)]).default(1),
     score: z.number().gt(0).max(0.99),
-    languages: z.array(z.string().regex(LANGUAGE, 'write a BCP 47 tag such as `en` or `zh-Hant`')).readonly().default([]),
+    languages: z
+      .array(z.string().regex(LANGUAGE, 'write a BCP 47 tag such as `en` or `zh-Hant`'))
+      .readonly()
+      .default([]),
     tags: z.array(z.string()).readonly().default([]),
     views: z
       .array(z.enum(['raw', 'folded', 'squeezed', 'decoded', 'hidden']))
       .min(1)
       .readonly()
       .default(['folded', 'squeezed', 'decoded', 'hidden']),
-    channels: z.array(z.enum(['user', 'document', 'tool_result', 'tool_call'])).readonly().default([]),
+    channels: z
+      .array(z.enum(['user', 'document', 'tool_result', 'tool_call']))
+      .readonly()
+      .default([]),
     match,
     except: z.array(z.string().min(1)).readonly().default([]),
     examples: z
@@ -54,6 +60,9 @@ export const ruleSchema = z
       })
       .prefault({}),
     falsePositives: z.array(text).readonly().default([]),
-    references: z.array(z.url({ protocol: /^https$/ })).readonly().default([]),
+    references: z
+      .array(z.url({ protocol: /^https$/ }))
+      .readonly()
+      .default([]),
   })
   .readonly();

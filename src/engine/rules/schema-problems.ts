@@ -33,7 +33,12 @@ function fromIssue(issue: Issue, place: Omit<PackPlace, 'path'>): readonly PackP
   const name = path.at(-1);
   if (isMissing(issue)) {
     return [
-      { code: 'PACK004', message: `The field \`${name}\` is missing.`, advice: 'Add it.', place: { ...place, path: path.slice(0, -1) } },
+      {
+        code: 'PACK004',
+        message: `The field \`${name}\` is missing.`,
+        advice: 'Add it.',
+        place: { ...place, path: path.slice(0, -1) },
+      },
     ];
   }
   if (issue.code === 'invalid_union' && name === 'match') {
@@ -41,12 +46,18 @@ function fromIssue(issue: Issue, place: Omit<PackPlace, 'path'>): readonly PackP
       {
         code: 'PACK005',
         message: 'A rule matches in exactly one way.',
-        advice: 'Write one of `any: [...]`, `sequence: [[...], [...]]` with `gap`, `all: [[...], [...]]` with `within`.',
+        advice:
+          'Write one of `any: [...]`, `sequence: [[...], [...]]` with `gap`, `all: [[...], [...]]` with `within`.',
         place: { ...place, path },
       },
     ];
   }
   return [
-    { code: 'PACK002', message: `\`${name ?? 'This file'}\` doesn't fit: ${issue.message}.`, advice: 'See rules/schema.json.', place: { ...place, path } },
+    {
+      code: 'PACK002',
+      message: `\`${name ?? 'This file'}\` doesn't fit: ${issue.message}.`,
+      advice: 'See rules/schema.json.',
+      place: { ...place, path },
+    },
   ];
 }

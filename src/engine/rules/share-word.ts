@@ -18,13 +18,16 @@ export function shareWord(text: string, texts: readonly string[], literals: () =
 const isWord = (literal: string): boolean => /^[\p{L}\p{M}\p{N}]+$/u.test(literal) && !UNSPACED.test(literal);
 
 const nearlyIn = (literal: string, words: readonly string[]): boolean =>
-  literal.length >= STEM && words.some((word) => word.startsWith(literal) || (word.length >= STEM && literal.startsWith(word)));
+  literal.length >= STEM &&
+  words.some((word) => word.startsWith(literal) || (word.length >= STEM && literal.startsWith(word)));
 
 /** Words; pairs of letters where words aren't spaced; marks and tags too. */
 function wordsOf(text: string): readonly string[] {
   const folded = foldLiteral(text);
   const spaced = (folded.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).flatMap((word) =>
-    UNSPACED.test(word) ? Array.from({ length: Math.max(0, word.length - 1) }, (_, at) => word.slice(at, at + 2)) : [word],
+    UNSPACED.test(word)
+      ? Array.from({ length: Math.max(0, word.length - 1) }, (_, at) => word.slice(at, at + 2))
+      : [word],
   );
   return [...spaced, ...(folded.match(/[^\p{L}\p{M}\p{N}\s.,]{1,2}/gu) ?? [])];
 }

@@ -9,6 +9,8 @@ export interface PackContent {
   readonly head: PackHead;
   readonly words: WordLists;
   readonly rules: readonly Rule[];
+  /** True when every pattern is known to compile. */
+  readonly isChecked?: boolean | undefined;
 }
 
 /** An overlay with the name that problems call it by (its file's path). */
@@ -45,7 +47,10 @@ export function stackPacks(contents: readonly PackContent[], options: StackOptio
   const problems = [...sameIds(contents), ...overlayProblems(contents, options.overlays)];
   if (problems.length > 0) throw new PackError(problems);
   const overlays = options.overlays.map(({ overlay }) => overlay);
-  const active = overlays.map((overlay) => ({ ...overlay, allow: overlay.allow.filter((entry) => entry.expires >= today) }));
+  const active = overlays.map((overlay) => ({
+    ...overlay,
+    allow: overlay.allow.filter((entry) => entry.expires >= today),
+  }));
   const layers: PackLayer[] = [];
   for (const { head, words, rules } of contents) {
     const below = layers.at(-1)?.words ?? {};
@@ -58,10 +63,11 @@ export function stackPacks(contents: readonly PackContent[], options: StackOptio
   return {
     pack: {
       name: contents.map(({ head }) => head.name).join('+'),
-      rulesVersion: `${base.head.version}+${sha256(canonicalText([...contents, ...active])).slice(0, 12)}`,
+      rulesVersion: `${base.head.version}+${sha256(canonicalText([...contents.map(({ head, words, rules }) => ({ head, words, rules })), ...active])).slice(0, 12)}`,
       threshold: active.findLast(({ threshold }) => threshold !== undefined)?.threshold ?? base.head.threshold,
       paranoia: active.findLast(({ paranoia }) => paranoia !== undefined)?.paranoia ?? base.head.paranoia,
       layers,
+      isChecked: contents.every((content) => content.isChecked === true) && active.every(({ allow }) => allow.length === 0),
       allow: active.flatMap(({ allow }) => allow.map(({ text, pattern, rule }) => ({ text, pattern, rule }))),
     },
     notices: options.overlays.flatMap((named) => expired(named, today)),

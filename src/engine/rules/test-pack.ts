@@ -1,7 +1,7 @@
 import type { ViewSet } from '../text/view.js';
+import type { PackProblem } from './pack-error.js';
 import { ruleVocabulary } from './rule-vocabulary.js';
 import { shareWord } from './share-word.js';
-import type { PackProblem } from './pack-error.js';
 import type { CompiledPack, Finding, Pack, Rule } from './types.js';
 
 /** How the tester reads an example's text. */
@@ -37,7 +37,9 @@ export function testPack(
     const shownOf = ({ view, chain, shown }: Finding): readonly string[] =>
       view === 'folded' || view === 'raw'
         ? []
-        : views.filter((one) => one.kind === view && one.chain === chain).map((one) => one.text.slice(shown.start, shown.end));
+        : views
+            .filter((one) => one.kind === view && one.chain === chain)
+            .map((one) => one.text.slice(shown.start, shown.end));
     return {
       hits: own.flatMap((finding) => [textOf(finding), ...shownOf(finding)]),
       fired: [...new Set(all.map((finding) => finding.rule))],
@@ -53,7 +55,9 @@ function testRule(source: Pack, rule: Rule, look: (text: string) => Look): reado
   const { positive, negative, todo_positive, todo_negative } = rule.examples;
   return [
     ...positive.flatMap((example, at) => testPositive(rule, example, ['examples', 'positive', at], look)),
-    ...negative.flatMap(({ text }, at) => testNegative(rule, text, ['examples', 'negative', at, 'text'], look, literals)),
+    ...negative.flatMap(({ text }, at) =>
+      testNegative(rule, text, ['examples', 'negative', at, 'text'], look, literals),
+    ),
     ...todo_positive.flatMap((example, at) =>
       testPositive(rule, example, [], look).length > 0 ? [] : [todo(rule, ['examples', 'todo_positive', at, 'text'])],
     ),
@@ -80,7 +84,12 @@ function testPositive(
     const message = `The rule misses its own example; only ${fired.map((id) => `\`${id}\``).join(', ')} fired.`;
     return [problem(rule, 'PACK061', message, 'Widen the rule, or move the example to that rule.', [...path, 'text'])];
   }
-  return [problem(rule, 'PACK060', 'The rule misses its own example.', 'Widen the rule, or make it a `todo_positive`.', [...path, 'text'])];
+  return [
+    problem(rule, 'PACK060', 'The rule misses its own example.', 'Widen the rule, or make it a `todo_positive`.', [
+      ...path,
+      'text',
+    ]),
+  ];
 }
 
 function testNegative(

@@ -100,6 +100,8 @@ export interface Pack {
   /** The level a scan runs at when it is given none. */
   readonly paranoia: Paranoia;
   readonly layers: readonly PackLayer[];
+  /** True when every pattern was compiled before (a bundle): patterns are then compiled when first used. */
+  readonly isChecked: boolean;
   readonly allow: readonly Allowance[];
 }
 
@@ -164,8 +166,8 @@ export interface CompiledPack {
   readonly threshold: number;
   readonly paranoia: Paranoia;
   readonly rules: readonly Rule[];
-  /** How many distinct patterns and sets the pack became. */
-  readonly size: { readonly patterns: number; readonly sets: number };
+  /** Distinct patterns; the pattern sets, literals and states that tell which of them to run. */
+  readonly size: { readonly patterns: number; readonly sets: number; readonly literals: number; readonly states: number };
   /** Looks at the views of one input. Synchronous; never throws because of what the text says. */
   readonly scan: (views: readonly View[], options: ScanOptions) => RulesSignal;
   /** Which rules nearly fired, for people who write rules; slower than `scan`. */

@@ -27,14 +27,20 @@ export function createWordLookup(lists: WordLists, report: (problem: WordProblem
   const lookup: WordLookup = (name, at, length) => {
     const done = known.get(name);
     if (done) return done;
-    const list = Object.hasOwn(BUILT_IN_WORDS, name) ? BUILT_IN_WORDS[name] : Object.hasOwn(lists, name) ? lists[name] : undefined;
+    const list = Object.hasOwn(BUILT_IN_WORDS, name)
+      ? BUILT_IN_WORDS[name]
+      : Object.hasOwn(lists, name)
+        ? lists[name]
+        : undefined;
     if (!list) {
       const near = nearest(name, Object.keys(lists));
       const advice = near ? `Did you mean \`{{${near}}}\`?` : 'Add the list to a file in words/.';
       return { code: 'PACK020', message: `There is no word list \`${name}\`.`, advice, at, length };
     }
     if (open.includes(name) || open.length >= MAX_DEPTH) {
-      const message = open.includes(name) ? `The word list \`${name}\` uses itself.` : 'Word lists are nested too deep.';
+      const message = open.includes(name)
+        ? `The word list \`${name}\` uses itself.`
+        : 'Word lists are nested too deep.';
       return { code: 'PACK026', message, advice: `Path: ${[...open, name].join(' > ')}.`, at, length };
     }
     open.push(name);
@@ -54,5 +60,7 @@ export function createWordLookup(lists: WordLists, report: (problem: WordProblem
 
 function nearest(name: string, names: readonly string[]): string | undefined {
   const stem = name.split('.')[0] ?? name;
-  return names.find((other) => other === stem || other.startsWith(`${stem}.`) || other.replace(/s$/, '') === stem.replace(/s$/, ''));
+  return names.find(
+    (other) => other === stem || other.startsWith(`${stem}.`) || other.replace(/s$/, '') === stem.replace(/s$/, ''),
+  );
 }

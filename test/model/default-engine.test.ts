@@ -1,0 +1,93 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { installedCopy } from './installed-copy.js';
+import { writeTinyModel } from './tiny-model.js';
+
+const SCRIPT = `
+import { analyze, defaultEngine } from './dist/index.js';
+const { info } = await defaultEngine();
+const { decided_by, verdict, explanation } = await analyze('hello world', { explain: true });
+console.log(JSON.stringify({ ...info, decided_by, verdict, error: explanation.model.error }));
+`;
+
+interface Report {
+  readonly mode: string;
+  readonly mode_reason: string | null;
+  readonly ml_version: string;
+  readonly decided_by: string;
+  readonly error: string | null;
+}
+
+/** Runs a program against the copy; it must end by itself. */
+async function run(root: string): Promise<Report> {
+  writeFileSync(join(root, 'program.js'), SCRIPT);
+  const { stdout } = await promisify(execFile)(process.execPath, ['program.js'], { cwd: root, timeout: 25_000 });
+  return JSON.parse(stdout) as Report;
+}
+
+describe('the default engine', () => {
+  it('runs by the rules without a model, and says so', async () => {
+    const report = await run(installedCopy({ runtime: true, model: undefined }));
+    expect(report).toMatchObject({ mode: 'rules', ml_version: 'off', decided_by: 'rules', error: null });
+    expect(report.mode_reason).toBe('no model is installed');
+  });
+
+  it('runs by the rules without onnxruntime-node, and says what to install', async () => {
+    const report = await run(installedCopy({ runtime: false, model: writeTinyModel() }));
+    expect(report).toMatchObject({ mode: 'rules', ml_version: 'off', decided_by: 'rules', error: null });
+    expect(report.mode_reason).toContain('npm install onnxruntime-node');
+  });
+
+  it('runs hybrid with both, and lets the program end', async () => {
+    const report = await run(installedCopy({ runtime: true, model: writeTinyModel() }));
+    expect(report).toMatchObject({ mode: 'hybrid', mode_reason: null, decided_by: 'ml', error: null });
+    expect(report.ml_version).toMatch(/^tiny-0\.0\.1\+/);
+  });
+
+  it('says in each answer that the model is damaged', async () => {
+    const model = writeTinyModel();
+    writeFileSync(join(model, 'model.onnx'), 'damaged');
+    const report = await run(installedCopy({ runtime: true, model }));
+    expect(report).toMatchObject({ mode: 'hybrid', decided_by: 'ml-error-rules-fallback', error: 'MODEL_DIGEST' });
+    expect(report.mode_reason).toContain('model.onnx differs');
+  });
+});
+
+describe('a scoring process', () => {
+  it('ends when its parent is killed', async () => {
+    const root = installedCopy({ runtime: true, model: undefined });
+    const program = `
+      import { createProcessScorer } from './dist/adapters/process-scorer.js';
+      import { readModelFolder } from './dist/adapters/model-files.js';
+      const folder = ${JSON.stringify(writeTinyModel())};
+      const { manifest } = await readModelFolder(folder);
+      const { inputs, outputs, files } = manifest;
+      const file = folder + '/model.onnx';
+      const scorer = createProcessScorer({ file, sha256: files['model.onnx'].sha256, inputs, outputs, golden: [] });
+      await scorer.warmUp();
+      console.log(scorer.pids()[0]);
+      setInterval(() => {}, 1000);
+    `;
+    writeFileSync(join(root, 'program.js'), program);
+    const parent = spawn(process.execPath, ['program.js'], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(line.toString());
+    expect(process.kill(pid, 0)).toBe(true);
+    parent.kill('SIGKILL');
+    const end = Date.now() + 10_000;
+    let alive = true;
+    while (alive && Date.now() < end) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      try {
+        process.kill(pid, 0);
+      } catch {
+        alive = false;
+      }
+    }
+    expect(alive).toBe(false);
+  });
+});

@@ -1,0 +1,61 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const DEPENDENCIES = ['re2', 'yaml', 'zod'];
+
+/** A pack of one rule, where the library looks for its own. */
+const PACK = {
+  'rules/core/pack.yaml': 'name: core\nversion: 0.0.1\ndescription: One rule.\nlicence: Apache-2.0\nthreshold: 0.5\n',
+  'rules/core/words/en.yaml': 'end: [armageddon]\n',
+  'rules/core/test/end.yaml': `
+id: test.end
+version: 1.0.0
+title: The end
+description: Detects the end.
+status: stable
+severity: high
+paranoia: 1
+score: 0.9
+languages: [en]
+tags: [owasp:LLM01]
+match: { any: ['\\b{{end}}\\b'] }
+examples:
+  positive: [{ text: an armageddon, hit: armageddon }]
+  negative: [{ text: no end, why: another word }]
+`,
+};
+
+/**
+ * The library in a folder of its own, outside this checkout, with its dependencies, a small pack and
+ * what is asked for: how it looks to a user who did or didn't install the optional parts.
+ */
+export function installedCopy(parts: { readonly runtime: boolean; readonly model: string | undefined }): string {
+  const root = mkdtempSync(join(tmpdir(), 'portcullis-copy-'));
+  for (const file of readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.ts')) continue;
+    const { outputText } = ts.transpileModule(readFileSync(join(ROOT, 'src', file), 'utf8'), {
+      compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ES2022, verbatimModuleSyntax: true },
+    });
+    const out = join(root, 'dist', file.replace(/\.ts$/, '.js'));
+    mkdirSync(dirname(out), { recursive: true });
+    writeFileSync(out, outputText);
+  }
+  writeFileSync(join(root, 'package.json'), '{ "name": "portcullis", "type": "module" }');
+  for (const [file, text] of Object.entries(PACK)) {
+    mkdirSync(dirname(join(root, file)), { recursive: true });
+    writeFileSync(join(root, file), text);
+  }
+  mkdirSync(join(root, 'node_modules'));
+  for (const name of [...DEPENDENCIES, ...(parts.runtime ? ['onnxruntime-node'] : [])]) {
+    symlinkSync(join(ROOT, 'node_modules', name), join(root, 'node_modules', name));
+  }
+  if (parts.model !== undefined) {
+    mkdirSync(join(root, 'models'));
+    symlinkSync(parts.model, join(root, 'models', 'tiny'));
+  }
+  return root;
+}

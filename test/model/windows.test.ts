@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { calibrate } from '../../src/engine/model/calibration.js';
+import { densestStretch } from '../../src/engine/model/hotspots.js';
+import { planWindows, spread } from '../../src/engine/model/windows.js';
+
+describe('planWindows', () => {
+  it.each([
+    [0, [[0, 0]]],
+    [5, [[0, 5]]],
+    [10, [[0, 10]]],
+    [
+      11,
+      [
+        [0, 10],
+        [1, 11],
+      ],
+    ],
+    [
+      16,
+      [
+        [0, 10],
+        [6, 16],
+      ],
+    ],
+    [
+      17,
+      [
+        [0, 10],
+        [6, 16],
+        [7, 17],
+      ],
+    ],
+    [
+      30,
+      [
+        [0, 10],
+        [6, 16],
+        [12, 22],
+        [18, 28],
+        [20, 30],
+      ],
+    ],
+  ] as const)('of %d tokens, 10 a window, one every 6', (tokens, windows) => {
+    expect(planWindows(tokens, 10, 6).map(({ start, end }) => [start, end])).toEqual(windows);
+  });
+
+  it('covers every token, without gaps, each window full', () => {
+    fc.assert(
+      fc.property(
+        fc.nat(5000),
+        fc.integer({ min: 1, max: 300 }),
+        fc.integer({ min: 1, max: 300 }),
+        (n, content, step) => {
+          const windows = planWindows(n, content, Math.min(step, content));
+          expect(windows[0]?.start).toBe(0);
+          expect(windows.at(-1)?.end).toBe(n);
+          windows.forEach((window, index) => {
+            if (index > 0) expect(window.start).toBeLessThanOrEqual(windows[index - 1]?.end as number);
+            expect(window.end - window.start).toBe(Math.min(n, content));
+          });
+        },
+      ),
+    );
+  });
+});
+
+describe('spread', () => {
+  it.each([
+    [3, 5, [0, 1, 2]],
+    [10, 4, [0, 3, 6, 9]],
+    [10, 2, [0, 9]],
+    [10, 1, [0]],
+    [10, 0, []],
+    [0, 3, []],
+  ] as const)('of %d, at most %d', (length, max, indices) => {
+    expect(spread(length, max)).toEqual(indices);
+  });
+
+  it('never gives an index twice', () => {
+    fc.assert(
+      fc.property(fc.nat(500), fc.nat(500), (length, max) => {
+        const indices = spread(length, max);
+        expect(new Set(indices).size).toBe(Math.min(length, max));
+      }),
+    );
+  });
+});
+
+describe('calibrate', () => {
+  const plain = { kind: 'platt-windows', scale: 1, bias: 0, per_window: 0 } as const;
+  it.each([
+    [0, 1, plain, 0.5],
+    [2, 1, plain, 1 / (1 + Math.exp(-2))],
+    [2, 1, { ...plain, scale: 0.5, bias: -1 }, 0.5],
+    [1, Math.E, { ...plain, per_window: 1 }, 0.5],
+    [1e9, 1, plain, 1],
+    [-1e9, 1, plain, 0],
+  ] as const)('logit %d over %d windows', (logit, windows, calibration, probability) => {
+    expect(calibrate(logit, windows, calibration)).toBeCloseTo(probability, 12);
+  });
+});
+
+describe('densestStretch', () => {
+  it.each([
+    [[], undefined],
+    [[-1, -2, 0], undefined],
+    [[-1, 2, -1], { start: 1, end: 2 }],
+    [[1, -1, 1, -9, -9, -9, -9, -9, -9, -9, 1.5], { start: 0, end: 3 }],
+    [[1, -9, -9, -9, -9, -9, -9, -9, 3, -1, 2, -5], { start: 8, end: 11 }],
+  ] as const)('%o', (logits, stretch) => {
+    expect(densestStretch(logits)).toEqual(stretch);
+  });
+});
