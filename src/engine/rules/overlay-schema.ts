@@ -1,14 +1,35 @@
 import { z } from 'zod';
+import type { Paranoia } from './types.js';
 
 const level = z.union([z.literal(1), z.literal(2), z.literal(3)]);
 const date = z.iso.date('write a date as YYYY-MM-DD');
 
+/** One text or pattern that is allowed, for a reason and until a day. */
+export interface OverlayAllowance {
+  readonly text?: string | undefined;
+  readonly pattern?: string | undefined;
+  /** A rule's id; absent: every rule. */
+  readonly rule?: string | undefined;
+  readonly reason: string;
+  /** The last day (UTC) on which the entry counts, `YYYY-MM-DD`. */
+  readonly expires: string;
+}
+
 /** A local overlay file: what one deployment changes about its packs, without editing them. */
-export const overlaySchema = z
+export interface Overlay {
+  readonly threshold?: number | undefined;
+  readonly paranoia?: Paranoia | undefined;
+  /** By rule id. */
+  readonly rules: Readonly<
+    Record<string, 'off' | { readonly score?: number | undefined; readonly paranoia?: Paranoia | undefined }>
+  >;
+  readonly allow: readonly OverlayAllowance[];
+}
+
+export const overlaySchema: z.ZodType<Overlay> = z
   .strictObject({
     threshold: z.number().gt(0).max(1).optional(),
     paranoia: level.optional(),
-    /** By rule id. */
     rules: z
       .record(
         z.string(),
@@ -25,7 +46,6 @@ export const overlaySchema = z
           pattern: z.string().min(1).optional(),
           rule: z.string().optional(),
           reason: z.string().min(1),
-          /** The last day (UTC) on which the entry counts. */
           expires: date,
         }),
       )
@@ -33,5 +53,3 @@ export const overlaySchema = z
       .default([]),
   })
   .readonly();
-
-export type Overlay = z.infer<typeof overlaySchema>;

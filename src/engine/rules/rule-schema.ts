@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Rule } from './types.js';
 
 const VERSION = /^\d+\.\d+\.\d+(?:-[0-9a-z.-]+)?$/;
 const ID = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*\.[a-z0-9]+(?:-[a-z0-9]+)*$/;
@@ -25,7 +26,7 @@ const positive = examples(z.strictObject({ text, hit: z.string() }));
 const negative = examples(z.strictObject({ text, why: text }));
 
 /** One rule file. The defaults are filled in by parsing. */
-export const ruleSchema = z
+export const ruleSchema: z.ZodType<Rule> = z
   .strictObject({
     id: z.string().regex(ID, 'write `family.name` in small letters, digits and hyphens'),
     version: z.string().regex(VERSION, 'write a semantic version such as 1.0.0'),
