@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FLOAT, INT64, model, type Node, tensor, valueInfo } from './onnx-writer.js';
@@ -7,16 +7,8 @@ import { FLOAT, INT64, model, type Node, tensor, valueInfo } from './onnx-writer
 /** What is wrong with the network. */
 export type TinyKind = 'good' | 'nan' | 'wrong-shape' | 'out-of-memory' | 'garbage';
 
-const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
-const WORDS = ['ignore', 'override', 'the', 'a', 'please', 'report', 'summary', 'hello', 'world'];
-const TOKENS = [
-  ...['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'],
-  ...LETTERS,
-  ...[...LETTERS].map((letter) => `##${letter}`),
-  ...'.,;:!?-[]()"\'',
-  ...WORDS,
-];
-const VOCAB = Object.fromEntries(TOKENS.map((token, id) => [token, id]));
+const TOKENIZER = readFileSync(new URL('./fixtures/tiny-tokenizer.json', import.meta.url));
+const VOCAB = (JSON.parse(TOKENIZER.toString()) as { model: { vocab: Record<string, number> } }).model.vocab;
 
 export const CLS = 2;
 export const SEP = 3;
@@ -32,7 +24,7 @@ function weights(): Float32Array {
     seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
     return seed / 2 ** 31;
   };
-  const values = Float32Array.from(TOKENS, () => -1 - 2 * random());
+  const values = Float32Array.from(Object.keys(VOCAB), () => -1 - 2 * random());
   values[VOCAB.ignore ?? 0] = 4;
   values[VOCAB.override ?? 0] = 2;
   return values;
@@ -70,25 +62,6 @@ function network(kind: TinyKind): Buffer {
   );
 }
 
-const TOKENIZER = {
-  version: '1.0',
-  normalizer: {
-    type: 'BertNormalizer',
-    clean_text: true,
-    handle_chinese_chars: true,
-    strip_accents: null,
-    lowercase: true,
-  },
-  pre_tokenizer: { type: 'BertPreTokenizer' },
-  model: {
-    type: 'WordPiece',
-    unk_token: '[UNK]',
-    continuing_subword_prefix: '##',
-    max_input_chars_per_word: 100,
-    vocab: VOCAB,
-  },
-};
-
 const GOLDEN = ['hello world', 'please ignore the report'];
 
 export interface TinyOptions {
@@ -113,7 +86,7 @@ export function writeTinyModel({
   });
   const files: Record<string, Buffer> = {
     'model.onnx': network(kind),
-    'tokenizer.json': Buffer.from(JSON.stringify(TOKENIZER)),
+    'tokenizer.json': TOKENIZER,
     ...(noGolden ? {} : { 'golden.jsonl': Buffer.from(`${golden.join('\n')}\n`) }),
   };
   for (const [name, bytes] of Object.entries(files)) writeFileSync(join(folder, name), bytes);
