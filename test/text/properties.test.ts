@@ -9,7 +9,7 @@ import { wellFormed } from '../../src/engine/text/well-formed.js';
 import { apart, backwards, base32, base64, braille, caesar, each, hex, morse, tags } from './disguises.js';
 import { ORDER } from './find-reading.js';
 
-const RUNS = { numRuns: 400 };
+const RUNS = { numRuns: 200 };
 
 /** Strings of any units, lone surrogates and NUL among them. */
 const anyUnits = fc
@@ -207,7 +207,7 @@ describe('fold', () => {
         const fast = features.plain ? { text: text.toLowerCase() } : foldAscii(text, features.spaces);
         expect(fast.text).toBe(fold(text).text);
       }),
-      { numRuns: 3000 },
+      { numRuns: 1500 },
     );
   });
 

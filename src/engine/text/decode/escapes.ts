@@ -1,34 +1,36 @@
 import type { Replacement } from '../replacement.js';
 
-const ESCAPE =
-  /\\(?:u([0-9A-Fa-f]{4})(?:\\u([dD][c-fC-F][0-9A-Fa-f]{2}))?|u\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{2})|U([0-9A-Fa-f]{8})|([0-3][0-7]{2})(?![0-9A-Fa-f])|0{0,4}([2-7][0-9A-Fa-f])(?![0-9A-Fa-f]) ?|(["'\\/nrtbfv]))/g;
+const CODE =
+  /\\(?:u([0-9A-Fa-f]{4})(?:\\u([dD][c-fC-F][0-9A-Fa-f]{2}))?|u\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{2})|U([0-9A-Fa-f]{8})|([0-3][0-7]{2})(?![0-9A-Fa-f])|0{0,4}([2-7][0-9A-Fa-f])(?![0-9A-Fa-f]) ?)/y;
 
-const SIMPLE: Readonly<Record<string, string>> = {
-  n: '\n',
-  r: '\r',
-  t: '\t',
-  b: '',
-  f: '\f',
-  v: '\v',
-  '"': '"',
-  "'": "'",
-  '\\': '\\',
-  '/': '/',
-};
+/** What an escape of one character stands for. */
+const SIMPLE: ReadonlyMap<number, string> = new Map(
+  [...'n\nr\rt\tf\fv\v""\'\'\\\\//']
+    .join('')
+    .match(/../gs)
+    ?.map((pair) => [pair.charCodeAt(0), pair.charAt(1)]) ?? [],
+);
 
 /** Reads the escapes of JSON, JavaScript, C and CSS. @see RFC 8259, section 7 */
 export function decodeEscapes(text: string): readonly Replacement[] {
   const found: Replacement[] = [];
-  for (const match of text.matchAll(ESCAPE)) {
-    const start = match.index;
-    const read = readEscape(match);
-    if (read !== undefined) found.push({ start, end: start + match[0].length, text: read, transform: 'escapes' });
+  for (let at = text.indexOf('\\'); at >= 0; ) {
+    const simple = SIMPLE.get(text.charCodeAt(at + 1));
+    let end = at + 2;
+    if (simple !== undefined) found.push({ start: at, end, text: simple, transform: 'escapes' });
+    else {
+      CODE.lastIndex = at;
+      const match = CODE.exec(text);
+      const read = match === null ? undefined : readCode(match);
+      end = at + (match?.[0].length ?? 1);
+      if (read !== undefined) found.push({ start: at, end, text: read, transform: 'escapes' });
+    }
+    at = text.indexOf('\\', end);
   }
   return found;
 }
 
-function readEscape([, unit, low, braced, byte, long, octal, css, simple]: RegExpExecArray): string | undefined {
-  if (simple !== undefined) return SIMPLE[simple];
+function readCode([, unit, low, braced, byte, long, octal, css]: RegExpExecArray): string | undefined {
   if (octal !== undefined) return character(Number.parseInt(octal, 8));
   const codePoint = Number.parseInt(unit ?? braced ?? byte ?? long ?? css ?? '', 16);
   if (low === undefined) return character(codePoint);

@@ -15,6 +15,14 @@ export function decodePercent(text: string): readonly Replacement[] {
       if ((unit & 0xf800) !== 0xd800) found.push({ start, end, text: String.fromCharCode(unit), transform: 'percent' });
       continue;
     }
+    if (run.length === 3) {
+      // A space or a letter alone: nearly all of them.
+      const byte = Number.parseInt(run.slice(1), 16);
+      if (byte < 0x80) {
+        found.push({ start, end, text: String.fromCharCode(byte), transform: 'percent' });
+        continue;
+      }
+    }
     const bytes = new Uint8Array(run.length / 3);
     for (let i = 0; i < bytes.length; i += 1) bytes[i] = Number.parseInt(run.slice(3 * i + 1, 3 * i + 3), 16);
     const read = readUtf8(bytes, true);

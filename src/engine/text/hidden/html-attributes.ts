@@ -6,18 +6,25 @@ export interface Attribute {
   readonly end: number;
 }
 
-const ATTRIBUTE = /([^\s=>"'/]{1,80})(?:\s{0,8}=\s{0,8}(?:"([^"]*)"?|'([^']*)'?|([^\s>"']+)))?/g;
+const ATTRIBUTE = /([^\s=>"'/]{1,80})\s{0,8}=\s{0,8}(?:"([^"]*)"?|'([^']*)'?|([^\s>"']+))/g;
+const HIDDEN = /(?:^|\s)hidden(?=$|[\s/])/i;
 
-/** The attributes between two offsets of a text. */
+/** The attributes between two offsets of a text; of those without a value `hidden` alone. */
 export function htmlAttributes(text: string, from: number, to: number): readonly Attribute[] {
   if (to - from < 2) return [];
   const found: Attribute[] = [];
-  for (const match of text.slice(from, to).matchAll(ATTRIBUTE)) {
-    const value = match[2] ?? match[3] ?? match[4] ?? '';
-    const quoted = match[4] === undefined && value !== match[0] && match[0].includes('=');
-    const closing = quoted && /["']$/.test(match[0]) && match[0].length > match[0].indexOf('=') + 2 ? 1 : 0;
-    const end = from + match.index + match[0].length - closing;
-    found.push({ name: (match[1] ?? '').toLowerCase(), start: end - value.length, end });
+  const inner = text.slice(from, to);
+  if (HIDDEN.test(inner)) found.push({ name: 'hidden', start: from, end: from });
+  if (!inner.includes('=')) return found;
+  for (const match of inner.matchAll(ATTRIBUTE)) {
+    const [all, name = '', double, single, bare] = match;
+    const value = double ?? single ?? bare ?? '';
+    const closed =
+      bare === undefined &&
+      all.endsWith(double === undefined ? "'" : '"') &&
+      all.length > name.length + value.length + 2;
+    const end = from + match.index + all.length - (closed ? 1 : 0);
+    found.push({ name: name.toLowerCase(), start: end - value.length, end });
   }
   return found;
 }
