@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 
 /** Writers of the disguises that the decoders undo. */
-export const bytes = (text: string): readonly number[] => [...Buffer.from(text)];
+const bytes = (text: string): readonly number[] => [...Buffer.from(text)];
 export const base64 = (text: string): string => Buffer.from(text).toString('base64');
 export const hex = (text: string): string => Buffer.from(text).toString('hex');
 export const each = (text: string, write: (code: number) => string, between = ''): string =>

@@ -5,7 +5,7 @@ import { type Rewrite, replaceSpan } from './rewrite.js';
  * A longer run of marks is nobody's spelling, and `normalize` is quadratic on it.
  * @see UAX #15, section 13, Stream-Safe Text Format
  */
-export const MAX_MARKS = 30;
+const MAX_MARKS = 30;
 
 /** Normalises one letter with the marks and joining signs after it; gives where they end. */
 export function composeUnit(rewrite: Rewrite, from: number): number {

@@ -8,8 +8,6 @@ export const FIRST_CLASS = 0xfffa;
 export const MARK = 0xfffa;
 /** A sign that may become one with the letter before it. */
 export const JOIN = 0xfffb;
-/** Folds to more than one unit: see `FOLD_LONG`. */
-export const MULTI = 0xfffc;
 export const NEWLINE = 0xfffd;
 export const SPACE = 0xfffe;
 /** Invisible, or a mark that is not read. */
@@ -18,7 +16,7 @@ export const DROP = 0xffff;
 /** What each code unit of lower-case text folds to: 0 itself, a code unit, or one of the classes above. */
 export const FOLD: Uint16Array = readTable();
 
-/** The folds of class `MULTI`. */
+/** The folds of the units of class 0xfffc, which are longer than one unit. */
 export const FOLD_LONG: ReadonlyMap<number, string> = readLong();
 
 /** Pairs `first << 16 | second` that canonical composition makes one. */

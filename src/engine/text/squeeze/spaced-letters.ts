@@ -102,6 +102,7 @@ function isGap(separator: string, usual: string): boolean {
 
 /** The separator without invisibles, each kind of white space as ' ' or '\n'. */
 function visible(separator: string): string {
+  if (separator.length === 1 && FOLD[separator.charCodeAt(0)] === 0) return separator;
   let out = '';
   for (let i = 0; i < separator.length; i += 1) {
     const folded = FOLD[separator.charCodeAt(i)];

@@ -1,7 +1,7 @@
 import { PLAIN_WORDS, STRONG_WORDS } from '../trigger-words.js';
 
 /** Marks the end of a word in `WORD_ENDS`. */
-export const PLAIN = 1;
+const PLAIN = 1;
 export const STRONG = 2;
 
 const LETTERS = 26;
