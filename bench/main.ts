@@ -33,7 +33,7 @@ const { pack } = loadPack({ packs: ['rules/core'], today: new Date().toISOString
 const compiled = compilePack(pack, recording.compiler);
 const { rules } = compiled;
 const words: WordLists = Object.assign({}, ...pack.layers.map((layer) => layer.words));
-const bare = bareSets(recording.sets);
+const bare = bareSets(recording.sources);
 const engine = createEngine({ pack: compiled, model: false });
 await engine.warmUp();
 const corpus = values.data === undefined ? installedCorpus() : fileCorpus(values.data);

@@ -24,7 +24,10 @@ export interface BenchRecord {
 
 const time = (microseconds: number): string =>
   microseconds < 1000 ? `${microseconds.toFixed(1)} µs` : `${(microseconds / 1000).toFixed(2)} ms`;
-const timing = ({ p50, p95, p99 }: Timing): string => `${time(p50)} / ${time(p95)} / ${time(p99)}`;
+const timing = (value: Timing | undefined): string =>
+  value === undefined ? '' : `${time(value.p50)} / ${time(value.p95)} / ${time(value.p99)}`;
+const ratio = (scan: Timing, bare: Timing | undefined): string =>
+  bare === undefined ? '' : (scan.p50 / bare.p50).toFixed(2);
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '-'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
@@ -39,8 +42,8 @@ export const recordPage = (record: BenchRecord): string => {
     timing(result.analyze),
     timing(result.oneSet),
     timing(result.shardedSets),
-    result.scanToOneSet.toFixed(2),
-    result.scanToShards.toFixed(2),
+    ratio(result.scan, result.oneSet),
+    ratio(result.scan, result.shardedSets),
   ]);
   const hostileRows = hostile.results
     .slice(0, 60)
