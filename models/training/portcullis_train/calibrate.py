@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,8 @@ from .score import Scored, Scorer, encode, score_all, text_key
 from .windows import window_starts
 
 HERE = Path(__file__).resolve().parent.parent
+SMALLEST_SOURCE = 10
+LONG_WINDOWS, LONG_TEXTS = (4, 12, 24, 65), 600
 BUDGETS = {"strict": 0.02, "balanced": 0.01, "permissive": 0.005}
 
 
@@ -75,13 +77,34 @@ def left_out_error(top: np.ndarray, windows: np.ndarray, items: list[Item], weig
 
 def source_threshold(rate: np.ndarray, items: list[Item], budget: float) -> float:
     """Threshold at which honest dev texts are blocked at `budget`, as the mean over their sources."""
-    honest = [index for index, item in enumerate(items) if item.budgeted]
+    counts = Counter(item.source for item in items if item.budgeted)
+    honest = [index for index, item in enumerate(items) if item.budgeted and counts[item.source] >= SMALLEST_SOURCE]
     weights = balanced_weights([items[index] for index in honest])
     values = rate[honest]
     order = np.argsort(-values, kind="stable")
     blocked = np.cumsum(weights[order]) / weights.sum()
     first = int(np.searchsorted(blocked, budget, side="right"))
     return float(np.nextafter(values[order[first]], 1)) if first < len(values) else 0.5
+
+
+def long_items(items: list[Item], scores: dict[str, Scored]) -> tuple[list[Item], np.ndarray, np.ndarray]:
+    """Long texts drawn from the windows of honest dev texts, half of them with one attack's worst window among them.
+
+    A window's logit depends on nothing outside it, so the logits of a long text are those of its windows.
+    """
+    rng = np.random.default_rng(3)
+    honest = [item for item in items if item.budgeted and item.lang == "en" and item.group in {"document", "email", "code"}]
+    pool = np.array([logit for item in honest for logit in scores[text_key(item.text)].logits])
+    attacks = np.array([scores[text_key(item.text)].top for item in items if item.positive and item.span and not item.authored])
+    made, top, windows = [], [], []
+    for count in LONG_WINDOWS:
+        for number in range(LONG_TEXTS):
+            positive = number % 2 == 1
+            worst = rng.choice(pool, count).max()
+            made.append(Item("", positive, f"long {count}", "document", "en", None))
+            top.append(max(worst, rng.choice(attacks)) if positive else worst)
+            windows.append(count)
+    return made, np.array(top), np.array(windows, float)
 
 
 def write_golden(model: Path, calibration: dict[str, float]) -> None:
@@ -109,15 +132,20 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--limit", type=int, help="at most so many dev texts a source and label")
     args = parser.parse_args()
 
-    items = dev_items(args.data, HERE / "data")
+    items = dev_items(args.data, HERE / "data", args.limit)
     scores = score_all(args.model / "model.onnx", [item.text for item in items], args.work, args.workers)
     top, windows = arrays(items, scores)
+    long, long_top, long_windows = long_items(items, scores)
+    items, top, windows = items + long, np.concatenate([top, long_top]), np.concatenate([windows, long_windows])
     positive = np.array([item.positive for item in items], float)
     weights = balanced_weights(items)
     calibration = fit(top, windows, positive, weights)
     rate = probability(top, windows, calibration)
+    counted = np.array([not item.authored for item in items])
+    found, honest = counted & (positive == 1), counted & (positive == 0)
     points = {}
     for name, budget in BUDGETS.items():
         threshold = round(source_threshold(rate, items, budget) + 5e-7, 6)
@@ -125,8 +153,8 @@ def main() -> None:
         points[name] = {
             "threshold": threshold,
             "budget": budget,
-            "recall": round(float(np.average(hit[positive == 1], weights=weights[positive == 1])), 4),
-            "false_positives": round(float(np.average(hit[positive == 0], weights=weights[positive == 0])), 4),
+            "recall": round(float(np.average(hit[found], weights=weights[found])), 4),
+            "false_positives": round(float(np.average(hit[honest], weights=weights[honest])), 4),
         }
     manifest = json.loads((args.model / "manifest.json").read_text())
     manifest["calibration"] = {"kind": "platt-windows", **calibration}
@@ -138,6 +166,11 @@ def main() -> None:
     write_golden(args.model, calibration)
     manifest["files"]["golden.jsonl"] = describe(args.model / "golden.jsonl")
     (args.model / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
+    sources = np.array([item.source for item in items])
+    for count in LONG_WINDOWS:
+        hit = rate >= points["balanced"]["threshold"]
+        part = sources == f"long {count}"
+        print(count, "windows:", hit[part & (positive == 1)].mean(), "of attacks,", hit[part & (positive == 0)].mean(), "of honest")
     print(json.dumps({"calibration": calibration, **points, "error": manifest["calibration_error"]}, indent=1))
 
 

@@ -1,5 +1,6 @@
 """The dev texts: whole sources that training lacks, and the kept-out pairs of the authored texts."""
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,20 +19,31 @@ class Item:
     span: tuple[int, int] | None
 
     @property
+    def authored(self) -> bool:
+        """Whether it was written against its twin: such texts are reported apart."""
+        return self.source.startswith(("authored ", "own "))
+
+    @property
     def budgeted(self) -> bool:
-        """Whether the false-positive budget counts it: honest twins of attacks are reported apart."""
-        return not self.positive and not self.source.startswith(("authored ", "own "))
+        """Whether the false-positive budget counts it."""
+        return not self.positive and not self.authored
 
 
-def dev_items(data: Path, own: Path) -> list[Item]:
-    """All dev texts, in a fixed order."""
+def dev_items(data: Path, own: Path, limit: int | None = None) -> list[Item]:
+    """Dev texts in a fixed order; with `limit`, the first so many of each source and label."""
     rows = read_rows(data / "dev.jsonl.gz")
     rows += [row for row in read_rows(data / "authored.jsonl.gz") if row["split"] == "dev"]
     rows += [row for row in own_rows(own) if row["split"] == "dev"]
+    counts: Counter[tuple[str, str]] = Counter()
+    kept = []
+    for row in rows:
+        counts[row["source"], row["label"]] += 1
+        if limit is None or counts[row["source"], row["label"]] <= limit:
+            kept.append(row)
     return [
         Item(
             str(row["text"]), row["label"] == "injection", str(row["source"]), str(row["group"]), str(row["lang"]),
             tuple(row["span"]) if "span" in row else None,
         )
-        for row in rows
+        for row in kept
     ]  # fmt: skip

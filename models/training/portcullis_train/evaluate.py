@@ -41,9 +41,14 @@ def ranking(score: np.ndarray, positive: np.ndarray) -> dict[str, float]:
     return figures | {f"recall_at_{budget}": round(recall_at(score, positive, budget), 4) for budget in (0.005, 0.01, 0.02)}
 
 
-def macro(cells: dict[str, dict[str, object]], label: str) -> float:
-    """Mean rate over the sets of a label."""
-    return round(float(np.mean([cell["rate"] for name, cell in cells.items() if name.endswith("/" + label)])), 4)
+def macro(cells: dict[str, dict[str, object]], label: str, authored: bool) -> float:
+    """Mean rate over the sets of a label, sets of one text left out."""
+    rates_of = [
+        cell["rate"]
+        for name, cell in cells.items()
+        if name.endswith("/" + label) and name.startswith(("authored ", "own ")) == authored and cell["n"] > 1
+    ]
+    return round(float(np.mean(rates_of)), 4)
 
 
 def localisation(items: list[Item], scores: dict[str, Scored], model: Path) -> dict[str, object]:
@@ -57,12 +62,12 @@ def localisation(items: list[Item], scores: dict[str, Scored], model: Path) -> d
     return rates(np.array(hits))
 
 
-def long_texts(items: list[Item]) -> dict[int, list[tuple[str, bool]]]:
+def long_texts(items: list[Item], count: int) -> dict[int, list[tuple[str, bool]]]:
     """The same planted passages in 1,000 and in 50,000 characters of honest dev text, and the honest text alone."""
     rng = random.Random(5)
     hosts = [item.text for item in items if item.budgeted and item.group in {"document", "email", "code"}]
     inserts = sorted({item.text[item.span[0] : item.span[1]] for item in items if item.span and item.lang == "en"})
-    inserts = [one for one in rng.sample(inserts, len(inserts)) if 30 <= len(one) <= 400][:LONG_TEXTS]
+    inserts = [one for one in rng.sample(inserts, len(inserts)) if 30 <= len(one) <= 400][:count]
     result: dict[int, list[tuple[str, bool]]] = {}
     for size in LONG_CHARACTERS:
         result[size] = []
@@ -83,17 +88,18 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--limit", type=int, help="at most so many dev texts a source and label")
     args = parser.parse_args()
 
     manifest = json.loads((args.model / "manifest.json").read_text())
-    items = dev_items(args.data, HERE / "data")
-    long = long_texts(items)
+    items = dev_items(args.data, HERE / "data", args.limit)
+    long = long_texts(items, min(LONG_TEXTS, args.limit or LONG_TEXTS))
     texts = [item.text for item in items] + [text for pairs in long.values() for text, _ in pairs]
     scores = score_all(args.model / "model.onnx", texts, args.work, args.workers)
     top, windows = arrays(items, scores)
     rate = probability(top, windows, manifest["calibration"])
     positive = np.array([item.positive for item in items])
-    own = np.array([item.source.startswith(("authored ", "own ")) for item in items])
+    own = np.array([item.authored for item in items])
     foreign = np.array([item.lang != "en" for item in items])
     points = {}
     for name, point in manifest["operating_points"].items():
@@ -101,8 +107,10 @@ def main() -> None:
         by_source = table(items, hit, "source")
         points[name] = {
             "threshold": point["threshold"],
-            "recall_mean_of_sources": macro(by_source, "injection"),
-            "false_positives_mean_of_sources": macro(by_source, "benign"),
+            "recall_mean_of_sources": macro(by_source, "injection", authored=False),
+            "false_positives_mean_of_sources": macro(by_source, "benign", authored=False),
+            "authored_recall_mean_of_sources": macro(by_source, "injection", authored=True),
+            "authored_false_positives_mean_of_sources": macro(by_source, "benign", authored=True),
             "all": {"injection": rates(hit[positive]), "benign": rates(hit[~positive])},
             "not_english": {"injection": rates(hit[positive & foreign]), "benign": rates(hit[~positive & foreign])},
             "source": by_source,
@@ -117,6 +125,7 @@ def main() -> None:
             points[name][f"buried_in_{size}"] = {"injection": rates(blocked[planted]), "benign": rates(blocked[~planted])}
     record = {
         "model": manifest["files"]["model.onnx"]["sha256"],
+        "limit_per_source_and_label": args.limit,
         "dev_sha256": digest([args.data / name for name in ("dev.jsonl.gz", "authored.jsonl.gz")]),
         "ranking": {
             "dev": ranking(rate[~own], positive[~own]),
@@ -136,16 +145,66 @@ def main() -> None:
         "false_positives_mean_of_sources": chosen["false_positives_mean_of_sources"],
     }
     (args.model / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
-    print(card(record, manifest["operating_point"]))
+    figures = card(record, manifest["operating_point"])
+    if (args.model / "README.md").exists():
+        fill(args.model / "README.md", "figures", "end", figures)
+        prepared = json.loads((args.work / "prepare.json").read_text())
+        licences = json.loads((args.data / "licences.json").read_text())
+        fill(args.model / "README.md", "sources", "end sources", source_table(prepared["rows"], licences))
+    print(figures)
+
+
+def rate_text(cell: dict) -> str:
+    """A rate with its interval and number."""
+    return f"{cell['rate']:.1%} ({cell['low']:.1%} – {cell['high']:.1%}, n = {cell['n']})"
 
 
 def card(record: dict, name: str) -> str:
-    """The Markdown table of the model card."""
-    lines = ["| Set | Label | n | Blocked | 95 % interval |", "| - | - | -: | -: | - |"]
-    for key, cell in record["operating_points"][name]["source"].items():
+    """The figures of the model card, in Markdown."""
+    lines = ["| Operating point | Recall, mean of sources | False positives, mean of sources | Authored: recall | Authored: false positives |"]
+    lines.append("| - | -: | -: | -: | -: |")
+    fields = ("recall_mean_of_sources", "false_positives_mean_of_sources", "authored_recall_mean_of_sources", "authored_false_positives_mean_of_sources")
+    for point, found in record["operating_points"].items():
+        lines.append(f"| {point} | " + " | ".join(f"{found[field]:.1%}" for field in fields) + " |")
+    lines += ["", "| Ranking | n | AUC | Recall at 0.5 % | at 1 % | at 2 % false positives |", "| - | -: | -: | -: | -: | -: |"]
+    for part, found in record["ranking"].items():
+        recalls = " | ".join(f"{found[f'recall_at_{budget}']:.1%}" for budget in (0.005, 0.01, 0.02))
+        lines.append(f"| {part} | {found['n']} | {found['auc']:.3f} | {recalls} |")
+    chosen = record["operating_points"][name]
+    lines += ["", f"At `{name}`, with 95 % Wilson intervals:", ""]
+    lines.append(f"- not English: attacks blocked {rate_text(chosen['not_english']['injection'])}, honest {rate_text(chosen['not_english']['benign'])}")
+    for size in LONG_CHARACTERS:
+        cell = chosen[f"buried_in_{size}"]
+        lines.append(f"- passage in {size:,} characters of honest text: blocked {rate_text(cell['injection'])}; the honest text alone {rate_text(cell['benign'])}")
+    lines.append(f"- surest token inside the known passage: {rate_text(record['localisation'])}")
+    if record["limit_per_source_and_label"]:
+        lines.append(f"- measured on at most {record['limit_per_source_and_label']} texts a source and label")
+    lines += ["", "| Set | Label | n | Blocked | 95 % interval |", "| - | - | -: | -: | - |"]
+    for key, cell in chosen["source"].items():
         source, label = key.rsplit("/", 1)
         lines.append(f"| {source} | {label} | {cell['n']} | {cell['rate']:.1%} | {cell['low']:.1%} – {cell['high']:.1%} |")
     return "\n".join(lines)
+
+
+def source_table(rows: dict[str, int], licences: dict) -> str:
+    """What training saw, by source and licence."""
+    cells: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for key, count in rows.items():
+        source, label = key.rsplit("/", 1)
+        cells[source][label == "benign"] += count
+    own = {"package files": "BSD, MIT, Apache-2.0", "package strings": "BSD, MIT, Apache-2.0"}
+    lines = []
+    for source, (attacks, honest) in sorted(cells.items()):
+        licence = own.get(source) or licences.get(source, {}).get("licence", "project licence")
+        lines.append(f"| {source} | {licence} | {attacks} | {honest} |")
+    return "\n".join(lines)
+
+
+def fill(path: Path, mark: str, end: str, text: str) -> None:
+    """Put `text` between two marks of the model card."""
+    stored = path.read_text()
+    before, rest = stored.split(f"<!-- {mark} -->\n")
+    path.write_text(before + f"<!-- {mark} -->\n" + text + "\n" + rest[rest.index(f"<!-- {end} -->") :])
 
 
 if __name__ == "__main__":

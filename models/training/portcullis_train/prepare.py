@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from .encode import encode, encode_span, load_tokenizer, pack
 from .harvest import fetch, harvest
-from .rows import allowed, digest, own_rows, planted_rows, read_rows
+from .rows import Row, allowed, digest, own_rows, planted_rows, read_rows
 from .vocabulary import build_tokenizer
 from .windows import CONTENT
 
@@ -47,27 +47,8 @@ def quick_dev(data: Path, tokenizer: Tokenizer, target: Path, seed: int) -> None
     np.savez(target, ids=ids, offsets=offsets, spans=spans, labels=np.array(labels, np.int8), keys=np.array(keys), groups=np.array(groups))
 
 
-def main() -> None:
-    """Command line of `prepare`."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder with train.jsonl.gz, authored.jsonl.gz, licences.json")
-    parser.add_argument("--work", type=Path, required=True, help="folder for everything that is made")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--all-licences", action="store_true", help="keep the sources that the mixture leaves out")
-    args = parser.parse_args()
-
-    mixture = json.loads((HERE / "mixture.json").read_text())
-    licences = json.loads((args.data / "licences.json").read_text())
-    excluded = set() if args.all_licences else set(mixture["excluded_classes"])
-    rows = allowed(read_rows(args.data / "train.jsonl.gz"), licences, excluded, set(mixture["excluded_sources"]))
-    rows += [row for row in read_rows(args.data / "authored.jsonl.gz") if row["split"] == "train"]
-    rows += [row for row in own_rows(HERE / "data") if row["split"] == "train"]
-    rows += harvest(fetch(HERE / "packages.txt", args.work / "sources"), args.seed)
-    rows += planted_rows(rows, mixture["planted"], args.seed)
-
-    args.work.mkdir(parents=True, exist_ok=True)
-    build_tokenizer(args.work / "tokenizer.json")
-    tokenizer = load_tokenizer(args.work / "tokenizer.json")
+def encode_rows(rows: list[Row], tokenizer: Tokenizer) -> dict[str, np.ndarray]:
+    """The arrays of an archive."""
     sequences, spans = [], []
     for row in rows:
         if "span" in row:
@@ -77,24 +58,77 @@ def main() -> None:
         sequences.append(ids)
         spans.append(span)
     ids, offsets = pack(sequences)
+    return {
+        "ids": ids,
+        "offsets": offsets,
+        "spans": np.array(spans, np.int32).reshape(-1, 2),
+        "labels": np.array([row["label"] == "injection" for row in rows], np.int8),
+        "keys": np.array([f"{row['source']}/{row['label']}" for row in rows]),
+        "groups": np.array([str(row["group"]) for row in rows]),
+    }
+
+
+def replace_own(stored: dict[str, np.ndarray], fresh: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """An archive with its `own` rows exchanged for others."""
+    kept = np.flatnonzero(~np.char.startswith(stored["keys"], "own "))
+    lengths = np.diff(stored["offsets"])
+    own_tokens = np.repeat(np.char.startswith(stored["keys"], "own "), lengths)
+    joined = {name: np.concatenate([stored[name][kept], fresh[name]]) for name in ("spans", "labels", "keys", "groups")}
+    joined["ids"] = np.concatenate([stored["ids"][~own_tokens], fresh["ids"]])
+    joined["offsets"] = np.concatenate([[0], np.cumsum(np.concatenate([lengths[kept], np.diff(fresh["offsets"])]))])
+    return joined
+
+
+def write_archive(arrays: dict[str, np.ndarray], work: Path) -> None:
+    """Write the archive in one move: a running training reads it at its next round."""
+    np.savez(work / "part-train.npz", **arrays)
+    (work / "part-train.npz").replace(work / "train.npz")
+
+
+def main() -> None:
+    """Command line of `prepare`."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder with train.jsonl.gz, authored.jsonl.gz, licences.json")
+    parser.add_argument("--work", type=Path, required=True, help="folder for everything that is made")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--all-licences", action="store_true", help="keep the sources that the mixture leaves out")
+    parser.add_argument("--own-only", action="store_true", help="exchange the texts authored here in an archive that exists")
+    args = parser.parse_args()
+
+    own = [row for row in own_rows(HERE / "data") if row["split"] == "train"]
+    if args.own_only:
+        with np.load(args.work / "train.npz") as stored:
+            tokenizer = load_tokenizer(args.work / "tokenizer.json")
+            write_archive(replace_own(dict(stored), encode_rows(own, tokenizer)), args.work)
+        record = json.loads((args.work / "prepare.json").read_text())
+        others = {key: count for key, count in record["rows"].items() if not key.startswith("own ")}
+        fresh = Counter(f"{row['source']}/{row['label']}" for row in own)
+        record["rows"] = dict(sorted((others | fresh).items()))
+        record["own_sha256"] = digest(sorted((HERE / "data").glob("*.jsonl")))
+        (args.work / "prepare.json").write_text(json.dumps(record, indent=1) + "\n")
+        return
+
+    mixture = json.loads((HERE / "mixture.json").read_text())
+    licences = json.loads((args.data / "licences.json").read_text())
+    excluded = set() if args.all_licences else set(mixture["excluded_classes"])
+    rows = allowed(read_rows(args.data / "train.jsonl.gz"), licences, excluded, set(mixture["excluded_sources"]))
+    rows += [row for row in read_rows(args.data / "authored.jsonl.gz") if row["split"] == "train"]
+    rows += own
+    rows += harvest(fetch(HERE / "packages.txt", args.work / "sources"), args.seed)
+    rows += planted_rows(rows, mixture["planted"], args.seed)
+
+    args.work.mkdir(parents=True, exist_ok=True)
+    build_tokenizer(args.work / "tokenizer.json")
+    tokenizer = load_tokenizer(args.work / "tokenizer.json")
     quick_dev(args.data, tokenizer, args.work / "dev-quick.npz", args.seed)
-    part = args.work / "part-train.npz"
-    np.savez(
-        part,
-        ids=ids,
-        offsets=offsets,
-        spans=np.array(spans, np.int32),
-        labels=np.array([row["label"] == "injection" for row in rows], np.int8),
-        keys=np.array([f"{row['source']}/{row['label']}" for row in rows]),
-        groups=np.array([str(row["group"]) for row in rows]),
-    )
-    part.replace(args.work / "train.npz")  # a running training reads the new archive at its next round
+    arrays = encode_rows(rows, tokenizer)
+    write_archive(arrays, args.work)
     record = {
         "data_sha256": digest([args.data / name for name in ("train.jsonl.gz", "authored.jsonl.gz")]),
         "own_sha256": digest(sorted((HERE / "data").glob("*.jsonl"))),
         "excluded_classes": sorted(excluded),
         "rows": dict(sorted(Counter(f"{row['source']}/{row['label']}" for row in rows).items())),
-        "tokens": len(ids),
+        "tokens": len(arrays["ids"]),
         "seed": args.seed,
     }
     (args.work / "prepare.json").write_text(json.dumps(record, indent=1) + "\n")

@@ -84,7 +84,8 @@ def score_all(model: Path, texts: Iterable[str], work: Path, workers: int = 1) -
     if store.exists():
         for line in store.read_text().splitlines():
             row = json.loads(line)
-            known[row.pop("key")] = Scored(**row)
+            key = row.pop("key")
+            known[key] = Scored(**row)
     missing = list({text_key(text): text for text in texts if text_key(text) not in known}.values())
     # The tokenizer lies beside the shipped file; the fp32 graph borrows it.
     tokenizer = next(path for path in (model.parent / "tokenizer.json", work / "tokenizer.json") if path.exists())

@@ -46,7 +46,8 @@ def golden_faults(model: Path, manifest: dict) -> list[str]:
 
 def int8_against_fp32(args: argparse.Namespace, manifest: dict) -> dict[str, float]:
     """Share of verdicts that differ, and recall of both, on a fixed sample of dev."""
-    items = random.Random(11).sample(dev_items(args.data, HERE / "data"), SAMPLE)
+    items = dev_items(args.data, HERE / "data", args.limit)
+    items = random.Random(11).sample(items, min(SAMPLE, len(items)))
     texts = [item.text for item in items]
     positive = np.array([item.positive for item in items])
     threshold = manifest["operating_points"][manifest["operating_point"]]["threshold"]
@@ -55,7 +56,7 @@ def int8_against_fp32(args: argparse.Namespace, manifest: dict) -> dict[str, flo
         rate = probability(*arrays(items, score_all(path, texts, args.work, args.workers)), manifest["calibration"])
         hits.append(rate >= threshold)
     return {
-        "n": SAMPLE,
+        "n": len(items),
         "differ": round(float((hits[0] != hits[1]).mean()), 4),
         "recall_int8": round(float(hits[0][positive].mean()), 4),
         "recall_fp32": round(float(hits[1][positive].mean()), 4),
@@ -69,6 +70,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--limit", type=int, help="at most so many dev texts a source and label")
     args = parser.parse_args()
     manifest = json.loads((args.model / "manifest.json").read_text())
     faults = file_faults(args.model, manifest) + golden_faults(args.model, manifest)
