@@ -193,7 +193,7 @@ def source_table(rows: dict[str, int], licences: dict) -> str:
         source, label = key.rsplit("/", 1)
         cells[source][label == "benign"] += count
     own = {"package files": "BSD, MIT, Apache-2.0", "package strings": "BSD, MIT, Apache-2.0"}
-    lines = []
+    lines = ["| Source | Licence | Attacks | Honest |", "| - | - | -: | -: |"]
     for source, (attacks, honest) in sorted(cells.items()):
         licence = own.get(source) or licences.get(source, {}).get("licence", "project licence")
         lines.append(f"| {source} | {licence} | {attacks} | {honest} |")
