@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PackError } from '../engine/rules/pack-error.js';
-import { type PackContent, stackPacks, type StackedPack } from '../engine/rules/stack-packs.js';
+import { type PackContent, type StackedPack, stackPacks } from '../engine/rules/stack-packs.js';
 import { readPackBundle } from './pack-bundle.js';
 import { readPackFolder, withPlaces } from './pack-folder.js';
 import { readOverlay } from './pack-overlay.js';
@@ -72,7 +72,9 @@ function packageFolder(name: string): string {
   for (let folder = resolve('.'); ; folder = dirname(folder)) {
     const root = join(folder, 'node_modules', name);
     if (existsSync(join(root, 'package.json'))) {
-      const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { portcullis?: { pack?: string } };
+      const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+        portcullis?: { pack?: string };
+      };
       return join(root, manifest.portcullis?.pack ?? '.');
     }
     if (dirname(folder) === folder) throw missing(`The pack \`${name}\``);

@@ -24,7 +24,8 @@ export function bundlePack(folder: string): string {
 /** Reads what `bundlePack` wrote. @throws PackError when it isn't such a file */
 export function readPackBundle(path: string): PackContent {
   const parsed = existsSync(path) ? bundleSchema.safeParse(JSON.parse(readFileSync(path, 'utf8'))) : undefined;
-  if (parsed?.success) return { head: parsed.data.head, words: parsed.data.words, rules: parsed.data.rules };
+  if (parsed?.success)
+    return { head: parsed.data.head, words: parsed.data.words, rules: parsed.data.rules, isChecked: true };
   const message = parsed ? `${path} isn't a pack bundle of format ${FORMAT}.` : `There is no file ${path}.`;
   throw new PackError([
     { code: 'PACK010', message, advice: 'Make it anew.', place: { in: 'pack', name: '', path: [] } },

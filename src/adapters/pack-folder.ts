@@ -76,7 +76,10 @@ export function readPackFolder(folder: string): PackFolder {
     const file = open(name);
     const rule = parse(ruleSchema, file, { in: 'rule', name }) as Rule | undefined;
     if (!rule) continue;
-    const due = name.replace(/\.ya?ml$/, '').split(sep).join('.');
+    const due = name
+      .replace(/\.ya?ml$/, '')
+      .split(sep)
+      .join('.');
     if (rule.id !== due) {
       const message = `The id \`${rule.id}\` doesn't fit the file's place.`;
       const advice = `Write \`${due}\`, or move the file.`;

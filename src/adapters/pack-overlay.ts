@@ -14,7 +14,8 @@ export interface OverlayFile {
 
 /** Reads a local overlay file. @throws PackError with every mistake and its place */
 export function readOverlay(path: string): OverlayFile {
-  if (!existsSync(path)) throw new PackError([problem(path, 'PACK006', `There is no overlay ${path}.`, 'Check the name.')]);
+  if (!existsSync(path))
+    throw new PackError([problem(path, 'PACK006', `There is no overlay ${path}.`, 'Check the name.')]);
   const file = parseYamlFile(path, readFileSync(path, 'utf8'));
   const syntax = file.errors.map(({ message, place }) => ({
     problem: problem(path, 'PACK001', `Not YAML: ${message}.`, 'Correct the syntax.'),

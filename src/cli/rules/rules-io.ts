@@ -4,8 +4,8 @@ import { re2Compiler } from '../../adapters/re2-compiler.js';
 import { compilePack } from '../../engine/rules/compile-pack.js';
 import { PackError } from '../../engine/rules/pack-error.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
-import { buildViews } from '../../engine/text/views.js';
 import type { ViewSet } from '../../engine/text/view.js';
+import { buildViews } from '../../engine/text/views.js';
 import { type Paint, paintFor } from '../paint.js';
 
 /** Where a rules command writes, and what day it is. Handed in, so that tests see all of it. */

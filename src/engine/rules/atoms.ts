@@ -6,7 +6,11 @@ import type { ScriptMask } from './scripts.js';
 /** One distinct pattern of a pack, shared by every step that uses it. */
 export interface Atom {
   readonly relaxed: string;
+  /** Its place in the pack's list of atoms. */
+  readonly index: number;
   readonly longest: number;
+  /** The most that a match counts; see `countedLength`. */
+  readonly counted: number;
   readonly scripts: ScriptMask;
   readonly literals: readonly Clause[];
   readonly pattern: Pattern;
@@ -29,9 +33,9 @@ export function createAtomTable(compiler: RegexCompiler, lazy: boolean): AtomTab
       const key = `${prepared.form} ${prepared.source}`;
       const same = known.get(key);
       if (same) return same;
-      const { relaxed, longest, scripts, literals, source } = prepared;
+      const { relaxed, longest, counted, scripts, literals, source } = prepared;
       const pattern = lazy ? lazyPattern(source, compiler) : compiler.compile(source);
-      const atom = { relaxed, longest, scripts, literals, pattern };
+      const atom = { index: known.size, relaxed, longest, counted, scripts, literals, pattern };
       known.set(key, atom);
       return atom;
     },

@@ -52,11 +52,18 @@ export function compilePack(pack: Pack, compiler: RegexCompiler, options: Compil
 }
 
 /** Rules that read the raw view (or the folded ones) at a level, those with patterns as written apart from the folded. */
-function groupRules(rules: readonly CompiledRule[], isRaw: boolean, level: Paranoia): readonly (readonly CompiledRule[])[] {
+function groupRules(
+  rules: readonly CompiledRule[],
+  isRaw: boolean,
+  level: Paranoia,
+): readonly (readonly CompiledRule[])[] {
   const raw = viewBit('raw');
   const readers = rules.filter(
     ({ rule, views }) => rule.paranoia <= level && (isRaw ? (views & raw) !== 0 : (views & ~raw) !== 0),
   );
-  const groups = [readers.filter(({ rule }) => formOf(rule) === 'raw'), readers.filter(({ rule }) => formOf(rule) !== 'raw')];
+  const groups = [
+    readers.filter(({ rule }) => formOf(rule) === 'raw'),
+    readers.filter(({ rule }) => formOf(rule) !== 'raw'),
+  ];
   return groups.filter((group) => group.length > 0);
 }

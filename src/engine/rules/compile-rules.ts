@@ -7,6 +7,7 @@ import { foldLiteral } from './fold-literal.js';
 import type { PackPlace, PackProblem } from './pack-error.js';
 import type { WordLookup } from './parse-pattern.js';
 import { preparePattern } from './prepare-pattern.js';
+import { rarestStepsFirst } from './rule-alarm.js';
 import type { Pack, Rule } from './types.js';
 import { createWordLookup } from './word-lists.js';
 
@@ -54,6 +55,7 @@ export function compileRules(pack: Pack, compiler: RegexCompiler): CompiledRules
       views: rule.views.reduce((mask, view) => mask | viewBit(view), 0),
       shape,
       steps: compiledSteps,
+      order: rarestStepsFirst(compiledSteps),
       except: [
         ...compile(rule.except, ['except']),
         ...allowancesFor(pack.allow, rule).flatMap(

@@ -18,6 +18,8 @@ export interface CompiledRule {
   readonly views: number;
   readonly shape: StepShape;
   readonly steps: readonly (readonly Atom[])[];
+  /** Indices of `steps`, the one that is seen least first. */
+  readonly order: readonly number[];
   readonly except: readonly Atom[];
 }
 

@@ -13,12 +13,7 @@ export interface Neighbourhood {
 }
 
 /** Where a rule fires, starting in `here`. View offsets, sorted, distinct, trimmed of separators. */
-export function findInView(
-  rule: CompiledRule,
-  text: string,
-  near: Neighbourhood,
-  reader: ViewReader,
-): readonly Span[] {
+export function findInView(rule: CompiledRule, text: string, near: Neighbourhood, reader: ViewReader): readonly Span[] {
   const spans = fire(rule, text, near, reader);
   if (spans.length === 0) return spans;
   const left = rule.except.length === 0 ? spans : dropExcepted(spans, rule.except, near, reader);
@@ -26,18 +21,22 @@ export function findInView(
 }
 
 function fire(rule: CompiledRule, text: string, near: Neighbourhood, reader: ViewReader): readonly Span[] {
-  const { shape } = rule;
-  const steps = rule.steps.map((atoms) => atoms.filter((atom) => reader.mayMatch(atom, near.here.generation)));
-  if (steps.some((atoms) => atoms.length === 0)) return NOWHERE;
-  if (shape.kind === 'any') return locate(steps[0] ?? [], [near.here]);
-  const readings = near.after ? [near.here, near.after] : [near.here];
+  const { shape, steps } = rule;
+  const since = near.here.generation;
+  if (!steps.every((atoms) => atoms.some((atom) => reader.mayMatch(atom, since)))) return NOWHERE;
+  const readings = near.after && shape.kind !== 'any' ? [near.here, near.after] : [near.here];
   const spans: (readonly Span[])[] = [];
-  for (const atoms of steps) {
-    const found = locate(atoms, readings);
+  // The step that is seen least comes first: most rules end there.
+  for (const step of rule.order) {
+    const found = locate(
+      (steps[step] as readonly Atom[]).filter((atom) => reader.mayMatch(atom, since)),
+      readings,
+    );
     if (found.length === 0) return NOWHERE;
-    spans.push(found);
+    spans[step] = found;
   }
   const before = near.here.segment.end;
+  if (shape.kind === 'any') return spans[0] ?? NOWHERE;
   return shape.kind === 'sequence'
     ? matchSequence(text, spans, shape.gap, shape.stop, before)
     : matchAll(text, spans, shape.within, shape.stop, before);

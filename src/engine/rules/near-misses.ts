@@ -31,7 +31,14 @@ export function findNearMisses(parts: ScanParts, views: readonly View[]): readon
           const bare = { ...rule, except: [] };
           const isExcepted = isWhole && findInView(bare, view.text, near, reader).length > 0;
           const why = isExcepted ? 'excepted' : isWhole ? 'apart' : 'missing steps';
-          misses.set(key, { rule: rule.rule.id, view: view.kind, chain: view.chain, steps, of: rule.steps.length, why });
+          misses.set(key, {
+            rule: rule.rule.id,
+            view: view.kind,
+            chain: view.chain,
+            steps,
+            of: rule.steps.length,
+            why,
+          });
         }
       }
     });

@@ -1,4 +1,5 @@
 import { checkPattern } from './check-pattern.js';
+import { countedLength } from './counted-length.js';
 import { type Fold, foldPattern } from './fold-pattern.js';
 import { parsePattern, type WordLookup } from './parse-pattern.js';
 import { patternFacts } from './pattern-facts.js';
@@ -20,6 +21,8 @@ export interface PreparedPattern {
   readonly relaxed: string;
   /** Longest match in UTF-16 code units; may be infinite. */
   readonly longest: number;
+  /** The most that a match counts; see `countedLength`. */
+  readonly counted: number;
   /** Script families that every match holds. */
   readonly scripts: ScriptMask;
   /** Every match holds a text of each of these. Empty: nothing is sure. */
@@ -47,6 +50,7 @@ export function preparePattern(source: string, form: PatternForm, words: WordLoo
       source: printPattern(node, { separators, relaxed: false }),
       relaxed: printPattern(node, { separators, relaxed: true }),
       longest: patternFacts(node).longest,
+      counted: countedLength(node),
       scripts: patternScripts(node),
       literals: patternLiterals(node, form === 'raw'),
     },

@@ -50,9 +50,7 @@ function isOpenTo(rule: Rule, channel: Channel | undefined): boolean {
   return channel === undefined || rule.channels.length === 0 || rule.channels.includes(channel);
 }
 
-/** Rules that may fire from here: a rule of several steps may be woken by one that stands in the next segment. */
-function candidates(here: SegmentReading, after: SegmentReading | undefined): readonly CompiledRule[] {
-  if (!after || after.rules === here.rules) return here.rules;
-  const late = after.rules.filter((rule) => rule.shape.kind !== 'any' && !here.rules.includes(rule));
-  return late.length === 0 ? here.rules : [...here.rules, ...late];
+/** Rules that may fire from this segment on, be it over its end. */
+function candidates(here: SegmentReading, after: SegmentReading | undefined): ReadonlySet<CompiledRule> {
+  return after ? new Set([...here.near, ...here.late, ...after.early]) : new Set(here.near);
 }

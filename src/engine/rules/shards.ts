@@ -5,8 +5,7 @@ import { rarestScript, type ScriptMask } from './scripts.js';
 /** A set of atoms that are asked together, and when. */
 export interface Shard {
   readonly atoms: readonly Atom[];
-  /** `undefined`: ask the atoms one by one. */
-  readonly set: PatternSet | undefined;
+  readonly set: PatternSet;
   /** The text must hold this family; 0: any text. */
   readonly script: ScriptMask;
 }

@@ -4,7 +4,7 @@ import { foldLiteral } from './fold-literal.js';
 const STEM = 3;
 
 const UNSPACED =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Hangul}]/u;
 
 /** True when a text shares a word with some other texts, or has a word that begins as one of the literals does. */
 export function shareWord(text: string, texts: readonly string[], literals: () => readonly string[]): boolean {

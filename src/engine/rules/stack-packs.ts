@@ -67,7 +67,8 @@ export function stackPacks(contents: readonly PackContent[], options: StackOptio
       threshold: active.findLast(({ threshold }) => threshold !== undefined)?.threshold ?? base.head.threshold,
       paranoia: active.findLast(({ paranoia }) => paranoia !== undefined)?.paranoia ?? base.head.paranoia,
       layers,
-      isChecked: contents.every((content) => content.isChecked === true) && active.every(({ allow }) => allow.length === 0),
+      isChecked:
+        contents.every((content) => content.isChecked === true) && active.every(({ allow }) => allow.length === 0),
       allow: active.flatMap(({ allow }) => allow.map(({ text, pattern, rule }) => ({ text, pattern, rule }))),
     },
     notices: options.overlays.flatMap((named) => expired(named, today)),

@@ -1,16 +1,13 @@
 import type { RegexCompiler, Subject } from '../ports.js';
 import type { Span } from '../span.js';
 import type { Atom } from './atoms.js';
-import type { CompiledRule } from './compiled-rule.js';
+import type { GateReading } from './literal-gate.js';
 import type { RuleFinder } from './rule-finder.js';
 import { cutSegments, REACH, type Segment } from './segments.js';
 
 /** One segment of a view being read. Lives for one scan. */
-export interface SegmentReading {
+export interface SegmentReading extends GateReading {
   readonly segment: Segment;
-  /** Rules that may fire here. */
-  readonly rules: readonly CompiledRule[];
-  readonly generation: number;
   /** Where an atom occurs, in view offsets, by start; matches that start in this segment. */
   locate(atom: Atom): readonly Span[];
 }
@@ -38,12 +35,12 @@ export function createViewReader(text: string, finder: RuleFinder, compiler: Reg
         prepared ??= compiler.prepare(part);
         return prepared;
       };
-      const { rules, generation } = finder.read(part, subject);
+      const place = { isFirst: segment.from === 0, isLast: segment.to === text.length };
+      const reading = finder.read(part, place, subject);
       const found = new Map<Atom, readonly Span[]>();
       return {
+        ...reading,
         segment,
-        rules,
-        generation,
         locate(atom) {
           let spans = found.get(atom);
           if (!spans) {

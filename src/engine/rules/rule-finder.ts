@@ -1,0 +1,75 @@
+import type { RegexCompiler, Subject } from '../ports.js';
+import type { Atom } from './atoms.js';
+import type { CompiledRule } from './compiled-rule.js';
+import { buildLiteralGate, type GateReading, type PartPlace } from './literal-gate.js';
+import { type RuleAlarm, ruleAlarm } from './rule-alarm.js';
+import { scriptsIn } from './scripts.js';
+import { makeShards, type Shard } from './shards.js';
+
+/** Narrows a group of rules down to those that may fire, without running their patterns. */
+export interface RuleFinder {
+  /** What it was built of. */
+  readonly size: { readonly literals: number; readonly states: number; readonly sets: number };
+  /** `subject` makes the text ready for patterns; it is called only when a pattern set must be asked. */
+  read(text: string, place: PartPlace, subject: () => Subject): GateReading;
+  /** False when an atom can't match in the parts read since a generation. */
+  mayMatch(atom: Atom, since: number): boolean;
+}
+
+/** Lets every rule and every pattern through: the plain path that the fast one is proved against. */
+export function buildPlainFinder(rules: readonly CompiledRule[]): RuleFinder {
+  return {
+    size: { literals: 0, states: 0, sets: 0 },
+    read: () => ({ near: rules, late: rules, early: rules, generation: 0 }),
+    mayMatch: () => true,
+  };
+}
+
+/** Builds the finder of rules that read the same views at the same level. */
+export function buildRuleFinder(rules: readonly CompiledRule[], compiler: RegexCompiler): RuleFinder {
+  const alarmed = rules.map((rule) => ({ rule, alarm: ruleAlarm(rule) }));
+  const gate = buildLiteralGate(alarmed);
+  const wakes = wakesByAtom(alarmed);
+  const shards = makeShards([...wakes.keys()], compiler);
+  return {
+    size: { literals: gate.literals, states: gate.states, sets: shards.length },
+    mayMatch: gate.mayMatch,
+    read(text, place, subject) {
+      const { near, late, early, generation } = gate.read(text, place);
+      const asked = askShards(shards, text, subject).flatMap((atom) => wakes.get(atom) ?? []);
+      if (asked.length === 0) return { near, late, early, generation };
+      const add = (known: readonly CompiledRule[]): readonly CompiledRule[] => [...new Set([...known, ...asked])];
+      return { near: add(near), late: add(late), early: add(early), generation };
+    },
+  };
+}
+
+/** The atoms of the sets that occur in a text; all of a set that ran out of memory, as their patterns decide then. */
+function askShards(shards: readonly Shard[], text: string, subject: () => Subject): readonly Atom[] {
+  const found: Atom[] = [];
+  let scripts = -1;
+  for (const { atoms, script, set } of shards) {
+    if (script !== 0) {
+      if (scripts < 0) scripts = scriptsIn(text);
+      if ((scripts & script) === 0) continue;
+    }
+    const matched = set.match(subject());
+    if (matched === undefined) found.push(...atoms);
+    else for (const index of matched) found.push(atoms[index] as Atom);
+  }
+  return found;
+}
+
+function wakesByAtom(
+  alarmed: readonly { readonly rule: CompiledRule; readonly alarm: RuleAlarm }[],
+): ReadonlyMap<Atom, readonly CompiledRule[]> {
+  const wakes = new Map<Atom, CompiledRule[]>();
+  for (const { rule, alarm } of alarmed) {
+    for (const atom of alarm.asked) {
+      const woken = wakes.get(atom);
+      if (woken) woken.push(rule);
+      else wakes.set(atom, [rule]);
+    }
+  }
+  return wakes;
+}
