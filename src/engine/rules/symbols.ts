@@ -9,11 +9,11 @@ export const SPACE = 0;
 const LETTERS = 1;
 const DIGITS = LETTERS + 26;
 const MARKS = '!$%&()+,./:;<=?@[\\]^{}';
-export const FIRST_MARK = DIGITS + 10;
-export const LEAD = FIRST_MARK + MARKS.length;
-export const HALF = LEAD + 16;
+export const FIRST_MARK: number = DIGITS + 10;
+export const LEAD: number = FIRST_MARK + MARKS.length;
+export const HALF: number = LEAD + 16;
 /** How many symbols there are. */
-export const SYMBOLS = HALF + 16;
+export const SYMBOLS: number = HALF + 16;
 
 /** Symbol of each ASCII character. */
 export const ASCII_SYMBOLS: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) => {
