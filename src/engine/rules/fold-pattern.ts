@@ -42,7 +42,7 @@ function foldChar(text: string, at: number, fold: Fold, report: (problem: Patter
     });
     return { kind: 'char', text: lower, at };
   }
-  if (text <= '\x7f') return { kind: 'char', text, at };
+  if (text.length === 1 && text <= '\x7f') return { kind: 'char', text, at };
   const points = [...fold(text)];
   const parts = points.map((point): PatternNode => ({ kind: 'char', text: point, at }));
   if (parts.length === 1) return parts[0] as PatternNode;

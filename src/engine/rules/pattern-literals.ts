@@ -191,6 +191,7 @@ export function clauseWeight(clause: Clause): number {
 export const USELESS = 1000;
 
 /** What the alphabet of `symbols.ts` takes for space, and the marks that every text is full of. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are meant.
 const NOISE = /[\0-\x20"#'*\-_`|~>.,\x7f]+/g;
 
 /** Settles word edges: an edge beside an ASCII letter or digit is a space in the alphabet of `symbols.ts`. */

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { loadPack } from '../../src/adapters/load-pack.js';
+import { reportProblems } from '../../src/adapters/pack-report.js';
+import { readTags } from '../../src/adapters/pack-tags.js';
+import { re2Compiler } from '../../src/adapters/re2-compiler.js';
+import { ruleJsonSchema } from '../../src/adapters/rule-json-schema.js';
+import { compilePack } from '../../src/engine/rules/compile-pack.js';
+import { lintPack } from '../../src/engine/rules/lint-pack.js';
+import { testPack } from '../../src/engine/rules/test-pack.js';
+import { buildViews } from '../../src/engine/text/views.js';
+
+describe('the core pack', () => {
+  const { pack, sources } = loadPack({ packs: ['rules/core'], today: '2026-01-01' });
+  const compiled = compilePack(pack, re2Compiler);
+  const rules = pack.layers.flatMap((layer) => layer.rules);
+
+  it('passes its linter', () => {
+    expect(reportProblems(lintPack(rules, { tags: readTags() }), sources)).toBe('');
+  });
+
+  it('passes all examples of its rules', () => {
+    expect(reportProblems(testPack(pack, compiled, buildViews), sources)).toBe('');
+  });
+
+  it('has rules in at least 20 languages, each with positive and negative examples', () => {
+    const languages = new Set(
+      rules
+        .filter(
+          ({ status, examples }) => status === 'stable' && examples.positive.length > 0 && examples.negative.length > 0,
+        )
+        .flatMap((rule) => rule.languages),
+    );
+    expect(languages.size).toBeGreaterThanOrEqual(20);
+  });
+
+  it('has an editor schema that is current', () => {
+    expect(readFileSync('rules/schema.json', 'utf8')).toBe(ruleJsonSchema());
+  });
+});

@@ -1,0 +1,40 @@
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { loadPack } from '../../src/adapters/load-pack.js';
+import { paintFor } from '../../src/cli/paint.js';
+import { lintRules } from '../../src/cli/rules/lint-rules.js';
+import { testRules } from '../../src/cli/rules/test-rules.js';
+
+const folder = 'test/rules/errors';
+const packs = readdirSync(folder, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+
+const run = (command: typeof lintRules, pack: string): string => {
+  let text = '';
+  const io = { out: (part: string) => void (text += part), paint: paintFor({ isTTY: false }), today: '2026-06-01' };
+  const code = command({ pack: [`${folder}/${pack}`] }, io);
+  return `${text}exit ${code}\n`;
+};
+
+describe('what a pack author is told', () => {
+  it.each(packs.filter((name) => name !== 'examples'))('%s', async (name) => {
+    await expect(run(lintRules, name)).toMatchFileSnapshot(`errors/${name}.out`);
+  });
+
+  it('examples', async () => {
+    await expect(run(testRules, 'examples')).toMatchFileSnapshot('errors/examples.out');
+  });
+
+  it('overlay', async () => {
+    const load = (): unknown =>
+      loadPack({ packs: [`${folder}/examples`], overlays: [`${folder}/overlay.yaml`], today: '2026-06-01' });
+    let report = '';
+    try {
+      load();
+    } catch (error) {
+      report = error instanceof Error ? error.message : '';
+    }
+    await expect(report).toMatchFileSnapshot('errors/overlay.out');
+  });
+});

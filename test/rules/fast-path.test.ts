@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { loadPack } from '../../src/adapters/load-pack.js';
+import { re2Compiler } from '../../src/adapters/re2-compiler.js';
+import { compilePack } from '../../src/engine/rules/compile-pack.js';
+import type { Rule } from '../../src/engine/rules/types.js';
+import { buildViews } from '../../src/engine/text/views.js';
+import { compile, makeRule, scan } from './make-pack.js';
+
+const ALL = { paranoia: 3, exhaustive: true } as const;
+
+/** Parts of patterns, from plain words to what no literal is sure of. */
+const piece = fc.constantFrom(
+  'ab',
+  'b',
+  'a b',
+  'ba ?',
+  '(?:ab|ba)',
+  '(?:a )?',
+  '(?:b |ab ){0,3}',
+  '\\b',
+  '\\w+',
+  '[ab]',
+  '[^a]',
+  'a{2,3}',
+  '(?:ab)+',
+  '[a-c]+',
+  '.',
+  '!\\[',
+  ': ',
+  'й',
+  '(?:йй|ab) ',
+  'я',
+  '字',
+  '{{wb}}я',
+  'a{{we}}',
+  '\\d',
+  '(?:a|字) b',
+  ',? ',
+);
+const pattern = fc
+  .array(piece, { minLength: 1, maxLength: 5 })
+  .map((parts) => parts.join(''))
+  .filter((source) => {
+    try {
+      compile([makeRule({ match: { any: [source] } })]);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+const step = fc.array(pattern, { minLength: 1, maxLength: 2 });
+const steps = fc.array(step, { minLength: 2, maxLength: 3 });
+const match = fc.oneof(
+  step.map((any) => ({ any })),
+  fc.record({ sequence: steps, gap: fc.nat(30), stop: fc.constantFrom('sentence' as const, 'none' as const) }),
+  fc.record({ all: steps, within: fc.integer({ min: 1, max: 60 }) }),
+);
+const rules = fc.array(fc.record({ match, except: fc.array(pattern, { maxLength: 1 }) }), {
+  minLength: 1,
+  maxLength: 4,
+});
+const word = fc.constantFrom(
+  'ab',
+  'ba',
+  'a',
+  'b',
+  'aab',
+  'x',
+  '!',
+  '![',
+  ':',
+  '.',
+  '. ',
+  '\n',
+  ' ',
+  '  ',
+  '_',
+  '**',
+  'й',
+  'ЙЙ',
+  'я',
+  '字',
+  'é',
+  '7',
+  '\u200b',
+  'Ab',
+);
+const text = fc.array(word, { maxLength: 60 }).map((words) => words.join(''));
+
+describe('the fast path finds what every pattern run alone finds', () => {
+  it('on random rules and texts', () => {
+    fc.assert(
+      fc.property(rules, fc.array(text, { minLength: 1, maxLength: 4 }), (given, texts) => {
+        const made: readonly Rule[] = given.map((part, at) => makeRule({ id: `test.r${at}`, ...part }));
+        const fast = compile(made);
+        const plain = compile(made, {}, { plain: true });
+        for (const one of texts) expect(scan(fast, one, ALL)).toEqual(scan(plain, one, ALL));
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('on the core pack and long texts made of its examples', () => {
+    const { pack } = loadPack({ packs: ['rules/core'], today: '2026-01-01' });
+    const lazy = { ...pack, isChecked: true };
+    const fast = compilePack(lazy, re2Compiler);
+    const plain = compilePack(lazy, re2Compiler, { plain: true });
+    const parts = pack.layers
+      .flatMap((layer) => layer.rules)
+      .flatMap((rule) => [...rule.examples.positive, ...rule.examples.negative].map((example) => example.text));
+    const cut = fc
+      .tuple(fc.constantFrom(...parts), fc.nat(20), fc.constantFrom(' ', '\n', '. ', ''))
+      .map(([part, from, end]) => part.slice(from).toWellFormed() + end);
+    const long = fc.array(cut, { minLength: 1, maxLength: 90 }).map((list) => list.join(''));
+    fc.assert(
+      fc.property(long, (one) => {
+        const { views } = buildViews(one);
+        expect(fast.scan(views, ALL)).toEqual(plain.scan(views, ALL));
+      }),
+      { numRuns: 6 },
+    );
+  }, 120_000);
+
+  it('asks every pattern when a set runs out of memory', () => {
+    const made = [makeRule({ match: { any: ['!\\['] } })];
+    const broken = { ...re2Compiler, compileSet: () => ({ match: () => undefined }) };
+    const pack = compilePack(
+      {
+        name: 'p',
+        rulesVersion: '1',
+        threshold: 0.5,
+        paranoia: 1,
+        isChecked: false,
+        allow: [],
+        layers: [{ name: 'p', words: {}, rules: made }],
+      },
+      broken,
+    );
+    expect(scan(pack, 'see ![x]').findings).toHaveLength(1);
+    expect(scan(pack, 'see [x]').findings).toHaveLength(0);
+  });
+});
