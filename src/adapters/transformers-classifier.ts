@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { ModelError } from '../engine/errors.js';
+import { DEFAULT_DERIVED } from '../engine/model/calibration.js';
 import { planTextWindows } from '../engine/model/text-windows.js';
 import { spread } from '../engine/model/windows.js';
 import type { Classifier, ClassifyOptions, ScoredWindow, TextSpan } from '../engine/ports.js';
@@ -113,7 +114,7 @@ async function classifyTexts(
   source: TransformersFolder,
   options: TransformersOptions,
   texts: readonly string[],
-  { timeoutMs, maxWindows, signal }: ClassifyOptions,
+  { timeoutMs, maxWindows, signal, derivedFrom = texts.length }: ClassifyOptions,
 ): ReturnType<Classifier['classify']> {
   const deadline = performance.now() + timeoutMs;
   const size = options.windowTokens ?? 512;
@@ -123,6 +124,7 @@ async function classifyTexts(
     planTextWindows(text, content, Math.floor(content / 4), count).map((span) => ({ text: index, span })),
   );
   const chosen = new Set(spread(plan.length, Math.max(1, maxWindows)));
+  const { scale, bias } = options.calibration ?? { scale: 1, bias: 0 };
   const known = new Map<string, number>();
   const windows: ScoredWindow[] = [];
   for (const [index, window] of plan.entries()) {
@@ -131,14 +133,19 @@ async function classifyTexts(
       (texts[window.text] ?? '').slice(window.span.start, window.span.end),
       source.specialTokens,
     );
-    let probability = known.get(text);
+    const shift = window.text < derivedFrom ? 0 : DEFAULT_DERIVED;
+    const key = `${shift} ${text}`;
+    let probability = known.get(key);
     if (probability === undefined) {
       if (signal.aborted || performance.now() >= deadline) {
         throw new ModelError('MODEL_TIMEOUT', 'the deadline passed before every window was scored');
       }
       const outputs = await loaded.model(loaded.tokenizer(text, { truncation: true, max_length: size }));
-      probability = injectionProbability(outputs[options.output ?? 'logits'], loaded.meanings, options.calibration);
-      known.set(text, probability);
+      probability = injectionProbability(outputs[options.output ?? 'logits'], loaded.meanings, {
+        scale,
+        bias: bias + shift,
+      });
+      known.set(key, probability);
     }
     windows.push({ ...window, probability });
   }

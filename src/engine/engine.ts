@@ -81,7 +81,11 @@ export function createEngine(parts: EngineParts): Engine {
     const left = Math.max(1, timeoutMs - (clock.now() - reading.start));
     return {
       texts,
-      outcome: await guarded.ask(given, { timeoutMs: left, maxWindows: settings.limits.modelWindows }),
+      outcome: await guarded.ask(given, {
+        timeoutMs: left,
+        maxWindows: settings.limits.modelWindows,
+        derivedFrom: texts.derivedFrom,
+      }),
     };
   }
 

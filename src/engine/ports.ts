@@ -59,6 +59,8 @@ export interface ClassifyOptions {
   readonly timeoutMs: number;
   /** At most this many windows are scored; the answer says what was left out. */
   readonly maxWindows: number;
+  /** Texts from this index on are decoded readings of the ones before; absent: none is. */
+  readonly derivedFrom?: number | undefined;
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignalLike;
 }

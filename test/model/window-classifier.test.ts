@@ -87,6 +87,12 @@ describe('createWindowClassifier', () => {
     expect(answer.hotspots).toEqual([{ text: 1, span: { start: 3, end: 7 } }]);
   });
 
+  it('is more careful with decoded readings', async () => {
+    const { classifier } = make();
+    const answer = await classifier.classify(['all is well', 'so evil'], { ...OPTIONS, derivedFrom: 1 });
+    expect(answer.probability).toBe(sigmoid(3 - 1.5));
+  });
+
   it('scores identical windows once', async () => {
     const { classifier, runs } = make();
     const answer = await classifier.classify(['a a a a a a a a a a', 'a a a a'], OPTIONS);

@@ -90,14 +90,16 @@ describe('spread', () => {
 describe('calibrate', () => {
   const plain = { kind: 'platt-windows', scale: 1, bias: 0, per_window: 0 } as const;
   it.each([
-    [0, 1, plain, 0.5],
-    [2, 1, plain, 1 / (1 + Math.exp(-2))],
-    [2, 1, { ...plain, scale: 0.5, bias: -1 }, 0.5],
-    [1, Math.E, { ...plain, per_window: 1 }, 0.5],
-    [1e9, 1, plain, 1],
-    [-1e9, 1, plain, 0],
-  ] as const)('logit %d over %d windows', (logit, windows, calibration, probability) => {
-    expect(calibrate(logit, windows, calibration)).toBeCloseTo(probability, 12);
+    [0, 1, false, plain, 0.5],
+    [2, 1, false, plain, 1 / (1 + Math.exp(-2))],
+    [2, 1, false, { ...plain, scale: 0.5, bias: -1 }, 0.5],
+    [1, Math.E, false, { ...plain, per_window: 1 }, 0.5],
+    [1.5, 1, true, plain, 0.5],
+    [2, 1, true, { ...plain, derived: -2 }, 0.5],
+    [1e9, 1, false, plain, 1],
+    [-1e9, 1, false, plain, 0],
+  ] as const)('logit %d over %d windows, derived %s', (logit, windows, derived, calibration, probability) => {
+    expect(calibrate(logit, { windows, derived }, calibration)).toBeCloseTo(probability, 12);
   });
 });
 

@@ -1,5 +1,5 @@
 import { ModelError, type ModelErrorCode } from '../errors.js';
-import type { Classifier, ClassifierAnswer, Clock } from '../ports.js';
+import type { Classifier, ClassifierAnswer, ClassifyOptions, Clock } from '../ports.js';
 import { type BreakerEvent, type BreakerLimits, type BreakerState, CLOSED, stepBreaker } from './circuit-breaker.js';
 
 /** What became of one question to the model. */
@@ -9,10 +9,7 @@ export type GuardedAnswer =
 
 /** A classifier behind a deadline and a circuit breaker. `ask` never rejects because of the model. */
 export interface GuardedClassifier {
-  ask(
-    texts: readonly string[],
-    options: { readonly timeoutMs: number; readonly maxWindows: number },
-  ): Promise<GuardedAnswer>;
+  ask(texts: readonly string[], options: Omit<ClassifyOptions, 'signal'>): Promise<GuardedAnswer>;
   readonly resting: () => boolean;
 }
 
@@ -51,7 +48,7 @@ export function guardClassifier(model: Classifier, clock: Clock, limits: Breaker
 async function answerInTime(
   model: Classifier,
   texts: readonly string[],
-  options: { readonly timeoutMs: number; readonly maxWindows: number },
+  options: Omit<ClassifyOptions, 'signal'>,
   clock: Clock,
 ): Promise<ClassifierAnswer> {
   const signal = { aborted: false };

@@ -24,12 +24,14 @@ export interface ModelManifest {
   readonly operating_point: string;
 }
 
-/** `probability = sigmoid(scale * logit + bias - per_window * ln(windows))`. */
+/** `probability = sigmoid(scale * logit + bias - per_window * ln(windows) + derived)`. */
 export interface Calibration {
   readonly kind: 'platt-windows';
   readonly scale: number;
   readonly bias: number;
   readonly per_window: number;
+  /** Log-odds added for a decoded reading; see `DEFAULT_DERIVED`. */
+  readonly derived?: number | undefined;
 }
 
 const count = z.int().min(0);
@@ -53,6 +55,7 @@ const schema = z
       scale: z.number().positive(),
       bias: z.number(),
       per_window: z.number().min(0),
+      derived: z.number().optional(),
     }),
     operating_points: z.record(z.string().min(1), z.object({ threshold: z.number().min(0).max(1) })),
     operating_point: z.string().min(1),

@@ -13,6 +13,8 @@ export interface ModelReading {
 /** What a model reads of one input: the input itself first, then what it hides. */
 export interface ModelTexts {
   readonly readings: readonly ModelReading[];
+  /** Readings from this index on are decoded ones. */
+  readonly derivedFrom: number;
   /** Parts of the input that the limits keep from the model, in some reading of theirs. */
   readonly skipped: readonly { readonly span: Span; readonly limit: 'modelLength' | 'modelViews' }[];
 }
@@ -44,11 +46,11 @@ export function modelTexts(input: string, views: readonly View[], limits: Limits
       skipped.push({ span: map.toInput({ start: 0, end: text.length }), limit: 'modelViews' });
     }
   }
-  return { readings, skipped };
+  return { readings, derivedFrom: own.readings.length, skipped };
 }
 
 /** The whole input, or pieces of it spread evenly with both ends kept. */
-function readInput(input: string, length: number): ModelTexts {
+function readInput(input: string, length: number): Omit<ModelTexts, 'derivedFrom'> {
   if (input.length <= length) {
     return { readings: [{ text: input, view: 'raw', toInput: (span) => span }], skipped: [] };
   }

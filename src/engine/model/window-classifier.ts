@@ -15,7 +15,7 @@ import type {
 } from '../ports.js';
 import { calibrate } from './calibration.js';
 import { densestStretch } from './hotspots.js';
-import type { ModelManifest } from './manifest.js';
+import type { Calibration, ModelManifest } from './manifest.js';
 import { planWindows, spread, type TokenWindow } from './windows.js';
 
 /** What a classifier over windows is made of. */
@@ -58,7 +58,8 @@ export function createWindowClassifier(parts: WindowClassifierParts): Classifier
       options.signal,
     );
     const left = plan.filter((_, index) => !chosen.has(index));
-    return summarise(scored, left, tokenized, texts, manifest.calibration);
+    const derivedFrom = options.derivedFrom ?? texts.length;
+    return summarise(scored, left, tokenized, texts, { calibration: manifest.calibration, derivedFrom });
   }
 
   async function scoreWindows(
@@ -117,7 +118,7 @@ function summarise(
   left: readonly PlannedWindow[],
   tokenized: readonly TokenizedText[],
   texts: readonly string[],
-  calibration: ModelManifest['calibration'],
+  { calibration, derivedFrom }: { readonly calibration: Calibration; readonly derivedFrom: number },
 ): ClassifierAnswer {
   const counts = tokenized.map((_, text) => scored.filter(({ planned }) => planned.text === text).length);
   const spanOf = (window: PlannedWindow): TextSpan => ({
@@ -128,7 +129,11 @@ function summarise(
     .map(({ planned, score }) => ({
       planned,
       score,
-      probability: calibrate(score.logit, counts[planned.text] as number, calibration),
+      probability: calibrate(
+        score.logit,
+        { windows: counts[planned.text] as number, derived: planned.text >= derivedFrom },
+        calibration,
+      ),
     }))
     .sort((a, b) => b.probability - a.probability);
   const worst = ranked[0];
