@@ -23,17 +23,11 @@ export interface PatternSet {
   match(subject: Subject): readonly number[] | undefined;
 }
 
-/** Compiles RE2 syntax. Building may throw a `PatternError`; matching may not. */
+/** Compiles RE2 syntax. Building may throw an error whose message says what is wrong; matching may not. */
 export interface RegexCompiler {
   prepare(text: string): Subject;
   compile(source: string): Pattern;
   compileSet(sources: readonly string[]): PatternSet;
-}
-
-/** A source pattern that the compiler refused. `offset` is in UTF-16 code units of the source, if known. */
-export interface PatternError {
-  readonly message: string;
-  readonly offset: number | undefined;
 }
 
 /** Time, handed in so that the engine has no clock of its own. */

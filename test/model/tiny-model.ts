@@ -10,12 +10,12 @@ export type TinyKind = 'good' | 'nan' | 'wrong-shape' | 'out-of-memory' | 'garba
 const TOKENIZER = readFileSync(new URL('./fixtures/tiny-tokenizer.json', import.meta.url));
 const VOCAB = (JSON.parse(TOKENIZER.toString()) as { model: { vocab: Record<string, number> } }).model.vocab;
 
-export const CLS = 2;
-export const SEP = 3;
-export const UNK = 1;
+const CLS = 2;
+const SEP = 3;
+const UNK = 1;
 /** Tokens of a window without the two special ones, and the step between windows. */
-export const CONTENT = 32;
-export const STRIDE = 24;
+const CONTENT = 32;
+const STRIDE = 24;
 
 /** One value a token: random below -1, but for the words that the tiny network fears. */
 function weights(): Float32Array {
