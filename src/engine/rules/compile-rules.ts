@@ -7,6 +7,7 @@ import { foldLiteral } from './fold-literal.js';
 import type { PackPlace, PackProblem } from './pack-error.js';
 import type { WordLookup } from './parse-pattern.js';
 import { preparePattern } from './prepare-pattern.js';
+import { type PreparedPatterns, preparedKey } from './prepared-patterns.js';
 import { rarestStepsFirst } from './rule-alarm.js';
 import type { Pack, Rule } from './types.js';
 import { createWordLookup } from './word-lists.js';
@@ -18,6 +19,12 @@ export interface CompiledRules {
   readonly problems: readonly PackProblem[];
 }
 
+/** What a layer's patterns are made of. */
+interface LayerPatterns {
+  readonly words: WordLookup;
+  readonly prepared: PreparedPatterns | undefined;
+}
+
 /** Prepares and compiles every pattern of a pack's living rules. Mistakes are collected, not thrown. */
 export function compileRules(pack: Pack, compiler: RegexCompiler): CompiledRules {
   const problems: PackProblem[] = [];
@@ -27,11 +34,16 @@ export function compileRules(pack: Pack, compiler: RegexCompiler): CompiledRules
       const { at, length, ...rest } = problem;
       problems.push({ ...rest, place: { in: 'words', name: list, path: [list, entry], at, length } });
     });
-    return layer.rules.filter((rule) => rule.status !== 'deprecated').map((rule) => ({ rule, words }));
+    return layer.rules
+      .filter((rule) => rule.status !== 'deprecated')
+      .map((rule) => ({ rule, layer: { words, prepared: layer.prepared } }));
   });
 
-  const atomOf = (source: string, rule: Rule, words: WordLookup, place: PackPlace): Atom | undefined => {
-    const prepared = preparePattern(source, formOf(rule), words, foldLiteral);
+  const atomOf = (source: string, rule: Rule, layer: LayerPatterns, place: PackPlace): Atom | undefined => {
+    const form = formOf(rule);
+    const ready = layer.prepared?.get(preparedKey(source, form));
+    if (ready) return addAtom(table, ready, place, problems);
+    const prepared = preparePattern(source, form, layer.words, foldLiteral);
     if (!prepared.ok) {
       for (const { at, length, ...rest } of prepared.problems) {
         problems.push({ ...rest, place: { ...place, at, length } });
@@ -41,11 +53,11 @@ export function compileRules(pack: Pack, compiler: RegexCompiler): CompiledRules
     return addAtom(table, prepared.pattern, place, problems);
   };
 
-  const rules = layered.map(({ rule, words }, index): CompiledRule => {
+  const rules = layered.map(({ rule, layer }, index): CompiledRule => {
     const { shape, steps } = shapeOf(rule.match);
     const compile = (patterns: readonly string[], path: readonly (string | number)[]): readonly Atom[] =>
       patterns.flatMap(
-        (source, at) => atomOf(source, rule, words, { in: 'rule', name: rule.id, path: [...path, at] }) ?? [],
+        (source, at) => atomOf(source, rule, layer, { in: 'rule', name: rule.id, path: [...path, at] }) ?? [],
       );
     const compiledSteps = steps.map(({ patterns, path }) => compile(patterns, path));
     const compiled: CompiledRule = {
@@ -59,7 +71,7 @@ export function compileRules(pack: Pack, compiler: RegexCompiler): CompiledRules
       except: [
         ...compile(rule.except, ['except']),
         ...allowancesFor(pack.allow, rule).flatMap(
-          ({ source, at }) => atomOf(source, rule, words, { in: 'overlay', name: '', path: ['allow', at] }) ?? [],
+          ({ source, at }) => atomOf(source, rule, layer, { in: 'overlay', name: '', path: ['allow', at] }) ?? [],
         ),
       ],
     };

@@ -2,6 +2,7 @@ import { expired, overlayProblems } from './overlay-problems.js';
 import type { Overlay } from './overlay-schema.js';
 import { PackError, type PackProblem } from './pack-error.js';
 import type { PackHead } from './pack-schema.js';
+import type { PreparedPatterns } from './prepared-patterns.js';
 import type { Pack, PackLayer, Rule, WordLists } from './types.js';
 
 /** A pack's whole content: what its version is the digest of. */
@@ -11,6 +12,8 @@ export interface PackContent {
   readonly rules: readonly Rule[];
   /** True when every pattern is known to compile. */
   readonly isChecked?: boolean | undefined;
+  /** Its patterns, made ready with its own word lists alone. */
+  readonly prepared?: PreparedPatterns | undefined;
 }
 
 /** An overlay with the name that problems call it by (its file's path). */
@@ -52,11 +55,13 @@ export function stackPacks(contents: readonly PackContent[], options: StackOptio
     allow: overlay.allow.filter((entry) => entry.expires >= today),
   }));
   const layers: PackLayer[] = [];
-  for (const { head, words, rules } of contents) {
-    const below = layers.at(-1)?.words ?? {};
+  for (const { head, words, rules, prepared } of contents) {
+    const below = layers.at(-1)?.words;
     layers.push({
       name: head.name,
       words: { ...below, ...words },
+      // Lists from below may change what a pattern means.
+      prepared: below ? undefined : prepared,
       rules: rules.flatMap((rule) => change(rule, active)).sort((a, b) => (a.id < b.id ? -1 : 1)),
     });
   }

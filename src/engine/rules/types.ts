@@ -1,5 +1,6 @@
 import type { Span } from '../span.js';
 import type { View, ViewKind } from '../text/view.js';
+import type { PreparedPatterns } from './prepared-patterns.js';
 
 /** Where a text comes from. A rule may be limited to some channels. */
 export type Channel = 'user' | 'document' | 'tool_result' | 'tool_call';
@@ -88,6 +89,8 @@ export interface PackLayer {
   readonly name: string;
   readonly words: WordLists;
   readonly rules: readonly Rule[];
+  /** Patterns that were made ready with these very word lists; the others are prepared when the pack is compiled. */
+  readonly prepared?: PreparedPatterns | undefined;
 }
 
 /** What `compilePack` takes: one or several packs laid over each other, an overlay applied. Made by `stackPacks`. */
