@@ -8,6 +8,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { DROP, HAND, KEEP, NEWLINE, SPACE } from './text-tables/characters.mjs';
+import { EXTRA, LATIN, NO_DISGUISE } from './text-tables/disguises.mjs';
 
 const [source] = process.argv.slice(2);
 if (source === undefined) throw new Error('usage: node scripts/generate-text-tables.mjs path/to/confusables.json');
@@ -16,145 +18,11 @@ const digest = createHash('sha256').update(sourceBytes).digest('hex');
 const confusables = JSON.parse(sourceBytes.toString('utf8'));
 const target = (name) => fileURLToPath(new URL(`../src/engine/text/generated/${name}.ts`, import.meta.url));
 
-// --- classes written by hand -------------------------------------------------------------------------------
-const ranges = (list) => list.flatMap(([a, b = a]) => Array.from({ length: b - a + 1 }, (_, i) => a + i));
-const NEWLINE = ranges([[0x0a, 0x0d], [0x85], [0x2028, 0x2029]]);
-// Braille blank and the Hangul fillers that show as a blank are read as the blank they look like.
-const SPACE = ranges([
-  [0x09],
-  [0x1c, 0x20],
-  [0xa0],
-  [0x1680],
-  [0x2000, 0x200a],
-  [0x202f],
-  [0x205f],
-  [0x3000],
-  [0x2800],
-  [0x3164],
-  [0xffa0],
-]);
-const DROP = ranges([
-  [0x00, 0x08],
-  [0x0e, 0x1b],
-  [0x7f, 0x84],
-  [0x86, 0x9f],
-  [0xad], // controls, soft hyphen
-  [0x0300, 0x036f],
-  [0x0483, 0x0489],
-  [0x1ab0, 0x1aff],
-  [0x1dc0, 0x1dff],
-  [0x20d0, 0x20f0],
-  [0xfe20, 0xfe2f], // marks of Latin, Greek, Cyrillic, symbols
-  [0x0591, 0x05bd],
-  [0x05bf],
-  [0x05c1, 0x05c2],
-  [0x05c4, 0x05c5],
-  [0x05c7],
-  [0xfb1e], // Hebrew points
-  [0x0610, 0x061a],
-  [0x0640],
-  [0x064b, 0x065f],
-  [0x0670],
-  [0x06d6, 0x06dc],
-  [0x06df, 0x06e4],
-  [0x06e7, 0x06e8],
-  [0x06ea, 0x06ed],
-  [0x08ca, 0x08ff], // Arabic harakat, tatweel
-  [0x061c],
-  [0x070f],
-  [0x115f, 0x1160],
-  [0x17b4, 0x17b5],
-  [0x180b, 0x180f],
-  [0x200b, 0x200f],
-  [0x202a, 0x202e],
-  [0x2060, 0x206f],
-  [0xfe00, 0xfe0f],
-  [0xfeff],
-  [0xfff9, 0xfffc], // invisibles, bidi, variation selectors
-]);
 const special = new Map();
 const VALUE = { DROP: 0xffff, SPACE: 0xfffe, NEWLINE: 0xfffd, MULTI: 0xfffc, JOIN: 0xfffb, MARK: 0xfffa };
 for (const cp of DROP) special.set(cp, VALUE.DROP);
 for (const cp of SPACE) special.set(cp, VALUE.SPACE);
 for (const cp of NEWLINE) special.set(cp, VALUE.NEWLINE);
-
-const HAND = {
-  ø: 'o',
-  ß: 'ss',
-  æ: 'ae',
-  œ: 'oe',
-  ı: 'i',
-  ł: 'l',
-  đ: 'd',
-  ð: 'd',
-  þ: 'th',
-  ħ: 'h',
-  ŧ: 't',
-  ŋ: 'n',
-  ĸ: 'k',
-  ŀ: 'l',
-  ſ: 's',
-  ə: 'e',
-  ς: 'σ',
-  '‘': "'",
-  '’': "'",
-  '‚': "'",
-  '‛': "'",
-  '‹': "'",
-  '›': "'",
-  '′': "'",
-  '‵': "'",
-  '´': "'",
-  ʹ: "'",
-  ʻ: "'",
-  ʼ: "'",
-  ʽ: "'",
-  ˈ: "'",
-  '՚': "'",
-  '׳': "'",
-  '＇': "'",
-  '“': '"',
-  '”': '"',
-  '„': '"',
-  '‟': '"',
-  '«': '"',
-  '»': '"',
-  '〝': '"',
-  '〞': '"',
-  '〟': '"',
-  '″': '"',
-  '‶': '"',
-  '״': '"',
-  ʺ: '"',
-  '＂': '"',
-  '‐': '-',
-  '‑': '-',
-  '‒': '-',
-  '–': '-',
-  '—': '-',
-  '―': '-',
-  '−': '-',
-  '﹘': '-',
-  '﹣': '-',
-  '－': '-',
-  '⁃': '-',
-  '־': '-',
-  '⸺': '-',
-  '⸻': '-',
-  '᠆': '-',
-  '⁄': '/',
-  '∕': '/',
-  '∣': '|',
-  '∶': ':',
-  '∗': '*',
-  '⁎': '*',
-};
-for (let i = 0; i < 26; i += 1) HAND[String.fromCodePoint(0x249c + i)] = String.fromCharCode(97 + i); // ⒜ is a letter, not "(a)"
-// Their compatibility form is a space and a mark, or a jamo that would join its neighbour: they stay as they are.
-const KEEP = new Set([
-  ...'¨¯¸˘˙˚˛˜˝ͺ΄΅᾽᾿῀῁῍῎῏῝῞῟῭΅`῾‗‾﹉﹊﹋﹌゛゜',
-  ...ranges([[0x3131, 0x318e]]).map((c) => String.fromCharCode(c)),
-]);
 
 const STRIP = /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670\u0640]/g;
 const settle = (s) => s.normalize('NFKC').toLowerCase().normalize('NFD').replace(STRIP, '').normalize('NFC');
@@ -185,51 +53,6 @@ function lookAlike(c) {
   const all = [...rn, ...direct, ...folded];
   return all.find((t) => /[a-z]/.test(t)) ?? all[0];
 }
-const LATIN = {};
-for (const [i, c] of [...'ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡ'].entries()) LATIN[c] = 'abcdefghijklmnopqrstuvw'[i];
-Object.assign(LATIN, {
-  ʏ: 'y',
-  ᴢ: 'z',
-  ǫ: 'q',
-  ɡ: 'g',
-  ɑ: 'a',
-  ɩ: 'i',
-  ɪ: 'i',
-  ʋ: 'v',
-  ɯ: 'w',
-  ɾ: 'r',
-  ɼ: 'r',
-  ƒ: 'f',
-  ƚ: 'l',
-  ɨ: 'i',
-  ʉ: 'u',
-  ɵ: 'o',
-  ɇ: 'e',
-  ɍ: 'r',
-  ɉ: 'j',
-  ɏ: 'y',
-  ƶ: 'z',
-  ȼ: 'c',
-  ƀ: 'b',
-  ɓ: 'b',
-  ƈ: 'c',
-  ɖ: 'd',
-  ɗ: 'd',
-  ɠ: 'g',
-  ɦ: 'h',
-  ƙ: 'k',
-  ɫ: 'l',
-  ɱ: 'm',
-  ɲ: 'n',
-  ɳ: 'n',
-  ɴ: 'n',
-  ƥ: 'p',
-  ʂ: 's',
-  ƭ: 't',
-  ʈ: 't',
-  ʐ: 'z',
-  ȥ: 'z',
-});
 for (let cp = 0x80; cp < 0x10000; cp += 1) {
   const c = String.fromCharCode(cp);
   if (!/\p{Script=Latin}/u.test(c) || LATIN[c] !== undefined || ascii(foldChar(c)) !== undefined) continue;
@@ -238,52 +61,9 @@ for (let cp = 0x80; cp < 0x10000; cp += 1) {
   const found = lookAlike(c.toLowerCase()) ?? lookAlike(c);
   if (found !== undefined && /[a-z]/.test(found) && [...foldChar(c)].length === 1) LATIN[c] = found;
 }
-delete LATIN['ɯ'];
-delete LATIN['ɾ'];
+delete LATIN.ɯ;
+delete LATIN.ɾ;
 
-// Scripts whose letters stand beside Latin ones in honest text without a space, or are no plausible disguise.
-const NO_DISGUISE =
-  /[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Ethiopic}]/u;
-// Disguises in use that UTS #39 does not list.
-const EXTRA = {
-  п: 'n',
-  и: 'n',
-  я: 'r',
-  г: 'r',
-  ш: 'w',
-  в: 'b',
-  н: 'h',
-  м: 'm',
-  т: 't',
-  к: 'k',
-  ё: 'e',
-  є: 'e',
-  э: 'e',
-  η: 'n',
-  ω: 'w',
-  κ: 'k',
-  τ: 't',
-  χ: 'x',
-  β: 'b',
-  ε: 'e',
-  π: 'n',
-  θ: 'o',
-  μ: 'u',
-  λ: 'a',
-  ζ: 'z',
-  ь: 'b',
-  д: 'd',
-  ц: 'u',
-  ո: 'n',
-  ս: 'u',
-  օ: 'o',
-  հ: 'h',
-  զ: 'q',
-  ց: 'g',
-  ք: 'f',
-  լ: 'l',
-  ա: 'w',
-};
 const bmp = [];
 const astral = [];
 for (let cp = 0x80; cp < 0x20000; cp += 1) {
