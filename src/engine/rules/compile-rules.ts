@@ -6,8 +6,8 @@ import { type CompiledRule, formOf, shapeOf, viewBit } from './compiled-rule.js'
 import { foldLiteral } from './fold-literal.js';
 import type { PackPlace, PackProblem } from './pack-error.js';
 import type { WordLookup } from './parse-pattern.js';
-import { preparePattern } from './prepare-pattern.js';
-import { type PreparedPatterns, preparedKey } from './prepared-patterns.js';
+import { type PreparedPatterns, preparePattern } from './prepare-pattern.js';
+import { preparedKey } from './prepared-patterns.js';
 import { rarestStepsFirst } from './rule-alarm.js';
 import type { Pack, Rule } from './types.js';
 import { createWordLookup } from './word-lists.js';

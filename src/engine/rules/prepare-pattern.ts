@@ -29,6 +29,9 @@ export interface PreparedPattern {
   readonly literals: readonly Clause[];
 }
 
+/** Patterns of one pack made ready beforehand, by `preparedKey`. Holds for the word lists that it was made with. */
+export type PreparedPatterns = ReadonlyMap<string, PreparedPattern>;
+
 export type PrepareResult =
   | { readonly ok: true; readonly pattern: PreparedPattern }
   | { readonly ok: false; readonly problems: readonly PatternProblem[] };

@@ -1,11 +1,8 @@
 import { formOf, shapeOf } from './compiled-rule.js';
 import { foldLiteral } from './fold-literal.js';
-import { type PatternForm, type PreparedPattern, preparePattern } from './prepare-pattern.js';
+import { type PatternForm, type PreparedPattern, type PreparedPatterns, preparePattern } from './prepare-pattern.js';
 import type { Rule, WordLists } from './types.js';
 import { createWordLookup } from './word-lists.js';
-
-/** Patterns of one pack made ready beforehand, by `preparedKey`. Holds for the word lists that it was made with. */
-export type PreparedPatterns = ReadonlyMap<string, PreparedPattern>;
 
 /** Names an authored pattern in the form in which a rule's views read it. */
 export const preparedKey = (source: string, form: PatternForm): string => `${form} ${source}`;

@@ -2,7 +2,7 @@ import { expired, overlayProblems } from './overlay-problems.js';
 import type { Overlay } from './overlay-schema.js';
 import { PackError, type PackProblem } from './pack-error.js';
 import type { PackHead } from './pack-schema.js';
-import type { PreparedPatterns } from './prepared-patterns.js';
+import type { PreparedPatterns } from './prepare-pattern.js';
 import type { Pack, PackLayer, Rule, WordLists } from './types.js';
 
 /** A pack's whole content: what its version is the digest of. */
