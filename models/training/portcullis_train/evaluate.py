@@ -18,7 +18,7 @@ from .score import Scored, score_all, text_key
 
 HERE = Path(__file__).resolve().parent.parent
 LONG_CHARACTERS = (1_000, 50_000)
-LONG_TEXTS = 60
+LONG_TEXTS = 30
 
 
 def rates(hit: np.ndarray) -> dict[str, object]:
