@@ -12,7 +12,7 @@ const infoOf = async (flags: EngineFlags): Promise<Readonly<Record<string, unkno
   }
 };
 
-const shown = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value));
+const shown = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value ?? '-'));
 
 const printInfo = async (flags: EngineFlags): Promise<void> => {
   const facts = await infoOf(flags);

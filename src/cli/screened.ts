@@ -4,8 +4,8 @@ import type { Paint } from './paint.js';
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
-const modelLine = ({ explanation: { model } }: ExplainedVerdict): string => {
-  if (model.verdict === 'off') return 'off';
+const modelLine = ({ ml_version, explanation: { model } }: ExplainedVerdict): string => {
+  if (model.verdict === 'off') return ml_version === 'off' ? 'off' : 'not asked, the rules had decided';
   if (model.verdict === 'error') return `failed (${model.error ?? 'unknown reason'}); the rules decided`;
   return `${model.verdict}, probability ${model.score === null ? 'unknown' : percent(model.score)}`;
 };
