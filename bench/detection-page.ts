@@ -20,7 +20,7 @@ export interface DetectionRecord {
 const percent = (share: number): string => `${(100 * share).toFixed(2)} %`;
 
 /** Wilson's 95 % interval of a share. */
-export const wilson = (hits: number, n: number): readonly [number, number] => {
+const wilson = (hits: number, n: number): readonly [number, number] => {
   if (n === 0) return [0, 1];
   const z = 1.96;
   const share = hits / n;

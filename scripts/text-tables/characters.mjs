@@ -1,5 +1,5 @@
 // Classes and single characters that were chosen by hand; the rest of the tables comes from Unicode data.
-export const ranges = (list) => list.flatMap(([a, b = a]) => Array.from({ length: b - a + 1 }, (_, i) => a + i));
+const ranges = (list) => list.flatMap(([a, b = a]) => Array.from({ length: b - a + 1 }, (_, i) => a + i));
 export const NEWLINE = ranges([[0x0a, 0x0d], [0x85], [0x2028, 0x2029]]);
 // Braille blank and the Hangul fillers that show as a blank are read as the blank they look like.
 export const SPACE = ranges([

@@ -61,7 +61,7 @@ function readPack(name: string): PackPart {
 }
 
 /** Where the pack that comes with the library lies: the bundle of a built library, else the folder it is made from. */
-export function corePackPath(): string {
+function corePackPath(): string {
   for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
     for (const path of [join(folder, CORE_BUNDLE), join(folder, 'rules', 'core')]) if (existsSync(path)) return path;
     if (dirname(folder) === folder) throw missing('The core pack');

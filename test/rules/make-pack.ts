@@ -18,7 +18,7 @@ export function makeRule(part: Partial<Rule> & Pick<Rule, 'match'>): Rule {
   }) as Rule;
 }
 
-export function makePack(rules: readonly Rule[], words: WordLists = {}): Pack {
+function makePack(rules: readonly Rule[], words: WordLists = {}): Pack {
   return {
     name: 'test',
     rulesVersion: '1.0.0+000000000000',

@@ -2,7 +2,7 @@ import { patternFacts } from './pattern-facts.js';
 import type { PatternNode, PatternProblem } from './pattern-node.js';
 
 /** The longest counted repeat inside a pattern; wider gaps belong in a `sequence`, where they cost nothing. */
-export const MAX_COUNT = 12;
+const MAX_COUNT = 12;
 /** The longest exact repeat (`{32}`), e.g. of hex digits. */
 const MAX_EXACT = 64;
 

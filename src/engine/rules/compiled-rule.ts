@@ -34,8 +34,8 @@ export function formOf(rule: { readonly views: readonly ViewKind[] }): PatternFo
   return rule.views.every((view) => view === 'raw') ? 'raw' : 'folded';
 }
 
-export const DEFAULT_GAP = 40;
-export const DEFAULT_WITHIN = 120;
+const DEFAULT_GAP = 40;
+const DEFAULT_WITHIN = 120;
 
 /** The rule's steps as written, with its shape. `any` is one step. */
 export function shapeOf(match: Rule['match']): {

@@ -76,8 +76,3 @@ export function scriptsIn(text: string): ScriptMask {
 export function rarestScript(mask: ScriptMask): ScriptMask {
   return mask & -mask;
 }
-
-/** A mask's family names, for people; `other` is everything unnamed. */
-export function scriptNames(mask: ScriptMask): readonly string[] {
-  return [...FAMILIES.map(([name]) => name), 'other'].filter((_, index) => (mask & (1 << index)) !== 0);
-}

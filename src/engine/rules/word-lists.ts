@@ -3,7 +3,7 @@ import type { PatternNode, PatternProblem } from './pattern-node.js';
 import type { WordLists } from './types.js';
 
 /** Lists that every pack has: where a word begins and ends in scripts whose `\b` RE2 doesn't know. */
-export const BUILT_IN_WORDS: WordLists = {
+const BUILT_IN_WORDS: WordLists = {
   wb: ['^', '[^\\pL\\pM\\pN]'],
   we: ['$', '[^\\pL\\pM\\pN]'],
 };
