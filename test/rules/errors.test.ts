@@ -11,10 +11,10 @@ const packs = readdirSync(folder, { withFileTypes: true })
   .map(({ name }) => name);
 
 const run = (command: typeof lintRules, pack: string): string => {
-  let text = '';
-  const io = { out: (part: string) => void (text += part), paint: paintFor({ isTTY: false }), today: '2026-06-01' };
+  const parts: string[] = [];
+  const io = { out: (part: string) => void parts.push(part), paint: paintFor({ isTTY: false }), today: '2026-06-01' };
   const code = command({ pack: [`${folder}/${pack}`] }, io);
-  return `${text}exit ${code}\n`;
+  return `${parts.join('')}exit ${code}\n`;
 };
 
 describe('what a pack author is told', () => {

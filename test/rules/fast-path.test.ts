@@ -111,7 +111,7 @@ describe('the fast path finds what every pattern run alone finds', () => {
       .flatMap((rule) => [...rule.examples.positive, ...rule.examples.negative].map((example) => example.text));
     const cut = fc
       .tuple(fc.constantFrom(...parts), fc.nat(20), fc.constantFrom(' ', '\n', '. ', ''))
-      .map(([part, from, end]) => part.slice(from).toWellFormed() + end);
+      .map(([part, from, end]) => part.slice(from) + end);
     const long = fc.array(cut, { minLength: 1, maxLength: 90 }).map((list) => list.join(''));
     fc.assert(
       fc.property(long, (one) => {

@@ -5,7 +5,8 @@ import type { ScriptMask } from './scripts.js';
 
 /** One distinct pattern of a pack, shared by every step that uses it. */
 export interface Atom {
-  readonly relaxed: string;
+  /** For sets; only of an atom without literals. */
+  readonly relaxed: string | undefined;
   /** Its place in the pack's list of atoms. */
   readonly index: number;
   readonly longest: number;

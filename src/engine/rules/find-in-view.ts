@@ -22,20 +22,18 @@ export function findInView(rule: CompiledRule, text: string, near: Neighbourhood
 
 function fire(rule: CompiledRule, text: string, near: Neighbourhood, reader: ViewReader): readonly Span[] {
   const { shape, steps } = rule;
-  const since = near.here.generation;
-  if (!steps.every((atoms) => atoms.some((atom) => reader.mayMatch(atom, since)))) return NOWHERE;
-  const readings = near.after && shape.kind !== 'any' ? [near.here, near.after] : [near.here];
+  const { here, after } = near;
+  const readings = after && shape.kind !== 'any' ? [here, after] : [here];
   const spans: (readonly Span[])[] = [];
   // The step that is seen least comes first: most rules end there.
   for (const step of rule.order) {
-    const found = locate(
-      (steps[step] as readonly Atom[]).filter((atom) => reader.mayMatch(atom, since)),
-      readings,
-    );
+    const isAlarm = step === rule.order[0];
+    const atoms = (steps[step] as readonly Atom[]).filter((atom) => reader.mayMatch(atom, here, isAlarm));
+    const found = atoms.length === 0 ? NOWHERE : locate(atoms, readings);
     if (found.length === 0) return NOWHERE;
     spans[step] = found;
   }
-  const before = near.here.segment.end;
+  const before = here.segment.end;
   if (shape.kind === 'any') return spans[0] ?? NOWHERE;
   return shape.kind === 'sequence'
     ? matchSequence(text, spans, shape.gap, shape.stop, before)

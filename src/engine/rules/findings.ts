@@ -5,7 +5,7 @@ import type { CompiledRule } from './compiled-rule.js';
 import type { Finding, RulesSignal } from './types.js';
 
 /** Findings listed for one rule, at most; the score counts them all. */
-export const MAX_FINDINGS = 64;
+const MAX_FINDINGS = 64;
 
 /** Gathers what one scan finds, and weighs it. */
 export interface Findings {
@@ -22,6 +22,7 @@ export interface Findings {
  * shrinks text, can't pull signals apart) and across all views by input offsets.
  */
 export function createFindings(rules: readonly CompiledRule[]): Findings {
+  const shadowed = new Set<string>();
   const listed = new Map<string, Finding>();
   const perRule = new Map<number, number>();
   const overall: WeighedHit[] = [];
@@ -64,7 +65,6 @@ export function createFindings(rules: readonly CompiledRule[]): Findings {
       const all = [...listed.values()].sort(byFinding);
       const cluster = best.rules.map((index) => (rules[index] as CompiledRule).rule.id);
       const isShadow = (finding: Finding): boolean => shadowed.has(finding.rule);
-      const shadowed = new Set(rules.filter((rule) => rule.rule.status === 'experimental').map((rule) => rule.rule.id));
       return {
         score: best.score,
         rule: cluster[0],
@@ -81,7 +81,8 @@ export function createFindings(rules: readonly CompiledRule[]): Findings {
     const key = `${rule.index} ${span.start} ${span.end}`;
     if (listed.has(key)) return;
     perRule.set(rule.index, count + 1);
-    const { id, severity } = rule.rule;
+    const { id, severity, status } = rule.rule;
+    if (status === 'experimental') shadowed.add(id);
     listed.set(key, { rule: id, severity, score: rule.score, span, view: view.kind, chain: view.chain, shown });
   }
 }

@@ -4,8 +4,12 @@ import type { PatternNode } from './pattern-node.js';
 /** Texts of which every match holds at least one. Folded, in lower case, `EDGE` for a word's edge. */
 export type Clause = readonly string[];
 
-/** Stands for `\b` until its neighbours are known. */
-export const EDGE = '\u0001';
+/** Stands for `\b` until its neighbours are known: a code point that is no character. */
+const EDGE = '\uffff';
+/** Characters kept of a text: more would add states to the automaton and hardly any sharpness. */
+const MAX_LENGTH = 9;
+/** Clauses kept of a pattern. */
+const MAX_CLAUSES = 4;
 
 /** What a part of a pattern must hold: `exact` when it matches nothing but these texts, else one text of each clause. */
 interface Needs {
@@ -21,10 +25,18 @@ const MAX_JOINED = 32;
 const ANYTHING: Needs = { exact: undefined, clauses: [] };
 const exactly = (...exact: readonly string[]): Needs => ({ exact, clauses: [] });
 
-/** Every match of the pattern holds at least one text of each of these clauses. Empty when nothing is sure. */
+/**
+ * Every match of the pattern holds at least one text of each of these clauses, and meets them in their order. The rarest
+ * ones; empty when nothing is sure.
+ */
 export function patternLiterals(node: PatternNode, isRaw: boolean): readonly Clause[] {
   const needs = createReader(isRaw)(node, '', '');
-  return (needs.exact ? [needs.exact] : needs.clauses).map(shortest).filter((clause) => clauseWeight(clause) < USELESS);
+  const clauses = (needs.exact ? [needs.exact] : needs.clauses).map((clause) =>
+    shortest(shortest(clause).map((text) => [...text].slice(0, MAX_LENGTH).join(''))),
+  );
+  const weights = clauses.map(clauseWeight);
+  const limit = [...weights].sort((a, b) => a - b)[MAX_CLAUSES] ?? USELESS;
+  return clauses.filter((_, at) => (weights[at] as number) < Math.min(limit, USELESS));
 }
 
 /** Reads a node that stands between two edges (`EDGE` or nothing), so that each of its options gets them. */
@@ -42,7 +54,7 @@ function createReader(isRaw: boolean): Reader {
         return node.source === '\\b' ? only(EDGE) : only('');
       case 'char':
         // A raw pattern may ignore case, and then other letters than this one match.
-        return isRaw && node.text > '\x7f' ? ANYTHING : only(node.text.toLowerCase());
+        return (isRaw && node.text > '\x7f') || node.text === EDGE ? ANYTHING : only(node.text.toLowerCase());
       case 'class': {
         const members = classMembers(node, isRaw);
         return members ? only(...members) : ANYTHING;
@@ -188,16 +200,15 @@ export function clauseWeight(clause: Clause): number {
 }
 
 /** The weight of a clause that nearly every text holds. */
-export const USELESS = 1000;
+const USELESS = 1000;
 
 /** What the alphabet of `symbols.ts` takes for space, and the marks that every text is full of. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are meant.
-const NOISE = /[\0-\x20"#'*\-_`|~>.,\x7f]+/g;
+const NOISE = /[\p{Cc} "#'*\-_`|~>.,]+/gu;
 
 /** Settles word edges: an edge beside an ASCII letter or digit is a space in the alphabet of `symbols.ts`. */
-export function settleEdges(literal: string): string {
+function settleEdges(literal: string): string {
   return literal
-    .replace(/(.?)\u0001+(?=(.?))/gsu, (_, left: string, right: string) =>
+    .replace(/(.?)\uffff+(?=(.?))/gsu, (_, left: string, right: string) =>
       isWord(left) === isWord(right) ? left : `${left} `,
     )
     .replace(/ {2,}/g, ' ');

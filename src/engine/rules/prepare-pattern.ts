@@ -17,8 +17,8 @@ export interface PreparedPattern {
   readonly form: PatternForm;
   /** RE2 source of the exact pattern. */
   readonly source: string;
-  /** RE2 source that occurs at least wherever `source` does; for sets. */
-  readonly relaxed: string;
+  /** RE2 source that occurs at least wherever `source` does, for sets; only of a pattern without `literals`. */
+  readonly relaxed?: string | undefined;
   /** Longest match in UTF-16 code units; may be infinite. */
   readonly longest: number;
   /** The most that a match counts; see `countedLength`. */
@@ -46,16 +46,17 @@ export function preparePattern(source: string, form: PatternForm, words: WordLoo
   const node = form === 'raw' ? parsed.node : foldPattern(parsed.node, fold, report);
   if (problems.length > 0) return { ok: false, problems };
   const separators = form === 'folded';
+  const literals = patternLiterals(node, form === 'raw');
   return {
     ok: true,
     pattern: {
       form,
       source: printPattern(node, { separators, relaxed: false }),
-      relaxed: printPattern(node, { separators, relaxed: true }),
+      ...(literals.length === 0 ? { relaxed: printPattern(node, { separators, relaxed: true }) } : {}),
       longest: patternFacts(node).longest,
       counted: countedLength(node),
       scripts: patternScripts(node),
-      literals: patternLiterals(node, form === 'raw'),
+      literals,
     },
   };
 }

@@ -12,15 +12,15 @@ export interface RuleFinder {
   readonly size: { readonly literals: number; readonly states: number; readonly sets: number };
   /** `subject` makes the text ready for patterns; it is called only when a pattern set must be asked. */
   read(text: string, place: PartPlace, subject: () => Subject): GateReading;
-  /** False when an atom can't match in the parts read since a generation. */
-  mayMatch(atom: Atom, since: number): boolean;
+  /** False when an atom, in the step that wakes its rule or in another, can't match in the parts since a reading. */
+  mayMatch(atom: Atom, since: GateReading, isAlarm: boolean): boolean;
 }
 
 /** Lets every rule and every pattern through: the plain path that the fast one is proved against. */
 export function buildPlainFinder(rules: readonly CompiledRule[]): RuleFinder {
   return {
     size: { literals: 0, states: 0, sets: 0 },
-    read: () => ({ near: rules, late: rules, early: rules, generation: 0 }),
+    read: () => ({ near: rules, late: rules, early: rules, generation: 0, isWhole: false }),
     mayMatch: () => true,
   };
 }
@@ -35,11 +35,11 @@ export function buildRuleFinder(rules: readonly CompiledRule[], compiler: RegexC
     size: { literals: gate.literals, states: gate.states, sets: shards.length },
     mayMatch: gate.mayMatch,
     read(text, place, subject) {
-      const { near, late, early, generation } = gate.read(text, place);
+      const reading = gate.read(text, place);
       const asked = askShards(shards, text, subject).flatMap((atom) => wakes.get(atom) ?? []);
-      if (asked.length === 0) return { near, late, early, generation };
+      if (asked.length === 0) return reading;
       const add = (known: readonly CompiledRule[]): readonly CompiledRule[] => [...new Set([...known, ...asked])];
-      return { near: add(near), late: add(late), early: add(early), generation };
+      return { ...reading, near: add(reading.near), late: add(reading.late), early: add(reading.early) };
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { CompiledRule } from './compiled-rule.js';
 
 /** A literal's place is that of the edge after it, which may lie outside the match. */
-const EDGES = 2;
+export const EDGES = 2;
 
 /**
  * How far apart two literals of one firing of a rule may end, as `countedLength` counts; infinite when there is no bound.

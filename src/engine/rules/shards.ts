@@ -29,7 +29,11 @@ export function makeShards(atoms: readonly Atom[], compiler: RegexCompiler): rea
     else groups.set(script, [atom]);
   }
   return [...groups].flatMap(([script, group]) =>
-    cut(group).map((part) => ({ atoms: part, script, set: compiler.compileSet(part.map((atom) => atom.relaxed)) })),
+    cut(group).map((part) => ({
+      atoms: part,
+      script,
+      set: compiler.compileSet(part.map((atom) => atom.relaxed ?? '')),
+    })),
   );
 }
 
@@ -38,11 +42,11 @@ function cut(atoms: readonly Atom[]): readonly (readonly Atom[])[] {
   let characters = 0;
   for (const atom of atoms) {
     const last = parts.at(-1);
-    characters += atom.relaxed.length;
+    characters += (atom.relaxed ?? '').length;
     if (last && last.length < MAX_PATTERNS && characters <= MAX_CHARACTERS) last.push(atom);
     else {
       parts.push([atom]);
-      characters = atom.relaxed.length;
+      characters = (atom.relaxed ?? '').length;
     }
   }
   return parts;

@@ -9,14 +9,17 @@ export const SPACE = 0;
 const LETTERS = 1;
 const DIGITS = LETTERS + 26;
 const MARKS = '!$%&()+,./:;<=?@[\\]^{}';
-export const FIRST_MARK: number = DIGITS + 10;
-export const LEAD: number = FIRST_MARK + MARKS.length;
-export const HALF: number = LEAD + 16;
-/** How many symbols there are. */
-export const SYMBOLS: number = HALF + 16;
+const FIRST_MARK: number = DIGITS + 10;
+/** Any character outside ASCII, to an automaton whose literals are all ASCII. */
+const FOREIGN: number = FIRST_MARK + MARKS.length;
+const LEAD: number = FOREIGN + 1;
+const HALF: number = LEAD + 16;
+/** How many symbols there are: for ASCII literals, and for others. */
+export const ASCII_SYMBOL_COUNT: number = LEAD;
+export const SYMBOL_COUNT: number = HALF + 16;
 
 /** Symbol of each ASCII character. */
-export const ASCII_SYMBOLS: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) => {
+const ASCII_SYMBOLS: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) => {
   const letter = String.fromCharCode(code).toLowerCase();
   if (letter >= 'a' && letter <= 'z') return LETTERS + letter.charCodeAt(0) - 97;
   if (letter >= '0' && letter <= '9') return DIGITS + code - 48;
@@ -25,18 +28,21 @@ export const ASCII_SYMBOLS: Uint8Array = Uint8Array.from({ length: 128 }, (_, co
 });
 
 /** The Kelvin sign and the long s are letters k and s to a raw pattern that ignores case. */
-export function plainCase(code: number): number {
+function plainCase(code: number): number {
   return code === 0x212a ? 0x6b : code === 0x17f ? 0x73 : code;
 }
 
-/** Calls `step` for each symbol of a text, with the offset just after its character. One pass. */
-export function readSymbols(text: string, step: (symbol: number, end: number) => void): void {
+/**
+ * Calls `step` for each symbol of a text, with the offset just after its character. With `isAscii`, a character outside
+ * ASCII is one symbol that no literal holds. One pass.
+ */
+export function readSymbols(text: string, isAscii: boolean, step: (symbol: number, end: number) => void): void {
   // What the last character was: nothing, a space, a letter or digit, anything else.
   let last: 'start' | 'space' | 'word' | 'other' = 'start';
   for (let i = 0; i < text.length; i++) {
     let code = text.charCodeAt(i);
     if (code >= 128) code = plainCase(code);
-    const symbol = code < 128 ? (ASCII_SYMBOLS[code] as number) : LEAD + (code >> 12);
+    const symbol = code < 128 ? (ASCII_SYMBOLS[code] as number) : FOREIGN;
     if (symbol === SPACE) {
       if (last !== 'space') step(SPACE, i + 1);
       last = 'space';
@@ -45,8 +51,11 @@ export function readSymbols(text: string, step: (symbol: number, end: number) =>
     const kind = symbol < FIRST_MARK ? 'word' : 'other';
     if ((kind === 'word' && last === 'other') || (kind === 'other' && last === 'word')) step(SPACE, i);
     last = kind;
-    step(symbol, i + 1);
-    if (code < 128) continue;
+    if (symbol !== FOREIGN || isAscii) {
+      step(symbol, i + 1);
+      continue;
+    }
+    step(LEAD + (code >> 12), i + 1);
     step(HALF + ((code >> 8) & 15), i + 1);
     step(HALF + ((code >> 4) & 15), i + 1);
     step(HALF + (code & 15), i + 1);
