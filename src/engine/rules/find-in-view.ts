@@ -24,10 +24,12 @@ function fire(rule: CompiledRule, text: string, near: Neighbourhood, reader: Vie
   const { shape, steps } = rule;
   const { here, after } = near;
   const readings = after && shape.kind !== 'any' ? [here, after] : [here];
+  // What stands near the edges may have been woken by literals of the neighbour.
+  const isInside = here.isWhole || !(here.late.includes(rule) || after?.early.includes(rule));
   const spans: (readonly Span[])[] = [];
   // The step that is seen least comes first: most rules end there.
   for (const step of rule.order) {
-    const isAlarm = step === rule.order[0];
+    const isAlarm = isInside && step === rule.order[0];
     const atoms = (steps[step] as readonly Atom[]).filter((atom) => reader.mayMatch(atom, here, isAlarm));
     const found = atoms.length === 0 ? NOWHERE : locate(atoms, readings);
     if (found.length === 0) return NOWHERE;

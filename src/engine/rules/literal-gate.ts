@@ -33,8 +33,11 @@ export interface PartPlace {
 export interface LiteralGate {
   /** Reads the next part. Linear in the text, whatever the number of rules. */
   read(text: string, place: PartPlace): GateReading;
-  /** False when an atom, in the step that wakes its rule or in another, can't match in the parts since a reading. */
-  mayMatch(atom: Atom, since: GateReading, isAlarm: boolean): boolean;
+  /**
+   * False when an atom can't match in the parts since a reading. `isInside`: the atom is of the step that wakes its
+   * rule, and the rule can't reach over the part's edges; then the literals' distances count too.
+   */
+  mayMatch(atom: Atom, since: GateReading, isInside: boolean): boolean;
   readonly literals: number;
   readonly states: number;
 }
@@ -115,16 +118,18 @@ export function buildLiteralGate(
             near.add(rule);
             nearMarks[own.atom.index] = generation;
           }
+          // A rule of one step fires inside the part or not at all.
+          if (others.length === 0) continue;
           if (!isFirst && ((at[0] as number) < reach || isFlood)) early.add(rule);
           if (!isLast && ((at.at(-1) as number) + reach > end || isFlood)) late.add(rule);
         }
       }
       return { near: [...near], late: [...late], early: [...early], generation, isWhole: isFirst && isLast };
     },
-    mayMatch(atom, { generation, isWhole }, isAlarm) {
+    mayMatch(atom, { generation }, isInside) {
       const need = needs.get(atom);
       if (!need || need.ids.length === 0) return true;
-      if (isAlarm && isWhole) return nearMarks[atom.index] === generation;
+      if (isInside) return (nearMarks[atom.index] as number) >= generation;
       return need.ids.every((clause) => places.seenSince(clause, generation));
     },
   };

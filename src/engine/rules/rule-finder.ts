@@ -12,8 +12,8 @@ export interface RuleFinder {
   readonly size: { readonly literals: number; readonly states: number; readonly sets: number };
   /** `subject` makes the text ready for patterns; it is called only when a pattern set must be asked. */
   read(text: string, place: PartPlace, subject: () => Subject): GateReading;
-  /** False when an atom, in the step that wakes its rule or in another, can't match in the parts since a reading. */
-  mayMatch(atom: Atom, since: GateReading, isAlarm: boolean): boolean;
+  /** See `LiteralGate.mayMatch`. */
+  mayMatch(atom: Atom, since: GateReading, isInside: boolean): boolean;
 }
 
 /** Lets every rule and every pattern through: the plain path that the fast one is proved against. */

@@ -9,7 +9,7 @@ export interface Segment {
 }
 
 /** Segments keep a long text's cost per character that of a short one: what is far apart is never held together. */
-const SEGMENT = 4096;
+const SEGMENT = 2048;
 /** The longest match that is found for sure wherever the cut falls. */
 export const REACH = 256;
 

@@ -16,8 +16,8 @@ export interface SegmentReading extends GateReading {
 export interface ViewReader {
   readonly segments: readonly Segment[];
   read(segment: Segment): SegmentReading;
-  /** False when an atom, in the step that wakes its rule or in another, can't match in the segments since a reading. */
-  mayMatch(atom: Atom, since: GateReading, isAlarm: boolean): boolean;
+  /** See `LiteralGate.mayMatch`. */
+  mayMatch(atom: Atom, since: GateReading, isInside: boolean): boolean;
   /** Where an atom with matches longer than `REACH` occurs in the whole text; asked of exceptions only. */
   locateWide(atom: Atom): readonly Span[];
 }
