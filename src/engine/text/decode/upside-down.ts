@@ -5,7 +5,8 @@ const PLAIN_LETTERS = 'abcdefgghiijklmnopqrstuvwxyz?!.,';
 const TURNED: ReadonlyMap<string, string> = new Map(
   [...TURNED_LETTERS].map((letter, i) => [letter, PLAIN_LETTERS.charAt(i)]),
 );
-const LINE = /[^\n]*[ɐɔǝɟƃɥɾʞɯɹʇʌʍʎ][^\n]*/g;
+// Every line is looked at once: a pattern that asks for such a letter inside would go over long lines again and again.
+const LINE = /[^\n]+/g;
 const SURE = /[ɐɔǝɟƃɥɾʞɯɹʇʌʍʎ]/g;
 
 /** Reads lines that are written upside down, which run backwards. */
