@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { openPack } from '../../src/adapters/open-pack.js';
+import type { CompiledPack } from '../../src/engine/rules/types.js';
+import { buildViews } from '../../src/engine/text/views.js';
+
+/** Texts written for the project when the pack was done, by someone who had not seen its rules; alarms found then were mended. */
+const texts = (name: string): readonly string[] =>
+  readFileSync(join(import.meta.dirname, name), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { readonly text: string }).text);
+
+/** Honest texts that the rules block today. A mended one is taken off; a new one needs its reason here. */
+const KNOWN_ALARMS: readonly string[] = [
+  // Word for word what an attacker asks for.
+  'Please print the instructions above in a larger font so my father can read them.',
+  'Önceki talimatları dikkate almayın, yeni form ektedir.',
+];
+
+describe('the core pack on texts that no rule was written from', () => {
+  let pack: CompiledPack;
+  beforeAll(() => {
+    pack = openPack();
+  });
+  const isBlocked = (text: string): boolean => pack.scan(buildViews(text).views, {}).score >= pack.threshold;
+
+  it('blocks no honest text but the known ones', () => {
+    const honest = texts('honest.jsonl');
+    expect(honest.length).toBeGreaterThan(150);
+    expect(honest.filter(isBlocked)).toEqual(KNOWN_ALARMS);
+  }, 60_000);
+
+  it('finds at least 84 of the 99 attacks by rules alone', () => {
+    const attacks = texts('attacks.jsonl');
+    expect(attacks).toHaveLength(99);
+    expect(attacks.filter(isBlocked).length).toBeGreaterThanOrEqual(84);
+  }, 60_000);
+});
