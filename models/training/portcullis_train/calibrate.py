@@ -1,15 +1,14 @@
 """`calibrate`: probability from logit and number of windows, and the thresholds, chosen on the int8 file on dev."""
 
-import argparse
 import json
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
 
+from .arguments import model_parser
 from .devset import Item, dev_items
 from .export import describe
-from .metrics import threshold_at
 from .score import Scored, Scorer, encode, score_all, text_key
 from .windows import window_starts
 
@@ -127,13 +126,7 @@ def arrays(items: list[Item], scores: dict[str, Scored]) -> tuple[np.ndarray, np
 
 def main() -> None:
     """Command line of `calibrate`."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--limit", type=int, help="at most so many dev texts a source and label")
-    args = parser.parse_args()
+    args = model_parser(__doc__).parse_args()
 
     items = dev_items(args.data, HERE / "data", args.limit)
     scores = score_all(args.model / "model.onnx", [item.text for item in items], args.work, args.workers)

@@ -1,6 +1,5 @@
 """`evaluate`: figures of the shipped file on dev, by set, group and language; a JSON record and the card's table."""
 
-import argparse
 import hashlib
 import json
 import random
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .arguments import model_parser
 from .calibrate import arrays, probability
 from .devset import Item, dev_items
 from .encode import encode_span, load_tokenizer
@@ -83,13 +83,7 @@ def long_texts(items: list[Item], count: int) -> dict[int, list[tuple[str, bool]
 
 def main() -> None:
     """Command line of `evaluate`."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--limit", type=int, help="at most so many dev texts a source and label")
-    args = parser.parse_args()
+    args = model_parser(__doc__).parse_args()
 
     manifest = json.loads((args.model / "manifest.json").read_text())
     items = dev_items(args.data, HERE / "data", args.limit)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .arguments import model_parser
 from .calibrate import arrays, probability
 from .devset import dev_items
 from .encode import encode
@@ -65,13 +66,7 @@ def int8_against_fp32(args: argparse.Namespace, manifest: dict) -> dict[str, flo
 
 def main() -> None:
     """Command line of `verify`."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="without it, the comparison with fp32 is left out")
-    parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--limit", type=int, help="at most so many dev texts a source and label")
-    args = parser.parse_args()
+    args = model_parser(__doc__, data_help="without it, the comparison with fp32 is left out").parse_args()
     manifest = json.loads((args.model / "manifest.json").read_text())
     faults = file_faults(args.model, manifest) + golden_faults(args.model, manifest)
     if args.data and (args.work / "model-fp32.onnx").exists():
