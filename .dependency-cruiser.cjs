@@ -32,6 +32,18 @@ module.exports = {
       to: { path: '^src/cli/' },
     },
     {
+      name: 'scoring-knows-the-library-only',
+      severity: 'error',
+      from: { path: '^src/scoring/' },
+      to: { path: '^src/', pathNot: ['^src/(scoring|adapters|engine)/', '^src/(index|create-engine)\\.ts$'] },
+    },
+    {
+      name: 'batch-knows-scoring-and-the-library',
+      severity: 'error',
+      from: { path: '^src/batch/' },
+      to: { path: '^src/', pathNot: ['^src/(batch|scoring|adapters|engine)/', '^src/(index|create-engine)\\.ts$'] },
+    },
+    {
       name: 'rules-never-import-the-model',
       severity: 'error',
       from: { path: '^src/engine/rules/' },

@@ -1,0 +1,185 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '../adapters/system-clock.js';
+import { type Clock, type EngineInfo, type ExplainedVerdict, type Input, inputText, type Verdict } from '../index.js';
+import type { PendingCall } from './pending-call.js';
+import type { ScoreOptions, ScorerSettings } from './scorer-settings.js';
+import { createScorerSlot } from './scorer-slot.js';
+import { OverloadedError, ScoringError } from './scoring-errors.js';
+
+/** Bounds of a pool; times in milliseconds. */
+export interface ScorerPoolOptions extends ScorerSettings {
+  /** Scorer processes; default 1. An engine holds about 230 MB, with the model about 340 MB. */
+  readonly scorers?: number | undefined;
+  /** A scorer that takes longer over one call is killed. Default 30,000. */
+  readonly deadlineMs?: number | undefined;
+  /** Calls that may wait for a scorer; one more is refused. Default 1,000. */
+  readonly queueLimit?: number | undefined;
+  /** Calls in one scorer at once. Default 2 with a model, 32 without. */
+  readonly depth?: number | undefined;
+  readonly loadTimeoutMs?: number | undefined;
+  readonly heapMb?: number | undefined;
+  readonly memoryLimitMb?: number | undefined;
+  /** Rest before the second restart in a row; doubles up to 30 s. Default 200. */
+  readonly restartMs?: number | undefined;
+  /** The scorer's program; default the one of this package. */
+  readonly childFile?: string | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** Counts since the pool was opened, and its state now. */
+export interface ScorerPoolStats {
+  readonly scored: number;
+  /** Processes that ended on their own, were killed from outside, hung, or ran out of memory. */
+  readonly lost: number;
+  readonly waiting: number;
+  readonly underWay: number;
+  /** Process ids of the scorers that are ready. */
+  readonly pids: readonly number[];
+}
+
+/** Engines in processes of their own: an answer blocks nothing here, and a scorer that is lost loses no call. */
+export interface ScorerPool {
+  /**
+   * Scores one input. When a scorer is lost over it, a mode with a model is answered by another scorer's rules as
+   * `ml-error-rules-fallback`, and mode `rules` is tried again.
+   *
+   * @throws OverloadedError; ScoringError; InputError where the input has no JSON text
+   */
+  score(input: Input, options: ScoreOptions & { readonly explain: true }): Promise<ExplainedVerdict>;
+  score(input: Input, options?: ScoreOptions): Promise<Verdict>;
+  readonly info: EngineInfo;
+  stats(): ScorerPoolStats;
+  /** Takes no more calls, waits for those under way, and ends the scorers. */
+  close(): Promise<void>;
+}
+
+/** Starts in a row that may fail on every scorer before waiting calls are given up. */
+const MAX_FAILURES = 5;
+
+/** Starts the scorers. @throws ScoringError `SCORER_REFUSED`, `SCORER_UNAVAILABLE` */
+export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<ScorerPool> {
+  const clock = options.clock ?? systemClock;
+  const today = options.today ?? new Date().toISOString().slice(0, 10);
+  let info: EngineInfo | undefined;
+  let closing = false;
+  let nextId = 1;
+  let scored = 0;
+  let lost = 0;
+  let idle = (): void => {};
+  const waiting: PendingCall[] = [];
+  const { packs, overlays, model, mode, thresholds, timeoutMs } = options;
+  const slotOptions = {
+    settings: { packs, overlays, today, model, mode, thresholds, timeoutMs },
+    file: options.childFile ?? scorerFile(),
+    loadTimeoutMs: options.loadTimeoutMs ?? 60_000,
+    heapMb: options.heapMb ?? 1_024,
+    memoryLimitMb: options.memoryLimitMb ?? 1_024,
+    restartMs: options.restartMs ?? 200,
+    characters: 256 * 1024,
+    clock,
+    fits: (scorer: { readonly info: EngineInfo }) =>
+      info === undefined || scorer.info.rules_version === info.rules_version,
+    onFree: dispatch,
+    onLoss(toRetry: readonly PendingCall[]) {
+      lost += 1;
+      waiting.unshift(...toRetry);
+      dispatch();
+    },
+  };
+  // The first scorer says whether there is a model, and so how deep each one may be filled.
+  let depth = options.depth ?? 2;
+  const slots = Array.from({ length: Math.max(1, options.scorers ?? 1) }, () =>
+    createScorerSlot({ ...slotOptions, depth: () => depth }),
+  );
+
+  function dispatch(): void {
+    while (waiting.length > 0) {
+      const [next] = waiting as [PendingCall];
+      const free = slots.filter((slot) => slot.room(next) > 0).sort((a, b) => a.load() - b.load())[0];
+      if (free === undefined) break;
+      waiting.shift();
+      free.take(next);
+    }
+    if (waiting.length > 0 && slots.every((slot) => slot.failures() > MAX_FAILURES)) {
+      for (const { reject } of waiting.splice(0)) reject(new ScoringError('SCORER_UNAVAILABLE', 'no scorer comes up'));
+    }
+    if (waiting.length === 0 && slots.every((slot) => slot.held() === 0)) idle();
+  }
+
+  function score(input: Input, { deadlineMs, waitMs, ...rest }: ScoreOptions = {}): Promise<Verdict> {
+    if (closing) return Promise.reject(new ScoringError('SCORER_CLOSED', 'the scorers were closed'));
+    if (waiting.length >= (options.queueLimit ?? 1_000))
+      return Promise.reject(new OverloadedError('the queue in front of the scorers is full'));
+    return new Promise((resolve, reject) => {
+      const text = inputText(input);
+      let cancel = (): void => {};
+      const pending: PendingCall = {
+        call: { id: nextId++, text, isJson: typeof input !== 'string', options: rest, withoutModel: false },
+        usesModel: (rest.mode ?? info?.mode) !== 'rules',
+        deadlineMs: deadlineMs ?? options.deadlineMs ?? 30_000,
+        size: text.length,
+        blame: 0,
+        alone: false,
+        resolve(verdict) {
+          cancel();
+          scored += 1;
+          resolve(verdict);
+        },
+        reject(error) {
+          cancel();
+          reject(error);
+        },
+      };
+      if (waitMs !== undefined) {
+        cancel = clock.after(waitMs, () => {
+          const at = waiting.findIndex(({ call }) => call.id === pending.call.id);
+          if (at < 0) return;
+          waiting.splice(at, 1);
+          reject(new OverloadedError('the call waited too long for a scorer'));
+        });
+      }
+      waiting.push(pending);
+      dispatch();
+    });
+  }
+
+  try {
+    const first = (await Promise.all(slots.map((slot) => slot.start())))[0];
+    info = first?.info as EngineInfo;
+    depth = options.depth ?? (info.mode === 'rules' ? 32 : 2);
+  } catch (error) {
+    for (const slot of slots) slot.stop();
+    throw error;
+  }
+  return {
+    score: score as ScorerPool['score'],
+    info,
+    stats: () => ({
+      scored,
+      lost,
+      waiting: waiting.length,
+      underWay: slots.reduce((sum, slot) => sum + slot.held(), 0),
+      pids: slots.flatMap((slot) => slot.pid() ?? []),
+    }),
+    async close() {
+      if (closing) return;
+      closing = true;
+      await new Promise<void>((resolve) => {
+        idle = resolve;
+        dispatch();
+      });
+      for (const slot of slots) slot.stop();
+    },
+  };
+}
+
+/** The scorer's program lies beside this file; a bundler may have put this one into another folder of `dist`. */
+function scorerFile(): string {
+  const candidates = ['./scorer-child.js', '../scorer-child.js', './scoring/scorer-child.js'];
+  const files = candidates.map((file) => fileURLToPath(new URL(file, import.meta.url)));
+  const found = files.find((file) => existsSync(file));
+  if (found === undefined)
+    throw new ScoringError('SCORER_UNAVAILABLE', "the scorer's program isn't there; build first");
+  return found;
+}

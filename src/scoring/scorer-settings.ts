@@ -1,0 +1,48 @@
+import type { Channel, ExplainedVerdict, Mode, Thresholds, Verdict } from '../index.js';
+
+/** What the engine of each scorer is made of; all of it can be sent to another process. */
+export interface ScorerSettings {
+  /** Packs from the bottom up, as `loadPack` takes them; default the library's own. */
+  readonly packs?: readonly string[] | undefined;
+  /** Paths of overlay files, a later one wins. */
+  readonly overlays?: readonly string[] | undefined;
+  /** `YYYY-MM-DD`: decides which allow-list entries have expired. Default: today in UTC when the pool opens. */
+  readonly today?: string | undefined;
+  /** A model folder, `false` for none; left out: the library's own where it can run. */
+  readonly model?: string | false | undefined;
+  readonly mode?: Mode | undefined;
+  readonly thresholds?: Thresholds | undefined;
+  /** Milliseconds after which the engine leaves the model and answers by the rules. Default: the engine's. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** How one input is to be scored. */
+export interface ScoreOptions {
+  readonly explain?: boolean | undefined;
+  readonly channel?: Channel | undefined;
+  readonly evidenceId?: string | undefined;
+  readonly mode?: Mode | undefined;
+  /** Milliseconds a scorer may take over it before it is killed. Default: the pool's. */
+  readonly deadlineMs?: number | undefined;
+  /** Milliseconds the call may wait for a scorer; then it is refused with `OverloadedError`. Default: no bound. */
+  readonly waitMs?: number | undefined;
+}
+
+/** A call as it goes to a scorer. */
+export interface ScorerCall {
+  readonly id: number;
+  /** The input's text; of anything but a string its JSON text, since a deep value can't be sent as it is. */
+  readonly text: string;
+  readonly isJson: boolean;
+  readonly options: Omit<ScoreOptions, 'deadlineMs' | 'waitMs'>;
+  /** True: the rules alone, as if the model had failed. */
+  readonly withoutModel: boolean;
+}
+
+/** A scorer's answer to one call. */
+export type ScorerAnswer =
+  | { readonly id: number; readonly verdict: Verdict | ExplainedVerdict }
+  | {
+      readonly id: number;
+      readonly failed: { readonly name: string; readonly code: string; readonly message: string };
+    };

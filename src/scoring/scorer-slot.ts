@@ -1,0 +1,165 @@
+import { type Clock, ModelError } from '../index.js';
+import { afterLoss, type PendingCall, settle } from './pending-call.js';
+import { type ScorerProcess, startScorerProcess } from './scorer-process.js';
+import type { ScorerSettings } from './scorer-settings.js';
+import { ScoringError } from './scoring-errors.js';
+
+/** What a slot needs to know. Times in milliseconds. */
+export interface SlotOptions {
+  readonly settings: ScorerSettings;
+  readonly file: string;
+  readonly loadTimeoutMs: number;
+  readonly heapMb: number;
+  /** A scorer above it when it has nothing to do is replaced. */
+  readonly memoryLimitMb: number;
+  readonly restartMs: number;
+  /** Calls that may be in one scorer at once, and their characters together. */
+  readonly depth: () => number;
+  readonly characters: number;
+  readonly clock: Clock;
+  /** False for a scorer whose versions aren't the pool's. */
+  readonly fits: (scorer: ScorerProcess) => boolean;
+  readonly onFree: () => void;
+  readonly onLoss: (toRetry: readonly PendingCall[]) => void;
+}
+
+/** A place for one scorer process, filled again when the process is lost. */
+export interface ScorerSlot {
+  /** Rejects when the scorer can't be had; an unfit start is tried again later by itself. */
+  start(): Promise<ScorerProcess>;
+  /** How many more calls it takes now; 0 while there is no scorer. */
+  room(pending: PendingCall): number;
+  /** How much it has to do already: characters. */
+  load(): number;
+  take(pending: PendingCall): void;
+  pid(): number | undefined;
+  held(): number;
+  /** Starts that failed one after another. */
+  failures(): number;
+  stop(): void;
+}
+
+const MAX_RESTART_MS = 30_000;
+
+/** Makes an empty slot. */
+export function createScorerSlot(options: SlotOptions): ScorerSlot {
+  const { clock } = options;
+  let scorer: ScorerProcess | undefined;
+  let held: PendingCall[] = [];
+  let outbox: PendingCall[] = [];
+  let characters = 0;
+  let failures = 0;
+  let stopped = false;
+  let retiring = false;
+  let cancelTimer = (): void => {};
+  let cancelRestart = (): void => {};
+
+  /** The scorer works on the first call it holds; it has that call's time, from the answer before on. */
+  function watch(): void {
+    cancelTimer();
+    const [first] = held;
+    cancelTimer = first === undefined ? () => {} : clock.after(first.deadlineMs, () => scorer?.kill());
+  }
+
+  function lose(killedFromOutside: boolean): void {
+    cancelTimer();
+    const lost = held;
+    scorer = undefined;
+    retiring = false;
+    held = [];
+    outbox = [];
+    characters = 0;
+    if (stopped) {
+      for (const pending of lost) pending.reject(new ScoringError('SCORER_CLOSED', 'the scorers were closed'));
+      return;
+    }
+    restartLater();
+    options.onLoss(afterLoss(lost, killedFromOutside));
+  }
+
+  function retire(): void {
+    // It takes nothing more: its end comes a moment later.
+    retiring = true;
+    scorer?.kill();
+  }
+
+  function restartLater(): void {
+    const restMs = failures === 0 ? 0 : Math.min(options.restartMs * 2 ** (failures - 1), MAX_RESTART_MS);
+    failures += 1;
+    // The pool hears of it through `failures`; the next try comes by itself.
+    cancelRestart = clock.after(restMs, () => void start().catch(() => undefined));
+  }
+
+  async function start(): Promise<ScorerProcess> {
+    let mine: ScorerProcess | undefined;
+    try {
+      mine = await startScorerProcess(options.settings, {
+        ...options,
+        onAnswers: (answers, rssBytes) => {
+          for (const answer of answers) {
+            const at = held.findIndex(({ call }) => call.id === answer.id);
+            const [pending] = at < 0 ? [] : held.splice(at, 1);
+            if (pending === undefined) continue;
+            characters -= pending.size;
+            settle(pending, answer);
+          }
+          failures = 0;
+          watch();
+          if (held.length === 0) {
+            scorer?.hold(false);
+            if (rssBytes > options.memoryLimitMb * 2 ** 20) retire();
+          }
+          options.onFree();
+        },
+        onEnd: lose,
+      });
+      if (!options.fits(mine))
+        throw new ModelError('MODEL_LOAD', 'rules or model on disk are no longer those of the pool');
+    } catch (error) {
+      mine?.kill();
+      if (!stopped) restartLater();
+      options.onFree();
+      throw error;
+    }
+    if (stopped) mine.kill();
+    else scorer = mine;
+    mine.hold(false);
+    options.onFree();
+    return mine;
+  }
+
+  function flush(): void {
+    const calls = outbox.map(({ call }) => call);
+    outbox = [];
+    if (calls.length > 0) scorer?.send(calls);
+  }
+
+  return {
+    start,
+    room(pending) {
+      if (scorer === undefined || retiring || held.some(({ alone }) => alone)) return 0;
+      if (held.length === 0) return options.depth();
+      if (pending.alone || characters + pending.size > options.characters) return 0;
+      return options.depth() - held.length;
+    },
+    load: () => characters + held.length * 64,
+    take(pending) {
+      held.push(pending);
+      characters += pending.size;
+      if (held.length === 1) {
+        scorer?.hold(true);
+        watch();
+      }
+      outbox.push(pending);
+      if (outbox.length === 1) queueMicrotask(flush);
+    },
+    pid: () => scorer?.pid,
+    held: () => held.length,
+    failures: () => failures,
+    stop() {
+      stopped = true;
+      cancelRestart();
+      scorer?.kill();
+    },
+  };
+}
