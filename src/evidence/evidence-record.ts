@@ -1,0 +1,59 @@
+import type { RouterLevel } from '../engine/decide.js';
+import type { ExplainedFinding, Explanation, ModelReport } from '../engine/explanation.js';
+import type { Channel } from '../engine/rules/types.js';
+import type { Verdict } from '../engine/verdict.js';
+
+/** How much of an input an account keeps: all of it, with secrets masked, or its SHA-256 alone. */
+export type Keep = 'whole' | 'masked' | 'hash';
+
+/** What a person said of a verdict afterwards. */
+export type EvidenceLabel = 'false_alarm' | 'missed_attack';
+
+/** What is left of an input after the account's setting. */
+export interface KeptInput {
+  readonly kept: Keep;
+  /** The text screened; masked texts keep their length, so that spans stay aligned. Null with `hash`. */
+  readonly text: string | null;
+  /** Of the whole text as UTF-8, 64 lower-case hex digits. */
+  readonly sha256: string;
+  /** Of the whole text, UTF-16 code units. */
+  readonly length: number;
+  /** Whether the caller sent a JSON value that is no string; `text` is its JSON text then. */
+  readonly json: boolean;
+}
+
+/** A finding without its excerpt: the span says where to look in what was kept. */
+export type EvidenceFinding = Omit<ExplainedFinding, 'excerpt'>;
+
+/** What has to be the same for a replay to be the same. */
+export interface ReplaySettings {
+  /** The product's version that screened. */
+  readonly portcullis: string;
+  readonly rules_threshold: number;
+  readonly paranoia: number | null;
+  readonly timeout_ms: number | null;
+}
+
+/** One decision, whole: what, why, by what, reproducible. Also the shape of a line of an export. */
+export interface EvidenceRecord {
+  /** The verdict's `evidence_id`. */
+  readonly id: string;
+  /** ISO 8601 in UTC, milliseconds. */
+  readonly time: string;
+  readonly account_id: string;
+  /** Null for a call from the dashboard's playground. */
+  readonly key_id: string | null;
+  readonly input: KeptInput;
+  readonly verdict: Verdict;
+  readonly channel: Channel;
+  readonly router_level: RouterLevel;
+  readonly rules: Explanation['rules'];
+  readonly model: ModelReport;
+  readonly findings: readonly EvidenceFinding[];
+  readonly shadow_findings: readonly EvidenceFinding[];
+  readonly unseen: Explanation['unseen'];
+  readonly settings: ReplaySettings;
+  /** `sha256:` and hex over all of the verdict that a replay must give again (not id and latency). */
+  readonly replay_digest: string;
+  readonly label: EvidenceLabel | null;
+}

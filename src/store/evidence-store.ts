@@ -1,0 +1,58 @@
+import type { RouterLevel } from '../engine/decide.js';
+import type { DecidedBy } from '../engine/verdict.js';
+import type { EvidenceLabel, EvidenceRecord } from '../evidence/evidence-record.js';
+
+/** What a list of evidence may be narrowed by; everything given must hold. */
+export interface EvidenceFilter {
+  readonly verdict?: 'allow' | 'block' | undefined;
+  readonly rule?: string | undefined;
+  readonly decidedBy?: DecidedBy | undefined;
+  readonly routerLevel?: RouterLevel | undefined;
+  readonly keyId?: string | undefined;
+  /** Milliseconds since 1970, inclusive. */
+  readonly from?: number | undefined;
+  /** Milliseconds since 1970, exclusive. */
+  readonly to?: number | undefined;
+  /** Part of the text kept, three characters or more, upper and lower case alike. */
+  readonly text?: string | undefined;
+  readonly label?: EvidenceLabel | undefined;
+}
+
+/** A page of a list, newest first. */
+export interface EvidencePage {
+  readonly records: readonly EvidenceRecord[];
+  /** For the next call; null at the end. Records that arrive meanwhile move nothing. */
+  readonly next: string | null;
+}
+
+/** Calls of one hour, day or month that ended with one rule. */
+export interface EvidenceCount {
+  /** Start of the hour or day, milliseconds since 1970. */
+  readonly at: number;
+  /** `none` for allowed calls. */
+  readonly rule: string;
+  readonly calls: number;
+  readonly blocks: number;
+  /** Calls whose model failed, whatever the verdict. */
+  readonly modelErrors: number;
+  /** Sum over the calls, milliseconds. */
+  readonly latencySum: number;
+  readonly latencyMax: number;
+}
+
+/** Evidence. Whatever takes an account id reaches records of that account alone. */
+export interface EvidenceStore {
+  /** Durable when it resolves. @throws StoreError when it isn't: then there must be no verdict either. */
+  append(record: EvidenceRecord): Promise<void>;
+  get(accountId: string, id: string): Promise<EvidenceRecord | undefined>;
+  /** `limit` 1..500. @throws StoreError `STORE_SETTINGS` for a cursor that this store never gave. */
+  list(accountId: string, filter: EvidenceFilter, cursor: string | null, limit: number): Promise<EvidencePage>;
+  /** All of a list, newest first, a page at a time. */
+  iterate(accountId: string, filter: EvidenceFilter): AsyncIterable<EvidenceRecord>;
+  /** Null takes the label off. @throws StoreError STORE_NOT_FOUND */
+  label(accountId: string, id: string, label: EvidenceLabel | null): Promise<void>;
+  /** Counts in `[from, to)` by `unit` and rule, oldest first. Purged evidence stays counted. */
+  counts(accountId: string, from: number, to: number, unit: 'hour' | 'day'): Promise<readonly EvidenceCount[]>;
+  /** Deletes what is older than its account keeps. Gives the number of records. */
+  purge(now: number): Promise<number>;
+}
