@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import defaults from './default-plans.js' with { type: 'json' };
+// biome-ignore lint/correctness/useImportExtensions: it is data, and stays JSON.
+import defaults from './default-plans.json' with { type: 'json' };
 import { StoreError } from './store-error.js';
 
 /** One plan. */
