@@ -9,6 +9,7 @@ const entries = {
   'adapters/transformers-classifier': 'src/adapters/transformers-classifier.ts',
   'onnx-child': 'src/adapters/onnx-child.ts',
   'scorer-child': 'src/scoring/scorer-child.ts',
+  'tuning-rules-child': 'src/tuning/scoring/rules-child.ts',
 };
 
 export default defineConfig({

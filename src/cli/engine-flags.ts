@@ -12,7 +12,10 @@ export interface EngineFlags {
 const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
 
 /** Adds `--mode`, `--pack`, `--overlay`, `--model` and `--json` to a command. */
-export const withEngineFlags = (command: Command): Command =>
+export const withEngineFlags = (command: Command): Command => withScreenerFlags(command).option('--json', 'print JSON');
+
+/** The same without `--json`, for commands whose `--json` takes a file. */
+export const withScreenerFlags = (command: Command): Command =>
   command
     .addOption(
       new Option(
@@ -32,5 +35,4 @@ export const withEngineFlags = (command: Command): Command =>
         'a local file that switches rules off, re-scores or allow-lists; may be repeated',
       ).argParser(collect),
     )
-    .option('--model <folder>', 'a model folder; "off" for none')
-    .option('--json', 'print JSON');
+    .option('--model <folder>', 'a model folder; "off" for none');

@@ -6,6 +6,7 @@ import { packageVersion } from './package-version.js';
 const commands = {
   analyze: async () => (await import('./analyze.js')).analyzeCommand(),
   batch: async () => (await import('./batch.js')).batchCommand(),
+  eval: async () => (await import('./eval.js')).evalCommand(),
   rules: async () => (await import('./rules/command.js')).rulesCommand(),
   info: async () => (await import('./info.js')).infoCommand(),
   try: async () => (await import('./try.js')).tryCommand(),
@@ -37,6 +38,7 @@ const mistakes: ReadonlySet<string> = new Set([
   'ModelError',
   'NativeModuleError',
   'PackError',
+  'TuningError',
 ]);
 
 /** The exit code for an error: 2, with one line on stderr that says what is wrong. */

@@ -1,0 +1,62 @@
+import type { Command } from 'commander';
+import { chooseRows } from '../tuning/rows/choose-rows.js';
+import { type ReadTexts, readLabelled } from '../tuning/rows/read-labelled.js';
+import { CliError } from './cli-error.js';
+
+/** The options of every command that reads labelled texts. */
+export interface RowFlags {
+  readonly textField?: string;
+  readonly labelField?: string;
+  readonly sourceField?: string;
+  readonly groupField?: string;
+  readonly languageField?: string;
+  readonly limit?: number;
+  readonly per?: number;
+}
+
+/** A whole number above 0. @throws CliError */
+export const countOf =
+  (name: string) =>
+  (value: string): number => {
+    const count = Number(value);
+    if (!Number.isSafeInteger(count) || count < 1) throw new CliError(`${name} takes a whole number above 0.`);
+    return count;
+  };
+
+/** A number from 0 to 1. @throws CliError */
+export const shareOf =
+  (name: string) =>
+  (value: string): number => {
+    const share = Number(value);
+    if (value.trim() === '' || !(share >= 0 && share <= 1)) throw new CliError(`${name} takes a number from 0 to 1.`);
+    return share;
+  };
+
+/** Adds the field and limit options to a command. */
+export const withRowFlags = (command: Command): Command =>
+  command
+    .option('--text-field <field>', 'the field of the text (default: text, input, prompt or content)')
+    .option('--label-field <field>', 'the field of the label (default: label)')
+    .option('--source-field <field>', 'the field of the source (default: source, else the file)')
+    .option('--group-field <field>', 'the field of the group (default: group, kind or category)')
+    .option('--language-field <field>', 'the field of the language (default: language or lang)')
+    .option('--limit <n>', 'at most so many texts, the same ones in each run', countOf('--limit'))
+    .option('--per <n>', 'at most so many of each source and label', countOf('--per'));
+
+/** Reads the texts that the flags name. @throws CliError when there is none to use */
+export const readRows = async (files: readonly string[], flags: RowFlags): Promise<ReadTexts> => {
+  const { texts, leftOut } = await readLabelled(files, {
+    text: flags.textField,
+    label: flags.labelField,
+    source: flags.sourceField,
+    group: flags.groupField,
+    language: flags.languageField,
+  });
+  if (texts.length === 0) {
+    const why = Object.entries(leftOut).map(([reason, n]) => `${n} rows: ${reason}`);
+    throw new CliError(
+      `There is no text to use${why.length > 0 ? ` (${why.join('; ')})` : ''}. Name the field with --text-field.`,
+    );
+  }
+  return { texts: chooseRows(texts, flags), leftOut };
+};

@@ -1,0 +1,131 @@
+import { calibrationError } from '../metrics/calibration-error.js';
+import { curveOf, scoreSteps } from '../metrics/ranking.js';
+import { outcomesOf, type Side, sidesOf } from '../report/sides.js';
+import type { Scored } from '../scoring/score-texts.js';
+import { type Plot, type Point, plotSvg, type Series } from './plot.js';
+
+const toneOf = { rules: 'a', model: 'b', both: 'c' } as const;
+
+/** At most this many points a line: more can't be seen, and swell the page. */
+const mostPoints = 400;
+const thinned = (points: readonly Point[]): readonly Point[] => {
+  const step = Math.ceil(points.length / mostPoints);
+  return points.filter((_, i) => i % step === 0 || i === points.length - 1);
+};
+
+const bins = 20;
+const histogram = (scores: readonly number[]): readonly Point[] => {
+  const counts: number[] = new Array(bins).fill(0);
+  for (const score of scores) {
+    const bin = Math.min(bins - 1, Math.floor(score * bins));
+    counts[bin] = (counts[bin] ?? 0) + 1;
+  }
+  // Shares on a log scale: most scores lie at the ends.
+  return counts.map((n, i) => [i / bins, n === 0 ? 0 : Math.log10(1 + (9_999 * n) / scores.length) / 4]);
+};
+
+const lines = (scored: Scored, of: (side: Side) => readonly Point[]): readonly Series[] =>
+  sidesOf(scored).map((side) => ({ name: side, tone: toneOf[side], kind: 'line', points: of(side) }));
+
+const unit = (name: string): Plot['x'] => ({ name, from: 0, to: 1 });
+
+const rocPoints = (scored: Scored, side: Side): readonly Point[] => {
+  const { attacks, benign, points } = curveOf(scoreSteps(outcomesOf(scored.texts, side, scored)));
+  return points.map((point): Point => [point.falsePositives / (benign || 1), point.truePositives / (attacks || 1)]);
+};
+
+const precisionPoints = (scored: Scored, side: Side): readonly Point[] => {
+  const { attacks, points } = curveOf(scoreSteps(outcomesOf(scored.texts, side, scored)));
+  return points
+    .slice(1)
+    .map(
+      ({ truePositives, falsePositives }): Point => [
+        truePositives / (attacks || 1),
+        truePositives / (truePositives + falsePositives),
+      ],
+    );
+};
+
+const histogramPlot = (scored: Scored, side: 'rules' | 'model'): Plot => {
+  const outcomes = outcomesOf(scored.texts, side, scored);
+  const scores = (isAttack: boolean): readonly number[] =>
+    outcomes.filter((outcome) => outcome.isAttack === isAttack).map(({ score }) => score);
+  return {
+    title: `Scores of the ${side}`,
+    x: unit('score'),
+    y: { name: 'share of the class, log scale', from: 0, to: 1 },
+    series: [
+      { name: 'honest', tone: 'a', kind: 'bars', points: histogram(scores(false)) },
+      { name: 'attacks', tone: 'b', kind: 'bars', points: histogram(scores(true)) },
+    ],
+  };
+};
+
+const reliabilityPlot = (scored: Scored, side: Side): Plot => {
+  const found = calibrationError(outcomesOf(scored.texts, side, scored))?.bins.filter(({ n }) => n > 0) ?? [];
+  const points = found.map(({ meanScore, attackShare }): Point => [meanScore, attackShare]);
+  return {
+    title: `Reliability of the ${side}'${side === 'rules' ? '' : 's'} score`,
+    x: unit('mean score in the bin'),
+    y: unit('share of attacks'),
+    hasDiagonal: true,
+    series: [
+      { name: 'texts', tone: toneOf[side], kind: 'line', points },
+      { name: 'bins', tone: toneOf[side], kind: 'dots', points },
+    ],
+  };
+};
+
+const latencyPlot = (scored: Scored): Plot => {
+  const cumulative = (values: readonly number[]): readonly Point[] => {
+    const sorted = [...values].sort((a, b) => a - b);
+    return thinned(sorted.map((value, i): Point => [value, (i + 1) / sorted.length]));
+  };
+  const rules = cumulative(scored.texts.map(({ micros }) => micros / 1000));
+  const model = cumulative(scored.texts.flatMap(({ modelMillis }) => (modelMillis === null ? [] : [modelMillis])));
+  const longest = model.length > 0 ? model : rules;
+  const p99 = longest.findLast(([, share]) => share <= 0.995)?.[0] ?? 1;
+  return {
+    title: 'Latency of one text',
+    x: { name: 'milliseconds', from: 0, to: Math.max(p99, 0.01) },
+    y: unit('share of texts done'),
+    series: [
+      { name: 'rules', tone: 'a', kind: 'line', points: rules },
+      ...(model.length > 0 ? [{ name: 'with model', tone: 'b', kind: 'line', points: model } as const] : []),
+    ],
+  };
+};
+
+/** Every plot of the report as SVG. */
+export const evaluationPlots = (scored: Scored): string => {
+  const close: Plot = {
+    title: 'ROC, the first 5 % of false positives',
+    x: { name: 'false-positive rate', from: 0, to: 0.05 },
+    y: unit('recall'),
+    series: lines(scored, (side) => rocPoints(scored, side)),
+  };
+  const whole: Plot = {
+    ...close,
+    title: 'ROC',
+    x: unit('false-positive rate'),
+    hasDiagonal: true,
+    series: lines(scored, (side) => thinned(rocPoints(scored, side))),
+  };
+  const precision: Plot = {
+    title: 'Precision and recall',
+    x: unit('recall'),
+    y: unit('precision'),
+    series: lines(scored, (side) => thinned(precisionPoints(scored, side))),
+  };
+  const alone = sidesOf(scored).filter((side) => side !== 'both');
+  return [
+    whole,
+    close,
+    precision,
+    ...alone.map((side) => histogramPlot(scored, side)),
+    ...alone.map((side) => reliabilityPlot(scored, side)),
+    latencyPlot(scored),
+  ]
+    .map((plot) => `<figure>${plotSvg(plot)}</figure>`)
+    .join('\n');
+};

@@ -1,0 +1,71 @@
+import type { Label } from '../rows/labelled-text.js';
+import type { Scored } from '../scoring/score-texts.js';
+import { decidingSide, isBlocked } from './sides.js';
+
+/** A text that is decided otherwise than before. */
+export interface ChangedVerdict {
+  readonly id: string;
+  readonly source: string;
+  readonly label: Label | undefined;
+  readonly before: 'allow' | 'block';
+  readonly after: 'allow' | 'block';
+  readonly rule: string | null;
+  readonly text: string;
+}
+
+/** How a new pack or model differs from an old one, or from what was recorded. */
+export interface VerdictChanges {
+  /** Texts that have both verdicts. */
+  readonly compared: number;
+  readonly newlyBlocked: number;
+  readonly newlyAllowed: number;
+  /** Of the labelled texts: attacks found now less attacks lost, and false alarms made now less those mended. */
+  readonly gainedAttacks: number;
+  readonly gainedFalseAlarms: number;
+  readonly changes: readonly ChangedVerdict[];
+}
+
+const blockedIn = (scored: Scored): readonly boolean[] =>
+  scored.texts.map((text) => isBlocked(text, decidingSide(scored), scored));
+
+const changesOf = (now: Scored, before: readonly (boolean | undefined)[]): VerdictChanges => {
+  const after = blockedIn(now);
+  const word = (isBlock: boolean | undefined): 'allow' | 'block' => (isBlock ? 'block' : 'allow');
+  const changes = now.texts.flatMap((text, i): readonly ChangedVerdict[] =>
+    before[i] === undefined || before[i] === after[i]
+      ? []
+      : [
+          {
+            id: text.id,
+            source: text.source,
+            label: text.label,
+            before: word(before[i]),
+            after: word(after[i]),
+            rule: text.rule,
+            text: text.text,
+          },
+        ],
+  );
+  const net = (label: Label): number =>
+    changes
+      .filter((change) => change.label === label)
+      .reduce((sum, { after: verdict }) => sum + (verdict === 'block' ? 1 : -1), 0);
+  return {
+    compared: before.filter((one) => one !== undefined).length,
+    newlyBlocked: changes.filter(({ after: verdict }) => verdict === 'block').length,
+    newlyAllowed: changes.filter(({ after: verdict }) => verdict === 'allow').length,
+    gainedAttacks: net('injection'),
+    gainedFalseAlarms: net('benign'),
+    changes,
+  };
+};
+
+/** Compares two screenings of the same texts in the same order. */
+export const changedVerdicts = (now: Scored, old: Scored): VerdictChanges => changesOf(now, blockedIn(old));
+
+/** Compares with what an evidence export says was decided at the time; rows without a verdict are passed over. */
+export const changedFromRecord = (now: Scored): VerdictChanges =>
+  changesOf(
+    now,
+    now.texts.map(({ recorded }) => (recorded === undefined ? undefined : recorded === 'block')),
+  );

@@ -1,0 +1,151 @@
+import type { Span } from '../../engine/span.js';
+import { countFigures, type Figures, type RankingFigures, rankingFigures } from '../metrics/figures.js';
+import type { Scored, ScoredText } from '../scoring/score-texts.js';
+import { grouped } from './grouped.js';
+import { decidingSide, isBlocked, outcomesOf, type Side, sidesOf } from './sides.js';
+
+/** A text that was decided wrongly. */
+export interface WrongText {
+  readonly id: string;
+  readonly source: string;
+  readonly group: string;
+  readonly language: string;
+  readonly text: string;
+  readonly rulesScore: number;
+  readonly rule: string | null;
+  readonly probability: number | null;
+  readonly spans: readonly Span[];
+}
+
+/** The figures of one part of the texts, by the deciding side. */
+export interface PartFigures extends Figures {
+  readonly name: string;
+}
+
+/** p50, p95 and p99 in milliseconds. */
+export interface Latency {
+  readonly n: number;
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+}
+
+/** Averages over sources that have texts of the kind; large sources don't drown small ones. */
+export interface SourceAverages {
+  readonly recall: number | null;
+  readonly falsePositiveRate: number | null;
+}
+
+/** A whole evaluation. `--json` writes it; fields are only ever added within schema 1. */
+export interface Evaluation {
+  readonly schema: 'portcullis.evaluation/1';
+  readonly date: string;
+  /** Names of the files, without folders. */
+  readonly texts: readonly string[];
+  readonly rows: {
+    readonly judged: number;
+    readonly unlabelled: number;
+    readonly leftOut: Readonly<Record<string, number>>;
+  };
+  readonly decidedBy: Side;
+  readonly rulesVersion: string;
+  readonly rulesThreshold: number;
+  readonly modelVersion: string;
+  readonly modelThreshold: number | null;
+  /** Texts that the model gave no answer to. */
+  readonly modelFailures: number;
+  /** Of the side that decides. */
+  readonly overall: RankingFigures;
+  readonly averageOverSources: SourceAverages;
+  readonly sides: Readonly<Partial<Record<Side, RankingFigures>>>;
+  readonly by: Readonly<Record<'source' | 'group' | 'language' | 'length', readonly PartFigures[]>>;
+  readonly latency: { readonly rules: Latency; readonly model: Latency | null };
+  readonly missed: readonly WrongText[];
+  readonly wronglyBlocked: readonly WrongText[];
+}
+
+const lengths = [200, 1_000, 5_000, 20_000] as const;
+const lengthOf = ({ text }: ScoredText): string => {
+  const above = lengths.findIndex((most) => text.length <= most);
+  if (above === -1) return `over ${lengths.at(-1)}`;
+  return `${above === 0 ? 0 : (lengths[above - 1] as number) + 1} to ${lengths[above]}`;
+};
+
+const latencyOf = (values: readonly number[]): Latency => {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+  return { n: sorted.length, p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+};
+
+const wrongText = (text: ScoredText): WrongText => ({
+  id: text.id,
+  source: text.source,
+  group: text.group,
+  language: text.language,
+  text: text.text,
+  rulesScore: text.rulesScore,
+  rule: text.rule,
+  probability: text.probability,
+  spans: text.hits.map(({ start, end }) => ({ start, end })),
+});
+
+const mean = (values: readonly (number | null)[]): number | null => {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
+};
+
+/** What an evaluation is made of beside the scores. */
+export interface EvaluationFacts {
+  readonly date: string;
+  readonly files: readonly string[];
+  readonly leftOut: Readonly<Record<string, number>>;
+}
+
+/** Works out every figure. Texts without a label are counted and left out. */
+export const evaluate = (scored: Scored, facts: EvaluationFacts): Evaluation => {
+  const judged = scored.texts.filter(({ label }) => label !== undefined);
+  const deciding = decidingSide(scored);
+  const parts = (nameOf: (text: ScoredText) => string): readonly PartFigures[] =>
+    [...grouped(judged, nameOf)]
+      .map(([name, texts]) => ({ name, ...countFigures(outcomesOf(texts, deciding, scored)) }))
+      .sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
+  const sides = Object.fromEntries(
+    sidesOf(scored).map((side) => [side, rankingFigures(outcomesOf(judged, side, scored))]),
+  ) as Partial<Record<Side, RankingFigures>>;
+  const bySource = parts(({ source }) => source);
+  const millis = scored.texts.flatMap(({ modelMillis }) => (modelMillis === null ? [] : [modelMillis]));
+  const wrong = (label: 'injection' | 'benign'): readonly WrongText[] =>
+    judged
+      .filter((text) => text.label === label && isBlocked(text, deciding, scored) === (label === 'benign'))
+      .map(wrongText);
+  return {
+    schema: 'portcullis.evaluation/1',
+    date: facts.date,
+    texts: facts.files,
+    rows: { judged: judged.length, unlabelled: scored.texts.length - judged.length, leftOut: facts.leftOut },
+    decidedBy: deciding,
+    rulesVersion: scored.rulesVersion,
+    rulesThreshold: scored.rulesThreshold,
+    modelVersion: scored.modelVersion,
+    modelThreshold: scored.modelThreshold,
+    modelFailures: scored.modelThreshold === null ? 0 : judged.filter(({ probability }) => probability === null).length,
+    overall: sides[deciding] as RankingFigures,
+    averageOverSources: {
+      recall: mean(bySource.map(({ recall }) => recall)),
+      falsePositiveRate: mean(bySource.map(({ falsePositiveRate }) => falsePositiveRate)),
+    },
+    sides,
+    by: {
+      source: bySource,
+      group: parts(({ group }) => group),
+      language: parts(({ language }) => language),
+      length: parts(lengthOf),
+    },
+    latency: {
+      rules: latencyOf(scored.texts.map(({ micros }) => micros / 1000)),
+      model: millis.length === 0 ? null : latencyOf(millis),
+    },
+    missed: wrong('injection'),
+    wronglyBlocked: wrong('benign'),
+  };
+};

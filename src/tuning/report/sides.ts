@@ -1,0 +1,44 @@
+import type { Outcome } from '../metrics/figures.js';
+import type { Scored, ScoredText } from '../scoring/score-texts.js';
+
+/** Who decides: the rules alone, the model alone, or both as `hybrid` does. */
+export type Side = 'rules' | 'model' | 'both';
+
+type Thresholds = Pick<Scored, 'rulesThreshold' | 'modelThreshold'>;
+
+/** The sides that an evaluation has figures of. */
+export const sidesOf = ({ modelThreshold }: Pick<Scored, 'modelThreshold'>): readonly Side[] =>
+  modelThreshold === null ? ['rules'] : ['rules', 'model', 'both'];
+
+/** The side that decides in the default mode. */
+export const decidingSide = (scored: Pick<Scored, 'modelThreshold'>): Side =>
+  scored.modelThreshold === null ? 'rules' : 'both';
+
+/** True where the side would block. A model that failed blocks nothing. */
+export const isBlocked = (text: ScoredText, side: Side, thresholds: Thresholds): boolean => {
+  const byRules = text.rulesScore >= thresholds.rulesThreshold;
+  const byModel =
+    text.probability !== null && thresholds.modelThreshold !== null && text.probability >= thresholds.modelThreshold;
+  if (side === 'rules') return byRules;
+  return side === 'model' ? byModel : byRules || byModel;
+};
+
+/**
+ * One number to rank by. Of both sides: 1 where the rules block (the model is not asked then), else the model's
+ * probability: the curve shows what other model thresholds would give beside the rules as they are.
+ */
+export const rankingScore = (text: ScoredText, side: Side, { rulesThreshold }: Thresholds): number => {
+  if (side === 'rules') return text.rulesScore;
+  if (side === 'model') return text.probability ?? 0;
+  return text.rulesScore >= rulesThreshold ? 1 : (text.probability ?? text.rulesScore);
+};
+
+/** The judged texts as outcomes of one side; texts without a label are left out. */
+export const outcomesOf = (texts: readonly ScoredText[], side: Side, thresholds: Thresholds): readonly Outcome[] =>
+  texts
+    .filter(({ label }) => label !== undefined)
+    .map((text) => ({
+      score: rankingScore(text, side, thresholds),
+      isAttack: text.label === 'injection',
+      isBlocked: isBlocked(text, side, thresholds),
+    }));

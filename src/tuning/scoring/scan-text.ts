@@ -1,0 +1,41 @@
+import type { Channel, CompiledPack } from '../../engine/rules/types.js';
+import { buildViews } from '../../engine/text/views.js';
+
+/** One rule at one place of the input, UTF-16 code units. */
+export interface RuleHit {
+  readonly rule: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What the rules say of one text. */
+export interface RulesReading {
+  /** 0..1. */
+  readonly score: number;
+  /** The strongest rule of the cluster that scored; null where none fired. */
+  readonly rule: string | null;
+  /** All findings, those of experimental rules too; empty unless asked for. */
+  readonly hits: readonly RuleHit[];
+  /** Time of views and rules, microseconds. */
+  readonly micros: number;
+}
+
+export interface ScanRequest {
+  readonly channel: Channel;
+  /** True: every rule's findings, not only as many as the score needs. */
+  readonly withHits: boolean;
+}
+
+/** Screens one text by the rules alone. */
+export const scanText = (pack: CompiledPack, text: string, { channel, withHits }: ScanRequest): RulesReading => {
+  const start = performance.now();
+  const signal = pack.scan(buildViews(text).views, { channel, exhaustive: withHits });
+  const micros = Math.round((performance.now() - start) * 1000);
+  const found = withHits ? [...signal.findings, ...signal.shadow] : [];
+  return {
+    score: signal.score,
+    rule: signal.rule ?? null,
+    hits: found.map(({ rule, span }) => ({ rule, start: span.start, end: span.end })),
+    micros,
+  };
+};
