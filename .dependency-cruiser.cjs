@@ -44,6 +44,12 @@ module.exports = {
       to: { path: '^src/', pathNot: ['^src/(batch|scoring|adapters|engine)/', '^src/(index|create-engine)\\.ts$'] },
     },
     {
+      name: 'tuning-stands-on-engine-and-adapters',
+      severity: 'error',
+      from: { path: '^src/tuning/' },
+      to: { path: '^src/', pathNot: ['^src/tuning/', '^src/adapters/', '^src/(create-engine|index)\\.ts$', engineOnly] },
+    },
+    {
       name: 'rules-never-import-the-model',
       severity: 'error',
       from: { path: '^src/engine/rules/' },

@@ -15,7 +15,7 @@ export interface RowFlags {
 }
 
 /** A whole number above 0. @throws CliError */
-export const countOf =
+const countOf =
   (name: string) =>
   (value: string): number => {
     const count = Number(value);

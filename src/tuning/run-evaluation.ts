@@ -1,3 +1,4 @@
+import { openPack } from '../adapters/open-pack.js';
 import { type Evaluation, type EvaluationFacts, evaluate, type WrongText } from './report/evaluation.js';
 import type { LabelledText } from './rows/labelled-text.js';
 import { scoreRules } from './scoring/score-rules.js';
@@ -16,12 +17,13 @@ export const runEvaluation = async (
   facts: EvaluationFacts,
   options: ScoreOptions = {},
 ): Promise<RunEvaluation> => {
-  const scored = await scoreTexts(rows, by, options);
+  const pack = options.pack ?? openPack({ packs: by.packs, overlays: by.overlays });
+  const scored = await scoreTexts(rows, by, { ...options, pack });
   const evaluation = evaluate(scored, facts);
   const located = async (texts: readonly WrongText[]): Promise<readonly WrongText[]> => {
     const readings = await scoreRules(
       texts.map(({ text }) => text),
-      { packs: by.packs, overlays: by.overlays, channel: by.channel ?? 'user', withHits: true },
+      { pack, packs: by.packs, overlays: by.overlays, channel: by.channel ?? 'user', withHits: true },
     );
     return texts.map((text, i) => ({
       ...text,

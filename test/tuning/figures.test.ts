@@ -12,7 +12,16 @@ interface Reference {
   readonly recallAt: Readonly<Record<'0.005' | '0.01' | '0.02', number>>;
 }
 
-const figures = ['recall', 'falsePositiveRate', 'precision', 'f1', 'auc', 'averagePrecision', 'brier', 'calibrationError'] as const;
+const figures = [
+  'recall',
+  'falsePositiveRate',
+  'precision',
+  'f1',
+  'auc',
+  'averagePrecision',
+  'brier',
+  'calibrationError',
+] as const;
 const reference = JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', 'reference-figures.json'), 'utf8')) as {
   readonly cases: readonly (Reference & Readonly<Record<(typeof figures)[number], number>>)[];
 };
@@ -25,7 +34,8 @@ describe('figures agree with scikit-learn to 1e-9', () => {
 
   it.each(reference.cases)('$name', (expected) => {
     const found = rankingFigures(outcomes(expected), { rounds: 20, seed: 1 });
-    for (const figure of figures) expect(Math.abs((found[figure] as number) - expected[figure]), figure).toBeLessThan(1e-9);
+    for (const figure of figures)
+      expect(Math.abs((found[figure] as number) - expected[figure]), figure).toBeLessThan(1e-9);
     for (const budget of ['0.005', '0.01', '0.02'] as const)
       expect(Math.abs((found.recallAt[budget].value as number) - expected.recallAt[budget]), budget).toBeLessThan(1e-9);
   });
@@ -40,7 +50,13 @@ describe('figures agree with scikit-learn to 1e-9', () => {
 
   it('says null where a class is missing', () => {
     const found = rankingFigures([{ score: 0.2, isAttack: false, isBlocked: false }]);
-    expect(found).toMatchObject({ recall: null, recallInterval: null, auc: null, averagePrecision: null, falsePositiveRate: 0 });
+    expect(found).toMatchObject({
+      recall: null,
+      recallInterval: null,
+      auc: null,
+      averagePrecision: null,
+      falsePositiveRate: 0,
+    });
   });
 });
 

@@ -29,8 +29,11 @@ const right = 12;
 const top = 34;
 const bottom = 44;
 
-const tick = (value: number): string =>
-  Math.abs(value) >= 10 || Number.isInteger(value) ? String(Math.round(value)) : value.toFixed(2).replace(/0$/, '');
+/** A number on an axis, as short as its axis allows. */
+const tick = (value: number, range: number): string => {
+  const digits = range >= 20 ? 0 : range >= 1 ? 2 : 4;
+  return String(Number(value.toFixed(digits)));
+};
 
 /** A plot as self-contained SVG; colours come from the page's style. */
 export const plotSvg = ({ title, x, y, series, hasDiagonal }: Plot): string => {
@@ -42,8 +45,8 @@ export const plotSvg = ({ title, x, y, series, hasDiagonal }: Plot): string => {
   const grid = steps.map((step) => {
     const [gx, gy] = [x.from + step * (x.to - x.from), y.from + step * (y.to - y.from)];
     return `<path class="grid" d="M${px(gx).toFixed(1)} ${top}V${height - bottom}M${left} ${py(gy).toFixed(1)}H${width - right}"/>
-<text x="${px(gx).toFixed(1)}" y="${height - bottom + 15}" text-anchor="middle">${tick(gx)}</text>
-<text x="${left - 6}" y="${(py(gy) + 4).toFixed(1)}" text-anchor="end">${tick(gy)}</text>`;
+<text x="${px(gx).toFixed(1)}" y="${height - bottom + 15}" text-anchor="middle">${tick(gx, x.to - x.from)}</text>
+<text x="${left - 6}" y="${(py(gy) + 4).toFixed(1)}" text-anchor="end">${tick(gy, y.to - y.from)}</text>`;
   });
   const inside = ([a, b]: Point): boolean => a >= x.from && a <= x.to && b >= y.from && b <= y.to;
   const drawn = series.map(({ kind, tone, points }, index) => {

@@ -4,7 +4,7 @@ import { areaUnderRoc, averagePrecision, curveOf, type Judged, recallAt, scoreSt
 import { type Interval, wilson } from './wilson.js';
 
 /** False-positive budgets that recall is stated at. */
-export const budgets = ['0.005', '0.01', '0.02'] as const;
+const budgets = ['0.005', '0.01', '0.02'] as const;
 type Budget = (typeof budgets)[number];
 
 /** A text's outcome on one side: rules, model or both. */

@@ -27,7 +27,7 @@ export const isBlocked = (text: ScoredText, side: Side, thresholds: Thresholds):
  * One number to rank by. Of both sides: 1 where the rules block (the model is not asked then), else the model's
  * probability: the curve shows what other model thresholds would give beside the rules as they are.
  */
-export const rankingScore = (text: ScoredText, side: Side, { rulesThreshold }: Thresholds): number => {
+const rankingScore = (text: ScoredText, side: Side, { rulesThreshold }: Thresholds): number => {
   if (side === 'rules') return text.rulesScore;
   if (side === 'model') return text.probability ?? 0;
   return text.rulesScore >= rulesThreshold ? 1 : (text.probability ?? text.rulesScore);

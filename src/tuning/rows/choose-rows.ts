@@ -26,11 +26,3 @@ export const chooseRows = (texts: readonly LabelledText[], { limit, per }: RowLi
     .slice(0, limit);
   return chosen.sort((a, b) => a.place - b.place).map(({ row }) => row);
 };
-
-/** A stable half: the texts whose digest is even choose, the others confirm. A text is always on the same side. */
-export const splitRows = (
-  texts: readonly LabelledText[],
-): { readonly choose: readonly LabelledText[]; readonly confirm: readonly LabelledText[] } => {
-  const isEven = (row: LabelledText): boolean => Number.parseInt(keyOf(row).slice(0, 2), 16) % 2 === 0;
-  return { choose: texts.filter(isEven), confirm: texts.filter((row) => !isEven(row)) };
-};

@@ -1,5 +1,5 @@
 import { openPack } from '../../adapters/open-pack.js';
-import type { Channel } from '../../engine/rules/types.js';
+import type { Channel, CompiledPack } from '../../engine/rules/types.js';
 import type { LabelledText } from '../rows/labelled-text.js';
 import type { RuleHit } from './scan-text.js';
 import { type ModelReadings, scoreModel } from './score-model.js';
@@ -39,6 +39,8 @@ export interface Scored {
 }
 
 export interface ScoreOptions {
+  /** The screener's pack, where it is open already. */
+  readonly pack?: CompiledPack | undefined;
   readonly withHits?: boolean | undefined;
   readonly onProgress?: ((what: 'rules' | 'model', done: number) => void) | undefined;
 }
@@ -63,8 +65,9 @@ export const scoreTexts = async (
   options: ScoreOptions = {},
 ): Promise<Scored> => {
   const texts = rows.map(({ text }) => text);
-  const pack = openPack({ packs: by.packs, overlays: by.overlays });
+  const pack = options.pack ?? openPack({ packs: by.packs, overlays: by.overlays });
   const rules = await scoreRules(texts, {
+    pack,
     packs: by.packs,
     overlays: by.overlays,
     channel: by.channel ?? 'user',
