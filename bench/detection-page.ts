@@ -8,12 +8,17 @@ export interface SourceRate {
 
 export interface DetectionRecord {
   readonly date: string;
+  /** What judged the texts, as the title says it; "rules alone" where it isn't there. */
+  readonly judge?: string;
   /** The file's name. */
   readonly data: string;
   /** Most texts a source and label; null for all. */
   readonly per: number | null;
   readonly rulesVersion: string;
+  readonly modelVersion?: string;
+  /** Of the side named: the rules', the model's too where there is one. */
   readonly threshold: number;
+  readonly modelThreshold?: number;
   readonly sources: readonly SourceRate[];
 }
 
@@ -53,9 +58,11 @@ ${rows.join('\n')}
 export const detectionPage = (record: DetectionRecord): string => {
   const of = (label: SourceRate['label']): readonly SourceRate[] =>
     record.sources.filter((rate) => rate.label === label);
-  return `# Detection by rules alone, ${record.date}
+  const model =
+    record.modelVersion === undefined ? '' : `; model ${record.modelVersion}, threshold ${record.modelThreshold}`;
+  return `# Detection by ${record.judge ?? 'rules alone'}, ${record.date}
 
-${record.rulesVersion}, threshold ${record.threshold}; ${record.data}, ${record.per === null ? 'every text' : `at most ${record.per} texts a source and label`}.
+${record.rulesVersion}, threshold ${record.threshold}${model}; ${record.data}, ${record.per === null ? 'every text' : `at most ${record.per} texts a source and label`}.
 
 ${part('Attacks found', of('injection'))}
 ${part('False alarms', of('benign'))}`;

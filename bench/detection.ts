@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createEngine, type Engine } from '../src/index.js';
+import { createEngine, type Engine, findModel, loadModel } from '../src/index.js';
 import { type DetectionRecord, detectionPage, type SourceRate } from './detection-page.js';
 
 // How much the rules find on labelled texts, and how often they are wrong, by source.
-// npm run bench -- detection --data FILE.jsonl [--per 45] [--split dev] [--record NAME]
+// npm run bench -- detection --data FILE.jsonl [--mode hybrid] [--per 45] [--split dev] [--record NAME]
+// `--mode hybrid` asks rules and model together, at the model's default operating point.
 
 interface Row {
   readonly text: string;
@@ -20,10 +21,12 @@ const { values } = parseArgs({
     data: { type: 'string' },
     per: { type: 'string' },
     split: { type: 'string' },
+    mode: { type: 'string', default: 'rules' },
     record: { type: 'string' },
   },
 });
 if (values.data === undefined) throw new Error('Name the labelled texts: --data FILE.jsonl');
+const hybrid = values.mode === 'hybrid';
 const most = values.per === undefined ? Number.POSITIVE_INFINITY : Number(values.per);
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -43,13 +46,15 @@ const chosenRows = (rows: readonly Row[]): readonly Row[] => {
     .map(({ row }) => row);
 };
 
-const rates = (engine: Engine, rows: readonly Row[]): readonly SourceRate[] => {
+const rates = async (engine: Engine, rows: readonly Row[]): Promise<readonly SourceRate[]> => {
   const groups = new Map<string, { source: string; label: Row['label']; n: number; blocked: number }>();
   for (const { text, label, source } of rows) {
     const key = `${source}\n${label}`;
     const group = groups.get(key) ?? { source, label, n: 0, blocked: 0 };
     group.n += 1;
-    if (engine.scan(text).verdict === 'block') group.blocked += 1;
+    const verdict = hybrid ? await engine.analyze(text) : engine.scan(text);
+    if (verdict.decided_by === 'ml-error-rules-fallback') throw new Error('the model gave no answer');
+    if (verdict.verdict === 'block') group.blocked += 1;
     groups.set(key, group);
   }
   return [...groups.values()].sort((a, b) => a.label.localeCompare(b.label) || a.source.localeCompare(b.source));
@@ -60,14 +65,20 @@ const rows = readFileSync(values.data, 'utf8')
   .filter(Boolean)
   .map((line) => JSON.parse(line) as Row)
   .filter(({ split }) => values.split === undefined || split === values.split);
-const engine = createEngine({ model: false });
+const model = hybrid ? await loadModel(findModel() ?? 'models/portcullis-minilm-1') : false;
+const engine = createEngine({ model, timeoutMs: 120_000 });
 const record: DetectionRecord = {
   date: new Date().toISOString().slice(0, 10),
   data: basename(values.data),
   per: Number.isFinite(most) ? most : null,
   rulesVersion: engine.info.rules_version,
   threshold: engine.info.rules_threshold,
-  sources: rates(engine, chosenRows(rows)),
+  ...(hybrid && {
+    judge: 'rules and model',
+    modelVersion: engine.info.ml_version,
+    modelThreshold: engine.info.ml_threshold,
+  }),
+  sources: await rates(engine, chosenRows(rows)),
 };
 await engine.close();
 console.log(detectionPage(record));

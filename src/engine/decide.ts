@@ -1,3 +1,4 @@
+import { combinedScore } from './combined-score.js';
 import type { DecidedBy, Mode } from './verdict.js';
 
 /** The cost of an answer: rules alone, one model pass, or several windows or views. */
@@ -37,6 +38,8 @@ export interface Decision {
 }
 
 const MODEL_REASON = 'The classifier judged the text to hold a prompt injection.';
+const BOTH_REASON =
+  'The classifier and weak findings of the rules together judged the text to hold a prompt injection.';
 const RULES_REASON = 'The rules judged the text to hold a prompt injection.';
 
 /** Turns both sides' signals into one decision. Total and pure: the same signals give the same decision. */
@@ -45,13 +48,14 @@ export function decide(mode: Mode, rules: RulesSide, outcome: ModelOutcome): Dec
   const seen = modelFacts(model);
   const rulesBlock = rules.score >= rules.threshold;
   if (mode === 'hybrid' && !rulesBlock && model.kind === 'probability') {
-    const block = model.probability >= model.threshold;
+    const score = combinedScore(model.probability, rules.score);
+    const block = score >= model.threshold;
     return {
       verdict: block ? 'block' : 'allow',
-      score: model.probability,
+      score,
       threshold: model.threshold,
       rule: block ? 'ml.classifier' : 'none',
-      reason: block ? MODEL_REASON : null,
+      reason: block ? reasonOf(model) : null,
       decidedBy: 'ml',
       ...seen,
     };
@@ -66,6 +70,11 @@ export function decide(mode: Mode, rules: RulesSide, outcome: ModelOutcome): Dec
     decidedBy: mode === 'hybrid' && model.kind === 'error' ? 'ml-error-rules-fallback' : 'rules',
     ...seen,
   };
+}
+
+/** A block that the model alone wouldn't have given says that the rules had a part in it. */
+function reasonOf({ probability, threshold }: { readonly probability: number; readonly threshold: number }): string {
+  return probability >= threshold ? MODEL_REASON : BOTH_REASON;
 }
 
 function modelFacts(model: ModelOutcome): Pick<Decision, 'routerLevel' | 'modelScore' | 'modelVerdict'> {

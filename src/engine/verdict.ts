@@ -25,7 +25,7 @@ export interface MinimalVerdict {
 
 /** The complete answer. `verdict` is `block` exactly when `score >= threshold`, in every mode. */
 export interface Verdict extends MinimalVerdict {
-  /** 0..1, of the deciding side: the rules' score, or the model's calibrated probability. */
+  /** 0..1, of the deciding side: the rules' score, or the model's calibrated probability raised by weak findings. */
   readonly score: number;
   /** 0..1, of the deciding side. */
   readonly threshold: number;

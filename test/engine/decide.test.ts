@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { combinedScore } from '../../src/engine/combined-score.js';
 import { decide, type ModelOutcome, type RulesSide } from '../../src/engine/decide.js';
 import type { Mode } from '../../src/engine/verdict.js';
 
@@ -13,9 +14,18 @@ const HIGH: ModelOutcome = { kind: 'probability', probability: 0.8, threshold: 0
 const HIGH_DEEP: ModelOutcome = { kind: 'probability', probability: 0.8, threshold: 0.7, passes: 2 };
 const EQUAL: ModelOutcome = { kind: 'probability', probability: 0.7, threshold: 0.7, passes: 1 };
 const LOW: ModelOutcome = { kind: 'probability', probability: 0.1, threshold: 0.7, passes: 1 };
+const UNSURE: ModelOutcome = { kind: 'probability', probability: 0.5, threshold: 0.7, passes: 1 };
+
+/** The odds of 0.8, 0.7, 0.5 and 0.1, times e^(6 * 0.3): worked out by hand. */
+const RAISED = {
+  high: expect.closeTo(0.960315, 6),
+  equal: expect.closeTo(0.933844, 6),
+  unsure: expect.closeTo(0.858149, 6),
+  low: expect.closeTo(0.401979, 6),
+};
 
 // mode, rules, model -> verdict, score, threshold, rule, decided by, router level, model verdict, model score
-type Row = [Mode, RulesSide, ModelOutcome, string, number, number, string, string, string, string, number | null];
+type Row = [Mode, RulesSide, ModelOutcome, string, unknown, number, string, string, string, string, number | null];
 const ROWS: readonly Row[] = [
   ['rules', BLOCKING, OFF, 'block', 0.9, 0.5, 'override.x', 'rules', 'rules', 'off', null],
   ['rules', BLOCKING, ERROR, 'block', 0.9, 0.5, 'override.x', 'rules', 'rules', 'off', null],
@@ -34,10 +44,12 @@ const ROWS: readonly Row[] = [
   ['hybrid', EXACT, LOW, 'block', 0.5, 0.5, 'override.x', 'rules', 'advanced', 'allow', 0.1],
   ['hybrid', WEAK, OFF, 'allow', 0.3, 0.5, 'none', 'rules', 'rules', 'off', null],
   ['hybrid', WEAK, ERROR, 'allow', 0.3, 0.5, 'none', 'ml-error-rules-fallback', 'rules', 'error', null],
-  ['hybrid', WEAK, HIGH, 'block', 0.8, 0.7, 'ml.classifier', 'ml', 'advanced', 'block', 0.8],
-  ['hybrid', WEAK, HIGH_DEEP, 'block', 0.8, 0.7, 'ml.classifier', 'ml', 'deep', 'block', 0.8],
-  ['hybrid', WEAK, EQUAL, 'block', 0.7, 0.7, 'ml.classifier', 'ml', 'advanced', 'block', 0.7],
-  ['hybrid', WEAK, LOW, 'allow', 0.1, 0.7, 'none', 'ml', 'advanced', 'allow', 0.1],
+  ['hybrid', WEAK, HIGH, 'block', RAISED.high, 0.7, 'ml.classifier', 'ml', 'advanced', 'block', 0.8],
+  ['hybrid', WEAK, HIGH_DEEP, 'block', RAISED.high, 0.7, 'ml.classifier', 'ml', 'deep', 'block', 0.8],
+  ['hybrid', WEAK, EQUAL, 'block', RAISED.equal, 0.7, 'ml.classifier', 'ml', 'advanced', 'block', 0.7],
+  ['hybrid', WEAK, UNSURE, 'block', RAISED.unsure, 0.7, 'ml.classifier', 'ml', 'advanced', 'allow', 0.5],
+  ['hybrid', WEAK, LOW, 'allow', RAISED.low, 0.7, 'none', 'ml', 'advanced', 'allow', 0.1],
+  ['hybrid', SILENT, UNSURE, 'allow', 0.5, 0.7, 'none', 'ml', 'advanced', 'allow', 0.5],
   ['hybrid', SILENT, OFF, 'allow', 0, 0.5, 'none', 'rules', 'rules', 'off', null],
   ['hybrid', SILENT, ERROR, 'allow', 0, 0.5, 'none', 'ml-error-rules-fallback', 'rules', 'error', null],
   ['hybrid', SILENT, HIGH, 'block', 0.8, 0.7, 'ml.classifier', 'ml', 'advanced', 'block', 0.8],
@@ -71,6 +83,26 @@ describe('decide', () => {
       });
     },
   );
+
+  it('says so when only both sides together block', () => {
+    expect(decide('hybrid', WEAK, UNSURE).reason).toMatch(/together/);
+    expect(decide('hybrid', WEAK, HIGH).reason).not.toMatch(/together/);
+  });
+
+  it('raises the probability never down, never past 1, and no further than 3 log-odds', () => {
+    for (const probability of [0, 1e-9, 0.2, 0.5, 0.999999, 1]) {
+      expect(combinedScore(probability, 0)).toBe(probability);
+      let before = probability;
+      for (const rulesScore of [0.1, 0.3, 0.49, 0.8, 1]) {
+        const score = combinedScore(probability, rulesScore);
+        expect(score).toBeGreaterThanOrEqual(before);
+        expect(score).toBeLessThanOrEqual(1);
+        before = score;
+      }
+    }
+    expect(combinedScore(0.5, 1)).toBeCloseTo(1 / (1 + Math.exp(-3)), 12);
+    expect(combinedScore(0.5, 1)).toBe(combinedScore(0.5, 0.6));
+  });
 
   it('gives a rules block its own reason and names the rule', () => {
     expect(decide('hybrid', BLOCKING, OFF)).toMatchObject({ rule: 'override.x', reason: 'The text holds x.' });
