@@ -42,7 +42,6 @@ export interface LiteralGate {
   readonly states: number;
 }
 
-const FOREIGN = /[^\0-\x7f]/;
 /** Places of one alarm that are looked at in one part; with more, the rule is let through. */
 const MAX_LOOKS = 24;
 
@@ -81,50 +80,73 @@ export function buildLiteralGate(
   }
   const automaton = places.build();
   const nearMarks = new Float64Array(atoms);
+  const ruleMarks = new Float64Array(rules.reduce((most, { rule }) => Math.max(most, rule.index + 1), 0));
 
   const isNear = (need: AtomNeeds, scripts: ScriptMask, place: number, reach: number): boolean =>
     (need.atom.scripts & ~scripts) === 0 && need.ids.every((id) => places.isBetween(id, place - reach, place + reach));
-  const ownIsNear = ({ telling, reach, atom }: AtomNeeds, scripts: ScriptMask, place: number): boolean => {
-    if ((atom.scripts & ~scripts) !== 0) return false;
-    const [alarm, ...rest] = telling;
-    return rest.every(({ id, order }) =>
-      order > (alarm as Telling).order
-        ? places.isBetween(id, place, place + reach)
-        : places.isBetween(id, place - reach, place),
-    );
+  const ownIsNear = ({ telling, reach }: AtomNeeds, place: number): boolean => {
+    const first = (telling[0] as Telling).order;
+    for (let i = 1; i < telling.length; i++) {
+      const { id, order } = telling[i] as Telling;
+      const isLater = order > first;
+      if (!places.isBetween(id, isLater ? place : place - reach, isLater ? place + reach : place)) return false;
+    }
+    return true;
+  };
+
+  /** What a rule needs is all there, before it is asked how near. */
+  const isThere = ({ own, others }: Wake, scripts: ScriptMask, generation: number): boolean => {
+    if ((own.atom.scripts & ~scripts) !== 0 || !allSeen(own.ids, generation)) return false;
+    return others.every((step) => step.some(({ ids }) => allSeen(ids, generation)));
+  };
+  const allSeen = (ids: readonly number[], generation: number): boolean => {
+    for (let i = 0; i < ids.length; i++) if (!places.seenSince(ids[i] as number, generation)) return false;
+    return true;
+  };
+  /** True when what a rule needs is there near a place of the literal that may announce it. */
+  const isMet = (wake: Wake, literal: number, scripts: ScriptMask, generation: number): boolean => {
+    if (!isThere(wake, scripts, generation)) return false;
+    const { own, others, reach } = wake;
+    if (own.ids.length === 1 && others.length === 0) return true;
+    const count = places.countOf(literal);
+    if (count > MAX_LOOKS) return true;
+    for (let i = 0; i < count; i++) {
+      const place = places.placeOf(literal, i);
+      if (!ownIsNear(own, place)) continue;
+      if (others.every((step) => step.some((need) => isNear(need, scripts, place, reach)))) return true;
+    }
+    return false;
   };
 
   return {
     literals: automaton.literals,
     states: automaton.states,
     read(text, { isFirst, isLast }) {
-      const { generation, touched, end } = places.read(text);
-      const scripts = FOREIGN.test(text) ? scriptsIn(text) : 0;
-      const near = new Set<CompiledRule>();
+      const { generation, touched, end, isForeign } = places.read(text);
+      const scripts = isForeign ? scriptsIn(text) : 0;
+      const near: CompiledRule[] = [];
       const late = new Set<CompiledRule>();
       const early = new Set<CompiledRule>();
+      const isPart = !isFirst || !isLast;
       for (const literal of touched) {
-        const at = places.placesOf(literal);
-        for (const { rule, own, others, reach } of wakes[literal] ?? []) {
-          const isFlood = at.length > MAX_LOOKS;
-          let isMet = isFlood;
-          for (let i = 0; i < at.length && !isMet; i++) {
-            const place = at[i] as number;
-            isMet =
-              ownIsNear(own, scripts, place) &&
-              others.every((step) => step.some((need) => isNear(need, scripts, place, reach)));
-          }
-          if (isMet) {
-            near.add(rule);
+        const count = places.countOf(literal);
+        const isFlood = count > MAX_LOOKS;
+        for (const wake of wakes[literal] ?? NO_WAKES) {
+          const { rule, own, others, reach } = wake;
+          if (isMet(wake, literal, scripts, generation)) {
+            if (ruleMarks[rule.index] !== generation) {
+              ruleMarks[rule.index] = generation;
+              near.push(rule);
+            }
             nearMarks[own.atom.index] = generation;
           }
           // A rule of one step fires inside the part or not at all.
-          if (others.length === 0) continue;
-          if (!isFirst && ((at[0] as number) < reach || isFlood)) early.add(rule);
-          if (!isLast && ((at.at(-1) as number) + reach > end || isFlood)) late.add(rule);
+          if (!isPart || others.length === 0) continue;
+          if (!isFirst && (isFlood || places.placeOf(literal, 0) < reach)) early.add(rule);
+          if (!isLast && (isFlood || places.placeOf(literal, count - 1) + reach > end)) late.add(rule);
         }
       }
-      return { near: [...near], late: [...late], early: [...early], generation, isWhole: isFirst && isLast };
+      return { near, late: [...late], early: [...early], generation, isWhole: !isPart };
     },
     mayMatch(atom, { generation }, isInside) {
       const need = needs.get(atom);
@@ -134,6 +156,8 @@ export function buildLiteralGate(
     },
   };
 }
+
+const NO_WAKES: readonly Wake[] = [];
 
 interface Telling {
   readonly id: number;

@@ -1,6 +1,6 @@
-import { RUN_CAP } from './counted-length.js';
-import { buildLiteralAutomaton, type LiteralAutomaton } from './literal-automaton.js';
+import { buildLiteralAutomaton, type LiteralAutomaton, newLiteralLog } from './literal-automaton.js';
 import type { Clause } from './pattern-literals.js';
+import { literalSymbols } from './symbols.js';
 
 /** Where the literals of a gate are met in the part of a text that was read last. */
 export interface LiteralPlaces {
@@ -10,13 +10,25 @@ export interface LiteralPlaces {
   literalsOf(clause: number): readonly number[];
   /** Ends the collecting. */
   build(): { readonly literals: number; readonly states: number };
-  /** Reads a part; forgets the places of the one before, not when a literal was last seen. `end` is what the part counts. */
-  read(text: string): { readonly generation: number; readonly touched: readonly number[]; readonly end: number };
-  /** A literal's places, ascending, as `countedLength` counts. */
-  placesOf(literal: number): readonly number[];
+  /** Reads a part; forgets the places of the one before, not when a clause was last seen. */
+  read(text: string): PartRead;
+  /** How often a literal that was touched was met. */
+  countOf(literal: number): number;
+  /** Its nth place, ascending, as `countedLength` counts. */
+  placeOf(literal: number, nth: number): number;
   /** True when a literal of the clause has a place in `[from, to]`. */
   isBetween(clause: number, from: number, to: number): boolean;
   seenSince(clause: number, generation: number): boolean;
+}
+
+/** What was read of a part. */
+export interface PartRead {
+  readonly generation: number;
+  /** The literals that were met, each once. Valid until the next part is read. */
+  readonly touched: readonly number[];
+  /** What the part counts. */
+  readonly end: number;
+  readonly isForeign: boolean;
 }
 
 const FOREIGN = /[^\0-\x7f]/;
@@ -24,23 +36,57 @@ const FOREIGN = /[^\0-\x7f]/;
 export function createLiteralPlaces(): LiteralPlaces {
   const clauseIds = new Map<string, number>();
   const literalIds = new Map<string, number>();
-  const clauses: number[][] = [];
+  const rows: { readonly isAscii: boolean; readonly symbols: readonly number[] }[] = [];
+  const clauses: (readonly number[])[] = [];
   let scans: readonly LiteralScan[] = [];
-  let places: number[][] = [];
+  let clausesOf: readonly Int32Array[] = [];
+  /** By literal: when it was seen last, how often then, and where its places begin. */
   let seen = new Float64Array(0);
-  /** By clause: the generation for which `present` holds its literals that were met. */
-  let looked = new Float64Array(0);
-  const present: (readonly number[])[] = [];
-  let touched: number[] = [];
+  let counts = new Int32Array(0);
+  let starts = new Int32Array(0);
+  let clauseSeen = new Float64Array(0);
+  let places = new Int32Array(1024);
+  const log = newLiteralLog();
   let generation = 0;
 
-  const presentOf = (clause: number): readonly number[] => {
-    if (looked[clause] !== generation) {
-      looked[clause] = generation;
-      present[clause] = (clauses[clause] as readonly number[]).filter((literal) => seen[literal] === generation);
-    }
-    return present[clause] as readonly number[];
+  const literalOf = (text: string): number => {
+    const isAscii = !FOREIGN.test(text);
+    const symbols = literalSymbols(text, isAscii);
+    const key = `${isAscii ? 'a' : 'f'}${String.fromCharCode(...symbols)}`;
+    const known = literalIds.get(key);
+    if (known !== undefined) return known;
+    literalIds.set(key, rows.length);
+    return rows.push({ isAscii, symbols }) - 1;
   };
+
+  /** Puts what the log holds by literal; `from` is how many places are taken already. */
+  const sortLog = (ids: Int32Array, from: number, touched: number[]): number => {
+    const { size, literals, places: met } = log;
+    for (let i = 0; i < size; i++) {
+      const literal = ids[literals[i] as number] as number;
+      if (seen[literal] === generation) counts[literal] = (counts[literal] as number) + 1;
+      else {
+        seen[literal] = generation;
+        counts[literal] = 1;
+        touched.push(literal);
+      }
+    }
+    let next = from;
+    for (const literal of touched) {
+      if ((starts[literal] as number) >= 0) continue;
+      starts[literal] = next;
+      next += counts[literal] as number;
+      counts[literal] = 0;
+    }
+    while (next > places.length) places = grown(places);
+    for (let i = 0; i < size; i++) {
+      const literal = ids[literals[i] as number] as number;
+      places[(starts[literal] as number) + (counts[literal] as number)] = met[i] as number;
+      counts[literal] = (counts[literal] as number) + 1;
+    }
+    return next;
+  };
+  let touchedBefore: readonly number[] = [];
 
   return {
     idOf(clause) {
@@ -49,55 +95,58 @@ export function createLiteralPlaces(): LiteralPlaces {
       if (known !== undefined) return known;
       const id = clauses.length;
       clauseIds.set(key, id);
-      clauses[id] = clause.map((text) => {
-        const literal = literalIds.get(text) ?? literalIds.size;
-        literalIds.set(text, literal);
-        return literal;
-      });
+      clauses[id] = [...new Set(clause.map(literalOf))];
       return id;
     },
     literalsOf: (clause) => clauses[clause] as readonly number[],
     build() {
-      const made = [true, false].map((isAscii) => {
-        const wanted = [...literalIds].filter(([literal]) => FOREIGN.test(literal) !== isAscii);
-        const automaton = buildLiteralAutomaton(
-          wanted.map(([literal]) => literal),
-          isAscii,
-        );
-        return { isAscii, automaton, ids: Int32Array.from(wanted, ([, id]) => id) };
+      const made = [true, false].map((isAscii): LiteralScan => {
+        const ids = rows.flatMap((row, id) => (row.isAscii === isAscii ? [id] : []));
+        const wanted = ids.map((id) => rows[id]?.symbols ?? []);
+        return { isAscii, automaton: buildLiteralAutomaton(wanted, isAscii), ids: Int32Array.from(ids) };
       });
-      scans = made.filter(({ ids }) => ids.length > 0);
-      places = Array.from(literalIds, () => []);
-      seen = new Float64Array(literalIds.size);
-      looked = new Float64Array(clauses.length);
-      return { literals: literalIds.size, states: made.reduce((sum, { automaton }) => sum + automaton.states, 0) };
+      scans = made.filter(({ ids, isAscii }) => isAscii || ids.length > 0);
+      const known: number[][] = rows.map(() => []);
+      clauses.forEach((literals, clause) => {
+        for (const literal of literals) known[literal]?.push(clause);
+      });
+      clausesOf = known.map((list) => Int32Array.from(list));
+      seen = new Float64Array(rows.length);
+      counts = new Int32Array(rows.length);
+      starts = new Int32Array(rows.length).fill(-1);
+      clauseSeen = new Float64Array(clauses.length);
+      return { literals: rows.length, states: made.reduce((sum, { automaton }) => sum + automaton.states, 0) };
     },
     read(text) {
-      touched = [];
-      const now = ++generation;
-      let end = 0;
+      generation++;
+      for (const literal of touchedBefore) starts[literal] = -1;
+      const touched: number[] = [];
+      let taken = 0;
+      let isForeign = false;
       for (const { isAscii, automaton, ids } of scans) {
-        if (!isAscii && !FOREIGN.test(text)) continue;
-        const counter = createCounter(text);
-        automaton.scan(text, (found, offset) => {
-          const literal = ids[found] as number;
-          if (seen[literal] === now) (places[literal] as number[]).push(counter(offset));
-          else {
-            seen[literal] = now;
-            touched.push(literal);
-            places[literal] = [counter(offset)];
-          }
-        });
-        end = counter(text.length);
+        if (!isAscii && !isForeign) continue;
+        automaton.scan(text, log);
+        isForeign = log.isForeign;
+        taken = sortLog(ids, taken, touched);
       }
-      return { generation: now, touched, end };
+      for (const literal of touched) {
+        const held = clausesOf[literal] as Int32Array;
+        for (let i = 0; i < held.length; i++) clauseSeen[held[i] as number] = generation;
+      }
+      touchedBefore = touched;
+      return { generation, touched, end: log.end, isForeign };
     },
-    placesOf: (literal) => places[literal] as readonly number[],
+    countOf: (literal) => counts[literal] as number,
+    placeOf: (literal, nth) => places[(starts[literal] as number) + nth] as number,
     isBetween(clause, from, to) {
-      for (const literal of presentOf(clause)) if (hasBetween(places[literal] as number[], from, to)) return true;
+      if (clauseSeen[clause] !== generation) return false;
+      for (const literal of clauses[clause] as readonly number[]) {
+        if (seen[literal] !== generation) continue;
+        if (hasBetween(places, starts[literal] as number, counts[literal] as number, from, to)) return true;
+      }
       return false;
     },
-    seenSince: (clause, since) => (clauses[clause] as number[]).some((literal) => (seen[literal] as number) >= since),
+    seenSince: (clause, since) => (clauseSeen[clause] as number) >= since,
   };
 }
 
@@ -108,32 +157,20 @@ interface LiteralScan {
   readonly ids: Int32Array;
 }
 
-/** Counts a text's characters up to ever later offsets, as `countedLength` does. */
-function createCounter(text: string): (end: number) => number {
-  let read = 0;
-  let count = 0;
-  let run = 0;
-  let wasSpace = false;
-  return (end) => {
-    for (; read < end; read++) {
-      const code = text.charCodeAt(read);
-      const isSpace = code === 32 || (code >= 9 && code <= 13 && code !== 11);
-      if (isSpace !== wasSpace) run = 0;
-      wasSpace = isSpace;
-      if (++run <= RUN_CAP) count++;
-    }
-    return count;
-  };
+function grown(list: Int32Array): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(2 * list.length);
+  larger.set(list);
+  return larger;
 }
 
-/** True when an ascending list holds a number in `[from, to]`. */
-function hasBetween(sorted: readonly number[], from: number, to: number): boolean {
-  let low = 0;
-  let high = sorted.length;
+/** True when the ascending run of `count` numbers from `start` on holds one in `[from, to]`. */
+function hasBetween(list: Int32Array, start: number, count: number, from: number, to: number): boolean {
+  let low = start;
+  let high = start + count;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((sorted[middle] as number) < from) low = middle + 1;
+    if ((list[middle] as number) < from) low = middle + 1;
     else high = middle;
   }
-  return low < sorted.length && (sorted[low] as number) <= to;
+  return low < start + count && (list[low] as number) <= to;
 }

@@ -9,17 +9,16 @@ export const SPACE = 0;
 const LETTERS = 1;
 const DIGITS = LETTERS + 26;
 const MARKS = '!$%&()+,./:;<=?@[\\]^{}';
-const FIRST_MARK: number = DIGITS + 10;
+export const FIRST_MARK: number = DIGITS + 10;
 /** Any character outside ASCII, to an automaton whose literals are all ASCII. */
-const FOREIGN: number = FIRST_MARK + MARKS.length;
-const LEAD: number = FOREIGN + 1;
-const HALF: number = LEAD + 16;
-/** How many symbols there are: for ASCII literals, and for others. */
-export const ASCII_SYMBOL_COUNT: number = LEAD;
+export const FOREIGN: number = FIRST_MARK + MARKS.length;
+export const LEAD: number = FOREIGN + 1;
+export const HALF: number = LEAD + 16;
+/** How many symbols there are; to ASCII literals, `LEAD`. */
 export const SYMBOL_COUNT: number = HALF + 16;
 
 /** Symbol of each ASCII character. */
-const ASCII_SYMBOLS: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) => {
+export const ASCII_SYMBOLS: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) => {
   const letter = String.fromCharCode(code).toLowerCase();
   if (letter >= 'a' && letter <= 'z') return LETTERS + letter.charCodeAt(0) - 97;
   if (letter >= '0' && letter <= '9') return DIGITS + code - 48;
@@ -28,36 +27,31 @@ const ASCII_SYMBOLS: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) => 
 });
 
 /** The Kelvin sign and the long s are letters k and s to a raw pattern that ignores case. */
-function plainCase(code: number): number {
+export function plainCase(code: number): number {
   return code === 0x212a ? 0x6b : code === 0x17f ? 0x73 : code;
 }
 
 /**
- * Calls `step` for each symbol of a text, with the offset just after its character. With `isAscii`, a character outside
- * ASCII is one symbol that no literal holds. One pass.
+ * The symbols of a literal. With `isAscii`, a character outside ASCII is one symbol that no literal holds. What
+ * `scanLiterals` reads of a text is the same, symbol by symbol.
  */
-export function readSymbols(text: string, isAscii: boolean, step: (symbol: number, end: number) => void): void {
+export function literalSymbols(literal: string, isAscii: boolean): readonly number[] {
+  const symbols: number[] = [];
   // What the last character was: nothing, a space, a letter or digit, anything else.
   let last: 'start' | 'space' | 'word' | 'other' = 'start';
-  for (let i = 0; i < text.length; i++) {
-    let code = text.charCodeAt(i);
-    if (code >= 128) code = plainCase(code);
+  for (let i = 0; i < literal.length; i++) {
+    const code = plainCase(literal.charCodeAt(i));
     const symbol = code < 128 ? (ASCII_SYMBOLS[code] as number) : FOREIGN;
     if (symbol === SPACE) {
-      if (last !== 'space') step(SPACE, i + 1);
+      if (last !== 'space') symbols.push(SPACE);
       last = 'space';
       continue;
     }
     const kind = symbol < FIRST_MARK ? 'word' : 'other';
-    if ((kind === 'word' && last === 'other') || (kind === 'other' && last === 'word')) step(SPACE, i);
+    if ((kind === 'word' && last === 'other') || (kind === 'other' && last === 'word')) symbols.push(SPACE);
     last = kind;
-    if (symbol !== FOREIGN || isAscii) {
-      step(symbol, i + 1);
-      continue;
-    }
-    step(LEAD + (code >> 12), i + 1);
-    step(HALF + ((code >> 8) & 15), i + 1);
-    step(HALF + ((code >> 4) & 15), i + 1);
-    step(HALF + (code & 15), i + 1);
+    if (symbol !== FOREIGN || isAscii) symbols.push(symbol);
+    else symbols.push(LEAD + (code >> 12), HALF + ((code >> 8) & 15), HALF + ((code >> 4) & 15), HALF + (code & 15));
   }
+  return symbols;
 }
