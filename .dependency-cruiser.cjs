@@ -26,6 +26,26 @@ module.exports = {
       to: { path: '^src/', pathNot: ['^src/adapters/', engineOnly] },
     },
     {
+      name: 'evidence-knows-the-engine-only',
+      comment: 'Records, masking and replay are asked by the store, the service and the dashboard; they ask none of them.',
+      severity: 'error',
+      from: { path: '^src/evidence/' },
+      to: { path: '^src/', pathNot: ['^src/(evidence|adapters|engine|scoring)/', '^src/create-engine\\.ts$'] },
+    },
+    {
+      name: 'store-knows-evidence-and-the-engine',
+      severity: 'error',
+      from: { path: '^src/store/' },
+      to: { path: '^src/', pathNot: ['^src/(store|evidence|engine)/'] },
+    },
+    {
+      name: 'databases-stay-behind-the-port',
+      comment: 'Others see the port (src/store/*.ts); SQL and the two databases are reached through openStore alone.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/store/' },
+      to: { path: '^src/store/(sql|embedded|postgres)/' },
+    },
+    {
       name: 'nothing-imports-the-cli',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/cli/' },

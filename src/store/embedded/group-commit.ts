@@ -1,0 +1,132 @@
+import type { Database } from 'better-sqlite3';
+import { StoreError } from '../store-error.js';
+
+/** Writes that share their commits: one sync to the disk serves all that came meanwhile. */
+export interface GroupCommit {
+  /** Runs `work` in the next commit. Resolves when that is on the disk; a throw of `work` rejects it alone. */
+  run<T>(work: () => T): Promise<T>;
+  /** Keeps commits back while `work` runs a transaction of its own on another connection. */
+  alone<T>(work: () => Promise<T>): Promise<T>;
+  /** How many wait for a commit. */
+  readonly waiting: number;
+  /** Resolves when nothing waits; later work is refused. */
+  close(): Promise<void>;
+}
+
+interface Job {
+  readonly work: () => unknown;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const mostInOne = 512;
+const retryMs = 5;
+/** How long another process may hold the database before calls are refused. */
+const patienceMs = 5_000;
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+
+/** Group commit on a connection that nothing else uses. `onFull` is told when the disk is full. */
+export function openGroupCommit(db: Database, onFull: () => void): GroupCommit {
+  const begin = db.prepare('BEGIN IMMEDIATE');
+  const commit = db.prepare('COMMIT');
+  const rollback = db.prepare('ROLLBACK');
+  let jobs: Job[] = [];
+  let planned = false;
+  let keptBack = 0;
+  let closed = false;
+  let busySince: number | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+  let whenIdle: (() => void) | undefined;
+
+  const plan = (wait = 0): void => {
+    if (planned || keptBack > 0) return;
+    if (jobs.length === 0) {
+      whenIdle?.();
+      return;
+    }
+    planned = true;
+    if (wait > 0) setTimeout(flush, wait);
+    else setImmediate(flush);
+  };
+
+  const refuse = (batch: readonly Job[], error: unknown): void => {
+    if (codeOf(error) === 'SQLITE_FULL') onFull();
+    for (const { reject } of batch) reject(error);
+  };
+
+  /** False where another process holds the database and there is time to wait. */
+  const begun = (): boolean => {
+    try {
+      begin.run();
+      busySince = undefined;
+      return true;
+    } catch (error) {
+      busySince ??= performance.now();
+      if (codeOf(error).startsWith('SQLITE_BUSY') && performance.now() - busySince < patienceMs) return false;
+      busySince = undefined;
+      throw error;
+    }
+  };
+
+  function flush(): void {
+    planned = false;
+    if (keptBack > 0) return;
+    const batch = jobs.slice(0, mostInOne);
+    try {
+      if (!begun()) {
+        plan(retryMs);
+        return;
+      }
+      jobs = jobs.slice(batch.length);
+      const settled = batch.map(({ work, resolve, reject }) => {
+        try {
+          const value = work();
+          return () => resolve(value as never);
+        } catch (error) {
+          // The failed statement is undone, the transaction stands: unless the database says otherwise.
+          if (!db.inTransaction || codeOf(error) === 'SQLITE_FULL') throw error;
+          return () => reject(error);
+        }
+      });
+      commit.run();
+      for (const settle of settled) settle();
+    } catch (error) {
+      if (db.inTransaction) rollback.run();
+      if (jobs[0] === batch[0]) jobs = jobs.slice(batch.length);
+      refuse(batch, error);
+    }
+    plan();
+  }
+
+  return {
+    run: (work) =>
+      new Promise((resolve, reject) => {
+        if (closed) {
+          reject(new StoreError('STORE_CLOSED', 'the store is closed'));
+          return;
+        }
+        jobs.push({ work, resolve, reject });
+        plan();
+      }),
+    alone(work) {
+      keptBack += 1;
+      const done = turn.then(work).finally(() => {
+        keptBack -= 1;
+        plan();
+      });
+      turn = done.catch(() => undefined);
+      return done;
+    },
+    get waiting() {
+      return jobs.length;
+    },
+    close() {
+      closed = true;
+      return new Promise((resolve) => {
+        whenIdle = resolve;
+        plan();
+      });
+    },
+  };
+}

@@ -1,0 +1,149 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite, { type Database } from 'better-sqlite3';
+import { Kysely, SqliteDialect, sql } from 'kysely';
+import type { StoreOptions } from '../open-store.js';
+import { loadPlans } from '../plans.js';
+import { migrate } from '../sql/migrate.js';
+import { sqlNotes } from '../sql/notes.js';
+import { newPepper, settledPepper } from '../sql/pepper.js';
+import { sqlStore } from '../sql/sql-store.js';
+import type { Tables } from '../sql/tables.js';
+import type { Store } from '../store.js';
+import { StoreError } from '../store-error.js';
+import { embeddedAppend } from './append.js';
+import { openBallast } from './ballast.js';
+import { embeddedCharge } from './charge.js';
+import { embeddedCheck } from './check.js';
+import { embeddedDelete } from './delete.js';
+import { embeddedPage } from './evidence-page.js';
+import { openGroupCommit } from './group-commit.js';
+import { openSearchIndex } from './search-index.js';
+
+/** Versions below it can lose writes when a log is reset while another process reads. @see https://sqlite.org/wal.html */
+const oldestSqlite = [3, 51, 3] as const;
+const restoreMs = 1_000;
+
+const tooOld = (version: string): boolean => {
+  const parts = version.split('.').map(Number);
+  const at = oldestSqlite.findIndex((least, i) => parts[i] !== least);
+  return at >= 0 && (parts[at] ?? 0) < (oldestSqlite[at] ?? 0);
+};
+
+const connect = (file: string, busyMs: number): Database => {
+  const db = new Sqlite(file, { timeout: busyMs });
+  db.pragma('journal_mode = WAL');
+  db.pragma('synchronous = FULL');
+  db.pragma('foreign_keys = ON');
+  db.pragma('cache_size = -65536');
+  db.function('text_contains', { deterministic: true }, (text, part) =>
+    typeof text === 'string' && text.toLowerCase().includes(String(part)) ? 1 : 0,
+  );
+  return db;
+};
+
+const pepperFile = (folder: string): string => {
+  const file = join(folder, 'key-pepper');
+  // Two first starts at once: the file of the one that was first holds.
+  if (!existsSync(file)) {
+    try {
+      writeFileSync(file, `${newPepper()}\n`, { mode: 0o600, flag: 'wx' });
+    } catch (error) {
+      if (!existsSync(file)) throw error;
+    }
+  }
+  return readFileSync(file, 'utf8').trim();
+};
+
+const prepareFolder = (folder: string): void => {
+  try {
+    if (existsSync(folder)) return;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    chmodSync(folder, 0o700);
+  } catch (error) {
+    throw new StoreError('STORE_SETTINGS', `the data folder ${folder} can't be made`, { cause: error });
+  }
+};
+
+/** Opens the embedded database of a data folder. @throws StoreError */
+export async function openEmbedded(folder: string, options: StoreOptions): Promise<Store> {
+  prepareFolder(folder);
+  const ownPlans = join(folder, 'plans.yaml');
+  const plans = loadPlans(options.plansFile ?? (existsSync(ownPlans) ? ownPlans : undefined));
+  const file = join(folder, 'portcullis.db');
+  const reader = connect(file, 5_000);
+  const version = String(reader.prepare('SELECT sqlite_version()').pluck().get());
+  if (tooOld(version)) {
+    reader.close();
+    throw new StoreError('STORE_SETTINGS', `SQLite ${version} is too old; ${oldestSqlite.join('.')} is needed`);
+  }
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: reader }) });
+  try {
+    await migrate(db, 'sqlite');
+    const pepper = await settledPepper(sqlNotes({ db }), options.pepper, async () => pepperFile(folder));
+    // Waiting for another process's commit must not stop this one: the group commit tries again instead.
+    const writer = connect(file, 0);
+    const ballast = openBallast(folder, join(folder, 'ballast'));
+    const commits = openGroupCommit(writer, ballast.release);
+    const search = openSearchIndex(writer, commits);
+    const charge = embeddedCharge(writer, plans);
+    const append = embeddedAppend(writer);
+    let lastTry = 0;
+    const room = (): void => {
+      if (ballast.there) return;
+      const at = performance.now();
+      if (at - lastTry > restoreMs) {
+        lastTry = at;
+        if (ballast.restore()) return;
+      }
+      throw new StoreError('STORE_DISK_FULL', 'the disk is full: purge evidence or make room');
+    };
+    const connection = {
+      db,
+      dialect: 'sqlite' as const,
+      plans,
+      now: options.now ?? Date.now,
+      transaction: <T>(work: (inside: Kysely<Tables>) => Promise<T>): Promise<T> =>
+        commits.alone(() =>
+          db.connection().execute(async (inside) => {
+            await sql`BEGIN IMMEDIATE`.execute(inside);
+            try {
+              const result = await work(inside);
+              await sql`COMMIT`.execute(inside);
+              return result;
+            } catch (error) {
+              if (reader.inTransaction) await sql`ROLLBACK`.execute(inside);
+              throw error;
+            }
+          }),
+        ),
+    };
+    return sqlStore(connection, {
+      pepper,
+      async charge(accountId, at) {
+        room();
+        return commits.run(() => charge(accountId, at));
+      },
+      async append(record) {
+        room();
+        return commits.run(append(record));
+      },
+      page: embeddedPage(connection),
+      deleteBefore: embeddedDelete(writer, commits),
+      async ready() {
+        writer.prepare('SELECT 1').get();
+        return ballast.there || ballast.restore() ? [] : ['the disk is full'];
+      },
+      check: async () => embeddedCheck(reader, ballast),
+      async close() {
+        search.close();
+        await commits.close();
+        writer.close();
+        await db.destroy();
+      },
+    });
+  } catch (error) {
+    if (reader.open) reader.close();
+    throw error;
+  }
+}

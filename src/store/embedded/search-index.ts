@@ -1,0 +1,79 @@
+import type { Database } from 'better-sqlite3';
+import type { GroupCommit } from './group-commit.js';
+
+/** Fills the search index behind the callers' backs: indexing a text takes longer than writing it. */
+export interface SearchIndex {
+  /** Indexes all that waits. */
+  drain(): Promise<void>;
+  close(): void;
+}
+
+const sliceMs = 8;
+const restMs = 25;
+const idleMs = 250;
+/** With more calls than this waiting for a commit, indexing waits. */
+const busy = 32;
+const privateUse = 0xe000;
+const privateUses = 6400;
+
+/** An account's number as one trigram that no text has: a search then leaps over other accounts' records. */
+export const accountMark = (number: number): string =>
+  String.fromCharCode(
+    privateUse + (Math.floor(number / privateUses ** 2) % privateUses),
+    privateUse + (Math.floor(number / privateUses) % privateUses),
+    privateUse + (number % privateUses),
+  );
+
+/** The query for a part of a text in an account's records. */
+export const searchQuery = (number: number, text: string): string =>
+  `"${accountMark(number)}" AND "${text.replaceAll('"', '""')}"`;
+
+/** The search index of a database. */
+export function openSearchIndex(db: Database, commits: GroupCommit): SearchIndex {
+  const next = db.prepare<[], { readonly seq: number; readonly text: string | null; readonly number: number | null }>(
+    `SELECT u.seq AS seq, e.text AS text, a.number AS number FROM evidence_unsearched u
+     LEFT JOIN evidence e ON e.seq = u.seq LEFT JOIN accounts a ON a.id = e.account_id ORDER BY u.seq LIMIT 16`,
+  );
+  const add = db.prepare<[number, string]>('INSERT INTO evidence_search (rowid, text) VALUES (?, ?)');
+  const done = db.prepare<[number]>('DELETE FROM evidence_unsearched WHERE seq = ?');
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+
+  /** One slice; true where more waits. */
+  const slice = (): boolean => {
+    const started = performance.now();
+    for (const { seq, text, number } of next.all()) {
+      if (performance.now() - started > sliceMs) return true;
+      if (text !== null && number !== null) add.run(seq, `${accountMark(number)}${text}`);
+      done.run(seq);
+    }
+    return next.get() !== undefined;
+  };
+
+  const plan = (wait: number): void => {
+    if (closed) return;
+    timer = setTimeout(async () => {
+      let more = true;
+      try {
+        if (commits.waiting < busy && next.get() !== undefined) more = await commits.run(slice);
+        else more = commits.waiting >= busy;
+      } catch {
+        // A full disk or a busy database: what waits is searched without the index until it works again.
+        more = false;
+      }
+      plan(more ? restMs : idleMs);
+    }, wait);
+    timer.unref();
+  };
+  plan(idleMs);
+
+  return {
+    async drain() {
+      while (next.get() !== undefined) await commits.run(slice);
+    },
+    close() {
+      closed = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import { StoreError } from '../store-error.js';
+
+/** Gathers what is asked for while a write is under way, and writes it as one. */
+export interface Batcher<I, O> {
+  add(item: I): Promise<O>;
+  /** Resolves when nothing waits; later items are refused. */
+  close(): Promise<void>;
+}
+
+interface Waiting<I, O> {
+  readonly item: I;
+  readonly resolve: (value: O) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** `write` gives one result for each item, in order; an `Error` rejects that item alone. At most `lanes` writes overlap. */
+export function openBatcher<I, O>(
+  write: (items: readonly I[]) => Promise<readonly (O | Error)[]>,
+  lanes: number,
+  mostInOne: number,
+): Batcher<I, O> {
+  let waiting: Waiting<I, O>[] = [];
+  let underWay = 0;
+  let planned = false;
+  let closed = false;
+  let whenIdle: (() => void) | undefined;
+
+  const send = async (batch: readonly Waiting<I, O>[]): Promise<void> => {
+    try {
+      const results = await write(batch.map(({ item }) => item));
+      for (const [i, { resolve, reject }] of batch.entries()) {
+        const result = results[i];
+        if (result === undefined || result instanceof Error)
+          reject(result ?? new StoreError('STORE_UNAVAILABLE', 'the database gave no answer'));
+        else resolve(result);
+      }
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  };
+
+  const flush = (): void => {
+    planned = false;
+    while (underWay < lanes && waiting.length > 0) {
+      const batch = waiting.slice(0, mostInOne);
+      waiting = waiting.slice(batch.length);
+      underWay += 1;
+      void send(batch).then(() => {
+        underWay -= 1;
+        plan();
+      });
+    }
+    if (underWay === 0 && waiting.length === 0) whenIdle?.();
+  };
+
+  const plan = (): void => {
+    if (planned) return;
+    planned = true;
+    setImmediate(flush);
+  };
+
+  return {
+    add: (item) =>
+      new Promise((resolve, reject) => {
+        if (closed) {
+          reject(new StoreError('STORE_CLOSED', 'the store is closed'));
+          return;
+        }
+        waiting.push({ item, resolve, reject });
+        plan();
+      }),
+    close() {
+      closed = true;
+      return new Promise((resolve) => {
+        whenIdle = resolve;
+        plan();
+      });
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import type { StoreOptions } from '../open-store.js';
+import { loadPlans } from '../plans.js';
+import type { Connection } from '../sql/connection.js';
+import { migrate } from '../sql/migrate.js';
+import { sqlNotes } from '../sql/notes.js';
+import { newPepper, settledPepper } from '../sql/pepper.js';
+import { sqlStore } from '../sql/sql-store.js';
+import type { Tables } from '../sql/tables.js';
+import type { Store } from '../store.js';
+import { StoreError } from '../store-error.js';
+import { postgresAppend } from './append.js';
+import { openBatcher } from './batcher.js';
+import { type ChargeItem, postgresCharge } from './charge.js';
+import { postgresPage } from './evidence-page.js';
+
+const bigint = 20;
+const connectMs = 3_000;
+const statementMs = 15_000;
+const connections = 10;
+
+/** PostgreSQL's bigint as a number: every figure of ours is far below 2^53, and one that isn't must not pass in silence. */
+const wholeNumber = (text: string): number => {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError('a bigint beyond 2^53');
+  return value;
+};
+
+const openPool = (url: string): pg.Pool => {
+  const types = {
+    getTypeParser: (id: number, format?: 'text' | 'binary') =>
+      id === bigint ? wholeNumber : pg.types.getTypeParser(id, format ?? 'text'),
+  };
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: 'portcullis',
+    max: connections,
+    connectionTimeoutMillis: connectMs,
+    statement_timeout: statementMs,
+    // A server that is gone without a word never ends a statement by itself.
+    query_timeout: statementMs + 1_000,
+    keepAlive: true,
+    types: types as pg.CustomTypesConfig,
+  });
+  // A connection that breaks while nobody uses it; the next caller gets a new one.
+  pool.on('error', () => undefined);
+  return pool;
+};
+
+/** The name of an address without its password. */
+const shownUrl = (url: string): string => {
+  try {
+    const { host, pathname } = new URL(url);
+    return `${host}${pathname}`;
+  } catch {
+    return 'the address given';
+  }
+};
+
+/** Opens a PostgreSQL database and brings its schema up to date. @throws StoreError */
+export async function openPostgres(url: string, options: StoreOptions): Promise<Store> {
+  const plans = loadPlans(options.plansFile);
+  const pool = openPool(url);
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  try {
+    try {
+      await pool.query('SELECT 1');
+    } catch (error) {
+      const why = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+      throw new StoreError('STORE_UNAVAILABLE', `PostgreSQL at ${shownUrl(url)} can't be reached${why}`, {
+        cause: error,
+      });
+    }
+    await migrate(db, 'postgres');
+    const notes = sqlNotes({ db });
+    // Replicas share it; an operator who wants it apart from the hashes sets it in the environment.
+    const pepper = await settledPepper(notes, options.pepper, () => notes.claim('pepper', newPepper()));
+    const charges = openBatcher(postgresCharge(pool, plans), 2, 512);
+    const appends = openBatcher(postgresAppend(pool), 3, 256);
+    const connection: Connection = {
+      db,
+      dialect: 'postgres',
+      plans,
+      now: options.now ?? Date.now,
+      transaction: (work) => db.transaction().execute(work),
+    };
+    const alive = async (): Promise<readonly string[]> => {
+      await pool.query({ name: 'portcullis-ready', text: 'SELECT 1' });
+      return [];
+    };
+    return sqlStore(connection, {
+      pepper,
+      charge: (accountId, at) => charges.add({ accountId, at } satisfies ChargeItem),
+      append: async (record) => {
+        await appends.add(record);
+      },
+      ...postgresPage(connection),
+      ready: alive,
+      check: alive,
+      async close() {
+        await Promise.all([charges.close(), appends.close()]);
+        await db.destroy();
+      },
+    });
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+}

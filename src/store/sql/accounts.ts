@@ -1,0 +1,116 @@
+import { sql } from 'kysely';
+import type { Account, AccountSettings, AccountStore } from '../account-store.js';
+import { randomId } from '../random-id.js';
+import { StoreError } from '../store-error.js';
+import type { Connection } from './connection.js';
+import type { Tables } from './tables.js';
+
+const dayMs = 86_400_000;
+const defaultSettings: AccountSettings = { verdictForm: 'extended', retentionDays: 90, keep: 'whole' };
+
+/** An account as callers see it. */
+export const accountOf = (row: Tables['accounts']): Account => ({
+  id: row.id,
+  name: row.name,
+  plan: row.plan,
+  trialEndsAt: row.trial_ends_at,
+  overageLeft: row.overage_left,
+  settings: { ...defaultSettings, ...(JSON.parse(row.settings) as Partial<AccountSettings>) },
+  createdAt: row.created_at,
+});
+
+const missing = (id: string): StoreError => new StoreError('STORE_NOT_FOUND', `no account "${id}"`);
+
+/** Accounts in SQL. */
+export function sqlAccounts({ db, plans, now, transaction }: Connection): AccountStore {
+  const change = async (id: string, values: Partial<Tables['accounts']>): Promise<Account> => {
+    const row = await db.updateTable('accounts').set(values).where('id', '=', id).returningAll().executeTakeFirst();
+    if (!row) throw missing(id);
+    return accountOf(row);
+  };
+  const trialEnd = (plan: string, at: number): number | null => {
+    const { trialDays } = plans.get(plan);
+    return trialDays === null ? null : at + trialDays * dayMs;
+  };
+  return {
+    async create(name, plan) {
+      const at = now();
+      const trial_ends_at = trialEnd(plan, at);
+      for (let attempt = 0; attempt < 20; attempt += 1) {
+        const row = await db
+          .insertInto('accounts')
+          .values({
+            id: randomId('acct'),
+            number: sql<number>`(SELECT coalesce(max(number), 0) + 1 FROM accounts)`,
+            name,
+            plan,
+            trial_ends_at,
+            overage_left: 0,
+            settings: '{}',
+            created_at: at,
+          })
+          .onConflict((conflict) => conflict.doNothing())
+          .returningAll()
+          .executeTakeFirst();
+        if (row) return accountOf(row);
+      }
+      throw new StoreError('STORE_CONFLICT', 'too many accounts are made at once; try again');
+    },
+    async get(id) {
+      const row = await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
+      return row && accountOf(row);
+    },
+    async find(idOrName) {
+      const rows = await db
+        .selectFrom('accounts')
+        .selectAll()
+        .where((where) => where.or([where('id', '=', idOrName), where('name', '=', idOrName)]))
+        .orderBy('number')
+        .execute();
+      const [first, second] = rows;
+      if (!first) throw missing(idOrName);
+      const byId = rows.find((row) => row.id === idOrName);
+      if (second && !byId) {
+        const ids = rows.map((row) => row.id).join(', ');
+        throw new StoreError('STORE_CONFLICT', `several accounts are named "${idOrName}"; give the id: ${ids}`);
+      }
+      return accountOf(byId ?? first);
+    },
+    async list() {
+      return (await db.selectFrom('accounts').selectAll().orderBy('number').execute()).map(accountOf);
+    },
+    async setPlan(id, plan) {
+      const account = await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
+      if (!account) throw missing(id);
+      // Going back to a trial doesn't start another one.
+      return change(id, { plan, trial_ends_at: account.trial_ends_at ?? trialEnd(plan, now()) });
+    },
+    setTrialEnd: (id, at) => change(id, { trial_ends_at: at }),
+    setSettings: (id, settings) =>
+      transaction(async (inside) => {
+        // The row is locked by this write before it is read: two changes at once both last.
+        const row = await inside
+          .updateTable('accounts')
+          .set({ settings: sql`settings` })
+          .where('id', '=', id)
+          .returning('settings')
+          .executeTakeFirst();
+        if (!row) throw missing(id);
+        const merged = JSON.stringify({ ...(JSON.parse(row.settings) as object), ...settings });
+        const changed = inside.updateTable('accounts').set({ settings: merged }).where('id', '=', id).returningAll();
+        return accountOf(await changed.executeTakeFirstOrThrow());
+      }),
+    async addOverage(id, calls) {
+      if (!Number.isSafeInteger(calls) || calls < 1 || calls > 1e12)
+        throw new StoreError('STORE_SETTINGS', 'bought calls are a whole number above 0');
+      const added = db
+        .updateTable('accounts')
+        .set({ overage_left: sql`overage_left + ${calls}` })
+        .where('id', '=', id)
+        .returningAll();
+      const row = await added.executeTakeFirst();
+      if (!row) throw missing(id);
+      return accountOf(row);
+    },
+  };
+}

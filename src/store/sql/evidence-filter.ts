@@ -1,0 +1,60 @@
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import type { EvidenceFilter } from '../evidence-store.js';
+import { StoreError } from '../store-error.js';
+import { firstSeq } from './evidence-row.js';
+import type { Tables } from './tables.js';
+
+type Where = ExpressionBuilder<Tables, 'evidence'>;
+
+/**
+ * The conditions of a filter but for its text. Values that have an index of their own stand as literals beside the
+ * parameter, since neither database uses a partial index for a value that it doesn't see.
+ */
+export const filterConditions = (where: Where, accountId: string, filter: EvidenceFilter): Expression<SqlBool>[] => {
+  const all: Expression<SqlBool>[] = [where('account_id', '=', accountId)];
+  const { verdict, rule, decidedBy, routerLevel, keyId, from, to, label } = filter;
+  if (verdict === 'block') all.push(sql<SqlBool>`verdict = 'block'`);
+  if (verdict === 'allow') all.push(sql<SqlBool>`verdict = 'allow'`);
+  if (rule !== undefined) {
+    all.push(where('rule', '=', rule));
+    if (rule !== 'none') all.push(sql<SqlBool>`rule <> 'none'`);
+  }
+  if (decidedBy !== undefined) {
+    all.push(where('decided_by', '=', decidedBy));
+    if (decidedBy !== 'rules') all.push(sql<SqlBool>`decided_by <> 'rules'`);
+  }
+  if (routerLevel !== undefined) {
+    all.push(where('router_level', '=', routerLevel));
+    if (routerLevel !== 'rules') all.push(sql<SqlBool>`router_level <> 'rules'`);
+  }
+  if (keyId !== undefined) all.push(where('key_id', '=', keyId));
+  if (from !== undefined) all.push(where('seq', '>=', firstSeq(from)));
+  if (to !== undefined) all.push(where('seq', '<', firstSeq(to)));
+  if (label !== undefined) all.push(where('label', '=', label));
+  return all;
+};
+
+/** The text of a filter as it is looked for. @throws StoreError where it is shorter than three characters */
+export const searched = (filter: EvidenceFilter): string | undefined => {
+  if (filter.text === undefined) return undefined;
+  if ([...filter.text].length < 3)
+    throw new StoreError('STORE_SETTINGS', 'a text to search for has three characters or more');
+  return filter.text;
+};
+
+/** A place in a list. */
+export interface Place {
+  readonly seq: number;
+  readonly id: string;
+}
+
+/** The cursor of a place: opaque to callers. */
+export const cursorOf = ({ seq, id }: Place): string => Buffer.from(`${seq}.${id}`).toString('base64url');
+
+/** @throws StoreError for a cursor that this store never gave */
+export const placeOf = (cursor: string): Place => {
+  const parts = /^(\d{1,16})\.(ev_[0-9a-f]{24})$/.exec(Buffer.from(cursor, 'base64url').toString());
+  const [, seq, id] = parts ?? [];
+  if (seq === undefined || id === undefined) throw new StoreError('STORE_SETTINGS', 'a cursor of no list');
+  return { seq: Number(seq), id };
+};

@@ -1,0 +1,95 @@
+import { sql } from 'kysely';
+import type { EvidenceFilter, EvidencePage, EvidenceStore } from '../evidence-store.js';
+import { StoreError } from '../store-error.js';
+import type { Connection } from './connection.js';
+import { cursorOf, type Place, placeOf } from './evidence-filter.js';
+import { recordOf } from './evidence-row.js';
+import { purgeEvidence } from './purge.js';
+import type { EvidenceRow } from './tables.js';
+
+/** What each database does its own way. */
+export interface EvidenceOwn extends Pick<EvidenceStore, 'append'> {
+  /** Rows of a list after a place, newest first. */
+  page(accountId: string, filter: EvidenceFilter, after: Place | null, limit: number): Promise<readonly EvidenceRow[]>;
+  /** Deletes up to `limit` of an account's records before a place in the order; gives their number. */
+  deleteBefore(accountId: string, seq: number, limit: number): Promise<number>;
+}
+
+const unitMs = { hour: 3_600_000, day: 86_400_000 } as const;
+
+/** Evidence in SQL. */
+export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceStore {
+  const { db } = connection;
+
+  const list = async (
+    accountId: string,
+    filter: EvidenceFilter,
+    cursor: string | null,
+    limit: number,
+  ): Promise<EvidencePage> => {
+    const most = Math.min(500, Math.max(1, Math.trunc(limit)));
+    const rows = await own.page(accountId, filter, cursor === null ? null : placeOf(cursor), most + 1);
+    const shown = rows.slice(0, most);
+    const last = shown.at(-1);
+    return { records: shown.map(recordOf), next: rows.length > most && last ? cursorOf(last) : null };
+  };
+
+  return {
+    append: own.append,
+    list,
+    async get(accountId, id) {
+      const row = db.selectFrom('evidence').selectAll().where('id', '=', id).where('account_id', '=', accountId);
+      const found = await row.executeTakeFirst();
+      return found && recordOf(found);
+    },
+    async *iterate(accountId, filter) {
+      let cursor: string | null = null;
+      do {
+        const page: EvidencePage = await list(accountId, filter, cursor, 500);
+        yield* page.records;
+        cursor = page.next;
+      } while (cursor !== null);
+    },
+    async label(accountId, id, label) {
+      const changed = db
+        .updateTable('evidence')
+        .set({ label })
+        .where('id', '=', id)
+        .where('account_id', '=', accountId);
+      if (!(await changed.returning('id').executeTakeFirst()))
+        throw new StoreError('STORE_NOT_FOUND', `no evidence "${id}" in this account`);
+    },
+    async counts(accountId, from, to, unit) {
+      const length = unitMs[unit];
+      const at = sql<number>`hour - (hour % ${sql.lit(length)})`;
+      const rows = await db
+        .selectFrom('evidence_hours')
+        .select((select) => [
+          at.as('at'),
+          'rule',
+          select.fn.sum<number>('calls').as('calls'),
+          select.fn.sum<number>('blocks').as('blocks'),
+          select.fn.sum<number>('model_errors').as('modelErrors'),
+          select.fn.sum<number>('latency_sum').as('latencySum'),
+          select.fn.max('latency_max').as('latencyMax'),
+        ])
+        .where('account_id', '=', accountId)
+        .where('hour', '>=', from)
+        .where('hour', '<', to)
+        .groupBy([at, 'rule'])
+        .orderBy(at)
+        .orderBy('rule')
+        .execute();
+      return rows.map((row) => ({
+        at: Number(row.at),
+        rule: row.rule,
+        calls: Number(row.calls),
+        blocks: Number(row.blocks),
+        modelErrors: Number(row.modelErrors),
+        latencySum: Number(row.latencySum),
+        latencyMax: Number(row.latencyMax),
+      }));
+    },
+    purge: (now) => purgeEvidence(connection, own, now),
+  };
+}

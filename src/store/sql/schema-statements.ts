@@ -1,0 +1,80 @@
+/** Tables that both databases have alike: SQLite reads BIGINT as INTEGER, and PostgreSQL has no other name for it. */
+export const commonTables: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS accounts (
+    id TEXT PRIMARY KEY, number BIGINT NOT NULL UNIQUE, name TEXT NOT NULL, plan TEXT NOT NULL, trial_ends_at BIGINT,
+    overage_left BIGINT NOT NULL DEFAULT 0 CHECK (overage_left >= 0), settings TEXT NOT NULL, created_at BIGINT NOT NULL)`,
+  'CREATE INDEX IF NOT EXISTS accounts_name ON accounts (name)',
+  `CREATE TABLE IF NOT EXISTS usage_months (
+    account_id TEXT NOT NULL, month TEXT NOT NULL, used BIGINT NOT NULL DEFAULT 0, overage_used BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (account_id, month))`,
+  `CREATE TABLE IF NOT EXISTS api_keys (
+    id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES accounts (id), name TEXT NOT NULL, hash TEXT NOT NULL UNIQUE,
+    hint TEXT NOT NULL, created_at BIGINT NOT NULL, last_used_at BIGINT, expires_at BIGINT, revoked_at BIGINT, replaced_by TEXT)`,
+  'CREATE INDEX IF NOT EXISTS api_keys_account ON api_keys (account_id)',
+  `CREATE TABLE IF NOT EXISTS users (
+    id TEXT PRIMARY KEY, email TEXT NOT NULL UNIQUE, password_hash TEXT NOT NULL, created_at BIGINT NOT NULL)`,
+  `CREATE TABLE IF NOT EXISTS members (
+    account_id TEXT NOT NULL REFERENCES accounts (id), user_id TEXT NOT NULL REFERENCES users (id), role TEXT NOT NULL,
+    PRIMARY KEY (account_id, user_id))`,
+  'CREATE INDEX IF NOT EXISTS members_user ON members (user_id)',
+  `CREATE TABLE IF NOT EXISTS invitations (
+    id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES accounts (id), email TEXT NOT NULL, role TEXT NOT NULL,
+    token_hash TEXT NOT NULL UNIQUE, expires_at BIGINT NOT NULL)`,
+  `CREATE TABLE IF NOT EXISTS sessions (
+    token_hash TEXT PRIMARY KEY, user_id TEXT NOT NULL REFERENCES users (id),
+    account_id TEXT NOT NULL REFERENCES accounts (id), created_at BIGINT NOT NULL, expires_at BIGINT NOT NULL)`,
+  'CREATE INDEX IF NOT EXISTS sessions_user ON sessions (user_id)',
+  `CREATE TABLE IF NOT EXISTS orders (
+    id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES accounts (id), item TEXT NOT NULL, status TEXT NOT NULL,
+    external_id TEXT UNIQUE, created_at BIGINT NOT NULL, settled_at BIGINT)`,
+  'CREATE INDEX IF NOT EXISTS orders_account ON orders (account_id)',
+  `CREATE TABLE IF NOT EXISTS seen_events (
+    provider TEXT NOT NULL, event_id TEXT NOT NULL, seen_at BIGINT NOT NULL, PRIMARY KEY (provider, event_id))`,
+  'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT NOT NULL)',
+  `CREATE TABLE IF NOT EXISTS evidence_hours (
+    account_id TEXT NOT NULL, hour BIGINT NOT NULL, rule TEXT NOT NULL, calls BIGINT NOT NULL, blocks BIGINT NOT NULL,
+    model_errors BIGINT NOT NULL, latency_sum BIGINT NOT NULL, latency_max BIGINT NOT NULL,
+    PRIMARY KEY (account_id, hour, rule))`,
+];
+
+const evidenceColumns = `account_id TEXT NOT NULL, key_id TEXT, verdict TEXT NOT NULL, rule TEXT NOT NULL,
+  decided_by TEXT NOT NULL, router_level TEXT NOT NULL, label TEXT, text TEXT, record TEXT NOT NULL`;
+
+const versionsTable = (bytes: string): string => `CREATE TABLE IF NOT EXISTS versions (
+  kind TEXT NOT NULL, version TEXT NOT NULL, file TEXT NOT NULL, bytes ${bytes} NOT NULL, stored_at BIGINT NOT NULL,
+  PRIMARY KEY (kind, version, file))`;
+
+/** What a filter asks for is rare or an index would not help: so the indexes hold the rare values alone. */
+const rareIndexes: readonly string[] = [
+  `CREATE INDEX IF NOT EXISTS evidence_blocked ON evidence (account_id, seq) WHERE verdict = 'block'`,
+  `CREATE INDEX IF NOT EXISTS evidence_rule ON evidence (account_id, rule, seq) WHERE rule <> 'none'`,
+  `CREATE INDEX IF NOT EXISTS evidence_decided ON evidence (account_id, decided_by, seq) WHERE decided_by <> 'rules'`,
+  `CREATE INDEX IF NOT EXISTS evidence_level ON evidence (account_id, router_level, seq) WHERE router_level <> 'rules'`,
+  'CREATE INDEX IF NOT EXISTS evidence_label ON evidence (account_id, label, seq) WHERE label IS NOT NULL',
+  'CREATE INDEX IF NOT EXISTS evidence_key ON evidence (account_id, key_id, seq)',
+];
+
+/** The embedded database. Its search index holds trigrams alone, no text, and is filled behind the callers' backs. */
+export const embeddedTables: readonly string[] = [
+  versionsTable('BLOB'),
+  `CREATE TABLE IF NOT EXISTS evidence (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, ${evidenceColumns})`,
+  'CREATE INDEX IF NOT EXISTS evidence_account ON evidence (account_id, seq)',
+  ...rareIndexes,
+  'CREATE TABLE IF NOT EXISTS evidence_unsearched (seq INTEGER PRIMARY KEY)',
+  `CREATE VIRTUAL TABLE IF NOT EXISTS evidence_search
+    USING fts5 (text, content = '', contentless_delete = 1, tokenize = 'trigram')`,
+];
+
+/** PostgreSQL. Without the extension (no rights to create it) searches work, slowly. */
+export const postgresTables: readonly string[] = [
+  versionsTable('BYTEA'),
+  `CREATE TABLE IF NOT EXISTS evidence (seq BIGINT NOT NULL, id TEXT PRIMARY KEY, ${evidenceColumns})`,
+  'CREATE INDEX IF NOT EXISTS evidence_account ON evidence (account_id, seq, id)',
+  ...rareIndexes,
+  'DO $$ BEGIN CREATE EXTENSION IF NOT EXISTS pg_trgm; EXCEPTION WHEN OTHERS THEN NULL; END $$',
+  `DO $$ BEGIN
+    IF EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'pg_trgm') THEN
+      CREATE INDEX IF NOT EXISTS evidence_search ON evidence USING gin (text gin_trgm_ops);
+    END IF;
+  END $$`,
+];

@@ -1,0 +1,103 @@
+/** The schema as Kysely knows it; `migrations.ts` makes it. Times are milliseconds since 1970, JSON is text. */
+export interface Tables {
+  readonly accounts: {
+    readonly id: string;
+    /** 1, 2, 3 ...: short, for the search index. */
+    readonly number: number;
+    readonly name: string;
+    readonly plan: string;
+    readonly trial_ends_at: number | null;
+    readonly overage_left: number;
+    readonly settings: string;
+    readonly created_at: number;
+  };
+  readonly usage_months: {
+    readonly account_id: string;
+    readonly month: string;
+    readonly used: number;
+    readonly overage_used: number;
+  };
+  readonly api_keys: {
+    readonly id: string;
+    readonly account_id: string;
+    readonly name: string;
+    readonly hash: string;
+    readonly hint: string;
+    readonly created_at: number;
+    readonly last_used_at: number | null;
+    readonly expires_at: number | null;
+    readonly revoked_at: number | null;
+    readonly replaced_by: string | null;
+  };
+  readonly users: {
+    readonly id: string;
+    readonly email: string;
+    readonly password_hash: string;
+    readonly created_at: number;
+  };
+  readonly members: { readonly account_id: string; readonly user_id: string; readonly role: string };
+  readonly invitations: {
+    readonly id: string;
+    readonly account_id: string;
+    readonly email: string;
+    readonly role: string;
+    readonly token_hash: string;
+    readonly expires_at: number;
+  };
+  readonly sessions: {
+    readonly token_hash: string;
+    readonly user_id: string;
+    readonly account_id: string;
+    readonly created_at: number;
+    readonly expires_at: number;
+  };
+  readonly orders: {
+    readonly id: string;
+    readonly account_id: string;
+    readonly item: string;
+    readonly status: string;
+    readonly external_id: string | null;
+    readonly created_at: number;
+    readonly settled_at: number | null;
+  };
+  readonly seen_events: { readonly provider: string; readonly event_id: string; readonly seen_at: number };
+  readonly notes: { readonly name: string; readonly value: string };
+  readonly versions: {
+    readonly kind: string;
+    readonly version: string;
+    readonly file: string;
+    readonly bytes: Uint8Array;
+    readonly stored_at: number;
+  };
+  readonly evidence: EvidenceRow;
+  readonly evidence_hours: {
+    readonly account_id: string;
+    readonly hour: number;
+    readonly rule: string;
+    readonly calls: number;
+    readonly blocks: number;
+    readonly model_errors: number;
+    readonly latency_sum: number;
+    readonly latency_max: number;
+  };
+  /** Embedded alone: records that the search index doesn't have yet. */
+  readonly evidence_unsearched: { readonly seq: number };
+}
+
+/** A record as it lies in the database. */
+export interface EvidenceRow {
+  /** Milliseconds since 1970 times 1024, and a counter: the order of lists. Below 2^53 until the year 2248. */
+  readonly seq: number;
+  readonly id: string;
+  readonly account_id: string;
+  readonly key_id: string | null;
+  readonly verdict: string;
+  readonly rule: string;
+  readonly decided_by: string;
+  readonly router_level: string;
+  readonly label: string | null;
+  /** What retention kept, as far as a text column can hold it. */
+  readonly text: string | null;
+  /** Everything else as JSON. */
+  readonly record: string;
+}
