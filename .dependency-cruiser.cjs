@@ -27,7 +27,8 @@ module.exports = {
     },
     {
       name: 'evidence-knows-the-engine-only',
-      comment: 'Records, masking and replay are asked by the store, the service and the dashboard; they ask none of them.',
+      comment:
+        'Records, masking and replay are asked by the store, the service and the dashboard; they ask none of them.',
       severity: 'error',
       from: { path: '^src/evidence/' },
       to: { path: '^src/', pathNot: ['^src/(evidence|adapters|engine|scoring)/', '^src/create-engine\\.ts$'] },
@@ -67,7 +68,10 @@ module.exports = {
       name: 'tuning-stands-on-engine-and-adapters',
       severity: 'error',
       from: { path: '^src/tuning/' },
-      to: { path: '^src/', pathNot: ['^src/tuning/', '^src/adapters/', '^src/(create-engine|index)\\.ts$', engineOnly] },
+      to: {
+        path: '^src/',
+        pathNot: ['^src/tuning/', '^src/adapters/', '^src/(create-engine|index)\\.ts$', engineOnly],
+      },
     },
     {
       name: 'rules-never-import-the-model',
