@@ -1,3 +1,4 @@
+import { combinedScore } from '../../engine/combined-score.js';
 import type { Outcome } from '../metrics/figures.js';
 import type { Scored, ScoredText } from '../scoring/score-texts.js';
 
@@ -17,20 +18,23 @@ export const decidingSide = (scored: Pick<Scored, 'modelThreshold'>): Side =>
 /** True where the side would block. A model that failed blocks nothing. */
 export const isBlocked = (text: ScoredText, side: Side, thresholds: Thresholds): boolean => {
   const byRules = text.rulesScore >= thresholds.rulesThreshold;
-  const byModel =
-    text.probability !== null && thresholds.modelThreshold !== null && text.probability >= thresholds.modelThreshold;
-  if (side === 'rules') return byRules;
-  return side === 'model' ? byModel : byRules || byModel;
+  if (side === 'rules' || (side === 'both' && byRules)) return byRules;
+  const score = side === 'model' ? text.probability : modelSideScore(text);
+  return score !== null && thresholds.modelThreshold !== null && score >= thresholds.modelThreshold;
 };
+
+/** What `hybrid` holds against the model's threshold; null where the model gave nothing. */
+const modelSideScore = ({ probability, rulesScore }: ScoredText): number | null =>
+  probability === null ? null : combinedScore(probability, rulesScore);
 
 /**
  * One number to rank by. Of both sides: 1 where the rules block (the model is not asked then), else the model's
- * probability: the curve shows what other model thresholds would give beside the rules as they are.
+ * probability as the rules raise it: the curve shows what other model thresholds would give beside the rules as they are.
  */
 const rankingScore = (text: ScoredText, side: Side, { rulesThreshold }: Thresholds): number => {
   if (side === 'rules') return text.rulesScore;
   if (side === 'model') return text.probability ?? 0;
-  return text.rulesScore >= rulesThreshold ? 1 : (text.probability ?? text.rulesScore);
+  return text.rulesScore >= rulesThreshold ? 1 : (modelSideScore(text) ?? text.rulesScore);
 };
 
 /** The judged texts as outcomes of one side; texts without a label are left out. */
