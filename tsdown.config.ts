@@ -8,6 +8,7 @@ const entries = {
   'cli/main': 'src/cli/main.ts',
   'adapters/transformers-classifier': 'src/adapters/transformers-classifier.ts',
   'onnx-child': 'src/adapters/onnx-child.ts',
+  'batch/score-stream': 'src/batch/score-stream.ts',
   'scorer-child': 'src/scoring/scorer-child.ts',
   'tuning-rules-child': 'src/tuning/scoring/rules-child.ts',
 };

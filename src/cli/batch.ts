@@ -1,83 +1,112 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { open, realpath } from 'node:fs/promises';
-import type { Writable } from 'node:stream';
-import { Command } from 'commander';
-import { type BatchCounts, screenRows } from './batch-rows.js';
+import { writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { Command, Option } from 'commander';
+import type { BatchProgress, BatchResult } from '../batch/run-batch.js';
+import { batchSummary, summaryLine } from './batch-summary.js';
 import { CliError } from './cli-error.js';
 import { type EngineFlags, withEngineFlags } from './engine-flags.js';
-import { jsonLines } from './json-lines.js';
-import { openEngine } from './open-engine.js';
 import { progressLine } from './progress-line.js';
-import { reasonOf } from './read-text.js';
 
 interface BatchFlags extends EngineFlags {
   readonly out: string;
+  readonly format?: 'jsonl' | 'csv' | 'parquet';
   readonly textField: string;
   readonly idField?: string;
+  readonly keep?: readonly string[];
+  readonly findings?: boolean;
+  readonly scorers?: number;
+  readonly resume?: boolean;
+  readonly strict?: boolean;
+  readonly failOn?: 'block';
+  readonly summary?: string;
 }
 
-/** Longer lines are refused one by one; V8 holds no string over 512 MiB. */
-const maxLineBytes = 256 * 1024 * 1024;
+/** JSON events come at most this often. */
+const EVENT_MS = 2_000;
 
-const realPathOf = async (file: string): Promise<string | undefined> => realpath(file).catch(() => undefined);
-
-/** Opens both ends before any work. @throws CliError naming the file that can't be used. */
-const openStreams = async (input: string, out: string): Promise<{ source: AsyncIterable<Buffer>; sink: Writable }> => {
-  const inputPath = input === '-' ? undefined : await realPathOf(input);
-  if (inputPath !== undefined && inputPath === (await realPathOf(out))) {
-    throw new CliError('INPUT and --out are the same file: it would be overwritten while it is read.');
-  }
-  const opened = async (file: string, how: string): Promise<Awaited<ReturnType<typeof open>>> => {
-    try {
-      const handle = await open(file, how);
-      if ((await handle.stat()).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
-      return handle;
-    } catch (error) {
-      throw new CliError(`Can't ${how === 'r' ? 'read' : 'write'} ${file}: ${reasonOf(error)}.`);
-    }
-  };
-  const source = input === '-' ? process.stdin : createReadStream('', { fd: await opened(input, 'r') });
-  const sink = out === '-' ? process.stdout : createWriteStream('', { fd: await opened(out, 'w') });
-  return { source, sink };
-};
-
-const summary = ({ rows, blocked, bad }: BatchCounts, seconds: number): string =>
-  `${rows} rows in ${seconds.toFixed(1)} s: ${blocked} blocked, ${rows - blocked - bad} allowed, ${bad} not screened`;
-
-const runBatch = async (input: string, flags: BatchFlags): Promise<void> => {
-  const { source, sink } = await openStreams(input, flags.out);
-  const engine = await openEngine(flags);
-  const progress = progressLine(process.stderr);
+/** Says how far the batch is: a line that is written over on a terminal, JSON events where they are asked for. */
+const reporter = (flags: BatchFlags): ((progress: BatchProgress) => void) & { readonly clear: () => void } => {
+  const line = progressLine(process.stderr);
   const started = performance.now();
-  try {
-    const counts = await screenRows(jsonLines(source, maxLineBytes), sink, {
-      engine,
-      textField: flags.textField,
-      idField: flags.idField,
-      onProgress: ({ rows, blocked }) => {
-        const rate = Math.round(rows / ((performance.now() - started) / 1000));
-        progress.update(`${rows} rows, ${blocked} blocked, ${rate} a second`);
-      },
-    });
-    progress.clear();
-    const seconds = (performance.now() - started) / 1000;
-    const said = flags.json ? JSON.stringify({ ...counts, seconds }) : summary(counts, seconds);
-    process.stderr.write(`${said}\n`);
-    process.exitCode = counts.bad > 0 ? 1 : 0;
-  } finally {
-    await engine.close();
-  }
+  let said = started;
+  const report = ({ counts, resumedRows, bytesRead, bytesTotal }: BatchProgress): void => {
+    const now = performance.now();
+    const seconds = (now - started) / 1_000;
+    const rate = (counts.rows - resumedRows) / seconds;
+    const share = bytesTotal === undefined || bytesTotal === 0 ? undefined : bytesRead / bytesTotal;
+    const left = share === undefined || share === 0 ? undefined : (seconds * (1 - share)) / share;
+    const ends = left === undefined ? '' : `, ${Math.round((share ?? 0) * 100)} %, ${Math.ceil(left)} s left`;
+    line.update(`${counts.rows} rows, ${counts.blocked} blocked, ${Math.round(rate)} a second${ends}`);
+    if (flags.json !== true || now - said < EVENT_MS) return;
+    said = now;
+    const event = { event: 'progress', rows: counts.rows, blocked: counts.blocked, bad: counts.bad };
+    process.stderr.write(
+      `${JSON.stringify({ ...event, rows_per_second: Math.round(rate), seconds_left: left === undefined ? null : Math.ceil(left) })}\n`,
+    );
+  };
+  return Object.assign(report, { clear: () => line.clear() });
 };
 
-/** `portcullis batch`: JSON Lines in, one row of id and Verdict out, in the same order. */
+const run = async (inputs: readonly string[], flags: BatchFlags): Promise<void> => {
+  const { runBatch } = await import('../batch/run-batch.js');
+  if (flags.model === 'off' && (flags.mode === 'hybrid' || flags.mode === 'shadow'))
+    throw new CliError(`Mode ${flags.mode} needs a model: leave out --model off.`);
+  const report = reporter(flags);
+  const started = performance.now();
+  let result: BatchResult;
+  try {
+    result = await runBatch({
+      ...flags,
+      inputs,
+      scorers: flags.scorers ?? availableParallelism(),
+      engine: {
+        packs: flags.pack,
+        overlays: flags.overlay,
+        model: flags.model === 'off' ? false : flags.model,
+        mode: flags.mode,
+      },
+      onProgress: report,
+    });
+  } finally {
+    report.clear();
+  }
+  const seconds = (performance.now() - started) / 1_000;
+  const summary = batchSummary(result, seconds);
+  if (flags.summary !== undefined) await writeFile(flags.summary, `${JSON.stringify(summary, null, 2)}\n`);
+  process.stderr.write(`${flags.json ? JSON.stringify(summary) : summaryLine(result, seconds)}\n`);
+  const blocked = flags.failOn === 'block' && result.counts.blocked > 0;
+  process.exitCode = result.counts.bad > 0 ? 1 : blocked ? 3 : 0;
+};
+
+const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [
+  ...(before ?? []),
+  ...value.split(','),
+];
+
+const count = (value: string): number => {
+  const number = Number(value);
+  if (!Number.isInteger(number) || number < 1 || number > 1_024)
+    throw new CliError('--scorers takes a number from 1 on.');
+  return number;
+};
+
+/** `portcullis batch`: rows in, one row of id and Verdict out, in the same order, on all cores. */
 export const batchCommand = (): Command =>
   withEngineFlags(
     new Command('batch')
       .description(
-        'screen a JSON Lines file row by row; exits with 0, with 1 if some rows could not be screened, with 2 for an error',
+        'screen JSON Lines, CSV or Parquet row by row; exits with 0, with 1 if some rows could not be screened, with 2 for an error, with 3 for --fail-on block',
       )
-      .argument('<input>', 'a JSON Lines file; "-" reads standard input')
+      .argument('<input...>', 'files or patterns, also .gz and .zst; "-" reads standard input')
       .requiredOption('--out <file>', 'where the rows go; "-" is standard output')
-      .option('--text-field <field>', 'the field that holds the text', 'text')
-      .option('--id-field <field>', 'the field that names the row (default: "id", or the line number)'),
-  ).action(runBatch);
+      .addOption(new Option('--format <format>', 'where the name does not say').choices(['jsonl', 'csv', 'parquet']))
+      .option('--text-field <field>', 'the field that holds the text: a name, or a path such as a.b[0].c', 'text')
+      .option('--id-field <field>', 'the field that names the row (default: "id", or the line number)')
+      .addOption(new Option('--keep <fields>', 'fields to copy into the output, by comma').argParser(collect))
+      .option('--findings', 'add what each rule found, and where')
+      .addOption(new Option('--scorers <number>', 'scorer processes (default: one a core)').argParser(count))
+      .option('--resume', 'go on where a run that was interrupted left off')
+      .option('--strict', 'stop at the first row that can not be screened')
+      .addOption(new Option('--fail-on <what>', 'exit with 3 if any row is blocked').choices(['block']))
+      .option('--summary <file>', 'write the summary as JSON'),
+  ).action(run);

@@ -32,6 +32,7 @@ const program = async (asked: string | undefined): Promise<Command> => {
 
 /** Errors that say what the caller can mend; by name, since their modules are loaded only when needed. */
 const mistakes: ReadonlySet<string> = new Set([
+  'BatchError',
   'CliError',
   'ConfigError',
   'InputError',
@@ -39,6 +40,7 @@ const mistakes: ReadonlySet<string> = new Set([
   'NativeModuleError',
   'PackError',
   'TuningError',
+  'ScoringError',
 ]);
 
 /** The exit code for an error: 2, with one line on stderr that says what is wrong. */

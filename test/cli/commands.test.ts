@@ -110,7 +110,12 @@ describe('batch', () => {
   test('through pipes', () => {
     const run = runCli(['batch', '-', '--out', '-', '--json', ...fields], rows);
     expect(idsAndVerdicts(run.stdout)).toEqual(expected);
-    expect(JSON.parse(run.stderr)).toMatchObject({ rows: 5, blocked: 2, bad: 2 });
+    expect(JSON.parse(run.stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({
+      event: 'summary',
+      rows: 5,
+      blocked: 2,
+      bad: 2,
+    });
   });
 
   test('loses no row of ten thousand', () => {

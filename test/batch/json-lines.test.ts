@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type JsonLine, jsonLines } from '../../src/cli/json-lines.js';
+import { type JsonLine, jsonLines } from '../../src/batch/json-lines.js';
 
 const read = async (chunks: readonly Buffer[], maxBytes = 1_000): Promise<readonly JsonLine[]> => {
   async function* source(): AsyncGenerator<Buffer> {

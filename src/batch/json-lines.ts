@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 /** One line of a JSON Lines file. */
 export interface JsonLine {
   /** Counted from 1; blank lines count too. */
@@ -16,6 +18,7 @@ const parseFault = (error: unknown): string => {
 };
 
 const parse = (bytes: Buffer, line: number): JsonLine | undefined => {
+  if (!isUtf8(bytes)) return { line, content: { error: 'not valid UTF-8' } };
   const text = bytes.toString('utf8');
   const json = line === 1 && text.startsWith(byteOrderMark) ? text.slice(1) : text;
   if (json.trim() === '') return undefined;

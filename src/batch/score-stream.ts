@@ -1,0 +1,114 @@
+import { newEvidenceId } from '../adapters/evidence-id.js';
+import { type ExplainedVerdict, inputText, type Verdict } from '../index.js';
+import type { ScorerPool } from '../scoring/scorer-pool.js';
+import { ScoringError } from '../scoring/scoring-errors.js';
+import { type AnsweredRow, type ReadRow, type RowFields, rowOf, rowReader } from './answer-row.js';
+import type { JsonLine } from './json-lines.js';
+import { createVerdictCache } from './verdict-cache.js';
+
+export { openScorerPool, type ScorerPool, type ScorerPoolOptions } from '../scoring/scorer-pool.js';
+export type { AnsweredRow } from './answer-row.js';
+
+/** How a stream of rows is scored. */
+export interface ScoreStreamOptions extends RowFields {
+  /** Scorers from `openScorerPool`; the caller closes them. */
+  readonly scorers: Pick<ScorerPool, 'score'>;
+  /** Adds each row's findings. */
+  readonly findings?: boolean | undefined;
+  /** Rows under way at once; default 256. */
+  readonly rowsAtOnce?: number | undefined;
+  /** Characters of the rows under way at once (a single row may have more); default 4 million. */
+  readonly charactersAtOnce?: number | undefined;
+  /** Characters of texts whose verdicts are kept for the next time the same text comes; default 8 million, 0 for none. */
+  readonly cacheCharacters?: number | undefined;
+  /** Milliseconds a scorer may take over one row before it is killed. */
+  readonly deadlineMs?: number | undefined;
+}
+
+/** A row of the output, with what isn't written. */
+export interface ScoredRow {
+  readonly row: AnsweredRow;
+  /** The verdict was that of the same text before. */
+  readonly repeated: boolean;
+}
+
+interface UnderWay {
+  readonly scored: Promise<ScoredRow | { readonly thrown: unknown }>;
+  readonly size: number;
+}
+
+/**
+ * Scores rows: an output row for each, in their order. Reads ahead only as far as the bounds allow, so a slow reader
+ * of the output slows the reader of the input. A row that can't be scored is answered with an error.
+ */
+export async function* scoreRows(
+  lines: AsyncIterable<JsonLine>,
+  options: ScoreStreamOptions,
+): AsyncGenerator<ScoredRow> {
+  const read = rowReader(options);
+  const cache = createVerdictCache<Verdict | ExplainedVerdict>(options.cacheCharacters ?? 8 * 2 ** 20);
+  const maxRows = options.rowsAtOnce ?? 256;
+  const maxCharacters = options.charactersAtOnce ?? 4 * 2 ** 20;
+  const underWay: UnderWay[] = [];
+  let characters = 0;
+
+  async function score(row: ReadRow): Promise<ScoredRow> {
+    if ('answer' in row) return { row: row.answer, repeated: false };
+    const ask = (): Promise<Verdict | ExplainedVerdict> =>
+      options.scorers.score(row.input, { explain: options.findings === true, deadlineMs: options.deadlineMs });
+    try {
+      if (typeof row.input !== 'string') inputText(row.input);
+      if (typeof row.input !== 'string') return { row: rowOf(row, await ask()), repeated: false };
+      const { answer, repeated } = cache.get(row.input, ask);
+      const verdict = await answer;
+      // Each row is a decision of its own, with its own evidence.
+      return {
+        row: rowOf(row, repeated ? { ...verdict, evidence_id: newEvidenceId(), latency_ms: 0 } : verdict),
+        repeated,
+      };
+    } catch (error) {
+      if (!(error instanceof ScoringError) || error.code !== 'SCORER_LOST') throw error;
+      return { row: { id: row.id, ...row.kept, line: 0, error: error.message }, repeated: false };
+    }
+  }
+
+  async function next(): Promise<ScoredRow> {
+    const { scored, size } = underWay.shift() as UnderWay;
+    const done = await scored;
+    characters -= size;
+    if ('thrown' in done) throw done.thrown;
+    return done;
+  }
+
+  for await (const line of lines) {
+    const row = read(line);
+    const size = 'answer' in row ? 0 : row.size;
+    while (underWay.length > 0 && (underWay.length >= maxRows || characters + size > maxCharacters)) yield await next();
+    characters += size;
+    const scored = score(row).then(
+      (done) => ('error' in done.row ? { ...done, row: { ...done.row, line: line.line } } : done) as ScoredRow,
+      // Kept until its turn, so that it isn't an unhandled rejection meanwhile.
+      (thrown: unknown) => ({ thrown }),
+    );
+    underWay.push({ scored, size });
+  }
+  while (underWay.length > 0) yield await next();
+}
+
+/**
+ * Scores texts or rows (objects with the fields that `options` name): an output row for each, in their order, with
+ * back-pressure both ways.
+ */
+export async function* scoreStream(
+  source: Iterable<unknown> | AsyncIterable<unknown>,
+  options: ScoreStreamOptions,
+): AsyncGenerator<AnsweredRow> {
+  async function* lines(): AsyncGenerator<JsonLine> {
+    let line = 1;
+    for await (const value of source) {
+      const row = typeof value === 'string' ? { [options.textField ?? 'text']: value } : value;
+      yield { line: line++, content: { value: row } };
+    }
+  }
+  for await (const { row } of scoreRows(lines(), options)) yield row;
+}
