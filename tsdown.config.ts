@@ -9,6 +9,7 @@ const entries = {
   'adapters/transformers-classifier': 'src/adapters/transformers-classifier.ts',
   'onnx-child': 'src/adapters/onnx-child.ts',
   'batch/score-stream': 'src/batch/score-stream.ts',
+  'scoring/scorer-pool': 'src/scoring/scorer-pool.ts',
   'scorer-child': 'src/scoring/scorer-child.ts',
   'tuning-rules-child': 'src/tuning/scoring/rules-child.ts',
 };

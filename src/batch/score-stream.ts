@@ -6,9 +6,6 @@ import { type AnsweredRow, type ReadRow, type RowFields, rowOf, rowReader } from
 import type { JsonLine } from './json-lines.js';
 import { createVerdictCache } from './verdict-cache.js';
 
-export { openScorerPool, type ScorerPool, type ScorerPoolOptions } from '../scoring/scorer-pool.js';
-export type { AnsweredRow } from './answer-row.js';
-
 /** How a stream of rows is scored. */
 export interface ScoreStreamOptions extends RowFields {
   /** Scorers from `openScorerPool`; the caller closes them. */
