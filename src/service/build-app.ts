@@ -1,0 +1,102 @@
+import swagger from '@fastify/swagger';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import { validatorCompiler } from 'fastify-type-provider-zod';
+import { createAdmission } from './admission.js';
+import { watchMethods } from './allowed-methods.js';
+import { analyzeRoutes } from './analyze-route.js';
+import { answerErrors } from './answer-errors.js';
+import { HttpError } from './http-error.js';
+import { cachedKeys } from './key-cache.js';
+import { openApiOptions } from './open-api.js';
+import { operatorRoutes } from './operator-routes.js';
+import { readJson } from './read-json.js';
+import { refuseConnection } from './refuse-connection.js';
+import type { Scorers } from './scorers.js';
+import type { ScreeningStore } from './screening-store.js';
+import { createMetrics } from './service-metrics.js';
+
+/** Bounds of the app; times in milliseconds. */
+export interface AppLimits {
+  /** Bytes of a body. Default 1 MiB. */
+  readonly bodyBytes?: number | undefined;
+  /** Screening calls under way at once. Default 1,000. */
+  readonly callsAtOnce?: number | undefined;
+  /** A request that takes longer to arrive is dropped. Default 30,000. */
+  readonly requestMs?: number | undefined;
+}
+
+/** What an app is made of. */
+export interface AppParts {
+  readonly store: ScreeningStore;
+  readonly scorers: Scorers;
+  readonly limits?: AppLimits | undefined;
+  /** Wall clock; default the system's. */
+  readonly now?: (() => Date) | undefined;
+  /** Default: no log. */
+  readonly logger?: FastifyBaseLogger | undefined;
+  /** Metrics of the Node process too. Default true. */
+  readonly nodeMetrics?: boolean | undefined;
+  /** More routes, e.g. the dashboard's; registered before the app is ready. */
+  readonly extend?: ((app: FastifyInstance) => Promise<void>) | undefined;
+}
+
+/** The service as a Fastify app that doesn't listen yet. */
+export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
+  const { store, scorers, limits = {}, now = () => new Date() } = parts;
+  const app: FastifyInstance = Fastify({
+    ...(parts.logger === undefined ? { logger: false as const } : { loggerInstance: parts.logger }),
+    // A line a request would hold its URL, and costs a tenth of the throughput: the metrics count instead.
+    disableRequestLogging: true,
+    bodyLimit: limits.bodyBytes ?? 1024 * 1024,
+    requestTimeout: limits.requestMs ?? 30_000,
+    keepAliveTimeout: 75_000,
+    return503OnClosing: false,
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket),
+    frameworkErrors: (_error, _request, reply) => {
+      reply.header('access-control-allow-origin', '*');
+      reply.code(400).header('content-type', 'application/json').serializer(JSON.stringify);
+      reply.send({ error: 'The path is not a valid URL path.' });
+    },
+  });
+  app.server.maxHeadersCount = 100;
+  const metrics = createMetrics(parts.nodeMetrics ?? true);
+  const allowed = watchMethods(app);
+  app.setValidatorCompiler(validatorCompiler);
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.header('access-control-allow-origin', '*');
+    reply.header('x-content-type-options', 'nosniff');
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    metrics.answered(request.routeOptions.url ?? 'none', reply.statusCode, reply.elapsedTime / 1000);
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>
+    objectIn(readJson(body)),
+  );
+  answerErrors(app, allowed);
+  await app.register(swagger, openApiOptions());
+  await app.register(async (scope) => {
+    analyzeRoutes(scope, {
+      store,
+      scorers,
+      metrics,
+      now,
+      admission: createAdmission(limits.callsAtOnce ?? 1_000),
+      findKey: cachedKeys(
+        (secret) => store.findKey(secret),
+        () => performance.now(),
+      ),
+    });
+  });
+  operatorRoutes(app, { store, scorers, metrics });
+  await parts.extend?.(app);
+  await app.ready();
+  return app;
+}
+
+/** @throws HttpError 400 that names the type of anything but an object */
+function objectIn(value: unknown): object {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  const type = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+  throw new HttpError(400, `The body is ${type}; it must be a JSON object with \`input\`.`);
+}

@@ -1,0 +1,44 @@
+import type { FastifyInstance } from 'fastify';
+import { docsPage } from './docs-page.js';
+import type { Scorers } from './scorers.js';
+import type { ScreeningStore } from './screening-store.js';
+import { sendJson } from './send-json.js';
+import type { ServiceMetrics } from './service-metrics.js';
+
+/** What the operator's routes report on. */
+export interface OperatorParts {
+  readonly store: ScreeningStore;
+  readonly scorers: Scorers;
+  readonly metrics: ServiceMetrics;
+}
+
+/** `/openapi.json`, `/docs`, `/healthz`, `/readyz` and `/metrics`: no key, and nothing of any account. */
+export function operatorRoutes(app: FastifyInstance, { store, scorers, metrics }: OperatorParts): void {
+  const hide = { schema: { hide: true } };
+  let document: string | undefined;
+
+  app.get('/openapi.json', hide, async (_request, reply) => {
+    document ??= JSON.stringify(app.swagger());
+    return reply.header('content-type', 'application/json').serializer(String).send(document);
+  });
+  app.get('/docs', hide, async (_request, reply) => {
+    const { page, policy } = docsPage(app.swagger());
+    reply.header('content-security-policy', policy).header('referrer-policy', 'no-referrer');
+    return reply.header('content-type', 'text/html; charset=utf-8').send(page);
+  });
+  app.get('/healthz', hide, async (_request, reply) => sendJson(reply, 200, { status: 'alive' }));
+  app.get('/readyz', hide, async (request, reply) => {
+    try {
+      await store.check();
+    } catch (error) {
+      request.log.warn({ name: error instanceof Error ? error.name : 'unknown' }, 'the store is not ready');
+      return sendJson(reply, 503, { error: 'The store is not ready.' });
+    }
+    const { mode, rules_version, ml_version } = scorers.info;
+    return sendJson(reply, 200, { status: 'ready', mode, rules_version, ml_version });
+  });
+  app.get('/metrics', hide, async (_request, reply) => {
+    reply.header('content-type', metrics.registry.contentType);
+    return reply.send(await metrics.registry.metrics());
+  });
+}

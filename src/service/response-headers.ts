@@ -1,0 +1,43 @@
+import type { FastifyReply } from 'fastify';
+import type { Explanation } from '../index.js';
+
+/** The last moment of the deprecated pair: they are removed after 10 January 2027. */
+export const DEPRECATED_UNTIL = Date.UTC(2027, 0, 11) - 1000;
+
+/** When their deprecation was announced, for RFC 9745's header: seconds of the epoch. */
+const DEPRECATED_SINCE = Date.UTC(2026, 10, 21) / 1000;
+
+/** The quota window of an account. */
+export interface QuotaWindow {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetSeconds: number;
+}
+
+/** `RateLimit-*` of the draft: plain numbers, seconds until the window turns. */
+export function quotaHeaders(reply: FastifyReply, quota: QuotaWindow): void {
+  reply.header('ratelimit-limit', String(quota.limit));
+  reply.header('ratelimit-remaining', String(quota.remaining));
+  reply.header('ratelimit-reset', String(quota.resetSeconds));
+}
+
+/** How the verdict came about, with the deprecated pair as long as it lives. */
+export function verdictHeaders(reply: FastifyReply, explanation: Explanation, time: number): void {
+  const score = modelScore(explanation.model.score);
+  const { verdict } = explanation.model;
+  reply.header('x-svc-router-level', explanation.router_level);
+  reply.header('x-svc-model-score', score);
+  reply.header('x-svc-model-verdict', verdict);
+  if (time > DEPRECATED_UNTIL) return;
+  reply.header('x-svc-supav4-score', score);
+  reply.header('x-svc-supav4-verdict', verdict);
+  reply.header('deprecation', `@${DEPRECATED_SINCE}`);
+  reply.header('sunset', new Date(DEPRECATED_UNTIL).toUTCString());
+}
+
+/** A decimal number with a point, never an exponent: `0.0`, `0.93`, `1.0`. */
+export function modelScore(score: number | null): string {
+  if (score === null) return 'n/a';
+  const text = score.toFixed(6).replace(/0+$/, '');
+  return text.endsWith('.') ? `${text}0` : text;
+}

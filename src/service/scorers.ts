@@ -1,0 +1,14 @@
+import type { EngineInfo, ExplainedVerdict, Input } from '../index.js';
+
+/** How one input is to be scored. */
+export interface ScorersCall {
+  readonly explain: true;
+  readonly evidenceId: string;
+}
+
+/** Whoever scores: the pool of processes, or an engine in this one. */
+export interface Scorers {
+  /** Never rejects because of what the text says; an error named `OverloadedError` when too many calls wait. */
+  score(input: Input, options: ScorersCall): Promise<ExplainedVerdict>;
+  readonly info: EngineInfo;
+}
