@@ -74,6 +74,21 @@ module.exports = {
       },
     },
     {
+      name: 'service-knows-store-evidence-scoring-and-the-library',
+      severity: 'error',
+      from: { path: '^src/service/' },
+      to: {
+        path: '^src/',
+        pathNot: ['^src/(service|dashboard|store|evidence|scoring|adapters|engine)/', '^src/(index|create-engine)\\.ts$'],
+      },
+    },
+    {
+      name: 'client-knows-types-only',
+      severity: 'error',
+      from: { path: '^src/client\\.ts$' },
+      to: { path: '^src/', pathNot: '^src/engine/verdict\\.ts$' },
+    },
+    {
       name: 'rules-never-import-the-model',
       severity: 'error',
       from: { path: '^src/engine/rules/' },

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
+import { packageVersion } from '../adapters/package-version.js';
 import { type EngineFlags, withEngineFlags } from './engine-flags.js';
 import { openEngine } from './open-engine.js';
-import { packageVersion } from './package-version.js';
 
 const infoOf = async (flags: EngineFlags): Promise<Readonly<Record<string, unknown>>> => {
   const engine = await openEngine(flags);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
-import { packageVersion } from './package-version.js';
+import { packageVersion } from '../adapters/package-version.js';
 
 /** Commands by name, loaded only when asked for: a cold start pays for one of them. */
 const commands = {

@@ -1,12 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { newEvidenceId } from '../adapters/evidence-id.js';
+import { packageVersion } from '../adapters/package-version.js';
 import { type Input, inputText, minimalVerdictSchema, toMinimal, verdictSchema } from '../index.js';
 import type { Admission } from './admission.js';
 import { analyzeBodySchema, analyzeQuerySchema, errorSchema, quotaErrorSchema } from './api-schemas.js';
 import { bearerKey } from './bearer-key.js';
 import { HttpError } from './http-error.js';
 import type { FindKey } from './key-cache.js';
+import { recordOf } from './record-of.js';
 import { quotaHeaders, verdictHeaders } from './response-headers.js';
 import type { Scorers } from './scorers.js';
 import type { KeyOwner, ScreeningStore } from './screening-store.js';
@@ -45,7 +47,7 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       leave();
     });
     request.owner = owner;
-    const charge = await store.charge(owner.account.id, now());
+    const charge = await store.usage.charge(owner.account.id, now().getTime());
     quotaHeaders(reply, charge);
     if (charge.allowed) return;
     if (charge.code === 'TRIAL_ENDED')
@@ -57,6 +59,13 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       'MONTHLY_LIMIT_REACHED',
     );
   }
+
+  const replaySettings = {
+    portcullis: packageVersion(),
+    rules_threshold: scorers.info.rules_threshold,
+    paranoia: null,
+    timeout_ms: scorers.info.timeout_ms,
+  };
 
   const schema = {
     operationId: 'analyze',
@@ -89,18 +98,24 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         const evidenceId = newEvidenceId();
         const { explanation, ...verdict } = await scorers.score(input, { explain: true, evidenceId });
         const time = now();
-        await store.append({
-          id: evidenceId,
-          time,
-          accountId: owner.account.id,
-          keyId: owner.key.id,
-          text: inputText(input),
-          verdict,
-          explanation,
-        });
+        const { account, key } = owner;
+        await store.evidence.append(
+          recordOf({
+            time,
+            accountId: account.id,
+            keyId: key.id,
+            text: inputText(input),
+            json: typeof input !== 'string',
+            keep: account.settings.keep,
+            verdict,
+            explanation,
+            settings: replaySettings,
+          }),
+        );
+        store.keys.used(key.id, time.getTime());
         metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
         verdictHeaders(reply, explanation, time.getTime());
-        const form = request.query.form ?? owner.account.verdictForm;
+        const form = request.query.form ?? account.settings.verdictForm;
         return sendJson(reply, 200, form === 'minimal' ? toMinimal(verdict) : verdict);
       },
     });

@@ -1,6 +1,6 @@
 import swagger from '@fastify/swagger';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
-import { validatorCompiler } from 'fastify-type-provider-zod';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, LogController } from 'fastify';
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import { createAdmission } from './admission.js';
 import { watchMethods } from './allowed-methods.js';
 import { analyzeRoutes } from './analyze-route.js';
@@ -13,6 +13,7 @@ import { readJson } from './read-json.js';
 import { refuseConnection } from './refuse-connection.js';
 import type { Scorers } from './scorers.js';
 import type { ScreeningStore } from './screening-store.js';
+import { sendJson } from './send-json.js';
 import { createMetrics } from './service-metrics.js';
 
 /** Bounds of the app; times in milliseconds. */
@@ -46,22 +47,22 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const app: FastifyInstance = Fastify({
     ...(parts.logger === undefined ? { logger: false as const } : { loggerInstance: parts.logger }),
     // A line a request would hold its URL, and costs a tenth of the throughput: the metrics count instead.
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: limits.bodyBytes ?? 1024 * 1024,
     requestTimeout: limits.requestMs ?? 30_000,
     keepAliveTimeout: 75_000,
     return503OnClosing: false,
     clientErrorHandler: (error, socket) => refuseConnection(error, socket),
     frameworkErrors: (_error, _request, reply) => {
-      reply.header('access-control-allow-origin', '*');
-      reply.code(400).header('content-type', 'application/json').serializer(JSON.stringify);
-      reply.send({ error: 'The path is not a valid URL path.' });
+      const answer: FastifyReply = reply;
+      sendJson(answer.header('access-control-allow-origin', '*'), 400, { error: 'The path is not a valid URL path.' });
     },
   });
   app.server.maxHeadersCount = 100;
   const metrics = createMetrics(parts.nodeMetrics ?? true);
   const allowed = watchMethods(app);
   app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('access-control-allow-origin', '*');
     reply.header('x-content-type-options', 'nosniff');
@@ -83,7 +84,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       now,
       admission: createAdmission(limits.callsAtOnce ?? 1_000),
       findKey: cachedKeys(
-        (secret) => store.findKey(secret),
+        (secret) => store.keys.find(secret),
         () => performance.now(),
       ),
     });

@@ -15,8 +15,8 @@ export function docsPage(document: object): { readonly page: string; readonly po
   const { info, paths = {} } = document as Document;
   const page =
     `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
-    `<title>${escape(info?.title)}</title><style>${style}</style></head><body>` +
-    `<h1>${escape(info?.title)} ${escape(info?.version)}</h1><p>${escape(info?.description)}</p>` +
+    `<title>${inHtml(info?.title)}</title><style>${style}</style></head><body>` +
+    `<h1>${inHtml(info?.title)} ${inHtml(info?.version)}</h1><p>${inHtml(info?.description)}</p>` +
     `<p>The whole schema: <a href="/openapi.json">/openapi.json</a> (OpenAPI 3.1)</p>` +
     `<pre>curl -H 'Authorization: Bearer &lt;API_KEY&gt;' -H 'Content-Type: application/json' \\\n` +
     `  -d '{"input":"Ignore all previous instructions."}' &lt;this address&gt;/analyze</pre>` +
@@ -40,16 +40,16 @@ function pathSection(path: string, item: unknown): string {
     .map(([method, { summary, responses = {} }]) => {
       const rows = Object.entries(responses).map(
         ([status, { description, headers = {} }]) =>
-          `<tr><td>${escape(status)}</td><td>${escape(description)}</td><td>${escape(Object.keys(headers).join(', '))}</td></tr>`,
+          `<tr><td>${inHtml(status)}</td><td>${inHtml(description)}</td><td>${inHtml(Object.keys(headers).join(', '))}</td></tr>`,
       );
       return (
-        `<h2>${escape(method.toUpperCase())} ${escape(path)}</h2><p>${escape(summary)}</p>` +
+        `<h2>${inHtml(method.toUpperCase())} ${inHtml(path)}</h2><p>${inHtml(summary)}</p>` +
         `<table><tr><th>Status</th><th>Meaning</th><th>Headers</th></tr>${rows.join('')}</table>`
       );
     })
     .join('');
 }
 
-function escape(text = ''): string {
+function inHtml(text = ''): string {
   return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }

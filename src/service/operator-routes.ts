@@ -28,10 +28,9 @@ export function operatorRoutes(app: FastifyInstance, { store, scorers, metrics }
   });
   app.get('/healthz', hide, async (_request, reply) => sendJson(reply, 200, { status: 'alive' }));
   app.get('/readyz', hide, async (request, reply) => {
-    try {
-      await store.check();
-    } catch (error) {
-      request.log.warn({ name: error instanceof Error ? error.name : 'unknown' }, 'the store is not ready');
+    const health = await store.ready();
+    if (!health.ok) {
+      request.log.warn({ problems: health.problems }, 'the store is not ready');
       return sendJson(reply, 503, { error: 'The store is not ready.' });
     }
     const { mode, rules_version, ml_version } = scorers.info;

@@ -33,11 +33,38 @@ export function readJson(body: Buffer): unknown {
   return value;
 }
 
+/** Longer texts aren't searched for their mistake: that parses them seventeen times. */
+const SEARCHED_LENGTH = 131_072;
+
 /** V8 quotes the text in its messages: only the position may leave. */
 function whereOf(error: unknown, text: string): string {
-  const message = error instanceof Error ? error.message : '';
-  const position = /at position (\d+)/.exec(message)?.[1];
-  if (position !== undefined) return `unexpected character at position ${position}`;
-  const first = /^Unexpected token/.test(message) ? text.search(/\S/) : text.length;
-  return first === text.length ? `it ends at position ${first}` : `unexpected character at position ${first}`;
+  const position = positionIn(error) ?? (text.length <= SEARCHED_LENGTH ? firstWrong(text) : undefined);
+  if (position === undefined) return 'unexpected character';
+  return position >= text.length ? `it ends at position ${position}` : `unexpected character at position ${position}`;
+}
+
+function positionIn(error: unknown): number | undefined {
+  const found = /at position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1];
+  return found === undefined ? undefined : Number(found);
+}
+
+/** Not every message of V8 has a position. Beginnings of the text are only unfinished up to it, and wrong after it. */
+function firstWrong(text: string): number {
+  let [good, wrong] = [0, text.length + 1];
+  while (wrong - good > 1) {
+    const middle = (good + wrong) >> 1;
+    if (isUnfinished(text.slice(0, middle))) good = middle;
+    else wrong = middle;
+  }
+  return good;
+}
+
+function isUnfinished(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Error)) return false;
+    return /end of JSON|Unterminated/.test(error.message) || positionIn(error) === text.length;
+  }
 }

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { Explanation } from '../index.js';
 
 /** The last moment of the deprecated pair: they are removed after 10 January 2027. */
-export const DEPRECATED_UNTIL = Date.UTC(2027, 0, 11) - 1000;
+export const DEPRECATED_UNTIL: number = Date.UTC(2027, 0, 11) - 1000;
 
 /** When their deprecation was announced, for RFC 9745's header: seconds of the epoch. */
 const DEPRECATED_SINCE = Date.UTC(2026, 10, 21) / 1000;

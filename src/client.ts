@@ -1,0 +1,150 @@
+/** A client of the screening service. Uses `fetch` alone: it runs in Node, Deno, Bun, workers and browsers. */
+import type { Verdict } from './engine/verdict.js';
+
+export type { DecidedBy, MinimalVerdict, Mode, Verdict } from './engine/verdict.js';
+
+/** What the service may refuse a call for. */
+export type ScreeningErrorCode =
+  | 'TRIAL_ENDED'
+  | 'MONTHLY_LIMIT_REACHED'
+  /** The key is missing or not valid; another try ends the same. */
+  | 'KEY_REFUSED'
+  /** The service doesn't take this request; another try ends the same. */
+  | 'REQUEST_REFUSED'
+  /** The service failed, twice, or is overloaded. */
+  | 'SERVICE_FAILED'
+  /** Nothing came back. */
+  | 'UNREACHABLE'
+  /** The deadline passed. */
+  | 'TIMEOUT'
+  /** Something came back that is no verdict. */
+  | 'ANSWER_INVALID';
+
+/** A call without a verdict. What to do then is the caller's decision: a tool call that wasn't screened isn't safe. */
+export class ScreeningError extends Error {
+  override readonly name = 'ScreeningError';
+  readonly code: ScreeningErrorCode;
+  /** HTTP status; undefined where no answer came. */
+  readonly status: number | undefined;
+  /** Seconds until the month turns, with `MONTHLY_LIMIT_REACHED`. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    code: ScreeningErrorCode,
+    message: string,
+    options: { readonly status?: number; readonly retryAfterSeconds?: number; readonly cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.status = options.status;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+/** How a client is set up. */
+export interface ClientOptions {
+  /** Where the service is, e.g. `https://screening.example`; a path before `/analyze` is kept. */
+  readonly baseUrl: string;
+  /** `svc_live_…`; keep it on the server. */
+  readonly apiKey: string;
+  /** Milliseconds for a call with its retry. Default 20,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Milliseconds before the one retry of a 500, plus up to as much again by chance. Default 250. */
+  readonly backoffMs?: number | undefined;
+  /** Default: the global `fetch`. */
+  readonly fetch?: typeof fetch | undefined;
+}
+
+/** How one call is to be made. */
+export interface ClientCallOptions {
+  /** Ends the call; it rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Asks a screening service. */
+export interface ScreeningClient {
+  /**
+   * Screens the exact text that will go to the tool. A 500 is tried once more, after a moment; each try counts.
+   *
+   * @throws ScreeningError
+   */
+  analyze(input: string, options?: ClientCallOptions): Promise<Verdict>;
+}
+
+/** Makes a client. It opens no connection until the first call. */
+export function createClient(options: ClientOptions): ScreeningClient {
+  const { baseUrl, apiKey, timeoutMs = 20_000, backoffMs = 250, fetch: ask = globalThis.fetch } = options;
+  const url = `${baseUrl.replace(/\/+$/, '')}/analyze?form=extended`;
+
+  async function attempt(input: string, signal: AbortSignal): Promise<Response> {
+    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+    return ask(url, { method: 'POST', headers, body: JSON.stringify({ input }), signal, redirect: 'error' });
+  }
+
+  async function withRetry(input: string, signal: AbortSignal): Promise<Verdict> {
+    const first = await attempt(input, signal);
+    if (first.status !== 500) return verdictIn(first);
+    await first.body?.cancel();
+    await pause(backoffMs * (1 + Math.random()), signal);
+    return verdictIn(await attempt(input, signal));
+  }
+
+  return {
+    async analyze(input, call = {}) {
+      const deadline = AbortSignal.timeout(call.timeoutMs ?? timeoutMs);
+      const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline]);
+      try {
+        return await withRetry(input, signal);
+      } catch (cause) {
+        if (cause instanceof ScreeningError) throw cause;
+        if (call.signal?.aborted) throw call.signal.reason;
+        if (deadline.aborted) throw new ScreeningError('TIMEOUT', 'the service did not answer in time', { cause });
+        throw new ScreeningError('UNREACHABLE', 'the service could not be reached', { cause });
+      }
+    },
+  };
+}
+
+async function verdictIn(response: Response): Promise<Verdict> {
+  const { status } = response;
+  const body: unknown = await response.json().catch(() => undefined);
+  if (status === 200) {
+    if (isVerdict(body)) return body;
+    throw new ScreeningError('ANSWER_INVALID', 'the answer is no verdict', { status });
+  }
+  const { error, code } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
+  const message = typeof error === 'string' ? error : `the service answered ${status}`;
+  if (status === 402) throw new ScreeningError('TRIAL_ENDED', message, { status });
+  if (status === 429 && code === 'MONTHLY_LIMIT_REACHED') {
+    const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+    throw new ScreeningError('MONTHLY_LIMIT_REACHED', message, {
+      status,
+      ...(Number.isFinite(seconds) ? { retryAfterSeconds: seconds } : {}),
+    });
+  }
+  if (status === 401) throw new ScreeningError('KEY_REFUSED', message, { status });
+  throw new ScreeningError(status >= 500 ? 'SERVICE_FAILED' : 'REQUEST_REFUSED', message, { status });
+}
+
+/** Checks what a caller decides by; fields that later versions add are let by. */
+function isVerdict(body: unknown): body is Verdict {
+  if (typeof body !== 'object' || body === null) return false;
+  const { verdict, score, threshold, evidence_id } = body as Readonly<Record<string, unknown>>;
+  if (typeof score !== 'number' || typeof threshold !== 'number' || typeof evidence_id !== 'string') return false;
+  return verdict === (score >= threshold ? 'block' : 'allow');
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      },
+      { once: true },
+    );
+  });
+}

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import type { EvidenceFinding, EvidenceRecord, Keep, KeptInput, ReplaySettings } from '../evidence/evidence-record.js';
+import { replayDigest } from '../evidence/replay-digest.js';
+import type { ExplainedFinding, Explanation, Verdict } from '../index.js';
+
+/** A call that was screened. */
+export interface ScreenedCall {
+  readonly time: Date;
+  readonly accountId: string;
+  readonly keyId: string;
+  /** The text that was screened; spans of the explanation are in it. */
+  readonly text: string;
+  /** Whether the caller sent another JSON value than a string. */
+  readonly json: boolean;
+  readonly keep: Keep;
+  readonly verdict: Verdict;
+  readonly explanation: Explanation;
+  readonly settings: ReplaySettings;
+}
+
+/** The evidence of a call, with as much of the text as the account keeps. */
+export function recordOf(call: ScreenedCall): EvidenceRecord {
+  const { verdict, explanation } = call;
+  return {
+    id: verdict.evidence_id,
+    time: call.time.toISOString(),
+    account_id: call.accountId,
+    key_id: call.keyId,
+    input: keptInput(call),
+    verdict,
+    channel: explanation.channel,
+    router_level: explanation.router_level,
+    rules: explanation.rules,
+    model: explanation.model,
+    findings: explanation.findings.map(withoutExcerpt),
+    shadow_findings: explanation.shadow_findings.map(withoutExcerpt),
+    unseen: explanation.unseen,
+    settings: call.settings,
+    replay_digest: replayDigest(verdict),
+    label: null,
+  };
+}
+
+function withoutExcerpt({ excerpt: _excerpt, ...finding }: ExplainedFinding): EvidenceFinding {
+  return finding;
+}
+
+function keptInput({ text, json, keep }: ScreenedCall): KeptInput {
+  return {
+    // Until masking is there, less is kept than asked for, never more.
+    kept: keep === 'whole' ? 'whole' : 'hash',
+    text: keep === 'whole' ? text : null,
+    sha256: createHash('sha256').update(text, 'utf8').digest('hex'),
+    length: text.length,
+    json,
+  };
+}

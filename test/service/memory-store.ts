@@ -1,0 +1,118 @@
+import type { EvidenceRecord } from '../../src/evidence/evidence-record.js';
+import type { ScreeningStore } from '../../src/service/screening-store.js';
+import type { Account, AccountSettings } from '../../src/store/account-store.js';
+import type { ApiKey } from '../../src/store/key-store.js';
+
+/** A store of one process for tests of the HTTP side; what it holds can be looked at and changed. */
+export interface MemoryStore extends ScreeningStore {
+  readonly records: Map<string, EvidenceRecord>;
+  readonly used: Map<string, number>;
+  add(
+    secret: string,
+    options?: Partial<{ limit: number; trialEnded: boolean; settings: Partial<AccountSettings> }>,
+  ): string;
+  revoke(secret: string): void;
+  /** Every call to the store fails from now on. */
+  fail(broken: boolean): void;
+}
+
+interface Entry {
+  readonly account: Account;
+  readonly key: ApiKey;
+  readonly limit: number;
+  readonly trialEnded: boolean;
+}
+
+export function memoryStore(): MemoryStore {
+  const entries = new Map<string, Entry>();
+  const records = new Map<string, EvidenceRecord>();
+  const used = new Map<string, number>();
+  let broken = false;
+  const alive = async (): Promise<void> => {
+    if (broken) throw new Error('the database is gone, said with a secret text');
+  };
+  const missing = (): Promise<never> => Promise.reject(new Error('not part of this fake'));
+  const quotaOf = (limit: number, calls: number) => ({
+    limit,
+    remaining: Math.max(0, limit - calls),
+    resetSeconds: 3600,
+  });
+  return {
+    records,
+    used,
+    add(secret, { limit = 1_000, trialEnded = false, settings = {} } = {}) {
+      const id = `acct_${String(entries.size).padStart(16, '0')}`;
+      const account: Account = {
+        id,
+        name: id,
+        plan: 'trial',
+        trialEndsAt: null,
+        overageLeft: 0,
+        settings: { verdictForm: 'extended', retentionDays: 30, keep: 'whole', ...settings },
+        createdAt: 0,
+      };
+      const key: ApiKey = {
+        id: `key_${String(entries.size).padStart(16, '0')}`,
+        accountId: id,
+        name: 'test',
+        hint: secret.slice(-4),
+        createdAt: 0,
+        lastUsedAt: null,
+        expiresAt: null,
+        revokedAt: null,
+        replacedBy: null,
+      };
+      entries.set(secret, { account, key, limit, trialEnded });
+      return id;
+    },
+    revoke: (secret) => void entries.delete(secret),
+    fail(value) {
+      broken = value;
+    },
+    keys: {
+      find: async (secret) => {
+        await alive();
+        return entries.get(secret);
+      },
+      used: () => {},
+      create: missing,
+      get: missing,
+      list: missing,
+      rotate: missing,
+      revoke: missing,
+    },
+    usage: {
+      async charge(accountId) {
+        await alive();
+        const entry = [...entries.values()].find(({ account }) => account.id === accountId);
+        if (entry === undefined) throw new Error('no such account');
+        const calls = used.get(accountId) ?? 0;
+        if (entry.trialEnded) return { allowed: false, code: 'TRIAL_ENDED', ...quotaOf(entry.limit, calls) };
+        if (calls >= entry.limit)
+          return { allowed: false, code: 'MONTHLY_LIMIT_REACHED', ...quotaOf(entry.limit, calls) };
+        used.set(accountId, calls + 1);
+        return { allowed: true, ...quotaOf(entry.limit, calls + 1) };
+      },
+      quota: missing,
+      months: missing,
+    },
+    evidence: {
+      async append(record) {
+        await alive();
+        records.set(record.id, record);
+      },
+      get: async (accountId, id) => {
+        const record = records.get(id);
+        return record?.account_id === accountId ? record : undefined;
+      },
+      list: missing,
+      iterate: () => {
+        throw new Error('not part of this fake');
+      },
+      label: missing,
+      counts: missing,
+      purge: missing,
+    },
+    ready: async () => ({ ok: !broken, database: 'embedded', problems: broken ? ['gone'] : [] }),
+  };
+}

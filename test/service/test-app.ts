@@ -1,0 +1,47 @@
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
+import { createEngine, type ExplainedVerdict } from '../../src/index.js';
+import { type AppParts, buildApp } from '../../src/service/build-app.js';
+import type { Scorers } from '../../src/service/scorers.js';
+import { type MemoryStore, memoryStore } from './memory-store.js';
+
+export const KEY = 'svc_live_test-key-of-the-first-account';
+export const OTHER_KEY = 'svc_live_test-key-of-the-second-account';
+
+export interface TestApp {
+  readonly app: FastifyInstance;
+  readonly store: MemoryStore;
+  post(body: unknown, options?: InjectOptions): Promise<LightMyRequestResponse>;
+}
+
+const engine = createEngine({ model: false });
+
+/** The rules of the library, in this process. */
+export const ruleScorers: Scorers = {
+  info: engine.info,
+  score: async (input, options) => engine.scan(input, options),
+};
+
+/** Scorers that change the rules' answer, to see what the service does with a model's. */
+export const scorersThat = (change: (verdict: ExplainedVerdict) => ExplainedVerdict): Scorers => ({
+  info: engine.info,
+  score: async (input, options) => change(engine.scan(input, options)),
+});
+
+export async function testApp(parts: Partial<AppParts> = {}): Promise<TestApp> {
+  const store = memoryStore();
+  store.add(KEY);
+  store.add(OTHER_KEY);
+  const app = await buildApp({ store, scorers: ruleScorers, nodeMetrics: false, ...parts });
+  return {
+    app,
+    store,
+    post: (body, options = {}) =>
+      app.inject({
+        method: 'POST',
+        url: '/analyze',
+        ...options,
+        headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', ...options.headers },
+        payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+      }),
+  };
+}
