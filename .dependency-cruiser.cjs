@@ -79,7 +79,10 @@ module.exports = {
       from: { path: '^src/service/' },
       to: {
         path: '^src/',
-        pathNot: ['^src/(service|dashboard|store|evidence|scoring|adapters|engine)/', '^src/(index|create-engine)\\.ts$'],
+        pathNot: [
+          '^src/(service|dashboard|store|evidence|scoring|adapters|engine)/',
+          '^src/(index|create-engine)\\.ts$',
+        ],
       },
     },
     {

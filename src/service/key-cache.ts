@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /** How long an answer of the store is believed, milliseconds: a revoked key is dead within a second, with room to spare. */
-export const KEY_BELIEVED_MS = 500;
+const KEY_BELIEVED_MS = 500;
 
 const MAX_KEYS = 10_000;
 

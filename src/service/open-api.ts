@@ -3,7 +3,7 @@ import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-pro
 import { describeAnswers } from './describe-answers.js';
 
 /** Version of the interface; fields are only ever added within 1.x. */
-export const API_VERSION = '1.0.0';
+const API_VERSION = '1.0.0';
 
 /** How `/openapi.json` is made from the schemas of the routes. */
 export function openApiOptions(): FastifyDynamicSwaggerOptions {

@@ -2,7 +2,7 @@ import { HttpError } from './http-error.js';
 import { jsonProblem } from './json-problem.js';
 
 /** Arrays and objects inside one another. Deeper text can't be meant, and would cost the reader its stack. */
-export const MAX_JSON_DEPTH = 64;
+const MAX_JSON_DEPTH = 64;
 
 // Invalid UTF-8 becomes U+FFFD: what is screened is what any other reader of these bytes would show.
 const decoder = new TextDecoder('utf-8');

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { Explanation } from '../index.js';
 
 /** The last moment of the deprecated pair: they are removed after 10 January 2027. */
-export const DEPRECATED_UNTIL: number = Date.UTC(2027, 0, 11) - 1000;
+const DEPRECATED_UNTIL = Date.UTC(2027, 0, 11) - 1000;
 
 /** When their deprecation was announced, for RFC 9745's header: seconds of the epoch. */
 const DEPRECATED_SINCE = Date.UTC(2026, 10, 21) / 1000;
@@ -36,7 +36,7 @@ export function verdictHeaders(reply: FastifyReply, explanation: Explanation, ti
 }
 
 /** A decimal number with a point, never an exponent: `0.0`, `0.93`, `1.0`. */
-export function modelScore(score: number | null): string {
+function modelScore(score: number | null): string {
   if (score === null) return 'n/a';
   const text = score.toFixed(6).replace(/0+$/, '');
   return text.endsWith('.') ? `${text}0` : text;

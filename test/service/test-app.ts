@@ -5,7 +5,7 @@ import type { Scorers } from '../../src/service/scorers.js';
 import { type MemoryStore, memoryStore } from './memory-store.js';
 
 export const KEY = 'svc_live_test-key-of-the-first-account';
-export const OTHER_KEY = 'svc_live_test-key-of-the-second-account';
+const OTHER_KEY = 'svc_live_test-key-of-the-second-account';
 
 export interface TestApp {
   readonly app: FastifyInstance;
@@ -16,7 +16,7 @@ export interface TestApp {
 const engine = createEngine({ model: false });
 
 /** The rules of the library, in this process. */
-export const ruleScorers: Scorers = {
+const ruleScorers: Scorers = {
   info: engine.info,
   score: async (input, options) => engine.scan(input, options),
 };
