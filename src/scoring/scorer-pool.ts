@@ -101,7 +101,7 @@ export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<S
       waiting.shift();
       free.take(next);
     }
-    if (waiting.length > 0 && slots.every((slot) => slot.failures() > MAX_FAILURES)) {
+    if (waiting.length > 0 && slots.every((slot) => slot.failedStarts() > MAX_FAILURES)) {
       for (const { reject } of waiting.splice(0)) reject(new ScoringError('SCORER_UNAVAILABLE', 'no scorer comes up'));
     }
     if (waiting.length === 0 && slots.every((slot) => slot.held() === 0)) idle();

@@ -34,8 +34,8 @@ export interface ScorerSlot {
   take(pending: PendingCall): void;
   pid(): number | undefined;
   held(): number;
-  /** Starts that failed one after another. */
-  failures(): number;
+  /** Starts one after another that gave no scorer; a scorer that came up and was lost later isn't one. */
+  failedStarts(): number;
   stop(): void;
 }
 
@@ -49,6 +49,7 @@ export function createScorerSlot(options: SlotOptions): ScorerSlot {
   let outbox: PendingCall[] = [];
   let characters = 0;
   let failures = 0;
+  let failedStarts = 0;
   let stopped = false;
   let retiring = false;
   let cancelTimer = (): void => {};
@@ -86,7 +87,7 @@ export function createScorerSlot(options: SlotOptions): ScorerSlot {
   function restartLater(): void {
     const restMs = failures === 0 ? 0 : Math.min(options.restartMs * 2 ** (failures - 1), MAX_RESTART_MS);
     failures += 1;
-    // The pool hears of it through `failures`; the next try comes by itself.
+    // The pool hears of it through `failedStarts`; the next try comes by itself.
     cancelRestart = clock.after(restMs, () => void start().catch(() => undefined));
   }
 
@@ -117,12 +118,14 @@ export function createScorerSlot(options: SlotOptions): ScorerSlot {
         throw new ModelError('MODEL_LOAD', 'rules or model on disk are no longer those of the pool');
     } catch (error) {
       mine?.kill();
+      failedStarts += 1;
       if (!stopped) restartLater();
       options.onFree();
       throw error;
     }
     if (stopped) mine.kill();
     else scorer = mine;
+    failedStarts = 0;
     mine.hold(false);
     options.onFree();
     return mine;
@@ -155,7 +158,7 @@ export function createScorerSlot(options: SlotOptions): ScorerSlot {
     },
     pid: () => scorer?.pid,
     held: () => held.length,
-    failures: () => failures,
+    failedStarts: () => failedStarts,
     stop() {
       stopped = true;
       cancelRestart();
