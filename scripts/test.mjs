@@ -56,6 +56,7 @@ if (!(await ensureInstalled()) || !(await ensureBuilt())) {
   vitest([]);
   step('rules lint', [join('dist', 'cli', 'main.js'), 'rules', 'lint']);
   step('rules test', [join('dist', 'cli', 'main.js'), 'rules', 'test']);
+  step('honest texts', [join('scripts', 'regression.mjs')]);
   step("package in a stranger's project", [join('scripts', 'test-package.mjs')]);
 }
 close();
