@@ -8,6 +8,7 @@ const commands = {
   batch: async () => (await import('./batch.js')).batchCommand(),
   eval: async () => (await import('./eval.js')).evalCommand(),
   rules: async () => (await import('./rules/command.js')).rulesCommand(),
+  serve: async () => (await import('./serve.js')).serveCommand(),
   info: async () => (await import('./info.js')).infoCommand(),
   try: async () => (await import('./try.js')).tryCommand(),
 } satisfies Readonly<Record<string, () => Promise<Command>>>;
@@ -41,6 +42,7 @@ const mistakes: ReadonlySet<string> = new Set([
   'PackError',
   'TuningError',
   'ScoringError',
+  'StoreError',
 ]);
 
 /** The exit code for an error: 2, with one line on stderr that says what is wrong. */

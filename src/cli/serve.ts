@@ -1,0 +1,81 @@
+import { availableParallelism } from 'node:os';
+import { Command, Option } from 'commander';
+import { CliError } from './cli-error.js';
+
+const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
+
+const packages =
+  'fastify@5 fastify-type-provider-zod@7 @fastify/swagger@9 pino@10 prom-client@15 @node-rs/argon2@2 kysely@0.28.18 better-sqlite3@12.11.1';
+
+/** The service's code, which stands on optional packages. */
+const loadService = async () => {
+  try {
+    const [{ serve }, { settingsSchema }] = await Promise.all([
+      import('../service/serve.js'),
+      import('../service/settings.js'),
+    ]);
+    return { serve, settingsSchema };
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+    throw new CliError(`the service needs packages that aren't installed: npm install ${packages}`);
+  }
+};
+
+const run = async ({ printConfig, ...flags }: Record<string, unknown>): Promise<void> => {
+  const { serve, settingsSchema } = await loadService();
+  const parsed = settingsSchema.safeParse(flags);
+  if (!parsed.success) {
+    const issues = parsed.error.issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': '));
+    throw new CliError(`settings don't fit: ${issues.join('; ')}`);
+  }
+  if (printConfig) {
+    const { databaseUrl } = parsed.data;
+    const shown = databaseUrl === undefined ? {} : { databaseUrl: databaseUrl.replace(/:[^:@/]*@/, ':***@') };
+    process.stdout.write(`${JSON.stringify({ ...parsed.data, ...shown }, null, 2)}\n`);
+    return;
+  }
+  const service = await serve(parsed.data);
+  let ending = false;
+  const end = (): void => {
+    if (ending) return;
+    ending = true;
+    service.close().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  };
+  process.on('SIGTERM', end);
+  process.on('SIGINT', end);
+  const { firstAccount } = service;
+  if (firstAccount !== undefined) {
+    process.stdout.write(
+      `first account (shown once): ${firstAccount.email} password ${firstAccount.password}\nAPI key (shown once): ${firstAccount.key}\n`,
+    );
+  }
+  process.stdout.write(`ready ${service.url}\n`);
+};
+
+/** `portcullis serve`: the HTTP service; prints `ready http://HOST:PORT` when it answers. */
+export const serveCommand = (): Command => {
+  const command = new Command('serve').description('run the screening service');
+  const options: readonly Option[] = [
+    new Option('--data <folder>', 'folder of the embedded database').env('PORTCULLIS_DATA'),
+    new Option('--database-url <url>', 'PostgreSQL instead: postgres://...').env('PORTCULLIS_DATABASE_URL'),
+    new Option('--host <address>', 'where to listen').env('PORTCULLIS_HOST').default('127.0.0.1'),
+    new Option('--port <number>', '0 takes a free one').env('PORTCULLIS_PORT').default('8080'),
+    new Option('--mode <mode>', 'rules, hybrid or shadow').env('PORTCULLIS_MODE'),
+    new Option('--pack <folder>', 'a rule pack; may be repeated').argParser(collect),
+    new Option('--overlay <file>', 'an overlay; may be repeated').argParser(collect),
+    new Option('--model <folder>', '"off" for none').env('PORTCULLIS_MODEL'),
+    new Option('--scorers <number>', 'scorer processes')
+      .env('PORTCULLIS_SCORERS')
+      .default(String(Math.max(1, availableParallelism() - 1))),
+    new Option('--body-limit <bytes>', 'largest body').env('PORTCULLIS_BODY_LIMIT').default('1048576'),
+    new Option('--calls-at-once <number>', 'more are refused with 503').env('PORTCULLIS_CALLS_AT_ONCE').default('1000'),
+    new Option('--deadline <ms>', 'of one call in a scorer').env('PORTCULLIS_DEADLINE').default('30000'),
+    new Option('--log-level <level>', 'on stderr, as JSON').env('PORTCULLIS_LOG_LEVEL').default('info'),
+    new Option('--print-config', 'print the settings as JSON and end'),
+  ];
+  for (const option of options) command.addOption(option);
+  return command.action(run);
+};

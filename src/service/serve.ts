@@ -1,0 +1,86 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import pino from 'pino';
+import { openScorerPool } from '../scoring/scorer-pool.js';
+import { openStore } from '../store/open-store.js';
+import { buildApp } from './build-app.js';
+import { ensureFirstAccount, type FirstAccount } from './first-account.js';
+import type { ServiceSettings } from './settings.js';
+
+/** A service that answers. */
+export interface RunningService {
+  /** `http://host:port` */
+  readonly url: string;
+  /** Given by the run that made it, and never again. */
+  readonly firstAccount: FirstAccount | undefined;
+  /** Takes no new calls, answers those under way, writes what is due, and ends. */
+  close(): Promise<void>;
+}
+
+/** How often evidence that is past its account's retention is deleted, milliseconds. */
+const PURGE_MS = 3_600_000;
+
+/** How long calls that are under way may take to end when the service is told to, milliseconds. */
+const DRAIN_MS = 20_000;
+
+/** Starts the service. @throws StoreError, ScoringError */
+export async function serve(settings: ServiceSettings): Promise<RunningService> {
+  const { data, databaseUrl, mode, pack, overlay, model } = settings;
+  const log = pino({ level: settings.logLevel, base: null }, pino.destination(2));
+  const store = await openStore({ data, databaseUrl });
+  try {
+    const scorers = await openScorerPool({
+      scorers: settings.scorers,
+      packs: pack,
+      overlays: overlay,
+      model: model === 'off' ? false : model,
+      mode,
+      deadlineMs: settings.deadline,
+      queueLimit: settings.callsAtOnce,
+    });
+    const app = await buildApp({
+      store,
+      scorers,
+      logger: log,
+      limits: { bodyBytes: settings.bodyLimit, callsAtOnce: settings.callsAtOnce },
+    });
+    const firstAccount = await ensureFirstAccount(store);
+    await app.listen({ host: settings.host, port: settings.port });
+    const purge = setInterval(() => {
+      store.evidence.purge(Date.now()).then(
+        (records) => records > 0 && log.info({ records }, 'evidence purged'),
+        (error: unknown) => log.warn({ name: error instanceof Error ? error.name : 'unknown' }, 'no purge'),
+      );
+    }, PURGE_MS);
+    purge.unref();
+    return {
+      url: urlOf(app.server.address() as AddressInfo),
+      firstAccount,
+      async close() {
+        clearInterval(purge);
+        await drain(app);
+        await scorers.close();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** Ends when the last answer left: a connection that is kept alive would hold the server for its whole idle time. */
+async function drain(app: FastifyInstance): Promise<void> {
+  const idle = setInterval(() => app.server.closeIdleConnections(), 50);
+  const all = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS);
+  try {
+    await app.close();
+  } finally {
+    clearInterval(idle);
+    clearTimeout(all);
+  }
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
