@@ -7,7 +7,7 @@ import extractTSConfig from 'dependency-cruiser/config-utl/extract-ts-config';
 import configuration from '../.dependency-cruiser.cjs';
 
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.ts'))
+  .filter((name) => /\.tsx?$/.test(name))
   .map((name) => join('src', name).replaceAll('\\', '/'));
 
 const { forbidden, options } = configuration;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 const most = 250;
 const long = ['src', 'scripts', 'bench', 'test']
   .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)))
-  .filter((file) => /\.m?ts$|\.mjs$/.test(file) && !/generated|fixtures|node_modules/.test(file))
+  .filter((file) => /\.m?tsx?$|\.mjs$/.test(file) && !/generated|fixtures|node_modules/.test(file))
   .map((file) => ({ file, lines: readFileSync(file, 'utf8').split('\n').length }))
   .filter(({ lines }) => lines > most);
 for (const { file, lines } of long) console.error(`${file}: ${lines} lines, at most ${most}`);

@@ -1,0 +1,45 @@
+import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { FastifyInstance } from 'fastify';
+import { accountRoutes } from './account-routes.js';
+import { ApiError } from './api-error.js';
+import type { DashboardParts } from './api-parts.js';
+import { evidenceRoutes } from './evidence-routes.js';
+import { guard } from './guard.js';
+import { keyRoutes } from './key-routes.js';
+import { signInRoutes } from './sign-in-routes.js';
+
+/** The JSON routes behind the page. Errors are `{ error }`. */
+export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts): Promise<void> {
+  const app = scope.withTypeProvider<ZodTypeProvider>();
+  app.setValidatorCompiler(validatorCompiler);
+  app.decorateRequest('dashboardMember', null);
+  app.addHook('onSend', async (_request, reply) => {
+    reply.header('Cache-Control', 'no-store');
+  });
+  app.setErrorHandler((error: Error & { readonly statusCode?: number; readonly validation?: unknown }, request, reply) => {
+    if (error instanceof ApiError) return reply.code(error.statusCode).send({ error: error.message });
+    if (Array.isArray(error.validation)) return reply.code(400).send({ error: firstIssue(error.validation) });
+    const status = error.statusCode ?? 500;
+    if (status < 500) return reply.code(status).send({ error: 'The request cannot be read.' });
+    request.log.error({ name: error.name, code: 'code' in error ? error.code : undefined }, 'dashboard request failed');
+    return reply.code(500).send({ error: 'Something failed here. Try again.' });
+  });
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'There is no such route.' }));
+
+  await app.register(async (open) => signInRoutes(open.withTypeProvider<ZodTypeProvider>(), parts));
+  await app.register(async (inner) => {
+    const guarded = inner.withTypeProvider<ZodTypeProvider>();
+    guard(guarded, parts, ['/playground', '/replay']);
+    accountRoutes(guarded, parts);
+    keyRoutes(guarded, parts);
+    evidenceRoutes(guarded, parts);
+  });
+}
+
+/** The first thing wrong with a request: the field and the sentence, never the value. */
+function firstIssue(issues: readonly unknown[]): string {
+  const first = issues[0];
+  if (typeof first !== 'object' || first === null || !('message' in first)) return 'The request does not fit.';
+  const path = 'instancePath' in first ? String(first.instancePath).replace(/^\//, '') : '';
+  return path === '' ? String(first.message) : `${path}: ${String(first.message)}`;
+}

@@ -1,0 +1,32 @@
+/** What can be bought. */
+export type Purchase = { readonly kind: 'plan'; readonly plan: string } | { readonly kind: 'overage'; readonly packs: number };
+
+/** What happens after an order: the reader is sent to a payment page, or an operator has to approve. */
+export type OrderOutcome =
+  | { readonly kind: 'redirect'; readonly url: string }
+  | { readonly kind: 'awaits-operator'; readonly orderId: string };
+
+/** Takes orders. */
+export interface Billing {
+  readonly order: (accountId: string, purchase: Purchase, email: string) => Promise<OrderOutcome>;
+}
+
+/** An order as the store keeps it. */
+export interface StoredOrder {
+  readonly id: string;
+  readonly purchase: Purchase;
+  /** Milliseconds since 1970. */
+  readonly time: number;
+  readonly state: 'open' | 'done' | 'declined';
+}
+
+/** Where orders are kept and carried out. */
+export interface OrderBook {
+  readonly open: (accountId: string, purchase: Purchase) => Promise<string>;
+  readonly list: (accountId: string) => Promise<readonly StoredOrder[]>;
+  /**
+   * Sets the plan or adds the overage in one transaction with the note that `paymentId` was carried out.
+   * False when it had been carried out before: a payment counts once, however often it is told of.
+   */
+  readonly carryOut: (paymentId: string, accountId: string, purchase: Purchase) => Promise<boolean>;
+}

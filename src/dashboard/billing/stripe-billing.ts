@@ -1,0 +1,89 @@
+import { Stripe } from 'stripe';
+import { z } from 'zod';
+import type { Billing, OrderBook, Purchase } from './billing.js';
+
+/** How an operator's Stripe account is reached. Prices are Stripe price ids (`price_…`). */
+export interface StripeSettings {
+  readonly secretKey: string;
+  /** `whsec_…` of the webhook endpoint `/dashboard/billing/stripe`. */
+  readonly webhookSecret: string;
+  /** Where Checkout sends the reader back to, e.g. `https://screen.example.com`. */
+  readonly publicUrl: string;
+  /** Price of each plan on sale, by plan id; monthly prices. */
+  readonly planPrices: Readonly<Record<string, string>>;
+  /** One-time price of one overage pack. */
+  readonly overagePrice: string;
+}
+
+const purchaseSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('plan'), plan: z.string().min(1) }),
+  z.object({ kind: z.literal('overage'), packs: z.coerce.number().int().min(1).max(100) }),
+]);
+const paidSchema = z.object({
+  id: z.string().min(1),
+  payment_status: z.string(),
+  client_reference_id: z.string().min(1),
+  metadata: purchaseSchema,
+});
+const paidEvents = new Set(['checkout.session.completed', 'checkout.session.async_payment_succeeded']);
+
+/** What became of a webhook call. */
+export type WebhookOutcome = 'carried-out' | 'known' | 'not-ours' | 'bad-signature';
+
+/** Stripe Checkout, and the webhook by which Stripe tells of payments. */
+export interface StripeBilling extends Billing {
+  /** `body` is the very bytes received: the signature is over them. */
+  readonly webhook: (body: Buffer, signature: string) => Promise<WebhookOutcome>;
+}
+
+export function stripeBilling(settings: StripeSettings, orders: OrderBook): StripeBilling {
+  const stripe = new Stripe(settings.secretKey, { telemetry: false });
+  return {
+    order: async (accountId, purchase, email) => {
+      const back = `${settings.publicUrl}/dashboard/#/plan`;
+      const session = await stripe.checkout.sessions.create({
+        mode: purchase.kind === 'plan' ? 'subscription' : 'payment',
+        line_items: [lineOf(purchase, settings)],
+        client_reference_id: accountId,
+        customer_email: email,
+        metadata: metadataOf(purchase),
+        success_url: `${back}?paid=1`,
+        cancel_url: back,
+      });
+      if (session.url === null) throw new Error('Stripe gave a Checkout session without an address');
+      return { kind: 'redirect', url: session.url };
+    },
+    webhook: async (body, signature) => {
+      const event = readEvent(stripe, body, signature, settings.webhookSecret);
+      if (event === undefined) return 'bad-signature';
+      if (!paidEvents.has(event.type)) return 'not-ours';
+      const paid = paidSchema.safeParse(event.data.object);
+      if (!paid.success || paid.data.payment_status !== 'paid') return 'not-ours';
+      // The session's id, not the event's: two events may tell of one payment.
+      const first = await orders.carryOut(paid.data.id, paid.data.client_reference_id, paid.data.metadata);
+      return first ? 'carried-out' : 'known';
+    },
+  };
+}
+
+function readEvent(stripe: Stripe, body: Buffer, signature: string, secret: string): Stripe.Event | undefined {
+  try {
+    return stripe.webhooks.constructEvent(body, signature, secret);
+  } catch {
+    // A wrong, old or missing signature, or a body that isn't an event: all are answered alike.
+    return undefined;
+  }
+}
+
+function lineOf(purchase: Purchase, settings: StripeSettings): { price: string; quantity: number } {
+  if (purchase.kind === 'overage') return { price: settings.overagePrice, quantity: purchase.packs };
+  const price = settings.planPrices[purchase.plan];
+  if (price === undefined) throw new Error(`no Stripe price is set for the plan ${purchase.plan}`);
+  return { price, quantity: 1 };
+}
+
+function metadataOf(purchase: Purchase): Record<string, string> {
+  return purchase.kind === 'plan'
+    ? { kind: 'plan', plan: purchase.plan }
+    : { kind: 'overage', packs: String(purchase.packs) };
+}

@@ -1,0 +1,124 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Member } from '../ports.js';
+import { callApi, keepCsrf } from './call-api.js';
+import { Evidence } from './pages/evidence.js';
+import { Keys } from './pages/keys.js';
+import { Overview } from './pages/overview.js';
+import { Plan } from './pages/plan.js';
+import { Playground } from './pages/playground.js';
+import { Record } from './pages/record.js';
+import { Settings } from './pages/settings.js';
+import { SignIn } from './pages/sign-in.js';
+import { type Route, useRoute } from './route.js';
+
+/** Who is signed in, as the API says it. */
+export interface SessionAnswer {
+  readonly member: Member | null;
+  readonly csrf: string | null;
+  readonly signUp: boolean;
+}
+
+const pages = [
+  ['', 'Overview'],
+  ['evidence', 'Evidence'],
+  ['playground', 'Playground'],
+  ['keys', 'Keys'],
+  ['plan', 'Plan'],
+  ['settings', 'Settings'],
+] as const;
+
+export function App(): JSX.Element {
+  const route = useRoute();
+  const [session, setSession] = useState<SessionAnswer>();
+  const [failed, setFailed] = useState(false);
+  const accept = (answer: SessionAnswer): void => {
+    keepCsrf(answer.csrf);
+    setSession(answer);
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: asked once
+  useEffect(() => {
+    const ask = (): void => {
+      callApi<SessionAnswer>('GET', '/session').then(accept, () => setFailed(true));
+    };
+    ask();
+    window.addEventListener('signed-out', ask);
+    return () => window.removeEventListener('signed-out', ask);
+  }, []);
+
+  if (failed) return <p class="waiting" role="alert">The service cannot be reached. Reload the page.</p>;
+  if (session === undefined) return <p class="waiting" role="status">Loading …</p>;
+  if (session.member === null) return <SignIn signUp={session.signUp} wantsUp={route.path === 'sign-up'} onSession={accept} />;
+  return <Shell route={route} member={session.member} onSession={accept} />;
+}
+
+interface ShellProps {
+  readonly route: Route;
+  readonly member: Member;
+  readonly onSession: (answer: SessionAnswer) => void;
+}
+
+function Shell({ route, member, onSession }: ShellProps): JSX.Element {
+  const section = route.path.split('/')[0] ?? '';
+  const title = pages.find(([path]) => path === section)?.[1] ?? 'Overview';
+  useEffect(() => {
+    document.title = `${title} · Portcullis`;
+    // A screen reader starts at the new page's heading.
+    document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
+    window.scrollTo(0, 0);
+  }, [title]);
+  const signOut = (): void => {
+    callApi<SessionAnswer>('POST', '/sign-out', {}).then(onSession, () => location.reload());
+  };
+  return (
+    <div class="shell">
+      <a class="skip" href="#main" onClick={(event) => {
+        event.preventDefault();
+        document.querySelector<HTMLElement>('h1')?.focus();
+      }}>
+        Skip to the page
+      </a>
+      <header class="top">
+        <a class="brand" href="#/">
+          <span class="gate" aria-hidden="true" />
+          Portcullis
+        </a>
+        <nav aria-label="Pages">
+          {pages.map(([path, words]) => (
+            <a key={path} href={`#/${path}`} aria-current={section === path ? 'page' : undefined}>
+              {words}
+            </a>
+          ))}
+        </nav>
+        <div class="who">
+          <span class="email" title={member.email}>{member.email}</span>
+          <span class="role">{member.role}</span>
+          <button type="button" onClick={signOut}>
+            Sign out
+          </button>
+        </div>
+      </header>
+      <main id="main">
+        <Page route={route} owner={member.role === 'owner'} />
+      </main>
+    </div>
+  );
+}
+
+function Page({ route, owner }: { route: Route; owner: boolean }): JSX.Element {
+  const [section, id] = route.path.split('/');
+  switch (section) {
+    case 'evidence':
+      return id === undefined ? <Evidence query={route.query} /> : <Record key={id} id={id} owner={owner} />;
+    case 'playground':
+      return <Playground />;
+    case 'keys':
+      return <Keys owner={owner} />;
+    case 'plan':
+      return <Plan owner={owner} paid={route.query.has('paid')} />;
+    case 'settings':
+      return <Settings owner={owner} />;
+    default:
+      return <Overview />;
+  }
+}

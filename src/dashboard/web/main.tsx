@@ -1,0 +1,9 @@
+import { render } from 'preact';
+import 'uplot/dist/uPlot.min.css';
+import './style/tokens.css';
+import './style/layout.css';
+import './style/parts.css';
+import { App } from './app.js';
+
+const root = document.getElementById('app');
+if (root !== null) render(<App />, root);

@@ -1,0 +1,119 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { OrderOutcome, Purchase, StoredOrder } from '../../billing/billing.js';
+import type { AccountState, PlanListing } from '../../ports.js';
+import { callApi } from '../call-api.js';
+import { count, localDay } from '../format.js';
+import { Moment, Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
+import { TextField } from '../parts/field.js';
+import { useAction } from '../use-action.js';
+import { useLoad } from '../use-load.js';
+
+interface PlanAnswer {
+  readonly account: AccountState;
+  readonly usage: readonly { readonly month: string; readonly calls: number }[];
+  readonly plans: readonly PlanListing[];
+  readonly orders: readonly StoredOrder[];
+}
+
+/** Usage by month, and what more can be had. */
+export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.Element {
+  const { value, error, again } = useLoad<PlanAnswer>('/plan');
+  const [packs, setPacks] = useState('1');
+  const [said, setSaid] = useState<string>();
+  const action = useAction();
+  const order = (purchase: Purchase): void =>
+    action.run(async () => {
+      const outcome = await callApi<OrderOutcome>('POST', '/orders', purchase);
+      if (outcome.kind === 'redirect') location.assign(outcome.url);
+      else setSaid('Ordered. The operator of this service has to approve it; you see it below.');
+      again();
+    });
+  return (
+    <>
+      <PageHead title="Plan" lead={value === undefined ? 'Usage and plan.' : `You are on ${value.account.plan.title}.`} />
+      {paid ? <Notice kind="good">Thank you. The change shows here once the payment is confirmed.</Notice> : null}
+      {said === undefined ? null : <Notice kind="good">{said}</Notice>}
+      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      {value === undefined ? (
+        <Waiting error={error} again={again} />
+      ) : (
+        <>
+          <Panel title="This month">
+            <Month account={value.account} />
+          </Panel>
+          <div class="columns">
+            <Panel title="Usage by month">
+              <Usage usage={value.usage} />
+            </Panel>
+            <Panel title="Orders">
+              <Orders orders={value.orders} />
+            </Panel>
+          </div>
+          <Panel title="Plans">
+            <ul class="cards">
+              {value.plans.map((plan) => (
+                <li key={plan.id} class="card">
+                  <div>
+                    <p class="card-title">{plan.title}</p>
+                    <p class="hint">{count(plan.callsPerMonth)} calls{plan.trialDays === null ? ' a month' : `, ${plan.trialDays} days`}</p>
+                  </div>
+                  {plan.id === value.account.plan.id ? <span class="badge">✓ yours</span> : owner && plan.trialDays === null ? (
+                    <button type="button" disabled={action.busy} onClick={() => order({ kind: 'plan', plan: plan.id })}>Change to {plan.title}</button>
+                  ) : null}
+                </li>
+              ))}
+            </ul>
+          </Panel>
+          {owner ? (
+            <Panel title="Overage">
+              <p class="hint">A pack is 10,000 calls for when the month’s are used up. It does not expire.</p>
+              <form class="row" onSubmit={(event) => { event.preventDefault(); order({ kind: 'overage', packs: Number(packs) }); }}>
+                <TextField label="Packs" type="number" min={1} max={100} value={packs} onValue={setPacks} required />
+                <button type="submit" disabled={action.busy}>Buy overage</button>
+              </form>
+            </Panel>
+          ) : null}
+        </>
+      )}
+    </>
+  );
+}
+
+function Month({ account }: { account: AccountState }): JSX.Element {
+  const { plan, usedThisMonth, overageLeft, trialEnds, monthEnds } = account;
+  const used = Math.min(1, usedThisMonth / plan.callsPerMonth);
+  return (
+    <div class="scale">
+      <p>
+        <strong>{count(usedThisMonth)}</strong> of {count(plan.callsPerMonth)} calls; {count(overageLeft)} overage calls left.{' '}
+        {trialEnds === null ? `The month turns ${localDay(monthEnds)}.` : `The trial ends ${localDay(trialEnds)}.`}
+      </p>
+      <div class={used >= 1 ? 'track over' : 'track'} aria-hidden="true">
+        <span class="fill" style={{ width: `${100 * used}%` }} />
+      </div>
+    </div>
+  );
+}
+
+function Usage({ usage }: { usage: PlanAnswer['usage'] }): JSX.Element {
+  if (usage.length === 0) return <p class="hint">No calls yet.</p>;
+  return (
+    <table>
+      <thead><tr><th scope="col">Month (UTC)</th><th scope="col" class="number">Calls</th></tr></thead>
+      <tbody>{usage.map(({ month, calls }) => <tr key={month}><td>{month}</td><td class="number">{count(calls)}</td></tr>)}</tbody>
+    </table>
+  );
+}
+
+function Orders({ orders }: { orders: readonly StoredOrder[] }): JSX.Element {
+  const states = { open: '… waits for the operator', done: '✓ done', declined: '✕ declined' } as const;
+  if (orders.length === 0) return <p class="hint">None.</p>;
+  return (
+    <ul>
+      {orders.map(({ id, purchase, time, state }) => (
+        <li key={id}>{purchase.kind === 'plan' ? `Plan ${purchase.plan}` : `${purchase.packs} overage packs`}, <Moment time={time} />: {states[state]}</li>
+      ))}
+    </ul>
+  );
+}
