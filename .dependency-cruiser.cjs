@@ -92,6 +92,25 @@ module.exports = {
       to: { path: '^src/', pathNot: '^src/engine/verdict\\.ts$' },
     },
     {
+      name: 'dashboard-knows-the-store-and-the-library',
+      severity: 'error',
+      from: { path: '^src/dashboard/' },
+      to: {
+        path: '^src/',
+        pathNot: ['^src/(dashboard|store|evidence|adapters|engine)/', '^src/(index|create-engine)\\.ts$'],
+      },
+    },
+    {
+      name: 'the-page-knows-types-alone',
+      comment: 'What runs in the browser imports itself and its two libraries; of the rest only types.',
+      severity: 'error',
+      from: { path: '^src/dashboard/web/' },
+      to: {
+        pathNot: ['^src/dashboard/web/', '(^|/)node_modules/(preact|uplot|vite)/'],
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
       name: 'rules-never-import-the-model',
       severity: 'error',
       from: { path: '^src/engine/rules/' },
@@ -127,7 +146,8 @@ module.exports = {
     {
       name: 'no-dev-dependencies-in-src',
       severity: 'error',
-      from: { path: '^src/' },
+      // The page is built into dist: what it needs is in its bundle.
+      from: { path: '^src/', pathNot: '^src/dashboard/web/' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm-peer', 'npm'], pathNot: 'node_modules/@types/' },
     },
   ],

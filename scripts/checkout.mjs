@@ -70,7 +70,15 @@ export const ensureInstalled = async () => {
   return false;
 };
 
-const buildInputs = ['src', 'rules', 'package.json', 'package-lock.json', 'tsdown.config.ts', 'vite.config.ts', 'scripts/build.mjs'];
+const buildInputs = [
+  'src',
+  'rules',
+  'package.json',
+  'package-lock.json',
+  'tsdown.config.ts',
+  'vite.config.ts',
+  'scripts/build.mjs',
+];
 
 /** Every file at or under a path, in a fixed order. */
 const filesOf = (path) =>

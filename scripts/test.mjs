@@ -36,6 +36,15 @@ const vitest = (filters) => {
   if (result.numPassedTests === 0) counts.failed += 1;
 };
 
+/** The dashboard is tested in a real browser: Debian's, installed where it is missing and we may. */
+const ensureBrowser = () => {
+  if (process.env.CHROMIUM || existsSync('/usr/bin/chromium')) return;
+  console.log('\n== installing chromium (apt-get)');
+  const apt = (args) => spawnSync('apt-get', args, { stdio: ['ignore', 'inherit', 'inherit'] }).status === 0;
+  if (!apt(['update', '-qq']) || !apt(['install', '-y', '-qq', '--no-install-recommends', 'chromium']))
+    console.log('chromium could not be installed: install it, or name one by CHROMIUM=/path');
+};
+
 const close = () => {
   const { passed, failed, skipped } = counts;
   const skippedInCi = process.env.CI === 'true' && skipped > 0;
@@ -53,6 +62,7 @@ if (!(await ensureInstalled()) || !(await ensureBuilt())) {
   vitest(filters);
 } else {
   step('npm run check', [join('scripts', 'check.mjs')]);
+  ensureBrowser();
   vitest([]);
   step('rules lint', [join('dist', 'cli', 'main.js'), 'rules', 'lint']);
   step('rules test', [join('dist', 'cli', 'main.js'), 'rules', 'test']);

@@ -1,12 +1,10 @@
-import type { ExplainedFinding, ExplainedUnseen, ModelReport } from '../engine/explanation.js';
-import type { Verdict } from '../engine/verdict.js';
-
+import type { EvidenceLabel, EvidenceRecord } from '../evidence/evidence-record.js';
+import type { AccountSettings } from '../store/account-store.js';
+import type { EvidenceFilter, EvidencePage } from '../store/evidence-store.js';
 /** What a member may do: an owner everything, a viewer only look. */
 export type Role = 'owner' | 'viewer';
-/** What retention keeps of an input. */
-export type Keep = 'whole' | 'masked' | 'hash';
 /** A reader's judgement of a verdict. */
-export type Label = 'false_alarm' | 'missed_attack';
+export type Label = EvidenceLabel;
 
 /** A signed-in person. Each belongs to one account. */
 export interface Member {
@@ -16,7 +14,7 @@ export interface Member {
   readonly role: Role;
 }
 
-/** A session as it is stored; its cookie holds the id, the store only the id's SHA-256. */
+/** A session. Its cookie holds the token, the store only the token's hash. */
 export interface Session {
   readonly member: Member;
   /** Milliseconds since 1970. */
@@ -35,51 +33,14 @@ export interface KeyListing {
   readonly ends: number | null;
 }
 
-/** An evidence record as the dashboard shows and exports it. Spans are in the text as it was screened. */
-export interface RecordView {
-  readonly id: string;
-  /** Milliseconds since 1970. */
-  readonly time: number;
-  readonly keyId: string;
-  readonly input: {
-    readonly kept: Keep;
-    /** Null where retention keeps the hash alone. Masked text has the length of the original. */
-    readonly text: string | null;
-    readonly sha256: string;
-    /** UTF-16 code units. */
-    readonly length: number;
-  };
-  readonly verdict: Verdict;
-  readonly routerLevel: 'rules' | 'advanced' | 'deep';
-  readonly rulesSide: { readonly score: number; readonly threshold: number };
-  readonly findings: readonly ExplainedFinding[];
-  readonly shadowFindings: readonly ExplainedFinding[];
-  readonly model: ModelReport;
-  readonly unseen: readonly ExplainedUnseen[];
-  readonly replayDigest: string;
-  readonly label: Label | null;
-}
+/** An evidence record, as the dashboard shows and exports it. */
+export type RecordView = EvidenceRecord;
 
-/** Which records are wanted; what is left out filters nothing. Times in milliseconds since 1970, `[from, to)`. */
-export interface RecordFilter {
-  readonly verdict?: 'allow' | 'block' | undefined;
-  readonly rule?: string | undefined;
-  readonly decidedBy?: Verdict['decided_by'] | undefined;
-  readonly routerLevel?: RecordView['routerLevel'] | undefined;
-  readonly keyId?: string | undefined;
-  readonly label?: Label | 'none' | undefined;
-  readonly from?: number | undefined;
-  readonly to?: number | undefined;
-  /** Words of the kept text; empty finds all. */
-  readonly text?: string | undefined;
-}
+/** Which records are wanted; what is left out filters nothing. */
+export type RecordFilter = EvidenceFilter;
 
 /** A page of records, newest first. */
-export interface RecordPage {
-  readonly records: readonly RecordView[];
-  /** Opaque; null on the last page. */
-  readonly next: string | null;
-}
+export type RecordPage = EvidencePage;
 
 /** One step of time on the overview. */
 export interface TimeStep {
@@ -89,8 +50,8 @@ export interface TimeStep {
   readonly blocks: number;
   readonly modelErrors: number;
   /** Milliseconds; null where there was no call. */
-  readonly latencyP50: number | null;
-  readonly latencyP95: number | null;
+  readonly latencyMean: number | null;
+  readonly latencyMax: number | null;
 }
 
 /** What happened in a stretch of time. */
@@ -98,7 +59,8 @@ export interface Activity {
   readonly steps: readonly TimeStep[];
   /** Most blocks first. */
   readonly byRule: readonly { readonly rule: string; readonly blocks: number }[];
-  /** One a pair of versions that answered, newest first. */
+  /** One a pair of versions that answered the newest `sampled` calls, newest first. */
+  readonly sampled: number;
   readonly versions: readonly {
     readonly rulesVersion: string;
     readonly mlVersion: string;
@@ -130,22 +92,17 @@ export interface AccountState {
   readonly monthEnds: number;
 }
 
-/** What an account's owner may set. */
-export interface AccountSettings {
-  readonly keep: Keep;
-  /** 1..3650 */
-  readonly retentionDays: number;
-  readonly verdictForm: 'extended' | 'minimal';
-}
-
 /** The parts of the store that the dashboard asks. Every read and write of an account's things names the account. */
 export interface DashboardStore {
-  readonly findLogin: (email: string) => Promise<{ readonly member: Member; readonly passwordHash: string } | undefined>;
+  readonly findLogin: (
+    email: string,
+  ) => Promise<{ readonly member: Member; readonly passwordHash: string } | undefined>;
   /** Undefined when the e-mail is taken. */
   readonly signUp: (order: { accountName: string; email: string; passwordHash: string }) => Promise<Member | undefined>;
-  readonly openSession: (idHash: string, memberId: string, expires: number) => Promise<void>;
-  readonly findSession: (idHash: string) => Promise<Session | undefined>;
-  readonly closeSession: (idHash: string) => Promise<void>;
+  /** Gives the token. */
+  readonly openSession: (member: Member, expires: number) => Promise<string>;
+  readonly findSession: (token: string) => Promise<Session | undefined>;
+  readonly closeSession: (token: string) => Promise<void>;
 
   readonly account: (accountId: string) => Promise<AccountState>;
   readonly settings: (accountId: string) => Promise<AccountSettings>;
@@ -171,7 +128,12 @@ export interface DashboardStore {
   ) => Promise<{ readonly id: string; readonly secret: string } | undefined>;
   readonly revokeKey: (accountId: string, keyId: string) => Promise<boolean>;
 
-  readonly records: (accountId: string, filter: RecordFilter, cursor: string | null, limit: number) => Promise<RecordPage>;
+  readonly records: (
+    accountId: string,
+    filter: RecordFilter,
+    cursor: string | null,
+    limit: number,
+  ) => Promise<RecordPage>;
   readonly record: (accountId: string, id: string) => Promise<RecordView | undefined>;
   readonly labelRecord: (accountId: string, id: string, label: Label | null) => Promise<boolean>;
   readonly activity: (accountId: string, from: number, to: number, stepMs: number) => Promise<Activity>;

@@ -65,6 +65,9 @@ export async function accessibilityFaults(page: Page): Promise<readonly string[]
 
 /** Fails when the page is wider than the window. */
 export async function expectNoSideways(page: Page): Promise<void> {
-  const [content, window] = await page.evaluate("[document.documentElement.scrollWidth, innerWidth]") as [number, number];
+  const [content, window] = (await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')) as [
+    number,
+    number,
+  ];
   expect(content).toBeLessThanOrEqual(window);
 }

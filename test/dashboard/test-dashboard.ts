@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { dashboard } from '../../src/dashboard/dashboard.js';
 import type { DashboardParts } from '../../src/dashboard/api/api-parts.js';
 import { operatorBilling } from '../../src/dashboard/billing/operator-billing.js';
+import { dashboard } from '../../src/dashboard/dashboard.js';
 import type { DashboardService, RecordView } from '../../src/dashboard/ports.js';
 import { createEngine } from '../../src/index.js';
 import { type MemoryStore, memoryStore } from './memory-store.js';
@@ -24,17 +24,25 @@ export async function testDashboard(changes: Partial<DashboardParts> = {}): Prom
     const sha256 = createHash('sha256').update(input).digest('hex');
     const record: RecordView = {
       id: verdict.evidence_id,
-      time,
-      keyId: 'playground',
-      input: { kept: 'whole', text: input, sha256, length: input.length },
+      time: new Date(time).toISOString(),
+      account_id: accountId,
+      key_id: null,
+      input: { kept: 'whole', text: input, sha256, length: input.length, json: false },
       verdict,
-      routerLevel: explanation.router_level,
-      rulesSide: { score: explanation.rules.score, threshold: explanation.rules.threshold },
+      channel: explanation.channel,
+      router_level: explanation.router_level,
+      rules: explanation.rules,
       findings: explanation.findings,
-      shadowFindings: explanation.shadow_findings,
+      shadow_findings: explanation.shadow_findings,
       model: explanation.model,
       unseen: explanation.unseen,
-      replayDigest: sha256,
+      settings: {
+        portcullis: 'test',
+        rules_threshold: explanation.rules.threshold,
+        paranoia: null,
+        timeout_ms: null,
+      },
+      replay_digest: sha256,
       label: null,
     };
     store.append(accountId, record);

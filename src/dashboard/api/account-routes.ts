@@ -65,7 +65,8 @@ export function accountRoutes(app: ApiApp, { store, billing, orders, now }: Dash
     const { email, password, role } = request.body;
     const order = { email, role, passwordHash: await hashPassword(password) };
     const member = await store.addMember(memberOf(request).accountId, order);
-    if (member === undefined) throw new ApiError(409, 'There is a member with this e-mail, here or in another account.');
+    if (member === undefined)
+      throw new ApiError(409, 'There is a member with this e-mail, here or in another account.');
     return { member };
   });
   const memberParams = z.object({ id: z.string().min(1).max(100) });

@@ -1,6 +1,6 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Billing, OrderBook } from '../billing/billing.js';
 import type { StripeBilling } from '../billing/stripe-billing.js';
 import type { DashboardService, DashboardStore } from '../ports.js';
@@ -22,4 +22,10 @@ export interface DashboardParts {
 }
 
 /** A fastify instance whose routes are typed by their zod schemas. */
-export type ApiApp = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>;
+export type ApiApp = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;

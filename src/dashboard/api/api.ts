@@ -1,5 +1,5 @@
-import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { FastifyInstance } from 'fastify';
+import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import { accountRoutes } from './account-routes.js';
 import { ApiError } from './api-error.js';
 import type { DashboardParts } from './api-parts.js';
@@ -16,14 +16,19 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
   app.addHook('onSend', async (_request, reply) => {
     reply.header('Cache-Control', 'no-store');
   });
-  app.setErrorHandler((error: Error & { readonly statusCode?: number; readonly validation?: unknown }, request, reply) => {
-    if (error instanceof ApiError) return reply.code(error.statusCode).send({ error: error.message });
-    if (Array.isArray(error.validation)) return reply.code(400).send({ error: firstIssue(error.validation) });
-    const status = error.statusCode ?? 500;
-    if (status < 500) return reply.code(status).send({ error: 'The request cannot be read.' });
-    request.log.error({ name: error.name, code: 'code' in error ? error.code : undefined }, 'dashboard request failed');
-    return reply.code(500).send({ error: 'Something failed here. Try again.' });
-  });
+  app.setErrorHandler(
+    (error: Error & { readonly statusCode?: number; readonly validation?: unknown }, request, reply) => {
+      if (error instanceof ApiError) return reply.code(error.statusCode).send({ error: error.message });
+      if (Array.isArray(error.validation)) return reply.code(400).send({ error: firstIssue(error.validation) });
+      const status = error.statusCode ?? 500;
+      if (status < 500) return reply.code(status).send({ error: 'The request cannot be read.' });
+      request.log.error(
+        { name: error.name, code: 'code' in error ? error.code : undefined },
+        'dashboard request failed',
+      );
+      return reply.code(500).send({ error: 'Something failed here. Try again.' });
+    },
+  );
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'There is no such route.' }));
 
   await app.register(async (open) => signInRoutes(open.withTypeProvider<ZodTypeProvider>(), parts));

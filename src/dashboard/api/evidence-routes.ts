@@ -11,10 +11,10 @@ const filterShape = {
   decidedBy: z.enum(['rules', 'ml', 'ml-error-rules-fallback']).optional(),
   routerLevel: z.enum(['rules', 'advanced', 'deep']).optional(),
   keyId: z.string().max(100).optional(),
-  label: z.enum(['false_alarm', 'missed_attack', 'none']).optional(),
+  label: z.enum(['false_alarm', 'missed_attack']).optional(),
   from: z.coerce.number().int().min(0).optional(),
   to: z.coerce.number().int().min(0).optional(),
-  text: z.string().max(500).optional(),
+  text: z.string().min(3, 'At least three characters.').max(500).optional(),
 };
 const listQuery = z.object({
   ...filterShape,

@@ -19,9 +19,7 @@ export async function* exportLines(
   do {
     const page = await store.records(accountId, filter, cursor, pageSize);
     const lines =
-      format === 'csv'
-        ? toCsv(page.records)
-        : page.records.map((record) => `${JSON.stringify(record)}\n`).join('');
+      format === 'csv' ? toCsv(page.records) : page.records.map((record) => `${JSON.stringify(record)}\n`).join('');
     if (lines !== '') yield lines;
     cursor = page.next;
   } while (cursor !== null);
@@ -29,8 +27,8 @@ export async function* exportLines(
 
 function toCsv(records: readonly RecordView[]): string {
   const rows = records.map(({ verdict, input, ...record }) => [
-    ...[record.id, new Date(record.time).toISOString(), verdict.verdict, verdict.rule, verdict.score, verdict.threshold],
-    ...[verdict.decided_by, verdict.mode, record.routerLevel, record.label ?? '', record.keyId],
+    ...[record.id, record.time, verdict.verdict, verdict.rule, verdict.score, verdict.threshold],
+    ...[verdict.decided_by, verdict.mode, record.router_level, record.label ?? '', record.key_id ?? ''],
     ...[verdict.rules_version, verdict.ml_version, verdict.latency_ms, input.length, input.sha256, input.text ?? ''],
   ]);
   // A cell that a spreadsheet would run as a formula gets an apostrophe in front.

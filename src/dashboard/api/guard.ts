@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Member } from '../ports.js';
 import { ApiError } from './api-error.js';
 import type { ApiApp, DashboardParts } from './api-parts.js';
-import { csrfTokenFits, sessionHash, sessionIdOf } from './session-cookie.js';
+import { csrfTokenFits, sessionIdOf } from './session-cookie.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -16,11 +16,13 @@ const reading = new Set(['GET', 'HEAD']);
 export function guard(app: ApiApp, { store, now }: DashboardParts, viewersMayChange: readonly string[]): void {
   app.addHook('onRequest', async (request) => {
     const id = sessionIdOf(request);
-    const session = id === undefined ? undefined : await store.findSession(sessionHash(id));
-    if (id === undefined || session === undefined || session.expires <= now()) throw new ApiError(401, 'Sign in first.');
+    const session = id === undefined ? undefined : await store.findSession(id);
+    if (id === undefined || session === undefined || session.expires <= now())
+      throw new ApiError(401, 'Sign in first.');
     request.dashboardMember = session.member;
     if (reading.has(request.method)) return;
-    if (!csrfTokenFits(id, request.headers['x-csrf-token'])) throw new ApiError(403, 'The page is out of date. Reload it.');
+    if (!csrfTokenFits(id, request.headers['x-csrf-token']))
+      throw new ApiError(403, 'The page is out of date. Reload it.');
     const route = request.routeOptions.url ?? '';
     if (session.member.role !== 'owner' && !viewersMayChange.some((end) => route.endsWith(end)))
       throw new ApiError(403, 'Only an owner of the account can do this.');

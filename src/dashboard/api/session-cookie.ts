@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const guardedName = '__Host-portcullis';
@@ -6,16 +6,6 @@ const plainName = 'portcullis_session';
 
 /** How long a session lasts: 12 hours, in milliseconds. */
 export const sessionLength: number = 12 * 3_600_000;
-
-/** A fresh session id: 32 random bytes. Only the browser keeps it. */
-export function newSessionId(): string {
-  return randomBytes(32).toString('base64url');
-}
-
-/** What the store keeps of a session id. */
-export function sessionHash(id: string): string {
-  return createHash('sha256').update(id).digest('hex');
-}
 
 /** The token that a page must send with every change. Only who has the session's id can make it. */
 export function csrfToken(id: string): string {

@@ -6,15 +6,7 @@ import type { Member } from '../ports.js';
 import { ApiError } from './api-error.js';
 import type { ApiApp, DashboardParts } from './api-parts.js';
 import { refuseOtherSites } from './guard.js';
-import {
-  csrfToken,
-  giveSession,
-  newSessionId,
-  sessionHash,
-  sessionIdOf,
-  sessionLength,
-  takeSession,
-} from './session-cookie.js';
+import { csrfToken, giveSession, sessionIdOf, sessionLength, takeSession } from './session-cookie.js';
 
 /** An e-mail address, in lower case. */
 export const emailSchema: z.ZodType<string> = z
@@ -53,15 +45,14 @@ export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<
     }
   };
   const open = async (request: FastifyRequest, reply: FastifyReply, member: Member): Promise<unknown> => {
-    const id = newSessionId();
-    await store.openSession(sessionHash(id), member.id, now() + sessionLength);
+    const id = await store.openSession(member, now() + sessionLength);
     giveSession(request, reply, id);
     return { member, csrf: csrfToken(id), signUp: parts.signUp };
   };
 
   app.get('/session', async (request) => {
     const id = sessionIdOf(request);
-    const session = id === undefined ? undefined : await store.findSession(sessionHash(id));
+    const session = id === undefined ? undefined : await store.findSession(id);
     if (id === undefined || session === undefined || session.expires <= now())
       return { member: null, csrf: null, signUp: parts.signUp };
     return { member: session.member, csrf: csrfToken(id), signUp: parts.signUp };
@@ -89,7 +80,7 @@ export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<
   app.post('/sign-out', async (request, reply) => {
     refuseOtherSites(request);
     const id = sessionIdOf(request);
-    if (id !== undefined) await store.closeSession(sessionHash(id));
+    if (id !== undefined) await store.closeSession(id);
     takeSession(request, reply);
     return { member: null, csrf: null, signUp: parts.signUp };
   });

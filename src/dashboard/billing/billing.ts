@@ -1,5 +1,7 @@
 /** What can be bought. */
-export type Purchase = { readonly kind: 'plan'; readonly plan: string } | { readonly kind: 'overage'; readonly packs: number };
+export type Purchase =
+  | { readonly kind: 'plan'; readonly plan: string }
+  | { readonly kind: 'overage'; readonly packs: number };
 
 /** What happens after an order: the reader is sent to a payment page, or an operator has to approve. */
 export type OrderOutcome =

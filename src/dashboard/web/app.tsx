@@ -36,7 +36,6 @@ export function App(): JSX.Element {
     keepCsrf(answer.csrf);
     setSession(answer);
   };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: asked once
   useEffect(() => {
     const ask = (): void => {
       callApi<SessionAnswer>('GET', '/session').then(accept, () => setFailed(true));
@@ -46,9 +45,20 @@ export function App(): JSX.Element {
     return () => window.removeEventListener('signed-out', ask);
   }, []);
 
-  if (failed) return <p class="waiting" role="alert">The service cannot be reached. Reload the page.</p>;
-  if (session === undefined) return <p class="waiting" role="status">Loading …</p>;
-  if (session.member === null) return <SignIn signUp={session.signUp} wantsUp={route.path === 'sign-up'} onSession={accept} />;
+  if (failed)
+    return (
+      <p class="waiting" role="alert">
+        The service cannot be reached. Reload the page.
+      </p>
+    );
+  if (session === undefined)
+    return (
+      <p class="waiting" role="status">
+        Loading …
+      </p>
+    );
+  if (session.member === null)
+    return <SignIn signUp={session.signUp} wantsUp={route.path === 'sign-up'} onSession={accept} />;
   return <Shell route={route} member={session.member} onSession={accept} />;
 }
 
@@ -72,12 +82,9 @@ function Shell({ route, member, onSession }: ShellProps): JSX.Element {
   };
   return (
     <div class="shell">
-      <a class="skip" href="#main" onClick={(event) => {
-        event.preventDefault();
-        document.querySelector<HTMLElement>('h1')?.focus();
-      }}>
+      <button type="button" class="skip" onClick={() => document.querySelector<HTMLElement>('h1')?.focus()}>
         Skip to the page
-      </a>
+      </button>
       <header class="top">
         <a class="brand" href="#/">
           <span class="gate" aria-hidden="true" />
@@ -91,7 +98,9 @@ function Shell({ route, member, onSession }: ShellProps): JSX.Element {
           ))}
         </nav>
         <div class="who">
-          <span class="email" title={member.email}>{member.email}</span>
+          <span class="email" title={member.email}>
+            {member.email}
+          </span>
           <span class="role">{member.role}</span>
           <button type="button" onClick={signOut}>
             Sign out

@@ -1,8 +1,5 @@
 import { render } from 'preact';
 import 'uplot/dist/uPlot.min.css';
-import './style/tokens.css';
-import './style/layout.css';
-import './style/parts.css';
 import { App } from './app.js';
 
 const root = document.getElementById('app');

@@ -12,7 +12,6 @@ export interface Load<T> {
 export function useLoad<T>(path: string): Load<T> {
   const [state, setState] = useState<{ readonly value?: T; readonly error?: string }>({});
   const [round, setRound] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round asks again
   useEffect(() => {
     let wanted = true;
     callApi<T>('GET', path).then(

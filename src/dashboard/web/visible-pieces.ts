@@ -7,7 +7,7 @@ export interface Piece {
 
 /** Most marks over one letter that are drawn; more would climb over the lines above. */
 const mostMarks = 8;
-const hidden = /[\p{Cf}\p{Cc}\p{Co}\p{Cs}\u034F\u115F\u1160\u17B4\u17B5\u180B-\u180F\u3164\uFE00-\uFE0F\uFFA0\u{E0000}-\u{E0FFF}]/u;
+const hidden = /\p{Cf}|\p{Cc}|\p{Co}|\p{Cs}|\p{Default_Ignorable_Code_Point}/u;
 const runOfMarks = /\p{M}{9,}/gu;
 
 /** Cuts a text into what may be drawn as it is and what must be spelled out. Tabs and line ends stay. */

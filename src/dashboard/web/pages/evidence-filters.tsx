@@ -5,10 +5,40 @@ import { Choice, TextField } from '../parts/field.js';
 import { useLoad } from '../use-load.js';
 
 const choices = [
-  ['verdict', 'Verdict', [['block', 'block'], ['allow', 'allow']]],
-  ['decidedBy', 'Decided by', [['rules', 'rules'], ['ml', 'model'], ['ml-error-rules-fallback', 'rules, model failed']]],
-  ['routerLevel', 'Router level', [['rules', 'rules'], ['advanced', 'advanced'], ['deep', 'deep']]],
-  ['label', 'Label', [['false_alarm', 'false alarm'], ['missed_attack', 'missed attack'], ['none', 'not labelled']]],
+  [
+    'verdict',
+    'Verdict',
+    [
+      ['block', 'block'],
+      ['allow', 'allow'],
+    ],
+  ],
+  [
+    'decidedBy',
+    'Decided by',
+    [
+      ['rules', 'rules'],
+      ['ml', 'model'],
+      ['ml-error-rules-fallback', 'rules, model failed'],
+    ],
+  ],
+  [
+    'routerLevel',
+    'Router level',
+    [
+      ['rules', 'rules'],
+      ['advanced', 'advanced'],
+      ['deep', 'deep'],
+    ],
+  ],
+  [
+    'label',
+    'Label',
+    [
+      ['false_alarm', 'false alarm'],
+      ['missed_attack', 'missed attack'],
+    ],
+  ],
 ] as const;
 
 /** Filters of the list; they take effect as they are set, words as they are sent. */
@@ -24,6 +54,11 @@ export function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Elem
     }
     location.hash = `#/evidence?${wanted}`;
   };
+  const clear = (): void => {
+    setText('');
+    setRule('');
+    location.hash = '#/evidence';
+  };
   const search = (event: Event): void => {
     event.preventDefault();
     set({ text, rule });
@@ -32,21 +67,59 @@ export function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Elem
   return (
     <form class="panel filters" onSubmit={search} aria-label="Filters">
       <div class="filter-row">
-        <TextField label="Words in the text" type="search" value={text} onValue={setText} />
+        <TextField
+          label="Words in the text"
+          hint="Three letters or more."
+          type="search"
+          value={text}
+          onValue={setText}
+        />
         <TextField label="Rule" value={rule} onValue={setRule} />
-        <Choice label="Verdict" value={query.get('verdict') ?? ''} onValue={(verdict) => set({ verdict })} options={[['', 'any'], ...choices[0][2]]} />
-        <button type="submit" class="primary">Search</button>
-        {query.toString() === '' ? null : <a class="button" href="#/evidence" onClick={() => { setText(''); setRule(''); }}>Clear</a>}
+        <Choice
+          label="Verdict"
+          value={query.get('verdict') ?? ''}
+          onValue={(verdict) => set({ verdict })}
+          options={[['', 'any'], ...choices[0][2]]}
+        />
+        <button type="submit" class="primary">
+          Search
+        </button>
+        {query.toString() === '' ? null : (
+          <button type="button" onClick={clear}>
+            Clear
+          </button>
+        )}
       </div>
       <details open={more > 0}>
         <summary>More filters{more > 0 ? ` (${more})` : ''}</summary>
         <div class="filter-row">
           {choices.slice(1).map(([name, label, options]) => (
-            <Choice key={name} label={label} value={query.get(name) ?? ''} onValue={(value) => set({ [name]: value })} options={[['', 'any'], ...options]} />
+            <Choice
+              key={name}
+              label={label}
+              value={query.get(name) ?? ''}
+              onValue={(value) => set({ [name]: value })}
+              options={[['', 'any'], ...options]}
+            />
           ))}
-          <Choice label="Key" value={query.get('keyId') ?? ''} onValue={(keyId) => set({ keyId })} options={[['', 'any'], ...keys.map((key) => [key.id, key.name] as const)]} />
-          <TextField label="From" type="datetime-local" value={toLocal(query.get('from'))} onValue={(value) => set({ from: fromLocal(value) })} />
-          <TextField label="Before" type="datetime-local" value={toLocal(query.get('to'))} onValue={(value) => set({ to: fromLocal(value) })} />
+          <Choice
+            label="Key"
+            value={query.get('keyId') ?? ''}
+            onValue={(keyId) => set({ keyId })}
+            options={[['', 'any'], ...keys.map((key) => [key.id, key.name] as const)]}
+          />
+          <TextField
+            label="From"
+            type="datetime-local"
+            value={toLocal(query.get('from'))}
+            onValue={(value) => set({ from: fromLocal(value) })}
+          />
+          <TextField
+            label="Before"
+            type="datetime-local"
+            value={toLocal(query.get('to'))}
+            onValue={(value) => set({ to: fromLocal(value) })}
+          />
         </div>
       </details>
     </form>

@@ -13,7 +13,6 @@ const words = { false_alarm: 'false alarm', missed_attack: 'missed attack' } as 
 export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
   const key = query.toString();
   const [cursors, setCursors] = useState<readonly string[]>([]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: other filters start at the first page
   useEffect(() => setCursors([]), [key]);
   const asked = new URLSearchParams(query);
   const cursor = cursors.at(-1);
@@ -35,7 +34,15 @@ export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
         <Waiting error={error} again={again} />
       ) : value.records.length === 0 ? (
         <Empty title={key === '' ? 'No record yet.' : 'No record fits these filters.'}>
-          <p>{key === '' ? <>Screen a text in the <a href="#/playground">playground</a>, or with a <a href="#/keys">key</a>.</> : <a href="#/evidence">Clear the filters</a>}</p>
+          <p>
+            {key === '' ? (
+              <>
+                Screen a text in the <a href="#/playground">playground</a>, or with a <a href="#/keys">key</a>.
+              </>
+            ) : (
+              <a href="#/evidence">Clear the filters</a>
+            )}
+          </p>
         </Empty>
       ) : (
         <>
@@ -45,7 +52,11 @@ export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
               ← Newer
             </button>
             <span role="status">Page {cursors.length + 1}</span>
-            <button type="button" disabled={next === null} onClick={() => next !== null && setCursors([...cursors, next])}>
+            <button
+              type="button"
+              disabled={next === null}
+              onClick={() => next !== null && setCursors([...cursors, next])}
+            >
               Older →
             </button>
           </nav>
@@ -63,7 +74,9 @@ function RecordTable({ records }: { records: readonly RecordView[] }): JSX.Eleme
           <th scope="col">Verdict</th>
           <th scope="col">Time</th>
           <th scope="col">Rule</th>
-          <th scope="col" class="number">Score</th>
+          <th scope="col" class="number">
+            Score
+          </th>
           <th scope="col">Decided by</th>
           <th scope="col">Text</th>
         </tr>
@@ -71,13 +84,34 @@ function RecordTable({ records }: { records: readonly RecordView[] }): JSX.Eleme
       <tbody>
         {records.map(({ id, time, verdict, input, label }) => (
           <tr key={id}>
-            <td><VerdictBadge verdict={verdict.verdict} /></td>
-            <td class="when"><Moment time={time} /></td>
-            <td class="rule">{verdict.rule === 'none' ? '–' : <code>{verdict.rule}</code>}{label === null ? null : <span class="badge label">⚑ {words[label]}</span>}</td>
+            <td>
+              <VerdictBadge verdict={verdict.verdict} />
+            </td>
+            <td class="when">
+              <Moment time={Date.parse(time)} />
+            </td>
+            <td class="rule">
+              {verdict.rule === 'none' ? '–' : <code>{verdict.rule}</code>}
+              {label === null ? null : <span class="badge label">⚑ {words[label]}</span>}
+            </td>
             <td class="number">{score(verdict.score)}</td>
-            <td class="by">{verdict.decided_by === 'ml-error-rules-fallback' ? 'rules (model failed)' : verdict.decided_by === 'ml' ? 'model' : 'rules'}</td>
+            <td class="by">
+              {verdict.decided_by === 'ml-error-rules-fallback'
+                ? 'rules (model failed)'
+                : verdict.decided_by === 'ml'
+                  ? 'model'
+                  : 'rules'}
+            </td>
             <td class="text">
-              <a href={`#/evidence/${id}`}>{input.text === null ? <span class="hint">kept as its hash only</span> : input.text === '' ? <span class="hint">empty text</span> : <TextStart text={input.text} />}</a>
+              <a href={`#/evidence/${id}`}>
+                {input.text === null ? (
+                  <span class="hint">kept as its hash only</span>
+                ) : input.text === '' ? (
+                  <span class="hint">empty text</span>
+                ) : (
+                  <TextStart text={input.text} />
+                )}
+              </a>
             </td>
           </tr>
         ))}

@@ -41,7 +41,13 @@ export function Keys({ owner }: { owner: boolean }): JSX.Element {
       {owner ? (
         <Panel title="Create a key">
           <form class="row" onSubmit={create}>
-            <TextField label="Name" value={name} onValue={setName} required hint="Where it will be used, e.g. “mail agent, production”." />
+            <TextField
+              label="Name"
+              value={name}
+              onValue={setName}
+              required
+              hint="Where it will be used, e.g. “mail agent, production”."
+            />
             <button type="submit" class="primary" disabled={action.busy}>
               Create key
             </button>
@@ -54,7 +60,11 @@ export function Keys({ owner }: { owner: boolean }): JSX.Element {
           <Waiting error={error} again={again} />
         ) : value.keys.length === 0 ? (
           <Empty title="No key yet.">
-            <p>{owner ? 'Give one a name above. Its secret is shown once.' : 'Ask an owner of the account to create one.'}</p>
+            <p>
+              {owner
+                ? 'Give one a name above. Its secret is shown once.'
+                : 'Ask an owner of the account to create one.'}
+            </p>
           </Empty>
         ) : (
           <ul class="cards">
@@ -75,10 +85,16 @@ function FreshKey({ fresh, onDone }: { fresh: Fresh; onDone: () => void }): JSX.
       <p>
         <strong>Copy the key now.</strong> It is shown this once and kept only as a hash.
       </p>
-      <p class="secret"><code>{fresh.secret}</code></p>
-      <p class="actions"><CopyButton text={fresh.secret} label="Copy key" /></p>
+      <p class="secret">
+        <code>{fresh.secret}</code>
+      </p>
+      <p class="actions">
+        <CopyButton text={fresh.secret} label="Copy key" />
+      </p>
       <p>Try it:</p>
-      <pre class="secret"><code>{curl}</code></pre>
+      <pre class="secret">
+        <code>{curl}</code>
+      </pre>
       <p class="actions">
         <CopyButton text={curl} label="Copy curl" />
         <button type="button" onClick={onDone}>
@@ -116,14 +132,40 @@ function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps): JSX.Ele
         </p>
         <p class="hint">
           Created <Moment time={listing.created} /> ·{' '}
-          {listing.lastUsed === null ? 'never used' : <>last used <Moment time={listing.lastUsed} /></>}
-          {listing.ends === null ? null : <> · {ended ? 'ended' : 'ends'} <Moment time={listing.ends} /></>}
+          {listing.lastUsed === null ? (
+            'never used'
+          ) : (
+            <>
+              last used <Moment time={listing.lastUsed} />
+            </>
+          )}
+          {listing.ends === null ? null : (
+            <>
+              {' '}
+              · {ended ? 'ended' : 'ends'} <Moment time={listing.ends} />
+            </>
+          )}
         </p>
       </div>
       {!owner || ended ? null : (
         <div class="actions">
-          {listing.ends === null ? <button type="button" aria-expanded={asked === 'rotate'} onClick={() => setAsked(asked === 'rotate' ? undefined : 'rotate')}>Rotate</button> : null}
-          <button type="button" class="danger" aria-expanded={asked === 'revoke'} onClick={() => setAsked(asked === 'revoke' ? undefined : 'revoke')}>Revoke</button>
+          {listing.ends === null ? (
+            <button
+              type="button"
+              aria-expanded={asked === 'rotate'}
+              onClick={() => setAsked(asked === 'rotate' ? undefined : 'rotate')}
+            >
+              Rotate
+            </button>
+          ) : null}
+          <button
+            type="button"
+            class="danger"
+            aria-expanded={asked === 'revoke'}
+            onClick={() => setAsked(asked === 'revoke' ? undefined : 'revoke')}
+          >
+            Revoke
+          </button>
         </div>
       )}
       {asked === 'rotate' ? (
@@ -131,7 +173,12 @@ function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps): JSX.Ele
           <p>A new key is made. The old one stops:</p>
           <div class="actions">
             {graces.map(([seconds, words]) => (
-              <button key={seconds} type="button" disabled={action.busy} onClick={() => act('rotate', { graceSeconds: seconds })}>
+              <button
+                key={seconds}
+                type="button"
+                disabled={action.busy}
+                onClick={() => act('rotate', { graceSeconds: seconds })}
+              >
                 {words}
               </button>
             ))}
@@ -145,7 +192,9 @@ function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps): JSX.Ele
             <button type="button" class="danger" disabled={action.busy} onClick={() => act('revoke', {})}>
               Revoke “{listing.name}”
             </button>
-            <button type="button" onClick={() => setAsked(undefined)}>Keep it</button>
+            <button type="button" onClick={() => setAsked(undefined)}>
+              Keep it
+            </button>
           </div>
         </div>
       ) : null}

@@ -55,8 +55,8 @@ function Body({ account, activity, keys, now }: OverviewAnswer): JSX.Element {
   );
   const latencySeries = useMemo(
     () => [
-      { name: 'Median, ms', colour: '--chart-1', values: steps.map((it) => it.latencyP50) },
-      { name: '95th percentile, ms', colour: '--chart-2', values: steps.map((it) => it.latencyP95) },
+      { name: 'Mean, ms', colour: '--chart-1', values: steps.map((it) => it.latencyMean) },
+      { name: 'Highest, ms', colour: '--chart-2', values: steps.map((it) => it.latencyMax) },
     ],
     [steps],
   );
@@ -65,23 +65,37 @@ function Body({ account, activity, keys, now }: OverviewAnswer): JSX.Element {
       <dl class="figures">
         <Figure name="Calls" value={count(calls)} />
         <Figure name="Blocks" value={count(sum('blocks'))} note={`${share(sum('blocks'), calls)} of calls`} />
-        <Figure name="Model errors" value={count(sum('modelErrors'))} note={sum('modelErrors') > 0 ? 'answered by the rules' : 'none'} />
+        <Figure
+          name="Model errors"
+          value={count(sum('modelErrors'))}
+          note={sum('modelErrors') > 0 ? 'answered by the rules' : 'none'}
+        />
         <Quota account={account} now={now} />
       </dl>
       {calls === 0 ? (
         <Empty title="No calls in this time.">
           <p>
-            {keys === 0 ? <>Next: <a href="#/keys">create a key</a> and send the first text, </> : <>Send a text with your key, </>}
+            {keys === 0 ? (
+              <>
+                Next: <a href="#/keys">create a key</a> and send the first text,{' '}
+              </>
+            ) : (
+              <>Send a text with your key, </>
+            )}
             or try one in the <a href="#/playground">playground</a>.
           </p>
         </Empty>
       ) : (
         <div class="columns">
           <Panel title="Calls over time">
-            <Chart label={`${count(calls)} calls, ${count(sum('blocks'))} blocks, ${count(sum('modelErrors'))} model errors`} times={times} series={callSeries} />
+            <Chart
+              label={`${count(calls)} calls, ${count(sum('blocks'))} blocks, ${count(sum('modelErrors'))} model errors`}
+              times={times}
+              series={callSeries}
+            />
           </Panel>
           <Panel title="Latency">
-            <Chart label="Median and 95th percentile of the latency in milliseconds" times={times} series={latencySeries} />
+            <Chart label="Mean and highest latency in milliseconds" times={times} series={latencySeries} />
           </Panel>
           <Panel title="Blocks by rule">
             <ByRule activity={activity} />
@@ -112,7 +126,11 @@ function Quota({ account, now }: { account: AccountState; now: number }): JSX.El
   const notes = [
     `of ${count(plan.callsPerMonth)} (${plan.title})`,
     overageLeft > 0 ? `${count(overageLeft)} overage calls` : '',
-    days === null ? `renews ${localDay(monthEnds)}` : days === 0 ? 'trial ended' : `${days} trial ${days === 1 ? 'day' : 'days'} left`,
+    days === null
+      ? `renews ${localDay(monthEnds)}`
+      : days === 0
+        ? 'trial ended'
+        : `${days} trial ${days === 1 ? 'day' : 'days'} left`,
   ];
   return <Figure name="Calls left this month" value={count(left)} note={notes.filter(Boolean).join(' · ')} />;
 }
@@ -139,11 +157,13 @@ function Versions({ activity }: { activity: Activity }): JSX.Element {
   const [latest, before] = activity.versions;
   const change =
     latest === undefined || before === undefined
-      ? 'One pair of versions answered in this time.'
+      ? 'One pair of versions answered them all.'
       : `Since ${localDay(latest.firstSeen)}: ${share(latest.blocks, latest.calls)} blocked, before that ${share(before.blocks, before.calls)}.`;
   return (
     <>
-      <p class="hint">{change}</p>
+      <p class="hint">
+        The newest {count(activity.sampled)} records. {change}
+      </p>
       <div class="scroll">
         <table>
           <thead>
@@ -151,16 +171,26 @@ function Versions({ activity }: { activity: Activity }): JSX.Element {
               <th scope="col">Rules</th>
               <th scope="col">Model</th>
               <th scope="col">Since</th>
-              <th scope="col" class="number">Calls</th>
-              <th scope="col" class="number">Blocked</th>
+              <th scope="col" class="number">
+                Calls
+              </th>
+              <th scope="col" class="number">
+                Blocked
+              </th>
             </tr>
           </thead>
           <tbody>
             {activity.versions.map((it) => (
               <tr key={`${it.rulesVersion} ${it.mlVersion}`}>
-                <td><code>{it.rulesVersion}</code></td>
-                <td><code>{it.mlVersion}</code></td>
-                <td><Moment time={it.firstSeen} /></td>
+                <td>
+                  <code>{it.rulesVersion}</code>
+                </td>
+                <td>
+                  <code>{it.mlVersion}</code>
+                </td>
+                <td>
+                  <Moment time={it.firstSeen} />
+                </td>
                 <td class="number">{count(it.calls)}</td>
                 <td class="number">{share(it.blocks, it.calls)}</td>
               </tr>

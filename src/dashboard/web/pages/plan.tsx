@@ -31,7 +31,10 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
     });
   return (
     <>
-      <PageHead title="Plan" lead={value === undefined ? 'Usage and plan.' : `You are on ${value.account.plan.title}.`} />
+      <PageHead
+        title="Plan"
+        lead={value === undefined ? 'Usage and plan.' : `You are on ${value.account.plan.title}.`}
+      />
       {paid ? <Notice kind="good">Thank you. The change shows here once the payment is confirmed.</Notice> : null}
       {said === undefined ? null : <Notice kind="good">{said}</Notice>}
       {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
@@ -56,10 +59,17 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
                 <li key={plan.id} class="card">
                   <div>
                     <p class="card-title">{plan.title}</p>
-                    <p class="hint">{count(plan.callsPerMonth)} calls{plan.trialDays === null ? ' a month' : `, ${plan.trialDays} days`}</p>
+                    <p class="hint">
+                      {count(plan.callsPerMonth)} calls
+                      {plan.trialDays === null ? ' a month' : `, ${plan.trialDays} days`}
+                    </p>
                   </div>
-                  {plan.id === value.account.plan.id ? <span class="badge">✓ yours</span> : owner && plan.trialDays === null ? (
-                    <button type="button" disabled={action.busy} onClick={() => order({ kind: 'plan', plan: plan.id })}>Change to {plan.title}</button>
+                  {plan.id === value.account.plan.id ? (
+                    <span class="badge">✓ yours</span>
+                  ) : owner && plan.trialDays === null ? (
+                    <button type="button" disabled={action.busy} onClick={() => order({ kind: 'plan', plan: plan.id })}>
+                      Change to {plan.title}
+                    </button>
                   ) : null}
                 </li>
               ))}
@@ -68,9 +78,17 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
           {owner ? (
             <Panel title="Overage">
               <p class="hint">A pack is 10,000 calls for when the month’s are used up. It does not expire.</p>
-              <form class="row" onSubmit={(event) => { event.preventDefault(); order({ kind: 'overage', packs: Number(packs) }); }}>
+              <form
+                class="row"
+                onSubmit={(event) => {
+                  event.preventDefault();
+                  order({ kind: 'overage', packs: Number(packs) });
+                }}
+              >
                 <TextField label="Packs" type="number" min={1} max={100} value={packs} onValue={setPacks} required />
-                <button type="submit" disabled={action.busy}>Buy overage</button>
+                <button type="submit" disabled={action.busy}>
+                  Buy overage
+                </button>
               </form>
             </Panel>
           ) : null}
@@ -86,7 +104,8 @@ function Month({ account }: { account: AccountState }): JSX.Element {
   return (
     <div class="scale">
       <p>
-        <strong>{count(usedThisMonth)}</strong> of {count(plan.callsPerMonth)} calls; {count(overageLeft)} overage calls left.{' '}
+        <strong>{count(usedThisMonth)}</strong> of {count(plan.callsPerMonth)} calls; {count(overageLeft)} overage calls
+        left.{' '}
         {trialEnds === null ? `The month turns ${localDay(monthEnds)}.` : `The trial ends ${localDay(trialEnds)}.`}
       </p>
       <div class={used >= 1 ? 'track over' : 'track'} aria-hidden="true">
@@ -100,8 +119,22 @@ function Usage({ usage }: { usage: PlanAnswer['usage'] }): JSX.Element {
   if (usage.length === 0) return <p class="hint">No calls yet.</p>;
   return (
     <table>
-      <thead><tr><th scope="col">Month (UTC)</th><th scope="col" class="number">Calls</th></tr></thead>
-      <tbody>{usage.map(({ month, calls }) => <tr key={month}><td>{month}</td><td class="number">{count(calls)}</td></tr>)}</tbody>
+      <thead>
+        <tr>
+          <th scope="col">Month (UTC)</th>
+          <th scope="col" class="number">
+            Calls
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {usage.map(({ month, calls }) => (
+          <tr key={month}>
+            <td>{month}</td>
+            <td class="number">{count(calls)}</td>
+          </tr>
+        ))}
+      </tbody>
     </table>
   );
 }
@@ -112,7 +145,10 @@ function Orders({ orders }: { orders: readonly StoredOrder[] }): JSX.Element {
   return (
     <ul>
       {orders.map(({ id, purchase, time, state }) => (
-        <li key={id}>{purchase.kind === 'plan' ? `Plan ${purchase.plan}` : `${purchase.packs} overage packs`}, <Moment time={time} />: {states[state]}</li>
+        <li key={id}>
+          {purchase.kind === 'plan' ? `Plan ${purchase.plan}` : `${purchase.packs} overage packs`},{' '}
+          <Moment time={time} />: {states[state]}
+        </li>
       ))}
     </ul>
   );

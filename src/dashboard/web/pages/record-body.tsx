@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { ExplainedFinding } from '../../../engine/explanation.js';
+import type { EvidenceFinding } from '../../../evidence/evidence-record.js';
 import type { RecordView } from '../../ports.js';
 import { count, score } from '../format.js';
 import { Moment, Panel, VerdictBadge } from '../parts/basics.js';
@@ -23,28 +23,53 @@ export function RecordBody({ record }: { record: RecordView }): JSX.Element {
         </p>
         <Scale side={sideWords(record)} value={verdict.score} threshold={verdict.threshold} />
         <dl class="facts">
-          <Fact name="Time"><Moment time={record.time} /></Fact>
-          <Fact name="Rule"><code>{verdict.rule}</code></Fact>
+          <Fact name="Time">
+            <Moment time={Date.parse(record.time)} />
+          </Fact>
+          <Fact name="Rule">
+            <code>{verdict.rule}</code>
+          </Fact>
           <Fact name="Decided by">{verdict.decided_by}</Fact>
-          <Fact name="Router level">{record.routerLevel}</Fact>
+          <Fact name="Router level">{record.router_level}</Fact>
           <Fact name="Mode">{verdict.mode}</Fact>
           <Fact name="Latency">{verdict.latency_ms} ms</Fact>
-          <Fact name="Rules version"><code>{verdict.rules_version}</code></Fact>
-          <Fact name="Model version"><code>{verdict.ml_version}</code></Fact>
-          <Fact name="Key"><code>{record.keyId}</code></Fact>
-          <Fact name="Replay digest"><code>{record.replayDigest}</code></Fact>
+          <Fact name="Rules version">
+            <code>{verdict.rules_version}</code>
+          </Fact>
+          <Fact name="Model version">
+            <code>{verdict.ml_version}</code>
+          </Fact>
+          <Fact name="Key">
+            <code>{record.key_id ?? 'playground'}</code>
+          </Fact>
+          <Fact name="Replay digest">
+            <code>{record.replay_digest}</code>
+          </Fact>
         </dl>
       </section>
-      <Panel title="Text" aside={<span class="hint">{count(input.length)} characters, {keptWords[input.kept]}</span>}>
-        {input.text === null ? <p class="hint">SHA-256 <code class="wrap">{input.sha256}</code></p> : <MarkedText text={input.text} spans={spans} />}
+      <Panel
+        title="Text"
+        aside={
+          <span class="hint">
+            {count(input.length)} characters, {keptWords[input.kept]}
+          </span>
+        }
+      >
+        {input.text === null ? (
+          <p class="hint">
+            SHA-256 <code class="wrap">{input.sha256}</code>
+          </p>
+        ) : (
+          <MarkedText text={input.text} spans={spans} />
+        )}
       </Panel>
       <Panel title="Why the rules spoke">
-        <Scale side="Rules" value={record.rulesSide.score} threshold={record.rulesSide.threshold} />
+        <Scale side="Rules" value={record.rules.score} threshold={record.rules.threshold} />
         <Findings findings={record.findings} text={input.text} />
-        {record.shadowFindings.length === 0 ? null : (
+        {record.shadow_findings.length === 0 ? null : (
           <details>
-            <summary>{record.shadowFindings.length} of experimental rules, which count nothing</summary>
-            <Findings findings={record.shadowFindings} text={input.text} />
+            <summary>{record.shadow_findings.length} of experimental rules, which count nothing</summary>
+            <Findings findings={record.shadow_findings} text={input.text} />
           </details>
         )}
       </Panel>
@@ -55,7 +80,9 @@ export function RecordBody({ record }: { record: RecordView }): JSX.Element {
         <Panel title="Not read in every way">
           <ul>
             {record.unseen.map((it) => (
-              <li key={`${it.by} ${it.span.start}`}>Characters {count(it.span.start)}–{count(it.span.end)} by {it.by}: limit {it.limit}</li>
+              <li key={`${it.by} ${it.span.start}`}>
+                Characters {count(it.span.start)}–{count(it.span.end)} by {it.by}: limit {it.limit}
+              </li>
             ))}
           </ul>
         </Panel>
@@ -68,7 +95,13 @@ function sideWords({ verdict }: RecordView): string {
   return verdict.decided_by === 'ml' ? 'Model' : 'Rules';
 }
 
-function Fact({ name, children }: { name: string; children: JSX.Element | string | readonly (string | number)[] }): JSX.Element {
+function Fact({
+  name,
+  children,
+}: {
+  name: string;
+  children: JSX.Element | string | readonly (string | number)[];
+}): JSX.Element {
   return (
     <div>
       <dt>{name}</dt>
@@ -83,7 +116,8 @@ function Scale({ side, value, threshold }: { side: string; value: number; thresh
   return (
     <div class="scale">
       <p>
-        {side}: score <strong>{score(value)}</strong>, blocks at {score(threshold)} {over ? '(reached)' : '(not reached)'}
+        {side}: score <strong>{score(value)}</strong>, blocks at {score(threshold)}{' '}
+        {over ? '(reached)' : '(not reached)'}
       </p>
       <div class={over ? 'track over' : 'track'} aria-hidden="true">
         <span class="fill" style={{ width: `${100 * value}%` }} />
@@ -93,19 +127,29 @@ function Scale({ side, value, threshold }: { side: string; value: number; thresh
   );
 }
 
-function Findings({ findings, text }: { findings: readonly ExplainedFinding[]; text: string | null }): JSX.Element {
+function Findings({ findings, text }: { findings: readonly EvidenceFinding[]; text: string | null }): JSX.Element {
   if (findings.length === 0) return <p class="hint">No rule matched.</p>;
   return (
     <ul class="findings">
       {findings.map((it) => (
         <li key={`${it.rule} ${it.span.start} ${it.view}`}>
-          <p class="finding-head"><code>{it.rule}</code> <span class="badge">{it.severity}</span> <span class="hint">score {score(it.score)}</span></p>
+          <p class="finding-head">
+            <code>{it.rule}</code> <span class="badge">{it.severity}</span>{' '}
+            <span class="hint">score {score(it.score)}</span>
+          </p>
           <p class="hint">
             Characters {count(it.span.start)}–{count(it.span.end)}, read as {it.view}
             {it.chain.length === 0 ? '' : ` (${it.chain.join(' → ')})`}
-            {it.path === undefined ? null : <> at <code>{it.path}</code></>}
+            {it.path === undefined ? null : (
+              <>
+                {' '}
+                at <code>{it.path}</code>
+              </>
+            )}
           </p>
-          {text === null ? null : <Excerpt text={it.excerpt} />}
+          {text === null ? null : (
+            <Excerpt text={text.slice(it.span.start, Math.min(it.span.end, it.span.start + 200))} />
+          )}
         </li>
       ))}
     </ul>
@@ -113,15 +157,22 @@ function Findings({ findings, text }: { findings: readonly ExplainedFinding[]; t
 }
 
 function ModelSide({ record: { model, verdict } }: { record: RecordView }): JSX.Element {
-  if (model.verdict === 'off') return <p class="hint">It was not asked: {verdict.ml_version === 'off' ? 'there is no model in use.' : 'the rules had decided.'}</p>;
-  if (model.verdict === 'error') return <p>It failed ({model.error ?? 'no reason given'}), so the rules’ verdict stands.</p>;
+  if (model.verdict === 'off')
+    return (
+      <p class="hint">
+        It was not asked: {verdict.ml_version === 'off' ? 'there is no model in use.' : 'the rules had decided.'}
+      </p>
+    );
+  if (model.verdict === 'error')
+    return <p>It failed ({model.error ?? 'no reason given'}), so the rules’ verdict stands.</p>;
   return (
     <>
       <Scale side="Model" value={model.score ?? 0} threshold={verdict.ml_threshold} />
       <ul>
         {model.windows.slice(0, 20).map((window) => (
           <li key={`${window.view} ${window.span.start} ${window.span.end}`}>
-            Characters {count(window.span.start)}–{count(window.span.end)}, read as {window.view}: {score(window.probability)}
+            Characters {count(window.span.start)}–{count(window.span.end)}, read as {window.view}:{' '}
+            {score(window.probability)}
           </li>
         ))}
       </ul>

@@ -19,7 +19,8 @@ export function Record({ id, owner }: { id: string; owner: boolean }): JSX.Eleme
   const [report, setReport] = useState<ReplayReport>();
   const action = useAction();
   const path = `/evidence/${encodeURIComponent(id)}`;
-  const replay = (): void => action.run(async () => setReport(await callApi<ReplayReport>('POST', `${path}/replay`, {})));
+  const replay = (): void =>
+    action.run(async () => setReport(await callApi<ReplayReport>('POST', `${path}/replay`, {})));
   const mark = (label: Label | null): void =>
     action.run(async () => {
       await callApi('PUT', `${path}/label`, { label });
@@ -28,7 +29,9 @@ export function Record({ id, owner }: { id: string; owner: boolean }): JSX.Eleme
   const record = value?.record;
   return (
     <>
-      <p class="back"><a href="#/evidence">← Evidence</a></p>
+      <p class="back">
+        <a href="#/evidence">← Evidence</a>
+      </p>
       <PageHead title="Record" lead={id}>
         <button type="button" class="primary" disabled={record === undefined || action.busy} onClick={replay}>
           {action.busy ? 'One moment …' : 'Replay'}
@@ -38,7 +41,13 @@ export function Record({ id, owner }: { id: string; owner: boolean }): JSX.Eleme
       {report === undefined ? null : (
         <Notice kind={report.outcome === 'identical' ? 'good' : 'note'}>
           <p>{replayWords[report.outcome]}</p>
-          {report.notes.length === 0 ? null : <ul>{report.notes.map((note) => <li key={note}>{note}</li>)}</ul>}
+          {report.notes.length === 0 ? null : (
+            <ul>
+              {report.notes.map((note) => (
+                <li key={note}>{note}</li>
+              ))}
+            </ul>
+          )}
         </Notice>
       )}
       {record === undefined ? (
@@ -53,7 +62,15 @@ export function Record({ id, owner }: { id: string; owner: boolean }): JSX.Eleme
   );
 }
 
-function Judge({ label, busy, onMark }: { label: Label | null; busy: boolean; onMark: (label: Label | null) => void }): JSX.Element {
+function Judge({
+  label,
+  busy,
+  onMark,
+}: {
+  label: Label | null;
+  busy: boolean;
+  onMark: (label: Label | null) => void;
+}): JSX.Element {
   const options = [
     ['false_alarm', 'False alarm'],
     ['missed_attack', 'Missed attack'],
@@ -63,8 +80,15 @@ function Judge({ label, busy, onMark }: { label: Label | null; busy: boolean; on
       <p class="hint">Marked records go with the export and are what rules and thresholds are tuned on.</p>
       <div class="actions">
         {options.map(([key, words]) => (
-          <button key={key} type="button" aria-pressed={label === key} disabled={busy} onClick={() => onMark(label === key ? null : key)}>
-            {label === key ? '⚑ ' : ''}{words}
+          <button
+            key={key}
+            type="button"
+            aria-pressed={label === key}
+            disabled={busy}
+            onClick={() => onMark(label === key ? null : key)}
+          >
+            {label === key ? '⚑ ' : ''}
+            {words}
           </button>
         ))}
       </div>

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { AccountSettings, Member } from '../../ports.js';
+import type { AccountSettings } from '../../../store/account-store.js';
+import type { Member } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
 import { Choice, TextField } from '../parts/field.js';
@@ -55,18 +56,37 @@ function Retention({ settings, owner }: { settings: AccountSettings; owner: bool
           value={draft.keep}
           disabled={!owner}
           onValue={(keep) => (keep === 'whole' || keep === 'masked' || keep === 'hash') && change({ keep })}
-          options={[['whole', 'whole'], ['masked', 'masked'], ['hash', 'as hash only']]}
+          options={[
+            ['whole', 'whole'],
+            ['masked', 'masked'],
+            ['hash', 'as hash only'],
+          ]}
         />
-        <TextField label="For how many days" type="number" min={1} max={3650} value={String(draft.retentionDays)} onValue={(days) => change({ retentionDays: Number(days) })} required />
+        <TextField
+          label="For how many days"
+          type="number"
+          min={1}
+          max={3650}
+          value={String(draft.retentionDays)}
+          onValue={(days) => change({ retentionDays: Number(days) })}
+          required
+        />
         <Choice
           label="Form of the verdict"
           hint="A call can ask for the minimal one by ?form=minimal as well."
           value={draft.verdictForm}
           disabled={!owner}
           onValue={(form) => (form === 'extended' || form === 'minimal') && change({ verdictForm: form })}
-          options={[['extended', 'extended'], ['minimal', 'minimal']]}
+          options={[
+            ['extended', 'extended'],
+            ['minimal', 'minimal'],
+          ]}
         />
-        {owner ? <button type="submit" class="primary" disabled={action.busy}>Save</button> : null}
+        {owner ? (
+          <button type="submit" class="primary" disabled={action.busy}>
+            Save
+          </button>
+        ) : null}
         {saved ? <Notice kind="good">Saved.</Notice> : null}
         {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
       </form>
@@ -74,7 +94,15 @@ function Retention({ settings, owner }: { settings: AccountSettings; owner: bool
   );
 }
 
-function Members({ members, owner, again }: { members: readonly Member[]; owner: boolean; again: () => void }): JSX.Element {
+function Members({
+  members,
+  owner,
+  again,
+}: {
+  members: readonly Member[];
+  owner: boolean;
+  again: () => void;
+}): JSX.Element {
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const [role, setRole] = useState('viewer');
@@ -98,8 +126,20 @@ function Members({ members, owner, again }: { members: readonly Member[]; owner:
       <ul class="cards">
         {members.map((member) => (
           <li key={member.id} class="card">
-            <p class="card-title">{member.email} <span class="badge">{member.role}</span></p>
-            {owner ? <button type="button" class="danger" disabled={action.busy} aria-label={`Remove ${member.email}`} onClick={() => remove(member.id)}>Remove</button> : null}
+            <p class="card-title">
+              {member.email} <span class="badge">{member.role}</span>
+            </p>
+            {owner ? (
+              <button
+                type="button"
+                class="danger"
+                disabled={action.busy}
+                aria-label={`Remove ${member.email}`}
+                onClick={() => remove(member.id)}
+              >
+                Remove
+              </button>
+            ) : null}
           </li>
         ))}
       </ul>
@@ -107,9 +147,27 @@ function Members({ members, owner, again }: { members: readonly Member[]; owner:
         <form onSubmit={add}>
           <h3>Add a member</h3>
           <TextField label="E-mail" type="email" value={email} onValue={setEmail} required />
-          <TextField label="First password" type="password" value={password} onValue={setPassword} required hint="At least 10 characters; hand it over yourself." autoComplete="new-password" />
-          <Choice label="Role" value={role} onValue={setRole} options={[['viewer', 'viewer: may look'], ['owner', 'owner: may change everything']]} />
-          <button type="submit" disabled={action.busy}>Add member</button>
+          <TextField
+            label="First password"
+            type="password"
+            value={password}
+            onValue={setPassword}
+            required
+            hint="At least 10 characters; hand it over yourself."
+            autoComplete="new-password"
+          />
+          <Choice
+            label="Role"
+            value={role}
+            onValue={setRole}
+            options={[
+              ['viewer', 'viewer: may look'],
+              ['owner', 'owner: may change everything'],
+            ]}
+          />
+          <button type="submit" disabled={action.busy}>
+            Add member
+          </button>
         </form>
       ) : null}
       {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}

@@ -41,7 +41,16 @@ export function SignIn({ signUp, wantsUp, onSession }: SignInProps): JSX.Element
       </p>
       <form class="panel" onSubmit={send}>
         <h1>{title}</h1>
-        {up ? <TextField label="Account" hint="Your company or project." value={account} onValue={setAccount} required autoComplete="organization" /> : null}
+        {up ? (
+          <TextField
+            label="Account"
+            hint="Your company or project."
+            value={account}
+            onValue={setAccount}
+            required
+            autoComplete="organization"
+          />
+        ) : null}
         <TextField label="E-mail" type="email" value={email} onValue={setEmail} required autoComplete="username" />
         <TextField
           label="Password"

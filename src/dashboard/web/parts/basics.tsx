@@ -4,7 +4,15 @@ import { localTime, utcTime } from '../format.js';
 type WithChildren = { readonly children: ComponentChildren };
 
 /** The head of a page, with what can be done there. */
-export function PageHead({ title, lead, children }: { title: string; lead?: string; children?: ComponentChildren }): JSX.Element {
+export function PageHead({
+  title,
+  lead,
+  children,
+}: {
+  title: string;
+  lead?: string;
+  children?: ComponentChildren;
+}): JSX.Element {
   return (
     <header class="page-head">
       <div>
@@ -17,7 +25,11 @@ export function PageHead({ title, lead, children }: { title: string; lead?: stri
 }
 
 /** A part of a page with a heading. */
-export function Panel({ title, children, aside }: WithChildren & { title: string; aside?: ComponentChildren }): JSX.Element {
+export function Panel({
+  title,
+  children,
+  aside,
+}: WithChildren & { title: string; aside?: ComponentChildren }): JSX.Element {
   return (
     <section class="panel">
       <div class="panel-head">
@@ -72,7 +84,12 @@ export function VerdictBadge({ verdict }: { verdict: 'allow' | 'block' }): JSX.E
 
 /** While something loads, or why it didn't. */
 export function Waiting({ error, again }: { error: string | undefined; again: () => void }): JSX.Element {
-  if (error === undefined) return <p class="waiting" role="status">Loading …</p>;
+  if (error === undefined)
+    return (
+      <p class="waiting" role="status">
+        Loading …
+      </p>
+    );
   return (
     <Notice kind="error">
       {error}{' '}

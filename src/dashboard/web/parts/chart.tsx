@@ -7,7 +7,11 @@ interface ChartProps {
   readonly label: string;
   /** Milliseconds since 1970, ascending. */
   readonly times: readonly number[];
-  readonly series: readonly { readonly name: string; readonly colour: string; readonly values: readonly (number | null)[] }[];
+  readonly series: readonly {
+    readonly name: string;
+    readonly colour: string;
+    readonly values: readonly (number | null)[];
+  }[];
 }
 
 const height = 180;
@@ -23,7 +27,11 @@ export function Chart({ label, times, series }: ChartProps): JSX.Element {
       plot?.destroy();
       const style = getComputedStyle(element);
       const colour = (name: string): string => style.getPropertyValue(name).trim();
-      const axis = { stroke: colour('--text-soft'), grid: { stroke: colour('--line') }, ticks: { show: false } };
+      const axis = {
+        stroke: colour('--text-soft'),
+        grid: { stroke: colour('--line'), width: 1 },
+        ticks: { show: false },
+      };
       const options: uPlot.Options = {
         width: element.clientWidth,
         height,

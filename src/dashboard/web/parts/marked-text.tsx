@@ -52,7 +52,6 @@ function pieces(text: string): readonly (JSX.Element | string)[] {
       piece.text
     ) : (
       // The pieces of a text never change their order.
-      // biome-ignore lint/suspicious/noArrayIndexKey: see above
       <span class="control" key={index} title="An invisible or direction-changing character">
         {piece.code}
       </span>

@@ -1,0 +1,73 @@
+import Stripe from 'stripe';
+import { describe, expect, test } from 'vitest';
+import { stripeBilling } from '../../src/dashboard/billing/stripe-billing.js';
+import { memoryStore } from './memory-store.js';
+import { testDashboard } from './test-dashboard.js';
+
+const webhookSecret = 'whsec_of_a_test';
+const signer = new Stripe('sk_test_none');
+
+const event = (type: string, changes: object = {}): string =>
+  JSON.stringify({
+    id: 'evt_1',
+    object: 'event',
+    type,
+    data: {
+      object: {
+        ...{ id: 'cs_1', object: 'checkout.session', payment_status: 'paid', client_reference_id: 'ACCOUNT' },
+        metadata: { kind: 'overage', packs: '2' },
+        ...changes,
+      },
+    },
+  });
+const signed = (payload: string, secret = webhookSecret, timestamp = Math.floor(Date.now() / 1000)): string =>
+  signer.webhooks.generateTestHeaderString({ payload, secret, timestamp });
+
+const shop = async () => {
+  const store = memoryStore(Date.now);
+  const member = (await store.signUp({ accountName: 'A', email: 'a@example.com', passwordHash: '' }))!;
+  const settings = { secretKey: 'sk_test_none', webhookSecret, publicUrl: 'https://screen.example.com' };
+  const stripe = stripeBilling({ ...settings, planPrices: { pro: 'price_pro' }, overagePrice: 'price_pack' }, store);
+  const { app } = await testDashboard({ stripe });
+  const send = async (body: string, signature: string) => {
+    const headers = { 'content-type': 'application/json', 'stripe-signature': signature };
+    const { statusCode } = await app.inject({
+      method: 'POST',
+      url: '/dashboard/billing/stripe',
+      headers,
+      payload: body,
+    });
+    const { overageLeft, plan } = await store.account(member.accountId);
+    return [statusCode, overageLeft, plan.id];
+  };
+  return { send, of: (text: string) => text.replace('ACCOUNT', member.accountId), close: () => app.close() };
+};
+
+describe("Stripe's webhook", () => {
+  test('a payment is carried out once, however often and by whatever event it is told of', async () => {
+    const { send, of, close } = await shop();
+    const body = of(event('checkout.session.completed'));
+    expect(await send(body, signed(body))).toEqual([200, 20_000, 'trial']);
+    expect(await send(body, signed(body))).toEqual([200, 20_000, 'trial']);
+    const again = of(event('checkout.session.async_payment_succeeded'));
+    expect(await send(again, signed(again))).toEqual([200, 20_000, 'trial']);
+    const plan = of(event('checkout.session.completed', { id: 'cs_2', metadata: { kind: 'plan', plan: 'pro' } }));
+    expect(await send(plan, signed(plan))).toEqual([200, 20_000, 'pro']);
+    await close();
+  });
+
+  test('nothing without the signature of the very body, or without the money', async () => {
+    const { send, of, close } = await shop();
+    const body = of(event('checkout.session.completed'));
+    const other = body.replace('"2"', '"99"');
+    expect(await send(body, '')).toEqual([400, 0, 'trial']);
+    expect(await send(other, signed(body))).toEqual([400, 0, 'trial']);
+    expect(await send(body, signed(body, 'whsec_other'))).toEqual([400, 0, 'trial']);
+    expect(await send(body, signed(body, webhookSecret, 1_700_000_000))).toEqual([400, 0, 'trial']);
+    const unpaid = of(event('checkout.session.completed', { payment_status: 'unpaid' }));
+    expect(await send(unpaid, signed(unpaid))).toEqual([200, 0, 'trial']);
+    const unrelated = of(event('invoice.paid'));
+    expect(await send(unrelated, signed(unrelated))).toEqual([200, 0, 'trial']);
+    await close();
+  });
+});
