@@ -50,7 +50,7 @@ test('from sign-up to replay', { timeout: 60_000 }, async () => {
   expect(secret).toMatch(/^svc_live_/);
   expect(await page.locator('pre.secret').innerText()).toContain(`curl -s ${origin}/analyze`);
   await press(page, 'Copy key');
-  await page.getByText('Copied').waitFor();
+  await page.getByText('Copied', { exact: true }).waitFor();
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret);
   await press(page, 'I have copied it');
   expect(await page.content()).not.toContain(secret);
