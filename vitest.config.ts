@@ -15,6 +15,7 @@ const leftOut = [
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test/postgres/global-setup.ts'],
     exclude: [...configDefaults.exclude, ...leftOut],
     testTimeout: 30_000,
     hookTimeout: 60_000,

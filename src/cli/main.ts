@@ -11,6 +11,7 @@ const commands = {
   serve: async () => (await import('./serve.js')).serveCommand(),
   info: async () => (await import('./info.js')).infoCommand(),
   try: async () => (await import('./try.js')).tryCommand(),
+  admin: async () => (await import('./admin/command.js')).adminCommand(),
 } satisfies Readonly<Record<string, () => Promise<Command>>>;
 
 const isCommand = (name: string | undefined): name is keyof typeof commands =>
@@ -40,6 +41,7 @@ const mistakes: ReadonlySet<string> = new Set([
   'ModelError',
   'NativeModuleError',
   'PackError',
+  'StoreError',
   'TuningError',
   'ScoringError',
   'StoreError',

@@ -80,6 +80,7 @@ export function sqlAccounts({ db, plans, now, transaction }: Connection): Accoun
       return (await db.selectFrom('accounts').selectAll().orderBy('number').execute()).map(accountOf);
     },
     async setPlan(id, plan) {
+      plans.get(plan);
       const account = await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
       if (!account) throw missing(id);
       // Going back to a trial doesn't start another one.

@@ -1,0 +1,83 @@
+import { Command } from 'commander';
+import type { ApiKey } from '../../store/key-store.js';
+import type { Store } from '../../store/store.js';
+import { CliError } from '../cli-error.js';
+import { printOne, printTable, shownTime } from './print.js';
+import { type StoreFlags, withStore, withStoreFlags } from './store-flags.js';
+
+const dayS = 86_400;
+
+/** A key by `KEY`, or `ACCOUNT KEY`; by id or by its secret. @throws CliError */
+const keyOf = async (store: Store, words: readonly string[]): Promise<ApiKey> => {
+  const [first, second, third] = words;
+  if (first === undefined || third !== undefined) throw new CliError('give the key, or the account and the key');
+  const word = second ?? first;
+  const bySecret = word.startsWith('svc_live_') ? (await store.keys.find(word))?.key : undefined;
+  const id = bySecret?.id ?? word;
+  const accounts = second === undefined ? await store.accounts.list() : [await store.accounts.find(first)];
+  for (const account of accounts) {
+    const key = await store.keys.get(account.id, id);
+    if (key) return key;
+  }
+  throw new CliError(
+    word.startsWith('svc_live_') ? 'no such key' : `no key "${word}"; "admin key list ACCOUNT" names them`,
+  );
+};
+
+const create = withStoreFlags(new Command('create').description('make a key; prints it alone, once and never again'))
+  .argument('<account>', 'id or name')
+  .option('--name <name>', 'what to call it', 'admin')
+  .action((name: string, flags: StoreFlags & { readonly name: string }) =>
+    withStore(flags, async (store) => {
+      const key = await store.keys.create((await store.accounts.find(name)).id, flags.name);
+      printOne(flags, key, key.secret);
+    }),
+  );
+
+const state = (key: ApiKey): string => {
+  if (key.revokedAt !== null) return `revoked ${shownTime(key.revokedAt)}`;
+  if (key.expiresAt === null) return 'works';
+  return `${key.expiresAt > Date.now() ? 'works until' : 'expired'} ${shownTime(key.expiresAt)}`;
+};
+
+const list = withStoreFlags(new Command('list').description("an account's keys"))
+  .argument('<account>', 'id or name')
+  .action((name: string, flags: StoreFlags) =>
+    withStore(flags, async (store) => {
+      const keys = await store.keys.list((await store.accounts.find(name)).id);
+      printTable(flags, keys, {
+        id: (it) => it.id,
+        ends: (it) => `…${it.hint}`,
+        name: (it) => it.name,
+        state,
+        'last used': (it) => shownTime(it.lastUsedAt),
+        created: (it) => shownTime(it.createdAt),
+      });
+    }),
+  );
+
+const rotate = withStoreFlags(new Command('rotate').description('a new key in place of an old one; prints it alone'))
+  .argument('<key...>', 'the key, or the account and the key')
+  .option('--grace <seconds>', 'how long the old key still works', String(dayS))
+  .action((words: readonly string[], flags: StoreFlags & { readonly grace: string }) =>
+    withStore(flags, async (store) => {
+      if (!/^\d{1,9}$/.test(flags.grace)) throw new CliError('--grace takes whole seconds');
+      const old = await keyOf(store, words);
+      const key = await store.keys.rotate(old.accountId, old.id, Number(flags.grace));
+      printOne(flags, key, key.secret);
+    }),
+  );
+
+const revoke = withStoreFlags(new Command('revoke').description('end a key at once'))
+  .argument('<key...>', 'the key, or the account and the key')
+  .action((words: readonly string[], flags: StoreFlags) =>
+    withStore(flags, async (store) => {
+      const old = await keyOf(store, words);
+      const key = await store.keys.revoke(old.accountId, old.id);
+      printOne(flags, key, `${key.id}: revoked`);
+    }),
+  );
+
+/** `portcullis admin key` */
+export const keyCommand = (): Command =>
+  new Command('key').description('API keys').addCommand(create).addCommand(list).addCommand(rotate).addCommand(revoke);

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import { Command, Option } from 'commander';
+import type { Role } from '../../store/user-store.js';
+import { CliError } from '../cli-error.js';
+import { printOne } from './print.js';
+import { type StoreFlags, withStore, withStoreFlags } from './store-flags.js';
+
+interface PasswordFlags extends StoreFlags {
+  readonly passwordStdin?: boolean;
+}
+
+const least = 12;
+
+/** The hash, loaded only here: its package is optional. @throws CliError */
+const hashed = async (password: string): Promise<string> => {
+  try {
+    const { hashPassword } = await import('../../adapters/password-hash.js');
+    return await hashPassword(password);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')
+      throw new CliError('passwords need a package: npm install @node-rs/argon2@2');
+    throw error;
+  }
+};
+
+/** The password from stdin, or a fresh one of 120 random bits. */
+const passwordOf = async ({ passwordStdin }: PasswordFlags): Promise<string> => {
+  if (!passwordStdin) return randomBytes(15).toString('base64url');
+  const pieces: Buffer[] = [];
+  for await (const piece of process.stdin) pieces.push(Buffer.from(piece));
+  const password = Buffer.concat(pieces)
+    .toString('utf8')
+    .replace(/\r?\n$/, '');
+  if (password.length < least) throw new CliError(`a password has ${least} characters or more`);
+  return password;
+};
+
+const printed = (flags: PasswordFlags, value: object, password: string, done: string): void =>
+  printOne(flags, flags.passwordStdin ? value : { ...value, password }, flags.passwordStdin ? done : password);
+
+const create = withStoreFlags(new Command('create').description('make a user of an account; prints the password alone'))
+  .argument('<email>')
+  .argument('<account>', 'id or name')
+  .addOption(new Option('--role <role>', 'what the user may do').choices(['owner', 'viewer']).default('owner'))
+  .option('--password-stdin', 'read the password from stdin instead of making one')
+  .action((email: string, name: string, flags: PasswordFlags & { readonly role: Role }) =>
+    withStore(flags, async (store) => {
+      if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new CliError(`"${email}" is no e-mail address`);
+      const account = await store.accounts.find(name);
+      const password = await passwordOf(flags);
+      const user = await store.users.create(email, await hashed(password));
+      await store.users.setMember(account.id, user.id, flags.role);
+      const value = { id: user.id, email: user.email, accountId: account.id, role: flags.role };
+      printed(flags, value, password, `${user.email}: ${flags.role} of ${account.name}`);
+    }),
+  );
+
+const resetPassword = withStoreFlags(new Command('reset-password').description('a new password; ends all sessions'))
+  .argument('<email>')
+  .option('--password-stdin', 'read the password from stdin instead of making one')
+  .action((email: string, flags: PasswordFlags) =>
+    withStore(flags, async (store) => {
+      const user = await store.users.findByEmail(email);
+      if (!user) throw new CliError(`no user "${email}"`);
+      const password = await passwordOf(flags);
+      await store.users.setPassword(user.id, await hashed(password));
+      printed(flags, { id: user.id, email: user.email }, password, `${user.email}: the password is changed`);
+    }),
+  );
+
+/** `portcullis admin user` */
+export const userCommand = (): Command =>
+  new Command('user').description('users of the dashboard').addCommand(create).addCommand(resetPassword);

@@ -1,0 +1,68 @@
+import { isCardNumber, isIban, isPhoneNumber, looksRandom } from './secret-shapes.js';
+
+/** A kind of text that is masked. Every quantifier is bounded or runs over one class: no text makes it slow. */
+interface Secret {
+  readonly pattern: RegExp;
+  /** Says whether a match really is one. */
+  readonly fits?: (match: string) => boolean;
+}
+
+const name =
+  '(?:pass(?:word|wd|phrase|code)?|pwd|kennwort|passwort|mot de passe|contrase(?:ñ|n)a|secret|token|credentials?|api[_ -]?key|(?:access|private|secret|client|auth|signing)[_ -]?(?:key|token|secret)|cvv2?|cvc|pin)';
+
+/** `d` gives the place of the group `secret`, where only a part of the match is to go. */
+const secrets: readonly Secret[] = [
+  { pattern: /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,20000}(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?/dg },
+  { pattern: /[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/@]{0,100}:(?<secret>[^\s/@]{1,200})@/dgi },
+  { pattern: /\b(?:Bearer|Basic)[ \t]{1,4}(?<secret>[A-Za-z0-9._~+/=-]{8,4096})/dgi },
+  // A value in quotes goes to the closing quote, so that one with spaces goes whole.
+  {
+    pattern: new RegExp(
+      `(?<![\\p{L}\\p{N}])(?:[\\p{L}\\p{N}]{1,20}[_-])?${name}\\\\?["'\`]?\\s{0,8}(?:[:=]|=>|:=)\\s{0,8}\\\\?(?<quote>["'\`])(?<secret>[^"'\`\\\\\\n]{1,500})`,
+      'dgiu',
+    ),
+  },
+  {
+    pattern: new RegExp(
+      `(?<![\\p{L}\\p{N}])(?:[\\p{L}\\p{N}]{1,20}[_-])?${name}["'\`]?\\s{0,8}(?:[:=]|=>|:=|\\bis\\b|\\bist\\b)\\s{0,8}(?<secret>[^\\s"'\`,;{}\\[\\]]{3,500})`,
+      'dgiu',
+    ),
+  },
+  { pattern: /\beyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{4,8192}(?:\.[A-Za-z0-9_-]{0,4096})?/dg },
+  {
+    pattern:
+      /(?<![A-Za-z0-9])(?:svc_live_|sk[-_]|[rp]k_(?:live|test)_|gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|hf_|npm_|pypi-|dop_v1_|shp(?:at|ca|ss)_|whsec_|ya29\.|SG\.)[A-Za-z0-9._-]{12,500}/dg,
+  },
+  { pattern: /(?<![A-Za-z0-9])(?:A(?:KIA|SIA|GPA|IDA|ROA|NPA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35})(?![A-Za-z0-9])/dg },
+  {
+    pattern: /(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+'-]{1,64}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/dgu,
+  },
+  { pattern: /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])/dg, fits: isIban },
+  { pattern: /(?<![\d.])\d(?:[ -]?\d){12,18}(?!\d)/dg, fits: isCardNumber },
+  { pattern: /(?<!\d)\d{3}-\d{2}-\d{4}(?![\d-])/dg },
+  { pattern: /(?<![\p{L}\p{N}.])(?:\+|00)?\(?\d[\d \u00a0()./-]{5,22}\d(?![\p{L}\p{N}])/dgu, fits: isPhoneNumber },
+  { pattern: /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{32,500}={0,2}(?![A-Za-z0-9+/_-])/dg, fits: looksRandom },
+];
+
+/** Stands for one UTF-16 code unit of what was masked. */
+export const maskCharacter = '•';
+
+/**
+ * The text with e-mail addresses, phone, card and account numbers, keys and tokens, and the values of what is named as a
+ * secret replaced by as many `•`: its length stays, so spans stay aligned. Best effort: names and addresses of people stay.
+ */
+export function masked(text: string): string {
+  let out = text;
+  for (const { pattern, fits } of secrets) {
+    let done = '';
+    let read = 0;
+    for (const match of out.matchAll(pattern)) {
+      const [start, end] = match.indices?.groups?.secret ?? match.indices?.[0] ?? [0, 0];
+      if (fits && !fits(out.slice(start, end))) continue;
+      done += out.slice(read, start) + maskCharacter.repeat(end - start);
+      read = end;
+    }
+    out = done + out.slice(read);
+  }
+  return out;
+}

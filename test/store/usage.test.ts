@@ -1,0 +1,87 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Store } from '../../src/store/store.js';
+import { databases, type TestDatabase } from './databases.js';
+
+const plansFile = join(mkdtempSync(join(tmpdir(), 'portcullis-plans-')), 'plans.yaml');
+writeFileSync(
+  plansFile,
+  'plans:\n  trial: { monthly_calls: 5, trial_days: 14 }\n  small: { monthly_calls: 3 }\n  big: { monthly_calls: 500 }\noverage_pack_calls: 2\n',
+);
+
+describe.each(databases)('usage in $name', ({ make }) => {
+  const november = Date.UTC(2026, 10, 30, 23, 59, 59);
+  let database: TestDatabase;
+  let store: Store;
+  beforeAll(async () => {
+    database = await make();
+    store = await database.open({ plansFile, now: () => november });
+  });
+  afterAll(async () => {
+    await store.close();
+    await database.remove();
+  });
+  const chargeTimes = async (id: string, times: number, at = november) => {
+    const answers = [];
+    for (let i = 0; i < times; i += 1) answers.push(await store.usage.charge(id, at));
+    return answers;
+  };
+
+  it('counts down the plan, then what was bought, then refuses', async () => {
+    const { id } = await store.accounts.create('Small', 'small');
+    await store.accounts.addOverage(id, 2);
+    const answers = await chargeTimes(id, 6);
+    expect(answers).toEqual([
+      ...[4, 3, 2, 1, 0].map((remaining) => ({ allowed: true, limit: 3, remaining, resetSeconds: 1 })),
+      { allowed: false, code: 'MONTHLY_LIMIT_REACHED', limit: 3, remaining: 0, resetSeconds: 1 },
+    ]);
+    expect(await store.usage.months(id, 3)).toEqual([{ month: '2026-11', used: 3, overageUsed: 2 }]);
+    expect((await store.accounts.find(id)).overageLeft).toBe(0);
+  });
+
+  it('starts again when the month turns in UTC, and keeps bought calls', async () => {
+    const { id } = await store.accounts.create('Months', 'small');
+    await chargeTimes(id, 4);
+    await store.accounts.addOverage(id, 1);
+    const [first] = await chargeTimes(id, 1, november + 1_000);
+    expect(first).toEqual({ allowed: true, limit: 3, remaining: 3, resetSeconds: 31 * 86_400 });
+    expect(await store.usage.months(id, 3)).toEqual([
+      { month: '2026-12', used: 1, overageUsed: 0 },
+      { month: '2026-11', used: 3, overageUsed: 0 },
+    ]);
+    expect(await store.usage.months(id, 1)).toHaveLength(1);
+  });
+
+  it('ends a trial at its end, bought calls or not; another plan goes on', async () => {
+    const { id } = await store.accounts.create('Trial', 'trial');
+    await store.accounts.addOverage(id, 9);
+    await store.accounts.setTrialEnd(id, november + 1);
+    expect(await chargeTimes(id, 1)).toMatchObject([{ allowed: true }]);
+    expect(await chargeTimes(id, 1, november + 1)).toEqual([
+      { allowed: false, code: 'TRIAL_ENDED', limit: 5, remaining: 0, resetSeconds: 1 },
+    ]);
+    await store.accounts.setPlan(id, 'small');
+    expect(await chargeTimes(id, 1, november + 1)).toMatchObject([{ allowed: true, limit: 3 }]);
+  });
+
+  it('tells the quota without counting', async () => {
+    const { id } = await store.accounts.create('Asking', 'small');
+    await chargeTimes(id, 1);
+    const quota = { limit: 3, remaining: 2, resetSeconds: 1 };
+    expect([await store.usage.quota(id, november), await store.usage.quota(id, november)]).toEqual([quota, quota]);
+  });
+
+  it('lets exactly the limit in, of many at once, over two connections', async () => {
+    const { id } = await store.accounts.create('Crowd', 'big');
+    await store.accounts.addOverage(id, 7);
+    const second = await database.open({ plansFile });
+    const answers = await Promise.all(
+      Array.from({ length: 2000 }, (_, i) => (i % 2 ? store : second).usage.charge(id, november + (i % 3))),
+    );
+    await second.close();
+    expect(answers.filter((it) => it.allowed)).toHaveLength(507);
+    expect(new Set(answers.filter((it) => it.allowed).map((it) => it.remaining)).size, 'each sees its own').toBe(507);
+  });
+});
