@@ -45,7 +45,7 @@ const secrets: readonly Secret[] = [
 ];
 
 /** Stands for one UTF-16 code unit of what was masked. */
-export const maskCharacter = '•';
+const maskCharacter = '•';
 
 /**
  * The text with e-mail addresses, phone, card and account numbers, keys and tokens, and the values of what is named as a

@@ -7,7 +7,7 @@ export function monthOf(at: number): string {
 }
 
 /** Whole seconds until the calendar month turns in UTC; at least 1. */
-export function secondsToNextMonth(at: number): number {
+function secondsToNextMonth(at: number): number {
   const date = new Date(at);
   return Math.max(1, Math.ceil((Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1) - at) / 1000));
 }

@@ -17,7 +17,7 @@ const privateUse = 0xe000;
 const privateUses = 6400;
 
 /** An account's number as one trigram that no text has: a search then leaps over other accounts' records. */
-export const accountMark = (number: number): string =>
+const accountMark = (number: number): string =>
   String.fromCharCode(
     privateUse + (Math.floor(number / privateUses ** 2) % privateUses),
     privateUse + (Math.floor(number / privateUses) % privateUses),

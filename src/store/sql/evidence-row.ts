@@ -12,7 +12,7 @@ export const firstSeq = (at: number): number => Math.trunc(at) * slots;
 let turn = 0;
 
 /** A place in the order of lists. Two may come out alike: the embedded database takes the next one then. */
-export const nextSeq = (at: number): number => {
+const nextSeq = (at: number): number => {
   turn = (turn + 1) % slots;
   return firstSeq(at) + turn;
 };

@@ -1,7 +1,7 @@
 import { StoreError } from '../store-error.js';
 
 /** The error of a database as the store's own. Its message may name columns and files, never values. */
-export const storeErrorOf = (error: unknown): StoreError => {
+const storeErrorOf = (error: unknown): StoreError => {
   if (error instanceof StoreError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   if (code === 'SQLITE_FULL') return new StoreError('STORE_DISK_FULL', 'the disk is full', { cause: error });

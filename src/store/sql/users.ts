@@ -13,7 +13,7 @@ const userOf = (row: Tables['users']): User => ({
 });
 
 /** One spelling of an e-mail address. */
-export const spelled = (email: string): string => email.trim().toLowerCase();
+const spelled = (email: string): string => email.trim().toLowerCase();
 
 /** Users and members in SQL. */
 export function sqlUsers(connection: Connection): UserStore {
