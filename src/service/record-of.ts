@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import type { EvidenceFinding, EvidenceRecord, Keep, KeptInput, ReplaySettings } from '../evidence/evidence-record.js';
+import type { EvidenceFinding, EvidenceRecord, Keep, ReplaySettings } from '../evidence/evidence-record.js';
+import { keepInput } from '../evidence/keep-input.js';
 import { replayDigest } from '../evidence/replay-digest.js';
 import type { ExplainedFinding, Explanation, Verdict } from '../index.js';
 
@@ -26,7 +26,7 @@ export function recordOf(call: ScreenedCall): EvidenceRecord {
     time: call.time.toISOString(),
     account_id: call.accountId,
     key_id: call.keyId,
-    input: keptInput(call),
+    input: keepInput(call.text, call.json, call.keep),
     verdict,
     channel: explanation.channel,
     router_level: explanation.router_level,
@@ -43,15 +43,4 @@ export function recordOf(call: ScreenedCall): EvidenceRecord {
 
 function withoutExcerpt({ excerpt: _excerpt, ...finding }: ExplainedFinding): EvidenceFinding {
   return finding;
-}
-
-function keptInput({ text, json, keep }: ScreenedCall): KeptInput {
-  return {
-    // Until masking is there, less is kept than asked for, never more.
-    kept: keep === 'whole' ? 'whole' : 'hash',
-    text: keep === 'whole' ? text : null,
-    sha256: createHash('sha256').update(text, 'utf8').digest('hex'),
-    length: text.length,
-    json,
-  };
 }
