@@ -49,7 +49,7 @@ const run = async ({ printConfig, ...flags }: Record<string, unknown>): Promise<
   const { firstAccount } = service;
   if (firstAccount !== undefined) {
     process.stdout.write(
-      `first account (shown once): ${firstAccount.email} password ${firstAccount.password}\nAPI key (shown once): ${firstAccount.key}\n`,
+      `first account (shown once): ${firstAccount.email} password ${firstAccount.password}\nAPI key (shown once): ${firstAccount.key}\ndashboard: ${service.url}/dashboard/\n`,
     );
   }
   process.stdout.write(`ready ${service.url}\n`);
@@ -73,6 +73,10 @@ export const serveCommand = (): Command => {
     new Option('--body-limit <bytes>', 'largest body').env('PORTCULLIS_BODY_LIMIT').default('1048576'),
     new Option('--calls-at-once <number>', 'more are refused with 503').env('PORTCULLIS_CALLS_AT_ONCE').default('1000'),
     new Option('--deadline <ms>', 'of one call in a scorer').env('PORTCULLIS_DEADLINE').default('30000'),
+    new Option('--sign-up <on|off>', 'whether strangers may make an account')
+      .env('PORTCULLIS_SIGN_UP')
+      .choices(['on', 'off'])
+      .default('off'),
     new Option('--log-level <level>', 'on stderr, as JSON').env('PORTCULLIS_LOG_LEVEL').default('info'),
     new Option('--print-config', 'print the settings as JSON and end'),
   ];

@@ -1,6 +1,10 @@
 import type { EvidenceLabel, EvidenceRecord } from '../evidence/evidence-record.js';
+import type { ReplayReport } from '../evidence/replay.js';
 import type { AccountSettings } from '../store/account-store.js';
 import type { EvidenceFilter, EvidencePage } from '../store/evidence-store.js';
+
+export type { ReplayReport };
+
 /** What a member may do: an owner everything, a viewer only look. */
 export type Role = 'owner' | 'viewer';
 /** A reader's judgement of a verdict. */
@@ -147,13 +151,6 @@ export type PlaygroundAnswer =
       readonly code: 'TRIAL_ENDED' | 'MONTHLY_LIMIT_REACHED' | 'OVERLOADED';
       readonly error: string;
     };
-
-/** What a replay found. */
-export interface ReplayReport {
-  readonly outcome: 'identical' | 'different' | 'impossible';
-  /** What differs, or why it can't be replayed; empty when identical. */
-  readonly notes: readonly string[];
-}
 
 /** What the service does for the dashboard. */
 export interface DashboardService {

@@ -1,16 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import { newEvidenceId } from '../adapters/evidence-id.js';
-import { packageVersion } from '../adapters/package-version.js';
-import { type Input, inputText, minimalVerdictSchema, toMinimal, verdictSchema } from '../index.js';
+import { type Input, minimalVerdictSchema, toMinimal, verdictSchema } from '../index.js';
 import type { Admission } from './admission.js';
 import { analyzeBodySchema, analyzeQuerySchema, errorSchema, quotaErrorSchema } from './api-schemas.js';
 import { bearerKey } from './bearer-key.js';
 import { HttpError } from './http-error.js';
 import type { FindKey } from './key-cache.js';
-import { recordOf } from './record-of.js';
 import { quotaHeaders, verdictHeaders } from './response-headers.js';
 import type { Scorers } from './scorers.js';
+import { screenCall } from './screen-call.js';
 import type { KeyOwner, ScreeningStore } from './screening-store.js';
 import { sendJson } from './send-json.js';
 import type { ServiceMetrics } from './service-metrics.js';
@@ -60,13 +58,6 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     );
   }
 
-  const replaySettings = {
-    portcullis: packageVersion(),
-    rules_threshold: scorers.info.rules_threshold,
-    paranoia: null,
-    timeout_ms: scorers.info.timeout_ms,
-  };
-
   const schema = {
     operationId: 'analyze',
     summary: 'Screen one input',
@@ -95,23 +86,10 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         const { owner } = request;
         if (owner === null) throw new Error('a call without an owner');
         const input = request.body.input as Input;
-        const evidenceId = newEvidenceId();
-        const { explanation, ...verdict } = await scorers.score(input, { explain: true, evidenceId });
-        const time = now();
         const { account, key } = owner;
-        await store.evidence.append(
-          recordOf({
-            time,
-            accountId: account.id,
-            keyId: key.id,
-            text: inputText(input),
-            json: typeof input !== 'string',
-            keep: account.settings.keep,
-            verdict,
-            explanation,
-            settings: replaySettings,
-          }),
-        );
+        const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep };
+        const { verdict, explanation } = await screenCall({ store, scorers, now }, caller, input);
+        const time = now();
         store.keys.used(key.id, time.getTime());
         metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
         verdictHeaders(reply, explanation, time.getTime());

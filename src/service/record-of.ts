@@ -7,7 +7,8 @@ import type { ExplainedFinding, Explanation, Verdict } from '../index.js';
 export interface ScreenedCall {
   readonly time: Date;
   readonly accountId: string;
-  readonly keyId: string;
+  /** Null for a call from the dashboard's playground. */
+  readonly keyId: string | null;
   /** The text that was screened; spans of the explanation are in it. */
   readonly text: string;
   /** Whether the caller sent another JSON value than a string. */

@@ -1,9 +1,12 @@
-import type { EngineInfo, ExplainedVerdict, Input } from '../index.js';
+import type { Channel, EngineInfo, ExplainedVerdict, Input, Mode } from '../index.js';
 
 /** How one input is to be scored. */
 export interface ScorersCall {
   readonly explain: true;
   readonly evidenceId: string;
+  /** Default: the scorers' own. */
+  readonly mode?: Mode | undefined;
+  readonly channel?: Channel | undefined;
 }
 
 /** Whoever scores: the pool of processes, or an engine in this one. */

@@ -1,9 +1,14 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
+import { operatorBilling } from '../dashboard/billing/operator-billing.js';
+import { orderBook } from '../dashboard/billing/order-book.js';
+import { dashboard } from '../dashboard/dashboard.js';
+import { dashboardStore } from '../dashboard/dashboard-store.js';
 import { openScorerPool } from '../scoring/scorer-pool.js';
 import { openStore } from '../store/open-store.js';
 import { buildApp } from './build-app.js';
+import { dashboardService } from './dashboard-service.js';
 import { ensureFirstAccount, type FirstAccount } from './first-account.js';
 import type { ServiceSettings } from './settings.js';
 
@@ -38,8 +43,20 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
       deadlineMs: settings.deadline,
       queueLimit: settings.callsAtOnce,
     });
+    const orders = orderBook(store.orders);
     const app = await buildApp({
       store,
+      async extend(inner) {
+        inner.get('/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/dashboard/', 302));
+        await dashboard(inner, {
+          store: dashboardStore(store, Date.now),
+          service: dashboardService(store, scorers, () => new Date()),
+          orders,
+          billing: operatorBilling(orders),
+          signUp: settings.signUp,
+          now: Date.now,
+        });
+      },
       scorers,
       logger: log,
       limits: { bodyBytes: settings.bodyLimit, callsAtOnce: settings.callsAtOnce },

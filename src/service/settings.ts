@@ -17,6 +17,7 @@ export const settingsSchema: z.ZodType<ServiceSettings> = z
     bodyLimit: whole(1_024, 64 * 1024 * 1024),
     callsAtOnce: whole(1, 100_000),
     deadline: whole(100, 600_000),
+    signUp: z.enum(['on', 'off']).transform((value) => value === 'on'),
     logLevel: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']),
   })
   .refine(({ data, databaseUrl }) => (data === undefined) !== (databaseUrl === undefined), {
@@ -43,5 +44,7 @@ export interface ServiceSettings {
   readonly callsAtOnce: number;
   /** Milliseconds that one call may take in a scorer. */
   readonly deadline: number;
+  /** Whether strangers may make an account on the dashboard. */
+  readonly signUp: boolean;
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
 }

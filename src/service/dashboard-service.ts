@@ -1,0 +1,53 @@
+import { newEvidenceId } from '../adapters/evidence-id.js';
+import type { DashboardService } from '../dashboard/ports.js';
+import { replay } from '../evidence/replay.js';
+import type { Store } from '../store/store.js';
+import type { Scorers } from './scorers.js';
+import { screenCall } from './screen-call.js';
+
+/** What the dashboard asks of the service: a call of the playground, and a replay. */
+export function dashboardService(
+  store: Pick<Store, 'accounts' | 'usage' | 'evidence'>,
+  scorers: Scorers,
+  now: () => Date,
+): DashboardService {
+  return {
+    async playground(accountId, input) {
+      const account = await store.accounts.get(accountId);
+      if (account === undefined) throw new Error('a session of an account that is gone');
+      const charge = await store.usage.charge(accountId, now().getTime());
+      if (!charge.allowed) {
+        const error = charge.code === 'TRIAL_ENDED' ? 'The trial has ended.' : 'The calls of this month are used up.';
+        return { outcome: 'refused', code: charge.code, error };
+      }
+      try {
+        const owner = { accountId, keyId: null, keep: account.settings.keep };
+        const { record } = await screenCall({ store, scorers, now }, owner, input);
+        return { outcome: 'answered', record };
+      } catch (error) {
+        if (!(error instanceof Error && error.name === 'OverloadedError')) throw error;
+        return {
+          outcome: 'refused',
+          code: 'OVERLOADED',
+          error: 'Too many calls are under way; try again in a moment.',
+        };
+      }
+    },
+
+    replay: async (record) =>
+      replay(record, {
+        rulesVersion: scorers.info.rules_version,
+        mlVersion: scorers.info.ml_version,
+        async screen(input, { verdict: { mode }, channel }) {
+          const evidenceId = newEvidenceId();
+          const { explanation: _, ...verdict } = await scorers.score(input, {
+            explain: true,
+            evidenceId,
+            mode,
+            channel,
+          });
+          return verdict;
+        },
+      }),
+  };
+}
