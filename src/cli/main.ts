@@ -7,6 +7,7 @@ const commands = {
   analyze: async () => (await import('./analyze.js')).analyzeCommand(),
   batch: async () => (await import('./batch.js')).batchCommand(),
   eval: async () => (await import('./eval.js')).evalCommand(),
+  tune: async () => (await import('./tune.js')).tuneCommand(),
   rules: async () => (await import('./rules/command.js')).rulesCommand(),
   serve: async () => (await import('./serve.js')).serveCommand(),
   info: async () => (await import('./info.js')).infoCommand(),
