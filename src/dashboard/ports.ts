@@ -1,5 +1,5 @@
 import type { EvidenceLabel, EvidenceRecord } from '../evidence/evidence-record.js';
-import type { ReplayReport } from '../evidence/replay.js';
+import type { ReplayReport } from '../evidence/replay-report.js';
 import type { AccountSettings } from '../store/account-store.js';
 import type { EvidenceFilter, EvidencePage } from '../store/evidence-store.js';
 

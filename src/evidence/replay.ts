@@ -2,13 +2,7 @@ import type { Input } from '../engine/input.js';
 import type { Verdict } from '../engine/verdict.js';
 import type { EvidenceRecord } from './evidence-record.js';
 import { replayDigest } from './replay-digest.js';
-
-/** What a replay found. */
-export interface ReplayReport {
-  readonly outcome: 'identical' | 'different' | 'impossible';
-  /** What differs, or why it can't be replayed; empty when identical. Never quotes the input. */
-  readonly notes: readonly string[];
-}
+import type { ReplayReport } from './replay-report.js';
 
 /** Who screens again. */
 export interface Replayer {
