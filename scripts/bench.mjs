@@ -1,6 +1,7 @@
 // `npm run bench`: builds what is missing, then the bench itself, and runs it.
 // -- --quick: a short run; -- --data FILE.jsonl: other texts; -- --record NAME: where the record goes.
 // -- model [--model FOLDER]: what the model's way costs over a bare session.run on the same tokens.
+// -- store [--records N]: lists and searches over a million evidence records in the embedded database.
 // -- detection --data FILE.jsonl: what the rules find on labelled texts, instead of how fast.
 import { spawnSync } from 'node:child_process';
 import { buildTool } from './build-tool.mjs';
@@ -8,7 +9,7 @@ import { ensureBuilt, ensureInstalled, root } from './checkout.mjs';
 
 if (!(await ensureInstalled()) || !(await ensureBuilt())) process.exit(2);
 const [first, ...rest] = process.argv.slice(2);
-const programs = { detection: 'bench/detection.ts', model: 'bench/model-latency.ts' };
+const programs = { detection: 'bench/detection.ts', model: 'bench/model-latency.ts', store: 'bench/store.ts' };
 const chosen = programs[first];
 const file = await buildTool(chosen ?? 'bench/main.ts');
 const args = chosen ? rest : process.argv.slice(2);

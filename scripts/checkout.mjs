@@ -2,7 +2,7 @@
 // Uses Node alone, since it runs before anything is installed.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -55,6 +55,11 @@ const nativeModulesLoad = () =>
 /** Installs what is missing. Returns false, having said why, when that failed. */
 export const ensureInstalled = async () => {
   if (!dependenciesAreInstalled()) {
+    // `npm ci` would empty the folder behind the link, which is another checkout's.
+    if (lstatSync(join(root, 'node_modules'), { throwIfNoEntry: false })?.isSymbolicLink()) {
+      say('node_modules is a link to another checkout and lacks something: install there');
+      return false;
+    }
     say('installing dependencies (npm ci); the regular-expression engine is compiled, which takes 2-3 minutes ...');
     const started = performance.now();
     if (!(await npm(['ci']))) {

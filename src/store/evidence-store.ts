@@ -18,7 +18,10 @@ export interface EvidenceFilter {
   readonly label?: EvidenceLabel | undefined;
 }
 
-/** A page of a list, newest first. */
+/**
+ * A page of a list, newest first. A search for a text stops after a while and says where to go on: such a page may have
+ * fewer records than asked for, even none, while `next` isn't null.
+ */
 export interface EvidencePage {
   readonly records: readonly EvidenceRecord[];
   /** For the next call; null at the end. Records that arrive meanwhile move nothing. */

@@ -1,80 +1,124 @@
-import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import { setImmediate } from 'node:timers/promises';
+import { type Expression, type ExpressionBuilder, type Kysely, type SqlBool, sql } from 'kysely';
 import type { EvidenceFilter } from '../evidence-store.js';
 import type { Connection } from '../sql/connection.js';
-import type { EvidenceOwn } from '../sql/evidence.js';
-import { filterConditions, type Place, searched } from '../sql/evidence-filter.js';
+import type { EvidenceOwn, PageOfRows } from '../sql/evidence.js';
+import { filterConditions, hasRareValue, searched } from '../sql/evidence-filter.js';
 import type { EvidenceRow, Tables } from '../sql/tables.js';
 import { searchQuery } from './search-index.js';
 
+/** What is looked for, in places from `low` (inclusive) to `high` (exclusive). */
+interface Search {
+  readonly accountId: string;
+  readonly number: number;
+  readonly filter: EvidenceFilter;
+  readonly text: string;
+  readonly low: number;
+  readonly high: number;
+  readonly limit: number;
+}
+
+/** A search is a row of short queries: none holds up the calls that are screened meanwhile. */
+const firstWindow = 2_000;
+const lastWindow = 256_000;
+const quickMs = 15;
+const slowMs = 40;
+/** After so long a page is given with what was found and where to go on. */
+const patienceMs = 150;
+const noId = `ev_${'0'.repeat(24)}`;
+
+const conditions = (where: ExpressionBuilder<Tables, 'evidence'>, it: Search): Expression<SqlBool>[] => [
+  ...filterConditions(where, it.accountId, it.filter),
+  where('evidence.seq', '>=', it.low),
+  where('evidence.seq', '<', it.high),
+];
+
+/** Reads the records themselves and compares. */
+const read = (db: Kysely<Tables>, it: Search, unsearchedOnly: boolean): Promise<readonly EvidenceRow[]> => {
+  const rows = db
+    .selectFrom('evidence')
+    .selectAll()
+    .where((where) => where.and(conditions(where, it)))
+    .where(sql<SqlBool>`text_contains(text, ${it.text.toLowerCase()})`);
+  const few = unsearchedOnly
+    ? rows.where('seq', 'in', (inside) =>
+        inside.selectFrom('evidence_unsearched').select('seq').where('seq', '>=', it.low).where('seq', '<', it.high),
+      )
+    : rows;
+  return few.orderBy('seq', 'desc').limit(it.limit).execute();
+};
+
+/** Asks the index, in the order of the list; a walk that ends with the page. */
+const lookUp = (db: Kysely<Tables>, it: Search): Promise<readonly EvidenceRow[]> =>
+  db
+    .selectFrom(sql<{ rowid: number }>`evidence_search`.as('found'))
+    .crossJoin('evidence')
+    .selectAll('evidence')
+    .where(sql<SqlBool>`evidence.seq = found.rowid`)
+    .where(sql<SqlBool>`evidence_search MATCH ${searchQuery(it.number, it.text)}`)
+    .where('found.rowid', '>=', it.low)
+    .where('found.rowid', '<', it.high)
+    .where((where) => where.and(filterConditions(where as never, it.accountId, it.filter)))
+    .orderBy('found.rowid', 'desc')
+    .limit(it.limit)
+    .execute();
+
+/** One stretch of a search, newest first. */
+const stretch = async (db: Kysely<Tables>, it: Search): Promise<readonly EvidenceRow[]> => {
+  // Few records have the value: they are read sooner than the index is asked.
+  if (hasRareValue(it.filter)) return read(db, it, false);
+  // In this order: a record that is indexed between the two is found twice rather than never.
+  const fresh = await read(db, it, true);
+  const old = await lookUp(db, it);
+  const both = new Map([...old, ...fresh].map((row) => [row.seq, row]));
+  return [...both.values()].sort((a, b) => b.seq - a.seq);
+};
+
 /** Lists of evidence, newest first. `seq` is the row's number, so a list is a walk along an index. */
 export function embeddedPage({ db }: Connection): EvidenceOwn['page'] {
-  const conditions =
-    (accountId: string, filter: EvidenceFilter, after: Place | null) =>
-    (where: ExpressionBuilder<Tables, 'evidence'>) => {
-      const all: Expression<SqlBool>[] = filterConditions(where, accountId, filter);
-      if (after) all.push(where('evidence.seq', '<', after.seq));
-      return where.and(all);
-    };
+  /** Where a stretch of `size` of the account's records below `high` begins; 0 at the end. */
+  const lowOf = async (accountId: string, high: number, size: number): Promise<number> => {
+    const rows = db.selectFrom('evidence').select('seq').where('account_id', '=', accountId).where('seq', '<', high);
+    return (await rows.orderBy('seq', 'desc').offset(size).limit(1).executeTakeFirst())?.seq ?? 0;
+  };
 
-  /** From the index: what matches comes in the order of the list, and the walk ends with the page. */
-  const indexed = async (
+  const search = async (
     accountId: string,
     filter: EvidenceFilter,
-    after: Place | null,
-    limit: number,
     text: string,
-  ): Promise<readonly EvidenceRow[]> => {
+    from: number,
+    limit: number,
+  ): Promise<PageOfRows> => {
     const account = await db.selectFrom('accounts').select('number').where('id', '=', accountId).executeTakeFirst();
-    if (!account) return [];
-    const { rows } = await sql<EvidenceRow>`
-      SELECT evidence.* FROM evidence_search CROSS JOIN evidence ON evidence.seq = evidence_search.rowid
-      WHERE evidence_search MATCH ${searchQuery(account.number, text)}
-        AND evidence_search.rowid < ${after?.seq ?? Number.MAX_SAFE_INTEGER}
-        AND ${sql.join(plainConditions(accountId, filter), sql` AND `)}
-      ORDER BY evidence_search.rowid DESC LIMIT ${limit}`.execute(db);
-    return rows;
+    if (!account) return { rows: [], stoppedAt: null };
+    const rows: EvidenceRow[] = [];
+    const started = performance.now();
+    let window = firstWindow;
+    let high = from;
+    for (;;) {
+      const before = performance.now();
+      const low = await lowOf(accountId, high, window);
+      const it = { accountId, number: account.number, filter, text, low, high, limit: limit - rows.length };
+      rows.push(...(await stretch(db, it)));
+      if (rows.length >= limit) return { rows: rows.slice(0, limit), stoppedAt: null };
+      if (low === 0) return { rows, stoppedAt: null };
+      high = low;
+      const now = performance.now();
+      if (now - started > patienceMs) return { rows, stoppedAt: { seq: low, id: noId } };
+      if (now - before < quickMs) window = Math.min(lastWindow, window * 4);
+      else if (now - before > slowMs) window = Math.max(firstWindow, window / 2);
+      await setImmediate();
+    }
   };
-
-  const plainConditions = (accountId: string, filter: EvidenceFilter): Expression<SqlBool>[] => {
-    let found: Expression<SqlBool>[] = [];
-    db.selectFrom('evidence').where((where) => {
-      found = filterConditions(where, accountId, filter);
-      return where.and(found);
-    });
-    return found;
-  };
-
-  /** What the index doesn't have yet: read and compared. */
-  const unsearched = (
-    accountId: string,
-    filter: EvidenceFilter,
-    after: Place | null,
-    limit: number,
-    text: string,
-  ): Promise<readonly EvidenceRow[]> =>
-    db
-      .selectFrom('evidence')
-      .selectAll()
-      .where(conditions(accountId, filter, after))
-      .where(sql<SqlBool>`seq IN (SELECT seq FROM evidence_unsearched)`)
-      .where(sql<SqlBool>`text_contains(text, ${text.toLowerCase()})`)
-      .orderBy('seq', 'desc')
-      .limit(limit)
-      .execute();
 
   return async (accountId, filter, after, limit) => {
     const text = searched(filter);
-    if (text === undefined) {
-      const rows = db
-        .selectFrom('evidence')
-        .selectAll()
-        .where(conditions(accountId, filter, after));
-      return rows.orderBy('seq', 'desc').limit(limit).execute();
-    }
-    // In this order: a record that is indexed between the two is found twice rather than never.
-    const fresh = await unsearched(accountId, filter, after, limit, text);
-    const old = await indexed(accountId, filter, after, limit, text);
-    const both = new Map([...old, ...fresh].map((row) => [row.seq, row]));
-    return [...both.values()].sort((a, b) => b.seq - a.seq).slice(0, limit);
+    const from = after?.seq ?? Number.MAX_SAFE_INTEGER;
+    if (text !== undefined) return search(accountId, filter, text, from, limit);
+    const rows = db
+      .selectFrom('evidence')
+      .selectAll()
+      .where((where) => where.and([...filterConditions(where, accountId, filter), where('seq', '<', from)]));
+    return { rows: await rows.orderBy('seq', 'desc').limit(limit).execute(), stoppedAt: null };
   };
 }

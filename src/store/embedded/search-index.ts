@@ -9,6 +9,7 @@ export interface SearchIndex {
 }
 
 const sliceMs = 8;
+const longSliceMs = 200;
 const restMs = 25;
 const idleMs = 250;
 /** With more calls than this waiting for a commit, indexing waits. */
@@ -32,22 +33,25 @@ export const searchQuery = (number: number, text: string): string =>
 export function openSearchIndex(db: Database, commits: GroupCommit): SearchIndex {
   const next = db.prepare<[], { readonly seq: number; readonly text: string | null; readonly number: number | null }>(
     `SELECT u.seq AS seq, e.text AS text, a.number AS number FROM evidence_unsearched u
-     LEFT JOIN evidence e ON e.seq = u.seq LEFT JOIN accounts a ON a.id = e.account_id ORDER BY u.seq LIMIT 16`,
+     LEFT JOIN evidence e ON e.seq = u.seq LEFT JOIN accounts a ON a.id = e.account_id ORDER BY u.seq LIMIT 64`,
   );
   const add = db.prepare<[number, string]>('INSERT INTO evidence_search (rowid, text) VALUES (?, ?)');
   const done = db.prepare<[number]>('DELETE FROM evidence_unsearched WHERE seq = ?');
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
 
-  /** One slice; true where more waits. */
-  const slice = (): boolean => {
+  /** Indexes for about `ms`; true where more waits. */
+  const slice = (ms: number): boolean => {
     const started = performance.now();
-    for (const { seq, text, number } of next.all()) {
-      if (performance.now() - started > sliceMs) return true;
-      if (text !== null && number !== null) add.run(seq, `${accountMark(number)}${text}`);
-      done.run(seq);
+    for (;;) {
+      const rows = next.all();
+      for (const { seq, text, number } of rows) {
+        if (text !== null && number !== null) add.run(seq, `${accountMark(number)}${text}`);
+        done.run(seq);
+        if (performance.now() - started > ms) return true;
+      }
+      if (rows.length === 0) return false;
     }
-    return next.get() !== undefined;
   };
 
   const plan = (wait: number): void => {
@@ -55,7 +59,7 @@ export function openSearchIndex(db: Database, commits: GroupCommit): SearchIndex
     timer = setTimeout(async () => {
       let more = true;
       try {
-        if (commits.waiting < busy && next.get() !== undefined) more = await commits.run(slice);
+        if (commits.waiting < busy && next.get() !== undefined) more = await commits.run(() => slice(sliceMs));
         else more = commits.waiting >= busy;
       } catch {
         // A full disk or a busy database: what waits is searched without the index until it works again.
@@ -69,7 +73,7 @@ export function openSearchIndex(db: Database, commits: GroupCommit): SearchIndex
 
   return {
     async drain() {
-      while (next.get() !== undefined) await commits.run(slice);
+      while (await commits.run(() => slice(longSliceMs)));
     },
     close() {
       closed = true;

@@ -11,7 +11,7 @@ export function postgresPage({ db }: Connection): Pick<EvidenceOwn, 'page' | 'de
   return {
     async page(accountId, filter, after, limit) {
       const text = searched(filter);
-      return db
+      const rows = await db
         .selectFrom('evidence')
         .selectAll()
         .where((where) => {
@@ -24,6 +24,7 @@ export function postgresPage({ db }: Connection): Pick<EvidenceOwn, 'page' | 'de
         .orderBy('id', 'desc')
         .limit(limit)
         .execute();
+      return { rows, stoppedAt: null };
     },
     async deleteBefore(accountId, seq, limit) {
       const old = db.selectFrom('evidence').select('id').where('account_id', '=', accountId).where('seq', '<', seq);

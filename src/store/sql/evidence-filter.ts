@@ -34,6 +34,14 @@ export const filterConditions = (where: Where, accountId: string, filter: Eviden
   return all;
 };
 
+/** Whether a filter names a value that few records have. */
+export const hasRareValue = ({ verdict, rule, decidedBy, routerLevel, label }: EvidenceFilter): boolean =>
+  verdict === 'block' ||
+  (rule !== undefined && rule !== 'none') ||
+  (decidedBy !== undefined && decidedBy !== 'rules') ||
+  (routerLevel !== undefined && routerLevel !== 'rules') ||
+  label !== undefined;
+
 /** The text of a filter as it is looked for. @throws StoreError where it is shorter than three characters */
 export const searched = (filter: EvidenceFilter): string | undefined => {
   if (filter.text === undefined) return undefined;

@@ -7,10 +7,17 @@ import { recordOf } from './evidence-row.js';
 import { purgeEvidence } from './purge.js';
 import type { EvidenceRow } from './tables.js';
 
+/** Rows of a page. */
+export interface PageOfRows {
+  readonly rows: readonly EvidenceRow[];
+  /** Where a search went no further for now; null where it reached the limit or the end. */
+  readonly stoppedAt: Place | null;
+}
+
 /** What each database does its own way. */
 export interface EvidenceOwn extends Pick<EvidenceStore, 'append'> {
   /** Rows of a list after a place, newest first. */
-  page(accountId: string, filter: EvidenceFilter, after: Place | null, limit: number): Promise<readonly EvidenceRow[]>;
+  page(accountId: string, filter: EvidenceFilter, after: Place | null, limit: number): Promise<PageOfRows>;
   /** Deletes up to `limit` of an account's records before a place in the order; gives their number. */
   deleteBefore(accountId: string, seq: number, limit: number): Promise<number>;
 }
@@ -28,10 +35,10 @@ export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceS
     limit: number,
   ): Promise<EvidencePage> => {
     const most = Math.min(500, Math.max(1, Math.trunc(limit)));
-    const rows = await own.page(accountId, filter, cursor === null ? null : placeOf(cursor), most + 1);
+    const { rows, stoppedAt } = await own.page(accountId, filter, cursor === null ? null : placeOf(cursor), most + 1);
     const shown = rows.slice(0, most);
-    const last = shown.at(-1);
-    return { records: shown.map(recordOf), next: rows.length > most && last ? cursorOf(last) : null };
+    const next = rows.length > most ? (shown.at(-1) ?? null) : stoppedAt;
+    return { records: shown.map(recordOf), next: next && cursorOf(next) };
   };
 
   return {
