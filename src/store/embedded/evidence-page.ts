@@ -1,9 +1,9 @@
-import { setImmediate } from 'node:timers/promises';
 import { type Expression, type ExpressionBuilder, type Kysely, type SqlBool, sql } from 'kysely';
 import type { EvidenceFilter } from '../evidence-store.js';
 import type { Connection } from '../sql/connection.js';
-import type { EvidenceOwn, PageOfRows } from '../sql/evidence.js';
+import type { EvidenceOwn } from '../sql/evidence.js';
 import { filterConditions, hasRareValue, searched } from '../sql/evidence-filter.js';
+import { searchInSteps } from '../sql/search-steps.js';
 import type { EvidenceRow, Tables } from '../sql/tables.js';
 import { searchQuery } from './search-index.js';
 
@@ -17,15 +17,6 @@ interface Search {
   readonly high: number;
   readonly limit: number;
 }
-
-/** A search is a row of short queries: none holds up the calls that are screened meanwhile. */
-const firstWindow = 2_000;
-const lastWindow = 256_000;
-const quickMs = 15;
-const slowMs = 40;
-/** After so long a page is given with what was found and where to go on. */
-const patienceMs = 150;
-const noId = `ev_${'0'.repeat(24)}`;
 
 const conditions = (where: ExpressionBuilder<Tables, 'evidence'>, it: Search): Expression<SqlBool>[] => [
   ...filterConditions(where, it.accountId, it.filter),
@@ -74,51 +65,31 @@ const stretch = async (db: Kysely<Tables>, it: Search): Promise<readonly Evidenc
   return [...both.values()].sort((a, b) => b.seq - a.seq);
 };
 
+/** Where a stretch of `size` of the account's records below `high` begins; 0 at the end. */
+const lowOf = async (db: Kysely<Tables>, accountId: string, high: number, size: number): Promise<number> => {
+  const rows = db.selectFrom('evidence').select('seq').where('account_id', '=', accountId).where('seq', '<', high);
+  return (await rows.orderBy('seq', 'desc').offset(size).limit(1).executeTakeFirst())?.seq ?? 0;
+};
+
 /** Lists of evidence, newest first. `seq` is the row's number, so a list is a walk along an index. */
 export function embeddedPage({ db }: Connection): EvidenceOwn['page'] {
-  /** Where a stretch of `size` of the account's records below `high` begins; 0 at the end. */
-  const lowOf = async (accountId: string, high: number, size: number): Promise<number> => {
-    const rows = db.selectFrom('evidence').select('seq').where('account_id', '=', accountId).where('seq', '<', high);
-    return (await rows.orderBy('seq', 'desc').offset(size).limit(1).executeTakeFirst())?.seq ?? 0;
-  };
-
-  const search = async (
-    accountId: string,
-    filter: EvidenceFilter,
-    text: string,
-    from: number,
-    limit: number,
-  ): Promise<PageOfRows> => {
-    const account = await db.selectFrom('accounts').select('number').where('id', '=', accountId).executeTakeFirst();
-    if (!account) return { rows: [], stoppedAt: null };
-    const rows: EvidenceRow[] = [];
-    const started = performance.now();
-    let window = firstWindow;
-    let high = from;
-    for (;;) {
-      const before = performance.now();
-      const low = await lowOf(accountId, high, window);
-      const it = { accountId, number: account.number, filter, text, low, high, limit: limit - rows.length };
-      rows.push(...(await stretch(db, it)));
-      if (rows.length >= limit) return { rows: rows.slice(0, limit), stoppedAt: null };
-      if (low === 0) return { rows, stoppedAt: null };
-      high = low;
-      const now = performance.now();
-      if (now - started > patienceMs) return { rows, stoppedAt: { seq: low, id: noId } };
-      if (now - before < quickMs) window = Math.min(lastWindow, window * 4);
-      else if (now - before > slowMs) window = Math.max(firstWindow, window / 2);
-      await setImmediate();
-    }
-  };
-
   return async (accountId, filter, after, limit) => {
     const text = searched(filter);
     const from = after?.seq ?? Number.MAX_SAFE_INTEGER;
-    if (text !== undefined) return search(accountId, filter, text, from, limit);
-    const rows = db
-      .selectFrom('evidence')
-      .selectAll()
-      .where((where) => where.and([...filterConditions(where, accountId, filter), where('seq', '<', from)]));
-    return { rows: await rows.orderBy('seq', 'desc').limit(limit).execute(), stoppedAt: null };
+    if (text === undefined) {
+      const rows = db
+        .selectFrom('evidence')
+        .selectAll()
+        .where((where) => where.and([...filterConditions(where, accountId, filter), where('seq', '<', from)]));
+      return { rows: await rows.orderBy('seq', 'desc').limit(limit).execute(), stoppedAt: null };
+    }
+    const account = await db.selectFrom('accounts').select('number').where('id', '=', accountId).executeTakeFirst();
+    if (!account) return { rows: [], stoppedAt: null };
+    const search = { accountId, number: account.number, filter, text };
+    const steps = {
+      lowOf: (high: number, size: number) => lowOf(db, accountId, high, size),
+      stretch: (low: number, high: number, most: number) => stretch(db, { ...search, low, high, limit: most }),
+    };
+    return searchInSteps(steps, from, limit);
   };
 }

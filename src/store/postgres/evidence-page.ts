@@ -1,30 +1,82 @@
-import { type SqlBool, sql } from 'kysely';
+import { type Kysely, type SqlBool, sql } from 'kysely';
+import type { EvidenceFilter } from '../evidence-store.js';
 import type { Connection } from '../sql/connection.js';
 import type { EvidenceOwn } from '../sql/evidence.js';
-import { filterConditions, searched } from '../sql/evidence-filter.js';
+import { filterConditions, type Place, searched } from '../sql/evidence-filter.js';
+import { searchInSteps } from '../sql/search-steps.js';
+import type { EvidenceRow, Tables } from '../sql/tables.js';
+
+/** What is asked for. */
+interface Asked {
+  readonly accountId: string;
+  readonly filter: EvidenceFilter;
+  readonly text: string | undefined;
+  readonly after: Place | null;
+}
+
+/** A search that takes longer is done in steps: seldom words come from the index at once, frequent ones along the list. */
+const atOnceMs = 120;
+const canceled = '57014';
 
 /** A part of a text as a pattern of LIKE. */
 const pattern = (text: string): string => `%${text.replaceAll('\u0000', ' ').replaceAll(/[\\%_]/g, '\\$&')}%`;
+
+const rowsOf = (
+  db: Kysely<Tables>,
+  { accountId, filter, text, after }: Asked,
+  limit: number,
+  low = 0,
+  high = Number.MAX_SAFE_INTEGER,
+): Promise<readonly EvidenceRow[]> =>
+  db
+    .selectFrom('evidence')
+    .selectAll()
+    .where((where) => {
+      const all = [...filterConditions(where, accountId, filter), where('seq', '<', high)];
+      if (low > 0) all.push(where('seq', '>=', low));
+      if (after) all.push(sql<SqlBool>`(seq, id) < (${after.seq}, ${after.id})`);
+      if (text !== undefined) all.push(sql<SqlBool>`text ILIKE ${pattern(text)}`);
+      return where.and(all);
+    })
+    .orderBy('seq', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();
+
+/** The whole answer, or undefined where it takes too long. */
+const atOnce = async (db: Kysely<Tables>, asked: Asked, limit: number): Promise<readonly EvidenceRow[] | undefined> => {
+  try {
+    return await db.transaction().execute(async (inside) => {
+      await sql`SET LOCAL statement_timeout = ${sql.lit(atOnceMs)}`.execute(inside);
+      return rowsOf(inside, asked, limit);
+    });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === canceled) return undefined;
+    throw error;
+  }
+};
 
 /** Lists of evidence, newest first, and the deletion of old ones. */
 export function postgresPage({ db }: Connection): Pick<EvidenceOwn, 'page' | 'deleteBefore'> {
   return {
     async page(accountId, filter, after, limit) {
-      const text = searched(filter);
-      const rows = await db
-        .selectFrom('evidence')
-        .selectAll()
-        .where((where) => {
-          const all = filterConditions(where, accountId, filter);
-          if (after) all.push(sql<SqlBool>`(seq, id) < (${after.seq}, ${after.id})`);
-          if (text !== undefined) all.push(sql<SqlBool>`text ILIKE ${pattern(text)}`);
-          return where.and(all);
-        })
-        .orderBy('seq', 'desc')
-        .orderBy('id', 'desc')
-        .limit(limit)
-        .execute();
-      return { rows, stoppedAt: null };
+      const asked = { accountId, filter, text: searched(filter), after };
+      if (asked.text === undefined) return { rows: await rowsOf(db, asked, limit), stoppedAt: null };
+      const rows = await atOnce(db, asked, limit);
+      if (rows) return { rows, stoppedAt: null };
+      const steps = {
+        async lowOf(high: number, size: number) {
+          const own = db
+            .selectFrom('evidence')
+            .select('seq')
+            .where('account_id', '=', accountId)
+            .where('seq', '<', high);
+          return (await own.orderBy('seq', 'desc').offset(size).limit(1).executeTakeFirst())?.seq ?? 0;
+        },
+        stretch: (low: number, high: number, most: number) => rowsOf(db, asked, most, low, high),
+      };
+      // One above the place: what shares its number is told apart by its id.
+      return searchInSteps(steps, after ? after.seq + 1 : Number.MAX_SAFE_INTEGER, limit);
     },
     async deleteBefore(accountId, seq, limit) {
       const old = db.selectFrom('evidence').select('id').where('account_id', '=', accountId).where('seq', '<', seq);

@@ -32,7 +32,7 @@ export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
       <EvidenceFilters query={query} />
       {value === undefined ? (
         <Waiting error={error} again={again} />
-      ) : value.records.length === 0 ? (
+      ) : value.records.length === 0 && next === null ? (
         <Empty title={key === '' ? 'No record yet.' : 'No record fits these filters.'}>
           <p>
             {key === '' ? (
@@ -46,7 +46,11 @@ export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
         </Empty>
       ) : (
         <>
-          <RecordTable records={value.records} />
+          {value.records.length === 0 ? (
+            <p role="status">Nothing found in this stretch yet; go on to older records.</p>
+          ) : (
+            <RecordTable records={value.records} />
+          )}
           <nav class="actions paging" aria-label="Paging">
             <button type="button" disabled={cursors.length === 0} onClick={() => setCursors(cursors.slice(0, -1))}>
               ← Newer
