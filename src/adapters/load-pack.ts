@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Overlay } from '../engine/rules/overlay-schema.js';
 import { PackError } from '../engine/rules/pack-error.js';
 import { type PackContent, type StackedPack, stackPacks } from '../engine/rules/stack-packs.js';
 import { readPackBundle } from './pack-bundle.js';
@@ -23,6 +24,9 @@ export interface LoadOptions {
 
 export interface LoadedPack extends StackedPack {
   readonly sources: PackSources;
+  /** What was stacked, from the bottom up. */
+  readonly contents: readonly PackContent[];
+  readonly overlays: readonly Overlay[];
 }
 
 const CORE_BUNDLE = 'core-pack.json';
@@ -43,7 +47,12 @@ export function loadPack(options: LoadOptions): LoadedPack {
   };
   const contents = parts.map((part) => part.content);
   try {
-    return { ...stackPacks(contents, { overlays, today: options.today, sha256 }), sources };
+    return {
+      ...stackPacks(contents, { overlays, today: options.today, sha256 }),
+      sources,
+      contents,
+      overlays: overlays.map(({ overlay }) => overlay),
+    };
   } catch (error) {
     throw error instanceof PackError ? withPlaces(error, sources) : error;
   }

@@ -27,6 +27,11 @@ type StoredPattern = Omit<PreparedPattern, 'longest' | 'counted'> & {
 
 const unbounded = (length: number | null): number => length ?? Number.POSITIVE_INFINITY;
 
+/** A pack's content as a bundle whose patterns are made ready when it is loaded. */
+export function plainBundle({ head, words, rules }: PackContent): string {
+  return JSON.stringify({ format: FORMAT, head, words, rules, prepared: [] });
+}
+
 /** A pack folder as one JSON text, so that a start parses neither YAML nor patterns. @throws PackError with every mistake of the folder */
 export function bundlePack(folder: string): string {
   const { content } = readPackFolder(folder);

@@ -10,6 +10,7 @@ const commands = {
   tune: async () => (await import('./tune.js')).tuneCommand(),
   rules: async () => (await import('./rules/command.js')).rulesCommand(),
   serve: async () => (await import('./serve.js')).serveCommand(),
+  replay: async () => (await import('./replay.js')).replayCommand(),
   info: async () => (await import('./info.js')).infoCommand(),
   try: async () => (await import('./try.js')).tryCommand(),
   admin: async () => (await import('./admin/command.js')).adminCommand(),
@@ -42,8 +43,9 @@ const mistakes: ReadonlySet<string> = new Set([
   'ModelError',
   'NativeModuleError',
   'PackError',
-  'StoreError',
   'TuningError',
+  'NotKeptError',
+  'VersionError',
   'ScoringError',
   'StoreError',
 ]);

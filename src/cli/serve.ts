@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Command, Option } from 'commander';
+import { FIRST_EMAIL, type FirstAccount, type UnshownAccount } from '../service/first-account-types.js';
 import { CliError } from './cli-error.js';
 
 const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
@@ -21,6 +22,16 @@ const loadService = async () => {
   }
 };
 
+const shownAccount = (first: FirstAccount | UnshownAccount, url: string): string => {
+  if ('key' in first)
+    return `first account (shown once): ${first.email} password ${first.password}\nAPI key (shown once): ${first.key}\ndashboard: ${url}/dashboard/`;
+  const { account, hasOwner } = first;
+  const password = hasOwner
+    ? `portcullis admin user reset-password ${FIRST_EMAIL}`
+    : `portcullis admin user create ${FIRST_EMAIL} ${account}`;
+  return `the first start ended before it showed its key. With the same --data or --database-url,\n  portcullis admin key create ${account}\nmakes a key, and\n  ${password}\na password for the dashboard.`;
+};
+
 const run = async ({ printConfig, ...flags }: Record<string, unknown>): Promise<void> => {
   const { serve, settingsSchema } = await loadService();
   const parsed = settingsSchema.safeParse(flags);
@@ -29,8 +40,11 @@ const run = async ({ printConfig, ...flags }: Record<string, unknown>): Promise<
     throw new CliError(`settings don't fit: ${issues.join('; ')}`);
   }
   if (printConfig) {
-    const { databaseUrl } = parsed.data;
-    const shown = databaseUrl === undefined ? {} : { databaseUrl: databaseUrl.replace(/:[^:@/]*@/, ':***@') };
+    const { databaseUrl, keyPepper } = parsed.data;
+    const shown = {
+      ...(databaseUrl === undefined ? {} : { databaseUrl: databaseUrl.replace(/:[^:@/]*@/, ':***@') }),
+      ...(keyPepper === undefined ? {} : { keyPepper: '***' }),
+    };
     process.stdout.write(`${JSON.stringify({ ...parsed.data, ...shown }, null, 2)}\n`);
     return;
   }
@@ -47,12 +61,9 @@ const run = async ({ printConfig, ...flags }: Record<string, unknown>): Promise<
   process.on('SIGTERM', end);
   process.on('SIGINT', end);
   const { firstAccount } = service;
-  if (firstAccount !== undefined) {
-    process.stdout.write(
-      `first account (shown once): ${firstAccount.email} password ${firstAccount.password}\nAPI key (shown once): ${firstAccount.key}\ndashboard: ${service.url}/dashboard/\n`,
-    );
-  }
+  if (firstAccount !== undefined) process.stdout.write(`${shownAccount(firstAccount, service.url)}\n`);
   process.stdout.write(`ready ${service.url}\n`);
+  if (firstAccount !== undefined && 'key' in firstAccount) await service.firstAccountShown();
 };
 
 /** `portcullis serve`: the HTTP service; prints `ready http://HOST:PORT` when it answers. */
@@ -61,6 +72,9 @@ export const serveCommand = (): Command => {
   const options: readonly Option[] = [
     new Option('--data <folder>', 'folder of the embedded database').env('PORTCULLIS_DATA'),
     new Option('--database-url <url>', 'PostgreSQL instead: postgres://...').env('PORTCULLIS_DATABASE_URL'),
+    new Option('--plans <file>', 'plans, YAML or JSON').env('PORTCULLIS_PLANS'),
+    // By the environment alone: a flag is seen in lists of processes.
+    new Option('--key-pepper <secret>').env('PORTCULLIS_KEY_PEPPER').hideHelp(),
     new Option('--host <address>', 'where to listen').env('PORTCULLIS_HOST').default('127.0.0.1'),
     new Option('--port <number>', '0 takes a free one').env('PORTCULLIS_PORT').default('8080'),
     new Option('--mode <mode>', 'rules, hybrid or shadow').env('PORTCULLIS_MODE'),

@@ -156,5 +156,6 @@ export type PlaygroundAnswer =
 export interface DashboardService {
   /** Screens, counts and records like any call of the account. */
   readonly playground: (accountId: string, input: string) => Promise<PlaygroundAnswer>;
-  readonly replay: (record: RecordView) => Promise<ReplayReport>;
+  /** By the versions recorded, or by those that run now. */
+  readonly replay: (record: RecordView, against: 'recorded' | 'current') => Promise<ReplayReport>;
 }

@@ -1,5 +1,6 @@
 import type { RouterLevel } from '../engine/decide.js';
 import type { ExplainedFinding, Explanation, ModelReport } from '../engine/explanation.js';
+import type { EngineLimits } from '../engine/limits.js';
 import type { Channel } from '../engine/rules/types.js';
 import type { Verdict } from '../engine/verdict.js';
 
@@ -25,13 +26,21 @@ export interface KeptInput {
 /** A finding without its excerpt: the span says where to look in what was kept. */
 export type EvidenceFinding = Omit<ExplainedFinding, 'excerpt'>;
 
-/** What has to be the same for a replay to be the same. */
+/** The engine's bounds that decide what a model reads of a text. */
+export type RecordedLimits = Pick<
+  EngineLimits,
+  'modelLength' | 'modelViews' | 'modelViewLength' | 'modelViewMinLength' | 'modelWindows'
+>;
+
+/** What has to be the same for a replay to be the same, beside the verdict's versions, mode and thresholds. */
 export interface ReplaySettings {
   /** The product's version that screened. */
   readonly portcullis: string;
   readonly rules_threshold: number;
   readonly paranoia: number | null;
   readonly timeout_ms: number | null;
+  /** Null (or absent in records of before) where no model ran. */
+  readonly limits?: RecordedLimits | null | undefined;
 }
 
 /** One decision, whole: what, why, by what, reproducible. Also the shape of a line of an export. */

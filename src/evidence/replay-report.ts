@@ -1,6 +1,10 @@
+import type { Verdict } from '../engine/verdict.js';
+
 /** What a replay found. */
 export interface ReplayReport {
   readonly outcome: 'identical' | 'different' | 'impossible';
-  /** What differs, or why it can't be replayed; empty when identical. Never quotes the input. */
+  /** What differs, why it can't be replayed, or what was left out of the comparison. Never quotes the input. */
   readonly notes: readonly string[];
+  /** What is said now; null where it can't be replayed. */
+  readonly verdict: Verdict | null;
 }

@@ -1,42 +1,65 @@
-import type { Input } from '../engine/input.js';
+import { packageVersion } from '../adapters/package-version.js';
 import type { Verdict } from '../engine/verdict.js';
 import type { EvidenceRecord } from './evidence-record.js';
+import { NotKeptError } from './not-kept-error.js';
+import { recordedInput } from './recorded-input.js';
+import type { ScreenAsThen } from './replay-call.js';
 import { replayDigest } from './replay-digest.js';
 import type { ReplayReport } from './replay-report.js';
 
-/** Who screens again. */
-export interface Replayer {
-  readonly rulesVersion: string;
-  readonly mlVersion: string;
-  /** Screens once more, as the record's call was. */
-  readonly screen: (input: Input, record: EvidenceRecord) => Promise<Verdict>;
-}
-
-/** Screens a record's input again and says whether the verdict is the same but for its id and the time it took. */
-export async function replay(record: EvidenceRecord, replayer: Replayer): Promise<ReplayReport> {
-  const { input, verdict } = record;
-  if (input.kept !== 'whole' || input.text === null) {
-    return impossible(`the account kept the input ${input.kept === 'masked' ? 'masked' : 'as its SHA-256 only'}`);
+/**
+ * Screens a record's input again by the versions and settings recorded, and says whether the verdict is the same but for
+ * its id and the time it took. Where the model had no part in the verdict, the rules alone are asked.
+ */
+export async function replay(record: EvidenceRecord, screen: ScreenAsThen): Promise<ReplayReport> {
+  const { verdict, model, settings } = record;
+  const found = recordedInput(record);
+  if ('missing' in found) return impossible(found.missing);
+  const byModel = model.verdict === 'block' || model.verdict === 'allow';
+  try {
+    const said = await screen({
+      input: found.input,
+      channel: record.channel,
+      mode: byModel ? verdict.mode : 'rules',
+      rulesVersion: verdict.rules_version,
+      mlVersion: byModel ? verdict.ml_version : null,
+      thresholds: { rules: record.rules.threshold, model: verdict.ml_threshold },
+      limits: settings.limits ?? null,
+    });
+    const { decided_by, ml_version, ml_threshold, mode } = verdict;
+    const again = byModel ? said : { ...said, decided_by, ml_version, ml_threshold, mode };
+    const notes = model.verdict === 'error' ? ['The model gave no answer then: the rules’ part is compared.'] : [];
+    if (replayDigest(again) === record.replay_digest) return { outcome: 'identical', notes, verdict: again };
+    const changed = replayDigest(verdict) !== record.replay_digest;
+    return {
+      outcome: 'different',
+      notes: [
+        ...notes,
+        ...differences(verdict, again),
+        ...(changed ? ['The record’s verdict no longer has the digest that was recorded.'] : []),
+        ...otherProduct(settings.portcullis),
+      ],
+      verdict: again,
+    };
+  } catch (error) {
+    if (!(error instanceof NotKeptError)) throw error;
+    return impossible(error.message);
   }
-  if (verdict.decided_by === 'ml-error-rules-fallback')
-    return impossible('the model gave no answer at the time, and that can’t be repeated');
-  const other = [
-    ...otherVersion('rules_version', verdict.rules_version, replayer.rulesVersion),
-    ...otherVersion('ml_version', verdict.ml_version, replayer.mlVersion),
-  ];
-  if (other.length > 0) return { outcome: 'impossible', notes: other };
-  const again = await replayer.screen(input.json ? (JSON.parse(input.text) as Input) : input.text, record);
-  if (replayDigest(again) === record.replay_digest) return { outcome: 'identical', notes: [] };
-  return { outcome: 'different', notes: differences(verdict, again) };
 }
 
-const impossible = (why: string): ReplayReport => ({ outcome: 'impossible', notes: [`It can’t be replayed: ${why}.`] });
+const impossible = (why: string): ReplayReport => ({
+  outcome: 'impossible',
+  notes: [`It can’t be replayed: ${why}.`],
+  verdict: null,
+});
 
-const otherVersion = (name: string, recorded: string, here: string): readonly string[] =>
-  recorded === here ? [] : [`It was decided by ${name} ${recorded}; this service runs ${here}.`];
+function otherProduct(then: string): readonly string[] {
+  const now = packageVersion();
+  return then === now ? [] : [`It was decided by Portcullis ${then}; this is ${now}.`];
+}
 
 /** Each field that differs, but those that always do. */
-function differences(before: Verdict, after: Verdict): readonly string[] {
+export function differences(before: Verdict, after: Verdict): readonly string[] {
   const names = Object.keys(before).filter((name) => name !== 'evidence_id' && name !== 'latency_ms');
   return names
     .filter((name) => before[name as keyof Verdict] !== after[name as keyof Verdict])

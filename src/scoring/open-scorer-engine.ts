@@ -29,8 +29,8 @@ export async function openScorerEngine(settings: ScorerSettings): Promise<Scorer
     ...(settings.today === undefined ? {} : { today: settings.today }),
   });
   const { model, modeReason } = await modelOf(settings);
-  const { mode, thresholds, timeoutMs } = settings;
-  const parts = { pack, modeReason, mode, thresholds, timeoutMs };
+  const { mode, thresholds, timeoutMs, limits } = settings;
+  const parts = { pack, modeReason, mode, thresholds, timeoutMs, limits };
   const engine = createEngine({ ...parts, model });
   const withoutModel = createEngine({ ...parts, model: model && failing(model) });
   try {

@@ -68,9 +68,9 @@ export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<S
   let lost = 0;
   let idle = (): void => {};
   const waiting: PendingCall[] = [];
-  const { packs, overlays, model, mode, thresholds, timeoutMs } = options;
+  const { packs, overlays, model, mode, thresholds, timeoutMs, limits } = options;
   const slotOptions = {
-    settings: { packs, overlays, today, model, mode, thresholds, timeoutMs },
+    settings: { packs, overlays, today, model, mode, thresholds, timeoutMs, limits },
     file: options.childFile ?? scorerFile(),
     loadTimeoutMs: options.loadTimeoutMs ?? 60_000,
     heapMb: options.heapMb ?? 1_024,

@@ -1,4 +1,4 @@
-import type { Channel, ExplainedVerdict, Mode, Thresholds, Verdict } from '../index.js';
+import type { Channel, EngineLimits, ExplainedVerdict, Mode, Thresholds, Verdict } from '../index.js';
 
 /** What the engine of each scorer is made of; all of it can be sent to another process. */
 export interface ScorerSettings {
@@ -14,6 +14,8 @@ export interface ScorerSettings {
   readonly thresholds?: Thresholds | undefined;
   /** Milliseconds after which the engine leaves the model and answers by the rules. Default: the engine's. */
   readonly timeoutMs?: number | undefined;
+  /** Bounds of the engine that replace its own. */
+  readonly limits?: Partial<EngineLimits> | undefined;
 }
 
 /** How one input is to be scored. */

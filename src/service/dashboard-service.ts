@@ -1,7 +1,6 @@
-import { newEvidenceId } from '../adapters/evidence-id.js';
 import type { DashboardService } from '../dashboard/ports.js';
-import { replay } from '../evidence/replay.js';
 import type { Store } from '../store/store.js';
+import type { ReplayService } from './replay-service.js';
 import type { Scorers } from './scorers.js';
 import { screenCall } from './screen-call.js';
 
@@ -10,6 +9,7 @@ export function dashboardService(
   store: Pick<Store, 'accounts' | 'usage' | 'evidence'>,
   scorers: Scorers,
   now: () => Date,
+  replay: ReplayService['replay'],
 ): DashboardService {
   return {
     async playground(accountId, input) {
@@ -34,20 +34,6 @@ export function dashboardService(
       }
     },
 
-    replay: async (record) =>
-      replay(record, {
-        rulesVersion: scorers.info.rules_version,
-        mlVersion: scorers.info.ml_version,
-        async screen(input, { verdict: { mode }, channel }) {
-          const evidenceId = newEvidenceId();
-          const { explanation: _, ...verdict } = await scorers.score(input, {
-            explain: true,
-            evidenceId,
-            mode,
-            channel,
-          });
-          return verdict;
-        },
-      }),
+    replay,
   };
 }

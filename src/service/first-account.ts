@@ -1,26 +1,60 @@
 import { randomBytes } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
 import type { Store } from '../store/store.js';
+import { FIRST_EMAIL, type FirstAccount, type UnshownAccount } from './first-account-types.js';
 
-/** What the first run made. Password and key exist here and nowhere else. */
-export interface FirstAccount {
-  readonly email: string;
-  readonly password: string;
-  readonly key: string;
-}
+const CLAIM = 'first-account';
+const MADE = 'first-account-made';
+const SHOWN = 'first-account-shown';
 
-const NOTE = 'first-account';
+/** After this time a run that claimed the making and made nothing is taken for ended, milliseconds. */
+const CLAIM_MS = 20_000;
 
-/** Makes an account, its owner and a key in an empty store; undefined where that was done, by another replica too. */
-export async function ensureFirstAccount(store: Store): Promise<FirstAccount | undefined> {
-  if ((await store.accounts.list()).length > 0) return undefined;
-  const mark = randomBytes(8).toString('hex');
-  if ((await store.notes.claim(NOTE, mark)) !== mark) return undefined;
+/**
+ * Makes an account, its owner and a key in an empty store. Undefined where that was done, by another replica too. A run
+ * that ended before it showed the secrets leaves an account that is named until a key of it was used.
+ */
+export async function ensureFirstAccount(
+  store: Pick<Store, 'accounts' | 'users' | 'keys' | 'notes'>,
+  now: () => number = Date.now,
+): Promise<FirstAccount | UnshownAccount | undefined> {
+  const accounts = await store.accounts.list();
+  if (accounts.length > 0) return unshown(store);
+  if (!(await claimed(store, now))) return undefined;
   const account = await store.accounts.create('first', 'trial');
-  const email = 'owner@localhost';
+  await store.notes.set(MADE, account.id);
   const password = randomBytes(15).toString('base64url');
-  const user = await store.users.create(email, await hash(password));
+  const user = await store.users.create(FIRST_EMAIL, await hash(password));
   await store.users.setMember(account.id, user.id, 'owner');
   const { secret } = await store.keys.create(account.id, 'first');
-  return { email, password, key: secret };
+  return { email: FIRST_EMAIL, password, key: secret };
+}
+
+/** Notes that the secrets were shown. */
+export async function markShown(store: Pick<Store, 'notes'>): Promise<void> {
+  await store.notes.set(SHOWN, 'yes');
+}
+
+/** One run at a time makes the account: each claim that went stale can be followed by one other. */
+async function claimed({ notes }: Pick<Store, 'notes'>, now: () => number): Promise<boolean> {
+  const mine = `${randomBytes(8).toString('hex')} ${now()}`;
+  for (let name = CLAIM; ; ) {
+    const holder = await notes.claim(name, mine);
+    if (holder === mine) return true;
+    const [mark, at] = holder.split(' ');
+    if (now() - Number(at ?? 0) < CLAIM_MS) return false;
+    name = `${CLAIM} after ${mark}`;
+  }
+}
+
+async function unshown({
+  accounts,
+  users,
+  keys,
+  notes,
+}: Pick<Store, 'accounts' | 'users' | 'keys' | 'notes'>): Promise<UnshownAccount | undefined> {
+  if ((await notes.get(CLAIM)) === undefined || (await notes.get(SHOWN)) !== undefined) return undefined;
+  const id = (await notes.get(MADE)) ?? (await accounts.list())[0]?.id;
+  if (id === undefined || (await keys.list(id)).some(({ lastUsedAt }) => lastUsedAt !== null)) return undefined;
+  return { account: id, hasOwner: (await users.members(id)).length > 0 };
 }

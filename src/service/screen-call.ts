@@ -3,6 +3,7 @@ import { packageVersion } from '../adapters/package-version.js';
 import type { EvidenceRecord, Keep } from '../evidence/evidence-record.js';
 import { type Explanation, type Input, inputText, type Verdict } from '../index.js';
 import { recordOf } from './record-of.js';
+import { recordedLimits } from './recorded-limits.js';
 import type { Scorers } from './scorers.js';
 import type { ScreeningStore } from './screening-store.js';
 
@@ -47,6 +48,7 @@ export async function screenCall(
       rules_threshold: scorers.info.rules_threshold,
       paranoia: null,
       timeout_ms: scorers.info.timeout_ms,
+      limits: recordedLimits(verdict.mode),
     },
   });
   await store.evidence.append(record);

@@ -5,19 +5,25 @@ import { operatorBilling } from '../dashboard/billing/operator-billing.js';
 import { orderBook } from '../dashboard/billing/order-book.js';
 import { dashboard } from '../dashboard/dashboard.js';
 import { dashboardStore } from '../dashboard/dashboard-store.js';
+import { keepVersions } from '../evidence/keep-versions.js';
+import { findModel } from '../index.js';
 import { openScorerPool } from '../scoring/scorer-pool.js';
 import { openStore } from '../store/open-store.js';
 import { buildApp } from './build-app.js';
 import { dashboardService } from './dashboard-service.js';
-import { ensureFirstAccount, type FirstAccount } from './first-account.js';
+import { ensureFirstAccount, markShown } from './first-account.js';
+import type { FirstAccount, UnshownAccount } from './first-account-types.js';
+import { replayService } from './replay-service.js';
 import type { ServiceSettings } from './settings.js';
 
 /** A service that answers. */
 export interface RunningService {
   /** `http://host:port` */
   readonly url: string;
-  /** Given by the run that made it, and never again. */
-  readonly firstAccount: FirstAccount | undefined;
+  /** Given by the run that made it, and never again; without its secrets where that run ended before it showed them. */
+  readonly firstAccount: FirstAccount | UnshownAccount | undefined;
+  /** To be called once the first account's secrets were shown. */
+  firstAccountShown(): Promise<void>;
   /** Takes no new calls, answers those under way, writes what is due, and ends. */
   close(): Promise<void>;
 }
@@ -32,17 +38,29 @@ const DRAIN_MS = 20_000;
 export async function serve(settings: ServiceSettings): Promise<RunningService> {
   const { data, databaseUrl, mode, pack, overlay, model } = settings;
   const log = pino({ level: settings.logLevel, base: null }, pino.destination(2));
-  const store = await openStore({ data, databaseUrl });
+  const store = await openStore({
+    data,
+    databaseUrl,
+    plansFile: settings.plans,
+    pepper: settings.keyPepper,
+    serves: true,
+  });
   try {
+    const today = new Date().toISOString().slice(0, 10);
     const scorers = await openScorerPool({
       scorers: settings.scorers,
       packs: pack,
       overlays: overlay,
+      today,
       model: model === 'off' ? false : model,
       mode,
       deadlineMs: settings.deadline,
       queueLimit: settings.callsAtOnce,
     });
+    const { rules_version: rulesVersion, ml_version: mlVersion } = scorers.info;
+    const modelFolder = mlVersion === 'off' || mlVersion === 'unavailable' ? undefined : (model ?? findModel());
+    await keepVersions(store.versions, { packs: pack, overlays: overlay, today, rulesVersion, mlVersion, modelFolder });
+    const replays = replayService(store.versions, scorers);
     const orders = orderBook(store.orders);
     const app = await buildApp({
       store,
@@ -50,7 +68,7 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
         inner.get('/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/dashboard/', 302));
         await dashboard(inner, {
           store: dashboardStore(store, Date.now),
-          service: dashboardService(store, scorers, () => new Date()),
+          service: dashboardService(store, scorers, () => new Date(), replays.replay),
           orders,
           billing: operatorBilling(orders),
           signUp: settings.signUp,
@@ -73,9 +91,11 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
     return {
       url: urlOf(app.server.address() as AddressInfo),
       firstAccount,
+      firstAccountShown: () => markShown(store),
       async close() {
         clearInterval(purge);
         await drain(app);
+        await replays.close();
         await scorers.close();
         await store.close();
       },

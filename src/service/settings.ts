@@ -7,6 +7,8 @@ export const settingsSchema: z.ZodType<ServiceSettings> = z
   .object({
     data: z.string().min(1).optional(),
     databaseUrl: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+    plans: z.string().min(1).optional(),
+    keyPepper: z.string().min(32).optional(),
     host: z.string().min(1),
     port: whole(0, 65_535),
     mode: z.enum(['rules', 'hybrid', 'shadow']).optional(),
@@ -29,6 +31,10 @@ export interface ServiceSettings {
   /** Folder of the embedded database. Exactly one of `data` and `databaseUrl` is given. */
   readonly data?: string | undefined;
   readonly databaseUrl?: string | undefined;
+  /** Plans file, YAML or JSON. */
+  readonly plans?: string | undefined;
+  /** Secret that keys are hashed with, 32 characters or more. */
+  readonly keyPepper?: string | undefined;
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;

@@ -48,6 +48,8 @@ export interface EvidenceStore {
   /** Durable when it resolves. @throws StoreError when it isn't: then there must be no verdict either. */
   append(record: EvidenceRecord): Promise<void>;
   get(accountId: string, id: string): Promise<EvidenceRecord | undefined>;
+  /** For the operator: a record of whatever account. */
+  find(id: string): Promise<EvidenceRecord | undefined>;
   /** `limit` 1..500. @throws StoreError `STORE_SETTINGS` for a cursor that this store never gave. */
   list(accountId: string, filter: EvidenceFilter, cursor: string | null, limit: number): Promise<EvidencePage>;
   /** All of a list, newest first, a page at a time. */

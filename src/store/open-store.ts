@@ -11,6 +11,8 @@ export interface StoreOptions {
   readonly plansFile?: string | undefined;
   /** Secret that API keys are hashed with, 32 characters or more. Default: one made at the first start and kept. */
   readonly pepper?: string | undefined;
+  /** Refuses a data folder that another process has opened so: for servers. Replicas share PostgreSQL instead. */
+  readonly serves?: boolean | undefined;
   /** Milliseconds since 1970. Default: the system's clock. */
   readonly now?: (() => number) | undefined;
 }

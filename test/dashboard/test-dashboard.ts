@@ -51,10 +51,13 @@ export async function testDashboard(changes: Partial<DashboardParts> = {}): Prom
   const service: DashboardService = {
     playground: async (accountId, input) => ({ outcome: 'answered', record: await screen(accountId, input) }),
     replay: async (record) => {
-      if (record.input.text === null) return { outcome: 'impossible', notes: ['Retention kept the hash alone.'] };
+      if (record.input.text === null)
+        return { outcome: 'impossible', notes: ['Retention kept the hash alone.'], verdict: null };
       const again = await engine.analyze(record.input.text);
       const same = again.score === record.verdict.score && again.rules_version === record.verdict.rules_version;
-      return same ? { outcome: 'identical', notes: [] } : { outcome: 'different', notes: ['The score differs.'] };
+      return same
+        ? { outcome: 'identical', notes: [], verdict: again }
+        : { outcome: 'different', notes: ['The score differs.'], verdict: again };
     },
   };
   const app = Fastify();

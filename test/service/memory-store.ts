@@ -105,6 +105,7 @@ export function memoryStore(): MemoryStore {
         const record = records.get(id);
         return record?.account_id === accountId ? record : undefined;
       },
+      find: async (id) => records.get(id),
       list: missing,
       iterate: () => {
         throw new Error('not part of this fake');

@@ -23,6 +23,7 @@ const listQuery = z.object({
 });
 const exportQuery = z.object({ ...filterShape, format: z.enum(['jsonl', 'csv']) });
 const params = z.object({ id: z.string().regex(/^ev_[0-9a-f]{24}$/, 'An evidence id is ev_ and 24 hex digits.') });
+const replayQuery = z.object({ against: z.enum(['recorded', 'current']).default('recorded') });
 const labelBody = z.object({ label: z.enum(['false_alarm', 'missed_attack']).nullable() });
 const playgroundBody = z.object({ input: z.string() });
 const types = { jsonl: 'application/x-ndjson; charset=utf-8', csv: 'text/csv; charset=utf-8' } as const;
@@ -55,9 +56,15 @@ export function evidenceRoutes(app: ApiApp, { store, service }: DashboardParts):
       throw new ApiError(404, 'There is no such record, or retention has removed it.');
     return { label };
   });
-  app.post('/evidence/:id/replay', { schema: { params } }, async (request) =>
-    service.replay(await find(memberOf(request).accountId, request.params.id)),
-  );
+  app.post('/evidence/:id/replay', { schema: { params, querystring: replayQuery } }, async (request) => {
+    const record = await find(memberOf(request).accountId, request.params.id);
+    try {
+      return await service.replay(record, request.query.against);
+    } catch (error) {
+      if (!(error instanceof Error && error.name === 'OverloadedError')) throw error;
+      throw new ApiError(503, 'Too many replays are under way; try again in a moment.');
+    }
+  });
 
   app.post('/playground', { schema: { body: playgroundBody } }, async (request) => {
     const answer = await service.playground(memberOf(request).accountId, request.body.input);

@@ -18,6 +18,7 @@ import { embeddedCheck } from './check.js';
 import { embeddedDelete } from './delete.js';
 import { embeddedPage } from './evidence-page.js';
 import { openGroupCommit } from './group-commit.js';
+import { lockFolder } from './lock-folder.js';
 import { openSearchIndex } from './search-index.js';
 
 /** Versions below it can lose writes when a log is reset while another process reads. @see https://sqlite.org/wal.html */
@@ -68,6 +69,16 @@ const prepareFolder = (folder: string): void => {
 /** Opens the embedded database of a data folder. @throws StoreError */
 export async function openEmbedded(folder: string, options: StoreOptions): Promise<Store> {
   prepareFolder(folder);
+  const release = options.serves ? lockFolder(folder) : () => undefined;
+  try {
+    return await openFolder(folder, options, release);
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function openFolder(folder: string, options: StoreOptions, release: () => void): Promise<Store> {
   const ownPlans = join(folder, 'plans.yaml');
   const plans = loadPlans(options.plansFile ?? (existsSync(ownPlans) ? ownPlans : undefined));
   const file = join(folder, 'portcullis.db');
@@ -140,6 +151,7 @@ export async function openEmbedded(folder: string, options: StoreOptions): Promi
         await commits.close();
         writer.close();
         await db.destroy();
+        release();
       },
     });
   } catch (error) {

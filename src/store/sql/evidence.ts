@@ -49,6 +49,10 @@ export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceS
       const found = await row.executeTakeFirst();
       return found && recordOf(found);
     },
+    async find(id) {
+      const found = await db.selectFrom('evidence').selectAll().where('id', '=', id).executeTakeFirst();
+      return found && recordOf(found);
+    },
     async *iterate(accountId, filter) {
       let cursor: string | null = null;
       do {

@@ -11,6 +11,10 @@ export function sqlVersions({ db, now }: Connection): VersionStore {
         .onConflict((conflict) => conflict.doNothing())
         .execute();
     },
+    async names(kind, version) {
+      const files = db.selectFrom('versions').select('file').where('kind', '=', kind).where('version', '=', version);
+      return (await files.orderBy('file').execute()).map(({ file }) => file);
+    },
     async get(kind, version) {
       const files = db.selectFrom('versions').select(['file', 'bytes']).where('kind', '=', kind);
       const rows = await files.where('version', '=', version).orderBy('file').execute();

@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import type { EvidenceRecord } from '../evidence/evidence-record.js';
+import { layModel, layRules } from '../evidence/lay-versions.js';
+import { NotKeptError } from '../evidence/not-kept-error.js';
+import { recordedScorers } from '../evidence/recorded-scorers.js';
+import { replay } from '../evidence/replay.js';
+import type { ReplayReport } from '../evidence/replay-report.js';
+import { whatIf } from '../evidence/what-if.js';
+import { openScorerPool, type ScorerPool } from '../scoring/scorer-pool.js';
+import type { Store } from '../store/store.js';
+import { type StoreFlags, withStore, withStoreFlags } from './admin/store-flags.js';
+import { CliError } from './cli-error.js';
+
+interface ReplayFlags extends StoreFlags {
+  readonly withRules?: readonly string[];
+  readonly withOverlay?: readonly string[];
+  readonly withModel?: string;
+}
+
+/** 2 is for mistakes, as everywhere. */
+const exitCodes = { identical: 0, different: 1, impossible: 3 } as const;
+
+/** By the rules, overlays or model given; what isn't given is the record's. */
+const otherwise = async (store: Store, record: EvidenceRecord, flags: ReplayFlags): Promise<ReplayReport> => {
+  const { mode, rules_version, ml_version } = record.verdict;
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-replay-'));
+  let pool: ScorerPool | undefined;
+  try {
+    const laid = flags.withRules === undefined ? await layRules(store.versions, rules_version, folder) : undefined;
+    if (mode !== 'rules' && flags.withModel === undefined) await layModel(store.versions, ml_version, folder);
+    const opened = await openScorerPool({
+      packs: flags.withRules ?? laid?.packs,
+      overlays: flags.withOverlay ?? laid?.overlays,
+      today: laid?.today,
+      model: mode === 'rules' ? false : (flags.withModel ?? folder),
+      mode,
+    });
+    pool = opened;
+    return await whatIf(record, (input, options) => opened.score(input, options));
+  } catch (error) {
+    if (!(error instanceof NotKeptError)) throw error;
+    return { outcome: 'impossible', notes: [`It can’t be screened again: ${error.message}.`], verdict: null };
+  } finally {
+    await pool?.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
+
+const recordOf = async (store: Store, id: string): Promise<EvidenceRecord> => {
+  if (!/^ev_[0-9a-f]{24}$/.test(id)) throw new CliError('an evidence id is ev_ and 24 hex digits');
+  const record = await store.evidence.find(id);
+  if (record === undefined) throw new CliError(`no evidence "${id}" here, or retention has removed it`);
+  return record;
+};
+
+const shown = (id: string, { verdict: then }: EvidenceRecord, report: ReplayReport, isOther: boolean): string => {
+  const now = report.verdict;
+  const said = now === null ? '' : `, ${then.verdict} then, ${now.verdict} ${isOther ? 'with what was given' : 'now'}`;
+  return [`${id}: ${report.outcome}${said}`, ...report.notes.map((note) => `  ${note}`)].join('\n');
+};
+
+const run = (id: string, flags: ReplayFlags): Promise<void> =>
+  withStore(flags, async (store) => {
+    const record = await recordOf(store, id);
+    const isOther = flags.withRules !== undefined || flags.withOverlay !== undefined || flags.withModel !== undefined;
+    const recorded = recordedScorers(store.versions);
+    try {
+      const report = isOther ? await otherwise(store, record, flags) : await replay(record, recorded.screen);
+      const text = flags.json
+        ? JSON.stringify({ evidence_id: id, ...report, recorded: record.verdict }, null, 2)
+        : shown(id, record, report, isOther);
+      process.stdout.write(`${text}\n`);
+      process.exitCode = exitCodes[report.outcome];
+    } finally {
+      await recorded.close();
+    }
+  });
+
+/** `portcullis replay`: a stored verdict once more; exit code 0 identical, 1 different, 2 a mistake, 3 impossible. */
+export const replayCommand = (): Command =>
+  withStoreFlags(
+    new Command('replay')
+      .description(
+        'screen a stored input again by the versions recorded; exits with 0 for identical, 1 for different, 2 for an error, 3 where it can’t be replayed',
+      )
+      .argument('<evidence-id>', 'ev_ and 24 hex digits'),
+  )
+    .option('--with-rules <folder...>', 'what these packs would have said instead')
+    .option('--with-overlay <file...>', 'with these overlays')
+    .option('--with-model <folder>', 'what this model would have said instead')
+    .action(run);

@@ -1,0 +1,89 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openScorerPool, type ScorerPool } from '../scoring/scorer-pool.js';
+import { layModel, layRules } from './lay-versions.js';
+import { NotKeptError } from './not-kept-error.js';
+import type { ReplayCall, ScreenAsThen } from './replay-call.js';
+import type { VersionShelf } from './version-shelf.js';
+
+/** Scorers by versions of before, opened when asked for. */
+export interface RecordedScorers {
+  readonly screen: ScreenAsThen;
+  close(): Promise<void>;
+}
+
+/** How long a scorer waits for the next replay by the same versions, milliseconds. */
+const IDLE_MS = 30_000;
+
+/** One scorer at a time, in a process of its own; calls for it wait for their turn. */
+export function recordedScorers(shelf: VersionShelf): RecordedScorers {
+  let open: { readonly key: string; readonly pool: ScorerPool; readonly folder: string } | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+  let idle: NodeJS.Timeout | undefined;
+
+  async function shut(): Promise<void> {
+    const last = open;
+    open = undefined;
+    if (last === undefined) return;
+    await last.pool.close();
+    rmSync(last.folder, { recursive: true, force: true });
+  }
+
+  async function poolFor(call: ReplayCall): Promise<ScorerPool> {
+    const { rulesVersion, mlVersion, thresholds, limits, mode } = call;
+    const key = JSON.stringify({ rulesVersion, mlVersion, thresholds, limits, mode });
+    if (open?.key === key) return open.pool;
+    await shut();
+    const folder = mkdtempSync(join(tmpdir(), 'portcullis-replay-'));
+    try {
+      open = { key, folder, pool: await openRecorded(shelf, call, folder) };
+      return open.pool;
+    } catch (error) {
+      rmSync(folder, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = turn.then(work);
+    turn = done.catch(() => undefined);
+    return done;
+  };
+
+  return {
+    screen: (call) =>
+      inTurn(async () => {
+        clearTimeout(idle);
+        const pool = await poolFor(call);
+        try {
+          const { mode, channel } = call;
+          return await pool.score(call.input, { mode, channel });
+        } finally {
+          idle = setTimeout(() => void inTurn(shut), IDLE_MS).unref();
+        }
+      }),
+    close() {
+      clearTimeout(idle);
+      return inTurn(shut);
+    },
+  };
+}
+
+async function openRecorded(shelf: VersionShelf, call: ReplayCall, folder: string): Promise<ScorerPool> {
+  const { rulesVersion, mlVersion, thresholds, limits, mode } = call;
+  const packs = await layRules(shelf, rulesVersion, folder);
+  if (mlVersion !== null) await layModel(shelf, mlVersion, folder);
+  const pool = await openScorerPool({
+    ...packs,
+    scorers: 1,
+    model: mlVersion === null ? false : folder,
+    mode,
+    thresholds: mlVersion === null ? { rules: thresholds.rules } : thresholds,
+    limits: limits ?? undefined,
+  });
+  const { rules_version, ml_version } = pool.info;
+  if (rules_version === rulesVersion && (mlVersion === null || ml_version === mlVersion)) return pool;
+  await pool.close();
+  throw new NotKeptError(`what is kept of ${rulesVersion} makes another version here`);
+}
