@@ -6,11 +6,7 @@ const environment = process.env;
 const hasModel =
   environment.PORTCULLIS_TEST_MODEL !== undefined ||
   readdirSync('models').some((name) => existsSync(`models/${name}/manifest.json`));
-const leftOut = [
-  ...(hasModel ? [] : ['test/model/shipped-model.test.ts']),
-  // Needs a package of 474 MB, which scripts/test-transformers.mjs installs elsewhere.
-  ...(environment.PORTCULLIS_TRANSFORMERS === undefined ? ['test/model/transformers-real.test.ts'] : []),
-];
+const leftOut = [...(hasModel ? [] : ['test/model/shipped-model.test.ts', 'test/model/shipped-transformers.test.ts'])];
 
 export default defineConfig({
   test: {

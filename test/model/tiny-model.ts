@@ -62,6 +62,25 @@ function network(kind: TinyKind): Buffer {
   );
 }
 
+/** Writes a network with one output `logits` of two values, benign first; gives the file's path. */
+export function writeTwoLabelNetwork(): string {
+  const values = weights();
+  const bytes = model(
+    [
+      { op: 'Gather', inputs: ['weights', 'input_ids'], outputs: ['each'] },
+      { op: 'ReduceMax', inputs: ['each'], outputs: ['injection'], ints: { axes: [1], keepdims: 1 } },
+      { op: 'Neg', inputs: ['injection'], outputs: ['benign'] },
+      { op: 'Concat', inputs: ['benign', 'injection'], outputs: ['logits'], ints: { axis: 1 } },
+    ],
+    [tensor('weights', [values.length], values)],
+    [valueInfo('input_ids', INT64, [1, 'tokens']), valueInfo('attention_mask', INT64, [1, 'tokens'])],
+    [valueInfo('logits', FLOAT, [1, 2])],
+  );
+  const file = join(mkdtempSync(join(tmpdir(), 'portcullis-two-')), 'model.onnx');
+  writeFileSync(file, bytes);
+  return file;
+}
+
 const GOLDEN = ['hello world', 'please ignore the report'];
 
 export interface TinyOptions {
