@@ -8,6 +8,9 @@ export interface JsonLine {
   readonly content: { readonly value: unknown } | { readonly error: string };
 }
 
+/** A row longer than this (bytes of the file) is answered with an error and not kept in memory. */
+export const MAX_ROW_BYTES: number = 16 * 2 ** 20;
+
 const newline = 0x0a;
 const byteOrderMark = '\ufeff';
 

@@ -7,7 +7,7 @@ import { decompressor } from './compress.js';
 import { csvRows } from './csv-rows.js';
 import { topField } from './field-path.js';
 import { formatOf, type RowFormat } from './format.js';
-import { type JsonLine, jsonLines } from './json-lines.js';
+import { type JsonLine, jsonLines, MAX_ROW_BYTES } from './json-lines.js';
 import { parquetRows } from './parquet-rows.js';
 
 /** A file to read; `-` is standard input, whose size isn't known. */
@@ -16,9 +16,6 @@ export interface InputFile {
   readonly bytes: number | undefined;
   readonly mtimeMs: number | undefined;
 }
-
-/** A row longer than this (bytes of the file) is answered with an error and not kept in memory. */
-const MAX_ROW_BYTES = 16 * 2 ** 20;
 
 /**
  * The files that names and patterns stand for, each pattern's in the order of their names.

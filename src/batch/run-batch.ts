@@ -52,6 +52,8 @@ export interface BatchResult extends BatchProgress {
 
 const ROWS_A_PIECE = 512;
 const CHECKPOINT_MS = 2_000;
+/** Nobody waits for a row: a busy machine must not turn the model's verdicts into the rules'. */
+const MODEL_MS = 60_000;
 
 /** Scores the rows of files into a file. @throws BatchError, ScoringError */
 export async function runBatch(job: BatchJob): Promise<BatchResult> {
@@ -68,7 +70,13 @@ export async function runBatch(job: BatchJob): Promise<BatchResult> {
       'BATCH_OUTPUT',
       'INPUT and --out are the same file: it would be overwritten while it is read.',
     );
-  const pool = await openScorerPool({ ...job.engine, scorers: job.scorers, queueLimit: 100_000, deadlineMs: 120_000 });
+  const pool = await openScorerPool({
+    ...job.engine,
+    timeoutMs: MODEL_MS,
+    scorers: job.scorers,
+    queueLimit: 100_000,
+    deadlineMs: 120_000,
+  });
   const { textField, idField, keep = [], findings = false } = job;
   const settings = {
     textField,
@@ -77,7 +85,7 @@ export async function runBatch(job: BatchJob): Promise<BatchResult> {
     findings,
     format: job.format,
     inputs,
-    info: { ...pool.info, timeout_ms: 0 },
+    info: pool.info,
   };
   const key = createHash('sha256').update(JSON.stringify(settings)).digest('hex');
   const output =

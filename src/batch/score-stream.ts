@@ -5,6 +5,7 @@ import { ScoringError } from '../scoring/scoring-errors.js';
 import { type AnsweredRow, type ReadRow, type RowFields, rowOf, rowReader } from './answer-row.js';
 import type { JsonLine } from './json-lines.js';
 import { createVerdictCache } from './verdict-cache.js';
+import { workAhead } from './work-ahead.js';
 
 /** How a stream of rows is scored. */
 export interface ScoreStreamOptions extends RowFields {
@@ -29,9 +30,9 @@ export interface ScoredRow {
   readonly repeated: boolean;
 }
 
-interface UnderWay {
-  readonly scored: Promise<ScoredRow | { readonly thrown: unknown }>;
-  readonly size: number;
+interface NumberedRow {
+  readonly row: ReadRow;
+  readonly line: number;
 }
 
 /**
@@ -44,12 +45,8 @@ export async function* scoreRows(
 ): AsyncGenerator<ScoredRow> {
   const read = rowReader(options);
   const cache = createVerdictCache<Verdict | ExplainedVerdict>(options.cacheCharacters ?? 8 * 2 ** 20);
-  const maxRows = options.rowsAtOnce ?? 256;
-  const maxCharacters = options.charactersAtOnce ?? 4 * 2 ** 20;
-  const underWay: UnderWay[] = [];
-  let characters = 0;
 
-  async function score(row: ReadRow): Promise<ScoredRow> {
+  async function score({ row, line }: NumberedRow): Promise<ScoredRow> {
     if ('answer' in row) return { row: row.answer, repeated: false };
     const ask = (): Promise<Verdict | ExplainedVerdict> =>
       options.scorers.score(row.input, { explain: options.findings === true, deadlineMs: options.deadlineMs });
@@ -65,31 +62,17 @@ export async function* scoreRows(
       };
     } catch (error) {
       if (!(error instanceof ScoringError) || error.code !== 'SCORER_LOST') throw error;
-      return { row: { id: row.id, ...row.kept, line: 0, error: error.message }, repeated: false };
+      return { row: { id: row.id, ...row.kept, line, error: error.message }, repeated: false };
     }
   }
 
-  async function next(): Promise<ScoredRow> {
-    const { scored, size } = underWay.shift() as UnderWay;
-    const done = await scored;
-    characters -= size;
-    if ('thrown' in done) throw done.thrown;
-    return done;
+  async function* rows(): AsyncGenerator<NumberedRow> {
+    for await (const line of lines) yield { row: read(line), line: line.line };
   }
-
-  for await (const line of lines) {
-    const row = read(line);
-    const size = 'answer' in row ? 0 : row.size;
-    while (underWay.length > 0 && (underWay.length >= maxRows || characters + size > maxCharacters)) yield await next();
-    characters += size;
-    const scored = score(row).then(
-      (done) => ('error' in done.row ? { ...done, row: { ...done.row, line: line.line } } : done) as ScoredRow,
-      // Kept until its turn, so that it isn't an unhandled rejection meanwhile.
-      (thrown: unknown) => ({ thrown }),
-    );
-    underWay.push({ scored, size });
-  }
-  while (underWay.length > 0) yield await next();
+  yield* workAhead(rows(), score, ({ row }) => ('answer' in row ? 0 : row.size), {
+    items: options.rowsAtOnce ?? 256,
+    size: options.charactersAtOnce ?? 4 * 2 ** 20,
+  });
 }
 
 /**

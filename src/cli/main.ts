@@ -6,6 +6,7 @@ import { packageVersion } from '../adapters/package-version.js';
 const commands = {
   analyze: async () => (await import('./analyze.js')).analyzeCommand(),
   batch: async () => (await import('./batch.js')).batchCommand(),
+  scorer: async () => (await import('./scorer.js')).scorerCommand(),
   eval: async () => (await import('./eval.js')).evalCommand(),
   tune: async () => (await import('./tune.js')).tuneCommand(),
   rules: async () => (await import('./rules/command.js')).rulesCommand(),
