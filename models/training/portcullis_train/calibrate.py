@@ -10,7 +10,7 @@ from .arguments import model_parser
 from .devset import Item, dev_items
 from .export import describe
 from .score import Scored, Scorer, encode, score_all, text_key
-from .windows import window_starts
+from .windows import LOOK, LOOK_ABOVE, window_starts
 
 HERE = Path(__file__).resolve().parent.parent
 SMALLEST_SOURCE = 10
@@ -115,7 +115,7 @@ def write_golden(model: Path, calibration: dict[str, float]) -> None:
             scored = scorer.score(text)
             rate = float(probability(np.array(scored.top), np.array(len(scored.logits)), calibration))
             row = {"text": text, "ids": ids, "windows": len(window_starts(len(ids)))}
-            out.write(json.dumps(row | {"logit": round(scored.top, 6), "probability": round(rate, 6)}) + "\n")
+            out.write(json.dumps(row | {"logit": round(max(scored.windows), 6), "probability": round(rate, 6)}) + "\n")
 
 
 def arrays(items: list[Item], scores: dict[str, Scored]) -> tuple[np.ndarray, np.ndarray]:
@@ -150,6 +150,7 @@ def main() -> None:
             "false_positives": round(float(np.average(hit[honest], weights=weights[honest])), 4),
         }
     manifest = json.loads((args.model / "manifest.json").read_text())
+    manifest["second_look"] = {"tokens": LOOK, "above": LOOK_ABOVE}
     manifest["calibration"] = {"kind": "platt-windows", **calibration}
     manifest["operating_points"] = points
     manifest["calibration_error"] = {

@@ -13,17 +13,23 @@ import numpy as np
 import onnxruntime
 
 from .encode import CLS, SEP, encode, load_tokenizer
-from .windows import CONTENT, window_starts
+from .windows import CONTENT, look_range, looks_again, seen, window_starts
 
 
 @dataclass(frozen=True)
 class Scored:
-    """Logits of a text's windows, and the token of the worst window with the greatest token logit."""
+    """Logits of a text's windows, their second looks, and the surest token of the worst window."""
 
-    logits: list[float]
+    windows: list[float]
+    looks: list[float | None]
     token: int
     token_logit: float
     tokens: int
+
+    @property
+    def logits(self) -> list[float]:
+        """The windows' logits as they count."""
+        return [seen(logit, look) for logit, look in zip(self.windows, self.looks, strict=True)]
 
     @property
     def top(self) -> float:
@@ -51,15 +57,21 @@ class Scorer:
     def score(self, text: str) -> Scored:
         """Score every window of a text."""
         ids = encode(self.tokenizer, text)
-        logits, best, token, token_logit = [], -math.inf, -1, -math.inf
+        windows: list[float] = []
+        looks: list[float | None] = []
+        best, token, token_logit = -math.inf, -1, -math.inf
         for start in window_starts(len(ids)):
-            logit, tokens = self.window(ids[start : start + CONTENT])
-            logits.append(logit)
-            if logit > best:
-                best = logit
-                token = start + int(tokens.argmax()) if len(tokens) else -1
+            window = ids[start : start + CONTENT]
+            logit, tokens = self.window(window)
+            surest = int(tokens.argmax()) if len(tokens) else -1
+            look = self.window(window[look_range(len(window), surest)])[0] if looks_again(len(window), logit) else None
+            windows.append(logit)
+            looks.append(look)
+            if seen(logit, look) > best:
+                best = seen(logit, look)
+                token = start + surest if len(tokens) else -1
                 token_logit = float(tokens.max()) if len(tokens) else -math.inf
-        return Scored(logits, token, token_logit, len(ids))
+        return Scored(windows, looks, token, token_logit, len(ids))
 
 
 def text_key(text: str) -> str:
@@ -79,7 +91,7 @@ def _score_one(model: Path, tokenizer: Path, text: str) -> tuple[str, Scored]:
 def score_all(model: Path, texts: Iterable[str], work: Path, workers: int = 1) -> dict[str, Scored]:
     """Scores of the texts by key; a stopped run goes on where it was."""
     name = hashlib.sha256(model.read_bytes()).hexdigest()[:16]
-    store = work / f"scores-{name}.jsonl"
+    store = work / f"looks-{name}.jsonl"
     known: dict[str, Scored] = {}
     if store.exists():
         for line in store.read_text().splitlines():

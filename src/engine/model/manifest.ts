@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ModelError } from '../errors.js';
+import type { SecondLook } from './second-look.js';
 
 /** The part of a model's `manifest.json` that a runtime goes by. @see models/training/MANIFEST.md */
 export interface ModelManifest {
@@ -19,6 +20,8 @@ export interface ModelManifest {
   readonly window: { readonly tokens: number; readonly content: number; readonly stride: number };
   readonly inputs: { readonly ids: string; readonly mask: string };
   readonly outputs: { readonly logit: string; readonly token_logits?: string | undefined };
+  /** Absent: every window is looked at once. */
+  readonly second_look?: SecondLook | undefined;
   readonly calibration: Calibration;
   readonly operating_points: Readonly<Record<string, { readonly threshold: number }>>;
   readonly operating_point: string;
@@ -50,6 +53,7 @@ const schema = z
     window: z.object({ tokens: count.min(3), content: count.min(1), stride: count.min(1) }),
     inputs: z.object({ ids: tensorName, mask: tensorName }),
     outputs: z.object({ logit: tensorName, token_logits: tensorName.optional() }),
+    second_look: z.object({ tokens: count.min(1), above: z.number() }).optional(),
     calibration: z.object({
       kind: z.literal('platt-windows'),
       scale: z.number().positive(),
