@@ -31,7 +31,7 @@ describe('lookAgain', () => {
   });
 
   it('leaves a model without a token head', () => {
-    expect(lookAgain(IDS, { logit: 9 }, LOOK)).toBeUndefined();
+    expect(lookAgain(IDS, { logit: 9, tokenLogits: undefined }, LOOK)).toBeUndefined();
   });
 });
 
