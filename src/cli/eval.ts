@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Command } from 'commander';
 import { evaluationPage } from '../tuning/html/evaluation-page.js';
@@ -9,9 +8,9 @@ import { type Screener, scoreTexts } from '../tuning/scoring/score-texts.js';
 import { CliError } from './cli-error.js';
 import { type EngineFlags, withScreenerFlags } from './engine-flags.js';
 import { progressLine } from './progress-line.js';
-import { reasonOf } from './read-text.js';
 import { type RowFlags, readRows, shareOf, withRowFlags } from './row-flags.js';
 import { screenerOf, screenerWith } from './screener.js';
+import { writeReport } from './write-report.js';
 
 interface EvalFlags extends Omit<EngineFlags, 'json'>, RowFlags {
   readonly json?: string | true;
@@ -22,15 +21,6 @@ interface EvalFlags extends Omit<EngineFlags, 'json'>, RowFlags {
   readonly rulesThreshold?: number;
   readonly mlThreshold?: string;
 }
-
-/** Writes a report. @throws CliError naming the file */
-export const writeReport = async (file: string, content: string): Promise<void> => {
-  try {
-    await writeFile(file, content);
-  } catch (error) {
-    throw new CliError(`Can't write ${file}: ${reasonOf(error)}.`);
-  }
-};
 
 const changesText = (changes: VerdictChanges, than: string): string => {
   const lines = changes.changes.map(

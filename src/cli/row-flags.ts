@@ -10,12 +10,13 @@ export interface RowFlags {
   readonly sourceField?: string;
   readonly groupField?: string;
   readonly languageField?: string;
+  readonly togetherField?: string;
   readonly limit?: number;
   readonly per?: number;
 }
 
 /** A whole number above 0. @throws CliError */
-const countOf =
+export const countOf =
   (name: string) =>
   (value: string): number => {
     const count = Number(value);
@@ -40,6 +41,10 @@ export const withRowFlags = (command: Command): Command =>
     .option('--source-field <field>', 'the field of the source (default: source, else the file)')
     .option('--group-field <field>', 'the field of the group (default: group, kind or category)')
     .option('--language-field <field>', 'the field of the language (default: language or lang)')
+    .option(
+      '--together-field <field>',
+      'rows with the same value stay in one part of a split (default: pair or together)',
+    )
     .option('--limit <n>', 'at most so many texts, the same ones in each run', countOf('--limit'))
     .option('--per <n>', 'at most so many of each source and label', countOf('--per'));
 
@@ -51,6 +56,7 @@ export const readRows = async (files: readonly string[], flags: RowFlags): Promi
     source: flags.sourceField,
     group: flags.groupField,
     language: flags.languageField,
+    together: flags.togetherField,
   });
   if (texts.length === 0) {
     const why = Object.entries(leftOut).map(([reason, n]) => `${n} rows: ${reason}`);

@@ -80,6 +80,14 @@ describe('an overlay', () => {
     expect(hits(compiled([base], [{ paranoia: 2 }]), 'walk the dog')).toEqual(['walk the dog']);
   });
 
+  it('puts a rule into shadow, and takes it out again', () => {
+    const shadow = { rules: { 'a.one': { status: 'experimental' as const } } };
+    const watched = scan(compiled([base], [shadow]), 'feed the cat');
+    expect([watched.score, watched.findings.length, watched.shadow.length]).toEqual([0, 0, 1]);
+    const back = { rules: { 'a.one': { status: 'stable' as const, score: 0.4 } } };
+    expect(scan(compiled([base], [shadow, back]), 'feed the cat').score).toBeCloseTo(0.4);
+  });
+
   it.each([
     ['a text', { text: 'Please FEED the  cat' }, []],
     ['a pattern', { pattern: 'please feed the [a-z]+' }, []],

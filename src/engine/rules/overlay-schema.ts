@@ -15,14 +15,20 @@ export interface OverlayAllowance {
   readonly expires: string;
 }
 
+/** What an overlay changes about one rule. */
+export interface OverlayChange {
+  readonly score?: number | undefined;
+  readonly paranoia?: Paranoia | undefined;
+  /** `stable`: a rule in shadow counts from now on; `experimental`: it is watched and counts 0. A deprecated rule stays so. */
+  readonly status?: 'stable' | 'experimental' | undefined;
+}
+
 /** A local overlay file: what one deployment changes about its packs, without editing them. */
 export interface Overlay {
   readonly threshold?: number | undefined;
   readonly paranoia?: Paranoia | undefined;
   /** By rule id. */
-  readonly rules: Readonly<
-    Record<string, 'off' | { readonly score?: number | undefined; readonly paranoia?: Paranoia | undefined }>
-  >;
+  readonly rules: Readonly<Record<string, 'off' | OverlayChange>>;
   readonly allow: readonly OverlayAllowance[];
 }
 
@@ -35,7 +41,11 @@ export const overlaySchema: z.ZodType<Overlay> = z
         z.string(),
         z.union([
           z.literal('off'),
-          z.strictObject({ score: z.number().gt(0).max(0.99).optional(), paranoia: level.optional() }),
+          z.strictObject({
+            score: z.number().gt(0).max(0.99).optional(),
+            paranoia: level.optional(),
+            status: z.enum(['stable', 'experimental']).optional(),
+          }),
         ]),
       )
       .default({}),

@@ -85,7 +85,9 @@ function change(given: Rule, overlays: readonly Overlay[]): readonly Rule[] {
   for (const { rules } of overlays) {
     const wanted = Object.hasOwn(rules, rule.id) ? rules[rule.id] : undefined;
     if (wanted === 'off') return [];
-    if (wanted) rule = { ...rule, score: wanted.score ?? rule.score, paranoia: wanted.paranoia ?? rule.paranoia };
+    if (!wanted || rule.status === 'deprecated') continue;
+    const { score = rule.score, paranoia = rule.paranoia, status = rule.status } = wanted;
+    rule = { ...rule, score, paranoia, status };
   }
   return [rule];
 }

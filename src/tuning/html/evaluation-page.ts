@@ -1,23 +1,18 @@
-import { createHash } from 'node:crypto';
 import type { Evaluation, PartFigures, WrongText } from '../report/evaluation.js';
 import { countsLine, versionsLine } from '../report/evaluation-text.js';
 import { figureRows } from '../report/figure-rows.js';
 import { number3, percent, percentInterval } from '../report/figure-text.js';
 import type { Scored } from '../scoring/score-texts.js';
 import { evaluationPlots } from './evaluation-plots.js';
+import { htmlTable } from './html-table.js';
 import { escaped, markedHtml } from './markup.js';
 import { htmlPage } from './page.js';
 
 /** Wrong texts of a kind that the page shows; the JSON report has all. */
 const mostTexts = 500;
 
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  `<div class="scroll"><table><thead><tr>${head.map((cell) => `<th>${escaped(cell)}</th>`).join('')}</tr></thead><tbody>${rows
-    .map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`)
-    .join('\n')}</tbody></table></div>`;
-
 const partTable = (what: string, parts: readonly PartFigures[]): string =>
-  `<h2>By ${what}</h2>${table(
+  `<h2>By ${what}</h2>${htmlTable(
     [what, 'attacks', 'recall', 'benign', 'false positives'],
     parts.map((part) => [
       escaped(part.name),
@@ -44,8 +39,6 @@ const wrongTexts = (title: string, texts: readonly WrongText[]): string => {
   return `<h2>${title}: ${texts.length}</h2>${more}${texts.slice(0, mostTexts).map(wrongText).join('\n')}`;
 };
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64');
-
 /** The evaluation as one HTML file that needs no network. Every text in it is escaped. */
 export const evaluationPage = (evaluation: Evaluation, scored: Scored): string => {
   const { overall, averageOverSources, decidedBy } = evaluation;
@@ -60,7 +53,7 @@ export const evaluationPage = (evaluation: Evaluation, scored: Scored): string =
     ],
     ['AUC', number3(overall.auc), `F1 ${number3(overall.f1)}`],
   ].map(([name, value, more]) => `<div class="card">${name}<b>${value}</b><span class="soft">${more}</span></div>`);
-  const figures = table(
+  const figures = htmlTable(
     ['figure', ...sides],
     rows.map(({ name, cells }) => [
       escaped(name),
@@ -77,5 +70,5 @@ ${(['source', 'group', 'language', 'length'] as const).map((what) => partTable(w
 <h2>Texts decided wrongly</h2><p><input id="find" type="search" placeholder="Show texts that hold …" aria-label="Show texts that hold"></p>
 ${wrongTexts('Attacks missed', evaluation.missed)}
 ${wrongTexts('Honest texts blocked', evaluation.wronglyBlocked)}`;
-  return htmlPage('Portcullis evaluation', body, sha256);
+  return htmlPage('Portcullis evaluation', body);
 };

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { escaped } from './markup.js';
 
 const style = `
@@ -16,11 +17,13 @@ input{font:inherit;color:inherit;background:var(--card);border:1px solid var(--l
 // The page's only script: it shows the texts whose summary or content holds what was typed.
 const script = `const find=document.getElementById('find');find?.addEventListener('input',()=>{const wanted=find.value.toLowerCase();for(const one of document.querySelectorAll('details.text'))one.hidden=!one.textContent.toLowerCase().includes(wanted)});`;
 
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64');
+
 /**
  * A self-contained page: no request leaves it. `body` is HTML made of escaped parts. The page's policy lets no
  * script run but its own, by its digest.
  */
-export const htmlPage = (title: string, body: string, sha256: (text: string) => string): string => `<!doctype html>
+export const htmlPage = (title: string, body: string): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${sha256(style)}'; script-src 'sha256-${sha256(script)}'">
 <title>${escaped(title)}</title><style>${style}</style></head><body>

@@ -1,18 +1,7 @@
 import type { Evaluation, PartFigures } from './evaluation.js';
 import { figureRows } from './figure-rows.js';
 import { percent, percentInterval } from './figure-text.js';
-
-const aligned = (rows: readonly (readonly string[])[]): string => {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, i) => (i === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[i] ?? 0)))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
-};
+import { alignedTable, markdownTable } from './tables.js';
 
 const partRows = (title: string, parts: readonly PartFigures[]): readonly (readonly string[])[] => [
   [title, 'attacks', 'found', 'recall', 'benign', 'blocked', 'false positives'],
@@ -58,21 +47,15 @@ export const evaluationText = (evaluation: Evaluation): string => {
   return `${countsLine(evaluation)}
 ${versionsLine(evaluation)}
 
-${aligned(figures)}
+${alignedTable(figures)}
 
 By ${evaluation.decidedBy}, average over sources: recall ${percent(recall)}, false positives ${percent(falsePositiveRate)}
 
-${(['source', 'group', 'language', 'length'] as const).map((what) => aligned(partRows(what, evaluation.by[what]))).join('\n\n')}
+${(['source', 'group', 'language', 'length'] as const).map((what) => alignedTable(partRows(what, evaluation.by[what]))).join('\n\n')}
 
 ${evaluation.missed.length} attacks missed, ${evaluation.wronglyBlocked.length} honest texts blocked
 `;
 };
-
-const markdownTable = (rows: readonly (readonly string[])[]): string =>
-  rows
-    .flatMap((row, i) => (i === 0 ? [row, row.map(() => '-')] : [row]))
-    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`)
-    .join('\n');
 
 /** The evaluation as a page of Markdown. It quotes no text. */
 export const evaluationMarkdown = (evaluation: Evaluation): string => {

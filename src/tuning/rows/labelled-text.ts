@@ -11,6 +11,8 @@ export interface LabelledText {
   readonly source: string;
   readonly group: string;
   readonly language: string;
+  /** Rows with the same word belong together (a twin, a host, a conversation): a split never parts them. */
+  readonly together?: string | undefined;
   /** What was decided at the time, for rows of an evidence export. */
   readonly recorded: 'allow' | 'block' | undefined;
 }

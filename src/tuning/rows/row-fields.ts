@@ -7,6 +7,7 @@ export interface FieldNames {
   readonly source?: string | undefined;
   readonly group?: string | undefined;
   readonly language?: string | undefined;
+  readonly together?: string | undefined;
 }
 
 type Row = Readonly<Record<string, unknown>>;
@@ -17,6 +18,7 @@ const usual = {
   source: ['source'],
   group: ['group', 'kind', 'category'],
   language: ['language', 'lang'],
+  together: ['pair', 'together'],
 } as const;
 
 const isRow = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -66,6 +68,7 @@ export const readRow = (
     source: wordOf(fieldOf(row, names.source, usual.source), place.source),
     group: wordOf(fieldOf(row, names.group, usual.group), 'none'),
     language: wordOf(fieldOf(row, names.language, usual.language), 'unknown'),
+    together: wordOf(fieldOf(row, names.together, usual.together), '') || undefined,
     recorded: recordedOf(row),
   };
 };

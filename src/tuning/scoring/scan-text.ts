@@ -1,4 +1,4 @@
-import type { Channel, CompiledPack } from '../../engine/rules/types.js';
+import type { Channel, CompiledPack, Paranoia } from '../../engine/rules/types.js';
 import { buildViews } from '../../engine/text/views.js';
 
 /** One rule at one place of the input, UTF-16 code units. */
@@ -6,6 +6,9 @@ export interface RuleHit {
   readonly rule: string;
   readonly start: number;
   readonly end: number;
+  /** The reading of the text that it was found in, and where in that reading: findings near one another add up. */
+  readonly view: string;
+  readonly at: number;
 }
 
 /** What the rules say of one text. */
@@ -24,18 +27,30 @@ export interface ScanRequest {
   readonly channel: Channel;
   /** True: every rule's findings, not only as many as the score needs. */
   readonly withHits: boolean;
+  /** Rules above this level are left out; absent: the pack's level. */
+  readonly paranoia?: Paranoia | undefined;
 }
 
 /** Screens one text by the rules alone. */
-export const scanText = (pack: CompiledPack, text: string, { channel, withHits }: ScanRequest): RulesReading => {
+export const scanText = (
+  pack: CompiledPack,
+  text: string,
+  { channel, withHits, paranoia }: ScanRequest,
+): RulesReading => {
   const start = performance.now();
-  const signal = pack.scan(buildViews(text).views, { channel, exhaustive: withHits });
+  const signal = pack.scan(buildViews(text).views, { channel, paranoia, exhaustive: withHits });
   const micros = Math.round((performance.now() - start) * 1000);
   const found = withHits ? [...signal.findings, ...signal.shadow] : [];
   return {
     score: signal.score,
     rule: signal.rule ?? null,
-    hits: found.map(({ rule, span }) => ({ rule, start: span.start, end: span.end })),
+    hits: found.map(({ rule, span, view, chain, shown }) => ({
+      rule,
+      start: span.start,
+      end: span.end,
+      view: [view, ...chain].join(' '),
+      at: shown.start,
+    })),
     micros,
   };
 };

@@ -33,7 +33,8 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 /** Screens texts by the rules alone, on all cores where there are many; readings in the order of the texts. @throws PackError */
 export const scoreRules = async (texts: readonly string[], job: RulesJob): Promise<readonly RulesReading[]> => {
-  const request: ScanRequest = { channel: job.channel ?? 'user', withHits: job.withHits ?? false };
+  const { channel = 'user', withHits = false, paranoia } = job;
+  const request: ScanRequest = { channel, withHits, paranoia };
   const wanted = Math.min(job.processes ?? availableParallelism(), Math.ceil(texts.length / worthAChild));
   const file = childFile();
   if (wanted > 1 && file !== undefined) return inChildren(texts, request, job, file, wanted);

@@ -1,0 +1,158 @@
+import type { OverlayChange } from '../../engine/rules/overlay-schema.js';
+import type { Paranoia, Rule } from '../../engine/rules/types.js';
+import { wilson } from '../metrics/wilson.js';
+import { type RuleEvidence, scoreOf } from './rule-evidence.js';
+import { type RuleTexts, textsByRule, withScore } from './rule-figures.js';
+
+/** One change of one rule, with what it brought on the texts it was chosen on. */
+export interface RuleChange {
+  readonly rule: string;
+  readonly kind: 'promote' | 'demote' | 'raise' | 'lower' | 'off';
+  /** What goes into the overlay. */
+  readonly change: 'off' | OverlayChange;
+  readonly before: { readonly status: Rule['status']; readonly score: number };
+  /** Attacks found more (or fewer) and false alarms more (or fewer), when its turn came. */
+  readonly attacks: number;
+  readonly benign: number;
+  /** Families of the texts that it turned. */
+  readonly families: number;
+}
+
+/** What the choice keeps to. */
+export interface ChangeLimits {
+  /** The largest false-positive rate on the texts, 0..1. */
+  readonly maxFpr: number;
+  /** The pack's level: rules above it don't run, and a promotion brings them down to it. */
+  readonly paranoia: Paranoia;
+  /** Families of alarms that a change must mend, or of attacks that it must find; fewer are chance. */
+  readonly support: number;
+}
+
+/** Scores that a rule may get. */
+const levels = [0.2, 0.35, 0.5, 0.65, 0.8, 0.9] as const;
+/**
+ * Of the families that a change blocks anew, surely more than this share must be attacks (Wilson's lower bound): 16
+ * without a single false alarm. A handful of attacks says next to nothing of the alarms that other texts would raise.
+ */
+const surePrecision = 0.8;
+
+interface Move {
+  readonly rule: number;
+  readonly score: number;
+  readonly attacks: number;
+  readonly benign: number;
+  /** Families of the attacks found or lost, and of the alarms raised or mended. */
+  readonly attackFamilies: number;
+  readonly benignFamilies: number;
+}
+
+/** A change that mends alarms rests on their families, one that finds attacks on those of the attacks. */
+const isSupported =
+  (support: number) =>
+  ({ attacks, benign, attackFamilies, benignFamilies }: Move): boolean => {
+    if (benign < 0) return benignFamilies >= support;
+    if (attacks <= 0 || attackFamilies < support) return false;
+    return wilson(attackFamilies, attackFamilies + benignFamilies)[0] > surePrecision;
+  };
+
+/**
+ * Chooses changes one after the other: while the false positives are over the budget the one that mends most alarms
+ * for the fewest attacks lost; then the one that finds most attacks for its alarms within the budget; and whatever
+ * mends alarms for nothing. Deterministic.
+ */
+export const chooseChanges = (given: RuleTexts, limits: ChangeLimits): readonly RuleChange[] => {
+  const { rules, texts, threshold } = given;
+  const places = textsByRule(rules.length, texts);
+  const allowed = Math.floor(limits.maxFpr * texts.filter(({ isAttack }) => !isAttack).length + 1e-9);
+  let scores = given.scores;
+  const blocked = texts.map((text) => scoreOf(text, scores) >= threshold);
+  let alarms = blocked.filter((isBlocked, i) => isBlocked && !(texts[i] as RuleEvidence).isAttack).length;
+
+  const moveOf = (rule: number, score: number): Move => {
+    const changed = withScore(scores, rule, score);
+    let [attacks, benign] = [0, 0];
+    const attackFamilies = new Set<number>();
+    const benignFamilies = new Set<number>();
+    for (const place of places[rule] as readonly number[]) {
+      const text = texts[place] as RuleEvidence;
+      const now = scoreOf(text, changed) >= threshold;
+      if (now === blocked[place]) continue;
+      (text.isAttack ? attackFamilies : benignFamilies).add(text.family);
+      if (text.isAttack) attacks += now ? 1 : -1;
+      else benign += now ? 1 : -1;
+    }
+    return {
+      rule,
+      score,
+      attacks,
+      benign,
+      attackFamilies: attackFamilies.size,
+      benignFamilies: benignFamilies.size,
+    };
+  };
+  const movesOf = (rule: number): readonly Move[] =>
+    (places[rule] as readonly number[]).length === 0
+      ? []
+      : [0, (rules[rule] as Rule).score, threshold, ...levels]
+          .filter((score, i, all) => score !== scores[rule] && all.indexOf(score) === i)
+          .map((score) => moveOf(rule, score))
+          .filter(isSupported(limits.support));
+
+  const moves = rules.map((_, rule) => movesOf(rule));
+  const taken = new Map<number, RuleChange>();
+  const next = (): Move | undefined => {
+    const open = moves.flat();
+    const distance = ({ rule, score }: Move): number =>
+      Math.abs(score - ((scores[rule] as number) || (rules[rule] as Rule).score));
+    const best = (candidates: readonly Move[], worth: (move: Move) => number): Move | undefined =>
+      [...candidates].sort((a, b) => worth(b) - worth(a) || distance(a) - distance(b) || a.rule - b.rule)[0];
+    if (alarms > allowed)
+      return best(
+        open.filter(({ benign }) => benign < 0),
+        ({ attacks, benign }) => -benign / (1 + Math.max(0, -attacks)),
+      );
+    const gains = open.filter(({ attacks, benign }) => attacks > 0 && alarms + benign <= allowed);
+    const free = open.filter(({ attacks, benign }) => benign < 0 && attacks >= 0);
+    return (
+      best(free, ({ benign }) => -benign) ?? best(gains, ({ attacks, benign }) => attacks / (1 + Math.max(0, benign)))
+    );
+  };
+
+  for (let move = next(); move !== undefined; move = next()) {
+    const rule = rules[move.rule] as Rule;
+    const fired = (places[move.rule] as readonly number[]).map((place) => texts[place] as RuleEvidence);
+    taken.set(move.rule, described(rule, given.scores[move.rule] as number, move, limits.paranoia, fired));
+    scores = withScore(scores, move.rule, move.score);
+    alarms += move.benign;
+    const touched = new Set<number>();
+    for (const place of places[move.rule] as readonly number[]) {
+      const text = texts[place] as RuleEvidence;
+      blocked[place] = scoreOf(text, scores) >= threshold;
+      for (const other of text.rules) touched.add(other);
+    }
+    // A rule moves once: what two moves of one rule would bring can't be told apart from chance.
+    for (const other of touched) moves[other] = taken.has(other) ? [] : movesOf(other);
+  }
+  return [...taken.values()];
+};
+
+const described = (
+  rule: Rule,
+  counted: number,
+  { score, attacks, benign, attackFamilies, benignFamilies }: Move,
+  paranoia: Paranoia,
+  fired: readonly RuleEvidence[],
+): RuleChange => {
+  const before = { status: rule.status, score: rule.score };
+  const brought = { rule: rule.id, before, attacks, benign, families: attackFamilies + benignFamilies };
+  if (score === 0) {
+    return fired.some(({ isAttack }) => isAttack)
+      ? { ...brought, kind: 'demote', change: { status: 'experimental' } }
+      : { ...brought, kind: 'off', change: 'off' };
+  }
+  const rescored = score === rule.score ? {} : { score };
+  if (counted > 0) return { ...brought, kind: score > counted ? 'raise' : 'lower', change: rescored };
+  const level = rule.paranoia > paranoia ? { paranoia } : {};
+  const status = rule.status === 'experimental' ? { status: 'stable' as const } : {};
+  return { ...brought, kind: 'promote', change: { ...rescored, ...level, ...status } };
+};

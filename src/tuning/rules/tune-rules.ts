@@ -1,0 +1,147 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadPack } from '../../adapters/load-pack.js';
+import { openPack } from '../../adapters/open-pack.js';
+import type { Rule } from '../../engine/rules/types.js';
+import type { FamilyText, SplitRows } from '../rows/split-rows.js';
+import type { RulesReading } from '../scoring/scan-text.js';
+import { type RulesJob, scoreRules } from '../scoring/score-rules.js';
+import { TuningError } from '../tuning-error.js';
+import { changesOverlay } from './changes-overlay.js';
+import { chooseChanges, type RuleChange } from './choose-changes.js';
+import { ruleCosts } from './rule-cost.js';
+import { type RuleEvidence, ruleEvidence, scoreOf } from './rule-evidence.js';
+import { type RuleFigures, ruleFigures } from './rule-figures.js';
+import { isBetter, type TunedPart, tunedPart } from './tuned-part.js';
+
+/** What `tune` found on labelled texts; `--json` prints it. Fields are only ever added. */
+export interface TunedRules {
+  readonly schema: 'portcullis.tuning/1';
+  readonly date: string;
+  readonly texts: readonly string[];
+  readonly rulesVersion: string;
+  readonly threshold: number;
+  readonly maxFpr: number;
+  readonly seed: number;
+  /** Texts that the split left out, since near duplicates of theirs were chosen on. */
+  readonly straddling: number;
+  /** Texts of the choosing part whose score, worked out from their findings, differs from the scan's. */
+  readonly rescoredOtherwise: number;
+  readonly choose: TunedPart;
+  readonly confirm: TunedPart;
+  readonly changes: readonly RuleChange[];
+  /** True where the part kept apart is better for the changes too, see `isBetter`. */
+  readonly isConfirmed: boolean;
+  /** On the choosing part, before the changes. */
+  readonly rules: readonly RuleFigures[];
+}
+
+/** Who tunes what. */
+export interface RulesTuning {
+  readonly packs?: readonly string[] | undefined;
+  readonly overlays?: readonly string[] | undefined;
+  readonly maxFpr: number;
+  readonly support: number;
+  readonly seed: number;
+  readonly date: string;
+  readonly files: readonly string[];
+  readonly onProgress?: ((what: string, done: number, of: number) => void) | undefined;
+}
+
+/** Texts that the rules' cost is measured on, at most, and their letters. */
+const costTexts = 60;
+const costLetters = 4_000;
+
+const labelled = (rows: readonly FamilyText[]): readonly FamilyText[] =>
+  rows.filter(({ label }) => label !== undefined);
+
+/** Texts for the rules' cost, spread over all of them. */
+const sampleOf = (rows: readonly FamilyText[]): readonly string[] => {
+  const short = rows.filter(({ text }) => text.length <= costLetters);
+  const step = Math.max(1, Math.floor(short.length / costTexts));
+  return short
+    .filter((_, i) => i % step === 0)
+    .slice(0, costTexts)
+    .map(({ text }) => text);
+};
+
+/**
+ * Works out what every rule does, chooses changes on one part under the budget, and tells what they bring on the other.
+ * @throws TuningError where a part lacks attacks or benign texts; PackError
+ */
+export const tuneRules = async (split: SplitRows, tuning: RulesTuning): Promise<TunedRules> => {
+  const { packs, overlays = [], maxFpr, onProgress } = tuning;
+  const [choose, confirm] = [labelled(split.choose), labelled(split.confirm)];
+  for (const [name, part] of Object.entries({ 'to choose on': choose, 'to confirm on': confirm }))
+    for (const label of ['injection', 'benign'] as const)
+      if (!part.some((row) => row.label === label))
+        throw new TuningError(
+          `There is no ${label === 'benign' ? 'benign text' : 'attack'} ${name}: tuning needs both in both parts.`,
+        );
+  const options = { packs, overlays, today: tuning.date };
+  const pack = openPack(options);
+  const source = loadPack(options).pack;
+  const threshold = pack.threshold;
+  const scan = (rows: readonly FamilyText[], what: string, job: Partial<RulesJob>): Promise<readonly RulesReading[]> =>
+    scoreRules(
+      rows.map(({ text }) => text),
+      { packs, overlays, ...job, onProgress: (done) => onProgress?.(what, done, rows.length) },
+    );
+  const findings = { withHits: true, paranoia: 3 } as const;
+  const found = await scan(choose, 'findings, to choose on', findings);
+  const rules = pack.rules.filter(({ status }) => status !== 'deprecated');
+  const indexOf = new Map(rules.map(({ id }, i) => [id, i]));
+  const isRun = ({ status, paranoia }: Rule): boolean => status === 'stable' && paranoia <= pack.paranoia;
+  const scores = rules.map((rule) => (isRun(rule) ? rule.score : 0));
+  const texts: readonly RuleEvidence[] = choose.map(({ label, family }, i) =>
+    ruleEvidence({ isAttack: label === 'injection', family }, (found[i] as RulesReading).hits, indexOf),
+  );
+  const given = { rules, texts, scores, threshold };
+  onProgress?.('choosing', 0, rules.length);
+  const changes = chooseChanges(given, { maxFpr, paranoia: pack.paranoia, support: tuning.support });
+  const changed = new Set(changes.map(({ rule }) => rule));
+  const folder = await mkdtemp(join(tmpdir(), 'portcullis-tune-'));
+  try {
+    const overlay = join(folder, 'overlay.yaml');
+    await writeFile(overlay, changesOverlay(changes));
+    // A text in which no changed rule fires is decided as before; the others are screened with the overlay itself.
+    const measured = async (rows: readonly FamilyText[], readings: readonly RulesReading[]) => {
+      const isFirst = rules.every(({ paranoia }) => paranoia <= pack.paranoia);
+      const before = (isFirst ? readings : await scan(rows, 'before', {})).map(({ score }) => score >= threshold);
+      const places = rows.flatMap((_, i) => (readings[i]?.hits.some(({ rule }) => changed.has(rule)) ? [i] : []));
+      const again = await scan(
+        places.map((i) => rows[i] as FamilyText),
+        'after',
+        { overlays: [...overlays, overlay] },
+      );
+      const after = [...before];
+      places.forEach((i, at) => {
+        after[i] = (again[at] as RulesReading).score >= threshold;
+      });
+      return { part: tunedPart(rows, before, after), before };
+    };
+    onProgress?.('cost of the rules', 0, rules.length);
+    const costs = ruleCosts(source, sampleOf(choose));
+    const chosen = await measured(choose, found);
+    const { part: kept } = await measured(confirm, await scan(confirm, 'findings, to confirm on', findings));
+    return {
+      schema: 'portcullis.tuning/1',
+      date: tuning.date,
+      texts: tuning.files,
+      rulesVersion: pack.rulesVersion,
+      threshold,
+      maxFpr,
+      seed: tuning.seed,
+      straddling: split.straddling,
+      rescoredOtherwise: texts.filter((text, i) => scoreOf(text, scores) >= threshold !== chosen.before[i]).length,
+      choose: chosen.part,
+      confirm: kept,
+      changes,
+      isConfirmed: changes.length > 0 && isBetter(kept, maxFpr),
+      rules: ruleFigures(given).map((figures) => ({ ...figures, micros: costs.get(figures.rule) ?? null })),
+    };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+};
