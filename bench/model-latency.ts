@@ -8,7 +8,10 @@ import { parseArgs } from 'node:util';
 import { readModelFolder } from '../src/adapters/model-files.js';
 import { openNetwork } from '../src/adapters/onnx-network.js';
 import { readTokenizer } from '../src/adapters/tokenizer-file.js';
+import { calibrate } from '../src/engine/model/calibration.js';
+import { sureness } from '../src/engine/model/sureness.js';
 import { planWindows } from '../src/engine/model/windows.js';
+import type { WindowScore } from '../src/engine/ports.js';
 import { findModel, loadModel } from '../src/index.js';
 import { installedCorpus } from './corpus.js';
 
@@ -55,10 +58,10 @@ for (const size of [60, 120, 250, 500, 1_000, 10_000, 50_000]) {
   const times: { bare: number; ours: number; windows: number; tokens: number }[] = [];
   for (const [round, text] of corpus.pieces(size, rounds).entries()) {
     const windows = [...new Map(windowsOf(text).map((ids) => [ids.join(), ids])).values()];
-    const logits: number[] = [];
+    const scores: WindowScore[] = [];
     const runBare = () =>
       time(async () => {
-        for (const ids of windows) logits.push((await bare.run(ids)).logit);
+        for (const ids of windows) scores.push(await bare.run(ids));
       });
     let probability = Number.NaN;
     const runOurs = () =>
@@ -67,9 +70,12 @@ for (const size of [60, 120, 250, 500, 1_000, 10_000, 50_000]) {
       });
     const first = round % 2 === 0 ? await runBare() : await runOurs();
     const second = round % 2 === 0 ? await runOurs() : await runBare();
-    const { scale, bias, per_window: perWindow } = manifest.calibration;
-    const expected =
-      1 / (1 + Math.exp(-(scale * Math.max(...logits) + bias - perWindow * Math.log(windowsOf(text).length))));
+    const expected = Math.max(
+      ...scores.map(({ logit, tokenLogits }) => {
+        const place = { windows: windowsOf(text).length, derived: false, sureness: sureness(tokenLogits) };
+        return calibrate(logit, place, manifest.calibration);
+      }),
+    );
     if (Math.abs(expected - probability) > 1e-9) throw new Error(`the answer differs: ${probability} for ${expected}`);
     const [own, other] = round % 2 === 0 ? [second, first] : [first, second];
     times.push({

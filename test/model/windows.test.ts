@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { calibrate } from '../../src/engine/model/calibration.js';
 import { densestStretch } from '../../src/engine/model/hotspots.js';
+import { sureness } from '../../src/engine/model/sureness.js';
 import { planWindows, spread } from '../../src/engine/model/windows.js';
 
 describe('planWindows', () => {
@@ -90,16 +91,38 @@ describe('spread', () => {
 describe('calibrate', () => {
   const plain = { kind: 'platt-windows', scale: 1, bias: 0, per_window: 0 } as const;
   it.each([
-    [0, 1, false, plain, 0.5],
-    [2, 1, false, plain, 1 / (1 + Math.exp(-2))],
-    [2, 1, false, { ...plain, scale: 0.5, bias: -1 }, 0.5],
-    [1, Math.E, false, { ...plain, per_window: 1 }, 0.5],
-    [1.5, 1, true, plain, 0.5],
-    [2, 1, true, { ...plain, derived: -2 }, 0.5],
-    [1e9, 1, false, plain, 1],
-    [-1e9, 1, false, plain, 0],
-  ] as const)('logit %d over %d windows, derived %s', (logit, windows, derived, calibration, probability) => {
-    expect(calibrate(logit, { windows, derived }, calibration)).toBeCloseTo(probability, 12);
+    [0, 1, false, 0, plain, 0.5],
+    [2, 1, false, 0, plain, 1 / (1 + Math.exp(-2))],
+    [2, 1, false, 0, { ...plain, scale: 0.5, bias: -1 }, 0.5],
+    [1, Math.E, false, 0, { ...plain, per_window: 1 }, 0.5],
+    [1, Math.E, false, 9, { ...plain, per_window: 1 }, 0.5],
+    [3, Math.E, false, 1, { ...plain, per_window: 1, sure: 4 }, 0.5],
+    [6, Math.E, false, -2, { ...plain, per_window: 1, sure: 4 }, 0.5],
+    [0, Math.E, false, 4, { ...plain, per_window: 1, sure: 4 }, 0.5],
+    [0, Math.E, false, 5, { ...plain, per_window: 1, sure: 4 }, 0.5],
+    [0, 1, false, -9, { ...plain, per_window: 1, sure: 4 }, 0.5],
+    [1.5, 1, true, 0, plain, 0.5],
+    [2, 1, true, 0, { ...plain, derived: -2 }, 0.5],
+    [1e9, 1, false, 0, plain, 1],
+    [-1e9, 1, false, 0, plain, 0],
+  ] as const)(
+    'logit %d over %d windows, derived %s, sureness %d',
+    (logit, windows, derived, sure, calibration, probability) => {
+      const place = { windows, derived, sureness: sure };
+      expect(calibrate(logit, place, calibration)).toBeCloseTo(probability, 12);
+    },
+  );
+});
+
+describe('sureness', () => {
+  it.each([
+    [undefined, 0],
+    [[9, 9], 0],
+    [[9, 1, 3, 9], 2],
+    [[99, ...new Array(20).fill(-5), 1, 2, 3, 4, 5, 6, 7, 8, 99], 4.5],
+    [[99, 8, 7, 6, 5, 4, 3, 2, 1, 0, -1, 99], 4.5],
+  ])('%o', (tokenLogits, expected) => {
+    expect(sureness(tokenLogits)).toBe(expected);
   });
 });
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from .arguments import model_parser
-from .calibrate import arrays, probability
+from .calibration import rate_of
 from .devset import Item, dev_items
 from .encode import encode_span, load_tokenizer
 from .metrics import auc, recall_at, wilson
@@ -90,8 +90,7 @@ def main() -> None:
     long = long_texts(items, min(LONG_TEXTS, args.limit or LONG_TEXTS))
     texts = [item.text for item in items] + [text for pairs in long.values() for text, _ in pairs]
     scores = score_all(args.model / "model.onnx", texts, args.work, args.workers)
-    top, windows = arrays(items, scores)
-    rate = probability(top, windows, manifest["calibration"])
+    rate = np.array([rate_of(scores[text_key(item.text)], manifest["calibration"]) for item in items])
     positive = np.array([item.positive for item in items])
     own = np.array([item.authored for item in items])
     foreign = np.array([item.lang != "en" for item in items])
@@ -112,9 +111,8 @@ def main() -> None:
             "lang": table(items, hit, "lang"),
         }
         for size, pairs in long.items():
-            found = [scores[text_key(text)] for text, _ in pairs]
-            one = np.array([scored.top for scored in found])
-            blocked = probability(one, np.array([len(scored.logits) for scored in found], float), manifest["calibration"]) >= point["threshold"]
+            long_rate = np.array([rate_of(scores[text_key(text)], manifest["calibration"]) for text, _ in pairs])
+            blocked = long_rate >= point["threshold"]
             planted = np.array([label for _, label in pairs])
             points[name][f"buried_in_{size}"] = {"injection": rates(blocked[planted]), "benign": rates(blocked[~planted])}
     record = {

@@ -75,7 +75,7 @@ def first_manifest(folder: Path, prepared: dict[str, object], version: str) -> d
         "inputs": {"ids": "input_ids", "mask": "attention_mask"},
         "outputs": {"logit": "logit", "token_logits": "token_logits"},
         "labels": ["benign", "injection"],
-        "calibration": {"kind": "platt-windows", "scale": 1.0, "bias": 0.0, "per_window": 0.0},
+        "calibration": {"kind": "platt-windows", "scale": 1.0, "bias": 0.0, "per_window": 0.0, "sure": 0.0},
         "operating_points": {
             name: {"threshold": 0.5, "budget": budget, "recall": None, "false_positives": None}
             for name, budget in (("strict", 0.02), ("balanced", 0.01), ("permissive", 0.005))

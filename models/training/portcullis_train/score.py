@@ -13,28 +13,23 @@ import numpy as np
 import onnxruntime
 
 from .encode import CLS, SEP, encode, load_tokenizer
-from .windows import CONTENT, look_range, looks_again, seen, window_starts
+from .windows import CONTENT, SURE_TOKENS, window_starts
 
 
 @dataclass(frozen=True)
 class Scored:
-    """Logits of a text's windows, their second looks, and the surest token of the worst window."""
+    """Of each window its logit and how sure the token head is; the surest token of the window with the greatest logit."""
 
-    windows: list[float]
-    looks: list[float | None]
+    logits: list[float]
+    sure: list[float]
     token: int
     token_logit: float
     tokens: int
 
-    @property
-    def logits(self) -> list[float]:
-        """The windows' logits as they count."""
-        return [seen(logit, look) for logit, look in zip(self.windows, self.looks, strict=True)]
 
-    @property
-    def top(self) -> float:
-        """The worst window's logit."""
-        return max(self.logits)
+def sureness(tokens: np.ndarray) -> float:
+    """Mean of the greatest token logits of a window, at most `SURE_TOKENS` of them; 0 without tokens."""
+    return float(np.sort(tokens)[-SURE_TOKENS:].mean(dtype=np.float64)) if len(tokens) else 0.0
 
 
 class Scorer:
@@ -57,21 +52,16 @@ class Scorer:
     def score(self, text: str) -> Scored:
         """Score every window of a text."""
         ids = encode(self.tokenizer, text)
-        windows: list[float] = []
-        looks: list[float | None] = []
-        best, token, token_logit = -math.inf, -1, -math.inf
+        logits, sure, best, token, token_logit = [], [], -math.inf, -1, -math.inf
         for start in window_starts(len(ids)):
-            window = ids[start : start + CONTENT]
-            logit, tokens = self.window(window)
-            surest = int(tokens.argmax()) if len(tokens) else -1
-            look = self.window(window[look_range(len(window), surest)])[0] if looks_again(len(window), logit) else None
-            windows.append(logit)
-            looks.append(look)
-            if seen(logit, look) > best:
-                best = seen(logit, look)
-                token = start + surest if len(tokens) else -1
+            logit, tokens = self.window(ids[start : start + CONTENT])
+            logits.append(logit)
+            sure.append(sureness(tokens))
+            if logit > best:
+                best = logit
+                token = start + int(tokens.argmax()) if len(tokens) else -1
                 token_logit = float(tokens.max()) if len(tokens) else -math.inf
-        return Scored(windows, looks, token, token_logit, len(ids))
+        return Scored(logits, sure, token, token_logit, len(ids))
 
 
 def text_key(text: str) -> str:
@@ -91,7 +81,7 @@ def _score_one(model: Path, tokenizer: Path, text: str) -> tuple[str, Scored]:
 def score_all(model: Path, texts: Iterable[str], work: Path, workers: int = 1) -> dict[str, Scored]:
     """Scores of the texts by key; a stopped run goes on where it was."""
     name = hashlib.sha256(model.read_bytes()).hexdigest()[:16]
-    store = work / f"looks-{name}.jsonl"
+    store = work / f"sure-{name}.jsonl"
     known: dict[str, Scored] = {}
     if store.exists():
         for line in store.read_text().splitlines():

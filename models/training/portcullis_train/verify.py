@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from .arguments import model_parser
-from .calibrate import arrays, probability
+from .calibration import rate_of
 from .devset import dev_items
 from .encode import encode
 from .export import describe
-from .score import Scorer, score_all
+from .score import Scorer, score_all, text_key
 
 HERE = Path(__file__).resolve().parent.parent
 LARGEST = 25_000_000
@@ -35,13 +35,13 @@ def golden_faults(model: Path, manifest: dict) -> list[str]:
     for number, line in enumerate((model / "golden.jsonl").read_text().splitlines(), 1):
         told = json.loads(line)
         first, second = scorer.score(told["text"]), scorer.score(told["text"])
-        rate = probability(np.array(first.top), np.array(len(first.logits)), manifest["calibration"])
+        rate = rate_of(first, manifest["calibration"])
         if encode(scorer.tokenizer, told["text"]) != told["ids"]:
             faults.append(f"golden {number}: other token ids")
         if first != second:
             faults.append(f"golden {number}: not the same twice")
-        if abs(float(rate) - told["probability"]) > 0.001 or len(first.logits) != told["windows"]:
-            faults.append(f"golden {number}: probability {float(rate):.6f}, expected {told['probability']}")
+        if abs(rate - told["probability"]) > 0.001 or len(first.logits) != told["windows"]:
+            faults.append(f"golden {number}: probability {rate:.6f}, expected {told['probability']}")
     return faults
 
 
@@ -54,7 +54,8 @@ def int8_against_fp32(args: argparse.Namespace, manifest: dict) -> dict[str, flo
     threshold = manifest["operating_points"][manifest["operating_point"]]["threshold"]
     hits = []
     for path in (args.model / "model.onnx", args.work / "model-fp32.onnx"):
-        rate = probability(*arrays(items, score_all(path, texts, args.work, args.workers)), manifest["calibration"])
+        scores = score_all(path, texts, args.work, args.workers)
+        rate = np.array([rate_of(scores[text_key(text)], manifest["calibration"]) for text in texts])
         hits.append(rate >= threshold)
     return {
         "n": len(items),

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from portcullis_train.calibrate import calibration_error, fit, probability
+from portcullis_train.calibration import SURE, calibration_error, doubt, fit, probability, rate_of, worst_window
 from portcullis_train.metrics import auc, recall_at, threshold_at, wilson
+from portcullis_train.score import Scored, sureness
 
 
 def test_auc() -> None:
@@ -34,18 +35,45 @@ def test_wilson() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
 
 
-def test_fit_finds_a_logistic_law() -> None:
+def features(number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Logits, sureness and numbers of windows by chance."""
     rng = np.random.default_rng(0)
-    top, windows = rng.normal(0, 3, 20_000), rng.integers(1, 40, 20_000).astype(float)
-    law = {"scale": 0.7, "bias": -0.5, "per_window": 0.4}
-    positive = (rng.random(20_000) < probability(top, windows, law)).astype(float)
-    found = fit(top, windows, positive, np.ones(20_000))
+    return rng.normal(0, 3, number), rng.normal(2.5, 1, number), rng.integers(1, 40, number).astype(float)
+
+
+def test_fit_finds_a_logistic_law() -> None:
+    top, sure, windows = features(20_000)
+    law = {"scale": 0.7, "bias": -0.5, "per_window": 0.4, "sure": SURE}
+    positive = (np.random.default_rng(1).random(20_000) < probability(top, sure, windows, law)).astype(float)
+    found = fit(top, doubt(sure, windows, SURE), positive, np.ones(20_000))
     assert all(abs(found[name] - law[name]) < 0.15 for name in law)
-    assert calibration_error(probability(top, windows, found), positive, np.ones(20_000)) < 0.02
+    assert calibration_error(probability(top, sure, windows, found), positive, np.ones(20_000)) < 0.02
 
 
 def test_window_slope_is_never_negative() -> None:
-    rng = np.random.default_rng(0)
-    top, windows = rng.normal(0, 3, 5_000), rng.integers(1, 40, 5_000).astype(float)
-    positive = (rng.random(5_000) < probability(top, windows, {"scale": 1.0, "bias": -1.0, "per_window": -0.5})).astype(float)
-    assert fit(top, windows, positive, np.ones(5_000))["per_window"] == 0.0
+    top, sure, windows = features(5_000)
+    law = {"scale": 1.0, "bias": -1.0, "per_window": -0.5, "sure": SURE}
+    positive = (np.random.default_rng(1).random(5_000) < probability(top, sure, windows, law)).astype(float)
+    assert fit(top, doubt(sure, windows, SURE), positive, np.ones(5_000))["per_window"] == 0.0
+
+
+def test_a_sure_window_counts_in_a_long_text_as_in_a_short_one() -> None:
+    law = {"scale": 1.0, "bias": 0.0, "per_window": 0.5, "sure": SURE}
+    rate = {
+        (sure, count): rate_of(Scored([-9.0] * (count - 1) + [2.0], [sure] * count, 0, 0.0, 9), law)
+        for sure in (SURE + 0.1, 0.0)
+        for count in (1, 70)
+    }
+    assert rate[SURE + 0.1, 1] == rate[SURE + 0.1, 70] == rate[0.0, 1]
+    assert rate[0.0, 70] < 0.01
+
+
+def test_the_window_that_decides_need_not_be_the_hottest() -> None:
+    law = {"scale": 1.0, "bias": 0.0, "per_window": 0.5, "sure": SURE}
+    assert worst_window(np.array([3.0, 2.5]), np.array([0.0, 4.0]), law) == 1
+
+
+def test_sureness_is_the_mean_of_the_greatest_tokens() -> None:
+    assert sureness(np.arange(20, dtype=np.float32)) == 15.5
+    assert sureness(np.array([1.0, 3.0], np.float32)) == 2.0
+    assert sureness(np.array([], np.float32)) == 0.0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from portcullis_train.sampling import Archive, clean_window, positive_window, round_samples, samples_of
-from portcullis_train.windows import CONTENT, LOOK_ABOVE, STRIDE, covered, look_range, looks_again, seen, window_starts
+from portcullis_train.windows import CONTENT, STRIDE, covered, window_starts
 
 
 @pytest.mark.parametrize(
@@ -94,20 +94,3 @@ def test_a_round_is_the_same_twice_and_keeps_the_cap() -> None:
     assert [len(one) for one in rounds] == [8, 8, 8]
     again = round_samples(stored, mixture, 1, 3, 1)
     assert [one.ids.tolist() for one in again] == [one.ids.tolist() for one in rounds[1]]
-
-
-@pytest.mark.parametrize(("surest", "expected"), [(0, (0, 96)), (100, (52, 148)), (200, (104, 200)), (47, (0, 96)), (49, (1, 97))])
-def test_a_second_look_lies_inside_the_window(surest: int, expected: tuple[int, int]) -> None:
-    look = look_range(200, surest)
-    assert (look.start, look.stop) == expected
-
-
-def test_only_hot_windows_that_are_longer_than_a_look_get_one() -> None:
-    assert looks_again(97, 0.0)
-    assert not looks_again(96, 9.0)
-    assert not looks_again(254, LOOK_ABOVE)
-
-
-def test_a_second_look_counts_half() -> None:
-    assert seen(3.0, None) == 3.0
-    assert seen(3.0, -7.0) == -2.0

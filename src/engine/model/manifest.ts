@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { ModelError } from '../errors.js';
-import type { SecondLook } from './second-look.js';
 
 /** The part of a model's `manifest.json` that a runtime goes by. @see models/training/MANIFEST.md */
 export interface ModelManifest {
@@ -20,19 +19,22 @@ export interface ModelManifest {
   readonly window: { readonly tokens: number; readonly content: number; readonly stride: number };
   readonly inputs: { readonly ids: string; readonly mask: string };
   readonly outputs: { readonly logit: string; readonly token_logits?: string | undefined };
-  /** Absent: every window is looked at once. */
-  readonly second_look?: SecondLook | undefined;
   readonly calibration: Calibration;
   readonly operating_points: Readonly<Record<string, { readonly threshold: number }>>;
   readonly operating_point: string;
 }
 
-/** `probability = sigmoid(scale * logit + bias - per_window * ln(windows) + derived)`. */
+/**
+ * `probability = sigmoid(scale * logit + bias - per_window * ln(windows) * doubt + derived)`, where doubt is
+ * `max(0, sure - the window's sureness)`, or 1 without `sure`.
+ */
 export interface Calibration {
   readonly kind: 'platt-windows';
   readonly scale: number;
   readonly bias: number;
   readonly per_window: number;
+  /** Where the token head is as sure as this of a window, a long text needs no more than a short one. */
+  readonly sure?: number | undefined;
   /** Log-odds added for a decoded reading; see `DEFAULT_DERIVED`. */
   readonly derived?: number | undefined;
 }
@@ -53,12 +55,12 @@ const schema = z
     window: z.object({ tokens: count.min(3), content: count.min(1), stride: count.min(1) }),
     inputs: z.object({ ids: tensorName, mask: tensorName }),
     outputs: z.object({ logit: tensorName, token_logits: tensorName.optional() }),
-    second_look: z.object({ tokens: count.min(1), above: z.number() }).optional(),
     calibration: z.object({
       kind: z.literal('platt-windows'),
       scale: z.number().positive(),
       bias: z.number(),
       per_window: z.number().min(0),
+      sure: z.number().optional(),
       derived: z.number().optional(),
     }),
     operating_points: z.record(z.string().min(1), z.object({ threshold: z.number().min(0).max(1) })),
@@ -71,6 +73,10 @@ const schema = z
   .refine((it) => it.window.stride <= it.window.content, {
     message: 'windows must not leave gaps',
     path: ['window', 'stride'],
+  })
+  .refine((it) => it.calibration.sure === undefined || it.outputs.token_logits !== undefined, {
+    message: 'asks for token logits that `outputs` does not name',
+    path: ['calibration', 'sure'],
   })
   .refine((it) => Object.hasOwn(it.operating_points, it.operating_point), {
     message: 'names no operating point of `operating_points`',

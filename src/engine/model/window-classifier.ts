@@ -16,13 +16,13 @@ import type {
 import { calibrate } from './calibration.js';
 import { densestStretch } from './hotspots.js';
 import type { Calibration, ModelManifest } from './manifest.js';
-import { lookAgain, seenTwice } from './second-look.js';
+import { sureness } from './sureness.js';
 import { planWindows, spread, type TokenWindow } from './windows.js';
 
 /** What a classifier over windows is made of. */
 export interface WindowClassifierParts {
   readonly info: ClassifierInfo;
-  readonly manifest: Pick<ModelManifest, 'window' | 'tokenizer' | 'calibration' | 'second_look'>;
+  readonly manifest: Pick<ModelManifest, 'window' | 'tokenizer' | 'calibration'>;
   readonly tokenizer: Tokenizer;
   readonly scorer: WindowScorer;
   readonly clock: Clock;
@@ -38,7 +38,7 @@ interface Scored {
 }
 
 /**
- * A classifier that tokenises, cuts into windows and scores them one by one, identical ones once, hot ones twice.
+ * A classifier that tokenises, cuts into windows and scores them one by one, identical ones once.
  * The greatest probability of all texts counts; within a text the worst window does.
  */
 export function createWindowClassifier(parts: WindowClassifierParts): Classifier {
@@ -71,23 +71,17 @@ export function createWindowClassifier(parts: WindowClassifierParts): Classifier
   ): Promise<readonly Scored[]> {
     const known = new Map<string, WindowScore>();
     const scored: Scored[] = [];
-    const run = async (ids: readonly number[]): Promise<WindowScore> => {
-      const timeoutMs = deadline - parts.clock.now();
-      if (signal.aborted || timeoutMs <= 0) {
-        throw new ModelError('MODEL_TIMEOUT', 'the deadline passed before every window was scored');
-      }
-      const score = await scorer.score([manifest.tokenizer.cls, ...ids, manifest.tokenizer.sep], { timeoutMs, signal });
-      checkScore(score, ids.length + 2);
-      return score;
-    };
     for (const planned of windows) {
       const ids = (tokenized[planned.text] as TokenizedText).ids.slice(planned.start, planned.end);
       const key = ids.join();
       let score = known.get(key);
       if (score === undefined) {
-        score = await run(ids);
-        const again = lookAgain(ids, score, manifest.second_look);
-        if (again !== undefined) score = seenTwice(score, await run(again));
+        const timeoutMs = deadline - parts.clock.now();
+        if (signal.aborted || timeoutMs <= 0) {
+          throw new ModelError('MODEL_TIMEOUT', 'the deadline passed before every window was scored');
+        }
+        score = await scorer.score([manifest.tokenizer.cls, ...ids, manifest.tokenizer.sep], { timeoutMs, signal });
+        checkScore(score, ids.length + 2);
         known.set(key, score);
       }
       scored.push({ planned, score });
@@ -138,7 +132,11 @@ function summarise(
       score,
       probability: calibrate(
         score.logit,
-        { windows: counts[planned.text] as number, derived: planned.text >= derivedFrom },
+        {
+          windows: counts[planned.text] as number,
+          derived: planned.text >= derivedFrom,
+          sureness: sureness(score.tokenLogits),
+        },
         calibration,
       ),
     }))
