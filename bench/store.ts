@@ -55,7 +55,11 @@ const fill = async (store: Store): Promise<void> => {
     if (i % 102_400 === 0) console.log(`${i} records, ${((performance.now() - started) / 1000).toFixed(0)} s`);
   }
   const db = new Sqlite(join(data, 'portcullis.db'));
-  const commits = openGroupCommit(db, () => undefined);
+  const commits = openGroupCommit(
+    db,
+    async () => undefined,
+    () => undefined,
+  );
   const before = performance.now();
   await openSearchIndex(db, commits).drain();
   console.log(

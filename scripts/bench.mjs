@@ -9,7 +9,12 @@ import { ensureBuilt, ensureInstalled, root } from './checkout.mjs';
 
 if (!(await ensureInstalled()) || !(await ensureBuilt())) process.exit(2);
 const [first, ...rest] = process.argv.slice(2);
-const programs = { detection: 'bench/detection.ts', model: 'bench/model-latency.ts', store: 'bench/store.ts', service: 'bench/service.ts' };
+const programs = {
+  detection: 'bench/detection.ts',
+  model: 'bench/model-latency.ts',
+  store: 'bench/store.ts',
+  service: 'bench/service.ts',
+};
 const chosen = programs[first];
 const file = await buildTool(chosen ?? 'bench/main.ts');
 const args = chosen ? rest : process.argv.slice(2);

@@ -1,7 +1,14 @@
 import { createRequire } from 'node:module';
 
+let known: string | undefined;
+
 /** The version of this package, from its own package.json. */
 export const packageVersion = (): string => {
+  known ??= versionRead();
+  return known;
+};
+
+const versionRead = (): string => {
   const read: unknown = createRequire(import.meta.url)('portcullis/package.json');
   return typeof read === 'object' && read !== null && 'version' in read ? String(read.version) : 'unknown';
 };

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Keep, KeptInput } from './evidence-record.js';
 import { masked } from './mask.js';
 
@@ -7,7 +7,7 @@ export function keepInput(text: string, json: boolean, keep: Keep): KeptInput {
   return {
     kept: keep,
     text: keep === 'whole' ? text : keep === 'masked' ? masked(text) : null,
-    sha256: createHash('sha256').update(text, 'utf8').digest('hex'),
+    sha256: hash('sha256', text),
     length: text.length,
     json,
   };

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Input } from '../engine/input.js';
 import type { EvidenceRecord } from './evidence-record.js';
 
@@ -10,7 +10,6 @@ export function recordedInput({ input }: Pick<EvidenceRecord, 'input'>): Recorde
   const { kept, text, sha256, json } = input;
   if (kept === 'masked') return { missing: 'the account kept the input masked' };
   if (text === null || kept !== 'whole') return { missing: 'the account kept the input as its SHA-256 only' };
-  if (createHash('sha256').update(text, 'utf8').digest('hex') !== sha256)
-    return { missing: 'the input kept no longer has the SHA-256 that was recorded' };
+  if (hash('sha256', text) !== sha256) return { missing: 'the input kept no longer has the SHA-256 that was recorded' };
   return { input: json ? (JSON.parse(text) as Input) : text };
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** How long an answer of the store is believed, milliseconds: a revoked key is dead within a second, with room to spare. */
 const KEY_BELIEVED_MS = 500;
@@ -22,7 +22,7 @@ export function cachedKeys<Owner>(find: FindKey<Owner>, now: () => number): Find
   const known = new Map<string, Known<Owner>>();
 
   return (secret) => {
-    const digest = createHash('sha256').update(secret).digest('base64');
+    const digest = hash('sha256', secret, 'base64');
     const at = now();
     const remembered = known.get(digest);
     if (remembered !== undefined && at - remembered.asked < KEY_BELIEVED_MS) return remembered.owner;

@@ -8,6 +8,8 @@ import { dashboardStore } from '../dashboard/dashboard-store.js';
 import { keepVersions } from '../evidence/keep-versions.js';
 import { findModel } from '../index.js';
 import { openScorerPool } from '../scoring/scorer-pool.js';
+import type { ScorerSettings } from '../scoring/scorer-settings.js';
+import { shortTextsHere } from '../scoring/short-texts-here.js';
 import { openStore } from '../store/open-store.js';
 import { buildApp } from './build-app.js';
 import { dashboardService } from './dashboard-service.js';
@@ -47,16 +49,20 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
   });
   try {
     const today = new Date().toISOString().slice(0, 10);
-    const scorers = await openScorerPool({
-      scorers: settings.scorers,
+    const engineSettings: ScorerSettings = {
       packs: pack,
       overlays: overlay,
       today,
       model: model === 'off' ? false : model,
       mode,
+    };
+    const pool = openScorerPool({
+      ...engineSettings,
+      scorers: settings.scorers,
       deadlineMs: settings.deadline,
       queueLimit: settings.callsAtOnce,
     });
+    const scorers = await shortTextsHere(pool, engineSettings);
     const { rules_version: rulesVersion, ml_version: mlVersion } = scorers.info;
     const modelFolder = mlVersion === 'off' || mlVersion === 'unavailable' ? undefined : (model ?? findModel());
     await keepVersions(store.versions, { packs: pack, overlays: overlay, today, rulesVersion, mlVersion, modelFolder });

@@ -22,7 +22,8 @@ const killedAfter = (place: string, accountId: string, ms: number): Promise<Roun
     let timer: NodeJS.Timeout | undefined;
     child.stdout.setEncoding('utf8').on('data', (piece: string) => {
       pieces.push(piece);
-      timer ??= setTimeout(() => child.kill('SIGKILL'), ms);
+      // From the first acknowledgement on: a busy machine may take its time until then.
+      if (piece.includes('ev_')) timer ??= setTimeout(() => child.kill('SIGKILL'), ms);
     });
     child.on('close', (_, signal) => {
       clearTimeout(timer);

@@ -5,6 +5,8 @@ import { StoreError } from '../store-error.js';
 export interface GroupCommit {
   /** Runs `work` in the next commit. Resolves when that is on the disk; a throw of `work` rejects it alone. */
   run<T>(work: () => T): Promise<T>;
+  /** The same, resolved when the system has it: it outlives this process, and is on the disk with any later `run`. */
+  runAhead<T>(work: () => T): Promise<T>;
   /** Keeps commits back while `work` runs a transaction of its own on another connection. */
   alone<T>(work: () => Promise<T>): Promise<T>;
   /** How many wait for a commit. */
@@ -14,6 +16,7 @@ export interface GroupCommit {
 }
 
 interface Job {
+  readonly ahead: boolean;
   readonly work: () => unknown;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
@@ -26,12 +29,23 @@ const patienceMs = 5_000;
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
-/** Group commit on a connection that nothing else uses. `onFull` is told when the disk is full. */
-export function openGroupCommit(db: Database, onFull: () => void): GroupCommit {
+/** What waits for the sync of its commit. */
+interface Committed {
+  readonly settle: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Group commit on a connection that nothing else uses and that doesn't sync by itself: `sync` puts on the disk all that was
+ * committed before it was called, while further calls come in. `onFull` is told when the disk is full.
+ */
+export function openGroupCommit(db: Database, sync: () => Promise<void>, onFull: () => void): GroupCommit {
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
   let jobs: Job[] = [];
+  let committed: Committed[] = [];
+  let syncing = false;
   let planned = false;
   let keptBack = 0;
   let closed = false;
@@ -42,12 +56,34 @@ export function openGroupCommit(db: Database, onFull: () => void): GroupCommit {
   const plan = (wait = 0): void => {
     if (planned || keptBack > 0) return;
     if (jobs.length === 0) {
-      whenIdle?.();
+      if (!syncing) whenIdle?.();
       return;
     }
     planned = true;
     if (wait > 0) setTimeout(flush, wait);
     else setImmediate(flush);
+  };
+
+  /** One sync at a time: it serves all commits before it, and those meanwhile share the next one. */
+  const startSync = (): void => {
+    if (syncing || committed.length === 0) return;
+    syncing = true;
+    const group = committed;
+    committed = [];
+    sync()
+      .then(
+        () => {
+          for (const { settle } of group) settle();
+        },
+        (error: unknown) => {
+          for (const { reject } of group) reject(error);
+        },
+      )
+      .finally(() => {
+        syncing = false;
+        startSync();
+        plan();
+      });
   };
 
   const refuse = (batch: readonly Job[], error: unknown): void => {
@@ -79,18 +115,22 @@ export function openGroupCommit(db: Database, onFull: () => void): GroupCommit {
         return;
       }
       jobs = jobs.slice(batch.length);
-      const settled = batch.map(({ work, resolve, reject }) => {
+      const settled = batch.map(({ work, ahead, resolve, reject }) => {
         try {
           const value = work();
-          return () => resolve(value as never);
+          return { ahead, reject, settle: () => resolve(value as never) };
         } catch (error) {
           // The failed statement is undone, the transaction stands: unless the database says otherwise.
           if (!db.inTransaction || codeOf(error) === 'SQLITE_FULL') throw error;
-          return () => reject(error);
+          return { ahead: true, reject, settle: () => reject(error) };
         }
       });
       commit.run();
-      for (const settle of settled) settle();
+      for (const it of settled) {
+        if (it.ahead) it.settle();
+        else committed.push(it);
+      }
+      startSync();
     } catch (error) {
       if (db.inTransaction) rollback.run();
       if (jobs[0] === batch[0]) jobs = jobs.slice(batch.length);
@@ -99,16 +139,19 @@ export function openGroupCommit(db: Database, onFull: () => void): GroupCommit {
     plan();
   }
 
+  const add = <T>(work: () => T, ahead: boolean): Promise<T> =>
+    new Promise((resolve, reject) => {
+      if (closed) {
+        reject(new StoreError('STORE_CLOSED', 'the store is closed'));
+        return;
+      }
+      jobs.push({ work, ahead, resolve, reject });
+      plan();
+    });
+
   return {
-    run: (work) =>
-      new Promise((resolve, reject) => {
-        if (closed) {
-          reject(new StoreError('STORE_CLOSED', 'the store is closed'));
-          return;
-        }
-        jobs.push({ work, resolve, reject });
-        plan();
-      }),
+    run: (work) => add(work, false),
+    runAhead: (work) => add(work, true),
     alone(work) {
       keptBack += 1;
       const done = turn.then(work).finally(() => {
@@ -119,7 +162,7 @@ export function openGroupCommit(db: Database, onFull: () => void): GroupCommit {
       return done;
     },
     get waiting() {
-      return jobs.length;
+      return jobs.length + committed.length;
     },
     close() {
       closed = true;

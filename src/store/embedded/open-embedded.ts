@@ -1,4 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { Kysely, SqliteDialect, sql } from 'kysely';
@@ -41,6 +42,17 @@ const connect = (file: string, busyMs: number): Database => {
     typeof text === 'string' && text.toLowerCase().includes(String(part)) ? 1 : 0,
   );
   return db;
+};
+
+/**
+ * The write-ahead log of a connection whose commits needn't sync it: a sync of our own is the same as SQLite's, and runs
+ * while this thread works on. SQLite still syncs when it moves the log into the database. @see https://sqlite.org/wal.html
+ */
+const openLog = async (db: Database, file: string): Promise<FileHandle> => {
+  db.pragma('synchronous = NORMAL');
+  // The log is made by the first one who reads.
+  db.prepare('SELECT name FROM notes LIMIT 1').get();
+  return open(`${file}-wal`, 'r+');
 };
 
 const pepperFile = (folder: string): string => {
@@ -94,8 +106,9 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
     const pepper = await settledPepper(sqlNotes({ db }), options.pepper, async () => pepperFile(folder));
     // Waiting for another process's commit must not stop this one: the group commit tries again instead.
     const writer = connect(file, 0);
+    const log = await openLog(writer, file);
     const ballast = openBallast(folder, join(folder, 'ballast'));
-    const commits = openGroupCommit(writer, ballast.release);
+    const commits = openGroupCommit(writer, () => log.datasync(), ballast.release);
     const search = openSearchIndex(writer, commits);
     const charge = embeddedCharge(writer, plans);
     const append = embeddedAppend(writer);
@@ -133,7 +146,7 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
       pepper,
       async charge(accountId, at) {
         room();
-        return commits.run(() => charge(accountId, at));
+        return commits.runAhead(() => charge(accountId, at));
       },
       async append(record) {
         room();
@@ -149,6 +162,7 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
       async close() {
         search.close();
         await commits.close();
+        await log.close();
         writer.close();
         await db.destroy();
         release();
