@@ -1,2 +1,4 @@
 import { buildTool } from './build-tool.mjs';
-await buildTool('bench/service/echo.ts'); console.log(await buildTool('bench/service.ts'));
+
+await buildTool('bench/service/echo.ts');
+console.log(await buildTool('bench/service.ts'));

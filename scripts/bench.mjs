@@ -2,6 +2,7 @@
 // -- --quick: a short run; -- --data FILE.jsonl: other texts; -- --record NAME: where the record goes.
 // -- model [--model FOLDER]: what the model's way costs over a bare session.run on the same tokens.
 // -- store [--records N]: lists and searches over a million evidence records in the embedded database.
+// -- service [--record]: the service with durable evidence against a bare fastify echo of the same bodies.
 // -- detection --data FILE.jsonl: what the rules find on labelled texts, instead of how fast.
 import { spawnSync } from 'node:child_process';
 import { buildTool } from './build-tool.mjs';
@@ -16,6 +17,7 @@ const programs = {
   service: 'bench/service.ts',
 };
 const chosen = programs[first];
+if (first === 'service') await buildTool('bench/service/echo.ts');
 const file = await buildTool(chosen ?? 'bench/main.ts');
 const args = chosen ? rest : process.argv.slice(2);
 const { status } = spawnSync(process.execPath, [file, ...args], {
