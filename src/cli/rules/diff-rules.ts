@@ -1,0 +1,60 @@
+import { alignedTable } from '../../tuning/report/tables.js';
+import { signed } from '../../tuning/rules/changes-overlay.js';
+import { diffPacks, type PackDifference } from '../../tuning/rules/diff-packs.js';
+import { markedText } from '../marked-text.js';
+import { progressLine } from '../progress-line.js';
+import { type RowFlags, readRows } from '../row-flags.js';
+import { screenerWith } from '../screener.js';
+import type { RulesArgs, RulesIo } from './rules-io.js';
+
+/** The options of `rules diff`. */
+export interface DiffArgs extends Pick<RulesArgs, 'json'>, RowFlags {
+  readonly on: readonly string[];
+  readonly show: number;
+}
+
+const headOf = ({
+  compared,
+  newlyBlocked,
+  newlyAllowed,
+  gainedAttacks,
+  gainedFalseAlarms,
+  versions,
+}: PackDifference): string =>
+  `${versions[0]} -> ${versions[1]}: ${compared} texts, ${newlyBlocked} newly blocked, ${newlyAllowed} newly allowed; attacks found ${signed(gainedAttacks)}, false alarms ${signed(gainedFalseAlarms)}`;
+
+/** Which verdicts change from one pack or overlay to another. Exit code 0. @throws CliError; PackError; TuningError */
+export const diffRules = async (
+  before: string,
+  after: string,
+  args: DiffArgs,
+  { out, paint }: RulesIo,
+): Promise<number> => {
+  const { texts } = await readRows(args.on, args);
+  const progress = progressLine(process.stderr);
+  const core = { model: false } as const;
+  const difference = await diffPacks(texts, screenerWith(core, before), screenerWith(core, after), {
+    onProgress: (_, done) => progress.update(`${done} of ${texts.length} texts`),
+  });
+  progress.clear();
+  if (args.json) {
+    out(`${JSON.stringify(difference, null, 2)}\n`);
+    return 0;
+  }
+  out(`${headOf(difference)}\n`);
+  if (difference.byRule.length > 0) {
+    const rows = difference.byRule.map(({ rule, newlyBlocked, newlyAllowed }) => [
+      rule,
+      String(newlyBlocked),
+      String(newlyAllowed),
+    ]);
+    out(`\n${alignedTable([['rule', 'newly blocked', 'newly allowed'], ...rows])}\n`);
+  }
+  for (const { id, label, before: was, after: is, rule, text, spans } of difference.changes.slice(0, args.show))
+    out(
+      `\n${paint.bold(id)}  ${was} -> ${is}  ${label ?? 'unlabelled'}  ${rule ?? ''}\n${markedText(text, spans, { paint, around: 80 })}\n`,
+    );
+  const more = difference.changes.length - args.show;
+  if (more > 0) out(`\n… and ${more} more: --show or --json\n`);
+  return 0;
+};

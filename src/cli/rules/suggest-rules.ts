@@ -1,0 +1,65 @@
+import { alignedTable } from '../../tuning/report/tables.js';
+import { splitRows } from '../../tuning/rows/split-rows.js';
+import { suggestGrams } from '../../tuning/rules/suggest-grams.js';
+import { suggestRule } from '../../tuning/rules/suggest-rule.js';
+import { scoreTexts } from '../../tuning/scoring/score-texts.js';
+import { CliError } from '../cli-error.js';
+import { progressLine } from '../progress-line.js';
+import { type RowFlags, readRows } from '../row-flags.js';
+import { writeReport } from '../write-report.js';
+import type { RulesArgs, RulesIo } from './rules-io.js';
+
+/** The options of `rules suggest`. */
+export interface SuggestArgs extends RulesArgs, RowFlags {
+  readonly top: number;
+  readonly least: number;
+  readonly maxFpr: number;
+  readonly id: string;
+  readonly out?: string;
+}
+
+/** Suggests runs of words from the attacks that the rules miss, and drafts a rule of them. Exit code 0. @throws CliError; TuningError */
+export const suggestRules = async (
+  files: readonly string[],
+  args: SuggestArgs,
+  { out }: Pick<RulesIo, 'out'>,
+): Promise<number> => {
+  const { texts } = await readRows(files, args);
+  const rows = splitRows(texts, 0, 1).choose;
+  const progress = progressLine(process.stderr);
+  const scored = await scoreTexts(
+    rows,
+    { packs: args.pack, overlays: args.overlay, model: false },
+    { onProgress: (_, done) => progress.update(`rules: ${done} of ${rows.length} texts`) },
+  );
+  progress.clear();
+  const missed = rows.filter(
+    ({ label }, i) => label === 'injection' && (scored.texts[i]?.rulesScore ?? 0) < scored.rulesThreshold,
+  );
+  const benign = rows.filter(({ label }) => label === 'benign');
+  if (missed.length === 0 || benign.length === 0)
+    throw new CliError(`It takes missed attacks and benign texts; there are ${missed.length} and ${benign.length}.`);
+  const grams = suggestGrams(missed, benign, { top: args.top, least: args.least, maxFpr: args.maxFpr });
+  const draft = grams.length === 0 ? undefined : suggestRule(args.id, grams, missed, benign);
+  if (args.out !== undefined && draft !== undefined) await writeReport(args.out, draft);
+  const counts = { missed: missed.length, benign: benign.length };
+  if (args.json) {
+    out(`${JSON.stringify({ schema: 'portcullis.suggestions/1', ...counts, grams, draft: draft ?? null }, null, 2)}\n`);
+    return 0;
+  }
+  out(`${missed.length} attacks missed, ${benign.length} benign texts; counts are of families of near duplicates\n\n`);
+  const table = [
+    ['words', 'missed attacks', 'new ones', 'benign', 'log-odds', 'z'],
+    ...grams.map(({ gram, attacks, fresh, benign: alarms, logOdds, z }) => [
+      gram,
+      String(attacks),
+      String(fresh),
+      String(alarms),
+      logOdds.toFixed(2),
+      z.toFixed(1),
+    ]),
+  ];
+  out(draft === undefined ? 'No run of words tells them apart.\n' : `${alignedTable(table)}\n`);
+  if (draft !== undefined) out(args.out === undefined ? `\n${draft}` : `\n${args.out}\n`);
+  return 0;
+};
