@@ -15,7 +15,8 @@ export interface EvidenceFilter {
   readonly to?: number | undefined;
   /** Part of the text kept, three characters or more, upper and lower case alike. */
   readonly text?: string | undefined;
-  readonly label?: EvidenceLabel | undefined;
+  /** Null: records that nobody has labelled. */
+  readonly label?: EvidenceLabel | null | undefined;
 }
 
 /**
@@ -43,6 +44,31 @@ export interface EvidenceCount {
   readonly latencyMax: number;
 }
 
+/** How long the calls of one hour or day took: a part of their distribution. */
+export interface LatencyCount {
+  /** Start of the hour or day, milliseconds since 1970. */
+  readonly at: number;
+  /** @see latencyOf */
+  readonly step: number;
+  readonly calls: number;
+}
+
+/** All calls that one pair of versions ended with one rule. */
+export interface VersionCount {
+  readonly rulesVersion: string;
+  readonly mlVersion: string;
+  /** `none` for allowed calls. */
+  readonly rule: string;
+  /** First and last call, milliseconds since 1970. */
+  readonly firstAt: number;
+  readonly lastAt: number;
+  readonly calls: number;
+  readonly blocks: number;
+  /** As labelled by members. */
+  readonly falseAlarms: number;
+  readonly missedAttacks: number;
+}
+
 /** Evidence. Whatever takes an account id reaches records of that account alone. */
 export interface EvidenceStore {
   /** Durable when it resolves. @throws StoreError when it isn't: then there must be no verdict either. */
@@ -58,6 +84,10 @@ export interface EvidenceStore {
   label(accountId: string, id: string, label: EvidenceLabel | null): Promise<void>;
   /** Counts in `[from, to)` by `unit` and rule, oldest first. Purged evidence stays counted. */
   counts(accountId: string, from: number, to: number, unit: 'hour' | 'day'): Promise<readonly EvidenceCount[]>;
+  /** Calls in `[from, to)` by `unit` and how long they took, oldest first. Purged evidence stays counted. */
+  latencies(accountId: string, from: number, to: number, unit: 'hour' | 'day'): Promise<readonly LatencyCount[]>;
+  /** Calls by the versions that answered them and by rule, in no order. Purged evidence stays counted. */
+  versions(accountId: string): Promise<readonly VersionCount[]>;
   /** Deletes what is older than its account keeps. Gives the number of records. */
   purge(now: number): Promise<number>;
 }

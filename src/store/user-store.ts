@@ -32,11 +32,21 @@ export interface Invitation {
 export interface UserStore {
   /** The password comes hashed. @throws StoreError `STORE_CONFLICT` for a known e-mail. */
   create(email: string, passwordHash: string): Promise<User>;
+  /**
+   * A user and the account that they own, both or neither. The password comes hashed.
+   * @throws StoreError `STORE_CONFLICT` for a known e-mail; `STORE_NOT_FOUND` for an unknown plan.
+   */
+  signUp(order: {
+    readonly email: string;
+    readonly passwordHash: string;
+    readonly accountName: string;
+    readonly plan: string;
+  }): Promise<Member>;
   get(id: string): Promise<User | undefined>;
   findByEmail(email: string): Promise<User | undefined>;
   /** Ends every session of the user as well. */
   setPassword(id: string, passwordHash: string): Promise<void>;
-  /** Adds a member or changes the role. */
+  /** Adds a member or changes the role. @throws StoreError `STORE_CONFLICT` where no owner would be left. */
   setMember(accountId: string, userId: string, role: Role): Promise<void>;
   /** @throws StoreError `STORE_CONFLICT` where the account would have no owner left. */
   removeMember(accountId: string, userId: string): Promise<void>;
@@ -53,6 +63,11 @@ export interface UserStore {
   ): Promise<Invitation & { readonly token: string }>;
   invitations(accountId: string): Promise<readonly Invitation[]>;
   findInvitation(token: string): Promise<Invitation | undefined>;
+  /**
+   * Makes a user of the invitation's e-mail, a member, and the token void; all or nothing.
+   * @throws StoreError `STORE_NOT_FOUND`; `STORE_CONFLICT` where the e-mail has a user, who accepts instead.
+   */
+  join(token: string, passwordHash: string): Promise<Member>;
   /** Makes the user a member and the token void. @throws StoreError STORE_NOT_FOUND */
   accept(token: string, userId: string): Promise<Member>;
   withdrawInvitation(accountId: string, id: string): Promise<void>;

@@ -112,6 +112,8 @@ export function memoryStore(): MemoryStore {
       },
       label: missing,
       counts: missing,
+      latencies: missing,
+      versions: missing,
       purge: missing,
     },
     ready: async () => ({ ok: !broken, database: 'embedded', problems: broken ? ['gone'] : [] }),

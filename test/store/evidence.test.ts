@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EvidenceRecord } from '../../src/evidence/evidence-record.js';
 import type { Account } from '../../src/store/account-store.js';
 import type { EvidenceFilter } from '../../src/store/evidence-store.js';
+import { latencyOf, latencyStep } from '../../src/store/latency-step.js';
 import type { Store } from '../../src/store/store.js';
 import { databases, type TestDatabase } from './databases.js';
 import { makeRecord } from './make-record.js';
@@ -153,6 +154,46 @@ describe.each(databases)('evidence in $name', ({ make }) => {
       [day, 10],
     ]);
     expect(await store.evidence.counts(other.id, day, start, 'day')).toEqual([]);
+  });
+
+  it('counts latencies by step', async () => {
+    const found = await store.evidence.latencies(other.id, start, start + 60 * minute, 'hour');
+    expect(found.reduce((sum, { calls }) => sum + calls, 0)).toBe(60);
+    expect(found.slice(0, 3)).toEqual([0, 1, 2].map((step) => ({ at: start, step, calls: 1 })));
+    for (const { step, calls } of found) {
+      const within = Array.from({ length: 60 }, (_, ms) => ms).filter((ms) => latencyStep(ms) === step);
+      expect(calls).toBe(within.length);
+      for (const ms of within) expect(Math.abs(latencyOf(step) - ms)).toBeLessThanOrEqual(0.05 * ms);
+    }
+    expect(await store.evidence.latencies(other.id, start + 60 * minute, start + 120 * minute, 'day')).toEqual([]);
+  });
+
+  it('counts by versions, labels too', async () => {
+    const counted = await store.accounts.create('Counted', 'pro');
+    const made = [0, 1, 2].map((i) =>
+      makeRecord({ accountId: counted.id, time: start + i, rule: i === 0 ? 'none' : 'override.x' }),
+    );
+    for (const record of made) await store.evidence.append(record);
+    const newer = makeRecord({ accountId: counted.id, time: start + 9 });
+    const verdict = { ...newer.verdict, rules_version: '2.0.0+0123456789ab' };
+    await store.evidence.append({ ...newer, verdict });
+    for (const label of ['missed_attack', 'false_alarm', 'false_alarm'] as const)
+      await store.evidence.label(counted.id, made[1]?.id ?? '', label);
+    await store.evidence.label(counted.id, made[0]?.id ?? '', 'missed_attack');
+    await store.evidence.label(counted.id, made[0]?.id ?? '', null);
+    const versions = [...(await store.evidence.versions(counted.id))].sort((a, b) => a.firstAt - b.firstAt);
+    const old = { rulesVersion: '1.0.0+0123456789ab', mlVersion: 'off', missedAttacks: 0 };
+    expect(versions).toEqual([
+      { ...old, rule: 'none', firstAt: start, lastAt: start, calls: 1, blocks: 0, falseAlarms: 0 },
+      { ...old, rule: 'override.x', firstAt: start + 1, lastAt: start + 2, calls: 2, blocks: 2, falseAlarms: 1 },
+      {
+        ...{ ...old, rulesVersion: verdict.rules_version, rule: 'none', firstAt: start + 9, lastAt: start + 9 },
+        ...{ calls: 1, blocks: 0, falseAlarms: 0 },
+      },
+    ]);
+    expect(await store.evidence.versions('acct_none')).toEqual([]);
+    const unlabelled = await store.evidence.list(counted.id, { label: null }, null, 10);
+    expect(unlabelled.records.map(({ id }) => id)).toEqual([newer.id, made[2]?.id, made[0]?.id]);
   });
 
   it.each([

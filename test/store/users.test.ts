@@ -50,6 +50,43 @@ describe.each(databases)('users and orders in $name', ({ make }) => {
     expect(await store.users.members(shared.id)).toHaveLength(1);
   });
 
+  it('never makes the last owner a viewer', async () => {
+    const owner = await store.users.create('last@example.com', 'h');
+    const other = await store.users.create('next@example.com', 'h');
+    const own = await store.accounts.create('Owned', 'pro');
+    await store.users.setMember(own.id, owner.id, 'owner');
+    await store.users.setMember(own.id, other.id, 'viewer');
+    const demote = () => store.users.setMember(own.id, owner.id, 'viewer');
+    await expect(demote()).rejects.toMatchObject({ code: 'STORE_CONFLICT' });
+    await store.users.setMember(own.id, other.id, 'owner');
+    await demote();
+    expect((await store.users.members(own.id)).map(({ role }) => role)).toEqual(['viewer', 'owner']);
+  });
+
+  it('signs up: user, account and membership, or nothing', async () => {
+    const order = { email: 'New@example.com', passwordHash: 'h', accountName: 'New', plan: 'trial' };
+    const member = await store.users.signUp(order);
+    expect(member).toMatchObject({ email: 'new@example.com', role: 'owner' });
+    expect(await store.users.memberships(member.userId)).toEqual([member]);
+    const before = (await store.accounts.list()).length;
+    await expect(store.users.signUp(order)).rejects.toMatchObject({ code: 'STORE_CONFLICT' });
+    const wrong = { ...order, email: 'half@example.com', plan: 'nonesuch' };
+    await expect(store.users.signUp(wrong)).rejects.toMatchObject({ code: 'STORE_NOT_FOUND' });
+    expect(await store.users.findByEmail('half@example.com')).toBeUndefined();
+    expect(await store.accounts.list()).toHaveLength(before);
+  });
+
+  it('lets a stranger join by an invitation, once', async () => {
+    const first = await store.users.invite(account.id, 'Stranger@example.com', 'viewer', now + 5_000);
+    const second = await store.users.invite(account.id, 'stranger@example.com', 'owner', now + 5_000);
+    const member = await store.users.join(first.token, 'hash');
+    expect(member).toMatchObject({ accountId: account.id, email: 'stranger@example.com', role: 'viewer' });
+    await expect(store.users.join(first.token, 'hash')).rejects.toMatchObject({ code: 'STORE_NOT_FOUND' });
+    await expect(store.users.join(second.token, 'hash')).rejects.toMatchObject({ code: 'STORE_CONFLICT' });
+    expect(await store.users.findInvitation(second.token)).toBeDefined();
+    await store.users.withdrawInvitation(account.id, second.id);
+  });
+
   it('invites: once, until it is too old or withdrawn', async () => {
     const guest = await store.users.create('guest@example.com', 'h');
     const invitation = await store.users.invite(account.id, 'Guest@example.com', 'viewer', now + 5_000);

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { EvidenceRecord } from '../../evidence/evidence-record.js';
-import { hourOf, rowOf } from '../sql/evidence-row.js';
+import { hourOf, latencyRowOf, rowOf, versionOf } from '../sql/evidence-row.js';
 import type { EvidenceRow, Tables } from '../sql/tables.js';
 import { StoreError } from '../store-error.js';
 
@@ -19,9 +19,23 @@ export function embeddedAppend(db: Database): (record: EvidenceRecord) => () => 
        calls = calls + 1, blocks = blocks + excluded.blocks, model_errors = model_errors + excluded.model_errors,
        latency_sum = latency_sum + excluded.latency_sum, latency_max = max(latency_max, excluded.latency_max)`,
   );
+  const time = db.prepare<[Tables['evidence_latencies']]>(
+    `INSERT INTO evidence_latencies (account_id, hour, step, calls) VALUES (@account_id, @hour, @step, @calls)
+     ON CONFLICT (account_id, hour, step) DO UPDATE SET calls = calls + 1`,
+  );
+  const version = db.prepare<[Tables['evidence_versions']]>(
+    `INSERT INTO evidence_versions (account_id, rules_version, ml_version, rule, first_at, last_at, calls, blocks,
+       false_alarms, missed_attacks)
+     VALUES (@account_id, @rules_version, @ml_version, @rule, @first_at, @last_at, @calls, @blocks,
+       @false_alarms, @missed_attacks)
+     ON CONFLICT (account_id, rules_version, ml_version, rule) DO UPDATE SET
+       first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at),
+       calls = calls + 1, blocks = blocks + excluded.blocks, false_alarms = false_alarms + excluded.false_alarms,
+       missed_attacks = missed_attacks + excluded.missed_attacks`,
+  );
   return (record) => {
     const row = rowOf(record);
-    const hour = hourOf(record);
+    const [hour, latency, versions] = [hourOf(record), latencyRowOf(record), versionOf(record)];
     return () => {
       let { seq } = row;
       try {
@@ -33,6 +47,8 @@ export function embeddedAppend(db: Database): (record: EvidenceRecord) => () => 
       }
       if (row.text !== null) unsearched.run(seq);
       count.run(hour);
+      time.run(latency);
+      version.run(versions);
     };
   };
 }

@@ -1,10 +1,8 @@
 import type { Pool } from 'pg';
 import type { EvidenceRecord } from '../../evidence/evidence-record.js';
-import { hourOf, rowOf } from '../sql/evidence-row.js';
+import { hourOf, latencyRowOf, rowOf, versionOf } from '../sql/evidence-row.js';
 import type { EvidenceRow, Tables } from '../sql/tables.js';
 import { StoreError } from '../store-error.js';
-
-type Hour = Tables['evidence_hours'];
 
 const rowColumns = [
   'seq',
@@ -38,6 +36,25 @@ WITH rows AS (
     calls = h.calls + excluded.calls, blocks = h.blocks + excluded.blocks,
     model_errors = h.model_errors + excluded.model_errors, latency_sum = h.latency_sum + excluded.latency_sum,
     latency_max = greatest(h.latency_max, excluded.latency_max)
+), latencies AS (
+  INSERT INTO evidence_latencies AS l (account_id, hour, step, calls)
+  SELECT n.account_id, n.hour, n.step, count(*)
+  FROM unnest($12::TEXT[], $13::BIGINT[], $20::BIGINT[], $19::TEXT[]) AS n (account_id, hour, step, id)
+  JOIN rows ON rows.id = n.id
+  GROUP BY n.account_id, n.hour, n.step ORDER BY n.account_id, n.hour, n.step
+  ON CONFLICT (account_id, hour, step) DO UPDATE SET calls = l.calls + excluded.calls
+), versions AS (
+  INSERT INTO evidence_versions AS v (account_id, rules_version, ml_version, rule, first_at, last_at, calls, blocks,
+    false_alarms, missed_attacks)
+  SELECT n.account_id, n.rules, n.ml, n.rule, min(n.at), max(n.at), count(*), sum(n.blocks), sum(n.alarms), sum(n.missed)
+  FROM unnest($12::TEXT[], $21::TEXT[], $22::TEXT[], $14::TEXT[], $23::BIGINT[], $16::BIGINT[], $24::BIGINT[],
+    $25::BIGINT[], $19::TEXT[]) AS n (account_id, rules, ml, rule, at, blocks, alarms, missed, id)
+  JOIN rows ON rows.id = n.id
+  GROUP BY n.account_id, n.rules, n.ml, n.rule ORDER BY n.account_id, n.rules, n.ml, n.rule
+  ON CONFLICT (account_id, rules_version, ml_version, rule) DO UPDATE SET
+    first_at = least(v.first_at, excluded.first_at), last_at = greatest(v.last_at, excluded.last_at),
+    calls = v.calls + excluded.calls, blocks = v.blocks + excluded.blocks,
+    false_alarms = v.false_alarms + excluded.false_alarms, missed_attacks = v.missed_attacks + excluded.missed_attacks
 )
 SELECT id FROM rows`;
 
@@ -47,7 +64,8 @@ const column = <T, K extends keyof T>(rows: readonly T[], name: K): readonly T[K
 export function postgresAppend(pool: Pool): (records: readonly EvidenceRecord[]) => Promise<readonly (true | Error)[]> {
   return async (records) => {
     const rows = records.map(rowOf);
-    const hours: readonly Hour[] = records.map(hourOf);
+    const hours: readonly Tables['evidence_hours'][] = records.map(hourOf);
+    const versions = records.map(versionOf);
     const { rows: written } = await pool.query<{ readonly id: string }>({
       name: 'portcullis-append',
       text,
@@ -61,6 +79,12 @@ export function postgresAppend(pool: Pool): (records: readonly EvidenceRecord[])
         column(hours, 'model_errors'),
         column(hours, 'latency_sum'),
         column(rows, 'id'),
+        column(records.map(latencyRowOf), 'step'),
+        column(versions, 'rules_version'),
+        column(versions, 'ml_version'),
+        column(versions, 'first_at'),
+        column(versions, 'false_alarms'),
+        column(versions, 'missed_attacks'),
       ],
     });
     const ids = new Set(written.map(({ id }) => id));

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Account, AccountSettings, AccountStore } from '../account-store.js';
+import type { Plans } from '../plans.js';
 import { randomId } from '../random-id.js';
 import { StoreError } from '../store-error.js';
 import type { Connection } from './connection.js';
@@ -21,41 +22,50 @@ export const accountOf = (row: Tables['accounts']): Account => ({
 
 const missing = (id: string): StoreError => new StoreError('STORE_NOT_FOUND', `no account "${id}"`);
 
+const trialEnd = (plans: Plans, plan: string, at: number): number | null => {
+  const { trialDays } = plans.get(plan);
+  return trialDays === null ? null : at + trialDays * dayMs;
+};
+
+/** A new account; `db` may be inside a transaction. @throws StoreError */
+export async function createAccount(
+  { db, plans, now }: Pick<Connection, 'db' | 'plans' | 'now'>,
+  name: string,
+  plan: string,
+): Promise<Account> {
+  const at = now();
+  const trial_ends_at = trialEnd(plans, plan, at);
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    const row = await db
+      .insertInto('accounts')
+      .values({
+        id: randomId('acct'),
+        number: sql<number>`(SELECT coalesce(max(number), 0) + 1 FROM accounts)`,
+        name,
+        plan,
+        trial_ends_at,
+        overage_left: 0,
+        settings: '{}',
+        created_at: at,
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .returningAll()
+      .executeTakeFirst();
+    if (row) return accountOf(row);
+  }
+  throw new StoreError('STORE_CONFLICT', 'too many accounts are made at once; try again');
+}
+
 /** Accounts in SQL. */
-export function sqlAccounts({ db, plans, now, transaction }: Connection): AccountStore {
+export function sqlAccounts(connection: Connection): AccountStore {
+  const { db, plans, now, transaction } = connection;
   const change = async (id: string, values: Partial<Tables['accounts']>): Promise<Account> => {
     const row = await db.updateTable('accounts').set(values).where('id', '=', id).returningAll().executeTakeFirst();
     if (!row) throw missing(id);
     return accountOf(row);
   };
-  const trialEnd = (plan: string, at: number): number | null => {
-    const { trialDays } = plans.get(plan);
-    return trialDays === null ? null : at + trialDays * dayMs;
-  };
   return {
-    async create(name, plan) {
-      const at = now();
-      const trial_ends_at = trialEnd(plan, at);
-      for (let attempt = 0; attempt < 20; attempt += 1) {
-        const row = await db
-          .insertInto('accounts')
-          .values({
-            id: randomId('acct'),
-            number: sql<number>`(SELECT coalesce(max(number), 0) + 1 FROM accounts)`,
-            name,
-            plan,
-            trial_ends_at,
-            overage_left: 0,
-            settings: '{}',
-            created_at: at,
-          })
-          .onConflict((conflict) => conflict.doNothing())
-          .returningAll()
-          .executeTakeFirst();
-        if (row) return accountOf(row);
-      }
-      throw new StoreError('STORE_CONFLICT', 'too many accounts are made at once; try again');
-    },
+    create: (name, plan) => createAccount(connection, name, plan),
     async get(id) {
       const row = await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
       return row && accountOf(row);
@@ -84,7 +94,7 @@ export function sqlAccounts({ db, plans, now, transaction }: Connection): Accoun
       const account = await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
       if (!account) throw missing(id);
       // Going back to a trial doesn't start another one.
-      return change(id, { plan, trial_ends_at: account.trial_ends_at ?? trialEnd(plan, now()) });
+      return change(id, { plan, trial_ends_at: account.trial_ends_at ?? trialEnd(plans, plan, now()) });
     },
     setTrialEnd: (id, at) => change(id, { trial_ends_at: at }),
     setSettings: (id, settings) =>

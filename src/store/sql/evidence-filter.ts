@@ -30,7 +30,8 @@ export const filterConditions = (where: Where, accountId: string, filter: Eviden
   if (keyId !== undefined) all.push(where('key_id', '=', keyId));
   if (from !== undefined) all.push(where('seq', '>=', firstSeq(from)));
   if (to !== undefined) all.push(where('seq', '<', firstSeq(to)));
-  if (label !== undefined) all.push(where('label', '=', label));
+  if (label === null) all.push(where('label', 'is', null));
+  else if (label !== undefined) all.push(where('label', '=', label));
   return all;
 };
 
@@ -40,7 +41,7 @@ export const hasRareValue = ({ verdict, rule, decidedBy, routerLevel, label }: E
   (rule !== undefined && rule !== 'none') ||
   (decidedBy !== undefined && decidedBy !== 'rules') ||
   (routerLevel !== undefined && routerLevel !== 'rules') ||
-  label !== undefined;
+  (label !== undefined && label !== null);
 
 /** The text of a filter as it is looked for. @throws StoreError where it is shorter than three characters */
 export const searched = (filter: EvidenceFilter): string | undefined => {

@@ -1,5 +1,6 @@
 import { wellFormed } from '../../engine/text/well-formed.js';
 import type { EvidenceLabel, EvidenceRecord } from '../../evidence/evidence-record.js';
+import { latencyStep } from '../latency-step.js';
 import type { EvidenceRow, Tables } from './tables.js';
 
 const hourMs = 3_600_000;
@@ -49,13 +50,14 @@ export const recordOf = (row: Pick<EvidenceRow, 'record' | 'text' | 'label'>): E
   return { ...kept, input: { ...input, text: input.text === undefined ? row.text : input.text }, label };
 };
 
+const startOfHour = (at: number): number => at - (((at % hourMs) + hourMs) % hourMs);
+
 /** What a record adds to the counts of its hour. */
 export const hourOf = (record: EvidenceRecord): Tables['evidence_hours'] => {
-  const at = Date.parse(record.time);
   const latency = record.verdict.latency_ms;
   return {
     account_id: record.account_id,
-    hour: at - (((at % hourMs) + hourMs) % hourMs),
+    hour: startOfHour(Date.parse(record.time)),
     rule: record.verdict.rule,
     calls: 1,
     blocks: record.verdict.verdict === 'block' ? 1 : 0,
@@ -64,3 +66,25 @@ export const hourOf = (record: EvidenceRecord): Tables['evidence_hours'] => {
     latency_max: latency,
   };
 };
+
+/** What a record adds to the latencies of its hour. */
+export const latencyRowOf = (record: EvidenceRecord): Tables['evidence_latencies'] => ({
+  account_id: record.account_id,
+  hour: startOfHour(Date.parse(record.time)),
+  step: latencyStep(record.verdict.latency_ms),
+  calls: 1,
+});
+
+/** What a record adds to the counts of the versions that decided it. */
+export const versionOf = ({ account_id, time, verdict, label }: EvidenceRecord): Tables['evidence_versions'] => ({
+  account_id,
+  rules_version: verdict.rules_version,
+  ml_version: verdict.ml_version,
+  rule: verdict.rule,
+  first_at: Date.parse(time),
+  last_at: Date.parse(time),
+  calls: 1,
+  blocks: verdict.verdict === 'block' ? 1 : 0,
+  false_alarms: label === 'false_alarm' ? 1 : 0,
+  missed_attacks: label === 'missed_attack' ? 1 : 0,
+});

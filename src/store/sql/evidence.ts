@@ -1,9 +1,9 @@
-import { sql } from 'kysely';
 import type { EvidenceFilter, EvidencePage, EvidenceStore } from '../evidence-store.js';
-import { StoreError } from '../store-error.js';
 import type { Connection } from './connection.js';
+import { sqlEvidenceCounts } from './evidence-counts.js';
 import { cursorOf, type Place, placeOf } from './evidence-filter.js';
 import { recordOf } from './evidence-row.js';
+import { labelEvidence } from './label-evidence.js';
 import { purgeEvidence } from './purge.js';
 import type { EvidenceRow } from './tables.js';
 
@@ -21,8 +21,6 @@ export interface EvidenceOwn extends Pick<EvidenceStore, 'append'> {
   /** Deletes up to `limit` of an account's records before a place in the order; gives their number. */
   deleteBefore(accountId: string, seq: number, limit: number): Promise<number>;
 }
-
-const unitMs = { hour: 3_600_000, day: 86_400_000 } as const;
 
 /** Evidence in SQL. */
 export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceStore {
@@ -61,46 +59,8 @@ export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceS
         cursor = page.next;
       } while (cursor !== null);
     },
-    async label(accountId, id, label) {
-      const changed = db
-        .updateTable('evidence')
-        .set({ label })
-        .where('id', '=', id)
-        .where('account_id', '=', accountId);
-      if (!(await changed.returning('id').executeTakeFirst()))
-        throw new StoreError('STORE_NOT_FOUND', `no evidence "${id}" in this account`);
-    },
-    async counts(accountId, from, to, unit) {
-      const length = unitMs[unit];
-      const at = sql<number>`hour - (hour % ${sql.lit(length)})`;
-      const rows = await db
-        .selectFrom('evidence_hours')
-        .select((select) => [
-          at.as('at'),
-          'rule',
-          select.fn.sum<number>('calls').as('calls'),
-          select.fn.sum<number>('blocks').as('blocks'),
-          select.fn.sum<number>('model_errors').as('modelErrors'),
-          select.fn.sum<number>('latency_sum').as('latencySum'),
-          select.fn.max('latency_max').as('latencyMax'),
-        ])
-        .where('account_id', '=', accountId)
-        .where('hour', '>=', from)
-        .where('hour', '<', to)
-        .groupBy([at, 'rule'])
-        .orderBy(at)
-        .orderBy('rule')
-        .execute();
-      return rows.map((row) => ({
-        at: Number(row.at),
-        rule: row.rule,
-        calls: Number(row.calls),
-        blocks: Number(row.blocks),
-        modelErrors: Number(row.modelErrors),
-        latencySum: Number(row.latencySum),
-        latencyMax: Number(row.latencyMax),
-      }));
-    },
+    label: (accountId, id, label) => labelEvidence(connection, accountId, id, label),
+    ...sqlEvidenceCounts(connection),
     purge: (now) => purgeEvidence(connection, own, now),
   };
 }

@@ -1,7 +1,9 @@
+import type { Kysely } from 'kysely';
 import { randomId, randomToken, tokenHash } from '../random-id.js';
 import { StoreError } from '../store-error.js';
-import type { Invitation, Role, UserStore } from '../user-store.js';
+import type { Invitation, Member, Role, User, UserStore } from '../user-store.js';
 import type { Connection } from './connection.js';
+import { createUser } from './create-user.js';
 import type { Tables } from './tables.js';
 
 const invitationOf = (row: Tables['invitations']): Invitation => ({
@@ -12,10 +14,35 @@ const invitationOf = (row: Tables['invitations']): Invitation => ({
   expiresAt: row.expires_at,
 });
 
-type Invitations = Pick<UserStore, 'invite' | 'invitations' | 'findInvitation' | 'accept' | 'withdrawInvitation'>;
+type Invitations = Pick<
+  UserStore,
+  'invite' | 'invitations' | 'findInvitation' | 'join' | 'accept' | 'withdrawInvitation'
+>;
+
+const addMember = async (
+  inside: Kysely<Tables>,
+  { account_id, role }: Tables['invitations'],
+  user: Pick<User, 'id' | 'email'>,
+): Promise<Member> => {
+  await inside
+    .insertInto('members')
+    .values({ account_id, user_id: user.id, role })
+    // Who is an owner already doesn't become a viewer by an old invitation.
+    .onConflict((conflict) => conflict.columns(['account_id', 'user_id']).doNothing())
+    .execute();
+  const members = inside.selectFrom('members').select('role').where('account_id', '=', account_id);
+  const { role: now } = await members.where('user_id', '=', user.id).executeTakeFirstOrThrow();
+  return { accountId: account_id, userId: user.id, email: user.email, role: now as Role };
+};
 
 /** Invitations in SQL; one that is taken up is gone. */
 export function sqlInvitations({ db, now, transaction }: Connection): Invitations {
+  const takeUp = async (inside: Kysely<Tables>, token: string): Promise<Tables['invitations']> => {
+    const taken = inside.deleteFrom('invitations').where('token_hash', '=', tokenHash(token));
+    const row = await taken.where('expires_at', '>', now()).returningAll().executeTakeFirst();
+    if (!row) throw new StoreError('STORE_NOT_FOUND', 'no such invitation; it may be used up or too old');
+    return row;
+  };
   return {
     async invite(accountId, email, role, expiresAt) {
       const token = randomToken();
@@ -41,20 +68,15 @@ export function sqlInvitations({ db, now, transaction }: Connection): Invitation
     },
     accept: (token, userId) =>
       transaction(async (inside) => {
-        const taken = inside.deleteFrom('invitations').where('token_hash', '=', tokenHash(token));
-        const row = await taken.where('expires_at', '>', now()).returningAll().executeTakeFirst();
-        if (!row) throw new StoreError('STORE_NOT_FOUND', 'no such invitation; it may be used up or too old');
+        const row = await takeUp(inside, token);
         const user = await inside.selectFrom('users').select('email').where('id', '=', userId).executeTakeFirst();
         if (!user) throw new StoreError('STORE_NOT_FOUND', `no user "${userId}"`);
-        await inside
-          .insertInto('members')
-          .values({ account_id: row.account_id, user_id: userId, role: row.role })
-          // Who is an owner already doesn't become a viewer by an old invitation.
-          .onConflict((conflict) => conflict.columns(['account_id', 'user_id']).doNothing())
-          .execute();
-        const members = inside.selectFrom('members').select('role').where('account_id', '=', row.account_id);
-        const { role } = await members.where('user_id', '=', userId).executeTakeFirstOrThrow();
-        return { accountId: row.account_id, userId, email: user.email, role: role as Role };
+        return addMember(inside, row, { id: userId, email: user.email });
+      }),
+    join: (token, passwordHash) =>
+      transaction(async (inside) => {
+        const row = await takeUp(inside, token);
+        return addMember(inside, row, await createUser({ db: inside, now }, row.email, passwordHash));
       }),
     async withdrawInvitation(accountId, id) {
       await db.deleteFrom('invitations').where('id', '=', id).where('account_id', '=', accountId).execute();

@@ -37,6 +37,18 @@ export const commonTables: readonly string[] = [
     PRIMARY KEY (account_id, hour, rule))`,
 ];
 
+/** The distribution of latencies, and what each pair of versions decided; on both databases. */
+export const versionTables: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS evidence_latencies (
+    account_id TEXT NOT NULL, hour BIGINT NOT NULL, step BIGINT NOT NULL, calls BIGINT NOT NULL,
+    PRIMARY KEY (account_id, hour, step))`,
+  `CREATE TABLE IF NOT EXISTS evidence_versions (
+    account_id TEXT NOT NULL, rules_version TEXT NOT NULL, ml_version TEXT NOT NULL, rule TEXT NOT NULL,
+    first_at BIGINT NOT NULL, last_at BIGINT NOT NULL, calls BIGINT NOT NULL, blocks BIGINT NOT NULL,
+    false_alarms BIGINT NOT NULL, missed_attacks BIGINT NOT NULL,
+    PRIMARY KEY (account_id, rules_version, ml_version, rule))`,
+];
+
 const evidenceColumns = `account_id TEXT NOT NULL, key_id TEXT, verdict TEXT NOT NULL, rule TEXT NOT NULL,
   decided_by TEXT NOT NULL, router_level TEXT NOT NULL, label TEXT, text TEXT, record TEXT NOT NULL`;
 

@@ -80,6 +80,24 @@ export interface Tables {
     readonly latency_sum: number;
     readonly latency_max: number;
   };
+  readonly evidence_latencies: {
+    readonly account_id: string;
+    readonly hour: number;
+    readonly step: number;
+    readonly calls: number;
+  };
+  readonly evidence_versions: {
+    readonly account_id: string;
+    readonly rules_version: string;
+    readonly ml_version: string;
+    readonly rule: string;
+    readonly first_at: number;
+    readonly last_at: number;
+    readonly calls: number;
+    readonly blocks: number;
+    readonly false_alarms: number;
+    readonly missed_attacks: number;
+  };
   /** Embedded alone: records that the search index doesn't have yet. */
   readonly evidence_unsearched: { readonly seq: number };
 }

@@ -1,23 +1,24 @@
-import { randomId } from '../random-id.js';
+import type { Kysely } from 'kysely';
 import { StoreError } from '../store-error.js';
-import type { Member, Role, User, UserStore } from '../user-store.js';
+import type { Member, UserStore } from '../user-store.js';
+import { createAccount } from './accounts.js';
 import type { Connection } from './connection.js';
+import { createUser, spelled, userOf } from './create-user.js';
 import { sqlInvitations } from './invitations.js';
 import type { Tables } from './tables.js';
 
-const userOf = (row: Tables['users']): User => ({
-  id: row.id,
-  email: row.email,
-  passwordHash: row.password_hash,
-  createdAt: row.created_at,
-});
+const noOwner = (): StoreError => new StoreError('STORE_CONFLICT', 'an account needs an owner');
 
-/** One spelling of an e-mail address. */
-const spelled = (email: string): string => email.trim().toLowerCase();
+/** Whether the account has an owner. Its row stands for the list: two owners can't remove one another at once. */
+const lockedOwner = async (inside: Kysely<Tables>, accountId: string): Promise<boolean> => {
+  await inside.updateTable('accounts').set({ id: accountId }).where('id', '=', accountId).execute();
+  const owners = inside.selectFrom('members').select('user_id').where('account_id', '=', accountId);
+  return (await owners.where('role', '=', 'owner').executeTakeFirst()) !== undefined;
+};
 
 /** Users and members in SQL. */
 export function sqlUsers(connection: Connection): UserStore {
-  const { db, now, transaction } = connection;
+  const { db, transaction } = connection;
 
   const memberships = (by: 'members.account_id' | 'members.user_id', id: string) =>
     db
@@ -30,26 +31,18 @@ export function sqlUsers(connection: Connection): UserStore {
       .orderBy('users.email')
       .orderBy('accounts.number');
 
-  const setMember = async (accountId: string, userId: string, role: Role): Promise<void> => {
-    await db
-      .insertInto('members')
-      .values({ account_id: accountId, user_id: userId, role })
-      .onConflict((conflict) => conflict.columns(['account_id', 'user_id']).doUpdateSet({ role }))
-      .execute();
-  };
-
   return {
     ...sqlInvitations(connection),
-    async create(email, passwordHash) {
-      const row = { id: randomId('user'), email: spelled(email), password_hash: passwordHash, created_at: now() };
-      const made = db
-        .insertInto('users')
-        .values(row)
-        .onConflict((conflict) => conflict.doNothing());
-      if (!(await made.returning('id').executeTakeFirst()))
-        throw new StoreError('STORE_CONFLICT', 'there is a user with this e-mail already');
-      return userOf(row);
-    },
+    create: (email, passwordHash) => createUser(connection, email, passwordHash),
+    signUp: ({ email, passwordHash, accountName, plan }) =>
+      transaction(async (inside) => {
+        const within = { ...connection, db: inside };
+        const user = await createUser(within, email, passwordHash);
+        const account = await createAccount(within, accountName, plan);
+        const row = { account_id: account.id, user_id: user.id, role: 'owner' };
+        await inside.insertInto('members').values(row).execute();
+        return { accountId: account.id, userId: user.id, email: user.email, role: 'owner' as const };
+      }),
     async get(id) {
       const row = await db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst();
       return row && userOf(row);
@@ -65,20 +58,22 @@ export function sqlUsers(connection: Connection): UserStore {
           throw new StoreError('STORE_NOT_FOUND', `no user "${id}"`);
         await inside.deleteFrom('sessions').where('user_id', '=', id).execute();
       }),
-    setMember,
+    setMember: (accountId, userId, role) =>
+      transaction(async (inside) => {
+        const hadOwner = await lockedOwner(inside, accountId);
+        await inside
+          .insertInto('members')
+          .values({ account_id: accountId, user_id: userId, role })
+          .onConflict((conflict) => conflict.columns(['account_id', 'user_id']).doUpdateSet({ role }))
+          .execute();
+        if (hadOwner && !(await lockedOwner(inside, accountId))) throw noOwner();
+      }),
     removeMember: (accountId, userId) =>
       transaction(async (inside) => {
-        // The account's row stands for the list: two owners can't remove one another at once.
-        await inside.updateTable('accounts').set({ id: accountId }).where('id', '=', accountId).execute();
+        await lockedOwner(inside, accountId);
         const gone = inside.deleteFrom('members').where('account_id', '=', accountId).where('user_id', '=', userId);
         await gone.execute();
-        const owner = await inside
-          .selectFrom('members')
-          .select('user_id')
-          .where('account_id', '=', accountId)
-          .where('role', '=', 'owner')
-          .executeTakeFirst();
-        if (!owner) throw new StoreError('STORE_CONFLICT', 'an account needs an owner');
+        if (!(await lockedOwner(inside, accountId))) throw noOwner();
         const sessions = inside.deleteFrom('sessions').where('account_id', '=', accountId);
         await sessions.where('user_id', '=', userId).execute();
       }),
