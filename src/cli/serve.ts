@@ -11,11 +11,12 @@ const packages =
 /** The service's code, which stands on optional packages. */
 const loadService = async () => {
   try {
-    const [{ serve }, { settingsSchema }] = await Promise.all([
+    const [{ serve }, { settingsSchema }, { maskedSettings }] = await Promise.all([
       import('../service/serve.js'),
       import('../service/settings.js'),
+      import('../service/masked-settings.js'),
     ]);
-    return { serve, settingsSchema };
+    return { serve, settingsSchema, maskedSettings };
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
     throw new CliError(`the service needs packages that aren't installed: npm install ${packages}`);
@@ -33,19 +34,14 @@ const shownAccount = (first: FirstAccount | UnshownAccount, url: string): string
 };
 
 const run = async ({ printConfig, ...flags }: Record<string, unknown>): Promise<void> => {
-  const { serve, settingsSchema } = await loadService();
+  const { serve, settingsSchema, maskedSettings } = await loadService();
   const parsed = settingsSchema.safeParse(flags);
   if (!parsed.success) {
     const issues = parsed.error.issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': '));
     throw new CliError(`settings don't fit: ${issues.join('; ')}`);
   }
   if (printConfig) {
-    const { databaseUrl, keyPepper } = parsed.data;
-    const shown = {
-      ...(databaseUrl === undefined ? {} : { databaseUrl: databaseUrl.replace(/:[^:@/]*@/, ':***@') }),
-      ...(keyPepper === undefined ? {} : { keyPepper: '***' }),
-    };
-    process.stdout.write(`${JSON.stringify({ ...parsed.data, ...shown }, null, 2)}\n`);
+    process.stdout.write(`${JSON.stringify(maskedSettings(parsed.data), null, 2)}\n`);
     return;
   }
   const service = await serve(parsed.data);
@@ -91,6 +87,17 @@ export const serveCommand = (): Command => {
       .env('PORTCULLIS_SIGN_UP')
       .choices(['on', 'off'])
       .default('off'),
+    new Option('--public-url <url>', 'where readers reach the service').env('PORTCULLIS_PUBLIC_URL'),
+    new Option('--stripe-secret-key <key>', 'Stripe takes the payments; better by the variable').env(
+      'PORTCULLIS_STRIPE_SECRET_KEY',
+    ),
+    new Option('--stripe-webhook-secret <secret>', 'of /dashboard/billing/stripe').env(
+      'PORTCULLIS_STRIPE_WEBHOOK_SECRET',
+    ),
+    new Option('--stripe-price <plan=price>', 'of a plan on sale; may be repeated')
+      .env('PORTCULLIS_STRIPE_PRICE')
+      .argParser(collect),
+    new Option('--stripe-overage-price <price>', 'of one overage pack').env('PORTCULLIS_STRIPE_OVERAGE_PRICE'),
     new Option('--log-level <level>', 'on stderr, as JSON').env('PORTCULLIS_LOG_LEVEL').default('info'),
     new Option('--print-config', 'print the settings as JSON and end'),
   ];

@@ -1,57 +1,51 @@
-import type { EvidenceCount } from '../store/evidence-store.js';
-import type { Activity, RecordView } from './ports.js';
+import type { EvidenceCount, LatencyCount } from '../store/evidence-store.js';
+import { latencyOf } from '../store/latency-step.js';
+import type { Activity, TimeStep } from './ports.js';
 
-/**
- * The overview's figures. Each step of `[from, to)` is there, empty ones too. `newest` are the newest records,
- * newest first, from which the versions are told.
- */
+/** The overview's figures. Each step of `[from, to)` is there, empty ones too. */
 export function activityOf(
   counts: readonly EvidenceCount[],
-  newest: readonly RecordView[],
+  latencies: readonly LatencyCount[],
   from: number,
   to: number,
   stepMs: number,
 ): Activity {
   const steps = Array.from({ length: Math.round((to - from) / stepMs) }, (_, index) => ({
-    ...{ time: from + index * stepMs, calls: 0, blocks: 0, modelErrors: 0, latencySum: 0, latencyMax: 0 },
+    ...{ time: from + index * stepMs, calls: 0, blocks: 0, modelErrors: 0 },
+    took: new Map<number, number>(),
   }));
+  const stepAt = (at: number) => steps[Math.floor((at - from) / stepMs)];
   const byRule = new Map<string, number>();
   for (const it of counts) {
     if (it.blocks > 0) byRule.set(it.rule, (byRule.get(it.rule) ?? 0) + it.blocks);
-    const step = steps[Math.floor((it.at - from) / stepMs)];
+    const step = stepAt(it.at);
     if (step === undefined) continue;
     step.calls += it.calls;
     step.blocks += it.blocks;
     step.modelErrors += it.modelErrors;
-    step.latencySum += it.latencySum;
-    step.latencyMax = Math.max(step.latencyMax, it.latencyMax);
+  }
+  for (const { at, step: took, calls } of latencies) {
+    const step = stepAt(at);
+    step?.took.set(took, (step.took.get(took) ?? 0) + calls);
   }
   return {
-    steps: steps.map(({ latencySum, latencyMax, ...step }) => ({
-      ...step,
-      latencyMean: step.calls === 0 ? null : latencySum / step.calls,
-      latencyMax: step.calls === 0 ? null : latencyMax,
-    })),
+    steps: steps.map(({ took, ...step }) => ({ ...step, latency: percentilesOf(took) })),
     byRule: [...byRule].map(([rule, blocks]) => ({ rule, blocks })).sort((a, b) => b.blocks - a.blocks),
-    sampled: newest.length,
-    versions: versionsOf(newest),
   };
 }
 
-function versionsOf(newest: readonly RecordView[]): Activity['versions'] {
-  const versions = new Map<string, Activity['versions'][number]>();
-  for (const { time, verdict } of newest) {
-    const { rules_version: rulesVersion, ml_version: mlVersion } = verdict;
-    const before = versions.get(`${rulesVersion} ${mlVersion}`) ?? { calls: 0, blocks: 0 };
-    const calls = before.calls + 1;
-    const blocks = before.blocks + (verdict.verdict === 'block' ? 1 : 0);
-    versions.set(`${rulesVersion} ${mlVersion}`, {
-      rulesVersion,
-      mlVersion,
-      firstSeen: Date.parse(time),
-      calls,
-      blocks,
+/** By nearest rank; null where nothing was counted. */
+function percentilesOf(took: ReadonlyMap<number, number>): TimeStep['latency'] {
+  const sorted = [...took].sort(([a], [b]) => a - b);
+  const calls = sorted.reduce((sum, [, n]) => sum + n, 0);
+  if (calls === 0) return null;
+  const at = (part: number): number => {
+    let left = Math.ceil(calls * part);
+    const found = sorted.find(([, n]) => {
+      left -= n;
+      return left <= 0;
     });
-  }
-  return [...versions.values()];
+    return latencyOf(found?.[0] ?? 0);
+  };
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
 }

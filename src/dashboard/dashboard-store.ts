@@ -1,6 +1,7 @@
 import type { Store } from '../store/store.js';
 import { StoreError } from '../store/store-error.js';
 import { activityOf } from './activity-of.js';
+import { changeOf } from './change-of.js';
 import type { AccountState, DashboardStore, KeyListing, Member, PlanListing } from './ports.js';
 
 /** The dashboard's view of the store. `now` in milliseconds since 1970. */
@@ -13,13 +14,10 @@ export function dashboardStore(store: Store, now: () => number): DashboardStore 
       if (user === undefined || membership === undefined) return undefined;
       return { member: toMember(membership), passwordHash: user.passwordHash };
     },
-    signUp: async ({ accountName, email, passwordHash }) => {
-      const user = await unlessRefused('STORE_CONFLICT', () => users.create(email, passwordHash));
-      if (user === undefined) return undefined;
-      const account = await accounts.create(accountName, 'trial');
-      await users.setMember(account.id, user.id, 'owner');
-      return { id: user.id, accountId: account.id, email: user.email, role: 'owner' };
-    },
+    signUp: ({ accountName, email, passwordHash }) =>
+      unlessRefused('STORE_CONFLICT', async () =>
+        toMember(await users.signUp({ accountName, email, passwordHash, plan: 'trial' })),
+      ),
     openSession: (member, expires) => sessions.create(member.id, member.accountId, expires),
     findSession: async (token) => {
       const session = await sessions.find(token);
@@ -29,30 +27,57 @@ export function dashboardStore(store: Store, now: () => number): DashboardStore 
       return membership === undefined ? undefined : { member: toMember(membership), expires: session.expiresAt };
     },
     closeSession: (token) => sessions.end(token),
+    switchAccount: async (token, memberId, accountId) => {
+      if (!(await users.memberships(memberId)).some((it) => it.accountId === accountId)) return false;
+      await sessions.switchAccount(token, accountId);
+      return true;
+    },
+    accountsOf: async (memberId) =>
+      Promise.all(
+        (await users.memberships(memberId)).map(async ({ accountId: id }) => ({
+          ...{ id, name: (await accounts.get(id))?.name ?? id },
+        })),
+      ),
+    setPassword: (memberId, passwordHash) => users.setPassword(memberId, passwordHash),
     account: (id) => accountState(store, id, now()),
     settings: async (id) => (await accounts.find(id)).settings,
     changeSettings: async (id, settings) => {
       await accounts.setSettings(id, settings);
     },
     members: async (id) => (await users.members(id)).map(toMember),
-    addMember: async (accountId, { email, passwordHash, role }) => {
-      const user = await unlessRefused('STORE_CONFLICT', () => users.create(email, passwordHash));
-      if (user === undefined) return undefined;
-      await users.setMember(accountId, user.id, role);
-      return { id: user.id, accountId, email: user.email, role };
+    setRole: async (accountId, memberId, role) => {
+      if (!(await isMember(users, accountId, memberId))) return false;
+      return doneUnlessRefused('STORE_CONFLICT', () => users.setMember(accountId, memberId, role));
     },
     removeMember: async (accountId, memberId) => {
-      if (!(await users.members(accountId)).some(({ userId }) => userId === memberId)) return false;
-      const removed = await unlessRefused('STORE_CONFLICT', async () => {
-        await users.removeMember(accountId, memberId);
-        return true;
+      if (!(await isMember(users, accountId, memberId))) return false;
+      return doneUnlessRefused('STORE_CONFLICT', () => users.removeMember(accountId, memberId));
+    },
+    invite: async (accountId, email, role, expires) => (await users.invite(accountId, email, role, expires)).token,
+    invitations: async (accountId) =>
+      (await users.invitations(accountId)).map(({ id, email, role, expiresAt }) => ({
+        ...{ id, email, role, ends: expiresAt },
+      })),
+    withdrawInvitation: (accountId, id) => users.withdrawInvitation(accountId, id),
+    findInvitation: async (token) => {
+      const found = await users.findInvitation(token);
+      if (found === undefined) return undefined;
+      const { email, role, accountId } = found;
+      const [account, user] = await Promise.all([accounts.get(accountId), users.findByEmail(email)]);
+      return { email, role, accountName: account?.name ?? '', passwordHash: user?.passwordHash };
+    },
+    acceptInvitation: async (token, newPasswordHash) => {
+      const email = (await users.findInvitation(token))?.email;
+      const user = email === undefined ? undefined : await users.findByEmail(email);
+      return unlessRefused('STORE_NOT_FOUND', async () => {
+        if (newPasswordHash !== undefined) return toMember(await users.join(token, newPasswordHash));
+        return toMember(await users.accept(token, user?.id ?? ''));
       });
-      if (removed === true) await sessions.endAll(memberId);
-      return removed === true;
     },
     usageByMonth: async (id) =>
       (await store.usage.months(id, 24)).map(({ month, used, overageUsed }) => ({ month, calls: used + overageUsed })),
     plans: async () => store.plans.all.map(({ name }) => planListing(store, name)),
+    overagePackCalls: store.plans.overagePackCalls,
     keys: async (id) =>
       (await keys.list(id)).map(
         ({ id: keyId, name, hint, createdAt, lastUsedAt, expiresAt, revokedAt }): KeyListing => ({
@@ -64,25 +89,25 @@ export function dashboardStore(store: Store, now: () => number): DashboardStore 
       const key = await unlessRefused('STORE_NOT_FOUND', () => keys.rotate(accountId, id, graceSeconds));
       return key === undefined ? undefined : secretOf(key);
     },
-    revokeKey: async (accountId, id) =>
-      (await unlessRefused('STORE_NOT_FOUND', () => keys.revoke(accountId, id))) !== undefined,
+    revokeKey: (accountId, id) => doneUnlessRefused('STORE_NOT_FOUND', () => keys.revoke(accountId, id)),
     records: (accountId, filter, cursor, limit) => evidence.list(accountId, filter, cursor, limit),
     record: (accountId, id) => evidence.get(accountId, id),
-    labelRecord: async (accountId, id, label) => {
-      const labelled = await unlessRefused('STORE_NOT_FOUND', async () => {
-        await evidence.label(accountId, id, label);
-        return true;
-      });
-      return labelled === true;
-    },
+    labelRecord: (accountId, id, label) =>
+      doneUnlessRefused('STORE_NOT_FOUND', () => evidence.label(accountId, id, label)),
     activity: async (accountId, from, to, stepMs) => {
-      const [counts, newest] = await Promise.all([
-        evidence.counts(accountId, from, to, stepMs < 86_400_000 ? 'hour' : 'day'),
-        evidence.list(accountId, { from, to }, null, 500),
+      const unit = stepMs < 86_400_000 ? 'hour' : 'day';
+      const [counts, latencies] = await Promise.all([
+        evidence.counts(accountId, from, to, unit),
+        evidence.latencies(accountId, from, to, unit),
       ]);
-      return activityOf(counts, newest.records, from, to, stepMs);
+      return activityOf(counts, latencies, from, to, stepMs);
     },
+    change: async (accountId) => changeOf(await evidence.versions(accountId)),
   };
+}
+
+async function isMember(users: Store['users'], accountId: string, memberId: string): Promise<boolean> {
+  return (await users.members(accountId)).some(({ userId }) => userId === memberId);
 }
 
 async function accountState(store: Store, id: string, now: number): Promise<AccountState> {
@@ -120,4 +145,12 @@ async function unlessRefused<T>(code: StoreError['code'], work: () => Promise<T>
     if (error instanceof StoreError && error.code === code) return undefined;
     throw error;
   }
+}
+
+async function doneUnlessRefused(code: StoreError['code'], work: () => Promise<unknown>): Promise<boolean> {
+  const done = await unlessRefused(code, async () => {
+    await work();
+    return true;
+  });
+  return done === true;
 }

@@ -10,7 +10,7 @@ export type Role = 'owner' | 'viewer';
 /** A reader's judgement of a verdict. */
 export type Label = EvidenceLabel;
 
-/** A signed-in person. Each belongs to one account. */
+/** A person in an account. */
 export interface Member {
   readonly id: string;
   readonly accountId: string;
@@ -23,6 +23,41 @@ export interface Session {
   readonly member: Member;
   /** Milliseconds since 1970. */
   readonly expires: number;
+}
+
+/** An account that a person belongs to. */
+export interface AccountName {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** What the page knows of itself. Without a member it shows the door. */
+export interface SessionAnswer {
+  readonly member: Member | null;
+  /** Goes with every change. */
+  readonly csrf: string | null;
+  /** Whether strangers may make an account. */
+  readonly signUp: boolean;
+  /** The accounts of the person who is signed in. */
+  readonly accounts: readonly AccountName[];
+}
+
+/** An invitation that waits. Its token is in one answer only, the one that made it. */
+export interface InvitationListing {
+  readonly id: string;
+  readonly email: string;
+  readonly role: Role;
+  /** Milliseconds since 1970. */
+  readonly ends: number;
+}
+
+/** What who holds an invitation's token sees of it. */
+export interface Invited {
+  readonly email: string;
+  readonly role: Role;
+  readonly accountName: string;
+  /** The hash to compare with where the e-mail has a user already. */
+  readonly passwordHash: string | undefined;
 }
 
 /** A key without its secret. Times in milliseconds since 1970. */
@@ -53,9 +88,8 @@ export interface TimeStep {
   readonly calls: number;
   readonly blocks: number;
   readonly modelErrors: number;
-  /** Milliseconds; null where there was no call. */
-  readonly latencyMean: number | null;
-  readonly latencyMax: number | null;
+  /** Milliseconds, within 5 %; null where there was no call. */
+  readonly latency: { readonly p50: number; readonly p95: number; readonly p99: number } | null;
 }
 
 /** What happened in a stretch of time. */
@@ -63,16 +97,30 @@ export interface Activity {
   readonly steps: readonly TimeStep[];
   /** Most blocks first. */
   readonly byRule: readonly { readonly rule: string; readonly blocks: number }[];
-  /** One a pair of versions that answered the newest `sampled` calls, newest first. */
-  readonly sampled: number;
-  readonly versions: readonly {
-    readonly rulesVersion: string;
-    readonly mlVersion: string;
-    /** Milliseconds since 1970. */
-    readonly firstSeen: number;
-    readonly calls: number;
-    readonly blocks: number;
-  }[];
+}
+
+/** All calls that one pair of versions answered. Times in milliseconds since 1970. */
+export interface VersionTotals {
+  readonly rulesVersion: string;
+  readonly mlVersion: string;
+  readonly firstAt: number;
+  readonly lastAt: number;
+  readonly calls: number;
+  readonly blocks: number;
+  /** As marked by members. */
+  readonly falseAlarms: number;
+  readonly missedAttacks: number;
+}
+
+/** A rule's part in one pair of versions. */
+export type RulePart = Pick<VersionTotals, 'blocks' | 'falseAlarms' | 'missedAttacks'>;
+
+/** The newest pair of versions against the one before. */
+export interface VersionChange {
+  readonly before: VersionTotals;
+  readonly after: VersionTotals;
+  /** Those whose share of blocks moved most first. */
+  readonly rules: readonly { readonly rule: string; readonly before: RulePart; readonly after: RulePart }[];
 }
 
 /** A plan of the operator's file. */
@@ -107,20 +155,32 @@ export interface DashboardStore {
   readonly openSession: (member: Member, expires: number) => Promise<string>;
   readonly findSession: (token: string) => Promise<Session | undefined>;
   readonly closeSession: (token: string) => Promise<void>;
+  /** Another account of the same person. False when they aren't a member there. */
+  readonly switchAccount: (token: string, memberId: string, accountId: string) => Promise<boolean>;
+  /** The accounts of a person, oldest first. */
+  readonly accountsOf: (memberId: string) => Promise<readonly AccountName[]>;
+  /** Ends every session of the person. */
+  readonly setPassword: (memberId: string, passwordHash: string) => Promise<void>;
 
   readonly account: (accountId: string) => Promise<AccountState>;
   readonly settings: (accountId: string) => Promise<AccountSettings>;
   readonly changeSettings: (accountId: string, settings: AccountSettings) => Promise<void>;
   readonly members: (accountId: string) => Promise<readonly Member[]>;
-  /** Undefined when the e-mail is taken. */
-  readonly addMember: (
-    accountId: string,
-    order: { email: string; passwordHash: string; role: Role },
-  ) => Promise<Member | undefined>;
-  /** Ends the member's sessions too. False when there is no such member, or it is the last owner. */
+  /** False when there is no such member, or it is the last owner. */
+  readonly setRole: (accountId: string, memberId: string, role: Role) => Promise<boolean>;
+  /** False when there is no such member, or it is the last owner. */
   readonly removeMember: (accountId: string, memberId: string) => Promise<boolean>;
+  /** Gives the token. */
+  readonly invite: (accountId: string, email: string, role: Role, expires: number) => Promise<string>;
+  readonly invitations: (accountId: string) => Promise<readonly InvitationListing[]>;
+  readonly withdrawInvitation: (accountId: string, id: string) => Promise<void>;
+  readonly findInvitation: (token: string) => Promise<Invited | undefined>;
+  /** Makes the invited a member, with this password if new here. Undefined when the invitation is used up. */
+  readonly acceptInvitation: (token: string, newPasswordHash: string | undefined) => Promise<Member | undefined>;
   readonly usageByMonth: (accountId: string) => Promise<readonly { readonly month: string; readonly calls: number }[]>;
   readonly plans: () => Promise<readonly PlanListing[]>;
+  /** Calls of one overage pack. */
+  readonly overagePackCalls: number;
 
   readonly keys: (accountId: string) => Promise<readonly KeyListing[]>;
   readonly createKey: (accountId: string, name: string) => Promise<{ readonly id: string; readonly secret: string }>;
@@ -141,6 +201,8 @@ export interface DashboardStore {
   readonly record: (accountId: string, id: string) => Promise<RecordView | undefined>;
   readonly labelRecord: (accountId: string, id: string, label: Label | null) => Promise<boolean>;
   readonly activity: (accountId: string, from: number, to: number, stepMs: number) => Promise<Activity>;
+  /** Undefined while one pair of versions answered every call. */
+  readonly change: (accountId: string) => Promise<VersionChange | undefined>;
 }
 
 /** What a playground call gives. */

@@ -1,8 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
-import { operatorBilling } from '../dashboard/billing/operator-billing.js';
-import { orderBook } from '../dashboard/billing/order-book.js';
 import { dashboard } from '../dashboard/dashboard.js';
 import { dashboardStore } from '../dashboard/dashboard-store.js';
 import { keepVersions } from '../evidence/keep-versions.js';
@@ -15,6 +13,7 @@ import { buildApp } from './build-app.js';
 import { dashboardService } from './dashboard-service.js';
 import { ensureFirstAccount, markShown } from './first-account.js';
 import type { FirstAccount, UnshownAccount } from './first-account-types.js';
+import { openBilling } from './open-billing.js';
 import { replayService } from './replay-service.js';
 import type { ServiceSettings } from './settings.js';
 
@@ -49,6 +48,7 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
   });
   try {
     const today = new Date().toISOString().slice(0, 10);
+    const billing = await openBilling(store, settings);
     const engineSettings: ScorerSettings = {
       packs: pack,
       overlays: overlay,
@@ -67,7 +67,6 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
     const modelFolder = mlVersion === 'off' || mlVersion === 'unavailable' ? undefined : (model ?? findModel());
     await keepVersions(store.versions, { packs: pack, overlays: overlay, today, rulesVersion, mlVersion, modelFolder });
     const replays = replayService(store.versions, scorers);
-    const orders = orderBook(store.orders);
     const app = await buildApp({
       store,
       async extend(inner) {
@@ -75,8 +74,7 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
         await dashboard(inner, {
           store: dashboardStore(store, Date.now),
           service: dashboardService(store, scorers, () => new Date(), replays.replay),
-          orders,
-          billing: operatorBilling(orders),
+          ...billing,
           signUp: settings.signUp,
           now: Date.now,
         });

@@ -2,6 +2,18 @@ import { z } from 'zod';
 
 const whole = (min: number, max: number): z.ZodNumber => z.coerce.number().int().min(min).max(max) as z.ZodNumber;
 
+/** `pro=price_123`, several with commas between them. */
+const prices = z
+  .array(z.string())
+  .transform((lines) => lines.flatMap((line) => line.split(',')).filter((it) => it.trim() !== ''))
+  .refine((pairs) => pairs.every((it) => /^\s*[a-z][a-z0-9-]*\s*=\s*price_\w+\s*$/.test(it)), {
+    message: 'a price is PLAN=price_…, as Stripe names it',
+  })
+  .transform((pairs) => Object.fromEntries(pairs.map((it) => it.split('=').map((part) => part.trim()))));
+
+const hasStripe = (it: Readonly<Record<string, unknown>>): boolean =>
+  [it.stripeSecretKey, it.stripeWebhookSecret, it.stripePrice, it.stripeOveragePrice].some((one) => one !== undefined);
+
 /** Everything an operator may set, as flags and the environment give it: texts become numbers here. */
 export const settingsSchema: z.ZodType<ServiceSettings> = z
   .object({
@@ -20,7 +32,21 @@ export const settingsSchema: z.ZodType<ServiceSettings> = z
     callsAtOnce: whole(1, 100_000),
     deadline: whole(100, 600_000),
     signUp: z.enum(['on', 'off']).transform((value) => value === 'on'),
+    publicUrl: z
+      .url({ protocol: /^https?$/ })
+      .transform((url) => url.replace(/\/+$/, ''))
+      .optional(),
+    stripeSecretKey: z.string().min(1).optional(),
+    stripeWebhookSecret: z.string().startsWith('whsec_').optional(),
+    stripePrice: prices.optional(),
+    stripeOveragePrice: z.string().startsWith('price_').optional(),
     logLevel: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']),
+  })
+  .refine((it) => !hasStripe(it) || (it.stripeSecretKey && it.stripeWebhookSecret && it.publicUrl), {
+    message: 'Stripe takes --stripe-secret-key, --stripe-webhook-secret and --public-url together',
+  })
+  .refine((it) => it.stripeSecretKey === undefined || it.stripePrice || it.stripeOveragePrice, {
+    message: 'Stripe takes a price: --stripe-price or --stripe-overage-price',
   })
   .refine(({ data, databaseUrl }) => (data === undefined) !== (databaseUrl === undefined), {
     message: 'give either --data or --database-url',
@@ -52,5 +78,15 @@ export interface ServiceSettings {
   readonly deadline: number;
   /** Whether strangers may make an account on the dashboard. */
   readonly signUp: boolean;
+  /** Where readers reach the service, without a slash at the end; Stripe sends them back there. */
+  readonly publicUrl?: string | undefined;
+  /** With it Stripe takes the payments; without it orders wait for the operator. */
+  readonly stripeSecretKey?: string | undefined;
+  /** `whsec_…` of the webhook endpoint `/dashboard/billing/stripe`. */
+  readonly stripeWebhookSecret?: string | undefined;
+  /** Stripe price ids of the plans on sale, by plan. */
+  readonly stripePrice?: Readonly<Record<string, string>> | undefined;
+  /** Stripe price id of one overage pack. */
+  readonly stripeOveragePrice?: string | undefined;
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
 }

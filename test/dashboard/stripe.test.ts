@@ -1,8 +1,9 @@
 import Stripe from 'stripe';
 import { describe, expect, test } from 'vitest';
+import { orderBook } from '../../src/dashboard/billing/order-book.js';
 import { stripeBilling } from '../../src/dashboard/billing/stripe-billing.js';
-import { memoryStore } from './memory-store.js';
-import { testDashboard } from './test-dashboard.js';
+import type { Store } from '../../src/store/store.js';
+import { ask, signIn, testDashboard } from './test-dashboard.js';
 
 const webhookSecret = 'whsec_of_a_test';
 const signer = new Stripe('sk_test_none');
@@ -24,11 +25,15 @@ const signed = (payload: string, secret = webhookSecret, timestamp = Math.floor(
   signer.webhooks.generateTestHeaderString({ payload, secret, timestamp });
 
 const shop = async () => {
-  const store = memoryStore(Date.now);
-  const member = (await store.signUp({ accountName: 'A', email: 'a@example.com', passwordHash: '' }))!;
   const settings = { secretKey: 'sk_test_none', webhookSecret, publicUrl: 'https://screen.example.com' };
-  const stripe = stripeBilling({ ...settings, planPrices: { pro: 'price_pro' }, overagePrice: 'price_pack' }, store);
-  const { app } = await testDashboard({ stripe });
+  const billingOf = ({ orders }: Store) => {
+    const prices = { planPrices: { pro: 'price_pro' }, overagePrice: 'price_pack' };
+    const stripe = stripeBilling({ ...settings, ...prices }, orderBook(orders));
+    return { stripe, billing: stripe };
+  };
+  const it = await testDashboard({ billingOf });
+  const { app } = it;
+  const owner = await signIn(it, 'sign-up', { account: 'A', email: 'a@example.com', password: 'a long password' });
   const send = async (body: string, signature: string) => {
     const headers = { 'content-type': 'application/json', 'stripe-signature': signature };
     const { statusCode } = await app.inject({
@@ -37,10 +42,10 @@ const shop = async () => {
       headers,
       payload: body,
     });
-    const { overageLeft, plan } = await store.account(member.accountId);
-    return [statusCode, overageLeft, plan.id];
+    const { overageLeft, plan } = await it.store.accounts.find(owner.accountId);
+    return [statusCode, overageLeft, plan];
   };
-  return { send, of: (text: string) => text.replace('ACCOUNT', member.accountId), close: () => app.close() };
+  return { it, owner, send, of: (text: string) => text.replace('ACCOUNT', owner.accountId), close: it.close };
 };
 
 describe("Stripe's webhook", () => {
@@ -70,4 +75,12 @@ describe("Stripe's webhook", () => {
     expect(await send(unrelated, signed(unrelated))).toEqual([200, 0, 'trial']);
     await close();
   });
+});
+
+test('what has no price is not on sale', async () => {
+  const { it, owner, close } = await shop();
+  const plan = (await ask(it, owner, 'GET', '/plan')).json();
+  expect([plan.payment, plan.onSale]).toEqual(['stripe', ['pro']]);
+  expect((await ask(it, owner, 'POST', '/orders', { kind: 'plan', plan: 'scale' })).statusCode).toBe(409);
+  await close();
 });

@@ -1,69 +1,90 @@
-import { createHash } from 'node:crypto';
-import Fastify, { type FastifyInstance } from 'fastify';
+import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { DashboardParts } from '../../src/dashboard/api/api-parts.js';
 import { operatorBilling } from '../../src/dashboard/billing/operator-billing.js';
+import { orderBook } from '../../src/dashboard/billing/order-book.js';
 import { dashboard } from '../../src/dashboard/dashboard.js';
-import type { DashboardService, RecordView } from '../../src/dashboard/ports.js';
+import { dashboardStore } from '../../src/dashboard/dashboard-store.js';
+import type { RecordView } from '../../src/dashboard/ports.js';
 import { createEngine } from '../../src/index.js';
-import { type MemoryStore, memoryStore } from './memory-store.js';
+import { buildApp } from '../../src/service/build-app.js';
+import { dashboardService } from '../../src/service/dashboard-service.js';
+import { replayService } from '../../src/service/replay-service.js';
+import type { Scorers } from '../../src/service/scorers.js';
+import { screenCall } from '../../src/service/screen-call.js';
+import type { Store } from '../../src/store/store.js';
+import { databases, type TestDatabase } from '../store/databases.js';
 
-/** The dashboard on a store in memory, with the real rules behind the playground. */
+const engine = createEngine({ mode: 'rules', model: false });
+
+/** The service with its dashboard on a database of its own; the rules score in this process. */
 export interface TestDashboard {
   readonly app: FastifyInstance;
-  readonly store: MemoryStore;
+  readonly store: Store;
+  /** Of the dashboard's JSON routes: `GET /evidence/:id`. */
+  readonly routes: readonly string[];
   /** Screens a text and keeps its record. */
   readonly screen: (accountId: string, input: string, time?: number) => Promise<RecordView>;
+  readonly accountIdOf: (email: string) => Promise<string>;
+  readonly close: () => Promise<void>;
 }
 
-export async function testDashboard(changes: Partial<DashboardParts> = {}): Promise<TestDashboard> {
+export async function testDashboard(
+  changes: Partial<DashboardParts> & { readonly billingOf?: (store: Store) => Partial<DashboardParts> } = {},
+  make: (() => Promise<TestDatabase>) | undefined = databases[0]?.make,
+): Promise<TestDashboard> {
+  if (make === undefined) throw new Error('no database');
+  const { billingOf, ...parts } = changes;
   const now = changes.now ?? Date.now;
-  const store = memoryStore(now);
-  const engine = createEngine({ mode: 'rules', model: false });
-  const screen = async (accountId: string, input: string, time = now()): Promise<RecordView> => {
-    const { explanation, ...verdict } = await engine.analyze(input, { explain: true });
-    const sha256 = createHash('sha256').update(input).digest('hex');
-    const record: RecordView = {
-      id: verdict.evidence_id,
-      time: new Date(time).toISOString(),
-      account_id: accountId,
-      key_id: null,
-      input: { kept: 'whole', text: input, sha256, length: input.length, json: false },
-      verdict,
-      channel: explanation.channel,
-      router_level: explanation.router_level,
-      rules: explanation.rules,
-      findings: explanation.findings,
-      shadow_findings: explanation.shadow_findings,
-      model: explanation.model,
-      unseen: explanation.unseen,
-      settings: {
-        portcullis: 'test',
-        rules_threshold: explanation.rules.threshold,
-        paranoia: null,
-        timeout_ms: null,
-      },
-      replay_digest: sha256,
-      label: null,
-    };
-    store.append(accountId, record);
-    return record;
+  const database = await make();
+  const store = await database.open({ now });
+  const scorers: Scorers = { info: engine.info, score: async (input, options) => engine.scan(input, options) };
+  const orders = orderBook(store.orders);
+  const replays = replayService(store.versions, scorers);
+  const routes: string[] = [];
+  const noteRoute = ({ method, url }: RouteOptions): void => {
+    const path = /^\/dashboard\/api(\/.*)$/.exec(url)?.[1];
+    for (const one of [method].flat()) if (path !== undefined && one !== 'HEAD') routes.push(`${one} ${path}`);
   };
-  const service: DashboardService = {
-    playground: async (accountId, input) => ({ outcome: 'answered', record: await screen(accountId, input) }),
-    replay: async (record) => {
-      if (record.input.text === null)
-        return { outcome: 'impossible', notes: ['Retention kept the hash alone.'], verdict: null };
-      const again = await engine.analyze(record.input.text);
-      const same = again.score === record.verdict.score && again.rules_version === record.verdict.rules_version;
-      return same
-        ? { outcome: 'identical', notes: [], verdict: again }
-        : { outcome: 'different', notes: ['The score differs.'], verdict: again };
+  const app = await buildApp({
+    store,
+    scorers,
+    nodeMetrics: false,
+    now: () => new Date(now()),
+    async extend(inner) {
+      inner.addHook('onRoute', noteRoute);
+      await dashboard(inner, {
+        store: dashboardStore(store, now),
+        service: dashboardService(store, scorers, () => new Date(now()), replays.replay),
+        orders,
+        billing: operatorBilling(orders),
+        signUp: true,
+        now,
+        ...billingOf?.(store),
+        ...parts,
+      });
+    },
+  });
+  return {
+    app,
+    store,
+    routes,
+    screen: async (accountId, input, time = now()) => {
+      const owner = { accountId, keyId: null, keep: 'whole' } as const;
+      return (await screenCall({ store, scorers, now: () => new Date(time) }, owner, input)).record;
+    },
+    accountIdOf: async (email) => {
+      const user = await store.users.findByEmail(email);
+      const [member] = user === undefined ? [] : await store.users.memberships(user.id);
+      if (member === undefined) throw new Error('no such member');
+      return member.accountId;
+    },
+    close: async () => {
+      await app.close();
+      await replays.close();
+      await store.close();
+      await database.remove();
     },
   };
-  const app = Fastify();
-  const parts = { store, orders: store, service, billing: operatorBilling(store), signUp: true, now, ...changes };
-  await app.register(async (scope) => dashboard(scope, parts));
-  return { app, store, screen };
 }
 
 /** A signed-in caller. */
@@ -74,7 +95,11 @@ export interface Caller {
   readonly csrf: string;
 }
 
-export async function signIn(app: FastifyInstance, path: 'sign-in' | 'sign-up', body: object): Promise<Caller> {
+export async function signIn(
+  { app }: Pick<TestDashboard, 'app'>,
+  path: 'sign-in' | 'sign-up' | 'invitation/accept',
+  body: object,
+): Promise<Caller> {
   const response = await app.inject({ method: 'POST', url: `/dashboard/api/${path}`, payload: body });
   if (response.statusCode !== 200) throw new Error(`${path}: ${response.statusCode} ${response.body}`);
   const { member, csrf } = response.json();
@@ -82,6 +107,34 @@ export async function signIn(app: FastifyInstance, path: 'sign-in' | 'sign-up', 
   return { accountId: member.accountId, memberId: member.id, cookie: `${name}=${value}`, csrf };
 }
 
-export function headersOf(caller: Caller): Record<string, string> {
+function headersOf(caller: Caller): Record<string, string> {
   return { cookie: caller.cookie, 'x-csrf-token': caller.csrf };
+}
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/** Asks a JSON route as somebody, or as nobody. */
+export function ask(
+  { app }: Pick<TestDashboard, 'app'>,
+  caller: Caller | Record<string, string>,
+  method: Method,
+  path: string,
+  payload?: object,
+) {
+  const headers = 'csrf' in caller && 'cookie' in caller ? headersOf(caller as Caller) : caller;
+  return app.inject({
+    ...{ method, url: `/dashboard/api${path}`, headers: headers as Record<string, string> },
+    ...(payload === undefined ? {} : { payload }),
+  });
+}
+
+/** A member of the caller's account, by an invitation taken up. */
+export async function newMember(
+  it: TestDashboard,
+  owner: Caller,
+  email: string,
+  role: 'owner' | 'viewer',
+): Promise<Caller> {
+  const { token } = (await ask(it, owner, 'POST', '/invitations', { email, role })).json();
+  return signIn(it, 'invitation/accept', { token, password: 'a long password' });
 }

@@ -6,6 +6,7 @@ import type { DashboardParts } from './api-parts.js';
 import { evidenceRoutes } from './evidence-routes.js';
 import { guard } from './guard.js';
 import { keyRoutes } from './key-routes.js';
+import { memberRoutes } from './member-routes.js';
 import { signInRoutes } from './sign-in-routes.js';
 
 /** The JSON routes behind the page. Errors are `{ error }`. */
@@ -34,8 +35,9 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
   await app.register(async (open) => signInRoutes(open.withTypeProvider<ZodTypeProvider>(), parts));
   await app.register(async (inner) => {
     const guarded = inner.withTypeProvider<ZodTypeProvider>();
-    guard(guarded, parts, ['/playground', '/replay']);
+    guard(guarded, parts, ['/playground', '/replay', '/password', '/session/account']);
     accountRoutes(guarded, parts);
+    await memberRoutes(guarded, parts);
     keyRoutes(guarded, parts);
     evidenceRoutes(guarded, parts);
   });

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
+import type { RecordFilter } from '../ports.js';
 import { ApiError } from './api-error.js';
 import type { ApiApp, DashboardParts } from './api-parts.js';
 import { exportLines } from './export-lines.js';
@@ -11,7 +12,7 @@ const filterShape = {
   decidedBy: z.enum(['rules', 'ml', 'ml-error-rules-fallback']).optional(),
   routerLevel: z.enum(['rules', 'advanced', 'deep']).optional(),
   keyId: z.string().max(100).optional(),
-  label: z.enum(['false_alarm', 'missed_attack']).optional(),
+  label: z.enum(['false_alarm', 'missed_attack', 'none']).optional(),
   from: z.coerce.number().int().min(0).optional(),
   to: z.coerce.number().int().min(0).optional(),
   text: z.string().min(3, 'At least three characters.').max(500).optional(),
@@ -28,6 +29,11 @@ const labelBody = z.object({ label: z.enum(['false_alarm', 'missed_attack']).nul
 const playgroundBody = z.object({ input: z.string() });
 const types = { jsonl: 'application/x-ndjson; charset=utf-8', csv: 'text/csv; charset=utf-8' } as const;
 
+const filterOf = ({ label, ...asked }: z.infer<z.ZodObject<typeof filterShape>>): RecordFilter => ({
+  ...asked,
+  label: label === 'none' ? null : label,
+});
+
 /** Evidence: list, record, label, replay, export; and the playground, which makes it. */
 export function evidenceRoutes(app: ApiApp, { store, service }: DashboardParts): void {
   const find = async (accountId: string, id: string) => {
@@ -37,15 +43,15 @@ export function evidenceRoutes(app: ApiApp, { store, service }: DashboardParts):
   };
 
   app.get('/evidence', { schema: { querystring: listQuery } }, async (request) => {
-    const { cursor, limit, ...filter } = request.query;
-    return store.records(memberOf(request).accountId, filter, cursor ?? null, limit);
+    const { cursor, limit, ...asked } = request.query;
+    return store.records(memberOf(request).accountId, filterOf(asked), cursor ?? null, limit);
   });
   app.get('/evidence/export', { schema: { querystring: exportQuery } }, async (request, reply) => {
-    const { format, ...filter } = request.query;
+    const { format, ...asked } = request.query;
     const { accountId } = memberOf(request);
     reply.header('Content-Type', types[format]);
     reply.header('Content-Disposition', `attachment; filename="evidence.${format}"`);
-    return reply.send(Readable.from(exportLines(store, accountId, filter, format)));
+    return reply.send(Readable.from(exportLines(store, accountId, filterOf(asked), format)));
   });
   app.get('/evidence/:id', { schema: { params } }, async (request) => ({
     record: await find(memberOf(request).accountId, request.params.id),

@@ -4,7 +4,7 @@ import type { DashboardStore, RecordFilter, RecordView } from '../ports.js';
 const pageSize = 500;
 const columns = [
   ...['id', 'time', 'verdict', 'rule', 'score', 'threshold', 'decided_by', 'mode', 'router_level', 'label', 'key_id'],
-  ...['rules_version', 'ml_version', 'latency_ms', 'length', 'sha256', 'text'],
+  ...['rules_version', 'ml_version', 'latency_ms', 'length', 'sha256', 'input_kept', 'text'],
 ] as const;
 
 /** The records that fit, newest first, page by page, as JSON lines or as CSV with a head. Holds one page at a time. */
@@ -29,7 +29,8 @@ function toCsv(records: readonly RecordView[]): string {
   const rows = records.map(({ verdict, input, ...record }) => [
     ...[record.id, record.time, verdict.verdict, verdict.rule, verdict.score, verdict.threshold],
     ...[verdict.decided_by, verdict.mode, record.router_level, record.label ?? '', record.key_id ?? ''],
-    ...[verdict.rules_version, verdict.ml_version, verdict.latency_ms, input.length, input.sha256, input.text ?? ''],
+    ...[verdict.rules_version, verdict.ml_version, verdict.latency_ms, input.length, input.sha256, input.kept],
+    input.text ?? '',
   ]);
   // A cell that a spreadsheet would run as a formula gets an apostrophe in front.
   return stringify(rows, { escape_formulas: true, record_delimiter: 'windows' });

@@ -10,6 +10,10 @@ export type OrderOutcome =
 
 /** Takes orders. */
 export interface Billing {
+  /** Who takes the money: a person, beside the service, or Stripe. */
+  readonly payment: 'operator' | 'stripe';
+  /** Whether this can be ordered here. */
+  readonly sells: (purchase: Purchase) => boolean;
   readonly order: (accountId: string, purchase: Purchase, email: string) => Promise<OrderOutcome>;
 }
 

@@ -11,8 +11,8 @@ export interface StripeSettings {
   readonly publicUrl: string;
   /** Price of each plan on sale, by plan id; monthly prices. */
   readonly planPrices: Readonly<Record<string, string>>;
-  /** One-time price of one overage pack. */
-  readonly overagePrice: string;
+  /** One-time price of one overage pack; undefined where none is sold. */
+  readonly overagePrice: string | undefined;
 }
 
 const purchaseSchema = z.discriminatedUnion('kind', [
@@ -39,11 +39,15 @@ export interface StripeBilling extends Billing {
 export function stripeBilling(settings: StripeSettings, orders: OrderBook): StripeBilling {
   const stripe = new Stripe(settings.secretKey, { telemetry: false });
   return {
+    payment: 'stripe',
+    sells: (purchase) => priceOf(purchase, settings) !== undefined,
     order: async (accountId, purchase, email) => {
+      const price = priceOf(purchase, settings);
+      if (price === undefined) throw new Error('no Stripe price is set for this');
       const back = `${settings.publicUrl}/dashboard/#/plan`;
       const session = await stripe.checkout.sessions.create({
         mode: purchase.kind === 'plan' ? 'subscription' : 'payment',
-        line_items: [lineOf(purchase, settings)],
+        line_items: [{ price, quantity: purchase.kind === 'overage' ? purchase.packs : 1 }],
         client_reference_id: accountId,
         customer_email: email,
         metadata: metadataOf(purchase),
@@ -75,11 +79,8 @@ function readEvent(stripe: Stripe, body: Buffer, signature: string, secret: stri
   }
 }
 
-function lineOf(purchase: Purchase, settings: StripeSettings): { price: string; quantity: number } {
-  if (purchase.kind === 'overage') return { price: settings.overagePrice, quantity: purchase.packs };
-  const price = settings.planPrices[purchase.plan];
-  if (price === undefined) throw new Error(`no Stripe price is set for the plan ${purchase.plan}`);
-  return { price, quantity: 1 };
+function priceOf(purchase: Purchase, settings: StripeSettings): string | undefined {
+  return purchase.kind === 'overage' ? settings.overagePrice : settings.planPrices[purchase.plan];
 }
 
 function metadataOf(purchase: Purchase): Record<string, string> {

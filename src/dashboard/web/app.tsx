@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Member } from '../ports.js';
+import type { SessionAnswer } from '../ports.js';
 import { callApi, keepCsrf } from './call-api.js';
 import { Evidence } from './pages/evidence.js';
+import { Invitation } from './pages/invitation.js';
 import { Keys } from './pages/keys.js';
 import { Overview } from './pages/overview.js';
 import { Plan } from './pages/plan.js';
@@ -11,13 +12,6 @@ import { Record } from './pages/record.js';
 import { Settings } from './pages/settings.js';
 import { SignIn } from './pages/sign-in.js';
 import { type Route, useRoute } from './route.js';
-
-/** Who is signed in, as the API says it. */
-export interface SessionAnswer {
-  readonly member: Member | null;
-  readonly csrf: string | null;
-  readonly signUp: boolean;
-}
 
 const pages = [
   ['', 'Overview'],
@@ -57,28 +51,42 @@ export function App(): JSX.Element {
         Loading …
       </p>
     );
+  const [section, token] = route.path.split('/');
+  if (section === 'invitation') return <Invitation token={token ?? ''} onSession={accept} />;
   if (session.member === null)
     return <SignIn signUp={session.signUp} wantsUp={route.path === 'sign-up'} onSession={accept} />;
-  return <Shell route={route} member={session.member} onSession={accept} />;
+  return <Shell key={session.member.accountId} route={route} session={session} onSession={accept} />;
 }
 
 interface ShellProps {
   readonly route: Route;
-  readonly member: Member;
+  readonly session: SessionAnswer;
   readonly onSession: (answer: SessionAnswer) => void;
 }
 
-function Shell({ route, member, onSession }: ShellProps): JSX.Element {
+function Shell({ route, session, onSession }: ShellProps): JSX.Element {
+  const { member, accounts } = session;
   const section = route.path.split('/')[0] ?? '';
   const title = pages.find(([path]) => path === section)?.[1] ?? 'Overview';
   useEffect(() => {
     document.title = `${title} · Portcullis`;
+  }, [title]);
+  useEffect(() => {
     // A screen reader starts at the new page's heading.
     document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
     window.scrollTo(0, 0);
-  }, [title]);
+  }, [route.path]);
   const signOut = (): void => {
     callApi<SessionAnswer>('POST', '/sign-out', {}).then(onSession, () => location.reload());
+  };
+  const go = (accountId: string): void => {
+    callApi<SessionAnswer>('PUT', '/session/account', { accountId }).then(
+      (answer) => {
+        location.hash = '#/';
+        onSession(answer);
+      },
+      () => location.reload(),
+    );
   };
   return (
     <div class="shell">
@@ -98,23 +106,33 @@ function Shell({ route, member, onSession }: ShellProps): JSX.Element {
           ))}
         </nav>
         <div class="who">
-          <span class="email" title={member.email}>
-            {member.email}
+          {accounts.length < 2 ? null : (
+            <select aria-label="Account" value={member?.accountId} onChange={(event) => go(event.currentTarget.value)}>
+              {accounts.map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          )}
+          <span class="email" title={member?.email}>
+            {member?.email}
           </span>
-          <span class="role">{member.role}</span>
+          <span class="badge role">{member?.role}</span>
           <button type="button" onClick={signOut}>
             Sign out
           </button>
         </div>
       </header>
       <main id="main">
-        <Page route={route} owner={member.role === 'owner'} />
+        <Page route={route} session={session} onSession={onSession} />
       </main>
     </div>
   );
 }
 
-function Page({ route, owner }: { route: Route; owner: boolean }): JSX.Element {
+function Page({ route, session, onSession }: ShellProps): JSX.Element {
+  const owner = session.member?.role === 'owner';
   const [section, id] = route.path.split('/');
   switch (section) {
     case 'evidence':
@@ -126,7 +144,7 @@ function Page({ route, owner }: { route: Route; owner: boolean }): JSX.Element {
     case 'plan':
       return <Plan owner={owner} paid={route.query.has('paid')} />;
     case 'settings':
-      return <Settings owner={owner} />;
+      return <Settings session={session} onSession={onSession} />;
     default:
       return <Overview />;
   }

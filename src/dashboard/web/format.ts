@@ -1,20 +1,46 @@
 const whole = new Intl.NumberFormat();
-const short = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const dayOnly = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const shortTime = new Intl.DateTimeFormat(undefined, {
+  ...{ month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit' },
+});
+const dayOfMonth = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+const timeOfDay = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
 /** 12,345 in the reader's way of writing. */
 export function count(value: number): string {
   return whole.format(value);
 }
 
+/** A number with its word, in one or many. */
+export function counted(value: number, one: string, many: string): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
 /** Date and time in the reader's zone. `time` in milliseconds since 1970. */
 export function localTime(time: number): string {
-  return short.format(time);
+  return full.format(time);
+}
+
+/** The same on one short line: without the year where it is this one. */
+export function localTimeShort(time: number): string {
+  const thisYear = new Date(time).getFullYear() === new Date().getFullYear();
+  return thisYear ? shortTime.format(time) : dayOnly.format(time);
 }
 
 /** The day in the reader's zone. */
 export function localDay(time: number): string {
   return dayOnly.format(time);
+}
+
+/** Month and day in the reader's zone. */
+export function shortDay(time: number): string {
+  return dayOfMonth.format(time);
+}
+
+/** Hour and minute in the reader's zone. */
+export function clock(time: number): string {
+  return timeOfDay.format(time);
 }
 
 /** The same moment in UTC, to the second. */
@@ -30,4 +56,14 @@ export function score(value: number): string {
 /** A share of a whole in percent; a dash where there is no whole. */
 export function share(part: number, of: number): string {
   return of === 0 ? '–' : `${((100 * part) / of).toFixed(part / of < 0.1 ? 1 : 0)} %`;
+}
+
+/** A length of time: 12 ms, 1.4 s. */
+export function duration(ms: number): string {
+  return ms < 1000 ? `${ms.toFixed(ms < 10 && ms % 1 !== 0 ? 1 : 0)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+/** Sizes of files: 14 kB, 2.5 MB. */
+export function bytes(value: number): string {
+  return value < 1e6 ? `${Math.ceil(value / 1000)} kB` : `${(value / 1e6).toFixed(1)} MB`;
 }

@@ -37,6 +37,7 @@ const choices = [
     [
       ['false_alarm', 'false alarm'],
       ['missed_attack', 'missed attack'],
+      ['none', 'not labelled'],
     ],
   ],
 ] as const;
@@ -61,7 +62,7 @@ export function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Elem
   };
   const search = (event: Event): void => {
     event.preventDefault();
-    set({ text, rule });
+    set({ text: text.trim(), rule: rule.trim() });
   };
   const more = ['decidedBy', 'routerLevel', 'label', 'keyId', 'from', 'to'].filter((name) => query.has(name)).length;
   return (
@@ -69,12 +70,12 @@ export function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Elem
       <div class="filter-row">
         <TextField
           label="Words in the text"
-          hint="Three letters or more."
+          placeholder="three letters or more"
           type="search"
           value={text}
           onValue={setText}
         />
-        <TextField label="Rule" value={rule} onValue={setRule} />
+        <TextField label="Rule" placeholder="override.ignore-previous" value={rule} onValue={setRule} />
         <Choice
           label="Verdict"
           value={query.get('verdict') ?? ''}

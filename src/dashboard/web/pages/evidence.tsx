@@ -1,11 +1,13 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { RecordPage, RecordView } from '../../ports.js';
-import { score } from '../format.js';
-import { Empty, Moment, PageHead, VerdictBadge, Waiting } from '../parts/basics.js';
+import { localTime, localTimeShort, score, utcTime } from '../format.js';
+import { Empty, PageHead, VerdictBadge, Waiting } from '../parts/basics.js';
+import { ExportButtons } from '../parts/export-buttons.js';
 import { TextStart } from '../parts/marked-text.js';
 import { useLoad } from '../use-load.js';
 import { EvidenceFilters } from './evidence-filters.js';
+import { ReplayList } from './replay-list.js';
 
 const words = { false_alarm: 'false alarm', missed_attack: 'missed attack' } as const;
 
@@ -22,12 +24,7 @@ export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
   return (
     <>
       <PageHead title="Evidence" lead="One record for every decision, newest first.">
-        <a class="button" href={`/dashboard/api/evidence/export?format=jsonl&${key}`} download>
-          Export JSONL
-        </a>
-        <a class="button" href={`/dashboard/api/evidence/export?format=csv&${key}`} download>
-          Export CSV
-        </a>
+        <ExportButtons key={key} query={key} />
       </PageHead>
       <EvidenceFilters query={query} />
       {value === undefined ? (
@@ -49,7 +46,10 @@ export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
           {value.records.length === 0 ? (
             <p role="status">Nothing found in this stretch yet; go on to older records.</p>
           ) : (
-            <RecordTable records={value.records} />
+            <>
+              <RecordTable records={value.records} />
+              <ReplayList key={`${key} ${cursor}`} records={value.records} />
+            </>
           )}
           <nav class="actions paging" aria-label="Paging">
             <button type="button" disabled={cursors.length === 0} onClick={() => setCursors(cursors.slice(0, -1))}>
@@ -92,7 +92,9 @@ function RecordTable({ records }: { records: readonly RecordView[] }): JSX.Eleme
               <VerdictBadge verdict={verdict.verdict} />
             </td>
             <td class="when">
-              <Moment time={Date.parse(time)} />
+              <time dateTime={time} title={`${localTime(Date.parse(time))} · ${utcTime(Date.parse(time))}`}>
+                {localTimeShort(Date.parse(time))}
+              </time>
             </td>
             <td class="rule">
               {verdict.rule === 'none' ? '–' : <code>{verdict.rule}</code>}

@@ -1,14 +1,16 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { AccountState, Activity } from '../../ports.js';
-import { count, localDay, share } from '../format.js';
-import { Empty, Moment, PageHead, Panel, Waiting } from '../parts/basics.js';
-import { Chart } from '../parts/chart.js';
+import type { AccountState, Activity, VersionChange } from '../../ports.js';
+import { clock, count, duration, localDay, share, shortDay } from '../format.js';
+import { Empty, PageHead, Panel, Waiting } from '../parts/basics.js';
+import { Chart, type Series } from '../parts/chart.js';
 import { useLoad } from '../use-load.js';
+import { Change } from './change.js';
 
 interface OverviewAnswer {
   readonly account: AccountState;
   readonly activity: Activity;
+  readonly change: VersionChange | null;
   readonly keys: number;
   readonly now: number;
 }
@@ -40,13 +42,13 @@ export function Overview(): JSX.Element {
   );
 }
 
-function Body({ account, activity, keys, now }: OverviewAnswer): JSX.Element {
+function Body({ account, activity, change, keys, now }: OverviewAnswer): JSX.Element {
   const steps = activity.steps;
   const sum = (of: 'calls' | 'blocks' | 'modelErrors'): number => steps.reduce((total, step) => total + step[of], 0);
   const calls = sum('calls');
   const times = useMemo(() => steps.map(({ time }) => time), [steps]);
   const callSeries = useMemo(
-    () => [
+    (): readonly Series[] => [
       { name: 'Calls', colour: '--chart-1', values: steps.map((it) => it.calls) },
       { name: 'Blocks', colour: '--chart-2', values: steps.map((it) => it.blocks) },
       { name: 'Model errors', colour: '--chart-3', values: steps.map((it) => it.modelErrors) },
@@ -54,12 +56,16 @@ function Body({ account, activity, keys, now }: OverviewAnswer): JSX.Element {
     [steps],
   );
   const latencySeries = useMemo(
-    () => [
-      { name: 'Mean, ms', colour: '--chart-1', values: steps.map((it) => it.latencyMean) },
-      { name: 'Highest, ms', colour: '--chart-2', values: steps.map((it) => it.latencyMax) },
+    (): readonly Series[] => [
+      { name: 'p50', colour: '--chart-1', values: steps.map((it) => it.latency?.p50 ?? null) },
+      { name: 'p95', colour: '--chart-3', values: steps.map((it) => it.latency?.p95 ?? null) },
+      { name: 'p99', colour: '--chart-2', values: steps.map((it) => it.latency?.p99 ?? null) },
     ],
     [steps],
   );
+  const days = (times[1] ?? 0) - (times[0] ?? 0) >= 86_400_000;
+  const moment = (time: number): string => (days ? shortDay(time) : `${shortDay(time)}, ${clock(time)}`);
+  const worst = Math.max(0, ...steps.map((it) => it.latency?.p99 ?? 0));
   return (
     <>
       <dl class="figures">
@@ -68,7 +74,7 @@ function Body({ account, activity, keys, now }: OverviewAnswer): JSX.Element {
         <Figure
           name="Model errors"
           value={count(sum('modelErrors'))}
-          note={sum('modelErrors') > 0 ? 'answered by the rules' : 'none'}
+          {...(sum('modelErrors') > 0 ? { note: 'answered by the rules' } : {})}
         />
         <Quota account={account} now={now} />
       </dl>
@@ -87,21 +93,31 @@ function Body({ account, activity, keys, now }: OverviewAnswer): JSX.Element {
         </Empty>
       ) : (
         <div class="columns">
-          <Panel title="Calls over time">
+          <Panel title="Calls">
             <Chart
               label={`${count(calls)} calls, ${count(sum('blocks'))} blocks, ${count(sum('modelErrors'))} model errors`}
+              kind="bars"
               times={times}
               series={callSeries}
+              shown={count}
+              moment={moment}
             />
           </Panel>
           <Panel title="Latency">
-            <Chart label="Mean and highest latency in milliseconds" times={times} series={latencySeries} />
+            <Chart
+              label={`Latency of half, 95 % and 99 % of the calls; at most ${duration(worst)}`}
+              kind="lines"
+              times={times}
+              series={latencySeries}
+              shown={duration}
+              moment={moment}
+            />
           </Panel>
           <Panel title="Blocks by rule">
             <ByRule activity={activity} />
           </Panel>
-          <Panel title="Versions">
-            <Versions activity={activity} />
+          <Panel title="What the last version changed">
+            <Change change={change} />
           </Panel>
         </div>
       )}
@@ -150,54 +166,5 @@ function ByRule({ activity }: { activity: Activity }): JSX.Element {
         </li>
       ))}
     </ul>
-  );
-}
-
-function Versions({ activity }: { activity: Activity }): JSX.Element {
-  const [latest, before] = activity.versions;
-  const change =
-    latest === undefined || before === undefined
-      ? 'One pair of versions answered them all.'
-      : `Since ${localDay(latest.firstSeen)}: ${share(latest.blocks, latest.calls)} blocked, before that ${share(before.blocks, before.calls)}.`;
-  return (
-    <>
-      <p class="hint">
-        The newest {count(activity.sampled)} records. {change}
-      </p>
-      <div class="scroll">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Rules</th>
-              <th scope="col">Model</th>
-              <th scope="col">Since</th>
-              <th scope="col" class="number">
-                Calls
-              </th>
-              <th scope="col" class="number">
-                Blocked
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {activity.versions.map((it) => (
-              <tr key={`${it.rulesVersion} ${it.mlVersion}`}>
-                <td>
-                  <code>{it.rulesVersion}</code>
-                </td>
-                <td>
-                  <code>{it.mlVersion}</code>
-                </td>
-                <td>
-                  <Moment time={it.firstSeen} />
-                </td>
-                <td class="number">{count(it.calls)}</td>
-                <td class="number">{share(it.blocks, it.calls)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </>
   );
 }

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { OrderOutcome, Purchase, StoredOrder } from '../../billing/billing.js';
+import type { Billing, OrderOutcome, Purchase, StoredOrder } from '../../billing/billing.js';
 import type { AccountState, PlanListing } from '../../ports.js';
 import { callApi } from '../call-api.js';
-import { count, localDay } from '../format.js';
+import { count, counted, localDay } from '../format.js';
 import { Moment, Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
 import { TextField } from '../parts/field.js';
 import { useAction } from '../use-action.js';
@@ -14,6 +14,10 @@ interface PlanAnswer {
   readonly usage: readonly { readonly month: string; readonly calls: number }[];
   readonly plans: readonly PlanListing[];
   readonly orders: readonly StoredOrder[];
+  /** Plans that can be ordered here. */
+  readonly onSale: readonly string[];
+  readonly overagePackCalls: number;
+  readonly payment: Billing['payment'];
 }
 
 /** Usage by month, and what more can be had. */
@@ -54,19 +58,24 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
             </Panel>
           </div>
           <Panel title="Plans">
+            <p class="hint">
+              {value.payment === 'stripe'
+                ? 'You pay at Stripe; the plan changes as soon as the payment is confirmed.'
+                : 'An order waits until the operator of this service approves it. Nothing is paid here.'}
+            </p>
             <ul class="cards">
               {value.plans.map((plan) => (
                 <li key={plan.id} class="card">
                   <div>
                     <p class="card-title">{plan.title}</p>
                     <p class="hint">
-                      {count(plan.callsPerMonth)} calls
-                      {plan.trialDays === null ? ' a month' : `, ${plan.trialDays} days`}
+                      {count(plan.callsPerMonth)} calls{plan.trialDays === null ? '' : ` for ${plan.trialDays} days`}
+                      {plan.trialDays === null ? ' a month' : ''}
                     </p>
                   </div>
                   {plan.id === value.account.plan.id ? (
                     <span class="badge">✓ yours</span>
-                  ) : owner && plan.trialDays === null ? (
+                  ) : owner && value.onSale.includes(plan.id) ? (
                     <button type="button" disabled={action.busy} onClick={() => order({ kind: 'plan', plan: plan.id })}>
                       Change to {plan.title}
                     </button>
@@ -77,7 +86,9 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
           </Panel>
           {owner ? (
             <Panel title="Overage">
-              <p class="hint">A pack is 10,000 calls for when the month’s are used up. It does not expire.</p>
+              <p class="hint">
+                A pack is {count(value.overagePackCalls)} calls for when the month’s are used up. It does not expire.
+              </p>
               <form
                 class="row"
                 onSubmit={(event) => {
@@ -141,13 +152,15 @@ function Usage({ usage }: { usage: PlanAnswer['usage'] }): JSX.Element {
 
 function Orders({ orders }: { orders: readonly StoredOrder[] }): JSX.Element {
   const states = { open: '… waits for the operator', done: '✓ done', declined: '✕ declined' } as const;
-  if (orders.length === 0) return <p class="hint">None.</p>;
+  if (orders.length === 0) return <p class="hint">None yet. What you order below is listed here.</p>;
   return (
     <ul>
       {orders.map(({ id, purchase, time, state }) => (
         <li key={id}>
-          {purchase.kind === 'plan' ? `Plan ${purchase.plan}` : `${purchase.packs} overage packs`},{' '}
-          <Moment time={time} />: {states[state]}
+          {purchase.kind === 'plan'
+            ? `Plan ${purchase.plan}`
+            : counted(purchase.packs, 'overage pack', 'overage packs')}
+          , <Moment time={time} />: {states[state]}
         </li>
       ))}
     </ul>

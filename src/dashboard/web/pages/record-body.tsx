@@ -1,18 +1,33 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import type { EvidenceFinding } from '../../../evidence/evidence-record.js';
-import type { RecordView } from '../../ports.js';
+import type { KeyListing, RecordView } from '../../ports.js';
 import { count, score } from '../format.js';
 import { Moment, Panel, VerdictBadge } from '../parts/basics.js';
 import { Excerpt, MarkedText } from '../parts/marked-text.js';
+import { useLoad } from '../use-load.js';
+
+const mostWindows = 20;
 
 const keptWords = {
   whole: 'kept whole',
-  masked: 'kept masked: letters and digits are replaced, places are as they were',
+  masked: 'kept with secrets masked, places as they were',
   hash: 'kept as its SHA-256 only',
 } as const;
 
-/** What was screened, what was said, and why. */
-export function RecordBody({ record }: { record: RecordView }): JSX.Element {
+const deciderWords = {
+  rules: 'rules',
+  ml: 'model',
+  'ml-error-rules-fallback': 'rules, as the model failed',
+} as const;
+
+const levelWords = {
+  rules: 'rules alone',
+  advanced: 'advanced: one model pass',
+  deep: 'deep: several windows or decoded views',
+} as const;
+
+/** What was screened, what was said, and why. `children` stand under the verdict. */
+export function RecordBody({ record, children }: { record: RecordView; children?: ComponentChildren }): JSX.Element {
   const { verdict, input, model } = record;
   const spans = [...record.findings.map((it) => it.span), ...(verdict.decided_by === 'ml' ? model.hotspots : [])];
   return (
@@ -22,6 +37,7 @@ export function RecordBody({ record }: { record: RecordView }): JSX.Element {
           <VerdictBadge verdict={verdict.verdict} /> <span>{verdict.reason ?? 'Nothing was found that blocks.'}</span>
         </p>
         <Scale side={sideWords(record)} value={verdict.score} threshold={verdict.threshold} />
+        {children}
         <dl class="facts">
           <Fact name="Time">
             <Moment time={Date.parse(record.time)} />
@@ -29,8 +45,9 @@ export function RecordBody({ record }: { record: RecordView }): JSX.Element {
           <Fact name="Rule">
             <code>{verdict.rule}</code>
           </Fact>
-          <Fact name="Decided by">{verdict.decided_by}</Fact>
-          <Fact name="Router level">{record.router_level}</Fact>
+          <Fact name="Decided by">{deciderWords[verdict.decided_by]}</Fact>
+          <Fact name="Router level">{levelWords[record.router_level]}</Fact>
+          <Fact name="Channel">{record.channel}</Fact>
           <Fact name="Mode">{verdict.mode}</Fact>
           <Fact name="Latency">{verdict.latency_ms} ms</Fact>
           <Fact name="Rules version">
@@ -40,12 +57,20 @@ export function RecordBody({ record }: { record: RecordView }): JSX.Element {
             <code>{verdict.ml_version}</code>
           </Fact>
           <Fact name="Key">
-            <code>{record.key_id ?? 'playground'}</code>
-          </Fact>
-          <Fact name="Replay digest">
-            <code>{record.replay_digest}</code>
+            {record.key_id === null ? 'none: from the playground' : <KeyName id={record.key_id} />}
           </Fact>
         </dl>
+        <details>
+          <summary>Digests</summary>
+          <dl class="facts wide">
+            <Fact name="Replay digest">
+              <code>{record.replay_digest}</code>
+            </Fact>
+            <Fact name="SHA-256 of the text">
+              <code>{input.sha256}</code>
+            </Fact>
+          </dl>
+        </details>
       </section>
       <Panel
         title="Text"
@@ -56,9 +81,7 @@ export function RecordBody({ record }: { record: RecordView }): JSX.Element {
         }
       >
         {input.text === null ? (
-          <p class="hint">
-            SHA-256 <code class="wrap">{input.sha256}</code>
-          </p>
+          <p class="hint">This account kept no text of it; its digest stands above.</p>
         ) : (
           <MarkedText text={input.text} spans={spans} />
         )}
@@ -88,6 +111,16 @@ export function RecordBody({ record }: { record: RecordView }): JSX.Element {
         </Panel>
       )}
     </>
+  );
+}
+
+function KeyName({ id }: { id: string }): JSX.Element {
+  const keys = useLoad<{ readonly keys: readonly KeyListing[] }>('/keys').value?.keys ?? [];
+  const name = keys.find((key) => key.id === id)?.name;
+  return (
+    <a href={`#/evidence?keyId=${encodeURIComponent(id)}`} title={id}>
+      {name ?? id}
+    </a>
   );
 }
 
@@ -134,8 +167,10 @@ function Findings({ findings, text }: { findings: readonly EvidenceFinding[]; te
       {findings.map((it) => (
         <li key={`${it.rule} ${it.span.start} ${it.view}`}>
           <p class="finding-head">
-            <code>{it.rule}</code> <span class="badge">{it.severity}</span>{' '}
-            <span class="hint">score {score(it.score)}</span>
+            <a href={`#/evidence?rule=${encodeURIComponent(it.rule)}`}>
+              <code>{it.rule}</code>
+            </a>{' '}
+            <span class="badge">{it.severity}</span> <span class="hint">score {score(it.score)}</span>
           </p>
           <p class="hint">
             Characters {count(it.span.start)}–{count(it.span.end)}, read as {it.view}
@@ -169,13 +204,16 @@ function ModelSide({ record: { model, verdict } }: { record: RecordView }): JSX.
     <>
       <Scale side="Model" value={model.score ?? 0} threshold={verdict.ml_threshold} />
       <ul>
-        {model.windows.slice(0, 20).map((window) => (
+        {model.windows.slice(0, mostWindows).map((window) => (
           <li key={`${window.view} ${window.span.start} ${window.span.end}`}>
             Characters {count(window.span.start)}–{count(window.span.end)}, read as {window.view}:{' '}
             {score(window.probability)}
           </li>
         ))}
       </ul>
+      {model.windows.length > mostWindows ? (
+        <p class="hint">{count(model.windows.length - mostWindows)} more windows.</p>
+      ) : null}
     </>
   );
 }

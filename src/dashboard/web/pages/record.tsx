@@ -2,27 +2,40 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Label, RecordView, ReplayReport } from '../../ports.js';
 import { callApi } from '../call-api.js';
-import { Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
+import { Notice, PageHead, VerdictBadge, Waiting } from '../parts/basics.js';
 import { useAction } from '../use-action.js';
 import { useLoad } from '../use-load.js';
 import { RecordBody } from './record-body.js';
 
+type Against = 'recorded' | 'current';
+
 const replayWords = {
-  identical: 'Identical: the same text, rules and model give the same verdict again.',
-  different: 'Different:',
-  impossible: 'It cannot be replayed:',
+  recorded: {
+    identical: 'Identical: the same text, rules and model give the same verdict again.',
+    different: 'Different, by the versions of the record:',
+    impossible: 'It cannot be replayed:',
+  },
+  current: {
+    identical: 'The versions that run now say the same.',
+    different: 'The versions that run now say something else:',
+    impossible: 'It cannot be screened again:',
+  },
 } as const;
 
 /** One record, whole, with what a reader can do about it. */
 export function Record({ id, owner }: { id: string; owner: boolean }): JSX.Element {
   const { value, error, again } = useLoad<{ readonly record: RecordView }>(`/evidence/${encodeURIComponent(id)}`);
-  const [report, setReport] = useState<ReplayReport>();
+  const [replayed, setReplayed] = useState<{ readonly against: Against; readonly report: ReplayReport }>();
   const action = useAction();
+  const marking = useAction();
   const path = `/evidence/${encodeURIComponent(id)}`;
-  const replay = (): void =>
-    action.run(async () => setReport(await callApi<ReplayReport>('POST', `${path}/replay`, {})));
-  const mark = (label: Label | null): void =>
+  const replay = (against: Against): void =>
     action.run(async () => {
+      setReplayed(undefined);
+      setReplayed({ against, report: await callApi<ReplayReport>('POST', `${path}/replay?against=${against}`, {}) });
+    });
+  const mark = (label: Label | null): void =>
+    marking.run(async () => {
       await callApi('PUT', `${path}/label`, { label });
       again();
     });
@@ -33,53 +46,75 @@ export function Record({ id, owner }: { id: string; owner: boolean }): JSX.Eleme
         <a href="#/evidence">← Evidence</a>
       </p>
       <PageHead title="Record" lead={id}>
-        <button type="button" class="primary" disabled={record === undefined || action.busy} onClick={replay}>
-          {action.busy ? 'One moment …' : 'Replay'}
+        <button
+          type="button"
+          class="primary"
+          disabled={record === undefined || action.busy}
+          onClick={() => replay('recorded')}
+        >
+          Replay
         </button>
+        <button type="button" disabled={record === undefined || action.busy} onClick={() => replay('current')}>
+          Screen by today’s versions
+        </button>
+        {action.busy ? <progress aria-label="Replay under way" /> : null}
       </PageHead>
       {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
-      {report === undefined ? null : (
-        <Notice kind={report.outcome === 'identical' ? 'good' : 'note'}>
-          <p>{replayWords[report.outcome]}</p>
-          {report.notes.length === 0 ? null : (
-            <ul>
-              {report.notes.map((note) => (
-                <li key={note}>{note}</li>
-              ))}
-            </ul>
-          )}
-        </Notice>
-      )}
+      {replayed === undefined ? null : <Replayed {...replayed} />}
       {record === undefined ? (
         <Waiting error={error} again={again} />
       ) : (
-        <>
-          <RecordBody record={record} />
-          {owner ? <Judge label={record.label} busy={action.busy} onMark={mark} /> : null}
-        </>
+        <RecordBody record={record}>
+          <Judge label={record.label} busy={marking.busy} error={marking.error} owner={owner} onMark={mark} />
+        </RecordBody>
       )}
     </>
   );
 }
 
-function Judge({
-  label,
-  busy,
-  onMark,
-}: {
-  label: Label | null;
-  busy: boolean;
-  onMark: (label: Label | null) => void;
-}): JSX.Element {
-  const options = [
-    ['false_alarm', 'False alarm'],
-    ['missed_attack', 'Missed attack'],
-  ] as const;
+function Replayed({ against, report }: { against: Against; report: ReplayReport }): JSX.Element {
+  const { outcome, notes, verdict } = report;
   return (
-    <Panel title="Was this right?">
-      <p class="hint">Marked records go with the export and are what rules and thresholds are tuned on.</p>
-      <div class="actions">
-        {options.map(([key, words]) => (
+    <Notice kind={outcome === 'identical' ? 'good' : 'note'}>
+      <p>
+        {replayWords[against][outcome]}{' '}
+        {against === 'current' && verdict !== null ? <VerdictBadge verdict={verdict.verdict} /> : null}
+      </p>
+      {notes.length === 0 ? null : (
+        <ul>
+          {notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
+    </Notice>
+  );
+}
+
+const labels = [
+  ['false_alarm', 'False alarm'],
+  ['missed_attack', 'Missed attack'],
+] as const;
+
+interface JudgeProps {
+  readonly label: Label | null;
+  readonly busy: boolean;
+  readonly error: string | undefined;
+  readonly owner: boolean;
+  readonly onMark: (label: Label | null) => void;
+}
+
+/** Where an owner says that a verdict was wrong, and how; a viewer sees what was said. */
+function Judge({ label, busy, error, owner, onMark }: JudgeProps): JSX.Element | null {
+  if (!owner) {
+    const said = labels.find(([key]) => key === label)?.[1];
+    return said === undefined ? null : <p class="badge">⚑ {said}</p>;
+  }
+  return (
+    <>
+      <fieldset class="judge actions">
+        <legend>Was this wrong?</legend>
+        {labels.map(([key, words]) => (
           <button
             key={key}
             type="button"
@@ -91,7 +126,13 @@ function Judge({
             {words}
           </button>
         ))}
-      </div>
-    </Panel>
+        <span class="hint">
+          {label === null
+            ? 'Marks go with the export; rules and thresholds are tuned on them.'
+            : 'Press it again to take the mark off.'}
+        </span>
+      </fieldset>
+      {error === undefined ? null : <Notice kind="error">{error}</Notice>}
+    </>
   );
 }

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { SessionAnswer } from '../app.js';
+import type { SessionAnswer } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { Notice } from '../parts/basics.js';
+import { Door } from '../parts/door.js';
 import { TextField } from '../parts/field.js';
 import { useAction } from '../use-action.js';
 
@@ -34,46 +35,39 @@ export function SignIn({ signUp, wantsUp, onSession }: SignInProps): JSX.Element
     });
   };
   return (
-    <main class="door">
-      <p class="brand">
-        <span class="gate" aria-hidden="true" />
-        Portcullis
-      </p>
-      <form class="panel" onSubmit={send}>
-        <h1>{title}</h1>
-        {up ? (
-          <TextField
-            label="Account"
-            hint="Your company or project."
-            value={account}
-            onValue={setAccount}
-            required
-            autoComplete="organization"
-          />
-        ) : null}
-        <TextField label="E-mail" type="email" value={email} onValue={setEmail} required autoComplete="username" />
+    <Door title={title} onSubmit={send}>
+      {up ? (
         <TextField
-          label="Password"
-          type="password"
-          value={password}
-          onValue={setPassword}
+          label="Account"
+          hint="Your company or project."
+          value={account}
+          onValue={setAccount}
           required
-          autoComplete={up ? 'new-password' : 'current-password'}
-          {...(up ? { hint: 'At least 10 characters.' } : {})}
+          autoComplete="organization"
         />
-        {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
-        <button type="submit" class="primary" disabled={action.busy}>
-          {action.busy ? 'One moment …' : title}
-        </button>
-        {signUp ? (
-          <p class="hint">
-            {up ? 'You have one? ' : 'New here? '}
-            <a href={up ? '#/sign-in' : '#/sign-up'}>{up ? 'Sign in' : 'Make an account'}</a>
-          </p>
-        ) : (
-          <p class="hint">Accounts are made by the operator of this service.</p>
-        )}
-      </form>
-    </main>
+      ) : null}
+      <TextField label="E-mail" type="email" value={email} onValue={setEmail} required autoComplete="username" />
+      <TextField
+        label="Password"
+        type="password"
+        value={password}
+        onValue={setPassword}
+        required
+        autoComplete={up ? 'new-password' : 'current-password'}
+        {...(up ? { hint: 'At least 10 characters.' } : {})}
+      />
+      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <button type="submit" class="primary wide" disabled={action.busy}>
+        {action.busy ? 'One moment …' : title}
+      </button>
+      {signUp ? (
+        <p class="hint">
+          {up ? 'You have one? ' : 'New here? '}
+          <a href={up ? '#/sign-in' : '#/sign-up'}>{up ? 'Sign in' : 'Make an account'}</a>
+        </p>
+      ) : (
+        <p class="hint">Accounts are made by the operator of this service.</p>
+      )}
+    </Door>
   );
 }

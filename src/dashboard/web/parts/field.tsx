@@ -32,6 +32,9 @@ interface TextFieldProps {
   readonly type?: 'text' | 'email' | 'password' | 'number' | 'search' | 'datetime-local';
   readonly autoComplete?: string;
   readonly required?: boolean;
+  readonly readOnly?: boolean;
+  readonly disabled?: boolean;
+  readonly placeholder?: string;
   readonly min?: number;
   readonly max?: number;
 }

@@ -1,36 +1,75 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { Span } from '../../../engine/span.js';
+import { count, counted } from '../format.js';
 import { visiblePieces } from '../visible-pieces.js';
 
-/** Code units shown before the reader asks for all. */
-const shown = 20_000;
+/** Longer texts leave out stretches that hold nothing marked, until they are asked for. */
+const longFrom = 20_000;
+/** Code units shown on either side of a mark, and at the start, of a long text. */
+const around = 1_500;
 
 /** A screened text as it is, inert: spans marked, invisible and direction-changing characters spelled out. */
 export function MarkedText({ text, spans }: { text: string; spans: readonly Span[] }): JSX.Element {
-  const [all, setAll] = useState(false);
-  const end = all ? text.length : Math.min(text.length, shown);
+  const [all, setAll] = useState(text.length <= longFrom);
+  const place = useRef<HTMLElement>(null);
+  const [at, setAt] = useState(-1);
+  const parts = markedParts(text, spans);
+  const marks = parts.filter(({ marked }) => marked).length;
+  const go = (index: number): void => {
+    setAt(index);
+    place.current?.querySelectorAll('mark')[index]?.scrollIntoView({ block: 'center' });
+  };
   return (
     <>
+      {marks === 0 && all ? null : (
+        <div class="actions text-tools">
+          {marks === 0 ? null : (
+            <>
+              <span role="status">{at < 0 ? counted(marks, 'mark', 'marks') : `Mark ${at + 1} of ${marks}`}</span>
+              <button type="button" disabled={at <= 0} onClick={() => go(at - 1)}>
+                ↑ Previous mark
+              </button>
+              <button type="button" disabled={at >= marks - 1} onClick={() => go(at + 1)}>
+                ↓ Next mark
+              </button>
+            </>
+          )}
+          {all ? null : (
+            <button type="button" onClick={() => setAll(true)}>
+              Show all {count(text.length)} characters
+            </button>
+          )}
+        </div>
+      )}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <section class="screened" aria-label="Screened text" tabIndex={0}>
-        {markedParts(text, spans, end).map((part) =>
+      <section class="screened" aria-label="Screened text" tabIndex={0} ref={place}>
+        {text === '' ? <span class="hint">The text is empty.</span> : null}
+        {parts.map((part) =>
           part.marked ? (
             <mark key={part.start}>{pieces(text.slice(part.start, part.end))}</mark>
           ) : (
-            <span key={part.start}>{pieces(text.slice(part.start, part.end))}</span>
+            <span key={part.start}>{all ? pieces(text.slice(part.start, part.end)) : shortened(text, part)}</span>
           ),
         )}
       </section>
-      {end < text.length ? (
-        <p>
-          <button type="button" onClick={() => setAll(true)}>
-            Show all {text.length.toLocaleString()} characters
-          </button>
-        </p>
-      ) : null}
     </>
   );
+}
+
+/** The ends of a stretch beside its marks; of one that begins or ends the text, the end that is inside. */
+function shortened(text: string, { start, end }: Part): readonly (JSX.Element | string)[] {
+  const head = Math.min(end, start + around);
+  const tail = end === text.length ? end : Math.max(head, end - around);
+  const left = tail - head;
+  if (end === text.length && head < end)
+    return [...pieces(text.slice(start, head)), <Gap key="gap" size={end - head} />];
+  if (left <= 0) return pieces(text.slice(start, end));
+  return [...pieces(text.slice(start, head)), <Gap key="gap" size={left} />, ...pieces(text.slice(tail, end))];
+}
+
+function Gap({ size }: { size: number }): JSX.Element {
+  return <span class="gap">{counted(size, 'character', 'characters')} without a mark left out</span>;
 }
 
 /** Short and on one line, for lists. */
@@ -65,9 +104,10 @@ interface Part {
   readonly marked: boolean;
 }
 
-/** The text up to `end` in parts, each wholly inside or outside the spans; overlapping spans are one mark. */
-function markedParts(text: string, spans: readonly Span[], end: number): readonly Part[] {
+/** The text in parts, each wholly inside or outside the spans; overlapping spans are one mark. */
+function markedParts(text: string, spans: readonly Span[]): readonly Part[] {
   const parts: Part[] = [];
+  const end = text.length;
   let at = 0;
   for (const span of [...spans].sort((a, b) => a.start - b.start)) {
     const from = Math.min(Math.max(span.start, at), end);
@@ -79,6 +119,6 @@ function markedParts(text: string, spans: readonly Span[], end: number): readonl
     else parts.push({ start: from, end: to, marked: true });
     at = to;
   }
-  if (at < Math.min(end, text.length)) parts.push({ start: at, end: Math.min(end, text.length), marked: false });
+  if (at < end) parts.push({ start: at, end, marked: false });
   return parts;
 }

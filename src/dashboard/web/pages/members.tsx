@@ -1,0 +1,178 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { InvitationListing, Member } from '../../ports.js';
+import { callApi } from '../call-api.js';
+import { localDay } from '../format.js';
+import { Notice, Panel } from '../parts/basics.js';
+import { CopyButton } from '../parts/copy-button.js';
+import { Choice, TextField } from '../parts/field.js';
+import { useAction } from '../use-action.js';
+
+const roles = [
+  ['viewer', 'viewer: may look'],
+  ['owner', 'owner: may change everything'],
+] as const;
+
+interface MembersProps {
+  readonly me: Member;
+  readonly members: readonly Member[];
+  readonly invitations: readonly InvitationListing[];
+  readonly again: () => void;
+}
+
+/** Who is in the account, and who is invited. */
+export function Members({ me, members, invitations, again }: MembersProps): JSX.Element {
+  const owner = me.role === 'owner';
+  const owners = members.filter(({ role }) => role === 'owner').length;
+  return (
+    <Panel title="Members">
+      <ul class="cards">
+        {members.map((member) => (
+          <MemberCard
+            key={member.id}
+            member={member}
+            me={member.id === me.id}
+            mayChange={owner && !(member.role === 'owner' && owners === 1)}
+            again={again}
+          />
+        ))}
+        {invitations.map((invitation) => (
+          <InvitationCard key={invitation.id} invitation={invitation} owner={owner} again={again} />
+        ))}
+      </ul>
+      {owner ? <Invite again={again} /> : null}
+    </Panel>
+  );
+}
+
+interface MemberCardProps {
+  readonly member: Member;
+  readonly me: boolean;
+  readonly mayChange: boolean;
+  readonly again: () => void;
+}
+
+function MemberCard({ member, me, mayChange, again }: MemberCardProps): JSX.Element {
+  const [asked, setAsked] = useState(false);
+  const action = useAction();
+  const path = `/members/${encodeURIComponent(member.id)}`;
+  const other = member.role === 'owner' ? 'viewer' : 'owner';
+  const act = (work: () => Promise<unknown>): void =>
+    action.run(async () => {
+      await work();
+      setAsked(false);
+      // Who left, or became a viewer, sees the page anew.
+      if (me) location.reload();
+      else again();
+    });
+  return (
+    <li class="card">
+      <p class="card-title">
+        {member.email} <span class="badge">{member.role}</span> {me ? <span class="hint">you</span> : null}
+      </p>
+      {mayChange ? (
+        <div class="actions">
+          <button type="button" disabled={action.busy} onClick={() => act(() => callApi('PUT', path, { role: other }))}>
+            Make {other} <span class="unseen">of {member.email}</span>
+          </button>
+          <button type="button" class="danger" aria-expanded={asked} onClick={() => setAsked(!asked)}>
+            Remove <span class="unseen">{member.email}</span>
+          </button>
+        </div>
+      ) : null}
+      {asked ? (
+        <div class="ask">
+          <p>{me ? 'You lose' : 'They lose'} access at once. Keys and evidence stay.</p>
+          <div class="actions">
+            <button
+              type="button"
+              class="danger"
+              disabled={action.busy}
+              onClick={() => act(() => callApi('DELETE', path))}
+            >
+              Remove {member.email}
+            </button>
+            <button type="button" onClick={() => setAsked(false)}>
+              Keep
+            </button>
+          </div>
+        </div>
+      ) : null}
+      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+    </li>
+  );
+}
+
+interface InvitationCardProps {
+  readonly invitation: InvitationListing;
+  readonly owner: boolean;
+  readonly again: () => void;
+}
+
+function InvitationCard({ invitation, owner, again }: InvitationCardProps): JSX.Element {
+  const action = useAction();
+  const withdraw = (): void =>
+    action.run(async () => {
+      await callApi('DELETE', `/invitations/${encodeURIComponent(invitation.id)}`);
+      again();
+    });
+  return (
+    <li class="card">
+      <div>
+        <p class="card-title">
+          {invitation.email} <span class="badge">{invitation.role}</span>
+        </p>
+        <p class="hint">Invited; the link is good until {localDay(invitation.ends)}.</p>
+      </div>
+      {owner ? (
+        <button type="button" class="danger" disabled={action.busy} onClick={withdraw}>
+          Withdraw <span class="unseen">the invitation of {invitation.email}</span>
+        </button>
+      ) : null}
+      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+    </li>
+  );
+}
+
+function Invite({ again }: { again: () => void }): JSX.Element {
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<string>('viewer');
+  const [link, setLink] = useState<{ readonly email: string; readonly url: string }>();
+  const action = useAction();
+  const invite = (event: Event): void => {
+    event.preventDefault();
+    action.run(async () => {
+      const { token } = await callApi<{ readonly token: string }>('POST', '/invitations', { email, role });
+      setLink({ email, url: `${location.origin}/dashboard/#/invitation/${token}` });
+      setEmail('');
+      again();
+    });
+  };
+  return (
+    <form onSubmit={invite}>
+      <h3>Invite someone</h3>
+      {link === undefined ? null : (
+        <Notice kind="good">
+          <p>
+            <strong>Send this link to {link.email} yourself.</strong> It is shown this once, works once, and for 7 days.
+          </p>
+          <p class="secret">
+            <code>{link.url}</code>
+          </p>
+          <p class="actions">
+            <CopyButton text={link.url} label="Copy link" />
+            <button type="button" onClick={() => setLink(undefined)}>
+              Done
+            </button>
+          </p>
+        </Notice>
+      )}
+      <TextField label="E-mail" type="email" value={email} onValue={setEmail} required />
+      <Choice label="Role" value={role} onValue={setRole} options={roles} />
+      <button type="submit" disabled={action.busy}>
+        Make an invitation
+      </button>
+      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+    </form>
+  );
+}

@@ -1,0 +1,27 @@
+import type { DashboardParts } from '../dashboard/api/api-parts.js';
+import { operatorBilling } from '../dashboard/billing/operator-billing.js';
+import { orderBook } from '../dashboard/billing/order-book.js';
+import type { Store } from '../store/store.js';
+import type { ServiceSettings } from './settings.js';
+
+/** Who takes the orders of the dashboard: Stripe where its settings are given, else the operator. @throws StoreError for an unknown plan */
+export async function openBilling(
+  store: Pick<Store, 'orders' | 'plans'>,
+  settings: ServiceSettings,
+): Promise<Pick<DashboardParts, 'orders' | 'billing' | 'stripe'>> {
+  const orders = orderBook(store.orders);
+  const { stripeSecretKey, stripeWebhookSecret, publicUrl, stripePrice = {}, stripeOveragePrice } = settings;
+  if (stripeSecretKey === undefined || stripeWebhookSecret === undefined || publicUrl === undefined)
+    return { orders, billing: operatorBilling(orders) };
+  for (const plan of Object.keys(stripePrice)) store.plans.get(plan);
+  // An optional package: loaded where it is asked for.
+  const { stripeBilling } = await import('../dashboard/billing/stripe-billing.js');
+  const stripe = stripeBilling(
+    {
+      ...{ secretKey: stripeSecretKey, webhookSecret: stripeWebhookSecret, publicUrl },
+      ...{ planPrices: stripePrice, overagePrice: stripeOveragePrice },
+    },
+    orders,
+  );
+  return { orders, billing: stripe, stripe };
+}
