@@ -3,6 +3,7 @@
 // -- model [--model FOLDER]: what the model's way costs over a bare session.run on the same tokens.
 // -- store [--records N]: lists and searches over a million evidence records in the embedded database.
 // -- service [--record]: the service with durable evidence against a bare fastify echo of the same bodies.
+// -- benign-threshold --data FILE.jsonl --source NAME: whether `tune --benign-only` keeps its word on real texts.
 // -- detection --data FILE.jsonl: what the rules find on labelled texts, instead of how fast.
 import { spawnSync } from 'node:child_process';
 import { buildTool } from './build-tool.mjs';
@@ -15,6 +16,7 @@ const programs = {
   model: 'bench/model-latency.ts',
   store: 'bench/store.ts',
   service: 'bench/service.ts',
+  'benign-threshold': 'bench/benign-threshold.ts',
 };
 const chosen = programs[first];
 if (first === 'service') await buildTool('bench/service/echo.ts');

@@ -13,6 +13,7 @@ export interface RowFlags {
   readonly togetherField?: string;
   readonly limit?: number;
   readonly per?: number;
+  readonly skipBadRows?: boolean;
 }
 
 /** A whole number above 0. @throws CliError */
@@ -46,11 +47,21 @@ export const withRowFlags = (command: Command): Command =>
       'rows with the same value stay in one part of a split (default: pair or together)',
     )
     .option('--limit <n>', 'at most so many texts, the same ones in each run', countOf('--limit'))
-    .option('--per <n>', 'at most so many of each source and label', countOf('--per'));
+    .option('--per <n>', 'at most so many of each source and label', countOf('--per'))
+    .option('--skip-bad-rows', 'leave out rows without text or with a label that is none, instead of ending');
 
-/** Reads the texts that the flags name. @throws CliError when there is none to use */
+const mistakesText = ({ mistakes, leftOut }: ReadTexts): string => {
+  const { 'not kept whole': _, ...wrong } = leftOut;
+  const all = Object.values(wrong).reduce((sum, n) => sum + n, 0);
+  const lines = mistakes.map(({ file, line, fault }) => `  ${file}:${line}: ${fault}`);
+  const more = all > mistakes.length ? [`  … and ${all - mistakes.length} more`] : [];
+  return `${all} ${all === 1 ? "row can't" : "rows can't"} be used:\n${[...lines, ...more].join('\n')}
+A label is 0 or 1, benign or injection, false_alarm or missed_attack. Name the fields with --text-field and --label-field, or leave such rows out with --skip-bad-rows.`;
+};
+
+/** Reads the texts that the flags name. @throws CliError with the lines that can't be used; where there is none to use */
 export const readRows = async (files: readonly string[], flags: RowFlags): Promise<ReadTexts> => {
-  const { texts, leftOut } = await readLabelled(files, {
+  const read = await readLabelled(files, {
     text: flags.textField,
     label: flags.labelField,
     source: flags.sourceField,
@@ -58,11 +69,10 @@ export const readRows = async (files: readonly string[], flags: RowFlags): Promi
     language: flags.languageField,
     together: flags.togetherField,
   });
-  if (texts.length === 0) {
-    const why = Object.entries(leftOut).map(([reason, n]) => `${n} rows: ${reason}`);
-    throw new CliError(
-      `There is no text to use${why.length > 0 ? ` (${why.join('; ')})` : ''}. Name the field with --text-field.`,
-    );
+  if (read.mistakes.length > 0 && !flags.skipBadRows) throw new CliError(mistakesText(read));
+  if (read.texts.length === 0) {
+    const why = Object.entries(read.leftOut).map(([reason, n]) => `${n} rows: ${reason}`);
+    throw new CliError(`There is no text to use${why.length > 0 ? ` (${why.join('; ')})` : ''}.`);
   }
-  return { texts: chooseRows(texts, flags), leftOut };
+  return { ...read, texts: chooseRows(read.texts, flags) };
 };

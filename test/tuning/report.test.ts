@@ -56,7 +56,7 @@ describe('labels', () => {
 describe('reading', () => {
   it('reads JSON Lines and counts what it can not use', async () => {
     const path = file('a.jsonl', `${jsonl(rows)}{broken\n[1]\n{"label":1}\n{"text":"x","label":"maybe"}\n`);
-    const { texts, leftOut } = await readLabelled([path]);
+    const { texts, leftOut, mistakes } = await readLabelled([path]);
     expect(texts.map(({ id, label }) => [id, label])).toEqual([
       ['a', 'injection'],
       ['b', 'injection'],
@@ -65,6 +65,12 @@ describe('reading', () => {
       ['e', 'injection'],
     ]);
     expect(leftOut).toEqual({ 'not JSON': 1, 'not an object': 1, 'no text': 1, 'unknown label': 1 });
+    expect(mistakes.map(({ line, fault }) => `${line} ${fault}`)).toEqual([
+      '6 not JSON',
+      '7 not an object',
+      '8 no text',
+      '9 unknown label',
+    ]);
   });
 
   it('reads CSV and Parquet with fields of other names', async () => {
@@ -103,7 +109,7 @@ describe('reading', () => {
     );
     const { texts, leftOut } = await readLabelled([path]);
     expect(texts).toMatchObject([{ id: '1', text: 'hello there', label: 'benign', recorded: 'block' }]);
-    expect(leftOut).toEqual({ 'no text': 2 });
+    expect(leftOut).toEqual({ 'not kept whole': 2 });
   });
 });
 

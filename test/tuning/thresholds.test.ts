@@ -73,13 +73,25 @@ describe('a threshold from benign scores', () => {
     if (score === kinds.smooth.score) expect(naiveKept).toBeLessThan(95);
   });
 
-  it('is the smallest on its grid that raises no more alarms than allowed', () => {
+  it('is the smallest that raises no more alarms than allowed, but for its clearance', () => {
     const random = seededRandom(3);
     const scores = Array.from({ length: 2_000 }, () => random());
     const { threshold, alarms, allowedAlarms: allowed, upperBound } = benignThreshold(scores, guarantee);
     expect(alarms).toBe(allowed);
     expect(upperBound).toBeLessThanOrEqual(0.01);
-    expect(scores.filter((score) => score >= threshold - 1e-6).length).toBeGreaterThan(allowed);
+    const [next, below] = [...scores].sort((a, b) => b - a).slice(allowed - 1) as [number, number];
+    expect(threshold).toBeGreaterThan(below);
+    expect(threshold).toBeLessThanOrEqual(next);
+    expect(threshold - below).toBeLessThanOrEqual(0.005 + 1e-6);
+  });
+
+  it('stays clear of scores whose last digits another machine has otherwise', () => {
+    const scores = Array.from({ length: 2_000 }, (_, i) => (i < 100 ? 0.9 : i < 300 ? 0.6 : 0.1));
+    const shaken = scores.map((score, i) => score + (i % 2 === 0 ? 4e-3 : -4e-3));
+    const wide = { budget: 0.1, confidence: 0.99 };
+    const { threshold, alarms } = benignThreshold(scores, wide);
+    expect(shaken.filter((score) => score >= threshold).length).toBe(alarms);
+    expect(benignThreshold(scores, { budget: 0.01, confidence: 0.99 }, 1).threshold).toBe(0.905);
   });
 
   it('says what is missing', () => {

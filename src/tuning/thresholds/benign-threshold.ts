@@ -26,9 +26,14 @@ export interface BenignThreshold extends Guarantee {
 /** Thresholds are written with six decimals. */
 const grid = 1e6;
 
-const justAbove = (score: number): number => {
-  let step = Math.floor(score * grid) + 1;
-  // The product may have been rounded down to the step below.
+/** A threshold keeps this distance from the scores where they leave room: the last digits of a model's answer differ between CPUs. */
+const clearance = 0.005;
+
+/** The threshold above `score` and at most at `next`, the next higher one: midway between them, at most `clearance` above. */
+const clearAbove = (score: number, next: number): number => {
+  const wanted = Math.min((score + next) / 2, score + clearance);
+  let step = Math.ceil(wanted * grid);
+  // Where scores are closer than the grid the product may have been rounded to the step below.
   while (step / grid <= score) step += 1;
   return step / grid;
 };
@@ -38,8 +43,8 @@ const within = (name: string, value: number): void => {
 };
 
 /**
- * The smallest threshold whose false-positive rate on other texts of the same kind is within the budget, from the
- * scores (0..1) of benign texts alone. It lies above the (k + 1)th highest score, k being the alarms allowed before
+ * A threshold whose false-positive rate on other texts of the same kind is within the budget, from the scores (0..1)
+ * of benign texts alone: but for a small clearance the smallest such. It lies above the (k + 1)th highest score, k being the alarms allowed before
  * any score is seen: so the guarantee holds although the threshold is chosen on the same texts, for any
  * distribution and with ties (a one-sided tolerance limit, as split conformal prediction with its confidence).
  *
@@ -61,7 +66,7 @@ export const benignThreshold = (
     );
   const sorted = [...scores].sort((a, b) => b - a);
   const below = sorted[allowed] as number;
-  const threshold = justAbove(below);
+  const threshold = clearAbove(below, sorted.findLast((score) => score > below) ?? ceiling);
   if (below >= ceiling || threshold > ceiling)
     throw new TuningError(
       `No threshold keeps ${share}: of ${scores.length} texts ${allowed} may be blocked, and more have the highest score there is.`,
