@@ -6,7 +6,7 @@ import { CliError } from './cli-error.js';
 const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
 
 const packages =
-  'fastify@5 fastify-type-provider-zod@7 @fastify/swagger@9 pino@10 prom-client@15 @node-rs/argon2@2 kysely@0.28.18 better-sqlite3@12.11.1';
+  'fastify@5 fastify-type-provider-zod@7 @fastify/swagger@9 @fastify/cookie@11 @fastify/helmet@13 @fastify/rate-limit@11 @fastify/static@10 pino@10 prom-client@15 @node-rs/argon2@2 kysely@0.28.18 better-sqlite3@12.11.1';
 
 /** The service's code, which stands on optional packages. */
 const loadService = async () => {

@@ -4,21 +4,18 @@ import { fileURLToPath } from 'node:url';
 import cookie from '@fastify/cookie';
 import serveStatic from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
+import { securePages } from '../adapters/secure-pages.js';
 import { dashboardApi } from './api/api.js';
 import type { DashboardParts } from './api/api-parts.js';
 
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
+const sources = {
+  scriptSrc: ["'self'"],
   // uPlot sets sizes by the style object, which the policy lets; nothing else is inline.
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-].join('; ');
+  styleSrc: ["'self'"],
+  imgSrc: ["'self'", 'data:'],
+  connectSrc: ["'self'"],
+  requireTrustedTypesFor: ["'script'"],
+};
 
 /**
  * The dashboard: the page under `/dashboard/`, its API under `/dashboard/api/`. Register it without a prefix.
@@ -30,12 +27,8 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
       // Keeps the page's own routes out of the published schema.
       route.schema = Object.assign({ hide: true }, route.schema);
     });
+    await securePages(scope, sources);
     scope.addHook('onSend', async (_request, reply) => {
-      reply.header('Content-Security-Policy', policy);
-      reply.header('X-Content-Type-Options', 'nosniff');
-      reply.header('Referrer-Policy', 'no-referrer');
-      reply.header('Cross-Origin-Opener-Policy', 'same-origin');
-      reply.header('Cross-Origin-Resource-Policy', 'same-origin');
       // The service opens its own routes to every origin; these are for the page alone.
       reply.removeHeader('Access-Control-Allow-Origin');
     });

@@ -1,11 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import { type Input, minimalVerdictSchema, toMinimal, verdictSchema } from '../index.js';
+import { type Input, toMinimal } from '../index.js';
 import type { Admission } from './admission.js';
-import { analyzeBodySchema, analyzeQuerySchema, errorSchema, quotaErrorSchema } from './api-schemas.js';
+import {
+  analyzeBodySchema,
+  analyzeQuerySchema,
+  errorSchema,
+  quotaErrorSchema,
+  verdictAnswerSchema,
+} from './api-schemas.js';
 import { bearerKey } from './bearer-key.js';
 import { HttpError } from './http-error.js';
 import type { FindKey } from './key-cache.js';
+import { refuseCodings } from './refuse-codings.js';
 import { quotaHeaders, verdictHeaders } from './response-headers.js';
 import type { Scorers } from './scorers.js';
 import { screenCall } from './screen-call.js';
@@ -64,13 +71,15 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     querystring: analyzeQuerySchema,
     body: analyzeBodySchema,
     response: {
-      200: verdictSchema.or(minimalVerdictSchema),
+      200: verdictAnswerSchema,
       400: errorSchema,
       401: errorSchema,
       402: quotaErrorSchema,
+      408: errorSchema,
       413: errorSchema,
       415: errorSchema,
       429: quotaErrorSchema,
+      431: errorSchema,
       500: errorSchema,
       503: errorSchema,
     },
@@ -82,6 +91,7 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       url,
       schema: url === '/analyze' ? schema : { ...schema, operationId: 'analyzeV30', summary: 'Alias of `/analyze`' },
       onRequest: admit,
+      preParsing: refuseCodings,
       handler: async (request, reply) => {
         const { owner } = request;
         if (owner === null) throw new Error('a call without an owner');

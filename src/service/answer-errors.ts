@@ -1,6 +1,8 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AllowedMethods } from './allowed-methods.js';
 import { HttpError } from './http-error.js';
+import { pathOf } from './path-of.js';
+import { safeFrames } from './safe-frames.js';
 import { sendJson } from './send-json.js';
 
 /** Fastify's own refusals, in words that quote nothing of the request. */
@@ -16,18 +18,13 @@ const ownWords: Readonly<Record<string, string>> = {
 export function answerErrors(app: FastifyInstance, allowed: AllowedMethods): void {
   app.setErrorHandler((error: FastifyError | HttpError, request, reply) => {
     const { status, body } = answerFor(error);
-    if (status === 500) request.log.error({ name: error.name, code: error.code, stack: frames(error) }, 'call failed');
+    if (status === 500)
+      request.log.error({ name: error.name, code: error.code, stack: safeFrames(error) }, 'call failed');
+    // RFC 9110, 15.5.2
+    if (status === 401) reply.header('www-authenticate', 'Bearer');
     sendJson(reply, status, body);
   });
   app.setNotFoundHandler((request, reply) => notFound(request, reply, allowed));
-}
-
-/** Where it happened without what it said: an error's message may hold a part of the text. */
-function frames(error: Error): readonly string[] {
-  return (error.stack ?? '')
-    .split('\n')
-    .filter((line) => line.startsWith('    at '))
-    .slice(0, 8);
 }
 
 interface Answer {
@@ -51,10 +48,12 @@ function answerFor(error: FastifyError | HttpError): Answer {
 function invalid({ validation, validationContext }: FastifyError): string {
   if (validationContext === 'querystring') return '`form` must be `extended` or `minimal`.';
   const path = validation?.[0]?.instancePath ?? '';
-  return path === '/input' ? 'The body lacks `input`.' : `The ${validationContext ?? 'request'} is not valid.`;
+  if (validationContext !== 'body') return 'The request is not valid.';
+  return path === '' ? 'The body is empty; it must be a JSON object with `input`.' : 'The body lacks `input`.';
 }
 
-function notFound(request: FastifyRequest, reply: FastifyReply, allowed: AllowedMethods): FastifyReply {
+/** 404, 405 with `Allow`, or 204 to a preflight. */
+export function notFound(request: FastifyRequest, reply: FastifyReply, allowed: AllowedMethods): FastifyReply {
   const methods = allowed(pathOf(request.url));
   if (methods.length === 0) return sendJson(reply, 404, { error: 'There is nothing at this path.' });
   if (request.method === 'OPTIONS') {
@@ -67,9 +66,4 @@ function notFound(request: FastifyRequest, reply: FastifyReply, allowed: Allowed
   }
   reply.header('allow', methods.join(', '));
   return sendJson(reply, 405, { error: `This path answers ${methods.join(', ')}.` });
-}
-
-function pathOf(url: string): string {
-  const end = url.search(/[?#]/);
-  return end === -1 ? url : url.slice(0, end);
 }

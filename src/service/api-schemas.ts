@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type MinimalVerdict, minimalVerdictSchema, type Verdict, verdictSchema } from '../index.js';
 import type { QuotaCode } from './http-error.js';
 
 // `unknown`, since a schema of the JSON types would copy the value, and a copy loses members named `__proto__`.
@@ -40,3 +41,8 @@ export const quotaErrorSchema: z.ZodType<{ readonly error: string; readonly code
     id: 'QuotaError',
     examples: [{ error: 'The trial has ended; choose a plan to continue.', code: 'TRIAL_ENDED' }],
   });
+
+/** A verdict in either form. */
+export const verdictAnswerSchema: z.ZodType<Verdict | MinimalVerdict> = verdictSchema
+  .meta({ id: 'Verdict' })
+  .or(minimalVerdictSchema.meta({ id: 'MinimalVerdict' }));

@@ -2,19 +2,26 @@ import swagger from '@fastify/swagger';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import { createAdmission } from './admission.js';
-import { watchMethods } from './allowed-methods.js';
+import { type AllowedMethods, watchMethods } from './allowed-methods.js';
 import { analyzeRoutes } from './analyze-route.js';
-import { answerErrors } from './answer-errors.js';
+import { answerErrors, notFound } from './answer-errors.js';
 import { HttpError } from './http-error.js';
 import { cachedKeys } from './key-cache.js';
 import { openApiOptions } from './open-api.js';
 import { operatorRoutes } from './operator-routes.js';
 import { readJson } from './read-json.js';
-import { refuseConnection } from './refuse-connection.js';
+import { refuseConnections } from './refuse-connection.js';
+import { commonHeaders } from './response-headers.js';
 import type { Scorers } from './scorers.js';
 import type { ScreeningStore } from './screening-store.js';
 import { sendJson } from './send-json.js';
 import { createMetrics } from './service-metrics.js';
+
+/** All headers of a request together. */
+const MAX_HEADER_BYTES = 16_384;
+
+/** Headers that Node keeps of a request; what a request needs comes among the first. */
+const MAX_HEADERS = 100;
 
 /** Bounds of the app; times in milliseconds. */
 export interface AppLimits {
@@ -44,28 +51,44 @@ export interface AppParts {
 /** The service as a Fastify app that doesn't listen yet. */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { store, scorers, limits = {}, now = () => new Date() } = parts;
+  const requestMs = limits.requestMs ?? 30_000;
+  let methods: AllowedMethods = () => [];
+  const { clientError, watch } = refuseConnections((path) => methods(path));
   const app: FastifyInstance = Fastify({
     ...(parts.logger === undefined ? { logger: false as const } : { loggerInstance: parts.logger }),
     // A line a request would hold its URL, and costs a tenth of the throughput: the metrics count instead.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: limits.bodyBytes ?? 1024 * 1024,
-    requestTimeout: limits.requestMs ?? 30_000,
+    requestTimeout: requestMs,
     keepAliveTimeout: 75_000,
     return503OnClosing: false,
-    clientErrorHandler: (error, socket) => refuseConnection(error, socket),
+    http: {
+      // Node looks for late requests every 30 s by default, and so would let them be twice as late.
+      connectionsCheckingInterval: Math.min(1_000, requestMs),
+      headersTimeout: Math.min(10_000, requestMs),
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // Node's own refusal has no body; the hook below refuses instead.
+      requireHostHeader: false,
+    },
+    clientErrorHandler: clientError,
     frameworkErrors: (_error, _request, reply) => {
       const answer: FastifyReply = reply;
-      sendJson(answer.header('access-control-allow-origin', '*'), 400, { error: 'The path is not a valid URL path.' });
+      sendJson(commonHeaders(answer), 400, { error: 'The path is not a valid URL path.' });
     },
   });
-  app.server.maxHeadersCount = 100;
+  app.server.maxHeadersCount = MAX_HEADERS;
+  watch(app.server);
   const metrics = createMetrics(parts.nodeMetrics ?? true);
-  const allowed = watchMethods(app);
+  methods = watchMethods(app);
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
-  app.addHook('onRequest', async (_request, reply) => {
-    reply.header('access-control-allow-origin', '*');
-    reply.header('x-content-type-options', 'nosniff');
+  app.addHook('onRequest', async (request, reply) => {
+    commonHeaders(reply);
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+      throw new HttpError(400, 'The request has no `Host` header.');
+    // Now: the not-found handler is asked only after the body was read, and what is wrong with a body that nobody wants
+    // would be the answer.
+    return request.is404 ? notFound(request, reply, methods) : undefined;
   });
   app.addHook('onResponse', async (request, reply) => {
     metrics.answered(request.routeOptions.url ?? 'none', reply.statusCode, reply.elapsedTime / 1000);
@@ -74,7 +97,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>
     objectIn(readJson(body)),
   );
-  answerErrors(app, allowed);
+  answerErrors(app, methods);
   await app.register(swagger, openApiOptions());
   await app.register(async (scope) => {
     analyzeRoutes(scope, {
@@ -89,7 +112,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       ),
     });
   });
-  operatorRoutes(app, { store, scorers, metrics });
+  await operatorRoutes(app, { store, scorers, metrics });
   await parts.extend?.(app);
   await app.ready();
   return app;

@@ -1,5 +1,8 @@
+import { answerExamples } from './answer-examples.js';
+
 interface Answer {
   description?: string;
+  content?: Record<string, { examples?: object }>;
   headers?: Record<string, unknown>;
 }
 
@@ -12,9 +15,11 @@ const meanings: Readonly<Record<string, string>> = {
   400: 'The body is not JSON, is no object, or lacks `input`.',
   401: 'The API key is missing or not valid.',
   402: 'The trial has ended; an upgrade is needed to continue.',
+  408: 'The request did not arrive in time.',
   413: 'The body is larger than this service reads.',
-  415: 'The body has another `Content-Type` than `application/json`.',
+  415: 'The body has another `Content-Type` than `application/json`, is compressed, or is not in UTF-8.',
   429: 'The calls of the month and the overage credits are used up.',
+  431: 'The headers are larger than this service reads.',
   500: 'Unexpected failure; retry once with backoff.',
   503: 'Overloaded; the call was not counted.',
 };
@@ -46,12 +51,13 @@ const onVerdicts = {
   Sunset: text('When they are removed (RFC 8594).'),
 };
 
-/** Gives every answer of the document its meaning and its headers, which zod schemas can't say. */
+/** Gives every answer of the document its meaning, its headers and examples, which zod schemas can't say. */
 export function describeAnswers<D extends object>(document: D): D {
   for (const item of Object.values((document as Document).paths ?? {})) {
     for (const { responses = {} } of Object.values(item)) {
       for (const [status, answer] of Object.entries(responses)) {
         answer.description = meanings[status] ?? answer.description ?? '';
+        for (const media of Object.values(answer.content ?? {})) media.examples = answerExamples[status] ?? {};
         answer.headers = {
           ...onAll,
           ...(status === '401' || status === '503' ? {} : quota),

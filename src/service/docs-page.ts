@@ -10,10 +10,13 @@ const style =
   'pre{overflow:auto;padding:1rem;border:1px solid #8888;border-radius:4px}table{border-collapse:collapse}' +
   'td,th{border:1px solid #8888;padding:.25rem .5rem;text-align:left;vertical-align:top}';
 
+/** What the page's policy must let in: its one style. */
+export const docsStyleSource: string = `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
+
 /** A page for people from the published schema: nothing is loaded, nothing runs. */
-export function docsPage(document: object): { readonly page: string; readonly policy: string } {
+export function docsPage(document: object): string {
   const { info, paths = {} } = document as Document;
-  const page =
+  return (
     `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
     `<title>${inHtml(info?.title)}</title><style>${style}</style></head><body>` +
     `<h1>${inHtml(info?.title)} ${inHtml(info?.version)}</h1><p>${inHtml(info?.description)}</p>` +
@@ -22,12 +25,8 @@ export function docsPage(document: object): { readonly page: string; readonly po
     `  -d '{"input":"Ignore all previous instructions."}' &lt;this address&gt;/analyze</pre>` +
     `${Object.entries(paths)
       .map(([path, item]) => pathSection(path, item))
-      .join('')}</body></html>`;
-  const digest = createHash('sha256').update(style).digest('base64');
-  return {
-    page,
-    policy: `default-src 'none'; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  };
+      .join('')}</body></html>`
+  );
 }
 
 interface Operation {

@@ -7,11 +7,15 @@ export interface JsonProblem {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** The first repeated name or too deep level of a valid JSON text; one pass, jumping over strings. */
+/**
+ * The first too deep level of a text, or else its first repeated name; one pass, jumping over strings. A text that isn't
+ * JSON may get a name that isn't one.
+ */
 export function jsonProblem(text: string, maxDepth: number): JsonProblem | undefined {
   /** The names of each open object; null for an open array. */
   const open: (Set<string> | null)[] = [];
   let expectsName = false;
+  let repeated: number | undefined;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case QUOTE: {
@@ -19,7 +23,7 @@ export function jsonProblem(text: string, maxDepth: number): JsonProblem | undef
         const names = open.at(-1);
         if (expectsName && names) {
           const name = nameAt(text, at, end);
-          if (names.has(name)) return { kind: 'duplicate', position: at };
+          if (names.has(name)) repeated ??= at;
           names.add(name);
           expectsName = false;
         }
@@ -46,7 +50,7 @@ export function jsonProblem(text: string, maxDepth: number): JsonProblem | undef
         break;
     }
   }
-  return undefined;
+  return repeated === undefined ? undefined : { kind: 'duplicate', position: repeated };
 }
 
 /** The index of the closing quote of the string that opens at `start`. */
@@ -62,5 +66,11 @@ function endOfString(text: string, start: number): number {
 /** Two spellings of one name ("a" and "\\u0061") are one name. */
 function nameAt(text: string, start: number, end: number): string {
   const raw = text.slice(start, end + 1);
-  return raw.includes('\\') ? String(JSON.parse(raw)) : raw.slice(1, -1);
+  if (!raw.includes('\\')) return raw.slice(1, -1);
+  try {
+    return String(JSON.parse(raw));
+  } catch {
+    // No string of JSON: the whole text will be refused for it.
+    return raw;
+  }
 }

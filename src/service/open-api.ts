@@ -1,6 +1,7 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { describeAnswers } from './describe-answers.js';
+import { oneSchemaEach } from './one-schema-each.js';
 
 /** Version of the interface; fields are only ever added within 1.x. */
 const API_VERSION = '1.0.0';
@@ -26,6 +27,6 @@ export function openApiOptions(): FastifyDynamicSwaggerOptions {
       security: [{ key: [] }],
     },
     transform: jsonSchemaTransform,
-    transformObject: (given) => describeAnswers(jsonSchemaTransformObject(given)),
+    transformObject: (given) => describeAnswers(oneSchemaEach(jsonSchemaTransformObject(given))),
   };
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { docsPage } from './docs-page.js';
+import { securePages } from '../adapters/secure-pages.js';
+import { docsPage, docsStyleSource } from './docs-page.js';
 import type { Scorers } from './scorers.js';
 import type { ScreeningStore } from './screening-store.js';
 import { sendJson } from './send-json.js';
@@ -13,7 +14,7 @@ export interface OperatorParts {
 }
 
 /** `/openapi.json`, `/docs`, `/healthz`, `/readyz` and `/metrics`: no key, and nothing of any account. */
-export function operatorRoutes(app: FastifyInstance, { store, scorers, metrics }: OperatorParts): void {
+export async function operatorRoutes(app: FastifyInstance, { store, scorers, metrics }: OperatorParts): Promise<void> {
   const hide = { schema: { hide: true } };
   let document: string | undefined;
 
@@ -21,10 +22,11 @@ export function operatorRoutes(app: FastifyInstance, { store, scorers, metrics }
     document ??= JSON.stringify(app.swagger());
     return reply.header('content-type', 'application/json').serializer(String).send(document);
   });
-  app.get('/docs', hide, async (_request, reply) => {
-    const { page, policy } = docsPage(app.swagger());
-    reply.header('content-security-policy', policy).header('referrer-policy', 'no-referrer');
-    return reply.header('content-type', 'text/html; charset=utf-8').send(page);
+  await app.register(async (scope) => {
+    await securePages(scope, { styleSrc: [docsStyleSource] });
+    scope.get('/docs', hide, async (_request, reply) =>
+      reply.header('content-type', 'text/html; charset=utf-8').send(docsPage(app.swagger())),
+    );
   });
   app.get('/healthz', hide, async (_request, reply) => sendJson(reply, 200, { status: 'alive' }));
   app.get('/readyz', hide, async (request, reply) => {

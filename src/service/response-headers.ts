@@ -7,6 +7,21 @@ const DEPRECATED_UNTIL = Date.UTC(2027, 0, 11) - 1000;
 /** When their deprecation was announced, for RFC 9745's header: seconds of the epoch. */
 const DEPRECATED_SINCE = Date.UTC(2026, 10, 21) / 1000;
 
+/** What a page of another origin may read beside the body. */
+const READABLE = [
+  ...['X-SVC-Router-Level', 'X-SVC-Model-Score', 'X-SVC-Model-Verdict', 'X-SVC-Supav4-Score', 'X-SVC-Supav4-Verdict'],
+  ...['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'Retry-After', 'Deprecation', 'Sunset'],
+].join(', ');
+
+/** The headers of every answer. */
+export function commonHeaders(reply: FastifyReply): FastifyReply {
+  return reply
+    .header('access-control-allow-origin', '*')
+    .header('access-control-expose-headers', READABLE)
+    .header('cache-control', 'no-store')
+    .header('x-content-type-options', 'nosniff');
+}
+
 /** The quota window of an account. */
 export interface QuotaWindow {
   readonly limit: number;

@@ -9,7 +9,7 @@ declare module 'vitest' {
 }
 
 /** Folders whose tests ask for a PostgreSQL. */
-const users = /test\/(store|service|dashboard|cli|security)/;
+const users = /test\/(store|service|contract|security|dashboard|cli)/;
 
 /** Starts one PostgreSQL for all tests, unless the folders asked for on the command line don't need it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -153,7 +153,19 @@ describe('fixed by the description', () => {
     expect(document).toMatchObject({ openapi: '3.1.0', info: { version: '1.0.0' } });
     expect(Object.keys(document.paths)).toEqual(['/analyze', '/v30/analyze']);
     for (const { post } of Object.values<{ post: { responses: object; requestBody: object } }>(document.paths)) {
-      expect(Object.keys(post.responses)).toEqual(['200', '400', '401', '402', '413', '415', '429', '500', '503']);
+      expect(Object.keys(post.responses)).toEqual([
+        '200',
+        '400',
+        '401',
+        '402',
+        '408',
+        '413',
+        '415',
+        '429',
+        '431',
+        '500',
+        '503',
+      ]);
       expect(JSON.stringify(post.responses)).toContain('X-SVC-Router-Level');
     }
     expect(JSON.stringify(document)).toContain('"required":["input"]');
