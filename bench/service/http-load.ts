@@ -25,6 +25,8 @@ export interface LoadOptions {
   readonly ms?: number | undefined;
   /** or after so many requests. */
   readonly requests?: number | undefined;
+  /** Told of each whole answer; `head` has its status line and headers. */
+  readonly onAnswer?: ((status: number, body: string, head: string, n: number) => void) | undefined;
 }
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
@@ -50,6 +52,7 @@ export async function httpLoad(options: LoadOptions): Promise<LoadResult> {
       const socket: Socket = connect({ host: hostname, port: Number(port), noDelay: true });
       let kept: Buffer = Buffer.alloc(0);
       let at = 0;
+      let n = 0;
       let waits = false;
       const ask = (): void => {
         if (sent >= most || performance.now() >= until) {
@@ -57,7 +60,8 @@ export async function httpLoad(options: LoadOptions): Promise<LoadResult> {
           socket.end();
           return;
         }
-        const body = options.body(sent++);
+        n = sent++;
+        const body = options.body(n);
         at = performance.now();
         waits = true;
         socket.write(`${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
@@ -73,6 +77,7 @@ export async function httpLoad(options: LoadOptions): Promise<LoadResult> {
         const status = Number(text.slice(9, 12));
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         times.push(performance.now() - at);
+        options.onAnswer?.(status, kept.toString('utf8', end + 4), text, n);
         kept = Buffer.alloc(0);
         ask();
       });

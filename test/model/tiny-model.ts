@@ -7,7 +7,7 @@ import { FLOAT, INT64, model, type Node, tensor, valueInfo } from './onnx-writer
 /** What is wrong with the network. */
 export type TinyKind = 'good' | 'nan' | 'wrong-shape' | 'out-of-memory' | 'garbage';
 
-const TOKENIZER = readFileSync(new URL('./fixtures/tiny-tokenizer.json', import.meta.url));
+const TOKENIZER = readFileSync('test/model/fixtures/tiny-tokenizer.json');
 const VOCAB = (JSON.parse(TOKENIZER.toString()) as { model: { vocab: Record<string, number> } }).model.vocab;
 
 const CLS = 2;
