@@ -22,6 +22,7 @@ export interface LabelledFlags extends Omit<EngineFlags, 'json'>, RowFlags {
   readonly confirmShare: number;
   readonly seed: number;
   readonly support: number;
+  readonly keepWeak?: boolean;
 }
 
 const splitOf = async (files: readonly string[], flags: LabelledFlags): Promise<SplitRows> => {
@@ -48,6 +49,7 @@ export const tuneLabelled = async (files: readonly string[], flags: LabelledFlag
     overlays: flags.overlay,
     maxFpr,
     support: flags.support,
+    keepWeak: flags.keepWeak ?? false,
     seed: flags.seed,
     date: new Date().toISOString().slice(0, 10),
     files: named.map((file) => basename(file)),

@@ -67,6 +67,7 @@ export const tuneCommand = (): Command =>
     )
     .option('--seed <n>', 'of that split', countOf('--seed'), 1)
     .option('--support <n>', 'families of texts that a change must turn', countOf('--support'), 3)
+    .option('--keep-weak', 'a rule that does not block alone never gets to')
     .option('--benign-only', 'every text is benign, save rows labelled as attacks, which are left out')
     .addOption(
       new Option('--side <side>', "benign texts: the rules' threshold, the model's, or the model's beside the rules")

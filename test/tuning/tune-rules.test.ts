@@ -72,6 +72,7 @@ const tuning: RulesTuning = {
   packs: [pack],
   maxFpr: 0.01,
   support: 3,
+  keepWeak: false,
   seed: 1,
   date: '2026-11-21',
   files: ['a.jsonl'],
@@ -181,6 +182,11 @@ describe('tuning on labelled texts', () => {
       expect(page).toContain('confirmed on');
     }
     expect(tuningPage(tuned)).not.toMatch(/https?:/);
+  });
+
+  it('keeps weak signals weak where it is asked to', async () => {
+    const tuned = await tuneRules(givenSplit(rows(0), rows(1_000)), { ...tuning, keepWeak: true });
+    expect(tuned.changes.map(({ rule }) => rule)).toEqual(['test.noisy', 'test.shadow']);
   });
 
   it('does not confirm what the other part contradicts', async () => {

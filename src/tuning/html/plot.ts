@@ -69,7 +69,8 @@ export const plotSvg = ({ title, x, y, series, hasDiagonal }: Plot): string => {
       })
       .join('');
   });
-  const legend = series.map(
+  const named = series.filter(({ tone }, i) => series.findIndex((one) => one.tone === tone) === i);
+  const legend = named.map(
     ({ name, tone }, i) =>
       `<rect class="bar ${tone}" x="${left + i * 118}" y="21" width="9" height="9"/><text x="${left + 13 + i * 118}" y="29">${escaped(name)}</text>`,
   );

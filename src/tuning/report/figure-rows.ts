@@ -21,6 +21,10 @@ const plain = (value: number | null, interval: Interval | null): FigureRow['cell
   interval: plainInterval(interval),
 });
 
+// Where no threshold keeps the budget (of both sides: the rules alone raise more alarms) there is no recall to state.
+const recallAt = ({ value, interval, threshold }: RankingFigures['recallAt']['0.01']): FigureRow['cells'][number] =>
+  threshold === null ? { value: '-', interval: '' } : shares(value, interval);
+
 const lines: readonly {
   readonly name: string;
   readonly of: (figures: RankingFigures) => FigureRow['cells'][number];
@@ -31,9 +35,9 @@ const lines: readonly {
   { name: 'F1', of: (f) => plain(f.f1, f.f1Interval) },
   { name: 'AUC', of: (f) => plain(f.auc, f.aucInterval) },
   { name: 'average precision', of: (f) => plain(f.averagePrecision, f.averagePrecisionInterval) },
-  { name: 'recall at 0.5 % FP', of: (f) => shares(f.recallAt['0.005'].value, f.recallAt['0.005'].interval) },
-  { name: 'recall at 1 % FP', of: (f) => shares(f.recallAt['0.01'].value, f.recallAt['0.01'].interval) },
-  { name: 'recall at 2 % FP', of: (f) => shares(f.recallAt['0.02'].value, f.recallAt['0.02'].interval) },
+  { name: 'recall at 0.5 % FP', of: (f) => recallAt(f.recallAt['0.005']) },
+  { name: 'recall at 1 % FP', of: (f) => recallAt(f.recallAt['0.01']) },
+  { name: 'recall at 2 % FP', of: (f) => recallAt(f.recallAt['0.02']) },
   { name: 'calibration error', of: (f) => plain(f.calibrationError, null) },
 ];
 

@@ -26,10 +26,12 @@ export interface ChangeLimits {
   readonly paranoia: Paranoia;
   /** Families of alarms that a change must mend, or of attacks that it must find; fewer are chance. */
   readonly support: number;
+  /** True: a rule that doesn't block alone never gets to. Its author meant a weak signal, and knows texts that the data lack. */
+  readonly keepWeak: boolean;
 }
 
 /** Scores that a rule may get. */
-const levels = [0.2, 0.35, 0.5, 0.65, 0.8, 0.9] as const;
+const levels = [0.2, 0.35, 0.45, 0.5, 0.65, 0.8, 0.9] as const;
 /**
  * Of the families that a change blocks anew, surely more than this share must be attacks (Wilson's lower bound): 16
  * without a single false alarm. A handful of attacks says next to nothing of the alarms that other texts would raise.
@@ -95,6 +97,7 @@ export const chooseChanges = (given: RuleTexts, limits: ChangeLimits): readonly 
       ? []
       : [0, (rules[rule] as Rule).score, threshold, ...levels]
           .filter((score, i, all) => score !== scores[rule] && all.indexOf(score) === i)
+          .filter((score) => score < threshold || !limits.keepWeak || (rules[rule] as Rule).score >= threshold)
           .map((score) => moveOf(rule, score))
           .filter(isSupported(limits.support));
 

@@ -43,6 +43,7 @@ export interface RulesTuning {
   readonly overlays?: readonly string[] | undefined;
   readonly maxFpr: number;
   readonly support: number;
+  readonly keepWeak: boolean;
   readonly seed: number;
   readonly date: string;
   readonly files: readonly string[];
@@ -99,7 +100,12 @@ export const tuneRules = async (split: SplitRows, tuning: RulesTuning): Promise<
   );
   const given = { rules, texts, scores, threshold };
   onProgress?.('choosing', 0, rules.length);
-  const changes = chooseChanges(given, { maxFpr, paranoia: pack.paranoia, support: tuning.support });
+  const changes = chooseChanges(given, {
+    maxFpr,
+    paranoia: pack.paranoia,
+    support: tuning.support,
+    keepWeak: tuning.keepWeak,
+  });
   const changed = new Set(changes.map(({ rule }) => rule));
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-tune-'));
   try {
