@@ -34,7 +34,7 @@ export const re2Compiler: RegexCompiler = {
     const plain = new RE2(source, 'u');
     let global: RE2Class | undefined;
     return {
-      test: (subject) => plain.test(bytesOf(subject)),
+      occursIn: (subject, part) => plain.test(bytesIn(subject, part)),
       findAll(subject, max) {
         const bytes = bytesOf(subject);
         if (!plain.test(bytes)) return NOWHERE;
@@ -62,6 +62,13 @@ const NOWHERE: readonly Span[] = [];
 
 function bytesOf(subject: Subject): Buffer {
   return 'bytes' in subject ? (subject as EncodedSubject).bytes : Buffer.from(subject.text, 'utf8');
+}
+
+function bytesIn(subject: Subject, { start, end }: Span): Buffer {
+  const bytes = bytesOf(subject);
+  return bytes.length === subject.text.length
+    ? bytes.subarray(start, end)
+    : Buffer.from(subject.text.slice(start, end), 'utf8');
 }
 
 /** One native call for all matches: each `exec` costs microseconds, a marked copy of the text costs nanoseconds a match. */

@@ -10,8 +10,8 @@ export interface Subject {
 export interface Pattern {
   /** Non-overlapping matches, leftmost first, in UTF-16 code units of the subject; at most `max`. */
   findAll(subject: Subject, max: number): readonly Span[];
-  /** True when the pattern occurs. */
-  test(subject: Subject): boolean;
+  /** True when the pattern occurs in the part of the subject; what stands around the part is not seen. */
+  occursIn(subject: Subject, part: Span): boolean;
 }
 
 /** Many patterns asked in one pass. */

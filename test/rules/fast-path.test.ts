@@ -85,6 +85,9 @@ const word = fc.constantFrom(
   '7',
   '\u200b',
   'Ab',
+  'x'.repeat(40),
+  ' '.repeat(40),
+  '\u{1f600}',
 );
 const text = fc.array(word, { maxLength: 60 }).map((words) => words.join(''));
 

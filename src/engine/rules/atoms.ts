@@ -49,5 +49,8 @@ function lazyPattern(source: string, compiler: RegexCompiler): Pattern {
     pattern ??= compiler.compile(source);
     return pattern;
   };
-  return { test: (subject) => compiled().test(subject), findAll: (subject, max) => compiled().findAll(subject, max) };
+  return {
+    occursIn: (subject, part) => compiled().occursIn(subject, part),
+    findAll: (subject, max) => compiled().findAll(subject, max),
+  };
 }

@@ -44,7 +44,6 @@ export function compilePack(pack: Pack, compiler: RegexCompiler, options: Compil
       patterns,
       sets: sizes.reduce((sum, size) => sum + size.sets, 0),
       literals: sizes.reduce((sum, size) => sum + size.literals, 0),
-      states: sizes.reduce((sum, size) => sum + size.states, 0),
     },
     scan: (views, scanOptions) => scanViews(parts, views, scanOptions),
     nearMisses: (views) => findNearMisses(parts, views),

@@ -30,7 +30,9 @@ function fire(rule: CompiledRule, text: string, near: Neighbourhood, reader: Vie
   // The step that is seen least comes first: most rules end there.
   for (const step of rule.order) {
     const isAlarm = isInside && step === rule.order[0];
-    const atoms = (steps[step] as readonly Atom[]).filter((atom) => reader.mayMatch(atom, here, isAlarm));
+    const atoms = (steps[step] as readonly Atom[]).filter((atom) =>
+      isAlarm ? here.mayWake(atom) : reader.mayMatch(atom, here),
+    );
     const found = atoms.length === 0 ? NOWHERE : locate(atoms, readings);
     if (found.length === 0) return NOWHERE;
     spans[step] = found;

@@ -1,6 +1,8 @@
+import type { Span } from '../span.js';
 import type { Atom } from './atoms.js';
 import type { CompiledRule } from './compiled-rule.js';
 import { createLiteralPlaces } from './literal-places.js';
+import { createMatchWindows } from './match-windows.js';
 import { type RuleAlarm, tellingClauses } from './rule-alarm.js';
 import { EDGES, ruleReach } from './rule-reach.js';
 import { type ScriptMask, scriptsIn } from './scripts.js';
@@ -33,13 +35,14 @@ export interface PartPlace {
 export interface LiteralGate {
   /** Reads the next part. Linear in the text, whatever the number of rules. */
   read(text: string, place: PartPlace): GateReading;
+  /** False when an atom can't match in the parts since a reading. */
+  mayMatch(atom: Atom, since: GateReading): boolean;
   /**
-   * False when an atom can't match in the parts since a reading. `isInside`: the atom is of the step that wakes its
-   * rule, and the rule can't reach over the part's edges; then the literals' distances count too.
+   * Where in a part an atom can match that wakes a rule, if the rule fires inside that part; `undefined` for nowhere.
+   * `part` is the last one read or the one before it. UTF-16 code units of the part.
    */
-  mayMatch(atom: Atom, since: GateReading, isInside: boolean): boolean;
+  windowOf(atom: Atom, part: GateReading): Span | undefined;
   readonly literals: number;
-  readonly states: number;
 }
 
 /** Places of one alarm that are looked at in one part; with more, the rule is let through. */
@@ -78,8 +81,8 @@ export function buildLiteralGate(
       }
     }
   }
-  const automaton = places.build();
-  const nearMarks = new Float64Array(atoms);
+  const index = places.build();
+  const windows = createMatchWindows(atoms);
   const ruleMarks = new Float64Array(rules.reduce((most, { rule }) => Math.max(most, rule.index + 1), 0));
 
   const isNear = (need: AtomNeeds, scripts: ScriptMask, place: number, reach: number): boolean =>
@@ -103,26 +106,32 @@ export function buildLiteralGate(
     for (let i = 0; i < ids.length; i++) if (!places.seenSince(ids[i] as number, generation)) return false;
     return true;
   };
-  /** True when what a rule needs is there near a place of the literal that may announce it. */
+  /** True when what a rule needs is there near a place of the literal that may announce it; notes where. */
   const isMet = (wake: Wake, literal: number, scripts: ScriptMask, generation: number): boolean => {
     if (!isThere(wake, scripts, generation)) return false;
     const { own, others, reach } = wake;
-    if (own.ids.length === 1 && others.length === 0) return true;
+    const { atom } = own;
     const count = places.countOf(literal);
-    if (count > MAX_LOOKS) return true;
+    if (count > MAX_LOOKS || (own.ids.length === 1 && others.length === 0)) {
+      windows.add(atom.index, places.placeOf(literal, 0) - own.reach, places.placeOf(literal, count - 1) + own.reach);
+      return true;
+    }
+    let isAny = false;
     for (let i = 0; i < count; i++) {
       const place = places.placeOf(literal, i);
       if (!ownIsNear(own, place)) continue;
-      if (others.every((step) => step.some((need) => isNear(need, scripts, place, reach)))) return true;
+      if (!others.every((step) => step.some((need) => isNear(need, scripts, place, reach)))) continue;
+      windows.add(atom.index, place - own.reach, place + own.reach);
+      isAny = true;
     }
-    return false;
+    return isAny;
   };
 
   return {
-    literals: automaton.literals,
-    states: automaton.states,
+    literals: index.literals,
     read(text, { isFirst, isLast }) {
-      const { generation, touched, end, isForeign } = places.read(text);
+      const { generation, touched, end, skips, isForeign } = places.read(text);
+      windows.open(generation, text.length, skips);
       const scripts = isForeign ? scriptsIn(text) : 0;
       const near: CompiledRule[] = [];
       const late = new Set<CompiledRule>();
@@ -132,13 +141,10 @@ export function buildLiteralGate(
         const count = places.countOf(literal);
         const isFlood = count > MAX_LOOKS;
         for (const wake of wakes[literal] ?? NO_WAKES) {
-          const { rule, own, others, reach } = wake;
-          if (isMet(wake, literal, scripts, generation)) {
-            if (ruleMarks[rule.index] !== generation) {
-              ruleMarks[rule.index] = generation;
-              near.push(rule);
-            }
-            nearMarks[own.atom.index] = generation;
+          const { rule, others, reach } = wake;
+          if (isMet(wake, literal, scripts, generation) && ruleMarks[rule.index] !== generation) {
+            ruleMarks[rule.index] = generation;
+            near.push(rule);
           }
           // A rule of one step fires inside the part or not at all.
           if (!isPart || others.length === 0) continue;
@@ -148,11 +154,13 @@ export function buildLiteralGate(
       }
       return { near, late: [...late], early: [...early], generation, isWhole: !isPart };
     },
-    mayMatch(atom, { generation }, isInside) {
+    mayMatch(atom, { generation }) {
       const need = needs.get(atom);
-      if (!need || need.ids.length === 0) return true;
-      if (isInside) return (nearMarks[atom.index] as number) >= generation;
-      return need.ids.every((clause) => places.seenSince(clause, generation));
+      return !need || need.ids.every((clause) => places.seenSince(clause, generation));
+    },
+    windowOf(atom, { generation }) {
+      const need = needs.get(atom);
+      return windows.of(atom.index, generation, !need || need.ids.length === 0);
     },
   };
 }

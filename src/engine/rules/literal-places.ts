@@ -1,6 +1,7 @@
-import { buildLiteralAutomaton, type LiteralAutomaton, newLiteralLog } from './literal-automaton.js';
+import { buildLiteralAutomaton, newLiteralLog } from './literal-automaton.js';
+import { countedAt, longRuns } from './long-runs.js';
 import type { Clause } from './pattern-literals.js';
-import { literalSymbols } from './symbols.js';
+import { literalSymbols, newSymbolRow } from './symbols.js';
 
 /** Where the literals of a gate are met in the part of a text that was read last. */
 export interface LiteralPlaces {
@@ -9,7 +10,7 @@ export interface LiteralPlaces {
   /** The literals of a clause. */
   literalsOf(clause: number): readonly number[];
   /** Ends the collecting. */
-  build(): { readonly literals: number; readonly states: number };
+  build(): { readonly literals: number };
   /** Reads a part; forgets the places of the one before, not when a clause was last seen. */
   read(text: string): PartRead;
   /** How often a literal that was touched was met. */
@@ -28,42 +29,42 @@ export interface PartRead {
   readonly touched: readonly number[];
   /** What the part counts. */
   readonly end: number;
+  /** See `longRuns`. */
+  readonly skips: readonly number[];
   readonly isForeign: boolean;
 }
-
-const FOREIGN = /[^\0-\x7f]/;
 
 export function createLiteralPlaces(): LiteralPlaces {
   const clauseIds = new Map<string, number>();
   const literalIds = new Map<string, number>();
-  const rows: { readonly isAscii: boolean; readonly symbols: readonly number[] }[] = [];
+  const rows: (readonly number[])[] = [];
   const clauses: (readonly number[])[] = [];
-  let scans: readonly LiteralScan[] = [];
-  let clausesOf: readonly Int32Array[] = [];
+  let automaton = buildLiteralAutomaton([]);
   /** By literal: when it was seen last, how often then, and where its places begin. */
   let seen = new Float64Array(0);
   let counts = new Int32Array(0);
   let starts = new Int32Array(0);
+  let clausesOf: readonly Int32Array[] = [];
   let clauseSeen = new Float64Array(0);
   let places = new Int32Array(1024);
   const log = newLiteralLog();
+  const symbolRow = newSymbolRow(4096);
   let generation = 0;
 
   const literalOf = (text: string): number => {
-    const isAscii = !FOREIGN.test(text);
-    const symbols = literalSymbols(text, isAscii);
-    const key = `${isAscii ? 'a' : 'f'}${String.fromCharCode(...symbols)}`;
+    const symbols = literalSymbols(text);
+    const key = String.fromCharCode(...symbols);
     const known = literalIds.get(key);
     if (known !== undefined) return known;
     literalIds.set(key, rows.length);
-    return rows.push({ isAscii, symbols }) - 1;
+    return rows.push(symbols) - 1;
   };
 
-  /** Puts what the log holds by literal; `from` is how many places are taken already. */
-  const sortLog = (ids: Int32Array, from: number, touched: number[]): number => {
+  /** Puts what the log holds by literal. */
+  const sortLog = (skips: readonly number[], touched: number[]): void => {
     const { size, literals, places: met } = log;
     for (let i = 0; i < size; i++) {
-      const literal = ids[literals[i] as number] as number;
+      const literal = literals[i] as number;
       if (seen[literal] === generation) counts[literal] = (counts[literal] as number) + 1;
       else {
         seen[literal] = generation;
@@ -71,22 +72,20 @@ export function createLiteralPlaces(): LiteralPlaces {
         touched.push(literal);
       }
     }
-    let next = from;
+    let next = 0;
     for (const literal of touched) {
-      if ((starts[literal] as number) >= 0) continue;
       starts[literal] = next;
       next += counts[literal] as number;
       counts[literal] = 0;
     }
     while (next > places.length) places = grown(places);
     for (let i = 0; i < size; i++) {
-      const literal = ids[literals[i] as number] as number;
-      places[(starts[literal] as number) + (counts[literal] as number)] = met[i] as number;
+      const literal = literals[i] as number;
+      places[(starts[literal] as number) + (counts[literal] as number)] =
+        skips.length === 0 ? (met[i] as number) : countedAt(skips, met[i] as number);
       counts[literal] = (counts[literal] as number) + 1;
     }
-    return next;
   };
-  let touchedBefore: readonly number[] = [];
 
   return {
     idOf(clause) {
@@ -100,41 +99,30 @@ export function createLiteralPlaces(): LiteralPlaces {
     },
     literalsOf: (clause) => clauses[clause] as readonly number[],
     build() {
-      const made = [true, false].map((isAscii): LiteralScan => {
-        const ids = rows.flatMap((row, id) => (row.isAscii === isAscii ? [id] : []));
-        const wanted = ids.map((id) => rows[id]?.symbols ?? []);
-        return { isAscii, automaton: buildLiteralAutomaton(wanted, isAscii), ids: Int32Array.from(ids) };
-      });
-      scans = made.filter(({ ids, isAscii }) => isAscii || ids.length > 0);
-      const known: number[][] = rows.map(() => []);
-      clauses.forEach((literals, clause) => {
-        for (const literal of literals) known[literal]?.push(clause);
-      });
-      clausesOf = known.map((list) => Int32Array.from(list));
+      automaton = buildLiteralAutomaton(rows);
       seen = new Float64Array(rows.length);
       counts = new Int32Array(rows.length);
-      starts = new Int32Array(rows.length).fill(-1);
+      starts = new Int32Array(rows.length);
       clauseSeen = new Float64Array(clauses.length);
-      return { literals: rows.length, states: made.reduce((sum, { automaton }) => sum + automaton.states, 0) };
+      const holding: number[][] = rows.map(() => []);
+      clauses.forEach((literals, clause) => {
+        for (const literal of literals) holding[literal]?.push(clause);
+      });
+      clausesOf = holding.map((list) => Int32Array.from(list));
+      return { literals: rows.length };
     },
     read(text) {
       generation++;
-      for (const literal of touchedBefore) starts[literal] = -1;
       const touched: number[] = [];
-      let taken = 0;
-      let isForeign = false;
-      for (const { isAscii, automaton, ids } of scans) {
-        if (!isAscii && !isForeign) continue;
-        automaton.scan(text, log);
-        isForeign = log.isForeign;
-        taken = sortLog(ids, taken, touched);
-      }
+      if (rows.length === 0) return { generation, touched, end: 0, skips: touched, isForeign: false };
+      automaton.scan(text, symbolRow, log);
+      const skips = longRuns(text);
+      sortLog(skips, touched);
       for (const literal of touched) {
         const held = clausesOf[literal] as Int32Array;
         for (let i = 0; i < held.length; i++) clauseSeen[held[i] as number] = generation;
       }
-      touchedBefore = touched;
-      return { generation, touched, end: log.end, isForeign };
+      return { generation, touched, end: countedAt(skips, text.length), skips, isForeign: symbolRow.isForeign };
     },
     countOf: (literal) => counts[literal] as number,
     placeOf: (literal, nth) => places[(starts[literal] as number) + nth] as number,
@@ -148,13 +136,6 @@ export function createLiteralPlaces(): LiteralPlaces {
     },
     seenSince: (clause, since) => (clauseSeen[clause] as number) >= since,
   };
-}
-
-interface LiteralScan {
-  readonly isAscii: boolean;
-  readonly automaton: LiteralAutomaton;
-  /** By literal of the automaton: its number here. */
-  readonly ids: Int32Array;
 }
 
 function grown(list: Int32Array): Int32Array<ArrayBuffer> {

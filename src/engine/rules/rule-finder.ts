@@ -1,4 +1,5 @@
 import type { RegexCompiler, Subject } from '../ports.js';
+import type { Span } from '../span.js';
 import type { Atom } from './atoms.js';
 import type { CompiledRule } from './compiled-rule.js';
 import { buildLiteralGate, type GateReading, type PartPlace } from './literal-gate.js';
@@ -9,19 +10,24 @@ import { makeShards, type Shard } from './shards.js';
 /** Narrows a group of rules down to those that may fire, without running their patterns. */
 export interface RuleFinder {
   /** What it was built of. */
-  readonly size: { readonly literals: number; readonly states: number; readonly sets: number };
+  readonly size: { readonly literals: number; readonly sets: number };
   /** `subject` makes the text ready for patterns; it is called only when a pattern set must be asked. */
   read(text: string, place: PartPlace, subject: () => Subject): GateReading;
   /** See `LiteralGate.mayMatch`. */
-  mayMatch(atom: Atom, since: GateReading, isInside: boolean): boolean;
+  mayMatch(atom: Atom, since: GateReading): boolean;
+  /** See `LiteralGate.windowOf`. */
+  windowOf(atom: Atom, part: GateReading): Span | undefined;
 }
+
+const EVERYWHERE: Span = { start: 0, end: Number.POSITIVE_INFINITY };
 
 /** Lets every rule and every pattern through: the plain path that the fast one is proved against. */
 export function buildPlainFinder(rules: readonly CompiledRule[]): RuleFinder {
   return {
-    size: { literals: 0, states: 0, sets: 0 },
+    size: { literals: 0, sets: 0 },
     read: () => ({ near: rules, late: rules, early: rules, generation: 0, isWhole: false }),
     mayMatch: () => true,
+    windowOf: () => EVERYWHERE,
   };
 }
 
@@ -32,8 +38,9 @@ export function buildRuleFinder(rules: readonly CompiledRule[], compiler: RegexC
   const wakes = wakesByAtom(alarmed);
   const shards = makeShards([...wakes.keys()], compiler);
   return {
-    size: { literals: gate.literals, states: gate.states, sets: shards.length },
+    size: { literals: gate.literals, sets: shards.length },
     mayMatch: gate.mayMatch,
+    windowOf: gate.windowOf,
     read(text, place, subject) {
       const reading = gate.read(text, place);
       const asked = askShards(shards, text, subject).flatMap((atom) => wakes.get(atom) ?? []);

@@ -1,57 +1,102 @@
 /**
  * The alphabet that literals and texts are compared in before any pattern runs. Letters in lower case, digits, and
  * punctuation stand for themselves; a run of white space and separators (what a space in a pattern stands for) and
- * control characters is one space; any other character is four half-bytes, the first from a set of its own, so that a
- * comparison can't start inside a character. Between an ASCII letter or digit and anything else stands a space, as RE2's
- * `\b` sees an edge there. Coarser than any pattern, so that a literal which a pattern needs is never missed.
+ * control characters is one space; any other character is one of 64 classes. Between an ASCII letter or digit and
+ * anything else stands a space, as RE2's `\b` sees an edge there. Coarser than any pattern, so that a literal which a
+ * pattern needs is never missed.
  */
-export const SPACE = 0;
+const SPACE = 0;
 const LETTERS = 1;
-const DIGITS = LETTERS + 26;
+const FIRST_DIGIT: number = LETTERS + 26;
 const MARKS = '!$%&()+,./:;<=?@[\\]^{}';
-export const FIRST_MARK: number = DIGITS + 10;
-/** Any character outside ASCII, to an automaton whose literals are all ASCII. */
-export const FOREIGN: number = FIRST_MARK + MARKS.length;
-export const LEAD: number = FOREIGN + 1;
-export const HALF: number = LEAD + 16;
-/** How many symbols there are; to ASCII literals, `LEAD`. */
-export const SYMBOL_COUNT: number = HALF + 16;
+const FIRST_MARK: number = FIRST_DIGIT + 10;
+/** The first class of characters outside ASCII. */
+const FIRST_FOREIGN = 64;
+/** How many symbols there are. */
+export const SYMBOL_COUNT = 128;
 
 /** Symbol of each ASCII character. */
-export const ASCII_SYMBOLS: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) => {
+const ASCII_SYMBOLS: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) => {
   const letter = String.fromCharCode(code).toLowerCase();
   if (letter >= 'a' && letter <= 'z') return LETTERS + letter.charCodeAt(0) - 97;
-  if (letter >= '0' && letter <= '9') return DIGITS + code - 48;
+  if (letter >= '0' && letter <= '9') return FIRST_DIGIT + code - 48;
   const mark = MARKS.indexOf(letter);
   return mark < 0 ? SPACE : FIRST_MARK + mark;
 });
 
 /** The Kelvin sign and the long s are letters k and s to a raw pattern that ignores case. */
-export function plainCase(code: number): number {
-  return code === 0x212a ? 0x6b : code === 0x17f ? 0x73 : code;
+function foreignSymbol(code: number): number {
+  if (code === 0x212a) return ASCII_SYMBOLS[0x6b] as number;
+  if (code === 0x17f) return ASCII_SYMBOLS[0x73] as number;
+  return FIRST_FOREIGN | (Math.imul(code, 0x9e3779b1) >>> 26);
 }
 
-/**
- * The symbols of a literal. With `isAscii`, a character outside ASCII is one symbol that no literal holds. What
- * `scanLiterals` reads of a text is the same, symbol by symbol.
- */
-export function literalSymbols(literal: string, isAscii: boolean): readonly number[] {
-  const symbols: number[] = [];
-  // What the last character was: nothing, a space, a letter or digit, anything else.
-  let last: 'start' | 'space' | 'word' | 'other' = 'start';
-  for (let i = 0; i < literal.length; i++) {
-    const code = plainCase(literal.charCodeAt(i));
-    const symbol = code < 128 ? (ASCII_SYMBOLS[code] as number) : FOREIGN;
-    if (symbol === SPACE) {
-      if (last !== 'space') symbols.push(SPACE);
-      last = 'space';
-      continue;
-    }
-    const kind = symbol < FIRST_MARK ? 'word' : 'other';
-    if ((kind === 'word' && last === 'other') || (kind === 'other' && last === 'word')) symbols.push(SPACE);
-    last = kind;
-    if (symbol !== FOREIGN || isAscii) symbols.push(symbol);
-    else symbols.push(LEAD + (code >> 12), HALF + ((code >> 8) & 15), HALF + ((code >> 4) & 15), HALF + (code & 15));
+const symbolOf = (code: number): number => (code < 128 ? (ASCII_SYMBOLS[code] as number) : foreignSymbol(code));
+
+/** What a symbol is to its neighbours: a space, a letter or digit, anything else. */
+const KINDS: Uint8Array = Uint8Array.from({ length: SYMBOL_COUNT }, (_, symbol) =>
+  symbol === SPACE ? 0 : symbol < FIRST_MARK ? 1 : 2,
+);
+/** By three times the last symbol's kind and the next one's: whether an edge stands between them. */
+const EDGES = Uint8Array.from([0, 0, 0, 0, 0, 1, 0, 1, 0]);
+/** The same: whether the next one is kept; a space after a space is not. */
+const KEPT = Uint8Array.from([0, 1, 1, 1, 1, 1, 1, 1, 1]);
+
+/** The symbols of a text. Reused from text to text and only ever grown. */
+export interface SymbolRow {
+  size: number;
+  symbols: Uint8Array;
+  /** Where each symbol ends in the text, UTF-16 code units; an edge ends where it stands. */
+  ends: Int32Array;
+  /** The text holds characters outside ASCII. */
+  isForeign: boolean;
+}
+
+/** An empty row with room for a text of `length`. */
+export const newSymbolRow = (length: number): SymbolRow => ({
+  size: 0,
+  symbols: new Uint8Array(2 * length + 2),
+  ends: new Int32Array(2 * length + 2),
+  isForeign: false,
+});
+
+/** Reads the symbols of a text; an edge stands at its start and its end. Without a branch that hangs on the text but for foreign characters: those are what costs. */
+export function readSymbols(text: string, row: SymbolRow): void {
+  const { length } = text;
+  if (2 * length + 2 > row.symbols.length) {
+    row.symbols = new Uint8Array(4 * length + 2);
+    row.ends = new Int32Array(4 * length + 2);
   }
-  return symbols;
+  const { symbols, ends } = row;
+  symbols[0] = SPACE;
+  ends[0] = 0;
+  let size = 1;
+  let units = 0;
+  let last = 0;
+  for (let i = 0; i < length; i++) {
+    const code = text.charCodeAt(i);
+    units |= code;
+    const symbol = symbolOf(code);
+    const kind = KINDS[symbol] as number;
+    symbols[size] = SPACE;
+    ends[size] = i;
+    size += EDGES[last + kind] as number;
+    symbols[size] = symbol;
+    ends[size] = i + 1;
+    size += KEPT[last + kind] as number;
+    last = 3 * kind;
+  }
+  symbols[size] = SPACE;
+  ends[size] = length;
+  row.size = last === 0 ? size : size + 1;
+  row.isForeign = units > 127;
+}
+
+/** The symbols of a literal, without the edges at its ends. */
+export function literalSymbols(literal: string): readonly number[] {
+  const row = newSymbolRow(literal.length);
+  readSymbols(literal, row);
+  const symbols = [...row.symbols.subarray(0, row.size)];
+  const isSpace = (at: number): boolean => at >= 0 && symbolOf(literal.charCodeAt(at)) === SPACE;
+  return symbols.slice(isSpace(0) ? 0 : 1, isSpace(literal.length - 1) ? undefined : -1);
 }

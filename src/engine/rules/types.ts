@@ -169,12 +169,11 @@ export interface CompiledPack {
   readonly threshold: number;
   readonly paranoia: Paranoia;
   readonly rules: readonly Rule[];
-  /** Distinct patterns; the pattern sets, literals and states that tell which of them to run. */
+  /** Distinct patterns; the pattern sets and literals that tell which of them to run. */
   readonly size: {
     readonly patterns: number;
     readonly sets: number;
     readonly literals: number;
-    readonly states: number;
   };
   /** Looks at the views of one input. Synchronous; never throws because of what the text says. */
   readonly scan: (views: readonly View[], options: ScanOptions) => RulesSignal;

@@ -10,6 +10,8 @@ export interface SegmentReading extends GateReading {
   readonly segment: Segment;
   /** Where an atom occurs, in view offsets, by start; matches that start in this segment. */
   locate(atom: Atom): readonly Span[];
+  /** False when an atom that wakes a rule doesn't occur where it could make the rule fire inside the segment's part. */
+  mayWake(atom: Atom): boolean;
 }
 
 /** Reads a view's text segment by segment, in order. */
@@ -17,7 +19,7 @@ export interface ViewReader {
   readonly segments: readonly Segment[];
   read(segment: Segment): SegmentReading;
   /** See `LiteralGate.mayMatch`. */
-  mayMatch(atom: Atom, since: GateReading, isInside: boolean): boolean;
+  mayMatch(atom: Atom, since: GateReading): boolean;
   /** Where an atom with matches longer than `REACH` occurs in the whole text; asked of exceptions only. */
   locateWide(atom: Atom): readonly Span[];
 }
@@ -38,6 +40,7 @@ export function createViewReader(text: string, finder: RuleFinder, compiler: Reg
       const place = { isFirst: segment.from === 0, isLast: segment.to === text.length };
       const reading = finder.read(part, place, subject);
       const found = new Map<Atom, readonly Span[]>();
+      const woken = new Map<Atom, boolean>();
       return {
         ...reading,
         segment,
@@ -48,6 +51,16 @@ export function createViewReader(text: string, finder: RuleFinder, compiler: Reg
             found.set(atom, spans);
           }
           return spans;
+        },
+        mayWake(atom) {
+          const window = finder.windowOf(atom, reading);
+          if (!window || (window.start === 0 && window.end >= part.length)) return window !== undefined;
+          let isThere = woken.get(atom);
+          if (isThere === undefined) {
+            isThere = atom.pattern.occursIn(subject(), onEdges(part, window));
+            woken.set(atom, isThere);
+          }
+          return isThere;
         },
       };
     },
@@ -64,6 +77,12 @@ export function createViewReader(text: string, finder: RuleFinder, compiler: Reg
 }
 
 export const isWide = (atom: Atom): boolean => atom.longest > REACH;
+
+/** The window widened so that it splits no surrogate pair. */
+function onEdges(text: string, { start, end }: Span): Span {
+  const isLow = (at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xdc00;
+  return { start: isLow(start) ? start - 1 : start, end: isLow(end) ? end + 1 : end };
+}
 
 /** The matches that start in the segment, in view offsets. */
 function own(spans: readonly Span[], { from, start, end }: Segment): readonly Span[] {
