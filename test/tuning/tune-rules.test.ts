@@ -172,7 +172,7 @@ describe('tuning on labelled texts', () => {
     expect(changed.rules.map(({ id, status, score }) => [id, status, score])).toEqual([
       ['test.chance', 'experimental', 0.6],
       ['test.good', 'stable', 0.9],
-      ['test.noisy', 'stable', 0.35],
+      ['test.noisy', 'stable', 0.45],
       ['test.shadow', 'stable', 0.6],
       ['test.weak', 'stable', 0.5],
     ]);
