@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { serveCommand } from '../../src/cli/serve.js';
+
+/** The table of settings: flag, variable, default. */
+const rows = readFileSync('docs/operating.md', 'utf8')
+  .split('\n')
+  .filter((line) => /^\| (`--[a-z-]+`)? \| (`PORTCULLIS_\w+`)? \|/.test(line))
+  .map((line) => line.split(' | ').map((cell) => /`([^`]+)`/.exec(cell)?.[1] ?? ''));
+
+describe('docs/operating.md', () => {
+  const options = serveCommand().options.filter(({ long }) => long !== '--print-config');
+
+  it('names each setting with its variable and its default', () => {
+    // The number of scorers hangs on the machine.
+    const due = options.map(({ long, hidden, envVar, defaultValue }) => [
+      hidden ? '' : (long ?? ''),
+      envVar ?? '',
+      long === '--scorers' ? '' : String(defaultValue ?? ''),
+    ]);
+    expect(rows.map((cells) => cells.slice(0, 3))).toEqual(due);
+    expect(rows.length).toBeGreaterThan(10);
+  });
+});
