@@ -5,8 +5,9 @@ import { serveCommand } from '../../src/cli/serve.js';
 /** The table of settings: flag, variable, default. */
 const rows = readFileSync('docs/operating.md', 'utf8')
   .split('\n')
-  .filter((line) => /^\| (`--[a-z-]+`)? \| (`PORTCULLIS_\w+`)? \|/.test(line))
-  .map((line) => line.split(' | ').map((cell) => /`([^`]+)`/.exec(cell)?.[1] ?? ''));
+  .map((line) => line.split('|').slice(1, -1))
+  .filter(([flag = '', variable = '']) => /`--[a-z-]+`/.test(flag) || /`PORTCULLIS_\w+`/.test(variable))
+  .map((cells) => cells.map((cell) => /`([^`]+)`/.exec(cell)?.[1] ?? ''));
 
 describe('docs/operating.md', () => {
   const options = serveCommand().options.filter(({ long }) => long !== '--print-config');
