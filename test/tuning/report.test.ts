@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parquetWriteFile } from 'hyparquet-writer';
 import { afterAll, describe, expect, it } from 'vitest';
+import { combinedScore } from '../../src/engine/combined-score.js';
 import { evaluationPage } from '../../src/tuning/html/evaluation-page.js';
 import { escaped, markedHtml } from '../../src/tuning/html/markup.js';
 import { changedFromRecord } from '../../src/tuning/report/changed-verdicts.js';
+import { outcomesOf } from '../../src/tuning/report/sides.js';
 import { readLabel } from '../../src/tuning/rows/labelled-text.js';
 import { readLabelled } from '../../src/tuning/rows/read-labelled.js';
 import { runEvaluation } from '../../src/tuning/run-evaluation.js';
@@ -172,6 +174,20 @@ describe('an evaluation', () => {
       gainedAttacks: 1,
       gainedFalseAlarms: -1,
     });
+  });
+});
+
+describe('sides', () => {
+  const text = {
+    ...{ id: 'a', text: 'x', label: 'injection', source: 's', group: 'g', language: 'en', recorded: undefined },
+    ...{ rulesScore: 0.4, rule: 'a.b', hits: [], micros: 1, probability: 0.5, modelMillis: 1 },
+  } as const;
+  const thresholds = { rulesThreshold: 0.5, modelThreshold: 0.8 };
+
+  it("the model alone is judged by its own probability, both by what hybrid holds against the model's threshold", () => {
+    const [model, both] = (['model', 'both'] as const).map((side) => outcomesOf([text], side, thresholds)[0]);
+    expect(model).toEqual({ score: 0.5, isAttack: true, isBlocked: false });
+    expect(both).toEqual({ score: combinedScore(0.5, 0.4), isAttack: true, isBlocked: true });
   });
 });
 
