@@ -1,6 +1,7 @@
 // `npm run bench`: builds what is missing, then the bench itself, and runs it.
 // -- --quick: a short run; -- --data FILE.jsonl: other texts; -- --record NAME: where the record goes.
 // -- model [--model FOLDER]: what the model's way costs over a bare session.run on the same tokens.
+// -- batch [--rows N] [--mode hybrid]: what a batch costs over the bare scan of its rows.
 // -- store [--records N]: lists and searches over a million evidence records in the embedded database.
 // -- service [--record]: the service with durable evidence against a bare fastify echo of the same bodies.
 // -- benign-threshold --data FILE.jsonl --source NAME: whether `tune --benign-only` keeps its word on real texts.
@@ -17,6 +18,7 @@ const programs = {
   store: 'bench/store.ts',
   service: 'bench/service.ts',
   'benign-threshold': 'bench/benign-threshold.ts',
+  batch: 'bench/batch.ts',
 };
 const chosen = programs[first];
 if (first === 'service') await buildTool('bench/service/echo.ts');

@@ -35,6 +35,6 @@ export function compressPiece(bytes: Buffer, compression: Compression): Buffer {
 function noZstd(): BatchError {
   return new BatchError(
     'BATCH_UNSUPPORTED',
-    'zstd needs Node 22.15 or newer; use gzip, or pipe through the zstd command',
+    'zstd needs Node 22.15 or newer. Use gzip, or the zstd command: zstd -dc FILE.zst | portcullis batch - --out - | zstd > OUT.zst',
   );
 }

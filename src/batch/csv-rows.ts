@@ -1,7 +1,9 @@
 import { isUtf8 } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { parse } from 'csv-parse';
 import { BatchError } from './batch-error.js';
+import { boundedRecords } from './bounded-records.js';
 import type { JsonLine } from './json-lines.js';
 
 interface Record1 {
@@ -12,21 +14,34 @@ interface Record1 {
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
- * Reads CSV with a header line, in order. A record that can't be read is answered with an error; `line` is where a
- * record ends. A record longer than `maxBytes` ends the reading.
+ * Reads CSV with a header line, in order. A record that can't be read, or is longer than `maxBytes`, is answered with an
+ * error; `line` is where a record ends.
  *
  * @throws BatchError `BATCH_INPUT`
  */
 export async function* csvRows(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<JsonLine> {
-  const parser = Readable.from(withoutMark(chunks), { objectMode: false }).pipe(
-    // As bytes: only so can invalid UTF-8 be seen.
-    parse({ encoding: 'latin1', info: true, relax_column_count: true, max_record_size: maxBytes, relax_quotes: true }),
+  const tooLong = `${randomUUID()}:`;
+  const bounded = boundedRecords(withoutMark(chunks), maxBytes, (lineEnds) => tooLong + lineEnds);
+  const parser = Readable.from(bounded, { objectMode: false }).pipe(
+    // As bytes: only so can invalid UTF-8 be seen. Twice the bound: what is longer than that we were wrong about.
+    parse({
+      encoding: 'latin1',
+      info: true,
+      relax_column_count: true,
+      max_record_size: 2 * maxBytes,
+      relax_quotes: true,
+    }),
   );
   let header: readonly string[] | undefined;
+  let unseenLines = 0;
   try {
     for await (const { record, info } of parser as AsyncIterable<Record1>) {
-      if (header === undefined) header = record.map((name) => Buffer.from(name, 'latin1').toString('utf8'));
-      else yield { line: info.lines, content: rowOf(header, record) };
+      const [first = ''] = record;
+      if (first.startsWith(tooLong)) {
+        unseenLines += Math.max(0, Number(first.slice(tooLong.length)) - 1);
+        yield { line: info.lines + unseenLines, content: { error: `longer than ${maxBytes} bytes` } };
+      } else if (header === undefined) header = record.map((name) => Buffer.from(name, 'latin1').toString('utf8'));
+      else yield { line: info.lines + unseenLines, content: rowOf(header, record) };
     }
   } catch (cause) {
     if (!(cause instanceof Error) || !('code' in cause) || !String(cause.code).startsWith('CSV_')) throw cause;

@@ -24,10 +24,10 @@ const parse = (bytes: Buffer, line: number): JsonLine | undefined => {
   if (!isUtf8(bytes)) return { line, content: { error: 'not valid UTF-8' } };
   const text = bytes.toString('utf8');
   const json = line === 1 && text.startsWith(byteOrderMark) ? text.slice(1) : text;
-  if (json.trim() === '') return undefined;
   try {
     return { line, content: { value: JSON.parse(json) } };
   } catch (error) {
+    if (json.trim() === '') return undefined;
     return { line, content: { error: parseFault(error) } };
   }
 };
@@ -51,7 +51,7 @@ export async function* jsonLines(chunks: AsyncIterable<Buffer>, maxBytes: number
     const tooLong = length > maxBytes;
     const done = tooLong
       ? { line, content: { error: `longer than ${maxBytes} bytes` } }
-      : parse(Buffer.concat(parts), line);
+      : parse(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts), line);
     parts = [];
     length = 0;
     line += 1;

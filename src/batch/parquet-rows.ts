@@ -1,5 +1,11 @@
 import zlib from 'node:zlib';
-import { asyncBufferFromFile, type Compressors, parquetMetadataAsync, parquetReadObjects } from 'hyparquet/src/node.js';
+import {
+  asyncBufferFromFile,
+  type Compressors,
+  type FileMetaData,
+  parquetMetadataAsync,
+  parquetReadObjects,
+} from 'hyparquet/src/node.js';
 import { BatchError } from './batch-error.js';
 import { zstd } from './compress.js';
 import type { JsonLine } from './json-lines.js';
@@ -16,12 +22,13 @@ const inflate: Compressors = {
 /**
  * Reads the rows of a Parquet file in order, counted from 1. `columns` are the top-level columns wanted.
  *
- * @throws BatchError `BATCH_INPUT`
+ * @throws BatchError `BATCH_INPUT`, `BATCH_UNSUPPORTED`
  */
 export async function* parquetRows(path: string, columns: readonly string[] | undefined): AsyncGenerator<JsonLine> {
   try {
     const file = await asyncBufferFromFile(path);
     const metadata = await parquetMetadataAsync(file);
+    checkCodecs(metadata);
     const there = new Set(metadata.row_groups[0]?.columns.map((column) => column.meta_data?.path_in_schema[0]));
     const wanted = columns?.filter((name) => there.has(name));
     let groupStart = 0;
@@ -45,6 +52,19 @@ export async function* parquetRows(path: string, columns: readonly string[] | un
     const why = cause instanceof Error && 'code' in cause ? String(cause.code) : 'it is no Parquet file, or damaged';
     throw new BatchError('BATCH_INPUT', `the Parquet file can't be read: ${why}`, { cause });
   }
+}
+
+/** @throws BatchError `BATCH_UNSUPPORTED` naming the codec and what to do */
+function checkCodecs({ row_groups }: FileMetaData): void {
+  const known = new Set(['UNCOMPRESSED', 'SNAPPY', ...Object.keys(inflate)]);
+  const codecs = row_groups.flatMap(({ columns }) => columns.flatMap(({ meta_data }) => meta_data?.codec ?? []));
+  const unknown = codecs.find((codec) => !known.has(codec));
+  if (unknown === undefined) return;
+  const how = unknown === 'ZSTD' ? 'needs Node 22.15 or newer' : "can't be read";
+  throw new BatchError(
+    'BATCH_UNSUPPORTED',
+    `Parquet that is compressed with ${unknown} ${how}; write it with snappy or gzip.`,
+  );
 }
 
 /** Parquet's values as JSON has them; a column that is null in a row is left out. */

@@ -76,6 +76,7 @@ export async function runBatch(job: BatchJob): Promise<BatchResult> {
     scorers: job.scorers,
     queueLimit: 100_000,
     deadlineMs: 120_000,
+    loadTimeoutMs: 300_000,
   });
   const { textField, idField, keep = [], findings = false } = job;
   const settings = {

@@ -25,6 +25,25 @@ export const batchSummary = (result: BatchResult, seconds: number): Readonly<Rec
   };
 };
 
-/** The same in one line for a person. */
-export const summaryLine = ({ counts: { rows, blocked, bad } }: BatchResult, seconds: number): string =>
-  `${rows} rows in ${seconds.toFixed(1)} s: ${blocked} blocked, ${rows - blocked - bad} allowed, ${bad} not screened`;
+/** The same in a few lines for a person. */
+export const summaryText = (result: BatchResult, seconds: number): string => {
+  const { counts } = result;
+  const { rows, blocked, bad, repeated, fallbacks } = counts;
+  const rate = Math.round((rows - result.resumedRows) / seconds);
+  const fired = Object.entries(counts.rules).sort(([, a], [, b]) => b - a);
+  const shown = fired.slice(0, 5).map(([rule, count]) => `${rule} ${count}`);
+  const more = fired.length > shown.length ? [`${fired.length - shown.length} more`] : [];
+  const latency = [0.5, 0.95, 0.99].map((share) => `p${share * 100} ${latencyAt(counts, share) ?? '-'}`);
+  const odd = [
+    [repeated, 'repeated'],
+    [result.resumedRows, 'scored before'],
+    [fallbacks, 'without the model, which failed'],
+    [result.scorersLost, 'scorers lost'],
+  ].flatMap(([count, what]) => (Number(count) > 0 ? [`${count} ${what}`] : []));
+  return [
+    `${rows} rows in ${seconds.toFixed(1)} s, ${rate} a second: ${blocked} blocked, ${rows - blocked - bad} allowed, ${bad} not screened`,
+    ...(odd.length > 0 ? [odd.join(', ')] : []),
+    ...(fired.length > 0 ? [`blocked by ${[...shown, ...more].join(', ')}`] : []),
+    `${latency.join(', ')} ms at most; mode ${result.mode}, rules ${result.rulesVersion}, model ${result.mlVersion}`,
+  ].join('\n');
+};

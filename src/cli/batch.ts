@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { Command, Option } from 'commander';
 import type { BatchProgress, BatchResult } from '../batch/run-batch.js';
-import { batchSummary, summaryLine } from './batch-summary.js';
+import { batchSummary, summaryText } from './batch-summary.js';
 import { CliError } from './cli-error.js';
 import { type EngineFlags, withEngineFlags } from './engine-flags.js';
 import { progressLine } from './progress-line.js';
@@ -24,8 +24,8 @@ interface BatchFlags extends EngineFlags {
 /** JSON events come at most this often. */
 const EVENT_MS = 2_000;
 
-/** Says how far the batch is: a line that is written over on a terminal, JSON events where they are asked for. */
-const reporter = (flags: BatchFlags): ((progress: BatchProgress) => void) & { readonly clear: () => void } => {
+/** Says how far the batch is: a line that is written over on a terminal, JSON events elsewhere. */
+const reporter = (asEvents: boolean): ((progress: BatchProgress) => void) & { readonly clear: () => void } => {
   const line = progressLine(process.stderr);
   const started = performance.now();
   let said = started;
@@ -37,7 +37,7 @@ const reporter = (flags: BatchFlags): ((progress: BatchProgress) => void) & { re
     const left = share === undefined || share === 0 ? undefined : (seconds * (1 - share)) / share;
     const ends = left === undefined ? '' : `, ${Math.round((share ?? 0) * 100)} %, ${Math.ceil(left)} s left`;
     line.update(`${counts.rows} rows, ${counts.blocked} blocked, ${Math.round(rate)} a second${ends}`);
-    if (flags.json !== true || now - said < EVENT_MS) return;
+    if (!asEvents || now - said < EVENT_MS) return;
     said = now;
     const event = { event: 'progress', rows: counts.rows, blocked: counts.blocked, bad: counts.bad };
     process.stderr.write(
@@ -51,7 +51,8 @@ const run = async (inputs: readonly string[], flags: BatchFlags): Promise<void> 
   const { runBatch } = await import('../batch/run-batch.js');
   if (flags.model === 'off' && (flags.mode === 'hybrid' || flags.mode === 'shadow'))
     throw new CliError(`Mode ${flags.mode} needs a model: leave out --model off.`);
-  const report = reporter(flags);
+  const asEvents = flags.json === true || process.stderr.isTTY !== true;
+  const report = reporter(asEvents);
   const started = performance.now();
   let result: BatchResult;
   try {
@@ -73,7 +74,7 @@ const run = async (inputs: readonly string[], flags: BatchFlags): Promise<void> 
   const seconds = (performance.now() - started) / 1_000;
   const summary = batchSummary(result, seconds);
   if (flags.summary !== undefined) await writeFile(flags.summary, `${JSON.stringify(summary, null, 2)}\n`);
-  process.stderr.write(`${flags.json ? JSON.stringify(summary) : summaryLine(result, seconds)}\n`);
+  process.stderr.write(`${asEvents ? JSON.stringify(summary) : summaryText(result, seconds)}\n`);
   const blocked = flags.failOn === 'block' && result.counts.blocked > 0;
   process.exitCode = result.counts.bad > 0 ? 1 : blocked ? 3 : 0;
 };

@@ -4,7 +4,7 @@ import { systemClock } from '../adapters/system-clock.js';
 import { type Clock, type EngineInfo, type ExplainedVerdict, type Input, inputText, type Verdict } from '../index.js';
 import type { PendingCall } from './pending-call.js';
 import type { ScoreOptions, ScorerSettings } from './scorer-settings.js';
-import { createScorerSlot } from './scorer-slot.js';
+import { createScorerSlot, type ScorerSlot } from './scorer-slot.js';
 import { OverloadedError, ScoringError } from './scoring-errors.js';
 
 /** Bounds of a pool; times in milliseconds. */
@@ -96,7 +96,7 @@ export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<S
   function dispatch(): void {
     while (waiting.length > 0) {
       const [next] = waiting as [PendingCall];
-      const free = slots.filter((slot) => slot.room(next) > 0).sort((a, b) => a.load() - b.load())[0];
+      const free = leastLoaded(slots, next);
       if (free === undefined) break;
       waiting.shift();
       free.take(next);
@@ -172,6 +172,12 @@ export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<S
       for (const slot of slots) slot.stop();
     },
   };
+}
+
+function leastLoaded(slots: readonly ScorerSlot[], call: PendingCall): ScorerSlot | undefined {
+  let best: ScorerSlot | undefined;
+  for (const slot of slots) if (slot.room(call) > 0 && (best === undefined || slot.load() < best.load())) best = slot;
+  return best;
 }
 
 /** The scorer's program lies beside this file; a bundler may have put this one into another folder of `dist`. */

@@ -1,15 +1,12 @@
-import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { gunzipSync, gzipSync } from 'node:zlib';
-import { parse } from 'csv-parse/sync';
-import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
+import zlib, { gzipSync } from 'node:zlib';
 import { parquetWriteFile } from 'hyparquet-writer';
 import { expect, test } from 'vitest';
 import { createEngine } from '../../src/index.js';
 import { runCli } from '../cli/run-cli.js';
+import { readRows } from './read-rows.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-batch-'));
 const rules = ['--mode', 'rules'];
@@ -29,17 +26,6 @@ const put = (name: string, content: string | Buffer): string => {
 const jsonl = texts.map((text, at) => `${JSON.stringify({ id: ids[at], n: { text: [text] }, text })}\n`).join('');
 const csv = `id,text\n${texts.map((text, at) => `${ids[at]},"${text.replaceAll('"', '""')}"\n`).join('')}`;
 
-async function rowsOf(file: string): Promise<readonly Record<string, unknown>[]> {
-  if (file.endsWith('.parquet')) return parquetReadObjects({ file: await asyncBufferFromFile(file) });
-  const bytes = readFileSync(file);
-  const text = (file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
-  if (file.includes('.csv')) return parse(text, { columns: true });
-  return text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-}
-
 test.each([
   ['in.jsonl', 'out.jsonl', 1],
   ['in.jsonl.gz', 'out.csv', 2],
@@ -58,7 +44,7 @@ test.each([
   } else put(from, from.endsWith('.gz') ? gzipSync(content) : content);
   const run = runCli(['batch', place(from), '--out', place(to), '--scorers', String(scorers), ...rules]);
   expect(run).toMatchObject({ status: 0, stdout: '' });
-  expect((await rowsOf(place(to))).map(({ id, verdict }) => [id, verdict])).toEqual(expected);
+  expect((await readRows(place(to))).map(({ id, verdict }) => [id, verdict])).toEqual(expected);
   expect(existsSync(`${place(to)}.partial`) || existsSync(`${place(to)}.resume.json`)).toBe(false);
 });
 
@@ -78,7 +64,7 @@ test('patterns, nested fields, kept fields, findings, the summary, and --fail-on
   ];
   const run = runCli(['batch', place('part-*.jsonl'), '--out', place('both.jsonl'), ...flags, ...rules]);
   expect(run.status).toBe(3);
-  const rows = await rowsOf(place('both.jsonl'));
+  const rows = await readRows(place('both.jsonl'));
   expect(rows.map(({ id, verdict }) => [id, verdict])).toEqual([...expected, ...expected]);
   expect(rows[0]).toMatchObject({
     text: texts[0],
@@ -102,7 +88,7 @@ test('bad rows are rows with an error and a line; --strict stops at the first', 
   ]);
   put('bad.jsonl', bad);
   expect(runCli(['batch', place('bad.jsonl'), '--out', place('bad-out.jsonl'), ...rules]).status).toBe(1);
-  const rows = await rowsOf(place('bad-out.jsonl'));
+  const rows = await readRows(place('bad-out.jsonl'));
   expect(rows.map(({ id, line, error, verdict }) => [id, verdict ?? [line, error]])).toEqual([
     [1, 'allow'],
     [2, [2, 'no field "text"']],
@@ -114,28 +100,33 @@ test('bad rows are rows with an error and a line; --strict stops at the first', 
   expect(strict).toMatchObject({ status: 2, stderr: expect.stringContaining('line 2') });
 });
 
-test.each(['kills.jsonl.gz', 'kills.parquet'])(
-  'killed again and again, then resumed: every row once (%s)',
-  async (name) => {
-    const many = Array.from({ length: 30_000 }, (_, at) =>
-      JSON.stringify({ id: at, text: `Row ${at}: ${texts[at % 300]}` }),
-    );
-    const source = put('many.jsonl', many.join('\n'));
-    const out = place(name);
-    const args = ['dist/cli/main.js', 'batch', source, '--out', out, '--resume', '--scorers', '1', ...rules];
-    for (let round = 0; round < 4; round += 1) {
-      const child = spawn(process.execPath, args, { stdio: 'ignore' });
-      await sleep(2_500 + round * 700);
-      child.kill('SIGKILL');
-      await sleep(100);
-      if (existsSync(out)) break;
-    }
-    const run = runCli([...args.slice(1), '--json']);
-    expect(run.status).toBe(0);
-    expect((await rowsOf(out)).map(({ id }) => Number(id))).toEqual(many.map((_, at) => at));
-  },
-  120_000,
-);
+test('a CSV record over 16 MiB is a row with an error, and those after it are screened', async () => {
+  const huge = `2,"${'x,""y""\n'.repeat(2_500_000)}"\n`;
+  put('huge.csv', `id,text\n1,a\n${huge}3,"b ""c""\nd"\n4,a "quote" in it\n`);
+  expect(runCli(['batch', place('huge.csv'), '--out', place('huge.jsonl'), ...rules]).status).toBe(1);
+  const rows = await readRows(place('huge.jsonl'));
+  expect(rows.map(({ id, line, error, verdict }) => [id, verdict ?? [line, error]])).toEqual([
+    ['1', 'allow'],
+    [null, [2_500_003, `longer than ${16 * 2 ** 20} bytes`]],
+    ['3', 'allow'],
+    ['4', 'allow'],
+  ]);
+});
+
+test.each(['zstd', 'lz4'])('Parquet in %s: read, or said plainly what to do', async (codec) => {
+  const input = new URL(`./fixtures/${codec}.parquet`, import.meta.url).pathname;
+  const run = runCli(['batch', input, '--out', place(`${codec}.jsonl`), ...rules]);
+  if (codec === 'zstd' && 'zstdDecompressSync' in zlib) expect(run.status).toBe(0);
+  else expect(run).toMatchObject({ status: 2, stderr: expect.stringMatching(/write it with snappy or gzip/) });
+});
+
+test('JSON Lines in zstd: read, or said plainly what to do', () => {
+  // {"text":"a"}
+  const frame = Buffer.from('28b52ffd200d690000' + Buffer.from('{"text":"a"}\n').toString('hex'), 'hex');
+  const run = runCli(['batch', put('in.jsonl.zst', frame), '--out', '-', ...rules]);
+  if ('createZstdDecompress' in zlib) expect(run.stdout).toMatch(/"verdict":"allow"/);
+  else expect(run).toMatchObject({ status: 2, stderr: expect.stringMatching(/Node 22\.15 or newer.*zstd -dc/) });
+});
 
 test('another input, or none of it, is not gone on with', () => {
   const source = put('changed.jsonl', jsonl);

@@ -103,7 +103,8 @@ describe('batch', () => {
     const out = join(folder, 'out.jsonl');
     const run = runCli(['batch', file('in.jsonl', rows), '--out', out, ...fields]);
     expect(run).toMatchObject({ status: 1, stdout: '' });
-    expect(run.stderr).toMatch(/^5 rows in .*: 2 blocked, 1 allowed, 2 not screened\n$/);
+    const summary = JSON.parse(run.stderr.trim().split('\n').at(-1) ?? '');
+    expect(summary).toMatchObject({ event: 'summary', rows: 5, blocked: 2, allowed: 1, bad: 2 });
     expect(idsAndVerdicts(readFileSync(out, 'utf8'))).toEqual(expected);
   });
 

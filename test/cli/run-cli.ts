@@ -10,13 +10,13 @@ export interface CliRun {
   readonly stderr: string;
 }
 
-/** Runs the built command line; standard input is what is given, else empty. */
-export const runCli = (args: readonly string[], stdin: string | Buffer = ''): CliRun => {
+/** Runs the built command line; standard input is what is given, else empty. It is ended after `timeoutMs`. */
+export const runCli = (args: readonly string[], stdin: string | Buffer = '', timeoutMs = 60_000): CliRun => {
   if (!existsSync(main)) throw new Error('Run "npm run build" first: these tests start the built command line.');
   const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
     input: stdin,
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: timeoutMs,
     maxBuffer: 64 * 1024 * 1024,
     env: { ...process.env, NO_COLOR: '1' },
   });
