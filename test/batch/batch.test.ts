@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import zlib, { gzipSync } from 'node:zlib';
 import { parquetWriteFile } from 'hyparquet-writer';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createEngine } from '../../src/index.js';
 import { runCli } from '../cli/run-cli.js';
 import { readRows } from './read-rows.js';
 
+// A busy machine takes its time over a start.
+vi.setConfig({ testTimeout: 300_000 });
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-batch-'));
 const rules = ['--mode', 'rules'];
 const texts = Array.from({ length: 300 }, (_, at) =>

@@ -44,7 +44,7 @@ test('says its versions, answers each row before the next one comes, and ends wi
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.stdin.end();
   expect(await ended).toBe(0);
-}, 120_000);
+}, 300_000);
 
 test('many rows at once, with findings, in order', () => {
   const rows = Array.from({ length: 500 }, (_, id) => JSON.stringify({ id, text: id % 5 ? `Row ${id}` : attack }));
@@ -60,4 +60,4 @@ test('many rows at once, with findings, in order', () => {
   );
   expect(answers[0].findings[0]).toMatchObject({ rule: 'override.ignore-previous' });
   expect(JSON.stringify(answers[0].findings)).not.toContain('excerpt');
-}, 120_000);
+}, 300_000);
