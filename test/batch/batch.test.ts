@@ -124,7 +124,7 @@ test.each(['zstd', 'lz4'])('Parquet in %s: read, or said plainly what to do', as
 
 test('JSON Lines in zstd: read, or said plainly what to do', () => {
   // {"text":"a"}
-  const frame = Buffer.from('28b52ffd200d690000' + Buffer.from('{"text":"a"}\n').toString('hex'), 'hex');
+  const frame = Buffer.from(`28b52ffd200d690000${Buffer.from('{"text":"a"}\n').toString('hex')}`, 'hex');
   const run = runCli(['batch', put('in.jsonl.zst', frame), '--out', '-', ...rules]);
   if ('createZstdDecompress' in zlib) expect(run.stdout).toMatch(/"verdict":"allow"/);
   else expect(run).toMatchObject({ status: 2, stderr: expect.stringMatching(/Node 22\.15 or newer.*zstd -dc/) });
