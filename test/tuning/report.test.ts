@@ -11,6 +11,7 @@ import { outcomesOf } from '../../src/tuning/report/sides.js';
 import { readLabel } from '../../src/tuning/rows/labelled-text.js';
 import { readLabelled } from '../../src/tuning/rows/read-labelled.js';
 import { runEvaluation } from '../../src/tuning/run-evaluation.js';
+import type { ScoredText } from '../../src/tuning/scoring/score-texts.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-eval-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -178,10 +179,18 @@ describe('an evaluation', () => {
 });
 
 describe('sides', () => {
-  const text = {
-    ...{ id: 'a', text: 'x', label: 'injection', source: 's', group: 'g', language: 'en', recorded: undefined },
+  const text: ScoredText = {
+    ...{
+      id: 'a',
+      text: 'x',
+      label: 'injection' as const,
+      source: 's',
+      group: 'g',
+      language: 'en',
+      recorded: undefined,
+    },
     ...{ rulesScore: 0.4, rule: 'a.b', hits: [], micros: 1, probability: 0.5, modelMillis: 1 },
-  } as const;
+  };
   const thresholds = { rulesThreshold: 0.5, modelThreshold: 0.8 };
 
   it("the model alone is judged by its own probability, both by what hybrid holds against the model's threshold", () => {
