@@ -32,13 +32,13 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-const record = (report: SoakReport, seconds: number): void => {
+const record = (report: SoakReport, length: number, seconds: number): void => {
   const folder = join('bench', 'record', 'soak');
   mkdirSync(folder, { recursive: true });
   const facts = Object.entries(report.facts).map(([name, value]) => `| ${name} | ${value} |`);
   const faults = report.faults.length === 0 ? ['None.'] : report.faults.map((fault) => `- ${fault}`);
   const load = loadavg()[0]?.toFixed(1);
-  const head = `# Soak: ${report.name}\n\nMade by \`npm run soak -- ${report.name}\`, ${new Date().toISOString().slice(0, 10)}, ${Math.round(seconds)} s on ${availableParallelism()} cores, load average ${load} at the end, Node ${process.version}.\n`;
+  const head = `# Soak: ${report.name}\n\nMade by \`npm run soak -- ${report.name} --rounds ${length}\`, ${new Date().toISOString().slice(0, 10)}, ${Math.round(seconds)} s on ${availableParallelism()} cores, load average ${load} at the end, Node ${process.version}.\n`;
   writeFileSync(
     join(folder, `${report.name}.md`),
     `${head}\n| what | seen |\n| - | - |\n${facts.join('\n')}\n\nFaults:\n\n${faults.join('\n')}\n`,
@@ -50,9 +50,10 @@ for (const name of asked) {
   const [soak, length] = soaks[name] ?? [killSoak, 0];
   const started = performance.now();
   try {
-    const report = await soak(Number(values.rounds ?? length));
+    const rounds = Number(values.rounds ?? length);
+    const report = await soak(rounds);
     process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-    if (values.record) record(report, (performance.now() - started) / 1000);
+    if (values.record) record(report, rounds, (performance.now() - started) / 1000);
     if (report.faults.length > 0) process.exitCode = 1;
   } finally {
     killServices();

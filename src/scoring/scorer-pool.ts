@@ -13,6 +13,8 @@ export interface ScorerPoolOptions extends ScorerSettings {
   readonly scorers?: number | undefined;
   /** A scorer that takes longer over one call is killed. Default 30,000. */
   readonly deadlineMs?: number | undefined;
+  /** How long a call may wait for a scorer unless it says so itself; then it is refused. Default: no bound. */
+  readonly waitMs?: number | undefined;
   /** Calls that may wait for a scorer; one more is refused. Default 1,000. */
   readonly queueLimit?: number | undefined;
   /** Calls in one scorer at once. Default 2 with a model, 32 without. */
@@ -56,6 +58,9 @@ export interface ScorerPool {
 
 /** Starts in a row that may fail on every scorer before waiting calls are given up. */
 const MAX_FAILURES = 5;
+
+/** How often a call past its patience is looked at while a scorer has it, milliseconds. */
+const RECHECK_MS = 1_000;
 
 /** Starts the scorers. @throws ScoringError `SCORER_REFUSED`, `SCORER_UNAVAILABLE` */
 export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<ScorerPool> {
@@ -131,14 +136,18 @@ export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<S
           reject(error);
         },
       };
-      if (waitMs !== undefined) {
-        cancel = clock.after(waitMs, () => {
-          const at = waiting.findIndex(({ call }) => call.id === pending.call.id);
-          if (at < 0) return;
-          waiting.splice(at, 1);
-          reject(new OverloadedError('the call waited too long for a scorer'));
-        });
-      }
+      const giveUp = (): void => {
+        const at = waiting.findIndex(({ call }) => call.id === pending.call.id);
+        // With a scorer now; when that is lost it waits again.
+        if (at < 0) {
+          cancel = clock.after(RECHECK_MS, giveUp);
+          return;
+        }
+        waiting.splice(at, 1);
+        reject(new OverloadedError('the call waited too long for a scorer'));
+      };
+      const patience = waitMs ?? options.waitMs;
+      if (patience !== undefined) cancel = clock.after(patience, giveUp);
       waiting.push(pending);
       dispatch();
     });

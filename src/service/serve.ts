@@ -60,6 +60,8 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
       ...engineSettings,
       scorers: settings.scorers,
       deadlineMs: settings.deadline,
+      // Where no scorer comes up a caller hears of it, and not its own timeout.
+      waitMs: settings.deadline,
       queueLimit: settings.callsAtOnce,
     });
     const scorers = await shortTextsHere(pool, engineSettings);
