@@ -8,14 +8,14 @@ from .score import Scored
 SURE = 3.5
 
 
-def doubt(sure: np.ndarray, windows: np.ndarray, per_window_sure: float) -> np.ndarray:
+def doubt(sure: np.ndarray, windows: np.ndarray, level: float | None) -> np.ndarray:
     """How much stricter a window of a long text is judged, before its weight: nothing where the token head is sure."""
-    return np.log(windows) * np.maximum(0, per_window_sure - sure)
+    return np.log(windows) * (1 if level is None else np.maximum(0, level - sure))
 
 
 def log_odds(top: np.ndarray, sure: np.ndarray, windows: np.ndarray, calibration: dict[str, float]) -> np.ndarray:
     """Calibrated log-odds of windows."""
-    strictness = calibration["per_window"] * doubt(sure, windows, calibration["sure"])
+    strictness = calibration["per_window"] * doubt(sure, windows, calibration.get("sure"))
     return calibration["scale"] * top + calibration["bias"] - strictness
 
 

@@ -119,6 +119,7 @@ def main() -> None:
         "model": manifest["files"]["model.onnx"]["sha256"],
         "limit_per_source_and_label": args.limit,
         "dev_sha256": digest([args.data / name for name in ("dev.jsonl.gz", "authored.jsonl.gz")]),
+        "own_sha256": digest(sorted((HERE / "data").glob("*.jsonl"))),
         "ranking": {
             "dev": ranking(rate[~own], positive[~own]),
             "authored": ranking(rate[own], positive[own]),
@@ -140,7 +141,7 @@ def main() -> None:
     figures = card(record, manifest["operating_point"])
     if (args.model / "README.md").exists():
         fill(args.model / "README.md", "figures", "end", figures)
-        prepared = json.loads((args.work / "prepare.json").read_text())
+        prepared = json.loads((args.work / "prepare-used.json").read_text())
         licences = json.loads((args.data / "licences.json").read_text())
         fill(args.model / "README.md", "sources", "end sources", source_table(prepared["rows"], licences))
     print(figures)
