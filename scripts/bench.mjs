@@ -6,6 +6,8 @@
 // -- service [--record]: the service with durable evidence against a bare fastify echo of the same bodies.
 // -- benign-threshold --data FILE.jsonl --source NAME: whether `tune --benign-only` keeps its word on real texts.
 // -- detection --data FILE.jsonl: what the rules find on labelled texts, instead of how fast.
+// -- encoded --data FILE.jsonl: whether encoding a text changes what is said of it.
+// -- parity --data FILE.jsonl: whether the runtime says what the training pipeline says.
 import { spawnSync } from 'node:child_process';
 import { buildTool } from './build-tool.mjs';
 import { ensureBuilt, ensureInstalled, root } from './checkout.mjs';
@@ -14,6 +16,8 @@ if (!(await ensureInstalled()) || !(await ensureBuilt())) process.exit(2);
 const [first, ...rest] = process.argv.slice(2);
 const programs = {
   detection: 'bench/detection.ts',
+  encoded: 'bench/encoded.ts',
+  parity: 'bench/parity.ts',
   model: 'bench/model-latency.ts',
   store: 'bench/store.ts',
   service: 'bench/service.ts',

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { findModel, loadModel } from '../src/index.js';
+
+// Whether this runtime says of each text what the training pipeline says (`python -m portcullis_train.probabilities`).
+// npm run bench -- parity --data WORK/probabilities.jsonl [--model FOLDER] [--every 1]
+
+const { values } = parseArgs({
+  options: { data: { type: 'string' }, model: { type: 'string' }, every: { type: 'string', default: '1' } },
+});
+const folder = values.model ?? findModel();
+if (values.data === undefined || folder === undefined) throw new Error('Name the texts by --data and a model');
+
+const rows = readFileSync(values.data, 'utf8')
+  .split('\n')
+  .filter(Boolean)
+  .filter((_, index) => index % Number(values.every) === 0)
+  .map((line) => JSON.parse(line) as { readonly text: string; readonly probability: number });
+const processes = availableParallelism();
+const classifier = await loadModel(folder, { processes });
+const options = { timeoutMs: 600_000, maxWindows: 100_000, signal: { aborted: false } };
+let next = 0;
+let equal = 0;
+let greatest = 0;
+const work = async (): Promise<void> => {
+  while (next < rows.length) {
+    const { text, probability } = rows[next++] as (typeof rows)[number];
+    const difference = Math.abs((await classifier.classify([text], options)).probability - probability);
+    greatest = Math.max(greatest, difference);
+    if (difference < 1e-9) equal += 1;
+  }
+};
+await Promise.all(Array.from({ length: processes }, work));
+await classifier.close();
+console.log(`${rows.length} texts, ${equal} equal to 1e-9, greatest difference ${greatest}`);
+if (greatest > 0.001) process.exitCode = 1;
