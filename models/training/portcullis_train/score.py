@@ -93,7 +93,7 @@ def score_all(model: Path, texts: Iterable[str], work: Path, workers: int = 1) -
     tokenizer = next(path for path in (model.parent / "tokenizer.json", work / "tokenizer.json") if path.exists())
     task = partial(_score_one, model, tokenizer)
     with store.open("a") as out, ProcessPoolExecutor(workers) as pool:
-        for key, scored in pool.map(task, missing, chunksize=32):
+        for key, scored in pool.map(task, missing, chunksize=8):
             known[key] = scored
             out.write(json.dumps({"key": key, **asdict(scored)}) + "\n")
     return known

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from portcullis_train.calibration import SURE, calibration_error, doubt, fit, probability, rate_of, worst_window
+from portcullis_train.calibration import PER_WINDOW, SURE, calibration_error, doubt, fit, probability, rate_of, worst_window
 from portcullis_train.metrics import auc, recall_at, threshold_at, wilson
 from portcullis_train.score import Scored, sureness
 
@@ -43,18 +43,11 @@ def features(number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def test_fit_finds_a_logistic_law() -> None:
     top, sure, windows = features(20_000)
-    law = {"scale": 0.7, "bias": -0.5, "per_window": 0.4, "sure": SURE}
+    law = {"scale": 0.7, "bias": -0.5, "per_window": PER_WINDOW, "sure": SURE}
     positive = (np.random.default_rng(1).random(20_000) < probability(top, sure, windows, law)).astype(float)
     found = fit(top, doubt(sure, windows, SURE), positive, np.ones(20_000))
     assert all(abs(found[name] - law[name]) < 0.15 for name in law)
     assert calibration_error(probability(top, sure, windows, found), positive, np.ones(20_000)) < 0.02
-
-
-def test_window_slope_is_never_negative() -> None:
-    top, sure, windows = features(5_000)
-    law = {"scale": 1.0, "bias": -1.0, "per_window": -0.5, "sure": SURE}
-    positive = (np.random.default_rng(1).random(5_000) < probability(top, sure, windows, law)).astype(float)
-    assert fit(top, doubt(sure, windows, SURE), positive, np.ones(5_000))["per_window"] == 0.0
 
 
 def test_a_sure_window_counts_in_a_long_text_as_in_a_short_one() -> None:
@@ -65,7 +58,7 @@ def test_a_sure_window_counts_in_a_long_text_as_in_a_short_one() -> None:
         for count in (1, 70)
     }
     assert rate[SURE + 0.1, 1] == rate[SURE + 0.1, 70] == rate[0.0, 1]
-    assert rate[0.0, 70] < 0.01
+    assert rate[0.0, 70] < 0.02
 
 
 def test_the_window_that_decides_need_not_be_the_hottest() -> None:

@@ -20,7 +20,7 @@ export interface WindowPlace {
 /** The probability, 0..1, that a text holds an injection, by one of its windows; its worst window counts. */
 export function calibrate(logit: number, place: WindowPlace, calibration: Calibration): number {
   const { scale, bias, per_window: perWindow, sure } = calibration;
-  // Of many honest windows some are hot by accident, so a long text needs more: but not where the token head is sure too.
+  // Of many honest windows some are hot by accident, so a long text needs more, the less sure the token head is.
   const doubt = sure === undefined ? 1 : Math.max(0, sure - place.sureness);
   const strictness = perWindow * Math.log(Math.max(1, place.windows)) * doubt;
   const shift = place.derived ? (calibration.derived ?? DEFAULT_DERIVED) : 0;
