@@ -90,7 +90,8 @@ export function dashboardStore(store: Store, now: () => number): DashboardStore 
       return key === undefined ? undefined : secretOf(key);
     },
     revokeKey: (accountId, id) => doneUnlessRefused('STORE_NOT_FOUND', () => keys.revoke(accountId, id)),
-    records: (accountId, filter, cursor, limit) => evidence.list(accountId, filter, cursor, limit),
+    records: (accountId, filter, cursor, limit) =>
+      unlessRefused('STORE_SETTINGS', () => evidence.list(accountId, filter, cursor, limit)),
     record: (accountId, id) => evidence.get(accountId, id),
     labelRecord: (accountId, id, label) =>
       doneUnlessRefused('STORE_NOT_FOUND', () => evidence.label(accountId, id, label)),

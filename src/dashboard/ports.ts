@@ -192,12 +192,13 @@ export interface DashboardStore {
   ) => Promise<{ readonly id: string; readonly secret: string } | undefined>;
   readonly revokeKey: (accountId: string, keyId: string) => Promise<boolean>;
 
+  /** Undefined for a cursor that no list gave. */
   readonly records: (
     accountId: string,
     filter: RecordFilter,
     cursor: string | null,
     limit: number,
-  ) => Promise<RecordPage>;
+  ) => Promise<RecordPage | undefined>;
   readonly record: (accountId: string, id: string) => Promise<RecordView | undefined>;
   readonly labelRecord: (accountId: string, id: string, label: Label | null) => Promise<boolean>;
   readonly activity: (accountId: string, from: number, to: number, stepMs: number) => Promise<Activity>;

@@ -15,7 +15,7 @@ export function onBothDatabases(tests: (service: () => Service) => void, flags?:
       folder = mkdtempSync(join(tmpdir(), 'portcullis-contract-'));
       database = await make();
       service = await startService(database, folder, flags);
-    });
+    }, 240_000);
     afterAll(async () => {
       await service?.stop();
       await database?.remove();

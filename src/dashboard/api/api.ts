@@ -17,6 +17,11 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
   app.addHook('onSend', async (_request, reply) => {
     reply.header('Cache-Control', 'no-store');
   });
+  app.addHook('preValidation', async ({ query, params, body, routeOptions }) => {
+    // PostgreSQL holds no NUL in a text; a screened one is kept otherwise.
+    if (routeOptions.url?.endsWith('/playground') !== true && holdsNul([query, params, body]))
+      throw new ApiError(400, 'The request holds a NUL character.');
+  });
   app.setErrorHandler(
     (error: Error & { readonly statusCode?: number; readonly validation?: unknown }, request, reply) => {
       if (error instanceof ApiError) return reply.code(error.statusCode).send({ error: error.message });
@@ -49,4 +54,9 @@ function firstIssue(issues: readonly unknown[]): string {
   if (typeof first !== 'object' || first === null || !('message' in first)) return 'The request does not fit.';
   const path = 'instancePath' in first ? String(first.instancePath).replace(/^\//, '') : '';
   return path === '' ? String(first.message) : `${path}: ${String(first.message)}`;
+}
+
+function holdsNul(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('\0');
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsNul);
 }

@@ -44,7 +44,9 @@ export function evidenceRoutes(app: ApiApp, { store, service }: DashboardParts):
 
   app.get('/evidence', { schema: { querystring: listQuery } }, async (request) => {
     const { cursor, limit, ...asked } = request.query;
-    return store.records(memberOf(request).accountId, filterOf(asked), cursor ?? null, limit);
+    const page = await store.records(memberOf(request).accountId, filterOf(asked), cursor ?? null, limit);
+    if (page === undefined) throw new ApiError(400, 'No list goes on from there; start at its beginning.');
+    return page;
   });
   app.get('/evidence/export', { schema: { querystring: exportQuery } }, async (request, reply) => {
     const { format, ...asked } = request.query;

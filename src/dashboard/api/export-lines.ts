@@ -18,6 +18,7 @@ export async function* exportLines(
   let cursor: string | null = null;
   do {
     const page = await store.records(accountId, filter, cursor, pageSize);
+    if (page === undefined) throw new Error("the list doesn't take its own cursor");
     const lines =
       format === 'csv' ? toCsv(page.records) : page.records.map((record) => `${JSON.stringify(record)}\n`).join('');
     if (lines !== '') yield lines;
