@@ -7,7 +7,7 @@ const LANGUAGE = /^[a-z]{2,3}(?:-[A-Z][a-z]{3})?(?:-[A-Z]{2})?$/;
 
 const patterns = z.array(z.string().min(1)).min(1).readonly();
 const steps = z.array(patterns).min(2).max(6).readonly();
-const stop = z.enum(['sentence', 'paragraph', 'none']);
+const stop = z.enum(['sentence', 'none']);
 const text = z.string().min(1);
 
 const match = z.union([

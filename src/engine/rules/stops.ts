@@ -5,14 +5,14 @@ const isSpace = (text: string, at: number): boolean => at >= text.length || /\s/
 
 /**
  * The offset of the first stop in `[from, to)`, or `to` when there is none. A sentence stops at its mark when white
- * space or the text's end follows, and at a blank line; a paragraph at a blank line. O(to - from).
+ * space or the text's end follows, and at a blank line, which the raw view alone still has. O(to - from).
  */
 export function firstStop(text: string, stop: Stop, from: number, to: number): number {
   if (stop === 'none') return to;
   for (let i = from; i < to; i++) {
     const letter = text[i] as string;
     if (letter === '\n' && blankLine(text, i, to)) return i;
-    if (stop === 'sentence' && SENTENCE_ENDS.has(letter) && isSpace(text, i + 1)) return i;
+    if (SENTENCE_ENDS.has(letter) && isSpace(text, i + 1)) return i;
   }
   return to;
 }

@@ -10,7 +10,7 @@ export type Paranoia = 1 | 2 | 3;
 /** `experimental` rules run in shadow (their score counts 0); `deprecated` rules only reserve their id. */
 export type RuleStatus = 'experimental' | 'stable' | 'deprecated';
 /** What may not stand between two steps of a rule. */
-export type Stop = 'sentence' | 'paragraph' | 'none';
+export type Stop = 'sentence' | 'none';
 
 /** One alternative fires the rule. */
 export interface AnyMatch {
