@@ -14,7 +14,7 @@ export const progressLine = (stream: WriteStream): ProgressLine => {
       const now = performance.now();
       if (stream.isTTY !== true || now - drawn < 100) return;
       drawn = now;
-      stream.write(`\r\u001b[2K${text.slice(0, (stream.columns ?? 80) - 1)}`);
+      stream.write(`\r\u001b[2K${text.slice(0, (stream.columns || 80) - 1)}`);
     },
     clear() {
       if (stream.isTTY === true) stream.write('\r\u001b[2K');
