@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -28,10 +28,12 @@ export async function watchedPage(
   browser: Browser,
   origin: string,
   look: { readonly width: keyof typeof widths; readonly theme: 'light' | 'dark' },
+  reader: Pick<BrowserContextOptions, 'timezoneId' | 'locale' | 'reducedMotion'> = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({
     viewport: widths[look.width],
     colorScheme: look.theme,
+    ...reader,
     bypassCSP: false,
     permissions: ['clipboard-read', 'clipboard-write'],
   });
@@ -70,4 +72,14 @@ export async function expectNoSideways(page: Page): Promise<void> {
     number,
   ];
   expect(content).toBeLessThanOrEqual(window);
+}
+
+/** Fills fields by their labels. */
+export async function fill(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
+  for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
+}
+
+/** Presses a button. */
+export function press(page: Page, name: string | RegExp): Promise<void> {
+  return page.getByRole('button', { name }).click();
 }

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { accessibilityFaults, expectNoSideways, openBrowser, watchedPage } from './browser.js';
+import { accessibilityFaults, expectNoSideways, fill, openBrowser, press, watchedPage } from './browser.js';
 import { hostileTexts } from './hostile-texts.js';
 import { type TestDashboard, testDashboard } from './test-dashboard.js';
 
@@ -26,16 +26,8 @@ afterAll(async () => {
 const shoot = async (page: Page, name: string): Promise<void> => {
   if (shots === undefined) return;
   mkdirSync(shots, { recursive: true });
-  await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
+  await page.screenshot({ path: join(shots, `${name.replaceAll(/[^\w-]+/g, '-')}.png`), fullPage: true });
 };
-
-const fill = (page: Page, fields: Readonly<Record<string, string>>) =>
-  Object.entries(fields).reduce(
-    (before, [label, value]) => before.then(() => page.getByLabel(label, { exact: true }).fill(value)),
-    Promise.resolve(),
-  );
-
-const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click();
 
 test('from sign-up to replay', { timeout: 60_000 }, async () => {
   const { page, faults } = await watchedPage(browser, origin, { width: 'wide', theme: 'light' });
@@ -152,12 +144,50 @@ test('500 hostile texts: none runs, none breaks the layout', { timeout: 120_000 
   await page.context().close();
 });
 
-const stops = ['', 'evidence', 'record', 'playground', 'keys', 'plan', 'settings'] as const;
+/** Each page, and what is done there before it is looked at again. */
+const stops: readonly (readonly [string, ((page: Page) => Promise<unknown>)?])[] = [
+  ['', (page) => page.getByText('As a table').first().click()],
+  ['evidence', (page) => page.getByText('More filters').click()],
+  ['evidence?text=no+such+words'],
+  [
+    'record',
+    async (page) => {
+      await press(page, 'False alarm');
+      await press(page, 'Screen by today');
+      await page.getByText('The versions that run now say the same.').waitFor();
+    },
+  ],
+  [
+    'playground',
+    async (page) => {
+      await press(page, 'Use an example');
+      await press(page, 'Screen this text');
+      await page.getByRole('link', { name: 'Open its record' }).waitFor();
+    },
+  ],
+  [
+    'keys',
+    async (page) => {
+      await press(page, 'Rotate');
+      await press(page, 'in 1 day');
+      await page.getByText('Copy the key now.').waitFor();
+    },
+  ],
+  ['plan', (page) => press(page, 'Buy overage')],
+  [
+    'settings',
+    async (page) => {
+      await fill(page, { 'E-mail': `guest-of-${page.viewportSize()?.width}@example.com` });
+      await press(page, 'Make an invitation');
+      await page.locator('.secret').waitFor();
+    },
+  ],
+];
 const looks = (['wide', 'phone'] as const).flatMap((width) =>
   (['light', 'dark'] as const).map((theme) => ({ width, theme })),
 );
 
-test.each(looks)('each page is accessible and fits: $width, $theme', { timeout: 60_000 }, async (look) => {
+test.each(looks)('each page is accessible and fits: $width, $theme', { timeout: 120_000 }, async (look) => {
   const { page, faults } = await watchedPage(browser, origin, look);
   const email = `${look.width}-${look.theme}@example.com`;
   await page.goto(`${origin}/dashboard/#/sign-up`);
@@ -181,15 +211,30 @@ test.each(looks)('each page is accessible and fits: $width, $theme', { timeout: 
   for (let step = 0; step < 40; step += 1)
     await it.screen(accountId, `${texts[step % 5] ?? texts[0]} (${step})`, start + step * 3 * 3_600_000);
   const last = await it.screen(accountId, texts[2]!);
-  for (const stop of stops) {
+  const older = await it.store.evidence.get(accountId, last.id);
+  const verdict = { ...last.verdict, rules_version: '0.9.0+000000000000', evidence_id: `ev_${'0'.repeat(24)}` };
+  await it.store.evidence.append({ ...older!, id: verdict.evidence_id, verdict, time: new Date(start).toISOString() });
+  const check = async (name: string): Promise<void> => {
+    await page.locator('.waiting').waitFor({ state: 'detached' });
+    expect(await accessibilityFaults(page), name).toEqual([]);
+    await expectNoSideways(page);
+    await shoot(page, `${name}-${look.width}-${look.theme}`);
+  };
+  for (const [stop, act] of stops) {
     await page.goto(`${origin}/dashboard/#/${stop === 'record' ? `evidence/${last.id}` : stop}`);
     if (stop === '') await page.reload();
     await page.locator('h1').waitFor();
-    await page.locator('.waiting').waitFor({ state: 'detached' });
-    expect(await accessibilityFaults(page), stop).toEqual([]);
-    await expectNoSideways(page);
-    await shoot(page, `${stop === '' ? 'overview' : stop}-${look.width}-${look.theme}`);
+    await check(stop === '' ? 'overview' : stop);
+    if (act === undefined) continue;
+    await act(page);
+    await check(`${stop === '' ? 'overview' : stop}-used`);
   }
+  await page.goto(await page.locator('.secret').innerText());
+  await page.getByRole('heading', { name: 'Join Example' }).waitFor();
+  await check('invitation');
+  await page.goto(`${origin}/dashboard/#/invitation/none`);
+  await page.getByText('This invitation is used up').waitFor();
+  await check('invitation-none');
   expect(faults).toEqual([]);
   await page.context().close();
 });

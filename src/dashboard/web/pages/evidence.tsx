@@ -96,7 +96,7 @@ function RecordTable({ records }: { records: readonly RecordView[] }): JSX.Eleme
                 {localTimeShort(Date.parse(time))}
               </time>
             </td>
-            <td class="rule">
+            <td class={verdict.rule === 'none' && label === null ? 'rule none' : 'rule'}>
               {verdict.rule === 'none' ? '–' : <code>{verdict.rule}</code>}
               {label === null ? null : <span class="badge label">⚑ {words[label]}</span>}
             </td>

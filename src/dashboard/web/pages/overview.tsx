@@ -103,7 +103,7 @@ function Body({ account, activity, change, keys, now }: OverviewAnswer): JSX.Ele
               moment={moment}
             />
           </Panel>
-          <Panel title="Latency">
+          <Panel title="Latency, ms">
             <Chart
               label={`Latency of half, 95 % and 99 % of the calls; at most ${duration(worst)}`}
               kind="lines"

@@ -65,7 +65,14 @@ export function Record({ id, owner }: { id: string; owner: boolean }): JSX.Eleme
         <Waiting error={error} again={again} />
       ) : (
         <RecordBody record={record}>
-          <Judge label={record.label} busy={marking.busy} error={marking.error} owner={owner} onMark={mark} />
+          <Judge
+            verdict={record.verdict.verdict}
+            label={record.label}
+            busy={marking.busy}
+            error={marking.error}
+            owner={owner}
+            onMark={mark}
+          />
         </RecordBody>
       )}
     </>
@@ -97,6 +104,7 @@ const labels = [
 ] as const;
 
 interface JudgeProps {
+  readonly verdict: 'allow' | 'block';
   readonly label: Label | null;
   readonly busy: boolean;
   readonly error: string | undefined;
@@ -105,7 +113,9 @@ interface JudgeProps {
 }
 
 /** Where an owner says that a verdict was wrong, and how; a viewer sees what was said. */
-function Judge({ label, busy, error, owner, onMark }: JudgeProps): JSX.Element | null {
+function Judge({ verdict, label, busy, error, owner, onMark }: JudgeProps): JSX.Element | null {
+  // A block can be a false alarm, an allowed call a missed attack; an older mark of the other kind can be taken off.
+  const fitting = verdict === 'block' ? 'false_alarm' : 'missed_attack';
   if (!owner) {
     const said = labels.find(([key]) => key === label)?.[1];
     return said === undefined ? null : <p class="badge">⚑ {said}</p>;
@@ -114,18 +124,20 @@ function Judge({ label, busy, error, owner, onMark }: JudgeProps): JSX.Element |
     <>
       <fieldset class="judge actions">
         <legend>Was this wrong?</legend>
-        {labels.map(([key, words]) => (
-          <button
-            key={key}
-            type="button"
-            aria-pressed={label === key}
-            disabled={busy}
-            onClick={() => onMark(label === key ? null : key)}
-          >
-            {label === key ? '⚑ ' : ''}
-            {words}
-          </button>
-        ))}
+        {labels
+          .filter(([key]) => key === fitting || key === label)
+          .map(([key, words]) => (
+            <button
+              key={key}
+              type="button"
+              aria-pressed={label === key}
+              disabled={busy}
+              onClick={() => onMark(label === key ? null : key)}
+            >
+              {label === key ? '⚑ ' : ''}
+              {words}
+            </button>
+          ))}
         <span class="hint">
           {label === null
             ? 'Marks go with the export; rules and thresholds are tuned on them.'

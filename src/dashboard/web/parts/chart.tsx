@@ -59,7 +59,7 @@ export function Chart({ label, kind, times, series, shown, moment }: ChartProps)
       <figcaption>
         {series.map((it, index) => (
           <span key={it.name} class="legend">
-            <span class={`stroke ${it.colour.slice(2)} ${kind} dash-${index}`} aria-hidden="true" />
+            <span class={`stroke ${it.colour.slice(2)} as-${kind} dash-${index}`} aria-hidden="true" />
             {it.name}
             {at === undefined ? null : <strong>{value(it, at)}</strong>}
           </span>

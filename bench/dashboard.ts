@@ -1,0 +1,142 @@
+// npm run bench -- dashboard --data DIR: the dashboard's routes over the evidence that `npm run bench -- store --data DIR` made.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { operatorBilling } from '../src/dashboard/billing/operator-billing.js';
+import { orderBook } from '../src/dashboard/billing/order-book.js';
+import { dashboard } from '../src/dashboard/dashboard.js';
+import { dashboardStore } from '../src/dashboard/dashboard-store.js';
+import { createEngine } from '../src/index.js';
+import { buildApp } from '../src/service/build-app.js';
+import { openStore } from '../src/store/open-store.js';
+
+const { values } = parseArgs({ options: { data: { type: 'string' }, rounds: { type: 'string', default: '40' } } });
+if (values.data === undefined) throw new Error('give --data, the folder of `npm run bench -- store --data DIR`');
+const rounds = Number(values.rounds);
+const bound = 300;
+const day = 86_400_000;
+// The days that the store's bench fills.
+const firstDay = Date.UTC(2026, 7, 1);
+
+const store = await openStore({ data: values.data });
+const [large, small] = await store.accounts.list();
+if (!large || !small) throw new Error('no accounts there');
+
+const { info } = createEngine({ mode: 'rules', model: false });
+const orders = orderBook(store.orders);
+const none = async (): Promise<never> => {
+  throw new Error('not measured here');
+};
+const app = await buildApp({
+  store,
+  scorers: { info, score: none },
+  nodeMetrics: false,
+  extend: async (inner) =>
+    dashboard(inner, {
+      store: dashboardStore(store, Date.now),
+      service: { playground: none, replay: none },
+      ...{ orders, billing: operatorBilling(orders), signUp: false, now: () => firstDay + 89 * day },
+    }),
+});
+
+/** A cookie for an owner of the account; sessions are compared with a clock of the evidence's days. */
+const cookieOf = async (accountId: string): Promise<string> => {
+  const email = `bench-${accountId}@example.com`;
+  const user = (await store.users.findByEmail(email)) ?? (await store.users.create(email, 'x'));
+  await store.users.setMember(accountId, user.id, 'owner');
+  return `__Host-portcullis=${await store.sessions.create(user.id, accountId, Date.now() + 300 * day)}`;
+};
+const cookies = { large: await cookieOf(large.id), small: await cookieOf(small.id) };
+const { records: blocks } = await store.evidence.list(large.id, { verdict: 'block' }, null, 200);
+for (const [place, { id }] of blocks.entries())
+  if (place % 2 === 0) await store.evidence.label(large.id, id, place % 4 === 0 ? 'false_alarm' : 'missed_attack');
+
+let state = 4711;
+/** 0..1, the same in each run. */
+const chance = (): number => {
+  state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+  return state / 2 ** 32;
+};
+const words: string[] = [];
+for (let at = 0; at < 60; at += 1) {
+  const page = await store.evidence.list(large.id, { to: firstDay + (1 + at) * day }, null, 1);
+  words.push(...(page.records[0]?.input.text ?? '').split(' ').filter((word) => word.length > 2));
+}
+const word = (): string => words[Math.floor(chance() * words.length)] ?? 'the';
+const rule = (): string => `family.rule-${Math.floor(chance() * 50)}`;
+const someDay = (): number => firstDay + Math.floor(chance() * 80) * day;
+
+type Case = readonly [string, () => string, ('large' | 'small')?];
+const evidence = (name: string, query: () => string, account?: 'small'): Case => [
+  name,
+  () => `evidence?${query()}`,
+  ...(account ? ([account] as const) : []),
+];
+const cases: readonly Case[] = [
+  evidence('list', () => ''),
+  ...['block', 'allow'].map((it) => evidence(`verdict ${it}`, () => `verdict=${it}`)),
+  evidence('a rule', () => `rule=${rule()}`),
+  evidence('a rule that never was', () => 'rule=family.never'),
+  ...['rules', 'ml', 'ml-error-rules-fallback'].map((it) => evidence(`decided by ${it}`, () => `decidedBy=${it}`)),
+  ...['rules', 'advanced', 'deep'].map((it) => evidence(`router level ${it}`, () => `routerLevel=${it}`)),
+  ...['none', 'false_alarm', 'missed_attack'].map((it) => evidence(`label ${it}`, () => `label=${it}`)),
+  evidence('a key', () => `keyId=key_${Math.floor(chance() * 5)}`),
+  evidence('a key that never was', () => 'keyId=key_9'),
+  evidence('a week', () => `from=${someDay()}&to=${someDay() + 7 * day}`),
+  evidence('blocks of a rule by a key', () => `verdict=block&rule=${rule()}&keyId=key_1`),
+  evidence('blocks decided by the model, advanced', () => 'verdict=block&decidedBy=ml&routerLevel=advanced'),
+  evidence('blocks of a key that never was', () => 'verdict=block&keyId=key_9'),
+  evidence('decided by rules, at a level that never was', () => 'decidedBy=rules&routerLevel=deep'),
+  evidence('blocks without a label in a week', () => `verdict=block&label=none&from=${someDay()}`),
+  evidence('a word', () => `text=${word()}`),
+  evidence('two words', () => `text=${word()}%20${word()}`),
+  evidence('a word that stands once', () => 'text=zyzzyva'),
+  evidence('a text that never was', () => `text=${[1, 2, 3, 4, 5].map(word).join('%20')}`),
+  evidence('a word in blocks of a rule', () => `text=${word()}&verdict=block&rule=${rule()}`),
+  evidence('a word without a label in a week', () => `text=${word()}&label=none&from=${someDay()}`),
+  evidence('a word of a key that never was', () => `text=${word()}&keyId=key_9`),
+  evidence('a word, a small account', () => `text=${word()}`, 'small'),
+  ['overview, 30 days', () => 'overview?range=month'],
+  ['plan', () => 'plan'],
+];
+
+const lines = ['| Asked | p50 ms | p95 ms | most ms | n | records a page |', '| - | - | - | - | - | - |'];
+const slow: string[] = [];
+for (const [name, path, account = 'large'] of cases) {
+  const times: number[] = [];
+  let found = 0;
+  for (let round = 0; round < rounds; round += 1) {
+    const url = `/dashboard/api/${path()}`;
+    const started = performance.now();
+    const response = await app.inject({ url, headers: { cookie: cookies[account] } });
+    times.push(performance.now() - started);
+    if (response.statusCode !== 200) throw new Error(`${url}: ${response.statusCode}`);
+    found += (response.json().records ?? []).length;
+  }
+  times.sort((a, b) => a - b);
+  const [p50, p95, most] = [0.5, 0.95, 1].map((part) => times[Math.ceil(rounds * part) - 1] ?? Number.NaN);
+  if ((p95 ?? 0) > bound) slow.push(name);
+  const line = `| ${name} | ${p50?.toFixed(1)} | ${p95?.toFixed(1)} | ${most?.toFixed(1)} | ${rounds} | ${(found / rounds).toFixed(1)} |`;
+  console.log(line);
+  lines.push(line);
+}
+const counted = (await store.evidence.versions(large.id)).reduce((sum, { calls }) => sum + calls, 0);
+const verdict = slow.length === 0 ? `Every p95 is within ${bound} ms.` : `Over ${bound} ms at p95: ${slow.join(', ')}.`;
+writeFileSync(
+  join('bench', 'record', 'dashboard.md'),
+  `# The dashboard over a million records
+
+\`npm run bench -- store --data DIR\`, then \`npm run bench -- dashboard --data DIR\`: ${counted.toLocaleString('en')} evidence records of one
+account in the embedded database, Node ${process.versions.node}. Each row is a route asked through the whole app (session, schema,
+JSON), one call after the other, with other values each round where there are any. A search for a text gives a page after
+at most about 150 ms with what it found until then, and where to go on.
+
+${lines.join('\n')}
+
+${verdict}
+`,
+);
+console.log(verdict);
+await app.close();
+await store.close();
+process.exitCode = slow.length === 0 ? 0 : 1;
