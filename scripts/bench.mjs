@@ -3,6 +3,7 @@
 // -- model [--model FOLDER]: what the model's way costs over a bare session.run on the same tokens.
 // -- batch [--rows N] [--mode hybrid]: what a batch costs over the bare scan of its rows.
 // -- store [--records N]: lists and searches over a million evidence records in the embedded database.
+// -- dashboard --data DIR: the dashboard's routes over the records that `store --data DIR` made.
 // -- service [--record]: the service with durable evidence against a bare fastify echo of the same bodies.
 // -- benign-threshold --data FILE.jsonl --source NAME: whether `tune --benign-only` keeps its word on real texts.
 // -- detection --data FILE.jsonl: what the rules find on labelled texts, instead of how fast.
@@ -20,6 +21,7 @@ const programs = {
   parity: 'bench/parity.ts',
   model: 'bench/model-latency.ts',
   store: 'bench/store.ts',
+  dashboard: 'bench/dashboard.ts',
   service: 'bench/service.ts',
   'benign-threshold': 'bench/benign-threshold.ts',
   batch: 'bench/batch.ts',

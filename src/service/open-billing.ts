@@ -2,7 +2,18 @@ import type { DashboardParts } from '../dashboard/api/api-parts.js';
 import { operatorBilling } from '../dashboard/billing/operator-billing.js';
 import { orderBook } from '../dashboard/billing/order-book.js';
 import type { Store } from '../store/store.js';
+import { StoreError } from '../store/store-error.js';
 import type { ServiceSettings } from './settings.js';
+
+/** An optional package, loaded where it is asked for. */
+const loadStripe = async () => {
+  try {
+    return await import('../dashboard/billing/stripe-billing.js');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+    throw new StoreError('STORE_PACKAGE_MISSING', 'payments by Stripe need a package: npm install stripe@23');
+  }
+};
 
 /** Who takes the orders of the dashboard: Stripe where its settings are given, else the operator. @throws StoreError for an unknown plan */
 export async function openBilling(
@@ -14,8 +25,7 @@ export async function openBilling(
   if (stripeSecretKey === undefined || stripeWebhookSecret === undefined || publicUrl === undefined)
     return { orders, billing: operatorBilling(orders) };
   for (const plan of Object.keys(stripePrice)) store.plans.get(plan);
-  // An optional package: loaded where it is asked for.
-  const { stripeBilling } = await import('../dashboard/billing/stripe-billing.js');
+  const { stripeBilling } = await loadStripe();
   const stripe = stripeBilling(
     {
       ...{ secretKey: stripeSecretKey, webhookSecret: stripeWebhookSecret, publicUrl },

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newEvidenceId } from '../../src/adapters/evidence-id.js';
 import { accessibilityFaults, expectNoSideways, fill, openBrowser, press, watchedPage } from './browser.js';
 import { hostileTexts } from './hostile-texts.js';
 import { type TestDashboard, testDashboard } from './test-dashboard.js';
@@ -117,7 +118,7 @@ const widthsOfRecord = (page: Page, id: string): Promise<unknown> =>
     return shown() ? [document.documentElement.scrollWidth, innerWidth] : 'not shown';
   })()`);
 
-test('500 hostile texts: none runs, none breaks the layout', { timeout: 120_000 }, async () => {
+test('500 hostile texts: none runs, none breaks the layout', { timeout: 240_000 }, async () => {
   const { page, faults } = await watchedPage(browser, origin, { width: 'phone', theme: 'dark' });
   await page.goto(`${origin}/dashboard/#/sign-up`);
   await fill(page, { Account: 'Hostile', 'E-mail': 'hostile@example.com', Password: password });
@@ -212,7 +213,7 @@ test.each(looks)('each page is accessible and fits: $width, $theme', { timeout: 
     await it.screen(accountId, `${texts[step % 5] ?? texts[0]} (${step})`, start + step * 3 * 3_600_000);
   const last = await it.screen(accountId, texts[2]!);
   const older = await it.store.evidence.get(accountId, last.id);
-  const verdict = { ...last.verdict, rules_version: '0.9.0+000000000000', evidence_id: `ev_${'0'.repeat(24)}` };
+  const verdict = { ...last.verdict, rules_version: '0.9.0+000000000000', evidence_id: newEvidenceId() };
   await it.store.evidence.append({ ...older!, id: verdict.evidence_id, verdict, time: new Date(start).toISOString() });
   const check = async (name: string): Promise<void> => {
     await page.locator('.waiting').waitFor({ state: 'detached' });

@@ -2,6 +2,9 @@ import Stripe from 'stripe';
 import { describe, expect, test } from 'vitest';
 import { orderBook } from '../../src/dashboard/billing/order-book.js';
 import { stripeBilling } from '../../src/dashboard/billing/stripe-billing.js';
+import { maskedSettings } from '../../src/service/masked-settings.js';
+import { openBilling } from '../../src/service/open-billing.js';
+import { settingsSchema } from '../../src/service/settings.js';
 import type { Store } from '../../src/store/store.js';
 import { ask, signIn, testDashboard } from './test-dashboard.js';
 
@@ -83,4 +86,44 @@ test('what has no price is not on sale', async () => {
   expect([plan.payment, plan.onSale]).toEqual(['stripe', ['pro']]);
   expect((await ask(it, owner, 'POST', '/orders', { kind: 'plan', plan: 'scale' })).statusCode).toBe(409);
   await close();
+});
+
+describe("Stripe's settings", () => {
+  const flags = {
+    ...{ data: 'x', host: '127.0.0.1', port: '0', scorers: '1', bodyLimit: '1048576', callsAtOnce: '10' },
+    ...{ deadline: '1000', signUp: 'off', logLevel: 'silent' },
+  };
+  const stripe = {
+    ...{ stripeSecretKey: 'sk_test_1', stripeWebhookSecret: webhookSecret, publicUrl: 'https://screen.example.com/' },
+    stripePrice: ['pro=price_1,scale=price_2', 'starter = price_3'],
+  };
+
+  test('are read from flags and variables, and printed without their secrets', () => {
+    const settings = settingsSchema.parse({ ...flags, ...stripe });
+    expect(settings.stripePrice).toEqual({ pro: 'price_1', scale: 'price_2', starter: 'price_3' });
+    expect(settings.publicUrl).toBe('https://screen.example.com');
+    const printed = JSON.stringify(maskedSettings(settings));
+    for (const secret of ['sk_test_1', webhookSecret]) expect(printed).not.toContain(secret);
+    expect(printed).toContain('price_1');
+  });
+
+  test.each([
+    ['no webhook secret', { stripeWebhookSecret: undefined }],
+    ['no public address', { publicUrl: undefined }],
+    ['no secret key', { stripeSecretKey: undefined }],
+    ['no price', { stripePrice: undefined }],
+    ['a price of no plan', { stripePrice: ['price_1'] }],
+  ])('are refused with %s', (_name, change) => {
+    expect(settingsSchema.safeParse({ ...flags, ...stripe, ...change }).success).toBe(false);
+  });
+
+  test('choose who takes the orders; a plan that there isn’t is refused', async () => {
+    const { it, close } = await shop();
+    const settings = settingsSchema.parse({ ...flags, ...stripe });
+    expect((await openBilling(it.store, settings)).billing.payment).toBe('stripe');
+    expect((await openBilling(it.store, settingsSchema.parse(flags))).billing.payment).toBe('operator');
+    const wrong = openBilling(it.store, { ...settings, stripePrice: { gold: 'price_1' } });
+    await expect(wrong).rejects.toMatchObject({ code: 'STORE_NOT_FOUND' });
+    await close();
+  });
 });

@@ -52,7 +52,7 @@ export function App(): JSX.Element {
       </p>
     );
   const [section, token] = route.path.split('/');
-  if (section === 'invitation') return <Invitation token={token ?? ''} onSession={accept} />;
+  if (section === 'invitation') return <Invitation key={token} token={token ?? ''} onSession={accept} />;
   if (session.member === null)
     return <SignIn signUp={session.signUp} wantsUp={route.path === 'sign-up'} onSession={accept} />;
   return <Shell key={session.member.accountId} route={route} session={session} onSession={accept} />;

@@ -50,8 +50,8 @@ export function Change({ change }: { change: VersionChange | null }): JSX.Elemen
                 <th scope="row">
                   <a href={`#/evidence?verdict=block&rule=${encodeURIComponent(rule)}`}>{rule}</a>
                 </th>
-                <td class="number">{partWords(old, before)}</td>
-                <td class="number">{partWords(now, after)}</td>
+                <Part part={old} of={before} />
+                <Part part={now} of={after} />
               </tr>
             ))}
           </tbody>
@@ -64,9 +64,15 @@ export function Change({ change }: { change: VersionChange | null }): JSX.Elemen
   );
 }
 
-function partWords(part: RulePart, of: VersionTotals): string {
-  const alarms = part.falseAlarms === 0 ? '' : ` · ${counted(part.falseAlarms, 'false alarm', 'false alarms')}`;
-  return `${count(part.blocks)} · ${share(part.blocks, of.calls)}${alarms}`;
+function Part({ part, of }: { part: RulePart; of: VersionTotals }): JSX.Element {
+  return (
+    <td class="number">
+      {count(part.blocks)} · {share(part.blocks, of.calls)}
+      {part.falseAlarms === 0 ? null : (
+        <div class="hint">{counted(part.falseAlarms, 'false alarm', 'false alarms')}</div>
+      )}
+    </td>
+  );
 }
 
 interface RowProps extends VersionChange {
