@@ -22,7 +22,7 @@ export function MarkedText({ text, spans }: { text: string; spans: readonly Span
   };
   return (
     <>
-      {marks === 0 && all ? null : (
+      {marks < 2 && all ? null : (
         <div class="actions text-tools">
           {marks === 0 ? null : (
             <>
