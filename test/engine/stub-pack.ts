@@ -32,7 +32,7 @@ export const stubPack: CompiledPack = {
   threshold: 0.5,
   paranoia: 1,
   rules: RULES.map((one) => one.rule),
-  size: { patterns: 2, sets: 0, literals: 0},
+  size: { patterns: 2, sets: 0, literals: 0 },
   nearMisses: () => [],
   scan(views) {
     const findings: Finding[] = [];
