@@ -15,7 +15,7 @@ export async function outageSoak(seconds: number): Promise<SoakReport> {
   ]);
   const key = shownKey(service);
   const acknowledged = new Set<string>();
-  const phases = { before: 0, during: 0, after: 0 };
+  const phases = { before: 0, during: 0, starting: 0, after: 0 };
   let phase: keyof typeof phases = 'before';
   const refused = new Map<number, number>();
   const load = httpLoad({
@@ -40,6 +40,8 @@ export async function outageSoak(seconds: number): Promise<SoakReport> {
   phase = 'during';
   await pause(seconds * 1_000);
   if ((await fetch(`${service.url}/readyz`)).status !== 503) faults.add('ready without a database');
+  // It takes calls before `start` has seen that it does.
+  phase = 'starting';
   await postgres.start();
   phase = 'after';
   const back = performance.now();

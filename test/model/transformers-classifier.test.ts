@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { loadTransformersClassifier, type TransformersOptions } from '../../src/adapters/transformers-classifier.js';
 import type { TransformersRuntime } from '../../src/adapters/transformers-runtime.js';
 
@@ -158,9 +158,13 @@ describe('loadTransformersClassifier', () => {
 
   it('says what is missing', async () => {
     await expect(loadTransformersClassifier(tmpdir())).rejects.toMatchObject({ code: 'MODEL_MISSING' });
+    vi.doMock('@huggingface/transformers', () => {
+      throw new Error('not installed');
+    });
     const without = await loadTransformersClassifier(folder());
     const failure = await without.warmUp().catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'MODEL_RUNTIME_MISSING', message: expect.stringContaining('npm install') });
+    vi.doUnmock('@huggingface/transformers');
   });
 
   it('rejects once closed', async () => {
