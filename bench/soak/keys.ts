@@ -1,5 +1,5 @@
 import { analyze, shownKey, startService } from '../../test/service/service-process.js';
-import { pause, soakPlace, withSoakStore } from './soak-place.js';
+import { pause, rulesFlags, soakPlace, withSoakStore } from './soak-place.js';
 import { collectFaults, type SoakReport } from './soak-report.js';
 
 const GRACE_S = 2;
@@ -11,16 +11,7 @@ const CHAINS = 5;
 export async function keysSoak(rotations: number): Promise<SoakReport> {
   const place = soakPlace();
   const faults = collectFaults();
-  const service = await startService([
-    '--data',
-    place.folder,
-    '--mode',
-    'rules',
-    '--scorers',
-    '1',
-    '--log-level',
-    'warn',
-  ]);
+  const service = await startService([...rulesFlags, '--data', place.folder, '--log-level', 'warn']);
   const steady = shownKey(service);
   let isOver = false;
   let background = 0;

@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { openStore, type StoreOptions } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 
+/** `serve`'s flags for one scorer that decides by rules. */
+export const rulesFlags: readonly string[] = ['--mode', 'rules', '--scorers', '1'];
+
 /** A folder for one soak, with plans that no load uses up. */
 export interface SoakPlace {
   readonly folder: string;

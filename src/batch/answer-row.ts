@@ -1,3 +1,4 @@
+import { verdictFields } from '../engine/verdict.js';
 import type { ExplainedFinding, ExplainedVerdict, Input, Verdict } from '../index.js';
 import { fieldPath } from './field-path.js';
 import type { JsonLine } from './json-lines.js';
@@ -62,22 +63,4 @@ export function rowOf(row: Extract<ReadRow, { input: Input }>, verdict: Verdict 
 }
 
 /** Fields of the output that `keep` may not name. */
-export const OWN_FIELDS: ReadonlySet<string> = new Set([
-  'id',
-  'line',
-  'error',
-  'findings',
-  'verdict',
-  'confidence',
-  'rule',
-  'reason',
-  'rules_version',
-  'evidence_id',
-  'latency_ms',
-  'score',
-  'threshold',
-  'decided_by',
-  'ml_version',
-  'ml_threshold',
-  'mode',
-]);
+export const OWN_FIELDS: ReadonlySet<string> = new Set(['id', 'line', 'error', 'findings', ...verdictFields]);

@@ -1,28 +1,10 @@
 import { stringify } from 'csv-stringify/sync';
+import { verdictFields } from '../engine/verdict.js';
 import type { AnsweredRow } from './answer-row.js';
 
 /** The columns of a table of output rows, in their order. */
 export function outputColumns(keep: readonly string[], findings: boolean): readonly string[] {
-  return [
-    'id',
-    ...keep,
-    'verdict',
-    'confidence',
-    'rule',
-    'reason',
-    'rules_version',
-    'evidence_id',
-    'latency_ms',
-    'score',
-    'threshold',
-    'decided_by',
-    'ml_version',
-    'ml_threshold',
-    'mode',
-    ...(findings ? ['findings'] : []),
-    'line',
-    'error',
-  ];
+  return ['id', ...keep, ...verdictFields, ...(findings ? ['findings'] : []), 'line', 'error'];
 }
 
 /** Turns rows into the text of a file. */

@@ -62,6 +62,9 @@ const extendedShape = {
   mode: z.enum(['rules', 'hybrid', 'shadow']).describe('Operating mode of the decision.'),
 };
 
+/** The names of the extended form, in its order. */
+export const verdictFields: readonly string[] = Object.keys(extendedShape);
+
 function agreesOnBlock(it: MinimalVerdict): boolean {
   const block = it.verdict === 'block';
   return (it.rule !== 'none') === block && (it.reason !== null) === block;

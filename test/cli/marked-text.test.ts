@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { markedText, mergeSpans } from '../../src/cli/marked-text.js';
+import { markedText } from '../../src/cli/marked-text.js';
 import { paintFor } from '../../src/cli/paint.js';
+import { mergeSpans } from '../../src/engine/merge-spans.js';
 
 const paint = paintFor({ isTTY: false });
 const marked = (text: string, spans: readonly { start: number; end: number }[], around = 5): string =>

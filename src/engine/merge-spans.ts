@@ -1,0 +1,12 @@
+import type { Span } from './span.js';
+
+/** Joins spans that touch or overlap; sorted by start. */
+export function mergeSpans(spans: readonly Span[]): readonly Span[] {
+  const merged: Span[] = [];
+  for (const span of [...spans].sort((a, b) => a.start - b.start || a.end - b.end)) {
+    const last = merged.at(-1);
+    if (last === undefined || span.start > last.end) merged.push(span);
+    else if (span.end > last.end) merged[merged.length - 1] = { start: last.start, end: span.end };
+  }
+  return merged;
+}
