@@ -44,7 +44,11 @@ const run = async ({ printConfig, ...flags }: Record<string, unknown>): Promise<
     process.stdout.write(`${JSON.stringify(maskedSettings(parsed.data), null, 2)}\n`);
     return;
   }
-  const service = await serve(parsed.data);
+  const service = await serve(parsed.data).catch((error: unknown) => {
+    if (!(error instanceof Error && 'syscall' in error && error.syscall === 'listen' && 'code' in error)) throw error;
+    const { host, port } = parsed.data;
+    throw new CliError(`can't listen on ${host}:${port} (${error.code}): choose another by --port or PORTCULLIS_PORT`);
+  });
   let ending = false;
   const end = (): void => {
     if (ending) return;

@@ -85,8 +85,9 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
       logger: log,
       limits: { bodyBytes: settings.bodyLimit, callsAtOnce: settings.callsAtOnce },
     });
-    const firstAccount = await ensureFirstAccount(store);
     await app.listen({ host: settings.host, port: settings.port });
+    // After it: a start that can't listen must not make a key that nobody is shown.
+    const firstAccount = await ensureFirstAccount(store);
     const purge = setInterval(() => {
       store.evidence.purge(Date.now()).then(
         (records) => records > 0 && log.info({ records }, 'evidence purged'),

@@ -1,61 +1,20 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openStore } from '../../src/store/open-store.js';
+import { analyze, killServices, type ServiceProcess, startService } from './service-process.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-serve-'));
-const running = new Set<ChildProcess>();
+const rules = ['--mode', 'rules', '--scorers', '1'];
 
 afterAll(() => {
-  for (const child of running) child.kill('SIGKILL');
+  killServices();
   rmSync(folder, { recursive: true, force: true });
 });
 
-interface Started {
-  readonly child: ChildProcess;
-  readonly url: string;
-  readonly output: () => string;
-  readonly ended: Promise<number | null>;
-}
-
-/** Starts the built service on the folder; resolves when it says that it is ready. */
-const start = (data: string): Promise<Started> =>
-  new Promise((resolve, reject) => {
-    const main = join('dist', 'cli', 'main.js');
-    const child = spawn(process.execPath, [
-      main,
-      'serve',
-      '--data',
-      data,
-      '--port',
-      '0',
-      '--mode',
-      'rules',
-      '--scorers',
-      '1',
-    ]);
-    running.add(child);
-    let output = '';
-    const ended = new Promise<number | null>((end) => child.on('exit', (code) => end(code)));
-    child.stderr.on('data', (chunk) => {
-      output += chunk;
-    });
-    child.stdout.on('data', (chunk) => {
-      output += chunk;
-      const url = /ready (http:\S+)/.exec(output)?.[1];
-      if (url !== undefined) resolve({ child, url, output: () => output, ended });
-    });
-    child.on('exit', () => reject(new Error(`it ended: ${output}`)));
-  });
-
-const ask = (url: string, key: string, input: string): Promise<Response> =>
-  fetch(`${url}/analyze`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ input }),
-  });
+const start = (data: string): Promise<ServiceProcess> => startService(['--data', data, ...rules]);
 
 describe('portcullis serve', () => {
   it('makes an account once, and keeps each acknowledged verdict and its count through kill -9', async () => {
@@ -69,7 +28,7 @@ describe('portcullis serve', () => {
       let stop = false;
       const callers = Array.from({ length: 8 }, async (_, caller) => {
         for (let call = 0; !stop; call++) {
-          const answer = await ask(service.url, key, `text ${round} ${caller} ${call}`).catch(() => undefined);
+          const answer = await analyze(service.url, key, `text ${round} ${caller} ${call}`).catch(() => undefined);
           const body = (await answer?.json().catch(() => undefined)) as { evidence_id?: string } | undefined;
           if (body?.evidence_id !== undefined) acknowledged.push(body.evidence_id);
         }
@@ -95,7 +54,7 @@ describe('portcullis serve', () => {
   it('answers what is under way when told to end, and no text or key is in its output', async () => {
     const service = await start(join(folder, 'ended'));
     const key = /svc_live_\S+/.exec(service.output())?.[0] ?? '';
-    const calls = Array.from({ length: 20 }, (_, call) => ask(service.url, key, `telltale words ${call}`));
+    const calls = Array.from({ length: 20 }, (_, call) => analyze(service.url, key, `telltale words ${call}`));
     await Promise.race(calls);
     service.child.kill('SIGTERM');
     const answers = await Promise.allSettled(calls);
@@ -105,5 +64,18 @@ describe('portcullis serve', () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
     expect(service.output()).not.toContain('telltale');
     expect(service.output().split(key)).toHaveLength(2);
+  }, 60_000);
+
+  it('says that its port is taken, and shows the first account at the next start all the same', async () => {
+    const data = join(folder, 'taken');
+    const other = createServer();
+    const port = await new Promise<number>((resolve) => {
+      other.listen(0, '127.0.0.1', () => resolve((other.address() as AddressInfo).port));
+    });
+    await expect(startService(['--data', data, ...rules, '--port', String(port)])).rejects.toThrow(
+      `can't listen on 127.0.0.1:${port}`,
+    );
+    await new Promise((resolve) => other.close(resolve));
+    expect((await start(data)).output()).toContain('API key (shown once)');
   }, 60_000);
 });
