@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import Sqlite from 'better-sqlite3';
 import { openGroupCommit } from '../src/store/embedded/group-commit.js';
 import { openSearchIndex } from '../src/store/embedded/search-index.js';
+import { openSearchMark } from '../src/store/embedded/search-mark.js';
 import type { EvidenceFilter } from '../src/store/evidence-store.js';
 import { openStore } from '../src/store/open-store.js';
 import type { Store } from '../src/store/store.js';
@@ -55,13 +56,10 @@ const fill = async (store: Store): Promise<void> => {
     if (i % 102_400 === 0) console.log(`${i} records, ${((performance.now() - started) / 1000).toFixed(0)} s`);
   }
   const db = new Sqlite(join(data, 'portcullis.db'));
-  const commits = openGroupCommit(
-    db,
-    async () => undefined,
-    () => undefined,
-  );
+  const mark = openSearchMark(db);
+  const commits = openGroupCommit(db, { sync: async () => undefined, onFull: () => undefined, tallies: [mark] });
   const before = performance.now();
-  await openSearchIndex(db, commits).drain();
+  await openSearchIndex(db, commits, mark).drain();
   console.log(
     `written in ${Math.round((before - started) / 1000)} s, indexed in ${Math.round((performance.now() - before) / 1000)} s`,
   );

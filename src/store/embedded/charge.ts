@@ -3,42 +3,95 @@ import type { Plans } from '../plans.js';
 import { monthOf, quotaOf, refused, trialEnded } from '../quota.js';
 import { StoreError } from '../store-error.js';
 import type { Charge } from '../usage-store.js';
+import type { Tally } from './tally.js';
 
 interface AccountRow {
   readonly plan: string;
   readonly trial_ends_at: number | null;
-  readonly overage_left: number;
+  overage_left: number;
+  /** Bought calls that this commit took. */
+  taken: number;
 }
 
-/** Counts one call inside a commit. Exact, since a commit has the database to itself across processes. */
-export function embeddedCharge(db: Database, plans: Plans): (accountId: string, at: number) => Charge {
-  const account = db.prepare<[string], AccountRow>(
+interface Month {
+  readonly accountId: string;
+  readonly month: string;
+  used: number;
+  /** What this commit adds to the calls of the plan, and to the bought ones. */
+  added: number;
+  bought: number;
+}
+
+/** Counts calls inside a commit. */
+export interface EmbeddedCharge extends Tally {
+  charge(accountId: string, at: number): Charge;
+}
+
+/**
+ * Exact, since a commit has the database to itself across processes: an account is read once a commit, and written once
+ * with all the calls that the commit lets in.
+ */
+export function embeddedCharge(db: Database, plans: Plans): EmbeddedCharge {
+  const account = db.prepare<[string], Omit<AccountRow, 'taken'>>(
     'SELECT plan, trial_ends_at, overage_left FROM accounts WHERE id = ?',
   );
-  const usage = db.prepare<[string, string], { readonly used: number }>(
-    'SELECT used FROM usage_months WHERE account_id = ? AND month = ?',
-  );
+  const usage = db
+    .prepare<[string, string], number>('SELECT used FROM usage_months WHERE account_id = ? AND month = ?')
+    .pluck();
   const count = db.prepare<[string, string, number, number]>(
     `INSERT INTO usage_months (account_id, month, used, overage_used) VALUES (?, ?, ?, ?)
      ON CONFLICT (account_id, month)
      DO UPDATE SET used = used + excluded.used, overage_used = overage_used + excluded.overage_used`,
   );
-  const takeOverage = db.prepare<[string]>('UPDATE accounts SET overage_left = overage_left - 1 WHERE id = ?');
+  const takeOverage = db.prepare<[number, string]>('UPDATE accounts SET overage_left = overage_left - ? WHERE id = ?');
+  const accounts = new Map<string, AccountRow>();
+  const months = new Map<string, Month>();
 
-  return (accountId, at) => {
-    const row = account.get(accountId);
-    if (!row) throw new StoreError('STORE_NOT_FOUND', `no account "${accountId}"`);
-    const plan = plans.get(row.plan);
-    const month = monthOf(at);
-    const used = usage.get(accountId, month)?.used ?? 0;
-    if (trialEnded(plan, row.trial_ends_at, at)) return refused('TRIAL_ENDED', quotaOf(plan, used, 0, at));
-    if (used < plan.monthlyCalls) {
-      count.run(accountId, month, 1, 0);
-      return { allowed: true, ...quotaOf(plan, used + 1, row.overage_left, at) };
-    }
-    if (row.overage_left < 1) return refused('MONTHLY_LIMIT_REACHED', quotaOf(plan, used, 0, at));
-    count.run(accountId, month, 0, 1);
-    takeOverage.run(accountId);
-    return { allowed: true, ...quotaOf(plan, used, row.overage_left - 1, at) };
+  const accountOf = (id: string): AccountRow => {
+    const known = accounts.get(id);
+    if (known) return known;
+    const row = account.get(id);
+    if (!row) throw new StoreError('STORE_NOT_FOUND', `no account "${id}"`);
+    const read = { ...row, taken: 0 };
+    accounts.set(id, read);
+    return read;
+  };
+  const monthFor = (accountId: string, month: string): Month => {
+    const name = `${accountId} ${month}`;
+    const known = months.get(name);
+    if (known) return known;
+    const read = { accountId, month, used: usage.get(accountId, month) ?? 0, added: 0, bought: 0 };
+    months.set(name, read);
+    return read;
+  };
+  const drop = (): void => {
+    accounts.clear();
+    months.clear();
+  };
+
+  return {
+    charge(accountId, at) {
+      const row = accountOf(accountId);
+      const plan = plans.get(row.plan);
+      const month = monthFor(accountId, monthOf(at));
+      if (trialEnded(plan, row.trial_ends_at, at)) return refused('TRIAL_ENDED', quotaOf(plan, month.used, 0, at));
+      if (month.used < plan.monthlyCalls) {
+        month.used += 1;
+        month.added += 1;
+        return { allowed: true, ...quotaOf(plan, month.used, row.overage_left, at) };
+      }
+      if (row.overage_left < 1) return refused('MONTHLY_LIMIT_REACHED', quotaOf(plan, month.used, 0, at));
+      month.bought += 1;
+      row.overage_left -= 1;
+      row.taken += 1;
+      return { allowed: true, ...quotaOf(plan, month.used, row.overage_left, at) };
+    },
+    write() {
+      for (const { accountId, month, added, bought } of months.values())
+        if (added + bought > 0) count.run(accountId, month, added, bought);
+      for (const [id, { taken }] of accounts) if (taken > 0) takeOverage.run(taken, id);
+      drop();
+    },
+    drop,
   };
 }

@@ -25,18 +25,26 @@ const conditions = (where: ExpressionBuilder<Tables, 'evidence'>, it: Search): E
 ];
 
 /** Reads the records themselves and compares. */
-const read = (db: Kysely<Tables>, it: Search, unsearchedOnly: boolean): Promise<readonly EvidenceRow[]> => {
-  const rows = db
+const read = (
+  db: Kysely<Tables>,
+  it: Search,
+  ...more: readonly Expression<SqlBool>[]
+): Promise<readonly EvidenceRow[]> =>
+  db
     .selectFrom('evidence')
     .selectAll()
-    .where((where) => where.and(conditions(where, it)))
-    .where(sql<SqlBool>`text_contains(text, ${it.text.toLowerCase()})`);
-  const few = unsearchedOnly
-    ? rows.where('seq', 'in', (inside) =>
-        inside.selectFrom('evidence_unsearched').select('seq').where('seq', '>=', it.low).where('seq', '<', it.high),
-      )
-    : rows;
-  return few.orderBy('seq', 'desc').limit(it.limit).execute();
+    .where((where) => where.and([...conditions(where, it), ...more]))
+    .where(sql<SqlBool>`text_contains(text, ${it.text.toLowerCase()})`)
+    .orderBy('seq', 'desc')
+    .limit(it.limit)
+    .execute();
+
+/** Reads what the index doesn't have yet: records past its mark, and late ones. */
+const readFresh = async (db: Kysely<Tables>, it: Search): Promise<readonly EvidenceRow[]> => {
+  const mark = (await db.selectFrom('evidence_indexed').select('seq').executeTakeFirst())?.seq ?? 0;
+  const past = it.high > mark + 1 ? await read(db, { ...it, low: Math.max(it.low, mark + 1) }) : [];
+  const late = sql<SqlBool>`seq IN (SELECT seq FROM evidence_unsearched WHERE seq >= ${it.low} AND seq < ${it.high})`;
+  return [...past, ...(await read(db, it, late))];
 };
 
 /** Asks the index, in the order of the list; a walk that ends with the page. */
@@ -57,9 +65,9 @@ const lookUp = (db: Kysely<Tables>, it: Search): Promise<readonly EvidenceRow[]>
 /** One stretch of a search, newest first. */
 const stretch = async (db: Kysely<Tables>, it: Search): Promise<readonly EvidenceRow[]> => {
   // Few records have the value: they are read sooner than the index is asked.
-  if (hasRareValue(it.filter)) return read(db, it, false);
+  if (hasRareValue(it.filter)) return read(db, it);
   // In this order: a record that is indexed between the two is found twice rather than never.
-  const fresh = await read(db, it, true);
+  const fresh = await readFresh(db, it);
   const old = await lookUp(db, it);
   const both = new Map([...old, ...fresh].map((row) => [row.seq, row]));
   return [...both.values()].sort((a, b) => b.seq - a.seq);

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { StoreError } from '../store-error.js';
+import type { Tally } from './tally.js';
 
 /** Writes that share their commits: one sync to the disk serves all that came meanwhile. */
 export interface GroupCommit {
@@ -35,11 +36,18 @@ interface Committed {
   readonly reject: (error: unknown) => void;
 }
 
-/**
- * Group commit on a connection that nothing else uses and that doesn't sync by itself: `sync` puts on the disk all that was
- * committed before it was called, while further calls come in. `onFull` is told when the disk is full.
- */
-export function openGroupCommit(db: Database, sync: () => Promise<void>, onFull: () => void): GroupCommit {
+/** What a group commit works with. */
+export interface GroupCommitParts {
+  /** Puts on the disk all that was committed before it was called, while further calls come in. */
+  readonly sync: () => Promise<void>;
+  /** Told when the disk is full. */
+  readonly onFull: () => void;
+  /** Written at the end of each commit. */
+  readonly tallies: readonly Tally[];
+}
+
+/** Group commit on a connection that nothing else uses and that doesn't sync by itself. */
+export function openGroupCommit(db: Database, { sync, onFull, tallies }: GroupCommitParts): GroupCommit {
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
@@ -125,6 +133,7 @@ export function openGroupCommit(db: Database, sync: () => Promise<void>, onFull:
           return { ahead: true, reject, settle: () => reject(error) };
         }
       });
+      for (const tally of tallies) tally.write();
       commit.run();
       for (const it of settled) {
         if (it.ahead) it.settle();
@@ -133,6 +142,7 @@ export function openGroupCommit(db: Database, sync: () => Promise<void>, onFull:
       startSync();
     } catch (error) {
       if (db.inTransaction) rollback.run();
+      for (const tally of tallies) tally.drop();
       if (jobs[0] === batch[0]) jobs = jobs.slice(batch.length);
       refuse(batch, error);
     }

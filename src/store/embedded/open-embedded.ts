@@ -12,6 +12,7 @@ import { sqlStore } from '../sql/sql-store.js';
 import type { Tables } from '../sql/tables.js';
 import type { Store } from '../store.js';
 import { StoreError } from '../store-error.js';
+import { addedCounts } from './added-counts.js';
 import { embeddedAppend } from './append.js';
 import { openBallast } from './ballast.js';
 import { embeddedCharge } from './charge.js';
@@ -21,6 +22,7 @@ import { embeddedPage } from './evidence-page.js';
 import { openGroupCommit } from './group-commit.js';
 import { lockFolder } from './lock-folder.js';
 import { openSearchIndex } from './search-index.js';
+import { openSearchMark } from './search-mark.js';
 
 /** Versions below it can lose writes when a log is reset while another process reads. @see https://sqlite.org/wal.html */
 const oldestSqlite = [3, 51, 3] as const;
@@ -108,20 +110,30 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
     const writer = connect(file, 0);
     const log = await openLog(writer, file);
     const ballast = openBallast(folder, join(folder, 'ballast'));
-    const commits = openGroupCommit(writer, () => log.datasync(), ballast.release);
-    const search = openSearchIndex(writer, commits);
-    const charge = embeddedCharge(writer, plans);
-    const append = embeddedAppend(writer);
-    let lastTry = 0;
+    const charges = embeddedCharge(writer, plans);
+    const counts = addedCounts(writer);
+    const mark = openSearchMark(writer);
+    /** When the ballast was last seen, or its return tried: looking costs as much as a statement. */
+    let looked = Number.NEGATIVE_INFINITY;
+    let hasRoom = true;
     const room = (): void => {
-      if (ballast.there) return;
       const at = performance.now();
-      if (at - lastTry > restoreMs) {
-        lastTry = at;
-        if (ballast.restore()) return;
+      if (at - looked > restoreMs) {
+        looked = at;
+        hasRoom = ballast.there || ballast.restore();
       }
-      throw new StoreError('STORE_DISK_FULL', 'the disk is full: purge evidence or make room');
+      if (!hasRoom) throw new StoreError('STORE_DISK_FULL', 'the disk is full: purge evidence or make room');
     };
+    const commits = openGroupCommit(writer, {
+      sync: () => log.datasync(),
+      onFull() {
+        ballast.release();
+        hasRoom = false;
+      },
+      tallies: [charges, counts, mark],
+    });
+    const search = openSearchIndex(writer, commits, mark);
+    const append = embeddedAppend(writer, counts, mark);
     const connection = {
       db,
       dialect: 'sqlite' as const,
@@ -146,14 +158,14 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
       pepper,
       async charge(accountId, at) {
         room();
-        return commits.runAhead(() => charge(accountId, at));
+        return commits.runAhead(() => charges.charge(accountId, at));
       },
       async append(record) {
         room();
         return commits.run(append(record));
       },
       page: embeddedPage(connection),
-      deleteBefore: embeddedDelete(writer, commits),
+      deleteBefore: embeddedDelete(writer, commits, mark),
       async ready() {
         writer.prepare('SELECT 1').get();
         return ballast.there || ballast.restore() ? [] : ['the disk is full'];

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { GroupCommit } from './group-commit.js';
+import type { SearchMark } from './search-mark.js';
 
 /** Fills the search index behind the callers' backs: indexing a text takes longer than writing it. */
 export interface SearchIndex {
@@ -31,29 +32,64 @@ const accountMark = (number: number): string =>
 export const searchQuery = (number: number, text: string): string =>
   `"${accountMark(number)}" AND "${text.replaceAll('"', '""')}"`;
 
+interface Waiting {
+  readonly seq: number;
+  readonly text: string | null;
+  readonly number: number | null;
+}
+
+const atOnce = 64;
+
 /** The search index of a database. */
-export function openSearchIndex(db: Database, commits: GroupCommit): SearchIndex {
-  const next = db.prepare<[], { readonly seq: number; readonly text: string | null; readonly number: number | null }>(
+export function openSearchIndex(db: Database, commits: GroupCommit, mark: SearchMark): SearchIndex {
+  const late = db.prepare<[], Waiting>(
     `SELECT u.seq AS seq, e.text AS text, a.number AS number FROM evidence_unsearched u
-     LEFT JOIN evidence e ON e.seq = u.seq LEFT JOIN accounts a ON a.id = e.account_id ORDER BY u.seq LIMIT 64`,
+     LEFT JOIN evidence e ON e.seq = u.seq LEFT JOIN accounts a ON a.id = e.account_id ORDER BY u.seq LIMIT ${atOnce}`,
   );
+  const next = db.prepare<[number], Waiting>(
+    `SELECT e.seq AS seq, e.text AS text, a.number AS number FROM evidence e
+     LEFT JOIN accounts a ON a.id = e.account_id WHERE e.seq > ? ORDER BY e.seq LIMIT ${atOnce}`,
+  );
+  const waits = db
+    .prepare<[], number>(
+      `SELECT EXISTS (SELECT 1 FROM evidence_unsearched)
+         OR EXISTS (SELECT 1 FROM evidence WHERE seq > (SELECT seq FROM evidence_indexed))`,
+    )
+    .pluck();
   const add = db.prepare<[number, string]>('INSERT INTO evidence_search (rowid, text) VALUES (?, ?)');
   const done = db.prepare<[number]>('DELETE FROM evidence_unsearched WHERE seq = ?');
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
 
+  const index = ({ seq, text, number }: Waiting): void => {
+    if (text !== null && number !== null) add.run(seq, `${accountMark(number)}${text}`);
+  };
+
   /** Indexes for about `ms`; true where more waits. */
   const slice = (ms: number): boolean => {
     const started = performance.now();
-    for (;;) {
-      const rows = next.all();
-      for (const { seq, text, number } of rows) {
-        if (text !== null && number !== null) add.run(seq, `${accountMark(number)}${text}`);
-        done.run(seq);
-        if (performance.now() - started > ms) return true;
+    const isOver = (): boolean => performance.now() - started > ms;
+    for (let rows = late.all(); rows.length > 0; rows = late.all()) {
+      for (const row of rows) {
+        index(row);
+        done.run(row.seq);
+        if (isOver()) return true;
       }
-      if (rows.length === 0) return false;
     }
+    let at = mark.at();
+    const begin = at;
+    let more = true;
+    while (more && !isOver()) {
+      const rows = next.all(at);
+      more = rows.length > 0;
+      for (const row of rows) {
+        index(row);
+        at = row.seq;
+        if (isOver()) break;
+      }
+    }
+    if (at !== begin) mark.moveTo(at);
+    return more;
   };
 
   const plan = (wait: number): void => {
@@ -62,7 +98,7 @@ export function openSearchIndex(db: Database, commits: GroupCommit): SearchIndex
       let more = true;
       const loaded = commits.waiting > 0;
       try {
-        if (commits.waiting < busy && next.get() !== undefined) more = await commits.runAhead(() => slice(sliceMs));
+        if (commits.waiting < busy && waits.get() === 1) more = await commits.runAhead(() => slice(sliceMs));
         else more = commits.waiting >= busy;
       } catch {
         // A full disk or a busy database: what waits is searched without the index until it works again.

@@ -19,7 +19,10 @@ const nextSeq = (at: number): number => {
 };
 
 /** What a text column holds: no NUL (PostgreSQL), no lone surrogates (UTF-8). */
-const storable = (text: string): string => wellFormed(text).replaceAll(nul, ' ');
+const storable = (text: string): string => {
+  const formed = wellFormed(text);
+  return formed.includes(nul) ? formed.replaceAll(nul, ' ') : formed;
+};
 
 /** The columns of a record. A text that a column can't hold exactly stays exact in the JSON, where it is escaped. */
 export const rowOf = (record: EvidenceRecord): EvidenceRow => {

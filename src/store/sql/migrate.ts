@@ -1,7 +1,7 @@
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 import { StoreError } from '../store-error.js';
 import { chargeFunction } from './charge-function.js';
-import { commonTables, embeddedTables, postgresTables, versionTables } from './schema-statements.js';
+import { commonTables, embeddedTables, postgresTables, searchMark, versionTables } from './schema-statements.js';
 import type { Tables } from './tables.js';
 
 const running = (statements: readonly string[]): Migration => ({
@@ -16,6 +16,7 @@ const migrations = (dialect: 'sqlite' | 'postgres'): Readonly<Record<string, Mig
     dialect === 'sqlite' ? [...commonTables, ...embeddedTables] : [...commonTables, ...postgresTables, chargeFunction],
   ),
   '2026-11-21-versions-and-latencies': running(versionTables),
+  '2026-11-22-search-mark': running(dialect === 'sqlite' ? searchMark : []),
 });
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -90,3 +90,9 @@ export const postgresTables: readonly string[] = [
     END IF;
   END $$`,
 ];
+
+/** The embedded database: how far the search index has come, one row. What waited for it until now still stands in the queue. */
+export const searchMark: readonly string[] = [
+  'CREATE TABLE IF NOT EXISTS evidence_indexed (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL)',
+  'INSERT OR IGNORE INTO evidence_indexed (one, seq) SELECT 1, coalesce(max(seq), 0) FROM evidence',
+];

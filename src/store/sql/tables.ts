@@ -98,7 +98,9 @@ export interface Tables {
     readonly false_alarms: number;
     readonly missed_attacks: number;
   };
-  /** Embedded alone: records that the search index doesn't have yet. */
+  /** Embedded alone: one row, `seq` of the last record that the search index has gone past. */
+  readonly evidence_indexed: { readonly seq: number };
+  /** Embedded alone: records before that one that it doesn't have yet. */
   readonly evidence_unsearched: { readonly seq: number };
 }
 
