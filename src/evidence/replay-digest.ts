@@ -1,9 +1,24 @@
 import { hash } from 'node:crypto';
 import type { Verdict } from '../engine/verdict.js';
 
+/** What a replay must give again. */
+type Lasting = Omit<Verdict, 'evidence_id' | 'latency_ms'>;
+
 /** `sha256:` and hex over all of a verdict that a replay must give again: all but its id and the time it took. */
 export function replayDigest(verdict: Verdict): string {
-  const { evidence_id: _id, latency_ms: _time, ...lasting } = verdict;
-  // Canonical JSON: a verdict is flat, so an order of its names is all that takes.
-  return `sha256:${hash('sha256', JSON.stringify(lasting, Object.keys(lasting).sort()))}`;
+  // Canonical JSON: a verdict is flat, so its fields in the order of their names are all that takes.
+  const lasting: Lasting = {
+    confidence: verdict.confidence,
+    decided_by: verdict.decided_by,
+    ml_threshold: verdict.ml_threshold,
+    ml_version: verdict.ml_version,
+    mode: verdict.mode,
+    reason: verdict.reason,
+    rule: verdict.rule,
+    rules_version: verdict.rules_version,
+    score: verdict.score,
+    threshold: verdict.threshold,
+    verdict: verdict.verdict,
+  };
+  return `sha256:${hash('sha256', JSON.stringify(lasting))}`;
 }

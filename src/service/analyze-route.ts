@@ -19,6 +19,7 @@ import { screenCall } from './screen-call.js';
 import type { KeyOwner, ScreeningStore } from './screening-store.js';
 import { sendJson } from './send-json.js';
 import type { ServiceMetrics } from './service-metrics.js';
+import { validateCall } from './validate-call.js';
 
 /** What a screening call goes through. */
 export interface AnalyzeParts {
@@ -90,6 +91,7 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       method: 'POST',
       url,
       schema: url === '/analyze' ? schema : { ...schema, operationId: 'analyzeV30', summary: 'Alias of `/analyze`' },
+      validatorCompiler: validateCall,
       onRequest: admit,
       preParsing: refuseCodings,
       handler: async (request, reply) => {

@@ -7,6 +7,9 @@ const DEPRECATED_UNTIL = Date.UTC(2027, 0, 11) - 1000;
 /** When their deprecation was announced, for RFC 9745's header: seconds of the epoch. */
 const DEPRECATED_SINCE = Date.UTC(2026, 10, 21) / 1000;
 
+const DEPRECATION = `@${DEPRECATED_SINCE}`;
+const SUNSET = new Date(DEPRECATED_UNTIL).toUTCString();
+
 /** What a page of another origin may read beside the body. */
 const READABLE = [
   ...['X-SVC-Router-Level', 'X-SVC-Model-Score', 'X-SVC-Model-Verdict', 'X-SVC-Supav4-Score', 'X-SVC-Supav4-Verdict'],
@@ -46,8 +49,8 @@ export function verdictHeaders(reply: FastifyReply, explanation: Explanation, ti
   if (time > DEPRECATED_UNTIL) return;
   reply.header('x-svc-supav4-score', score);
   reply.header('x-svc-supav4-verdict', verdict);
-  reply.header('deprecation', `@${DEPRECATED_SINCE}`);
-  reply.header('sunset', new Date(DEPRECATED_UNTIL).toUTCString());
+  reply.header('deprecation', DEPRECATION);
+  reply.header('sunset', SUNSET);
 }
 
 /** A decimal number with a point, never an exponent: `0.0`, `0.93`, `1.0`. */

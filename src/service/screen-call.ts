@@ -2,6 +2,7 @@ import { newEvidenceId } from '../adapters/evidence-id.js';
 import { packageVersion } from '../adapters/package-version.js';
 import type { EvidenceRecord, Keep } from '../evidence/evidence-record.js';
 import { type Explanation, type Input, inputText, type Verdict } from '../index.js';
+import { bareVerdict } from './bare-verdict.js';
 import { recordOf } from './record-of.js';
 import { recordedLimits } from './recorded-limits.js';
 import type { Scorers } from './scorers.js';
@@ -35,7 +36,9 @@ export async function screenCall(
   input: Input,
 ): Promise<ScreenedInput> {
   const evidenceId = newEvidenceId();
-  const { explanation, ...verdict } = await scorers.score(input, { explain: true, evidenceId });
+  const explained = await scorers.score(input, { explain: true, evidenceId });
+  const { explanation } = explained;
+  const verdict = bareVerdict(explained);
   const record = recordOf({
     ...owner,
     time: now(),
