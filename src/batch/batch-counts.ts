@@ -1,4 +1,4 @@
-import type { ScoredRow } from './score-stream.js';
+import type { ScoredRow } from './score-row.js';
 
 /** What a batch has come to so far. */
 export interface BatchCounts {
@@ -27,10 +27,11 @@ export const NO_COUNTS: BatchCounts = {
   latency: {},
 };
 
-/** The counts with some rows more. */
-export function withRows(counts: BatchCounts, scored: readonly ScoredRow[]): BatchCounts {
-  const next = { ...counts, rules: { ...counts.rules }, latency: { ...counts.latency } };
-  const { rules, latency } = next as { rules: Record<string, number>; latency: Record<string, number> };
+/** The counts of some rows. */
+export function countRows(scored: readonly ScoredRow[]): BatchCounts {
+  const rules: Record<string, number> = {};
+  const latency: Record<string, number> = {};
+  const next = { ...NO_COUNTS, rules, latency };
   for (const { row, repeated } of scored) {
     next.rows += 1;
     if ('error' in row) {
@@ -49,6 +50,28 @@ export function withRows(counts: BatchCounts, scored: readonly ScoredRow[]): Bat
     rules[verdict.rule] = (rules[verdict.rule] ?? 0) + 1;
   }
   return next;
+}
+
+/** Two counts together. */
+export function addCounts(a: BatchCounts, b: BatchCounts): BatchCounts {
+  return {
+    rows: a.rows + b.rows,
+    blocked: a.blocked + b.blocked,
+    bad: a.bad + b.bad,
+    repeated: a.repeated + b.repeated,
+    fallbacks: a.fallbacks + b.fallbacks,
+    rules: addEach(a.rules, b.rules),
+    latency: addEach(a.latency, b.latency),
+  };
+}
+
+function addEach(
+  a: Readonly<Record<string, number>>,
+  b: Readonly<Record<string, number>>,
+): Readonly<Record<string, number>> {
+  const sums: Record<string, number> = { ...a };
+  for (const [name, count] of Object.entries(b)) sums[name] = (sums[name] ?? 0) + count;
+  return sums;
 }
 
 /** The bucket (upper bound in milliseconds) that a share of the scored rows doesn't exceed; null without rows. */

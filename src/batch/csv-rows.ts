@@ -1,48 +1,69 @@
 import { isUtf8 } from 'node:buffer';
-import { randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
-import { parse } from 'csv-parse';
+import { parse } from 'csv-parse/sync';
 import { BatchError } from './batch-error.js';
-import { boundedRecords } from './bounded-records.js';
-import type { JsonLine } from './json-lines.js';
+import { csvScanner } from './csv-scanner.js';
+import type { InputSlice, PlacedSlice, SliceBounds } from './input-slice.js';
+import { type JsonLine, tooLong } from './json-lines.js';
+import { sliceRecords } from './record-slices.js';
 
-interface Record1 {
+interface ParsedRecord {
   readonly record: readonly string[];
-  readonly info: { readonly lines: number };
+  readonly info: { readonly bytes: number };
 }
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
+/** Slices of CSV with a header line. */
+export async function* csvSlices(chunks: AsyncIterable<Buffer>, bounds: SliceBounds): AsyncGenerator<PlacedSlice> {
+  const scanner = csvScanner();
+  let header: readonly string[] | undefined;
+  for await (const found of sliceRecords(withoutMark(chunks), scanner, { ...bounds, firstAlone: true })) {
+    const { line, nextLine } = found;
+    const delimiter = scanner.delimiter();
+    if (!('bytes' in found)) {
+      yield { slice: { kind: 'rows', rows: [tooLong(nextLine - 1, bounds)] }, size: 0, nextLine };
+    } else if (header === undefined) header = recordsOf(found.bytes, delimiter, 'utf8')[0]?.record ?? [];
+    else
+      yield {
+        slice: { kind: 'csv', bytes: found.bytes, line, header, delimiter },
+        size: found.bytes.length,
+        nextLine,
+      };
+  }
+}
+
 /**
- * Reads CSV with a header line, in order. A record that can't be read, or is longer than `maxBytes`, is answered with an
- * error; `line` is where a record ends.
+ * The rows of a slice; `line` is where a record ends.
  *
  * @throws BatchError `BATCH_INPUT`
  */
-export async function* csvRows(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<JsonLine> {
-  const tooLong = `${randomUUID()}:`;
-  const bounded = boundedRecords(withoutMark(chunks), maxBytes, (lineEnds) => tooLong + lineEnds);
-  const parser = Readable.from(bounded, { objectMode: false }).pipe(
-    // As bytes: only so can invalid UTF-8 be seen. Twice the bound: what is longer than that we were wrong about.
-    parse({
-      encoding: 'latin1',
-      info: true,
-      relax_column_count: true,
-      max_record_size: 2 * maxBytes,
-      relax_quotes: true,
-    }),
-  );
-  let header: readonly string[] | undefined;
-  let unseenLines = 0;
+export function* csvRowsOf(slice: Extract<InputSlice, { kind: 'csv' }>): Generator<JsonLine> {
+  const bytes = Buffer.from(slice.bytes.buffer, slice.bytes.byteOffset, slice.bytes.byteLength);
+  // As bytes where there is anything else: only so is it seen which field it is in.
+  const encoding = isUtf8(bytes) ? 'utf8' : 'latin1';
+  const lineEnd = slice.delimiter === '\r' ? 0x0d : 0x0a;
+  let line = slice.line;
+  let counted = 0;
+  for (const { record, info } of recordsOf(bytes, slice.delimiter, encoding)) {
+    // All but its own line end: a record is on the line it ends on.
+    const end = info.bytes - slice.delimiter.length;
+    for (let at = bytes.indexOf(lineEnd, counted); at !== -1 && at < end; at = bytes.indexOf(lineEnd, at + 1))
+      line += 1;
+    counted = Math.max(counted, end);
+    yield { line, content: rowOf(slice.header, record, encoding) };
+  }
+}
+
+/** @throws BatchError `BATCH_INPUT` */
+function recordsOf(bytes: Buffer, delimiter: string, encoding: 'utf8' | 'latin1'): readonly ParsedRecord[] {
   try {
-    for await (const { record, info } of parser as AsyncIterable<Record1>) {
-      const [first = ''] = record;
-      if (first.startsWith(tooLong)) {
-        unseenLines += Math.max(0, Number(first.slice(tooLong.length)) - 1);
-        yield { line: info.lines + unseenLines, content: { error: `longer than ${maxBytes} bytes` } };
-      } else if (header === undefined) header = record.map((name) => Buffer.from(name, 'latin1').toString('utf8'));
-      else yield { line: info.lines + unseenLines, content: rowOf(header, record) };
-    }
+    return parse(bytes, {
+      encoding,
+      info: true,
+      record_delimiter: delimiter,
+      relax_column_count: true,
+      relax_quotes: true,
+    }) as unknown as readonly ParsedRecord[];
   } catch (cause) {
     if (!(cause instanceof Error) || !('code' in cause) || !String(cause.code).startsWith('CSV_')) throw cause;
     throw new BatchError('BATCH_INPUT', `the CSV can't be read any further: ${String(cause.code)}`, { cause });
@@ -64,11 +85,15 @@ async function* withoutMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffe
   if (start !== undefined && start.length > 0) yield start;
 }
 
-function rowOf(header: readonly string[], record: readonly string[]): JsonLine['content'] {
+function rowOf(header: readonly string[], record: readonly string[], encoding: 'utf8' | 'latin1'): JsonLine['content'] {
   const value: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [at, name] of header.entries()) {
     const field = record[at];
     if (field === undefined) continue;
+    if (encoding === 'utf8') {
+      value[name] = field;
+      continue;
+    }
     const bytes = Buffer.from(field, 'latin1');
     if (!isUtf8(bytes)) return { error: 'not valid UTF-8' };
     value[name] = bytes.toString('utf8');

@@ -1,4 +1,6 @@
 import { isUtf8 } from 'node:buffer';
+import type { PlacedSlice, SliceBounds } from './input-slice.js';
+import { type RecordScanner, sliceRecords } from './record-slices.js';
 
 /** One line of a JSON Lines file. */
 export interface JsonLine {
@@ -32,41 +34,57 @@ const parse = (bytes: Buffer, line: number): JsonLine | undefined => {
   }
 };
 
+/** The lines of a slice of JSON Lines that begins on line `line`; blank ones are left out. */
+export function* linesOf(bytes: Buffer, line: number): Generator<JsonLine> {
+  let number = line;
+  for (let from = 0; from < bytes.length; number += 1) {
+    const at = bytes.indexOf(newline, from);
+    const end = at === -1 ? bytes.length : at;
+    const parsed = parse(bytes.subarray(from, end), number);
+    if (parsed) yield parsed;
+    from = end + 1;
+  }
+}
+
+function lineScanner(): RecordScanner {
+  let ends = 0;
+  return {
+    end(chunk, from) {
+      const at = chunk.indexOf(newline, from);
+      if (at === -1) return -1;
+      ends += 1;
+      return at + 1;
+    },
+    lineEnds: () => ends,
+  };
+}
+
+/** The answer to a record that is too long. */
+export const tooLong = (line: number, { recordBytes }: SliceBounds): JsonLine => ({
+  line,
+  content: { error: `longer than ${recordBytes} bytes` },
+});
+
+/** Slices of JSON Lines. */
+export async function* jsonSlices(chunks: AsyncIterable<Buffer>, bounds: SliceBounds): AsyncGenerator<PlacedSlice> {
+  for await (const found of sliceRecords(chunks, lineScanner(), bounds)) {
+    const { line, nextLine } = found;
+    if ('bytes' in found)
+      yield { slice: { kind: 'jsonl', bytes: found.bytes, line }, size: found.bytes.length, nextLine };
+    else yield { slice: { kind: 'rows', rows: [tooLong(line, bounds)] }, size: 0, nextLine };
+  }
+}
+
 /**
- * Reads JSON Lines from chunks of bytes, in order; blank lines are left out. A line longer than `maxBytes`
- * is answered with an error and not kept in memory.
+ * Reads JSON Lines from chunks of bytes, in order, each as soon as it is there; blank lines are left out. A line longer
+ * than `maxBytes` is answered with an error and not kept in memory.
  *
  * Iterates the stream itself: `readline` loses lines when anything is awaited before its loop.
  */
 export async function* jsonLines(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<JsonLine> {
-  let parts: Buffer[] = [];
-  let length = 0;
-  let line = 1;
-  const add = (part: Buffer): void => {
-    length += part.length;
-    if (length <= maxBytes) parts.push(part);
-    else parts = [];
-  };
-  const finish = (): JsonLine | undefined => {
-    const tooLong = length > maxBytes;
-    const done = tooLong
-      ? { line, content: { error: `longer than ${maxBytes} bytes` } }
-      : parse(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts), line);
-    parts = [];
-    length = 0;
-    line += 1;
-    return done;
-  };
-  for await (const chunk of chunks) {
-    let from = 0;
-    for (let at = chunk.indexOf(newline); at !== -1; at = chunk.indexOf(newline, from)) {
-      add(chunk.subarray(from, at));
-      from = at + 1;
-      const done = finish();
-      if (done) yield done;
-    }
-    add(chunk.subarray(from));
+  const bounds = { sliceBytes: 2 ** 16, recordBytes: maxBytes, fromLine: 1 };
+  for await (const { slice } of jsonSlices(chunks, bounds)) {
+    if (slice.kind === 'rows') yield* slice.rows;
+    else yield* linesOf(slice.bytes as Buffer, slice.line);
   }
-  const done = length > 0 ? finish() : undefined;
-  if (done) yield done;
 }

@@ -4,11 +4,12 @@ import type { Readable } from 'node:stream';
 import { glob } from 'tinyglobby';
 import { BatchError } from './batch-error.js';
 import { decompressor } from './compress.js';
-import { csvRows } from './csv-rows.js';
+import { csvSlices } from './csv-rows.js';
 import { topField } from './field-path.js';
 import { formatOf, type RowFormat } from './format.js';
-import { type JsonLine, jsonLines, MAX_ROW_BYTES } from './json-lines.js';
-import { parquetRows } from './parquet-rows.js';
+import type { PlacedSlice, SliceBounds } from './input-slice.js';
+import { jsonSlices, MAX_ROW_BYTES } from './json-lines.js';
+import { parquetSlices } from './parquet-rows.js';
 
 /** A file to read; `-` is standard input, whose size isn't known. */
 export interface InputFile {
@@ -46,37 +47,70 @@ async function fileAt(path: string): Promise<InputFile> {
   return { path: await realpath(path), bytes: found.size, mtimeMs: found.mtimeMs };
 }
 
+/** A place between two rows: the file, counted from 0, and the next line in it, counted from 1. */
+export interface InputPlace {
+  readonly file: number;
+  readonly line: number;
+}
+
+/** How inputs are read. */
+export interface ReadOptions {
+  /** Where a file's name doesn't say. */
+  readonly format: RowFormat;
+  /** What is wanted of a row, for formats that can leave out the rest. */
+  readonly fields: readonly string[];
+  /** Bytes that a slice comes to before it is cut. */
+  readonly sliceBytes: number;
+  /** Rows before it are left out. */
+  readonly from: InputPlace;
+  /** Hears how far the reading has come. */
+  readonly onBytes: (bytes: number) => void;
+}
+
 /**
- * The rows of some files, one file after another. `onBytes` hears how far the reading has come.
+ * The rows of some files in slices, one file after another, each with the place after it.
  *
  * @throws BatchError `BATCH_INPUT`, `BATCH_UNSUPPORTED`
  */
-export async function* readRows(
+export async function* readSlices(
   files: readonly InputFile[],
-  format: RowFormat,
-  fields: readonly string[],
-  onBytes: (bytes: number) => void,
-): AsyncGenerator<JsonLine> {
-  for (const file of files) {
-    const kind = formatOf(file.path, format);
-    if (kind.format === 'parquet') {
-      yield* parquetRows(file.path, fields.map(topField));
+  { format, fields, sliceBytes, from, onBytes }: ReadOptions,
+): AsyncGenerator<PlacedSlice & { readonly next: InputPlace }> {
+  for (const [at, file] of files.entries()) {
+    const bounds = { sliceBytes, recordBytes: MAX_ROW_BYTES, fromLine: at === from.file ? from.line : 1 };
+    if (at < from.file) {
       onBytes(file.bytes ?? 0);
       continue;
     }
-    const raw: Readable =
-      file.path === '-' ? process.stdin : createReadStream(file.path, { highWaterMark: 256 * 1024 });
-    raw.on('data', (chunk: Buffer) => onBytes(chunk.length));
-    raw.pause();
-    const unpack = decompressor(kind.compression);
-    const chunks = unpack === undefined ? raw : pipeInto(raw, unpack);
-    try {
-      yield* kind.format === 'csv' ? csvRows(chunks, MAX_ROW_BYTES) : jsonLines(chunks, MAX_ROW_BYTES);
-    } catch (cause) {
-      const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-      if (!/^(Z_|ERR_ZSTD|ZSTD)/.test(code)) throw cause;
-      throw new BatchError('BATCH_INPUT', `${file.path} is damaged: ${code}`, { cause });
-    }
+    for await (const slice of slicesOf(file, format, fields, bounds, onBytes))
+      yield { ...slice, next: { file: at, line: slice.nextLine } };
+  }
+}
+
+async function* slicesOf(
+  file: InputFile,
+  format: RowFormat,
+  fields: readonly string[],
+  bounds: SliceBounds,
+  onBytes: (bytes: number) => void,
+): AsyncGenerator<PlacedSlice> {
+  const kind = formatOf(file.path, format);
+  if (kind.format === 'parquet') {
+    yield* parquetSlices(file.path, fields.map(topField), bounds);
+    onBytes(file.bytes ?? 0);
+    return;
+  }
+  const raw: Readable = file.path === '-' ? process.stdin : createReadStream(file.path, { highWaterMark: 256 * 1024 });
+  raw.on('data', (chunk: Buffer) => onBytes(chunk.length));
+  raw.pause();
+  const unpack = decompressor(kind.compression);
+  const chunks = unpack === undefined ? raw : pipeInto(raw, unpack);
+  try {
+    yield* kind.format === 'csv' ? csvSlices(chunks, bounds) : jsonSlices(chunks, bounds);
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+    if (!/^(Z_|ERR_ZSTD|ZSTD)/.test(code)) throw cause;
+    throw new BatchError('BATCH_INPUT', `${file.path} is damaged: ${code}`, { cause });
   }
 }
 

@@ -2,6 +2,7 @@ import { type FileHandle, open, readFile, rename, rm, writeFile } from 'node:fs/
 import { dirname } from 'node:path';
 import type { BatchCounts } from './batch-counts.js';
 import { BatchError } from './batch-error.js';
+import type { InputPlace } from './open-input.js';
 
 /** How far a batch has durably come. */
 export interface ResumePoint {
@@ -10,6 +11,8 @@ export interface ResumePoint {
   /** Length of the part of the output that counts; what lies behind it is cut off. */
   readonly bytes: number;
   readonly counts: BatchCounts;
+  /** The rows before it are in the output. */
+  readonly place: InputPlace;
   /** Every row is there: only the renaming is left. */
   readonly complete: boolean;
 }
@@ -18,9 +21,9 @@ export interface ResumePoint {
 export interface OutputFile {
   /** The point this run goes on from; undefined for a start from nothing. */
   readonly from: ResumePoint | undefined;
-  append(bytes: Buffer): Promise<void>;
+  append(bytes: Uint8Array): Promise<void>;
   /** Makes all that was appended durable, and the point with it. */
-  checkpoint(counts: BatchCounts, complete: boolean): Promise<void>;
+  checkpoint(reached: Pick<ResumePoint, 'counts' | 'place' | 'complete'>): Promise<void>;
   /** Puts the finished file in its place; `convert` makes it out of the partial one. */
   finish(convert?: (partial: string, made: string) => Promise<void>): Promise<void>;
   close(): Promise<void>;
@@ -63,9 +66,9 @@ export async function openOutputFile(out: string, job: string, resume: boolean):
       }
       bytes += chunk.length;
     },
-    async checkpoint(counts, complete) {
+    async checkpoint(reached) {
       await file?.datasync();
-      await writeDurably(pointFile, JSON.stringify({ job, bytes, counts, complete } satisfies ResumePoint));
+      await writeDurably(pointFile, JSON.stringify({ job, bytes, ...reached } satisfies ResumePoint));
     },
     async finish(convert) {
       await file?.close();

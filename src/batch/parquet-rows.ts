@@ -8,6 +8,7 @@ import {
 } from 'hyparquet/src/node.js';
 import { BatchError } from './batch-error.js';
 import { zstd } from './compress.js';
+import type { PlacedSlice, SliceBounds } from './input-slice.js';
 import type { JsonLine } from './json-lines.js';
 
 /** Rows decoded at once: few enough to hold, enough to be quick. */
@@ -20,30 +21,62 @@ const inflate: Compressors = {
 };
 
 /**
- * Reads the rows of a Parquet file in order, counted from 1. `columns` are the top-level columns wanted.
+ * Slices of a Parquet file, in order; its rows are counted from 1. `columns` are the top-level columns wanted.
  *
  * @throws BatchError `BATCH_INPUT`, `BATCH_UNSUPPORTED`
  */
-export async function* parquetRows(path: string, columns: readonly string[] | undefined): AsyncGenerator<JsonLine> {
+export async function* parquetSlices(
+  path: string,
+  columns: readonly string[],
+  { sliceBytes, fromLine }: SliceBounds,
+): AsyncGenerator<PlacedSlice> {
+  let rows: JsonLine[] = [];
+  let size = 0;
+  const take = (nextLine: number): PlacedSlice => {
+    const slice = { slice: { kind: 'rows', rows }, size, nextLine } as const;
+    rows = [];
+    size = 0;
+    return slice;
+  };
+  let line = fromLine;
+  for await (const value of parquetRows(path, columns, fromLine - 1)) {
+    rows.push({ line, content: { value } });
+    size += roughSize(value);
+    line += 1;
+    if (size >= sliceBytes) yield take(line);
+  }
+  if (rows.length > 0) yield take(line);
+}
+
+/** Characters of the texts in a row, and something for the row itself. */
+function roughSize(row: Readonly<Record<string, unknown>>): number {
+  return Object.values(row).reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 64), 64);
+}
+
+async function* parquetRows(
+  path: string,
+  columns: readonly string[],
+  firstRow: number,
+): AsyncGenerator<Readonly<Record<string, unknown>>> {
   try {
     const file = await asyncBufferFromFile(path);
     const metadata = await parquetMetadataAsync(file);
     checkCodecs(metadata);
     const there = new Set(metadata.row_groups[0]?.columns.map((column) => column.meta_data?.path_in_schema[0]));
-    const wanted = columns?.filter((name) => there.has(name));
+    const wanted = columns.filter((name) => there.has(name));
     let groupStart = 0;
     for (const group of metadata.row_groups) {
       const groupEnd = groupStart + Number(group.num_rows);
-      for (let from = groupStart; from < groupEnd; from += ROWS_AT_ONCE) {
+      for (let from = Math.max(groupStart, firstRow); from < groupEnd; from += ROWS_AT_ONCE) {
         const rows = await parquetReadObjects({
           file,
           metadata,
           compressors: inflate,
           rowStart: from,
           rowEnd: Math.min(from + ROWS_AT_ONCE, groupEnd),
-          ...(wanted === undefined ? {} : { columns: [...wanted] }),
+          columns: wanted,
         });
-        for (const [at, row] of rows.entries()) yield { line: from + at + 1, content: { value: plain(row) } };
+        for (const row of rows) yield plain(row);
       }
       groupStart = groupEnd;
     }

@@ -1,9 +1,8 @@
-import { newEvidenceId } from '../adapters/evidence-id.js';
-import { type ExplainedVerdict, inputText, type Verdict } from '../index.js';
+import type { ExplainedVerdict, Verdict } from '../index.js';
 import type { ScorerPool } from '../scoring/scorer-pool.js';
-import { ScoringError } from '../scoring/scoring-errors.js';
-import { type AnsweredRow, type ReadRow, type RowFields, rowOf, rowReader } from './answer-row.js';
+import { type AnsweredRow, type ReadRow, type RowFields, rowReader } from './answer-row.js';
 import type { JsonLine } from './json-lines.js';
+import { type ScoredRow, scoreRow } from './score-row.js';
 import { createVerdictCache } from './verdict-cache.js';
 import { workAhead } from './work-ahead.js';
 
@@ -23,13 +22,6 @@ export interface ScoreStreamOptions extends RowFields {
   readonly deadlineMs?: number | undefined;
 }
 
-/** A row of the output, with what isn't written. */
-export interface ScoredRow {
-  readonly row: AnsweredRow;
-  /** The verdict was that of the same text before. */
-  readonly repeated: boolean;
-}
-
 interface NumberedRow {
   readonly row: ReadRow;
   readonly line: number;
@@ -44,35 +36,22 @@ export async function* scoreRows(
   options: ScoreStreamOptions,
 ): AsyncGenerator<ScoredRow> {
   const read = rowReader(options);
-  const cache = createVerdictCache<Verdict | ExplainedVerdict>(options.cacheCharacters ?? 8 * 2 ** 20);
+  const cache = createVerdictCache<Verdict | ExplainedVerdict>(options.cacheCharacters);
 
-  async function score({ row, line }: NumberedRow): Promise<ScoredRow> {
-    if ('answer' in row) return { row: row.answer, repeated: false };
-    const ask = (): Promise<Verdict | ExplainedVerdict> =>
-      options.scorers.score(row.input, { explain: options.findings === true, deadlineMs: options.deadlineMs });
-    try {
-      if (typeof row.input !== 'string') inputText(row.input);
-      if (typeof row.input !== 'string') return { row: rowOf(row, await ask()), repeated: false };
-      const { answer, repeated } = cache.get(row.input, ask);
-      const verdict = await answer;
-      // Each row is a decision of its own, with its own evidence.
-      return {
-        row: rowOf(row, repeated ? { ...verdict, evidence_id: newEvidenceId(), latency_ms: 0 } : verdict),
-        repeated,
-      };
-    } catch (error) {
-      if (!(error instanceof ScoringError) || error.code !== 'SCORER_LOST') throw error;
-      return { row: { id: row.id, ...row.kept, line, error: error.message }, repeated: false };
-    }
-  }
+  const scoring = { ...options, cache, findings: options.findings === true };
 
   async function* rows(): AsyncGenerator<NumberedRow> {
     for await (const line of lines) yield { row: read(line), line: line.line };
   }
-  yield* workAhead(rows(), score, ({ row }) => ('answer' in row ? 0 : row.size), {
-    items: options.rowsAtOnce ?? 256,
-    size: options.charactersAtOnce ?? 4 * 2 ** 20,
-  });
+  yield* workAhead(
+    rows(),
+    ({ row, line }) => scoreRow(row, line, scoring),
+    ({ row }) => ('answer' in row ? 0 : row.size),
+    {
+      items: options.rowsAtOnce ?? 256,
+      size: options.charactersAtOnce ?? 4 * 2 ** 20,
+    },
+  );
 }
 
 /**

@@ -7,8 +7,10 @@ export interface VerdictCache<Answer> {
 /** An entry's own cost besides its text, in characters. */
 const ENTRY_COST = 400;
 
+const MAX_CHARACTERS = 8 * 2 ** 20;
+
 /** Makes a cache. A text over a 64th of `maxCharacters` isn't kept. */
-export function createVerdictCache<Answer>(maxCharacters: number): VerdictCache<Answer> {
+export function createVerdictCache<Answer>(maxCharacters: number = MAX_CHARACTERS): VerdictCache<Answer> {
   const entries = new Map<string, Promise<Answer>>();
   let held = 0;
 

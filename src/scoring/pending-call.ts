@@ -1,4 +1,3 @@
-import type { ExplainedVerdict, Verdict } from '../index.js';
 import type { ScorerAnswer, ScorerCall } from './scorer-settings.js';
 import { ScoringError } from './scoring-errors.js';
 
@@ -14,7 +13,8 @@ export interface PendingCall {
   readonly blame: number;
   /** Sent with no other call, so that a lost scorer can be blamed on it. */
   readonly alone: boolean;
-  readonly resolve: (verdict: Verdict | ExplainedVerdict) => void;
+  /** Takes the verdict, or what came of a task. */
+  readonly resolve: (answer: unknown) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -23,6 +23,7 @@ const MAX_BLAME = 4;
 /** Hands the answer to the one who waits. */
 export function settle(pending: PendingCall, answer: ScorerAnswer): void {
   if ('verdict' in answer) pending.resolve(answer.verdict);
+  else if ('done' in answer) pending.resolve(answer.done);
   else pending.reject(Object.assign(new Error(answer.failed.message), answer.failed));
 }
 
@@ -30,11 +31,16 @@ export function settle(pending: PendingCall, answer: ScorerAnswer): void {
  * What becomes of the calls that a lost scorer held, in their order: those to try again. The first one was under
  * way. Asked of a model, it is answered by the rules next; asked of the rules among others, each is tried alone
  * before one is blamed. A call is rejected when two scorers
- * crashed or hung over it; one that was killed from outside (an operator, the system's memory) counts half.
+ * crashed or hung over it; one that was killed from outside (an operator, the system's memory) counts half. A task
+ * is rejected at once: who gave it takes it apart.
  */
 export function afterLoss(held: readonly PendingCall[], killedFromOutside: boolean): readonly PendingCall[] {
   const [first, ...rest] = held;
   if (first === undefined) return [];
+  if ('task' in first.call) {
+    first.reject(new ScoringError('SCORER_LOST', 'a scorer was lost over this task'));
+    return rest;
+  }
   if (!first.usesModel && rest.length > 0) return held.map((pending) => ({ ...pending, alone: true }));
   const blame = first.blame + (killedFromOutside ? 1 : 2);
   if (blame >= MAX_BLAME) {

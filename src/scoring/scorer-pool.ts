@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { systemClock } from '../adapters/system-clock.js';
 import { type Clock, type EngineInfo, type ExplainedVerdict, type Input, inputText, type Verdict } from '../index.js';
+import { childProgram } from './child-program.js';
 import type { PendingCall } from './pending-call.js';
-import type { ScoreOptions, ScorerSettings } from './scorer-settings.js';
+import type { ScoreCall, ScoreOptions, ScorerSettings, TaskCall } from './scorer-settings.js';
 import { createScorerSlot, type ScorerSlot } from './scorer-slot.js';
 import { OverloadedError, ScoringError } from './scoring-errors.js';
 
@@ -50,11 +49,19 @@ export interface ScorerPool {
    */
   score(input: Input, options: ScoreOptions & { readonly explain: true }): Promise<ExplainedVerdict>;
   score(input: Input, options?: ScoreOptions): Promise<Verdict>;
+  /**
+   * Hands a task to a scorer whose program (`childFile`) knows its kind. `size`: its rough cost, in characters of text.
+   *
+   * @throws ScoringError `SCORER_LOST` when a scorer is lost over it: it isn't tried again
+   */
+  run(task: unknown, size: number): Promise<unknown>;
   readonly info: EngineInfo;
   stats(): ScorerPoolStats;
   /** Takes no more calls, waits for those under way, and ends the scorers. */
   close(): Promise<void>;
 }
+
+type CallBounds = Pick<ScoreOptions, 'deadlineMs' | 'waitMs'>;
 
 /** Starts in a row that may fail on every scorer before waiting calls are given up. */
 const MAX_FAILURES = 5;
@@ -76,7 +83,7 @@ export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<S
   const { packs, overlays, model, mode, thresholds, timeoutMs, limits } = options;
   const slotOptions = {
     settings: { packs, overlays, today, model, mode, thresholds, timeoutMs, limits },
-    file: options.childFile ?? scorerFile(),
+    file: options.childFile ?? childProgram('scorer-child'),
     loadTimeoutMs: options.loadTimeoutMs ?? 60_000,
     heapMb: options.heapMb ?? 1_024,
     memoryLimitMb: options.memoryLimitMb ?? 1_024,
@@ -112,24 +119,26 @@ export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<S
     if (waiting.length === 0 && slots.every((slot) => slot.held() === 0)) idle();
   }
 
-  function score(input: Input, { deadlineMs, waitMs, ...rest }: ScoreOptions = {}): Promise<Verdict> {
+  function enqueue(
+    call: Omit<ScoreCall, 'id'> | Omit<TaskCall, 'id'>,
+    { size, usesModel, deadlineMs, waitMs }: Pick<PendingCall, 'size' | 'usesModel'> & CallBounds,
+  ): Promise<unknown> {
     if (closing) return Promise.reject(new ScoringError('SCORER_CLOSED', 'the scorers were closed'));
     if (waiting.length >= (options.queueLimit ?? 1_000))
       return Promise.reject(new OverloadedError('the queue in front of the scorers is full'));
     return new Promise((resolve, reject) => {
-      const text = inputText(input);
       let cancel = (): void => {};
       const pending: PendingCall = {
-        call: { id: nextId++, text, isJson: typeof input !== 'string', options: rest, withoutModel: false },
-        usesModel: (rest.mode ?? info?.mode) !== 'rules',
+        call: { ...call, id: nextId++ },
+        usesModel,
         deadlineMs: deadlineMs ?? options.deadlineMs ?? 30_000,
-        size: text.length,
+        size,
         blame: 0,
         alone: false,
-        resolve(verdict) {
+        resolve(answer) {
           cancel();
           scored += 1;
-          resolve(verdict);
+          resolve(answer);
         },
         reject(error) {
           cancel();
@@ -137,7 +146,7 @@ export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<S
         },
       };
       const giveUp = (): void => {
-        const at = waiting.findIndex(({ call }) => call.id === pending.call.id);
+        const at = waiting.findIndex((one) => one.call.id === pending.call.id);
         // With a scorer now; when that is lost it waits again.
         if (at < 0) {
           cancel = clock.after(RECHECK_MS, giveUp);
@@ -153,6 +162,13 @@ export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<S
     });
   }
 
+  async function score(input: Input, { deadlineMs, waitMs, ...rest }: ScoreOptions = {}): Promise<Verdict> {
+    const text = inputText(input);
+    const usesModel = (rest.mode ?? info?.mode) !== 'rules';
+    const call = { text, isJson: typeof input !== 'string', options: rest, withoutModel: false };
+    return (await enqueue(call, { size: text.length, usesModel, deadlineMs, waitMs })) as Verdict;
+  }
+
   try {
     const first = (await Promise.all(slots.map((slot) => slot.start())))[0];
     info = first?.info as EngineInfo;
@@ -163,6 +179,7 @@ export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<S
   }
   return {
     score: score as ScorerPool['score'],
+    run: (task, size) => enqueue({ task }, { size, usesModel: false }),
     info,
     stats: () => ({
       scored,
@@ -187,14 +204,4 @@ function leastLoaded(slots: readonly ScorerSlot[], call: PendingCall): ScorerSlo
   let best: ScorerSlot | undefined;
   for (const slot of slots) if (slot.room(call) > 0 && (best === undefined || slot.load() < best.load())) best = slot;
   return best;
-}
-
-/** The scorer's program lies beside this file; a bundler may have put this one into another folder of `dist`. */
-function scorerFile(): string {
-  const candidates = ['./scorer-child.js', '../scorer-child.js', './scoring/scorer-child.js'];
-  const files = candidates.map((file) => fileURLToPath(new URL(file, import.meta.url)));
-  const found = files.find((file) => existsSync(file));
-  if (found === undefined)
-    throw new ScoringError('SCORER_UNAVAILABLE', "the scorer's program isn't there; build first");
-  return found;
 }

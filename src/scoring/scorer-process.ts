@@ -39,7 +39,8 @@ export function startScorerProcess(settings: ScorerSettings, options: ScorerProc
   const child = fork(options.file, [], {
     execArgv: [`--max-old-space-size=${options.heapMb}`],
     env: Object.fromEntries(PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
-    serialization: 'json',
+    // Bytes can be sent as they are; for texts and verdicts it costs the same as JSON.
+    serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   return new Promise((resolve, reject) => {

@@ -31,7 +31,10 @@ export interface ScoreOptions {
 }
 
 /** A call as it goes to a scorer. */
-export interface ScorerCall {
+export type ScorerCall = ScoreCall | TaskCall;
+
+/** A text to score. */
+export interface ScoreCall {
   readonly id: number;
   /** The input's text; of anything but a string its JSON text, since a deep value can't be sent as it is. */
   readonly text: string;
@@ -41,8 +44,15 @@ export interface ScorerCall {
   readonly withoutModel: boolean;
 }
 
+/** Work of another kind, which the scorers' own program knows; whatever the structured clone takes. */
+export interface TaskCall {
+  readonly id: number;
+  readonly task: unknown;
+}
+
 /** A scorer's answer to one call. */
 export type ScorerAnswer =
+  | { readonly id: number; readonly done: unknown }
   | { readonly id: number; readonly verdict: Verdict | ExplainedVerdict }
   | {
       readonly id: number;

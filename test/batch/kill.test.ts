@@ -35,8 +35,14 @@ interface Ended {
 /** Every row was answered, some with an error. */
 const COMPLETE = { killed: false, status: 1, said: expect.stringContaining('"summary"') };
 
-/** Runs a batch; ends the whole of it without a word after `killMs`. */
-const run = (out: string, killMs: number): Promise<Ended> =>
+/** When a batch is ended: so many milliseconds after its start, or after it has left its first resume point. */
+interface Kill {
+  readonly ms: number;
+  readonly after: 'start' | 'point';
+}
+
+/** Runs a batch; ends the whole of it without a word where a kill is given. */
+const run = (out: string, kill?: Kill): Promise<Ended> =>
   new Promise((resolve) => {
     const started = performance.now();
     const args = ['dist/cli/main.js', 'batch', source, '--out', out, '--resume', '--scorers', '2', '--mode', 'rules'];
@@ -45,9 +51,13 @@ const run = (out: string, killMs: number): Promise<Ended> =>
     child.stderr.setEncoding('utf8').on('data', (piece: string) => {
       said = (said + piece).slice(-1_000);
     });
-    const timer = Number.isFinite(killMs) ? setTimeout(() => child.kill('SIGKILL'), killMs) : undefined;
+    let from = kill?.after === 'start' ? started : undefined;
+    const timer = setInterval(() => {
+      if (kill?.after === 'point' && existsSync(`${out}.resume.json`)) from ??= performance.now();
+      if (kill !== undefined && from !== undefined && performance.now() - from >= kill.ms) child.kill('SIGKILL');
+    }, 5);
     child.on('close', (status, signal) => {
-      clearTimeout(timer);
+      clearInterval(timer);
       resolve({ killed: signal === 'SIGKILL', status, ms: performance.now() - started, said });
     });
   });
@@ -60,7 +70,7 @@ const comparable = async (out: string): Promise<readonly string[]> =>
 
 test(`${kills} kills at random moments, each gone on with: the rows of an undisturbed run`, async () => {
   const whole = join(folder, 'whole.jsonl');
-  const undisturbed = await run(whole, Number.POSITIVE_INFINITY);
+  const undisturbed = await run(whole);
   expect(undisturbed).toMatchObject(COMPLETE);
   const expected = await comparable(whole);
   expect(expected).toHaveLength(rows);
@@ -73,7 +83,8 @@ test(`${kills} kills at random moments, each gone on with: the rows of an undist
     const out = join(folder, `out-${round}.${['jsonl', 'csv.gz', 'parquet', 'jsonl.gz'][round % 4]}`);
     // A few kills an output, so that each format has its turn; then it may finish.
     for (let kill = 0; kill < 4 && left > 0; kill += 1) {
-      const ended = await run(out, Math.random() * wholeMs);
+      const after = left % 2 === 0 ? 'point' : 'start';
+      const ended = await run(out, { ms: Math.random() * (after === 'point' ? wholeMs / 2 : wholeMs), after });
       if (!ended.killed) {
         expect(ended).toMatchObject(COMPLETE);
         wholeMs = Math.min(wholeMs, ended.ms);
@@ -82,10 +93,11 @@ test(`${kills} kills at random moments, each gone on with: the rows of an undist
       left -= 1;
       if (existsSync(`${out}.resume.json`)) wentOn += 1;
     }
-    if (!existsSync(out)) expect(await run(out, Number.POSITIVE_INFINITY)).toMatchObject(COMPLETE);
+    if (!existsSync(out)) expect(await run(out)).toMatchObject(COMPLETE);
     expect(await comparable(out)).toEqual(expected);
     expect(existsSync(`${out}.partial`) || existsSync(`${out}.resume.json`) || existsSync(`${out}.made`)).toBe(false);
     rmSync(out);
   }
+  expect(wentOn).toBeGreaterThan(0);
   console.log(`${kills} kills; ${wentOn} left something to go on with; undisturbed ${Math.round(undisturbed.ms)} ms`);
 }, 3_600_000);

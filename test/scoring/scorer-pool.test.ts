@@ -99,6 +99,26 @@ describe('scorers that are lost', () => {
     },
   );
 
+  test('a task is done, or rejected at once, and its neighbours are answered', async () => {
+    const pool = await open({ mode: 'rules' });
+    const bytes = Buffer.from([0, 255]);
+    const settled = await Promise.allSettled([
+      pool.run(bytes, 2),
+      pool.score('a'),
+      pool.run('die', 1),
+      pool.run('b', 1),
+      pool.score('c'),
+    ]);
+    expect(settled).toMatchObject([
+      { value: { was: bytes } },
+      { value: { verdict: 'allow' } },
+      { reason: { code: 'SCORER_LOST' } },
+      { value: { was: 'b' } },
+      { value: { verdict: 'allow' } },
+    ]);
+    expect(pool.stats().lost).toBe(1);
+  });
+
   test('100 kills while calls come in: each call is answered', async () => {
     const pool = await open({ mode: 'hybrid', scorers: 2, queueLimit: 100_000, loadTimeoutMs: patience });
     const killed = new Set<number>();

@@ -1,0 +1,22 @@
+/** The process that a batch forks: a scorer that also reads, scores and writes whole slices of an input. */
+import type { ExplainedVerdict, Input, Verdict } from '../index.js';
+import type { ScoreOptions } from '../scoring/scorer-settings.js';
+import { serveScorer } from '../scoring/serve-scorer.js';
+import { answerSlice, type RowSettings } from './answer-slice.js';
+import type { InputSlice } from './input-slice.js';
+import { createVerdictCache } from './verdict-cache.js';
+
+/** What a batch asks of its scorers. */
+export interface SliceTask {
+  readonly slice: InputSlice;
+  readonly settings: RowSettings;
+}
+
+const cache = createVerdictCache<Verdict | ExplainedVerdict>();
+
+serveScorer((task, engine) => {
+  const { slice, settings } = task as SliceTask;
+  // Mode `rules`: at once, so that a row's latency is its own.
+  const score = async (input: Input, options: ScoreOptions): Promise<Verdict> => engine.scan(input, options);
+  return answerSlice(slice, settings, { scorers: { score }, cache, findings: settings.findings });
+});

@@ -1,0 +1,91 @@
+import type { SliceBounds } from './input-slice.js';
+
+/** Finds where records end. Asked for one chunk after another, each from where the last record ended. */
+export interface RecordScanner {
+  /** One past the end of the record that `from` lies in; -1 where it goes on in the next chunk. */
+  end(chunk: Buffer, from: number): number;
+  /** Line ends passed so far. */
+  lineEnds(): number;
+}
+
+/** Whole records, or one that is longer than it may be. */
+export type RecordSlice = { readonly line: number; readonly nextLine: number } & (
+  | { readonly bytes: Buffer }
+  | { readonly tooLong: true }
+);
+
+/**
+ * Cuts chunks of bytes into slices of whole records, in order. Holds one chunk and one record at a time.
+ * `firstAlone`: the first slice is one record, which is never left out.
+ */
+export async function* sliceRecords(
+  chunks: AsyncIterable<Buffer>,
+  scanner: RecordScanner,
+  { sliceBytes, recordBytes, fromLine, firstAlone = false }: SliceBounds & { readonly firstAlone?: boolean },
+): AsyncGenerator<RecordSlice> {
+  /** The start of the next slice, from chunks before. */
+  let lead: Buffer[] = [];
+  let leadBytes = 0;
+  /** Bytes of the record under way in chunks before. */
+  let before = 0;
+  let sliceLine = 1;
+  let line = 1;
+  let first = firstAlone;
+  /** There are records between the last slice and the record under way. */
+  let whole = false;
+
+  const take = (chunk: Buffer, from: number, end: number): RecordSlice => {
+    const rest = chunk.subarray(from, end);
+    const slice = { bytes: lead.length > 0 ? Buffer.concat([...lead, rest]) : rest, line: sliceLine, nextLine: line };
+    leave();
+    first = false;
+    return slice;
+  };
+  const leave = (): void => {
+    lead = [];
+    leadBytes = 0;
+    sliceLine = line;
+    whole = false;
+  };
+
+  for await (const chunk of chunks) {
+    /** What lies before it has left. */
+    let cut = 0;
+    let from = 0;
+    for (let end = scanner.end(chunk, 0); end >= 0; end = scanner.end(chunk, end)) {
+      const tooLong = before + end - from > recordBytes;
+      const leftOut = line < fromLine && !first;
+      if (tooLong || leftOut) {
+        if (whole) yield take(chunk, cut, from);
+        const nextLine = 1 + scanner.lineEnds();
+        if (line >= fromLine) yield { tooLong: true, line, nextLine };
+        line = nextLine;
+        leave();
+        cut = end;
+      } else {
+        line = 1 + scanner.lineEnds();
+        whole = true;
+        if (first || leadBytes + end - cut >= sliceBytes) {
+          yield take(chunk, cut, end);
+          cut = end;
+        }
+      }
+      before = 0;
+      from = end;
+    }
+    if (whole) yield take(chunk, cut, from);
+    before += chunk.length - from;
+    if (before > recordBytes) leave();
+    else if (from < chunk.length) {
+      lead.push(chunk.subarray(from));
+      leadBytes += chunk.length - from;
+    }
+  }
+  if (before === 0 || (line < fromLine && !first)) return;
+  const nextLine = 1 + scanner.lineEnds() + 1;
+  if (before > recordBytes) yield { tooLong: true, line, nextLine };
+  else {
+    line = nextLine;
+    yield take(Buffer.alloc(0), 0, 0);
+  }
+}
