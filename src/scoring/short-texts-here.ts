@@ -14,15 +14,21 @@ const SHORT = 1_024;
 export async function shortTextsHere(opening: Promise<ScorerPool>, settings: ScorerSettings): Promise<ScorerPool> {
   // Until it is awaited, a rejection would end the process.
   opening.catch(() => undefined);
-  let here = settings.mode === 'rules' ? await rulesEngine(settings) : undefined;
-  const pool = await opening;
-  if (pool.info.mode !== 'rules') return pool;
-  here ??= await rulesEngine(settings);
-  if (here.info.rules_version !== pool.info.rules_version) {
-    await pool.close();
-    throw new ScoringError('SCORER_REFUSED', 'the rules on disk changed while the scorers started');
+  try {
+    const early = settings.mode === 'rules' ? await rulesEngine(settings) : undefined;
+    const pool = await opening;
+    if (pool.info.mode !== 'rules') return pool;
+    const here = early ?? (await rulesEngine(settings));
+    if (here.info.rules_version !== pool.info.rules_version)
+      throw new ScoringError('SCORER_REFUSED', 'the rules on disk changed while the scorers started');
+    return { ...pool, score: scoreWith(pool, here) };
+  } catch (error) {
+    await opening.then(
+      (pool) => pool.close(),
+      () => undefined,
+    );
+    throw error;
   }
-  return { ...pool, score: scoreWith(pool, here) };
 }
 
 async function rulesEngine(settings: ScorerSettings): Promise<Engine> {

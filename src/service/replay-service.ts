@@ -7,6 +7,7 @@ import type { ReplayReport } from '../evidence/replay-report.js';
 import type { VersionShelf } from '../evidence/version-shelf.js';
 import { whatIf } from '../evidence/what-if.js';
 import type { EngineInfo, Input, Verdict } from '../index.js';
+import { bareVerdict } from './bare-verdict.js';
 import { recordedLimits } from './recorded-limits.js';
 import type { Scorers } from './scorers.js';
 
@@ -26,9 +27,7 @@ export function replayService(shelf: VersionShelf, scorers: Scorers): ReplayServ
   let waiting = 0;
 
   const now = async (input: Input, options: Pick<ReplayCall, 'mode' | 'channel'>): Promise<Verdict> => {
-    const said = await scorers.score(input, { explain: true, evidenceId: newEvidenceId(), ...options });
-    const { explanation: _, ...verdict } = said;
-    return verdict;
+    return bareVerdict(await scorers.score(input, { explain: true, evidenceId: newEvidenceId(), ...options }));
   };
 
   return {

@@ -32,27 +32,26 @@ export interface ScreenedInput {
 /** Scores an input and stores its evidence; resolves when the record is durable. */
 export async function screenCall(
   { store, scorers, now }: ScreenParts,
-  owner: CallOwner,
+  { accountId, keyId, keep }: CallOwner,
   input: Input,
 ): Promise<ScreenedInput> {
   const evidenceId = newEvidenceId();
+  const started = performance.now();
   const explained = await scorers.score(input, { explain: true, evidenceId });
   const { explanation } = explained;
-  const verdict = bareVerdict(explained);
+  const verdict = bareVerdict(explained, performance.now() - started);
+  const { rules_threshold, timeout_ms } = scorers.info;
+  const limits = recordedLimits(verdict.mode);
   const record = recordOf({
-    ...owner,
     time: now(),
+    accountId,
+    keyId,
+    keep,
     text: inputText(input),
     json: typeof input !== 'string',
     verdict,
     explanation,
-    settings: {
-      portcullis: packageVersion(),
-      rules_threshold: scorers.info.rules_threshold,
-      paranoia: null,
-      timeout_ms: scorers.info.timeout_ms,
-      limits: recordedLimits(verdict.mode),
-    },
+    settings: { portcullis: packageVersion(), rules_threshold, paranoia: null, timeout_ms, limits },
   });
   await store.evidence.append(record);
   return { verdict, explanation, record };

@@ -46,6 +46,7 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
     pepper: settings.keyPepper,
     serves: true,
   });
+  const opened: (() => Promise<void>)[] = [() => store.close()];
   try {
     const today = new Date().toISOString().slice(0, 10);
     const billing = await openBilling(store, settings);
@@ -65,10 +66,12 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
       queueLimit: settings.callsAtOnce,
     });
     const scorers = await shortTextsHere(pool, engineSettings);
+    opened.push(() => scorers.close());
     const { rules_version: rulesVersion, ml_version: mlVersion } = scorers.info;
     const modelFolder = mlVersion === 'off' || mlVersion === 'unavailable' ? undefined : (model ?? findModel());
     await keepVersions(store.versions, { packs: pack, overlays: overlay, today, rulesVersion, mlVersion, modelFolder });
     const replays = replayService(store.versions, scorers);
+    opened.push(() => replays.close());
     const app = await buildApp({
       store,
       async extend(inner) {
@@ -85,6 +88,7 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
       logger: log,
       limits: { bodyBytes: settings.bodyLimit, callsAtOnce: settings.callsAtOnce },
     });
+    opened.push(() => drain(app));
     await app.listen({ host: settings.host, port: settings.port });
     // After it: a start that can't listen must not make a key that nobody is shown.
     const firstAccount = await ensureFirstAccount(store);
@@ -101,14 +105,12 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
       firstAccountShown: () => markShown(store),
       async close() {
         clearInterval(purge);
-        await drain(app);
-        await replays.close();
-        await scorers.close();
-        await store.close();
+        for (const close of opened.reverse()) await close();
       },
     };
   } catch (error) {
-    await store.close();
+    // What made the start fail is what is told, whatever else fails on the way out.
+    for (const close of opened.reverse()) await close().catch(() => undefined);
     throw error;
   }
 }

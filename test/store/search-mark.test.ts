@@ -46,7 +46,6 @@ describe('the mark of the search index', () => {
 
   it('goes past what is indexed, and finds it before and after', async () => {
     await write('one walrus', now);
-    expect(inIndex('walrus')).toBe(0);
     expect(await found('walrus')).toBe(1);
     await indexed();
     expect(inIndex('walrus')).toBe(1);
@@ -58,7 +57,6 @@ describe('the mark of the search index', () => {
     await write('one walrus', now);
     await indexed();
     await write('an earlier walrus', now - minute);
-    expect(ask('SELECT count(*) FROM evidence_unsearched')).toBe(1);
     expect(await found('walrus')).toBe(2);
     await indexed();
     expect(inIndex('walrus')).toBe(2);

@@ -4,9 +4,10 @@ import { hourOf, latencyRowOf, versionOf } from '../sql/evidence-row.js';
 import type { Tables } from '../sql/tables.js';
 import type { Tally } from './tally.js';
 
-type Hour = Tables['evidence_hours'];
-type Latency = Tables['evidence_latencies'];
-type Version = Tables['evidence_versions'];
+type Sums<Row> = { -readonly [Name in keyof Row]: Row[Name] };
+type Hour = Sums<Tables['evidence_hours']>;
+type Latency = Sums<Tables['evidence_latencies']>;
+type Version = Sums<Tables['evidence_versions']>;
 
 /** What the records of a commit add to the counts that are kept beside them. */
 export interface AddedCounts extends Tally {
@@ -48,11 +49,11 @@ export function addedCounts(db: Database): AddedCounts {
   return {
     add(record) {
       const hour = hourOf(record);
-      join(hours, `${hour.account_id} ${hour.hour} ${hour.rule}`, hour, moreHours);
+      join(hours, `${hour.account_id} ${hour.hour} ${hour.rule}`, hour, addHour);
       const latency = latencyRowOf(record);
-      join(latencies, `${latency.account_id} ${latency.hour} ${latency.step}`, latency, moreLatencies);
+      join(latencies, `${latency.account_id} ${latency.hour} ${latency.step}`, latency, addLatency);
       const it = versionOf(record);
-      join(versions, `${it.account_id} ${it.rules_version} ${it.ml_version} ${it.rule}`, it, moreVersions);
+      join(versions, `${it.account_id} ${it.rules_version} ${it.ml_version} ${it.rule}`, it, addVersion);
     },
     write() {
       for (const it of hours.values()) writeHour.run(it);
@@ -64,28 +65,30 @@ export function addedCounts(db: Database): AddedCounts {
   };
 }
 
-function join<T>(rows: Map<string, T>, name: string, row: T, sum: (a: T, b: T) => T): void {
-  const there = rows.get(name);
-  rows.set(name, there === undefined ? row : sum(there, row));
+/** Adds a row to the one of its name; a row that is added is the tally's own from then on. */
+function join<T>(rows: Map<string, T>, name: string, row: T, add: (sums: T, row: T) => void): void {
+  const sums = rows.get(name);
+  if (sums === undefined) rows.set(name, row);
+  else add(sums, row);
 }
 
-const moreHours = (a: Hour, b: Hour): Hour => ({
-  ...a,
-  calls: a.calls + b.calls,
-  blocks: a.blocks + b.blocks,
-  model_errors: a.model_errors + b.model_errors,
-  latency_sum: a.latency_sum + b.latency_sum,
-  latency_max: Math.max(a.latency_max, b.latency_max),
-});
+function addHour(sums: Hour, row: Hour): void {
+  sums.calls += row.calls;
+  sums.blocks += row.blocks;
+  sums.model_errors += row.model_errors;
+  sums.latency_sum += row.latency_sum;
+  sums.latency_max = Math.max(sums.latency_max, row.latency_max);
+}
 
-const moreLatencies = (a: Latency, b: Latency): Latency => ({ ...a, calls: a.calls + b.calls });
+function addLatency(sums: Latency, row: Latency): void {
+  sums.calls += row.calls;
+}
 
-const moreVersions = (a: Version, b: Version): Version => ({
-  ...a,
-  first_at: Math.min(a.first_at, b.first_at),
-  last_at: Math.max(a.last_at, b.last_at),
-  calls: a.calls + b.calls,
-  blocks: a.blocks + b.blocks,
-  false_alarms: a.false_alarms + b.false_alarms,
-  missed_attacks: a.missed_attacks + b.missed_attacks,
-});
+function addVersion(sums: Version, row: Version): void {
+  sums.first_at = Math.min(sums.first_at, row.first_at);
+  sums.last_at = Math.max(sums.last_at, row.last_at);
+  sums.calls += row.calls;
+  sums.blocks += row.blocks;
+  sums.false_alarms += row.false_alarms;
+  sums.missed_attacks += row.missed_attacks;
+}

@@ -8,6 +8,7 @@ import { loadPlans } from '../plans.js';
 import { migrate } from '../sql/migrate.js';
 import { sqlNotes } from '../sql/notes.js';
 import { newPepper, settledPepper } from '../sql/pepper.js';
+import { requirePlansInUse } from '../sql/plans-in-use.js';
 import { sqlStore } from '../sql/sql-store.js';
 import type { Tables } from '../sql/tables.js';
 import type { Store } from '../store.js';
@@ -105,6 +106,7 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: reader }) });
   try {
     await migrate(db, 'sqlite');
+    if (options.serves) await requirePlansInUse({ db, plans });
     const pepper = await settledPepper(sqlNotes({ db }), options.pepper, async () => pepperFile(folder));
     // Waiting for another process's commit must not stop this one: the group commit tries again instead.
     const writer = connect(file, 0);

@@ -6,6 +6,7 @@ import type { Connection } from '../sql/connection.js';
 import { migrate } from '../sql/migrate.js';
 import { sqlNotes } from '../sql/notes.js';
 import { newPepper, settledPepper } from '../sql/pepper.js';
+import { requirePlansInUse } from '../sql/plans-in-use.js';
 import { sqlStore } from '../sql/sql-store.js';
 import type { Tables } from '../sql/tables.js';
 import type { Store } from '../store.js';
@@ -73,6 +74,7 @@ export async function openPostgres(url: string, options: StoreOptions): Promise<
       });
     }
     await migrate(db, 'postgres');
+    if (options.serves) await requirePlansInUse({ db, plans });
     const notes = sqlNotes({ db });
     // Replicas share it; an operator who wants it apart from the hashes sets it in the environment.
     const pepper = await settledPepper(notes, options.pepper, () => notes.claim('pepper', newPepper()));

@@ -26,10 +26,9 @@ const storable = (text: string): string => {
 
 /** The columns of a record. A text that a column can't hold exactly stays exact in the JSON, where it is escaped. */
 export const rowOf = (record: EvidenceRecord): EvidenceRow => {
-  const { label, ...kept } = record;
   const { text } = record.input;
   const column = text === null ? null : storable(text);
-  const input = column === text ? { ...kept.input, text: undefined } : kept.input;
+  const input = column === text ? { ...record.input, text: undefined } : record.input;
   return {
     seq: nextSeq(Date.parse(record.time)),
     id: record.id,
@@ -39,9 +38,10 @@ export const rowOf = (record: EvidenceRecord): EvidenceRow => {
     rule: record.verdict.rule,
     decided_by: record.verdict.decided_by,
     router_level: record.router_level,
-    label,
+    label: record.label,
     text: column,
-    record: JSON.stringify({ ...kept, input }),
+    // JSON leaves out what is undefined.
+    record: JSON.stringify({ ...record, input, label: undefined }),
   };
 };
 
