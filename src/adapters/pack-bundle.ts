@@ -8,7 +8,7 @@ import type { PackContent } from '../engine/rules/stack-packs.js';
 import type { Rule } from '../engine/rules/types.js';
 import { readPackFolder } from './pack-folder.js';
 
-const FORMAT = 2;
+const FORMAT = 3;
 
 /** The rules were checked when the bundle was made; parsing each again at every start would cost more than it shows. */
 const bundleSchema = z.object({

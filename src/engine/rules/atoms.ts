@@ -1,11 +1,11 @@
 import type { Pattern, RegexCompiler } from '../ports.js';
-import type { Clause } from './pattern-literals.js';
+import type { LiteralWay } from './clause.js';
 import type { PreparedPattern } from './prepare-pattern.js';
 import type { ScriptMask } from './scripts.js';
 
 /** One distinct pattern of a pack, shared by every step that uses it. */
 export interface Atom {
-  /** For sets; only of an atom without literals. */
+  /** For sets; of an atom without literals, and of no other. */
   readonly relaxed: string | undefined;
   /** Its place in the pack's list of atoms. */
   readonly index: number;
@@ -13,9 +13,14 @@ export interface Atom {
   /** The most that a match counts; see `countedLength`. */
   readonly counted: number;
   readonly scripts: ScriptMask;
-  readonly literals: readonly Clause[];
+  readonly literals: readonly LiteralWay[];
   readonly pattern: Pattern;
 }
+
+/** An atom that no literal announces: pattern sets ask for it. */
+export type AskedAtom = Atom & { readonly relaxed: string };
+
+export const isAsked = (atom: Atom): atom is AskedAtom => atom.relaxed !== undefined;
 
 /** Collects atoms; equal patterns become one. */
 export interface AtomTable {

@@ -22,20 +22,20 @@ export const newLiteralLog = (): LiteralLog => ({
 });
 
 /**
- * Builds the automaton of Aho and Corasick from the literals' symbols, distinct rows. Shallow states have a table of
+ * Builds the automaton of Aho and Corasick from the literals' symbols, distinct rows of char codes. Shallow states have a table of
  * transitions; the deeper ones, which a text seldom reaches, find theirs among their few children or fall back. So it
  * takes a fraction of what laying all out took, which is what makes it fast: it stays in the cache.
  *
  * @see Aho and Corasick, Efficient string matching: an aid to bibliographic search, CACM 18 (1975)
  */
-export function buildLiteralAutomaton(rows: readonly (readonly number[])[]): LiteralAutomaton {
+export function buildLiteralAutomaton(rows: readonly string[]): LiteralAutomaton {
   const trie = buildLiteralTrie(rows);
-  const { firstChild, symbol: symbols, fail, literal, shallow } = trie;
+  const { symbol: symbols, literal, shallow } = trie;
   const table = layOut(trie);
-  const output = outputs(trie);
+  const cells = layCells(trie);
 
   const emit = (from: number, place: number, log: LiteralLog): void => {
-    for (let at = output[from] as number; at !== 0; at = output[fail[at] as number] as number) {
+    for (let at = from; at !== 0; at = cells[CELL * (cells[CELL * at + FAIL] as number) + OUTPUT] as number) {
       if (log.size === log.literals.length) grow(log);
       log.literals[log.size] = literal[at] as number;
       log.places[log.size++] = place;
@@ -44,9 +44,10 @@ export function buildLiteralAutomaton(rows: readonly (readonly number[])[]): Lit
   const deepStep = (from: number, symbol: number): number => {
     let at = from;
     while (at >= shallow) {
-      const end = firstChild[at + 1] as number;
-      for (let child = firstChild[at] as number; child < end; child++) if (symbols[child] === symbol) return child;
-      at = fail[at] as number;
+      const cell = CELL * at;
+      const end = cells[cell + END] as number;
+      for (let child = cells[cell] as number; child < end; child++) if (symbols[child] === symbol) return child;
+      at = cells[cell + FAIL] as number;
     }
     return table[at * SYMBOL_COUNT + symbol] as number;
   };
@@ -60,10 +61,33 @@ export function buildLiteralAutomaton(rows: readonly (readonly number[])[]): Lit
       for (let i = 0; i < size; i++) {
         const symbol = read[i] as number;
         state = state < shallow ? (table[state * SYMBOL_COUNT + symbol] as number) : deepStep(state, symbol);
-        if (output[state] !== 0) emit(state, ends[i] as number, log);
+        const output = cells[CELL * state + OUTPUT] as number;
+        if (output !== 0) emit(output, ends[i] as number, log);
       }
     },
   };
+}
+
+/** What a step reads of a state lies together: its first child, the end of its children, its fall, its output. */
+const CELL = 4;
+const END = 1;
+const FAIL = 2;
+/** The state itself where a literal ends in it, else the nearest one along its falls; 0 for none. */
+const OUTPUT = 3;
+
+function layCells({ states, firstChild, literal, fail }: LiteralTrie): Int32Array {
+  const cells = new Int32Array(CELL * states);
+  for (let state = 0; state < states; state++) {
+    const cell = CELL * state;
+    const fallen = fail[state] as number;
+    cells[cell] = firstChild[state] as number;
+    cells[cell + END] = firstChild[state + 1] as number;
+    cells[cell + FAIL] = fallen;
+    if (state > 0) {
+      cells[cell + OUTPUT] = (literal[state] as number) >= 0 ? state : (cells[CELL * fallen + OUTPUT] as number);
+    }
+  }
+  return cells;
 }
 
 /** Where each shallow state goes on each symbol. */
@@ -79,15 +103,6 @@ function layOut({ firstChild, symbol, fail, shallow }: LiteralTrie): Int32Array 
     for (let child = firstChild[state] as number; child < end; child++) table[row + (symbol[child] as number)] = child;
   }
   return table;
-}
-
-/** By state: the state itself where a literal ends in it, else the nearest one along its falls; 0 for none. */
-function outputs({ states, literal, fail }: LiteralTrie): Int32Array {
-  const output = new Int32Array(states);
-  for (let state = 1; state < states; state++) {
-    output[state] = (literal[state] as number) >= 0 ? state : (output[fail[state] as number] as number);
-  }
-  return output;
 }
 
 function grow(log: LiteralLog): void {

@@ -1,7 +1,8 @@
 import type { Span } from '../span.js';
 import type { Atom } from './atoms.js';
+import { type LiteralWay, mostBetween, type PlacedClause, START, type WeighedClause } from './clause.js';
 import type { CompiledRule } from './compiled-rule.js';
-import { createLiteralPlaces } from './literal-places.js';
+import { createLiteralPlaces, type LiteralPlaces } from './literal-places.js';
 import { createMatchWindows } from './match-windows.js';
 import { type RuleAlarm, tellingClauses } from './rule-alarm.js';
 import { EDGES, ruleReach } from './rule-reach.js';
@@ -56,43 +57,47 @@ export function buildLiteralGate(
   rules: readonly { readonly rule: CompiledRule; readonly alarm: RuleAlarm }[],
 ): LiteralGate {
   const places = createLiteralPlaces();
-  const needs = new Map<Atom, AtomNeeds>();
-  const needsOf = (atom: Atom): AtomNeeds => {
+  const needs = new Map<Atom, readonly WayNeeds[]>();
+  const needsOf = (atom: Atom): readonly WayNeeds[] => {
     const known = needs.get(atom);
     if (known) return known;
-    const telling = tellingClauses(atom).map(({ clause, order }) => ({ id: places.idOf(clause), order }));
-    const made = { atom, telling, ids: telling.map(({ id }) => id), reach: atom.counted + EDGES };
+    const made = atom.literals.map((way) => wayNeeds(atom, way, places));
     needs.set(atom, made);
     return made;
   };
-  /** By literal: what is looked at when it is met. */
-  const wakes: Wake[][] = [];
+  const wakes: Wake[] = [];
+  /** By literal: the wakes that are looked at when it is met. */
+  const woken: number[][] = [];
   let atoms = 0;
   for (const { rule, alarm } of rules) {
-    const others = rule.order.slice(1).map((step) => (rule.steps[step] as readonly Atom[]).map(needsOf));
+    const others = rule.order.slice(1).flatMap((step) => {
+      const atoms = rule.steps[step] as readonly Atom[];
+      // An atom without literals may match anywhere.
+      return atoms.some((atom) => atom.literals.length === 0) ? [] : [atoms.flatMap(needsOf)];
+    });
     for (const atom of rule.steps.flat()) atoms = Math.max(atoms, atom.index + 1);
-    for (const atom of alarm.atoms) {
-      const own = needsOf(atom);
-      const wake = { rule, own, others, reach: ruleReach(rule) };
-      for (const literal of places.literalsOf(own.ids[0] as number)) {
-        const known = wakes[literal] ?? [];
-        wakes[literal] = known;
-        known.push(wake);
+    for (const own of alarm.atoms.flatMap(needsOf)) {
+      const [first, also = others.find((step) => step.length === 1)?.[0]?.ids[0] ?? first] = own.ids as [number];
+      wakes.push({ rule, own, also, others, isOneStep: rule.steps.length === 1, reach: ruleReach(rule) });
+      for (const literal of places.literalsOf(first)) {
+        const known = woken[literal] ?? [];
+        woken[literal] = known;
+        known.push(wakes.length - 1);
       }
     }
   }
   const index = places.build();
+  const alsoNeeded = Int32Array.from(wakes, ({ also }) => also);
+  const wokenBy = packLists(woken, index.literals);
   const windows = createMatchWindows(atoms);
   const ruleMarks = new Float64Array(rules.reduce((most, { rule }) => Math.max(most, rule.index + 1), 0));
 
-  const isNear = (need: AtomNeeds, scripts: ScriptMask, place: number, reach: number): boolean =>
+  const isNear = (need: WayNeeds, scripts: ScriptMask, place: number, reach: number): boolean =>
     (need.atom.scripts & ~scripts) === 0 && need.ids.every((id) => places.isBetween(id, place - reach, place + reach));
-  const ownIsNear = ({ telling, reach }: AtomNeeds, place: number): boolean => {
-    const first = (telling[0] as Telling).order;
-    for (let i = 1; i < telling.length; i++) {
-      const { id, order } = telling[i] as Telling;
-      const isLater = order > first;
-      if (!places.isBetween(id, isLater ? place : place - reach, isLater ? place + reach : place)) return false;
+  const ownIsNear = ({ others }: WayNeeds, place: number): boolean => {
+    for (let i = 0; i < others.length; i++) {
+      const { id, least, most } = others[i] as OtherClause;
+      if (!places.isBetween(id, place + least, place + most)) return false;
     }
     return true;
   };
@@ -110,10 +115,10 @@ export function buildLiteralGate(
   const isMet = (wake: Wake, literal: number, scripts: ScriptMask, generation: number): boolean => {
     if (!isThere(wake, scripts, generation)) return false;
     const { own, others, reach } = wake;
-    const { atom } = own;
+    const { atom, before, after } = own;
     const count = places.countOf(literal);
     if (count > MAX_LOOKS || (own.ids.length === 1 && others.length === 0)) {
-      windows.add(atom.index, places.placeOf(literal, 0) - own.reach, places.placeOf(literal, count - 1) + own.reach);
+      windows.add(atom.index, places.placeOf(literal, 0) - before, places.placeOf(literal, count - 1) + after);
       return true;
     }
     let isAny = false;
@@ -121,7 +126,7 @@ export function buildLiteralGate(
       const place = places.placeOf(literal, i);
       if (!ownIsNear(own, place)) continue;
       if (!others.every((step) => step.some((need) => isNear(need, scripts, place, reach)))) continue;
-      windows.add(atom.index, place - own.reach, place + own.reach);
+      windows.add(atom.index, place - before, place + after);
       isAny = true;
     }
     return isAny;
@@ -130,7 +135,7 @@ export function buildLiteralGate(
   return {
     literals: index.literals,
     read(text, { isFirst, isLast }) {
-      const { generation, touched, end, skips, isForeign } = places.read(text);
+      const { generation, touched, end: counted, skips, isForeign } = places.read(text);
       windows.open(generation, text.length, skips);
       const scripts = isForeign ? scriptsIn(text) : 0;
       const near: CompiledRule[] = [];
@@ -140,53 +145,96 @@ export function buildLiteralGate(
       for (const literal of touched) {
         const count = places.countOf(literal);
         const isFlood = count > MAX_LOOKS;
-        for (const wake of wakes[literal] ?? NO_WAKES) {
-          const { rule, others, reach } = wake;
-          if (isMet(wake, literal, scripts, generation) && ruleMarks[rule.index] !== generation) {
+        const end = wokenBy.first[literal + 1] as number;
+        for (let at = wokenBy.first[literal] as number; at < end; at++) {
+          const number = wokenBy.items[at] as number;
+          const isAlone = !places.seenSince(alsoNeeded[number] as number, generation);
+          if (isAlone && !isPart) continue;
+          const wake = wakes[number] as Wake;
+          const { rule, isOneStep, reach } = wake;
+          if (!isAlone && isMet(wake, literal, scripts, generation) && ruleMarks[rule.index] !== generation) {
             ruleMarks[rule.index] = generation;
             near.push(rule);
           }
           // A rule of one step fires inside the part or not at all.
-          if (!isPart || others.length === 0) continue;
+          if (!isPart || isOneStep) continue;
           if (!isFirst && (isFlood || places.placeOf(literal, 0) < reach)) early.add(rule);
-          if (!isLast && (isFlood || places.placeOf(literal, count - 1) + reach > end)) late.add(rule);
+          if (!isLast && (isFlood || places.placeOf(literal, count - 1) + reach > counted)) late.add(rule);
         }
       }
       return { near, late: [...late], early: [...early], generation, isWhole: !isPart };
     },
     mayMatch(atom, { generation }) {
-      const need = needs.get(atom);
-      return !need || need.ids.every((clause) => places.seenSince(clause, generation));
+      const ways = needs.get(atom);
+      return !ways || ways.length === 0 || ways.some(({ ids }) => allSeen(ids, generation));
     },
     windowOf(atom, { generation }) {
-      const need = needs.get(atom);
-      return windows.of(atom.index, generation, !need || need.ids.length === 0);
+      const ways = needs.get(atom);
+      return windows.of(atom.index, generation, !ways || ways.length === 0);
     },
   };
 }
 
-const NO_WAKES: readonly Wake[] = [];
-
-interface Telling {
-  readonly id: number;
-  /** The clause's place in the order in which a match meets them. */
-  readonly order: number;
+/** Lists by number, one after the other: those of `n` are `items[first[n]] .. items[first[n + 1] - 1]`. */
+function packLists(lists: readonly (readonly number[] | undefined)[], count: number): PackedLists {
+  const first = new Int32Array(count + 1);
+  for (let at = 0; at < count; at++) first[at + 1] = (first[at] as number) + (lists[at]?.length ?? 0);
+  return { first, items: Int32Array.from(lists.flatMap((list) => list ?? [])) };
 }
 
-/** What must be seen for an atom to match. */
-interface AtomNeeds {
+interface PackedLists {
+  readonly first: Int32Array;
+  readonly items: Int32Array;
+}
+
+/** What must be seen for an atom to match in one of its ways. */
+interface WayNeeds {
   readonly atom: Atom;
-  /** Its rarest clause first. */
-  readonly telling: readonly Telling[];
+  /** The clauses, the rarest first. */
   readonly ids: readonly number[];
-  readonly reach: number;
+  /** All but the rarest. */
+  readonly others: readonly OtherClause[];
+  /** How far before a place of the rarest clause a match may begin, and how far after it end. */
+  readonly before: number;
+  readonly after: number;
 }
 
-/** A rule that a clause may announce, by an atom of its alarm step. */
+/** A clause, and how far after a place of the rarest one its text must end; before it where that is negative. */
+interface OtherClause {
+  readonly id: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+function wayNeeds(atom: Atom, way: LiteralWay, places: LiteralPlaces): WayNeeds {
+  const [rarest, ...others] = tellingClauses(way) as readonly [WeighedClause, ...WeighedClause[]];
+  return {
+    atom,
+    ids: [rarest, ...others].map(({ texts }) => places.idOf(texts)),
+    others: others.map((other) => {
+      const id = places.idOf(other.texts);
+      if (isAfter(rarest, other)) return { id, least: 0, most: mostBetween(rarest.from, other.to) + EDGES };
+      if (isAfter(other, rarest)) return { id, least: -mostBetween(other.from, rarest.to) - EDGES, most: 0 };
+      const [least, most] = [mostBetween(other.from, rarest.to), mostBetween(rarest.from, other.to)];
+      return { id, least: -least - EDGES, most: most + EDGES };
+    }),
+    before: mostBetween(START, rarest.to) + EDGES,
+    after: mostBetween(rarest.from, way.end) + EDGES,
+  };
+}
+
+/** True when a match meets all of one clause before the other. */
+const isAfter = ({ to }: PlacedClause, { from }: PlacedClause): boolean =>
+  from.stretch > to.stretch || (from.stretch === to.stretch && from.at >= to.at);
+
+/** A rule that a clause may announce, by a way of an atom of its alarm step. */
 interface Wake {
   readonly rule: CompiledRule;
-  readonly own: AtomNeeds;
-  /** The atoms of its other steps. */
-  readonly others: readonly (readonly AtomNeeds[])[];
+  readonly own: WayNeeds;
+  /** A clause that must be seen too; the announcing one where there is no other. */
+  readonly also: number;
+  /** The ways of its other steps, but of those that need no literal. */
+  readonly others: readonly (readonly WayNeeds[])[];
+  readonly isOneStep: boolean;
   readonly reach: number;
 }

@@ -1,6 +1,6 @@
+import type { Clause } from './clause.js';
 import { buildLiteralAutomaton, newLiteralLog } from './literal-automaton.js';
 import { countedAt, longRuns } from './long-runs.js';
-import type { Clause } from './pattern-literals.js';
 import { literalSymbols, newSymbolRow } from './symbols.js';
 
 /** Where the literals of a gate are met in the part of a text that was read last. */
@@ -37,26 +37,31 @@ export interface PartRead {
 export function createLiteralPlaces(): LiteralPlaces {
   const clauseIds = new Map<string, number>();
   const literalIds = new Map<string, number>();
-  const rows: (readonly number[])[] = [];
+  const rows: string[] = [];
   const clauses: (readonly number[])[] = [];
   let automaton = buildLiteralAutomaton([]);
   /** By literal: when it was seen last, how often then, and where its places begin. */
   let seen = new Float64Array(0);
   let counts = new Int32Array(0);
   let starts = new Int32Array(0);
-  let clausesOf: readonly Int32Array[] = [];
+  /** Which clauses hold a literal: `slotClause` from `firstSlot[literal]` to `firstSlot[literal + 1]`. */
+  let firstSlot = new Int32Array(0);
+  let slotClause = new Int32Array(0);
+  let slotLiteral = new Int32Array(0);
+  /** By clause: when it was seen last, and the slot of its literal met last; by slot: that of the one met before. */
   let clauseSeen = new Float64Array(0);
+  let lastSlot = new Int32Array(0);
+  let slotBefore = new Int32Array(0);
   let places = new Int32Array(1024);
   const log = newLiteralLog();
   const symbolRow = newSymbolRow(4096);
   let generation = 0;
 
   const literalOf = (text: string): number => {
-    const symbols = literalSymbols(text);
-    const key = String.fromCharCode(...symbols);
-    const known = literalIds.get(key);
+    const symbols = literalSymbols(text, symbolRow);
+    const known = literalIds.get(symbols);
     if (known !== undefined) return known;
-    literalIds.set(key, rows.length);
+    literalIds.set(symbols, rows.length);
     return rows.push(symbols) - 1;
   };
 
@@ -104,11 +109,25 @@ export function createLiteralPlaces(): LiteralPlaces {
       counts = new Int32Array(rows.length);
       starts = new Int32Array(rows.length);
       clauseSeen = new Float64Array(clauses.length);
-      const holding: number[][] = rows.map(() => []);
+      lastSlot = new Int32Array(clauses.length);
+      firstSlot = new Int32Array(rows.length + 1);
+      for (const literal of clauses.flat()) firstSlot[literal + 1] = (firstSlot[literal + 1] as number) + 1;
+      for (let literal = 0; literal < rows.length; literal++) {
+        firstSlot[literal + 1] = (firstSlot[literal + 1] as number) + (firstSlot[literal] as number);
+      }
+      const slots = firstSlot[rows.length] as number;
+      slotClause = new Int32Array(slots);
+      slotLiteral = new Int32Array(slots);
+      slotBefore = new Int32Array(slots);
+      const next = firstSlot.slice();
       clauses.forEach((literals, clause) => {
-        for (const literal of literals) holding[literal]?.push(clause);
+        for (const literal of literals) {
+          const slot = next[literal] as number;
+          next[literal] = slot + 1;
+          slotClause[slot] = clause;
+          slotLiteral[slot] = literal;
+        }
       });
-      clausesOf = holding.map((list) => Int32Array.from(list));
       return { literals: rows.length };
     },
     read(text) {
@@ -119,8 +138,13 @@ export function createLiteralPlaces(): LiteralPlaces {
       const skips = longRuns(text);
       sortLog(skips, touched);
       for (const literal of touched) {
-        const held = clausesOf[literal] as Int32Array;
-        for (let i = 0; i < held.length; i++) clauseSeen[held[i] as number] = generation;
+        const end = firstSlot[literal + 1] as number;
+        for (let slot = firstSlot[literal] as number; slot < end; slot++) {
+          const clause = slotClause[slot] as number;
+          slotBefore[slot] = clauseSeen[clause] === generation ? (lastSlot[clause] as number) : -1;
+          clauseSeen[clause] = generation;
+          lastSlot[clause] = slot;
+        }
       }
       return { generation, touched, end: countedAt(skips, text.length), skips, isForeign: symbolRow.isForeign };
     },
@@ -128,8 +152,8 @@ export function createLiteralPlaces(): LiteralPlaces {
     placeOf: (literal, nth) => places[(starts[literal] as number) + nth] as number,
     isBetween(clause, from, to) {
       if (clauseSeen[clause] !== generation) return false;
-      for (const literal of clauses[clause] as readonly number[]) {
-        if (seen[literal] !== generation) continue;
+      for (let slot = lastSlot[clause] as number; slot >= 0; slot = slotBefore[slot] as number) {
+        const literal = slotLiteral[slot] as number;
         if (hasBetween(places, starts[literal] as number, counts[literal] as number, from, to)) return true;
       }
       return false;

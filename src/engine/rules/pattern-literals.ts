@@ -1,50 +1,100 @@
-import { COMMON_WORDS } from './common-words.js';
+import {
+  type ClausePlace,
+  type LiteralWay,
+  mostBetween,
+  type PlacedClause,
+  START,
+  type WeighedClause,
+} from './clause.js';
+import { clauseWeight, EDGE, shortestTexts, USELESS } from './clause-weight.js';
+import { countedLength } from './counted-length.js';
+import {
+  chooseNeeds,
+  clausesOf,
+  joinNeeds,
+  type Needs,
+  needExactly,
+  needNothing,
+  repeatNeeds,
+} from './literal-needs.js';
 import type { PatternNode } from './pattern-node.js';
+import { spaceRuns } from './symbols.js';
 
-/** Texts of which every match holds at least one. Folded, in lower case, `EDGE` for a word's edge. */
-export type Clause = readonly string[];
-
-/** Stands for `\b` until its neighbours are known: a code point that is no character. */
-const EDGE = '\uffff';
 /** Characters kept of a text: more would add states to the automaton and hardly any sharpness. */
-const MAX_LENGTH = 9;
-/** Clauses kept of a pattern. */
+const MAX_LENGTH = 14;
+/** Clauses kept of a way. */
 const MAX_CLAUSES = 4;
-
-/** What a part of a pattern must hold: `exact` when it matches nothing but these texts, else one text of each clause. */
-interface Needs {
-  readonly exact: readonly string[] | undefined;
-  readonly clauses: readonly Clause[];
-}
-
-/** The texts that a part may be spelled out to. */
-const MAX_EXACT = 300;
-/** The texts that two parts with several texts each may be joined to. */
-const MAX_JOINED = 32;
-
-const ANYTHING: Needs = { exact: undefined, clauses: [] };
-const exactly = (...exact: readonly string[]): Needs => ({ exact, clauses: [] });
+/** Ways with more than one clause that are told apart. */
+const MAX_WAYS = 12;
 
 /**
- * Every match of the pattern holds at least one text of each of these clauses, and meets them in their order. The rarest
- * ones; empty when nothing is sure.
+ * The ways in which a pattern can match: every match holds a text of each clause of one of them, and meets them in their
+ * order. The rarest clauses of each; empty when nothing is sure.
  */
-export function patternLiterals(node: PatternNode, isRaw: boolean): readonly Clause[] {
-  const needs = createReader(isRaw)(node, '', '');
-  const clauses = (needs.exact ? [needs.exact] : needs.clauses).map((clause) =>
-    shortest(shortest(clause).map((text) => [...text].slice(0, MAX_LENGTH).join(''))),
-  );
-  const weights = clauses.map(clauseWeight);
-  const limit = [...weights].sort((a, b) => a - b)[MAX_CLAUSES] ?? USELESS;
-  return clauses.filter((_, at) => (weights[at] as number) < Math.min(limit, USELESS));
+export function patternLiterals(node: PatternNode, isRaw: boolean): readonly LiteralWay[] {
+  const ways = readWays(node, createReader(isRaw), '', '').map((needs) => ({
+    clauses: rarestClauses(clausesOf(needs)),
+    end: needs.end,
+  }));
+  if (ways.some(({ clauses }) => clauses.length === 0)) return [];
+  const many = ways.filter(({ clauses }) => clauses.length > 1).slice(0, MAX_WAYS);
+  const rest = ways.filter((way) => !many.includes(way));
+  const [bounded, endless] = [rest.filter(({ end }) => end.stretch === 0), rest.filter(({ end }) => end.stretch > 0)];
+  return [...many, ...oneWay(bounded), ...oneWay(endless)];
+}
+
+/** Ways as one, by their rarest clauses. */
+function oneWay(ways: readonly LiteralWay[]): readonly LiteralWay[] {
+  if (ways.length === 0) return [];
+  const end = ways.map((way) => way.end).reduce((a, b) => (mostBetween(a, b) > 0 ? b : a));
+  const rarest = ways.flatMap(({ clauses }) => [...clauses].sort((a, b) => a.weight - b.weight)[0]?.texts ?? []);
+  const texts = shortestTexts(rarest);
+  return [{ clauses: [{ texts, weight: clauseWeight(texts), from: START, to: end }], end }];
+}
+
+function rarestClauses(clauses: readonly PlacedClause[]): readonly WeighedClause[] {
+  const known = new Set<string>();
+  const weighed = clauses.flatMap(({ texts, from, to }) => {
+    const short = shortestTexts(shortestTexts(texts).map((text) => [...text].slice(0, MAX_LENGTH).join('')));
+    const key = short.join('\n');
+    if (known.has(key)) return [];
+    known.add(key);
+    return { texts: short, weight: clauseWeight(short), from, to };
+  });
+  const limit = weighed.map(({ weight }) => weight).sort((a, b) => a - b)[MAX_CLAUSES] ?? USELESS;
+  return weighed.filter(({ weight }) => weight < Math.min(limit, USELESS));
+}
+
+function placeOfEnd(node: PatternNode): ClausePlace {
+  const counted = countedLength(node);
+  return counted === Number.POSITIVE_INFINITY ? { stretch: 1, at: 0 } : { stretch: 0, at: counted };
 }
 
 /** Reads a node that stands between two edges (`EDGE` or nothing), so that each of its options gets them. */
 type Reader = (node: PatternNode, left: string, right: string) => Needs;
 
+/** The options of a pattern that is a choice, each for itself. */
+function readWays(node: PatternNode, read: Reader, left: string, right: string): readonly Needs[] {
+  if (node.kind === 'choice') return node.options.flatMap((option) => readWays(option, read, left, right));
+  if (node.kind === 'group' && node.of) return readWays(node.of, read, left, right);
+  if (node.kind === 'sequence') {
+    const at = node.parts.findIndex((part) => !isEdge(part));
+    const inner = node.parts[at];
+    if (inner && node.parts.every((part) => part === inner || isEdge(part))) {
+      return readWays(inner, read, at > 0 ? EDGE : left, at < node.parts.length - 1 ? EDGE : right);
+    }
+  }
+  return [read(node, left, right)];
+}
+
 function createReader(isRaw: boolean): Reader {
   const read: Reader = (node, left, right) => {
-    const only = (...exact: readonly string[]): Needs => exactly(...exact.map((text) => left + text + right));
+    const end = placeOfEnd(node);
+    const only = (...exact: readonly string[]): Needs =>
+      needExactly(
+        exact.map((text) => left + text + right),
+        end,
+      );
     switch (node.kind) {
       case 'empty':
         return only('');
@@ -54,15 +104,18 @@ function createReader(isRaw: boolean): Reader {
         return node.source === '\\b' ? only(EDGE) : only('');
       case 'char':
         // A raw pattern may ignore case, and then other letters than this one match.
-        return (isRaw && node.text > '\x7f') || node.text === EDGE ? ANYTHING : only(node.text.toLowerCase());
+        return (isRaw && node.text > '\x7f') || node.text === EDGE ? needNothing(end) : only(node.text.toLowerCase());
       case 'class': {
         const members = classMembers(node, isRaw);
-        return members ? only(...members) : ANYTHING;
+        return members ? only(...members) : needNothing(end);
       }
       case 'sequence':
         return readSequence(node.parts, left, right, read);
       case 'choice':
-        return choose(node.options.map((option) => read(option, left, right)));
+        return chooseNeeds(
+          node.options.map((option) => read(option, left, right)),
+          end,
+        );
       case 'group':
         return node.of ? read(node.of, left, right) : only('');
       case 'words':
@@ -70,11 +123,11 @@ function createReader(isRaw: boolean): Reader {
       case 'repeat': {
         if (node.min === 1 && node.max === 1) return read(node.of, left, right);
         const of = read(node.of, '', '');
-        if (node.min === 0) return node.max === 1 && of.exact ? only('', ...of.exact) : ANYTHING;
-        return { exact: undefined, clauses: of.exact ? [of.exact] : of.clauses };
+        if (node.min > 0) return repeatNeeds(of, node.min, [left, right], end);
+        return node.max === 1 && of.exact ? only('', ...of.exact) : needNothing(end);
       }
       default:
-        return ANYTHING;
+        return needNothing(end);
     }
   };
   return read;
@@ -85,7 +138,7 @@ const isEdge = (node: PatternNode | undefined): boolean => node?.kind === 'edge'
 /** Edges go into the parts beside them: `\b(?:a|b)` is `\ba|\bb`, and so it is after a space. */
 function readSequence(parts: readonly PatternNode[], left: string, right: string, read: Reader): Needs {
   const inner = parts.filter((part) => !isEdge(part));
-  if (inner.length === 0) return exactly(left + EDGE + right);
+  if (inner.length === 0) return needExactly([left + EDGE + right], START);
   const needs: Needs[] = [];
   parts.forEach((part, at) => {
     if (isEdge(part)) return;
@@ -93,7 +146,15 @@ function readSequence(parts: readonly PatternNode[], left: string, right: string
     const after = at === parts.length - 1 ? right : hasEdge(parts.slice(at + 1), 'first') ? EDGE : '';
     needs.push(read(part, before, after));
   });
-  return join(needs);
+  return joinNeeds(needs);
+}
+
+/** ASCII but no letter or digit: in the alphabet of `symbols.ts` a space stands between it and a letter. */
+const NO_WORD = /^[\0-/:-@[-`{-\x7f]$/;
+
+function isNoWord(low: number, high: number): boolean {
+  for (let point = low; point <= high; point++) if (!NO_WORD.test(String.fromCodePoint(point))) return false;
+  return true;
 }
 
 /** True when the parts beside a place, the nearest first, always have an edge or a space there. */
@@ -109,6 +170,10 @@ function isSpaceAt(node: PatternNode, side: 'first' | 'last'): boolean {
   switch (node.kind) {
     case 'space':
       return true;
+    case 'char':
+      return NO_WORD.test(node.text);
+    case 'class':
+      return !node.negated && node.items.every((item) => 'low' in item && isNoWord(item.low, item.high));
     case 'choice':
       return node.options.every((option) => isSpaceAt(option, side));
     case 'group':
@@ -129,89 +194,9 @@ function classMembers(node: PatternNode & { readonly kind: 'class' }, isRaw: boo
   const members = new Set<string>();
   for (const item of node.items) {
     if ('escape' in item || item.high - item.low > 3 || (isRaw && item.high > 0x7f)) return undefined;
-    for (let point = item.low; point <= item.high; point++) members.add(String.fromCodePoint(point).toLowerCase());
+    for (let point = item.low; point <= item.high; point++) {
+      members.add(spaceRuns(String.fromCodePoint(point).toLowerCase()));
+    }
   }
   return members.size <= 8 ? [...members] : undefined;
 }
-
-function choose(options: readonly Needs[]): Needs {
-  const exact = options.every((option) => option.exact) ? options.flatMap((option) => option.exact ?? []) : undefined;
-  if (exact && exact.length <= MAX_EXACT) return exactly(...new Set(exact));
-  const clauses = options.map((option) => best(option.exact ? [option.exact] : option.clauses));
-  if (clauses.some((clause) => clause === undefined)) return ANYTHING;
-  return { exact: undefined, clauses: [[...new Set(clauses.flatMap((clause) => clause ?? []))]] };
-}
-
-function join(parts: readonly Needs[]): Needs {
-  const clauses: Clause[] = [];
-  let run: readonly string[] = [''];
-  let isExact = true;
-  for (const part of parts) {
-    const exact = part.exact;
-    if (exact && run.length * exact.length <= Math.max(run.length, exact.length, MAX_JOINED)) {
-      run = run.flatMap((left) => exact.map((right) => left + right));
-    } else {
-      isExact = false;
-      clauses.push(run, ...part.clauses);
-      run = exact ?? [''];
-    }
-  }
-  if (isExact && run.length <= MAX_EXACT) return exactly(...run);
-  return {
-    exact: undefined,
-    clauses: [...clauses, run].map(shortest).filter((clause) => clauseWeight(clause) < USELESS),
-  };
-}
-
-function best(clauses: readonly Clause[]): Clause | undefined {
-  const [first] = clauses.map(shortest).sort((a, b) => clauseWeight(a) - clauseWeight(b));
-  return first && clauseWeight(first) < USELESS ? first : undefined;
-}
-
-/** Leaves out each text that holds another one of the clause: the other is there whenever it is. */
-function shortest(clause: Clause): Clause {
-  const kept: string[] = [];
-  for (const text of [...new Set(clause.map(settleEdges))].sort((a, b) => a.length - b.length)) {
-    if (!kept.some((short) => text.includes(short))) kept.push(text);
-  }
-  return kept;
-}
-
-/**
- * How common a clause is likely to be: the sum over its texts, each letter halving it. Fewer than two letters, digits or
- * telling marks in one of its texts make it useless.
- */
-export function clauseWeight(clause: Clause): number {
-  let sum = 0;
-  for (const text of clause) {
-    const words = text.replace(NOISE, ' ').trim();
-    const size = /[^\0-\x7f]/.test(words) ? 2 * words.length : words.length;
-    if (size < 2) return USELESS;
-    // Texts in other scripts, and so their words, are rarer than those in this one.
-    if (/[^\0-\x7f]/.test(words)) {
-      sum += 0.1 * 0.5 ** size;
-      continue;
-    }
-    // An ending is seen far more often than a word that begins with the same letters.
-    const ending = text.startsWith(words) ? 2 : 1;
-    sum += COMMON_WORDS.has(words) ? 1 : ending * 0.5 ** size;
-  }
-  return sum;
-}
-
-/** The weight of a clause that nearly every text holds. */
-const USELESS = 1000;
-
-/** What the alphabet of `symbols.ts` takes for space, and the marks that every text is full of. */
-const NOISE = /[\p{Cc} "#'*\-_`|~>.,]+/gu;
-
-/** Settles word edges: an edge beside an ASCII letter or digit is a space in the alphabet of `symbols.ts`. */
-function settleEdges(literal: string): string {
-  return literal
-    .replace(/(.?)\uffff+(?=(.?))/gsu, (_, left: string, right: string) =>
-      isWord(left) === isWord(right) ? left : `${left} `,
-    )
-    .replace(/ {2,}/g, ' ');
-}
-
-const isWord = (letter: string): boolean => /^[a-z0-9]$/.test(letter);

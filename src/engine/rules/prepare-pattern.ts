@@ -1,9 +1,10 @@
 import { checkPattern } from './check-pattern.js';
+import type { LiteralWay } from './clause.js';
 import { countedLength } from './counted-length.js';
 import { type Fold, foldPattern } from './fold-pattern.js';
 import { parsePattern, type WordLookup } from './parse-pattern.js';
 import { patternFacts } from './pattern-facts.js';
-import { type Clause, patternLiterals } from './pattern-literals.js';
+import { patternLiterals } from './pattern-literals.js';
 import type { PatternProblem } from './pattern-node.js';
 import { patternScripts } from './pattern-scripts.js';
 import { printPattern } from './print-pattern.js';
@@ -25,8 +26,8 @@ export interface PreparedPattern {
   readonly counted: number;
   /** Script families that every match holds. */
   readonly scripts: ScriptMask;
-  /** Every match holds a text of each of these. Empty: nothing is sure. */
-  readonly literals: readonly Clause[];
+  /** The literals that a match holds. Empty: nothing is sure. */
+  readonly literals: readonly LiteralWay[];
 }
 
 /** Patterns of one pack made ready beforehand, by `preparedKey`. Holds for the word lists that it was made with. */

@@ -1,6 +1,6 @@
 import type { RegexCompiler, Subject } from '../ports.js';
 import type { Span } from '../span.js';
-import type { Atom } from './atoms.js';
+import type { AskedAtom, Atom } from './atoms.js';
 import type { CompiledRule } from './compiled-rule.js';
 import { buildLiteralGate, type GateReading, type PartPlace } from './literal-gate.js';
 import { type RuleAlarm, ruleAlarm } from './rule-alarm.js';
@@ -52,8 +52,8 @@ export function buildRuleFinder(rules: readonly CompiledRule[], compiler: RegexC
 }
 
 /** The atoms of the sets that occur in a text; all of a set that ran out of memory, as their patterns decide then. */
-function askShards(shards: readonly Shard[], text: string, subject: () => Subject): readonly Atom[] {
-  const found: Atom[] = [];
+function askShards(shards: readonly Shard[], text: string, subject: () => Subject): readonly AskedAtom[] {
+  const found: AskedAtom[] = [];
   let scripts = -1;
   for (const { atoms, script, set } of shards) {
     if (script !== 0) {
@@ -62,15 +62,15 @@ function askShards(shards: readonly Shard[], text: string, subject: () => Subjec
     }
     const matched = set.match(subject());
     if (matched === undefined) found.push(...atoms);
-    else for (const index of matched) found.push(atoms[index] as Atom);
+    else for (const index of matched) found.push(atoms[index] as AskedAtom);
   }
   return found;
 }
 
 function wakesByAtom(
   alarmed: readonly { readonly rule: CompiledRule; readonly alarm: RuleAlarm }[],
-): ReadonlyMap<Atom, readonly CompiledRule[]> {
-  const wakes = new Map<Atom, CompiledRule[]>();
+): ReadonlyMap<AskedAtom, readonly CompiledRule[]> {
+  const wakes = new Map<AskedAtom, CompiledRule[]>();
   for (const { rule, alarm } of alarmed) {
     for (const atom of alarm.asked) {
       const woken = wakes.get(atom);

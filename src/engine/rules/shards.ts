@@ -1,10 +1,10 @@
 import type { PatternSet, RegexCompiler } from '../ports.js';
-import type { Atom } from './atoms.js';
+import type { AskedAtom } from './atoms.js';
 import { rarestScript, type ScriptMask } from './scripts.js';
 
 /** A set of atoms that are asked together, and when. */
 export interface Shard {
-  readonly atoms: readonly Atom[];
+  readonly atoms: readonly AskedAtom[];
   readonly set: PatternSet;
   /** The text must hold this family; 0: any text. */
   readonly script: ScriptMask;
@@ -20,8 +20,8 @@ const MAX_CHARACTERS = 12_000;
  * every combination of half-seen patterns. Neighbours in the pack (one family, one language) share prefixes and stay
  * together.
  */
-export function makeShards(atoms: readonly Atom[], compiler: RegexCompiler): readonly Shard[] {
-  const groups = new Map<ScriptMask, Atom[]>();
+export function makeShards(atoms: readonly AskedAtom[], compiler: RegexCompiler): readonly Shard[] {
+  const groups = new Map<ScriptMask, AskedAtom[]>();
   for (const atom of atoms) {
     const script = rarestScript(atom.scripts);
     const group = groups.get(script);
@@ -32,21 +32,21 @@ export function makeShards(atoms: readonly Atom[], compiler: RegexCompiler): rea
     cut(group).map((part) => ({
       atoms: part,
       script,
-      set: compiler.compileSet(part.map((atom) => atom.relaxed ?? '')),
+      set: compiler.compileSet(part.map(({ relaxed }) => relaxed)),
     })),
   );
 }
 
-function cut(atoms: readonly Atom[]): readonly (readonly Atom[])[] {
-  const parts: Atom[][] = [];
+function cut(atoms: readonly AskedAtom[]): readonly (readonly AskedAtom[])[] {
+  const parts: AskedAtom[][] = [];
   let characters = 0;
   for (const atom of atoms) {
     const last = parts.at(-1);
-    characters += (atom.relaxed ?? '').length;
+    characters += atom.relaxed.length;
     if (last && last.length < MAX_PATTERNS && characters <= MAX_CHARACTERS) last.push(atom);
     else {
       parts.push([atom]);
-      characters = (atom.relaxed ?? '').length;
+      characters = atom.relaxed.length;
     }
   }
   return parts;

@@ -92,11 +92,23 @@ export function readSymbols(text: string, row: SymbolRow): void {
   row.isForeign = units > 127;
 }
 
-/** The symbols of a literal, without the edges at its ends. */
-export function literalSymbols(literal: string): readonly number[] {
-  const row = newSymbolRow(literal.length);
+/** The symbols of a literal as char codes, without the edges at its ends. Uses the row. */
+export function literalSymbols(literal: string, row: SymbolRow): string {
   readSymbols(literal, row);
-  const symbols = [...row.symbols.subarray(0, row.size)];
   const isSpace = (at: number): boolean => at >= 0 && symbolOf(literal.charCodeAt(at)) === SPACE;
-  return symbols.slice(isSpace(0) ? 0 : 1, isSpace(literal.length - 1) ? undefined : -1);
+  const from = isSpace(0) ? 0 : 1;
+  const to = isSpace(literal.length - 1) ? row.size : row.size - 1;
+  return String.fromCharCode(...row.symbols.subarray(from, to));
+}
+
+/** A text with each run of characters that are a space in this alphabet as one space. */
+export function spaceRuns(text: string): string {
+  let out = '';
+  for (const letter of text) {
+    const code = letter.charCodeAt(0);
+    const isSpace = code < 128 && ASCII_SYMBOLS[code] === SPACE;
+    if (!isSpace) out += letter;
+    else if (!out.endsWith(' ')) out += ' ';
+  }
+  return out;
 }
