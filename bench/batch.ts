@@ -1,30 +1,29 @@
 /**
- * npm run bench -- batch [--rows N] [--size N] [--mode hybrid] [--data FILE.jsonl]: what a batch costs over the bare scan of
- * its rows, in processor time, which a busy machine changes least. Costs a row are slopes between a short batch and one of
- * three times its rows, so that starts don't count. Every text is another one.
+ * npm run bench -- batch [--rows N] [--size N] [--rounds N] [--mode hybrid] [--data FILE.jsonl]: what a batch costs over the bare
+ * scan of its rows, in processor time, which a busy machine changes least. Costs a row are slopes between a batch that
+ * warms every scorer and one of three times its rows, so that starts and warming up don't count. Every text is another one.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createEngine, findModel, loadModel } from '../src/index.js';
-import { fileCorpus, installedCorpus } from './corpus.js';
+import { costsHere } from './batch-here.js';
+import { fileCorpus, installedCorpus, mixed } from './corpus.js';
 
 const { values } = parseArgs({
   options: {
-    rows: { type: 'string', default: '1500' },
+    rows: { type: 'string' },
     size: { type: 'string', default: '700' },
-    rounds: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: '1' },
     mode: { type: 'string', default: 'rules' },
     data: { type: 'string' },
   },
 });
-const rows = Number(values.rows);
 const hybrid = values.mode === 'hybrid';
+const rows = Number(values.rows ?? (hybrid ? 100 : 6_000));
 const corpus = values.data === undefined ? installedCorpus() : fileCorpus(values.data);
-const texts = corpus.pieces(Number(values.size), rows * 4);
-if (texts.length < rows * 4) throw new Error(`the corpus has only ${texts.length} pieces: fewer --rows`);
+const texts = mixed(corpus.pieces(Number(values.size), rows * 5), rows * 5);
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-batch-'));
 const input = (name: string, from: number, to: number): string => {
   const file = join(folder, `${name}.jsonl`);
@@ -80,61 +79,42 @@ const batch = (file: string, scorers: number): Promise<Cost> =>
     });
   });
 
-const cpuMs = (): number => (process.cpuUsage().user + process.cpuUsage().system) / 1_000;
-const model = hybrid ? await loadModel(findModel() as string, { isolation: 'inline' }) : (false as const);
-let inModel = 0;
-const engine = createEngine({
-  mode: hybrid ? 'hybrid' : 'rules',
-  timeoutMs: 600_000,
-  model: model && {
-    ...model,
-    async classify(...asked) {
-      const before = cpuMs();
-      try {
-        return await model.classify(...asked);
-      } finally {
-        inModel += cpuMs() - before;
-      }
-    },
-  },
-});
-await engine.warmUp();
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+const us = (ms: number): string => (ms * 1_000).toFixed(0);
 
-const results: string[] = [];
-const median = (sorted: readonly number[]): number => sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-const ratios: { over: number; speedup: number; wall: number; model: number }[] = [];
+const here = await costsHere(texts.slice(rows * 4), values.mode);
+const rounds: { readonly over: number; readonly speedup: number; readonly busiest: number; readonly wall: number }[] =
+  [];
+const lines: string[] = [];
 for (let round = 0; round < Number(values.rounds); round += 1) {
-  inModel = 0;
-  const before = cpuMs();
-  for (const text of texts.slice(rows)) await engine.analyze(text);
-  const bare = (cpuMs() - before) / (rows * 3);
-  const modelShare = inModel / (rows * 3);
   const slopes: Record<number, Cost> = {};
   for (const scorers of round % 2 === 0 ? [1, 2] : [2, 1]) {
-    const [one, three] = [await batch(short, scorers), await batch(long, scorers)];
-    const slope = (name: keyof Cost): number => (three[name] - one[name]) / (rows * 2);
+    const [once, thrice] = [await batch(short, scorers), await batch(long, scorers)];
+    const slope = (name: keyof Cost): number => (thrice[name] - once[name]) / (rows * 2);
     slopes[scorers] = { parent: slope('parent'), scorers: slope('scorers'), wall: slope('wall') };
   }
   const [one, two] = [slopes[1] as Cost, slopes[2] as Cost];
-  const tree = two.parent + two.scorers;
-  const figures = [bare, one.parent, one.scorers, two.parent, two.scorers].map((ms) => (ms * 1_000).toFixed(0));
-  ratios.push({
-    over: tree / bare,
-    speedup: (2 * Math.max(one.scorers, one.parent)) / tree,
+  const all = two.parent + two.scorers;
+  rounds.push({
+    over: (one.parent + one.scorers) / one.scorers,
+    speedup: (2 * Math.max(one.scorers, one.parent)) / all,
+    busiest: one.scorers / Math.max(two.scorers / 2, two.parent),
     wall: one.wall / two.wall,
-    model: modelShare / tree,
   });
-  results.push(`| ${[round + 1, ...figures].join(' | ')} |`);
+  lines.push(`| ${[round + 1, ...[one.parent, one.scorers, two.parent, two.scorers].map(us)].join(' | ')} |`);
 }
-await engine.close();
 rmSync(folder, { recursive: true });
-const of = (name: keyof (typeof ratios)[number]): string =>
-  median(ratios.map((ratio) => ratio[name]).sort((a, b) => a - b)).toFixed(2);
+const of = (name: keyof (typeof rounds)[number]): number => median(rounds.map((round) => round[name]));
+const fixed = (ratio: number): string => ratio.toFixed(2);
 console.log(`mode ${values.mode}, ${rows * 3} rows of ${values.size} characters from ${corpus.name}; µs of processor time a row
 
-| round | bare engine | parent, 1 scorer | 1 scorer | parent, 2 scorers | 2 scorers together |
-| - | - | - | - | - | - |
-${results.join('\n')}
+In one process, ${here.rounds} turns each: bare engine ${us(here.bare)}, slices read, scored and written ${us(here.slices)}, ratio ${fixed(here.ratio)}
+(lowest ${fixed(here.lowest)}, highest ${fixed(here.highest)})${hybrid ? `; share of the slices' time inside the model ${fixed(here.inModel)}` : ''}.
 
-Medians: all processes of a batch with two scorers to the bare engine ${of('over')}; two scorers to one on two cores with nothing
-else to do, by processor time, ${of('speedup')}; by the clock, as busy as this machine was, ${of('wall')}${hybrid ? `; share inside the model ${of('model')}` : ''}.`);
+| round | parent, 1 scorer | 1 scorer | parent, 2 scorers | 2 scorers together |
+| - | - | - | - | - |
+${lines.join('\n')}
+
+A batch to the bare engine: ${fixed(here.ratio * of('over'))}. Two scorers to one on two cores with nothing else to do, by processor time:
+${fixed(of('speedup'))}; the busiest process of one scorer to that of two: ${fixed(of('busiest'))}; by the clock, as busy as this machine was: ${fixed(of('wall'))}.`);

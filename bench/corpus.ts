@@ -67,3 +67,17 @@ export const fileCorpus = (file: string): Corpus => {
   });
   return corpusOf(file.split('/').at(-1) ?? 'file', shuffled(texts));
 };
+
+/** As many distinct texts as are asked for: the pieces, and then the first half of one with the second half of another. */
+export const mixed = (pieces: readonly string[], count: number): readonly string[] => {
+  const texts = new Set(pieces);
+  for (let step = 1; texts.size < count && step < pieces.length; step += 1)
+    for (const [at, piece] of pieces.entries()) {
+      const other = pieces[(at + step) % pieces.length] as string;
+      const half = Math.floor(piece.length / 2);
+      texts.add((piece.slice(0, half) + other.slice(half)).toWellFormed());
+      if (texts.size >= count) break;
+    }
+  if (texts.size < count) throw new Error(`the corpus has too few pieces for ${count} texts`);
+  return [...texts].slice(0, count);
+};
