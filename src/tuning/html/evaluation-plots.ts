@@ -20,8 +20,7 @@ const histogram = (scores: readonly number[]): readonly Point[] => {
     const bin = Math.min(bins - 1, Math.floor(score * bins));
     counts[bin] = (counts[bin] ?? 0) + 1;
   }
-  // Shares on a log scale: most scores lie at the ends.
-  return counts.map((n, i) => [i / bins, n === 0 ? 0 : Math.log10(1 + (9_999 * n) / scores.length) / 4]);
+  return counts.map((n, i) => [i / bins, n]);
 };
 
 const lines = (scored: Scored, of: (side: Side) => readonly Point[]): readonly Series[] =>
@@ -50,13 +49,17 @@ const histogramPlot = (scored: Scored, side: 'rules' | 'model'): Plot => {
   const outcomes = outcomesOf(scored.texts, side, scored);
   const scores = (isAttack: boolean): readonly number[] =>
     outcomes.filter((outcome) => outcome.isAttack === isAttack).map(({ score }) => score);
+  const honest = histogram(scores(false));
+  const attacks = histogram(scores(true));
+  const most = Math.max(1, ...[...honest, ...attacks].map(([, n]) => n));
   return {
     title: `Scores of the ${side}`,
     x: unit('score'),
-    y: { name: 'share of the class, log scale', from: 0, to: 1 },
+    // Most scores lie at the ends: few texts must be seen beside very many.
+    y: { name: 'texts, log scale', from: 0, to: most, scale: 'counts' },
     series: [
-      { name: 'honest', tone: 'a', kind: 'bars', points: histogram(scores(false)) },
-      { name: 'attacks', tone: 'b', kind: 'bars', points: histogram(scores(true)) },
+      { name: 'honest', tone: 'a', kind: 'bars', points: honest },
+      { name: 'attacks', tone: 'b', kind: 'bars', points: attacks },
     ],
   };
 };

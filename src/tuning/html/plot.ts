@@ -12,11 +12,20 @@ export interface Series {
   readonly points: readonly Point[];
 }
 
+/** One side of a plot. */
+export interface Axis {
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+  /** `counts`: whole numbers from 0 on, 1, 10, 100 ... equally far apart. Default: linear. */
+  readonly scale?: 'counts' | undefined;
+}
+
 /** A plot. Points outside the ranges are cut off. */
 export interface Plot {
   readonly title: string;
-  readonly x: { readonly name: string; readonly from: number; readonly to: number };
-  readonly y: { readonly name: string; readonly from: number; readonly to: number };
+  readonly x: Axis;
+  readonly y: Axis;
   readonly series: readonly Series[];
   /** The line from corner to corner, where it means something. */
   readonly hasDiagonal?: boolean | undefined;
@@ -35,19 +44,40 @@ const tick = (value: number, range: number): string => {
   return String(Number(value.toFixed(digits)));
 };
 
+/** Where a value stands on its axis: from 0 to 1. */
+const along = ({ from, to, scale }: Axis, value: number): number => {
+  if (scale === undefined) return (value - from) / (to - from || 1);
+  // 1 stands as far from 0 as 2 from 1: a single text has a bar that is seen.
+  return value < 1 ? 0 : Math.log(2 * value) / Math.log(2 * to);
+};
+
+/** The values that an axis names, with their texts. */
+const ticksOf = ({ from, to, scale }: Axis): readonly (readonly [value: number, text: string])[] => {
+  if (scale === undefined)
+    return [0, 0.25, 0.5, 0.75, 1].map((step) => {
+      const value = from + step * (to - from);
+      return [value, tick(value, to - from)];
+    });
+  const values = [0];
+  for (let value = 1; value <= to; value *= 10) values.push(value);
+  return values.map((value) => [value, String(value)]);
+};
+
 /** A plot as self-contained SVG; colours come from the page's style. */
 export const plotSvg = ({ title, x, y, series, hasDiagonal }: Plot): string => {
-  const px = (value: number): number => left + ((value - x.from) / (x.to - x.from || 1)) * (width - left - right);
-  const py = (value: number): number =>
-    height - bottom - ((value - y.from) / (y.to - y.from || 1)) * (height - top - bottom);
+  const px = (value: number): number => left + along(x, value) * (width - left - right);
+  const py = (value: number): number => height - bottom - along(y, value) * (height - top - bottom);
   const place = ([a, b]: Point): string => `${px(a).toFixed(1)},${py(b).toFixed(1)}`;
-  const steps = [0, 0.25, 0.5, 0.75, 1];
-  const grid = steps.map((step) => {
-    const [gx, gy] = [x.from + step * (x.to - x.from), y.from + step * (y.to - y.from)];
-    return `<path class="grid" d="M${px(gx).toFixed(1)} ${top}V${height - bottom}M${left} ${py(gy).toFixed(1)}H${width - right}"/>
-<text x="${px(gx).toFixed(1)}" y="${height - bottom + 15}" text-anchor="middle">${tick(gx, x.to - x.from)}</text>
-<text x="${left - 6}" y="${(py(gy) + 4).toFixed(1)}" text-anchor="end">${tick(gy, y.to - y.from)}</text>`;
-  });
+  const grid = [
+    ...ticksOf(x).map(
+      ([value, text]) => `<path class="grid" d="M${px(value).toFixed(1)} ${top}V${height - bottom}"/>
+<text x="${px(value).toFixed(1)}" y="${height - bottom + 15}" text-anchor="middle">${text}</text>`,
+    ),
+    ...ticksOf(y).map(
+      ([value, text]) => `<path class="grid" d="M${left} ${py(value).toFixed(1)}H${width - right}"/>
+<text x="${left - 6}" y="${(py(value) + 4).toFixed(1)}" text-anchor="end">${text}</text>`,
+    ),
+  ];
   const inside = ([a, b]: Point): boolean => a >= x.from && a <= x.to && b >= y.from && b <= y.to;
   const drawn = series.map(({ kind, tone, points }, index) => {
     const seen = points.filter(inside);

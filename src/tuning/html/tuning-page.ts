@@ -13,18 +13,16 @@ const table = ([head = [], ...rows]: readonly (readonly string[])[]): string =>
     rows.map((row) => row.map(escaped)),
   );
 
-const log = (count: number): number => Math.log10(1 + count);
-
 /** Each rule as a dot: attacks against benign texts that it fires in. */
 const hitsPlot = (rules: readonly RuleFigures[]): Plot => {
   const points = rules
     .filter(({ hits }) => hits.attacks + hits.benign > 0)
-    .map(({ hits }): Point => [log(hits.benign), log(hits.attacks)]);
+    .map(({ hits }): Point => [hits.benign, hits.attacks]);
   const most = Math.max(1, ...points.flat());
   return {
     title: 'Rules by what they fire in',
-    x: { name: 'log10(1 + benign texts)', from: 0, to: most },
-    y: { name: 'log10(1 + attacks)', from: 0, to: most },
+    x: { name: 'benign texts, log scale', from: 0, to: most, scale: 'counts' },
+    y: { name: 'attacks, log scale', from: 0, to: most, scale: 'counts' },
     hasDiagonal: true,
     series: [{ name: 'rules', tone: 'a', kind: 'dots', points }],
   };
