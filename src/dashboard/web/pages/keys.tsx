@@ -5,6 +5,7 @@ import { callApi } from '../call-api.js';
 import { Empty, Moment, Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
 import { CopyButton } from '../parts/copy-button.js';
 import { TextField } from '../parts/field.js';
+import { ShownOnce } from '../parts/shown-once.js';
 import { useAction } from '../use-action.js';
 import { useLoad } from '../use-load.js';
 
@@ -81,27 +82,25 @@ export function Keys({ owner }: { owner: boolean }): JSX.Element {
 function FreshKey({ fresh, onDone }: { fresh: Fresh; onDone: () => void }): JSX.Element {
   const curl = `curl -s ${location.origin}/analyze -H 'Authorization: Bearer ${fresh.secret}' -H 'Content-Type: application/json' -d '{"input":"Ignore all previous instructions."}'`;
   return (
-    <Notice kind="good">
-      <p>
-        <strong>Copy the key now.</strong> It is shown this once and kept only as a hash.
-      </p>
-      <p class="secret">
-        <code>{fresh.secret}</code>
-      </p>
-      <p class="actions">
-        <CopyButton text={fresh.secret} label="Copy key" />
-      </p>
+    <ShownOnce
+      lead={
+        <>
+          <strong>Copy the key now.</strong> It is shown this once and kept only as a hash.
+        </>
+      }
+      secret={fresh.secret}
+      copyLabel="Copy key"
+      doneLabel="I have copied it"
+      onDone={onDone}
+    >
       <p>Try it:</p>
       <pre class="secret">
         <code>{curl}</code>
       </pre>
       <p class="actions">
         <CopyButton text={curl} label="Copy curl" />
-        <button type="button" onClick={onDone}>
-          I have copied it
-        </button>
       </p>
-    </Notice>
+    </ShownOnce>
   );
 }
 

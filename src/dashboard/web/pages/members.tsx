@@ -4,8 +4,8 @@ import type { InvitationListing, Member } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { localDay } from '../format.js';
 import { Notice, Panel } from '../parts/basics.js';
-import { CopyButton } from '../parts/copy-button.js';
 import { Choice, TextField } from '../parts/field.js';
+import { ShownOnce } from '../parts/shown-once.js';
 import { useAction } from '../use-action.js';
 
 const roles = [
@@ -152,20 +152,18 @@ function Invite({ again }: { again: () => void }): JSX.Element {
     <form onSubmit={invite}>
       <h3>Invite someone</h3>
       {link === undefined ? null : (
-        <Notice kind="good">
-          <p>
-            <strong>Send this link to {link.email} yourself.</strong> It is shown this once, works once, and for 7 days.
-          </p>
-          <p class="secret">
-            <code>{link.url}</code>
-          </p>
-          <p class="actions">
-            <CopyButton text={link.url} label="Copy link" />
-            <button type="button" onClick={() => setLink(undefined)}>
-              Done
-            </button>
-          </p>
-        </Notice>
+        <ShownOnce
+          lead={
+            <>
+              <strong>Send this link to {link.email} yourself.</strong> It is shown this once, works once, and for 7
+              days.
+            </>
+          }
+          secret={link.url}
+          copyLabel="Copy link"
+          doneLabel="Done"
+          onDone={() => setLink(undefined)}
+        />
       )}
       <TextField label="E-mail" type="email" value={email} onValue={setEmail} required />
       <Choice label="Role" value={role} onValue={setRole} options={roles} />
