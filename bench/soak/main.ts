@@ -1,11 +1,10 @@
-// npm run soak -- kill|outage|quota|keys|model|memory|all [--rounds N] [--record]: the service's promises at full length.
-// --rounds is kills (200), seconds away (30), rounds (50), rotations (500), scorers killed and as many hung (100), calls (200,000).
+// npm run soak -- kill|outage|quota|model|memory|all [--rounds N] [--record]: the service's promises at full length.
+// --rounds is kills (200), seconds away (30), rounds (50), scorers killed and as many hung (100), calls (200,000).
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { killServices } from '../../test/service/service-process.js';
-import { keysSoak } from './keys.js';
 import { killSoak } from './kill.js';
 import { memorySoak } from './memory.js';
 import { modelSoak } from './model.js';
@@ -17,7 +16,6 @@ const soaks: Readonly<Record<string, readonly [(length: number) => Promise<SoakR
   kill: [killSoak, 200],
   outage: [outageSoak, 30],
   quota: [quotaSoak, 50],
-  keys: [keysSoak, 500],
   model: [(times) => modelSoak(times, times), 100],
   memory: [memorySoak, 200_000],
 };

@@ -1,5 +1,4 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { keysSoak } from '../../bench/soak/keys.js';
 import { killSoak } from '../../bench/soak/kill.js';
 import { memorySoak } from '../../bench/soak/memory.js';
 import { modelSoak } from '../../bench/soak/model.js';
@@ -9,12 +8,11 @@ import { killServices } from './service-process.js';
 
 afterAll(killServices);
 
-/** Short forms of `npm run soak`. How fast a start is isn't judged here: other tests run beside. */
+/** Short forms of `npm run soak`, but for the keys: `test/security/keys.test.ts`. How fast a start is isn't judged here: other tests run beside. */
 const soaks = [
   ['kill -9 under load', () => killSoak(3, 30_000), 'acknowledged'],
   ['PostgreSQL away under load', () => outageSoak(2), 'acknowledged'],
   ['a quota over three replicas', () => quotaSoak(1, 900), 'passed in all'],
-  ['keys rotated and revoked under load', () => keysSoak(10), 'old keys after it'],
   ['scorers killed and hung, a spoilt model', () => modelSoak(2, 1), 'fallback'],
   ['memory over many calls', () => memorySoak(3_000), 'calls'],
 ] as const;
