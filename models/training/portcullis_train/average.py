@@ -1,6 +1,6 @@
 """`average`: the weighted mean of weights that stem from one another, as the weights of a run of their own.
 
-The mean of checkpoints along one training ranks unseen text better than the last of them (a "model soup").
+Half-way between two stages of a training may rank dev better than either (a "model soup"): `record/stages.md`.
 `export --run NAME` takes it from there.
 """
 
