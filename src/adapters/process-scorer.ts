@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { ModelError } from '../engine/errors.js';
 import type { Clock, WindowScore, WindowScorer } from '../engine/ports.js';
+import { childProgram } from './child-program.js';
 import type { NetworkSpec } from './onnx-network.js';
 import { type ScoringChild, startScoringChild } from './scoring-child.js';
 import { systemClock } from './system-clock.js';
@@ -113,11 +112,8 @@ function retire(slot: Slot): void {
   slot.ready = undefined;
 }
 
-/** The child's program lies beside this file; a bundler may have put this one into another folder of `dist`. */
 function childFile(): string {
-  const candidates = ['./onnx-child.js', './adapters/onnx-child.js', '../adapters/onnx-child.js'];
-  const files = candidates.map((file) => fileURLToPath(new URL(file, import.meta.url)));
-  const found = files.find((file) => existsSync(file));
+  const found = childProgram('onnx-child');
   if (found === undefined) throw new ModelError('MODEL_LOAD', "the scoring process's program isn't there; build first");
   return found;
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { realpath } from 'node:fs/promises';
-import { childProgram } from '../scoring/child-program.js';
 import { openScorerPool } from '../scoring/scorer-pool.js';
+import { scorerProgram } from '../scoring/scorer-program.js';
 import type { ScorerSettings } from '../scoring/scorer-settings.js';
 import { OWN_FIELDS, type RowFields } from './answer-row.js';
 import { encoderOf } from './answer-slice.js';
@@ -80,7 +80,7 @@ export async function runBatch(job: BatchJob): Promise<BatchResult> {
     ...job.engine,
     timeoutMs: MODEL_MS,
     scorers: job.scorers,
-    childFile: childProgram('batch-child'),
+    childFile: scorerProgram('batch-child'),
     queueLimit: 100_000,
     deadlineMs: 120_000,
     loadTimeoutMs: 300_000,

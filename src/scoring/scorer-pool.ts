@@ -1,7 +1,7 @@
 import { systemClock } from '../adapters/system-clock.js';
 import { type Clock, type EngineInfo, type ExplainedVerdict, type Input, inputText, type Verdict } from '../index.js';
-import { childProgram } from './child-program.js';
 import type { PendingCall } from './pending-call.js';
+import { scorerProgram } from './scorer-program.js';
 import type { ScoreCall, ScoreOptions, ScorerSettings, TaskCall } from './scorer-settings.js';
 import { createScorerSlot, type ScorerSlot } from './scorer-slot.js';
 import { OverloadedError, ScoringError } from './scoring-errors.js';
@@ -83,7 +83,7 @@ export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<S
   const { packs, overlays, model, mode, thresholds, timeoutMs, limits } = options;
   const slotOptions = {
     settings: { packs, overlays, today, model, mode, thresholds, timeoutMs, limits },
-    file: options.childFile ?? childProgram('scorer-child'),
+    file: options.childFile ?? scorerProgram('scorer-child'),
     loadTimeoutMs: options.loadTimeoutMs ?? 60_000,
     heapMb: options.heapMb ?? 1_024,
     memoryLimitMb: options.memoryLimitMb ?? 1_024,

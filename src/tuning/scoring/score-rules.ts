@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
+import { childProgram } from '../../adapters/child-program.js';
 import { openPack } from '../../adapters/open-pack.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
 import { TuningError } from '../tuning-error.js';
@@ -24,11 +23,6 @@ const pieceSize = 100;
 /** Fewer texts than this are done sooner than a child has started. */
 const worthAChild = 600;
 
-const childFile = (): string | undefined =>
-  ['./rules-child.js', './tuning-rules-child.js', '../tuning-rules-child.js']
-    .map((file) => fileURLToPath(new URL(file, import.meta.url)))
-    .find((file) => existsSync(file));
-
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Screens texts by the rules alone, on all cores where there are many; readings in the order of the texts. @throws PackError */
@@ -36,7 +30,7 @@ export const scoreRules = async (texts: readonly string[], job: RulesJob): Promi
   const { channel = 'user', withHits = false, paranoia } = job;
   const request: ScanRequest = { channel, withHits, paranoia };
   const wanted = Math.min(job.processes ?? availableParallelism(), Math.ceil(texts.length / worthAChild));
-  const file = childFile();
+  const file = childProgram('tuning-rules-child');
   if (wanted > 1 && file !== undefined) return inChildren(texts, request, job, file, wanted);
   const pack = job.pack ?? openPack({ packs: job.packs, overlays: job.overlays });
   const readings: RulesReading[] = [];
