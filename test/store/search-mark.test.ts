@@ -41,8 +41,9 @@ describe('the mark of the search index', () => {
       ask<number>('SELECT count(*) FROM evidence_unsearched') >
     0;
   const indexed = (): Promise<void> => vi.waitFor(() => expect(isBehind()).toBe(false), { timeout: 10_000 });
+  /** By the first three letters, as the index knows no longer ones. */
   const inIndex = (word: string): number =>
-    ask<number>(`SELECT count(*) FROM evidence_search WHERE evidence_search MATCH '"${word}"'`);
+    ask<number>(`SELECT count(*) FROM evidence_search WHERE evidence_search MATCH '"${word.slice(0, 3)}"'`);
 
   it('goes past what is indexed, and finds it before and after', async () => {
     await write('one walrus', now);
@@ -77,12 +78,14 @@ describe('the mark of the search index', () => {
     expect(await store.check()).toMatchObject({ ok: true, problems: [] });
   });
 
-  it('takes over the queue of a database from before it', async () => {
+  it('indexes a database from before it anew', async () => {
     await write('one walrus', now);
     await indexed();
     await store.close();
     const db = new Sqlite(join(data, 'portcullis.db'));
-    db.exec(`DROP TABLE evidence_indexed; DELETE FROM kysely_migration WHERE name = '2026-11-22-search-mark';
+    db.exec(`DROP TABLE evidence_indexed; DROP TABLE evidence_stretches; DROP TABLE evidence_search;
+      CREATE VIRTUAL TABLE evidence_search USING fts5 (text, content = '', contentless_delete = 1, tokenize = 'trigram');
+      DELETE FROM kysely_migration WHERE name >= '2026-11-22';
       INSERT INTO evidence (seq, id, account_id, verdict, rule, decided_by, router_level, text, record)
       SELECT seq + 1, 'ev_${'0'.repeat(24)}', account_id, verdict, rule, decided_by, router_level, 'a queued walrus', record
       FROM evidence; INSERT INTO evidence_unsearched SELECT max(seq) FROM evidence`);

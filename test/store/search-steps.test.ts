@@ -30,7 +30,7 @@ const steps = (each: number, ms: number) => ({
     const found: EvidenceRow[] = [];
     for (let seq = Math.min(high - 1, total); seq >= low && found.length < limit; seq -= 1)
       if (seq > 0 && seq % each === 0) found.push(row(seq));
-    return found;
+    return { rows: found, low };
   },
 });
 

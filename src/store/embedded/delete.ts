@@ -12,6 +12,10 @@ export function embeddedDelete(db: Database, commits: GroupCommit, mark: SearchM
     .pluck();
   const waits = db.prepare<[number]>('DELETE FROM evidence_unsearched WHERE seq = ?');
   const unsearch = db.prepare<[number]>('DELETE FROM evidence_search WHERE rowid = ?');
+  const empty = db.prepare<[string, string]>(
+    `DELETE FROM evidence_stretches WHERE account = (SELECT number FROM accounts WHERE id = ?)
+       AND high < coalesce((SELECT min(seq) FROM evidence WHERE account_id = ?), ${Number.MAX_SAFE_INTEGER})`,
+  );
   const remove = db.prepare<[number]>('DELETE FROM evidence WHERE seq = ?');
   return (accountId, before, limit) =>
     commits.run(() => {
@@ -20,6 +24,7 @@ export function embeddedDelete(db: Database, commits: GroupCommit, mark: SearchM
         if (waits.run(seq).changes === 0 && seq <= mark.at()) unsearch.run(seq);
         remove.run(seq);
       }
+      if (seqs.length > 0) empty.run(accountId, accountId);
       return seqs.length;
     });
 }

@@ -1,76 +1,54 @@
-import { type Expression, type ExpressionBuilder, type Kysely, type SqlBool, sql } from 'kysely';
-import type { EvidenceFilter } from '../evidence-store.js';
+import { setImmediate } from 'node:timers/promises';
+import { type Kysely, type SqlBool, sql } from 'kysely';
 import type { Connection } from '../sql/connection.js';
 import type { EvidenceOwn } from '../sql/evidence.js';
-import { filterConditions, hasRareValue, searched } from '../sql/evidence-filter.js';
-import { searchInSteps } from '../sql/search-steps.js';
+import { filterConditions, searched } from '../sql/evidence-filter.js';
+import { type Found, searchInSteps } from '../sql/search-steps.js';
 import type { EvidenceRow, Tables } from '../sql/tables.js';
-import { searchQuery } from './search-index.js';
+import { foldText } from './fold-text.js';
+import { type Search, searchCandidates } from './search-candidates.js';
 
-/** What is looked for, in places from `low` (inclusive) to `high` (exclusive). */
-interface Search {
-  readonly accountId: string;
-  readonly number: number;
-  readonly filter: EvidenceFilter;
-  readonly text: string;
-  readonly low: number;
-  readonly high: number;
-  readonly limit: number;
-}
+const firstBatch = 64;
+const leastBatch = 4;
+const mostBatch = 2_048;
+const quickMs = 4;
+const slowMs = 12;
 
-const conditions = (where: ExpressionBuilder<Tables, 'evidence'>, it: Search): Expression<SqlBool>[] => [
-  ...filterConditions(where, it.accountId, it.filter),
-  where('evidence.seq', '>=', it.low),
-  where('evidence.seq', '<', it.high),
-];
-
-/** Reads the records themselves and compares. */
-const read = (
+/** Reads records and compares. */
+const compare = (
   db: Kysely<Tables>,
   it: Search,
-  ...more: readonly Expression<SqlBool>[]
+  places: readonly number[],
+  limit: number,
 ): Promise<readonly EvidenceRow[]> =>
   db
     .selectFrom('evidence')
     .selectAll()
-    .where((where) => where.and([...conditions(where, it), ...more]))
-    .where(sql<SqlBool>`text_contains(text, ${it.text.toLowerCase()})`)
+    .where(sql<SqlBool>`seq IN (SELECT value FROM json_each(${JSON.stringify(places)}))`)
+    .where((where) => where.and(filterConditions(where, it.accountId, it.filter)))
+    .where(sql<SqlBool>`text_contains(text, ${foldText(it.text)})`)
     .orderBy('seq', 'desc')
-    .limit(it.limit)
+    .limit(limit)
     .execute();
 
-/** Reads what the index doesn't have yet: records past its mark, and late ones. */
-const readFresh = async (db: Kysely<Tables>, it: Search): Promise<readonly EvidenceRow[]> => {
-  const mark = (await db.selectFrom('evidence_indexed').select('seq').executeTakeFirst())?.seq ?? 0;
-  const past = it.high > mark + 1 ? await read(db, { ...it, low: Math.max(it.low, mark + 1) }) : [];
-  const late = sql<SqlBool>`seq IN (SELECT seq FROM evidence_unsearched WHERE seq >= ${it.low} AND seq < ${it.high})`;
-  return [...past, ...(await read(db, it, late))];
-};
-
-/** Asks the index, in the order of the list; a walk that ends with the page. */
-const lookUp = (db: Kysely<Tables>, it: Search): Promise<readonly EvidenceRow[]> =>
-  db
-    .selectFrom(sql<{ rowid: number }>`evidence_search`.as('found'))
-    .crossJoin('evidence')
-    .selectAll('evidence')
-    .where(sql<SqlBool>`evidence.seq = found.rowid`)
-    .where(sql<SqlBool>`evidence_search MATCH ${searchQuery(it.number, it.text)}`)
-    .where('found.rowid', '>=', it.low)
-    .where('found.rowid', '<', it.high)
-    .where((where) => where.and(filterConditions(where as never, it.accountId, it.filter)))
-    .orderBy('found.rowid', 'desc')
-    .limit(it.limit)
-    .execute();
-
-/** One stretch of a search, newest first. */
-const stretch = async (db: Kysely<Tables>, it: Search): Promise<readonly EvidenceRow[]> => {
-  // Few records have the value: they are read sooner than the index is asked.
-  if (hasRareValue(it.filter)) return read(db, it);
-  // In this order: a record that is indexed between the two is found twice rather than never.
-  const fresh = await readFresh(db, it);
-  const old = await lookUp(db, it);
-  const both = new Map([...old, ...fresh].map((row) => [row.seq, row]));
-  return [...both.values()].sort((a, b) => b.seq - a.seq);
+/** One stretch of a search, newest first: a few records at a time, since a text may be short or a megabyte. */
+const stretch = async (db: Kysely<Tables>, it: Search, limit: number, isOver: () => boolean): Promise<Found> => {
+  const candidates = await searchCandidates(db, it);
+  const rows: EvidenceRow[] = [];
+  let batch = firstBatch;
+  for (let at = 0; at < candidates.length; ) {
+    const before = performance.now();
+    const places = candidates.slice(at, at + batch);
+    rows.push(...(await compare(db, it, places, limit - rows.length)));
+    at += places.length;
+    const low = candidates[at - 1] ?? it.low;
+    if (rows.length >= limit || (isOver() && at < candidates.length)) return { rows, low };
+    const took = performance.now() - before;
+    if (took < quickMs) batch = Math.min(mostBatch, batch * 2);
+    else if (took > slowMs) batch = Math.max(leastBatch, batch / 2);
+    if (took > quickMs) await setImmediate();
+  }
+  return { rows, low: it.low };
 };
 
 /** Where a stretch of `size` of the account's records below `high` begins; 0 at the end. */
@@ -96,7 +74,8 @@ export function embeddedPage({ db }: Connection): EvidenceOwn['page'] {
     const search = { accountId, number: account.number, filter, text };
     const steps = {
       lowOf: (high: number, size: number) => lowOf(db, accountId, high, size),
-      stretch: (low: number, high: number, most: number) => stretch(db, { ...search, low, high, limit: most }),
+      stretch: (low: number, high: number, most: number, isOver: () => boolean) =>
+        stretch(db, { ...search, low, high }, most, isOver),
     };
     return searchInSteps(steps, from, limit);
   };

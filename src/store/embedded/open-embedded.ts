@@ -20,6 +20,7 @@ import { embeddedCharge } from './charge.js';
 import { embeddedCheck } from './check.js';
 import { embeddedDelete } from './delete.js';
 import { embeddedPage } from './evidence-page.js';
+import { foldText } from './fold-text.js';
 import { openGroupCommit } from './group-commit.js';
 import { lockFolder } from './lock-folder.js';
 import { openSearchIndex } from './search-index.js';
@@ -42,7 +43,7 @@ const connect = (file: string, busyMs: number): Database => {
   db.pragma('foreign_keys = ON');
   db.pragma('cache_size = -65536');
   db.function('text_contains', { deterministic: true }, (text, part) =>
-    typeof text === 'string' && text.toLowerCase().includes(String(part)) ? 1 : 0,
+    typeof text === 'string' && foldText(text).includes(String(part)) ? 1 : 0,
   );
   return db;
 };

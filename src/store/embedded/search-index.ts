@@ -1,6 +1,9 @@
 import type { Database } from 'better-sqlite3';
+import { foldText } from './fold-text.js';
 import type { GroupCommit } from './group-commit.js';
 import type { SearchMark } from './search-mark.js';
+import { stretchMark } from './search-query.js';
+import { openSearchStretches } from './search-stretches.js';
 
 /** Fills the search index behind the callers' backs: indexing a text takes longer than writing it. */
 export interface SearchIndex {
@@ -17,21 +20,6 @@ const loadedRestMs = 100;
 const idleMs = 250;
 /** With more calls than this waiting for a commit, indexing waits. */
 const busy = 32;
-const privateUse = 0xe000;
-const privateUses = 6400;
-
-/** An account's number as one trigram that no text has: a search then leaps over other accounts' records. */
-const accountMark = (number: number): string =>
-  String.fromCharCode(
-    privateUse + (Math.floor(number / privateUses ** 2) % privateUses),
-    privateUse + (Math.floor(number / privateUses) % privateUses),
-    privateUse + (number % privateUses),
-  );
-
-/** The query for a part of a text in an account's records. */
-export const searchQuery = (number: number, text: string): string =>
-  `"${accountMark(number)}" AND "${text.replaceAll('"', '""')}"`;
-
 interface Waiting {
   readonly seq: number;
   readonly text: string | null;
@@ -58,20 +46,22 @@ export function openSearchIndex(db: Database, commits: GroupCommit, mark: Search
     .pluck();
   const add = db.prepare<[number, string]>('INSERT INTO evidence_search (rowid, text) VALUES (?, ?)');
   const done = db.prepare<[number]>('DELETE FROM evidence_unsearched WHERE seq = ?');
+  const stretches = openSearchStretches(db);
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
 
-  const index = ({ seq, text, number }: Waiting): void => {
-    if (text !== null && number !== null) add.run(seq, `${accountMark(number)}${text}`);
+  const index = ({ seq, text, number }: Waiting, isLate: boolean): void => {
+    if (text === null || number === null) return;
+    add.run(seq, `${stretchMark(stretches.take(number, seq, isLate))}${foldText(text)}`);
   };
 
   /** Indexes for about `ms`; true where more waits. */
-  const slice = (ms: number): boolean => {
+  const indexFor = (ms: number): boolean => {
     const started = performance.now();
     const isOver = (): boolean => performance.now() - started > ms;
     for (let rows = late.all(); rows.length > 0; rows = late.all()) {
       for (const row of rows) {
-        index(row);
+        index(row, true);
         done.run(row.seq);
         if (isOver()) return true;
       }
@@ -83,13 +73,22 @@ export function openSearchIndex(db: Database, commits: GroupCommit, mark: Search
       const rows = next.all(at);
       more = rows.length > 0;
       for (const row of rows) {
-        index(row);
+        index(row, false);
         at = row.seq;
         if (isOver()) break;
       }
     }
     if (at !== begin) mark.moveTo(at);
     return more;
+  };
+
+  const slice = (ms: number): boolean => {
+    try {
+      return indexFor(ms);
+    } finally {
+      // Also for what stands in the index when a later record fails.
+      stretches.write();
+    }
   };
 
   const plan = (wait: number): void => {

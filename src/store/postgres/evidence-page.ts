@@ -19,7 +19,7 @@ const atOnceMs = 120;
 const canceled = '57014';
 
 /** A part of a text as a pattern of LIKE. */
-const pattern = (text: string): string => `%${text.replaceAll('\u0000', ' ').replaceAll(/[\\%_]/g, '\\$&')}%`;
+const pattern = (text: string): string => `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
 
 const rowsOf = (
   db: Kysely<Tables>,
@@ -73,7 +73,10 @@ export function postgresPage({ db }: Connection): Pick<EvidenceOwn, 'page' | 'de
             .where('seq', '<', high);
           return (await own.orderBy('seq', 'desc').offset(size).limit(1).executeTakeFirst())?.seq ?? 0;
         },
-        stretch: (low: number, high: number, most: number) => rowsOf(db, asked, most, low, high),
+        stretch: async (low: number, high: number, most: number) => ({
+          rows: await rowsOf(db, asked, most, low, high),
+          low,
+        }),
       };
       // One above the place: what shares its number is told apart by its id.
       return searchInSteps(steps, after ? after.seq + 1 : Number.MAX_SAFE_INTEGER, limit);

@@ -1,7 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { EvidenceFilter } from '../evidence-store.js';
 import { StoreError } from '../store-error.js';
-import { firstSeq } from './evidence-row.js';
+import { firstSeq, storable } from './evidence-row.js';
 import type { Tables } from './tables.js';
 
 type Where = ExpressionBuilder<Tables, 'evidence'>;
@@ -49,12 +49,12 @@ export const hasRareValue = ({ verdict, rule, decidedBy, routerLevel, label }: E
   (routerLevel !== undefined && routerLevel !== 'rules') ||
   (label !== undefined && label !== null);
 
-/** The text of a filter as it is looked for. @throws StoreError where it is shorter than three characters */
+/** The text of a filter as text columns hold texts. @throws StoreError where it is shorter than three characters */
 export const searched = (filter: EvidenceFilter): string | undefined => {
   if (filter.text === undefined) return undefined;
   if ([...filter.text].length < 3)
     throw new StoreError('STORE_SETTINGS', 'a text to search for has three characters or more');
-  return filter.text;
+  return storable(filter.text);
 };
 
 /** A place in a list. */

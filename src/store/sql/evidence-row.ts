@@ -19,7 +19,7 @@ const nextSeq = (at: number): number => {
 };
 
 /** What a text column holds: no NUL (PostgreSQL), no lone surrogates (UTF-8). */
-const storable = (text: string): string => {
+export const storable = (text: string): string => {
   const formed = wellFormed(text);
   return formed.includes(nul) ? formed.replaceAll(nul, ' ') : formed;
 };

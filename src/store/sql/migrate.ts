@@ -1,7 +1,14 @@
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 import { StoreError } from '../store-error.js';
 import { chargeFunction } from './charge-function.js';
-import { commonTables, embeddedTables, postgresTables, searchMark, versionTables } from './schema-statements.js';
+import {
+  commonTables,
+  embeddedTables,
+  postgresTables,
+  searchMark,
+  searchStretches,
+  versionTables,
+} from './schema-statements.js';
 import type { Tables } from './tables.js';
 
 const running = (statements: readonly string[]): Migration => ({
@@ -17,6 +24,7 @@ const migrations = (dialect: 'sqlite' | 'postgres'): Readonly<Record<string, Mig
   ),
   '2026-11-21-versions-and-latencies': running(versionTables),
   '2026-11-22-search-mark': running(dialect === 'sqlite' ? searchMark : []),
+  '2026-11-22-search-stretches': running(dialect === 'sqlite' ? searchStretches : []),
 });
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -96,3 +96,20 @@ export const searchMark: readonly string[] = [
   'CREATE TABLE IF NOT EXISTS evidence_indexed (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL)',
   'INSERT OR IGNORE INTO evidence_indexed (one, seq) SELECT 1, coalesce(max(seq), 0) FROM evidence',
 ];
+
+/**
+ * The embedded database: the search index in stretches, made anew from the records. It needs no places within a text, since what
+ * it finds is compared with the text.
+ */
+export const searchStretches: readonly string[] = [
+  'DROP TABLE IF EXISTS evidence_search',
+  `CREATE VIRTUAL TABLE evidence_search
+    USING fts5 (text, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram case_sensitive 1')`,
+  'DROP TABLE IF EXISTS evidence_stretches',
+  `CREATE TABLE evidence_stretches (
+    id INTEGER PRIMARY KEY, account INTEGER NOT NULL, late INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL,
+    records INTEGER NOT NULL)`,
+  'CREATE INDEX evidence_stretches_account ON evidence_stretches (account, late, id)',
+  'DELETE FROM evidence_unsearched',
+  'UPDATE evidence_indexed SET seq = 0',
+];

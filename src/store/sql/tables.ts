@@ -102,6 +102,15 @@ export interface Tables {
   readonly evidence_indexed: { readonly seq: number };
   /** Embedded alone: records before that one that it doesn't have yet. */
   readonly evidence_unsearched: { readonly seq: number };
+  /** Embedded alone: stretches of the search index, each of one account's records from `low` to `high`, both inclusive. */
+  readonly evidence_stretches: {
+    readonly id: number;
+    readonly account: number;
+    readonly late: number;
+    readonly low: number;
+    readonly high: number;
+    readonly records: number;
+  };
 }
 
 /** A record as it lies in the database. */
