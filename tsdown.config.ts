@@ -11,6 +11,7 @@ const entries = {
   'batch/score-stream': 'src/batch/score-stream.ts',
   'scoring/scorer-pool': 'src/scoring/scorer-pool.ts',
   'scorer-child': 'src/scoring/scorer-child.ts',
+  'store-writer': 'src/store/embedded/store-writer.ts',
   'batch-child': 'src/batch/batch-child.ts',
   'tuning-rules-child': 'src/tuning/scoring/rules-child.ts',
 };

@@ -1,4 +1,4 @@
-// npm run bench -- service [--seconds N] [--rounds N] [--connections N] [--length N] [--record]: the service in mode `rules`
+// npm run bench -- service [--seconds N] [--rounds N] [--connections N] [--length N] [--texts distinct,same] [--record]: the service in mode `rules`
 // with durable evidence, against a bare fastify echo of the same bodies, in turns of one run.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,6 +14,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '64' },
     length: { type: 'string', default: '100,1000' },
+    texts: { type: 'string', default: 'distinct,same' },
     echo: { type: 'string', default: '.cache/service/echo.js' },
     data: { type: 'string' },
     record: { type: 'boolean', default: false },
@@ -98,7 +99,9 @@ try {
     const texts = corpus.pieces(Number(length), 50_000).map((input) => JSON.stringify({ input }));
     let turnOf = 0;
     const distinct = { name: `${length} characters, distinct`, body: () => texts[turnOf++ % texts.length] ?? '' };
-    return [distinct, { name: `${length} characters, the same`, body: () => texts[0] ?? '' }];
+    const same = { name: `${length} characters, the same`, body: () => texts[0] ?? '' };
+    const asked = values.texts.split(',');
+    return [...(asked.includes('distinct') ? [distinct] : []), ...(asked.includes('same') ? [same] : [])];
   });
   for (const { name, body } of bodies) {
     const turns: { readonly bare: Turn; readonly whole: Turn }[] = [];

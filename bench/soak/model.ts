@@ -15,26 +15,16 @@ const TEXTS = [
 
 const SCORERS = 2;
 
-/** Kills and stops scorers and spoils the model's file under load: no wrong verdict, no 500, and a fallback that says so. */
-export async function modelSoak(kills: number, hangs: number): Promise<SoakReport> {
+/**
+ * Kills and stops scorers and spoils the model's file under load: no wrong verdict, no 500, and a fallback that says so.
+ * A scorer that hangs is found after `deadlineMs`.
+ */
+export async function modelSoak(kills: number, hangs: number, deadlineMs = 1_000): Promise<SoakReport> {
   const place = soakPlace();
   const faults = collectFaults();
   const model = writeTinyModel();
-  const service = await startService([
-    ...[
-      '--data',
-      place.folder,
-      '--mode',
-      'hybrid',
-      '--model',
-      model,
-      '--scorers',
-      String(SCORERS),
-      '--deadline',
-      '5000',
-    ],
-    ...['--log-level', 'error'],
-  ]);
+  const flags = ['--data', place.folder, '--mode', 'hybrid', '--model', model, '--log-level', 'error'];
+  const service = await startService([...flags, ...['--scorers', String(SCORERS), '--deadline', String(deadlineMs)]]);
   const key = shownKey(service);
   const counts = { ml: 0, rules: 0, fallback: 0 };
   let answersByModel = 0;
@@ -61,15 +51,20 @@ export async function modelSoak(kills: number, hangs: number): Promise<SoakRepor
   );
   const scorers = (): readonly number[] =>
     readFileSync(`/proc/${service.child.pid}/task/${service.child.pid}/children`, 'utf8').trim().split(' ').map(Number);
-  const allWork = (): boolean =>
-    scorers().length === SCORERS &&
-    scorers().every((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0] !== 'T';
-      } catch {
-        return false;
+  const metric = (page: string, name: string): number => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(page)?.[1]);
+  const until = async (what: string, isSo: (ready: number, lost: number) => boolean): Promise<number> => {
+    const started = performance.now();
+    for (;;) {
+      const page = await (await fetch(`${service.url}/metrics`)).text();
+      const lost = metric(page, 'portcullis_scorers_lost');
+      if (isSo(metric(page, 'portcullis_scorers_ready'), lost)) return lost;
+      if (performance.now() - started > 60_000) {
+        faults.add(`${what} within a minute`);
+        return lost;
       }
-    });
+      await pause(20);
+    }
+  };
   const modelIsBack = async (): Promise<void> => {
     const started = performance.now();
     const before = answersByModel;
@@ -80,13 +75,14 @@ export async function modelSoak(kills: number, hangs: number): Promise<SoakRepor
   };
   const trouble = async (times: number, signal: 'SIGKILL' | 'SIGSTOP'): Promise<void> => {
     for (let i = 0; i < times; i++) {
-      // One at a time: a call that two scorers in a row hang over is taken for the cause, and refused.
-      while (!allWork()) await pause(20);
+      // One at a time: a call that two scorers in a row hang over is taken for the cause, and refused. And only once all are
+      // ready: one that is killed while it starts is tried again ever later.
+      const before = await until('not all scorers', (ready) => ready === SCORERS);
       await modelIsBack();
       const pids = scorers();
       const pid = pids[i % pids.length];
       if (pid !== undefined) process.kill(pid, signal);
-      await pause(20);
+      await until('no scorer lost', (_, lost) => lost > before);
     }
     await modelIsBack();
   };

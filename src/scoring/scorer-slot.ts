@@ -154,7 +154,10 @@ export function createScorerSlot(options: SlotOptions): ScorerSlot {
         watch();
       }
       outbox.push(pending);
-      if (outbox.length === 1) queueMicrotask(flush);
+      if (outbox.length > 1) return;
+      // One that has nothing to do begins at once; for one that is busy the calls of this turn make one message.
+      if (held.length === 1) queueMicrotask(flush);
+      else setImmediate(flush);
     },
     pid: () => scorer?.pid,
     held: () => held.length,

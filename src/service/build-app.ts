@@ -78,7 +78,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   });
   app.server.maxHeadersCount = MAX_HEADERS;
   watch(app.server);
-  const metrics = createMetrics(parts.nodeMetrics ?? true);
+  const metrics = createMetrics(parts.nodeMetrics ?? true, scorers);
   methods = watchMethods(app);
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);

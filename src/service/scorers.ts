@@ -14,4 +14,16 @@ export interface Scorers {
   /** Never rejects because of what the text says; an error named `OverloadedError` when too many calls wait. */
   score(input: Input, options: ScorersCall): Promise<ExplainedVerdict>;
   readonly info: EngineInfo;
+  /** How the processes do, for the metrics; an engine in this process has none. */
+  stats?(): ScorersState;
+}
+
+/** What the metrics say of scorer processes. */
+export interface ScorersState {
+  /** Process ids of those that are ready. */
+  readonly pids: readonly number[];
+  /** Those that ended on their own, were killed from outside, hung, or ran out of memory, since the start. */
+  readonly lost: number;
+  /** Calls that wait for one. */
+  readonly waiting: number;
 }

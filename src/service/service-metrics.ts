@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Scorers } from './scorers.js';
 
 /** What an operator watches. No label names an account, a key or a text. */
 export interface ServiceMetrics {
@@ -9,7 +10,7 @@ export interface ServiceMetrics {
 }
 
 /** Metrics of one app, in a registry of their own. */
-export function createMetrics(defaults: boolean): ServiceMetrics {
+export function createMetrics(defaults: boolean, scorers: Scorers): ServiceMetrics {
   const registry = new Registry();
   if (defaults) collectDefaultMetrics({ register: registry });
   const registers = [registry];
@@ -33,6 +34,7 @@ export function createMetrics(defaults: boolean): ServiceMetrics {
     registers,
   });
   const underWay = new Gauge({ name: 'portcullis_calls_under_way', help: 'Screening calls now under way.', registers });
+  scorerMetrics(registry, scorers);
   return {
     registry,
     underWay,
@@ -44,4 +46,20 @@ export function createMetrics(defaults: boolean): ServiceMetrics {
       verdicts.inc({ verdict, decided_by, router_level });
     },
   };
+}
+
+function scorerMetrics(registry: Registry, { stats }: Scorers): void {
+  if (stats === undefined) return;
+  const gauge = (name: string, help: string, value: () => number): Gauge =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(value());
+      },
+    });
+  gauge('portcullis_scorers_ready', 'Scorer processes that take calls.', () => stats().pids.length);
+  gauge('portcullis_scorers_waiting', 'Calls that wait for a scorer process.', () => stats().waiting);
+  gauge('portcullis_scorers_lost', 'Scorer processes lost since the start.', () => stats().lost);
 }

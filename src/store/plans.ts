@@ -48,16 +48,21 @@ const parsed = (value: unknown, from: string): Plans => {
       trialDays: trial_days ?? null,
     }),
   );
+  return plansOf({ all, overagePackCalls: read.data.overage_pack_calls });
+};
+
+/** Plans that can be looked up. */
+export function plansOf({ all, overagePackCalls }: Pick<Plans, 'all' | 'overagePackCalls'>): Plans {
   return {
     all,
-    overagePackCalls: read.data.overage_pack_calls,
+    overagePackCalls,
     get: (name) => {
       const plan = all.find((it) => it.name === name);
       if (plan) return plan;
       throw new StoreError('STORE_NOT_FOUND', `no plan "${name}"; there are: ${all.map((it) => it.name).join(', ')}`);
     },
   };
-};
+}
 
 /** The plans of a YAML or JSON file, or the ones that come with the product. @throws StoreError STORE_SETTINGS */
 export function loadPlans(file?: string): Plans {

@@ -13,7 +13,7 @@ const soaks = [
   ['kill -9 under load', () => killSoak(3, 30_000), 'acknowledged'],
   ['PostgreSQL away under load', () => outageSoak(2), 'acknowledged'],
   ['a quota over three replicas', () => quotaSoak(1, 900), 'passed in all'],
-  ['scorers killed and hung, a spoilt model', () => modelSoak(2, 1), 'fallback'],
+  ['scorers killed and hung, a spoilt model', () => modelSoak(2, 1, 5_000), 'fallback'],
   ['memory over many calls', () => memorySoak(3_000), 'calls'],
 ] as const;
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Store } from '../../src/store/store.js';
-import { databases, type TestDatabase } from './databases.js';
+import { allDatabases, type TestDatabase } from './databases.js';
 
-describe.each(databases)('accounts in $name', ({ make }) => {
+describe.each(allDatabases)('accounts in $name', ({ make }) => {
   const now = Date.UTC(2026, 10, 21, 12);
   let database: TestDatabase;
   let store: Store;

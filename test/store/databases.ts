@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { openStore, type StoreOptions } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { freshDatabase } from '../postgres/fresh-database.js';
@@ -15,10 +16,12 @@ export interface TestDatabase {
   remove(): Promise<void>;
 }
 
-const embedded = async (): Promise<TestDatabase> => {
+const writer = fileURLToPath(new URL('../../dist/store-writer.js', import.meta.url));
+
+const embedded = async (writerProgram: string | undefined): Promise<TestDatabase> => {
   const data = mkdtempSync(join(tmpdir(), 'portcullis-store-'));
   return {
-    open: (options) => openStore({ ...options, data }),
+    open: (options) => openStore({ writerProgram, ...options, data }),
     flags: ['--data', data],
     place: { data },
     remove: async () => rmSync(data, { recursive: true, force: true }),
@@ -35,8 +38,19 @@ const postgres = async (): Promise<TestDatabase> => {
   };
 };
 
-/** Both databases: every test of the port runs on each. */
-export const databases: readonly { readonly name: string; readonly make: () => Promise<TestDatabase> }[] = [
-  { name: 'embedded', make: embedded },
+interface NamedDatabase {
+  readonly name: string;
+  readonly make: () => Promise<TestDatabase>;
+}
+
+/** Both databases, as the service has them: the embedded one is written by a thread. */
+export const databases: readonly NamedDatabase[] = [
+  { name: 'embedded', make: () => embedded(writer) },
   { name: 'postgres', make: postgres },
+];
+
+/** And as `portcullis admin` has the embedded one: every test of the port runs on each. */
+export const allDatabases: readonly NamedDatabase[] = [
+  ...databases,
+  { name: 'embedded, written by its own thread', make: () => embedded(undefined) },
 ];

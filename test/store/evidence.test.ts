@@ -4,13 +4,13 @@ import type { Account } from '../../src/store/account-store.js';
 import type { EvidenceFilter } from '../../src/store/evidence-store.js';
 import { latencyOf, latencyStep } from '../../src/store/latency-step.js';
 import type { Store } from '../../src/store/store.js';
-import { databases, type TestDatabase } from './databases.js';
+import { allDatabases, type TestDatabase } from './databases.js';
 import { makeRecord } from './make-record.js';
 
 const start = Date.UTC(2026, 10, 21, 12);
 const minute = 60_000;
 
-describe.each(databases)('evidence in $name', ({ make }) => {
+describe.each(allDatabases)('evidence in $name', ({ make }) => {
   let database: TestDatabase;
   let store: Store;
   let account: Account;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Store } from '../../src/store/store.js';
-import { databases, type TestDatabase } from './databases.js';
+import { allDatabases, type TestDatabase } from './databases.js';
 
 const plansFile = join(mkdtempSync(join(tmpdir(), 'portcullis-plans-')), 'plans.yaml');
 writeFileSync(
@@ -11,7 +11,7 @@ writeFileSync(
   'plans:\n  trial: { monthly_calls: 5, trial_days: 14 }\n  small: { monthly_calls: 3 }\n  big: { monthly_calls: 500 }\noverage_pack_calls: 2\n',
 );
 
-describe.each(databases)('usage in $name', ({ make }) => {
+describe.each(allDatabases)('usage in $name', ({ make }) => {
   const november = Date.UTC(2026, 10, 30, 23, 59, 59);
   let database: TestDatabase;
   let store: Store;

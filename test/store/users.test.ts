@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Account } from '../../src/store/account-store.js';
 import type { Store } from '../../src/store/store.js';
-import { databases, type TestDatabase } from './databases.js';
+import { allDatabases, type TestDatabase } from './databases.js';
 
-describe.each(databases)('users and orders in $name', ({ make }) => {
+describe.each(allDatabases)('users and orders in $name', ({ make }) => {
   let now = Date.UTC(2026, 10, 21, 12);
   let database: TestDatabase;
   let store: Store;

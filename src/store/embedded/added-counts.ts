@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { EvidenceRecord } from '../../evidence/evidence-record.js';
-import { hourOf, latencyRowOf, versionOf } from '../sql/evidence-row.js';
+import { type Counted, hourOf, latencyRowOf, versionOf } from '../sql/evidence-row.js';
 import type { Tables } from '../sql/tables.js';
 import type { Tally } from './tally.js';
 
@@ -11,7 +10,7 @@ type Version = Sums<Tables['evidence_versions']>;
 
 /** What the records of a commit add to the counts that are kept beside them. */
 export interface AddedCounts extends Tally {
-  add(record: EvidenceRecord): void;
+  add(record: Counted): void;
 }
 
 /** Counts of a commit, one statement for each row that they change. */

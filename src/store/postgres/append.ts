@@ -64,8 +64,8 @@ const column = <T, K extends keyof T>(rows: readonly T[], name: K): readonly T[K
 export function postgresAppend(pool: Pool): (records: readonly EvidenceRecord[]) => Promise<readonly (true | Error)[]> {
   return async (records) => {
     const rows = records.map(rowOf);
-    const hours: readonly Tables['evidence_hours'][] = records.map(hourOf);
-    const versions = records.map(versionOf);
+    const hours: readonly Tables['evidence_hours'][] = rows.map(hourOf);
+    const versions = rows.map(versionOf);
     const { rows: written } = await pool.query<{ readonly id: string }>({
       name: 'portcullis-append',
       text,
@@ -79,7 +79,7 @@ export function postgresAppend(pool: Pool): (records: readonly EvidenceRecord[])
         column(hours, 'model_errors'),
         column(hours, 'latency_sum'),
         column(rows, 'id'),
-        column(records.map(latencyRowOf), 'step'),
+        column(rows.map(latencyRowOf), 'step'),
         column(versions, 'rules_version'),
         column(versions, 'ml_version'),
         column(versions, 'first_at'),

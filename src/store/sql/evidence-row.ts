@@ -24,24 +24,44 @@ export const storable = (text: string): string => {
   return formed.includes(nul) ? formed.replaceAll(nul, ' ') : formed;
 };
 
+/** What the counts beside the records go by. */
+export interface Counted extends Pick<EvidenceRow, 'account_id' | 'verdict' | 'rule' | 'label'> {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly is_model_error: boolean;
+  readonly latency_ms: number;
+  readonly rules_version: string;
+  readonly ml_version: string;
+}
+
+/** A row with all that is counted of it. */
+export type CountedRow = EvidenceRow & Counted;
+
 /** The columns of a record. A text that a column can't hold exactly stays exact in the JSON, where it is escaped. */
-export const rowOf = (record: EvidenceRecord): EvidenceRow => {
+export const rowOf = (record: EvidenceRecord): CountedRow => {
   const { text } = record.input;
+  const { verdict } = record;
+  const at = Date.parse(record.time);
   const column = text === null ? null : storable(text);
   const input = column === text ? { ...record.input, text: undefined } : record.input;
   return {
-    seq: nextSeq(Date.parse(record.time)),
+    seq: nextSeq(at),
     id: record.id,
     account_id: record.account_id,
     key_id: record.key_id,
-    verdict: record.verdict.verdict,
-    rule: record.verdict.rule,
-    decided_by: record.verdict.decided_by,
+    verdict: verdict.verdict,
+    rule: verdict.rule,
+    decided_by: verdict.decided_by,
     router_level: record.router_level,
     label: record.label,
     text: column,
     // JSON leaves out what is undefined.
     record: JSON.stringify({ ...record, input, label: undefined }),
+    at,
+    is_model_error: record.model.verdict === 'error',
+    latency_ms: verdict.latency_ms,
+    rules_version: verdict.rules_version,
+    ml_version: verdict.ml_version,
   };
 };
 
@@ -56,38 +76,35 @@ export const recordOf = (row: Pick<EvidenceRow, 'record' | 'text' | 'label'>): E
 const startOfHour = (at: number): number => at - (((at % hourMs) + hourMs) % hourMs);
 
 /** What a record adds to the counts of its hour. */
-export const hourOf = (record: EvidenceRecord): Tables['evidence_hours'] => {
-  const latency = record.verdict.latency_ms;
-  return {
-    account_id: record.account_id,
-    hour: startOfHour(Date.parse(record.time)),
-    rule: record.verdict.rule,
-    calls: 1,
-    blocks: record.verdict.verdict === 'block' ? 1 : 0,
-    model_errors: record.model.verdict === 'error' ? 1 : 0,
-    latency_sum: latency,
-    latency_max: latency,
-  };
-};
+export const hourOf = (it: Counted): Tables['evidence_hours'] => ({
+  account_id: it.account_id,
+  hour: startOfHour(it.at),
+  rule: it.rule,
+  calls: 1,
+  blocks: it.verdict === 'block' ? 1 : 0,
+  model_errors: it.is_model_error ? 1 : 0,
+  latency_sum: it.latency_ms,
+  latency_max: it.latency_ms,
+});
 
 /** What a record adds to the latencies of its hour. */
-export const latencyRowOf = (record: EvidenceRecord): Tables['evidence_latencies'] => ({
-  account_id: record.account_id,
-  hour: startOfHour(Date.parse(record.time)),
-  step: latencyStep(record.verdict.latency_ms),
+export const latencyRowOf = (it: Counted): Tables['evidence_latencies'] => ({
+  account_id: it.account_id,
+  hour: startOfHour(it.at),
+  step: latencyStep(it.latency_ms),
   calls: 1,
 });
 
 /** What a record adds to the counts of the versions that decided it. */
-export const versionOf = ({ account_id, time, verdict, label }: EvidenceRecord): Tables['evidence_versions'] => ({
-  account_id,
-  rules_version: verdict.rules_version,
-  ml_version: verdict.ml_version,
-  rule: verdict.rule,
-  first_at: Date.parse(time),
-  last_at: Date.parse(time),
+export const versionOf = (it: Counted): Tables['evidence_versions'] => ({
+  account_id: it.account_id,
+  rules_version: it.rules_version,
+  ml_version: it.ml_version,
+  rule: it.rule,
+  first_at: it.at,
+  last_at: it.at,
   calls: 1,
-  blocks: verdict.verdict === 'block' ? 1 : 0,
-  false_alarms: label === 'false_alarm' ? 1 : 0,
-  missed_attacks: label === 'missed_attack' ? 1 : 0,
+  blocks: it.verdict === 'block' ? 1 : 0,
+  false_alarms: it.label === 'false_alarm' ? 1 : 0,
+  missed_attacks: it.label === 'missed_attack' ? 1 : 0,
 });

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { EvidenceLabel } from '../../evidence/evidence-record.js';
 import { StoreError } from '../store-error.js';
 import type { Connection } from './connection.js';
-import { recordOf, versionOf } from './evidence-row.js';
+import { recordOf, rowOf, versionOf } from './evidence-row.js';
 
 /** Labels a record and moves the counts of its versions with it, in one transaction. @throws StoreError STORE_NOT_FOUND */
 export async function labelEvidence(
@@ -17,8 +17,8 @@ export async function labelEvidence(
     const row = await own.set({ label: sql`label` }).returning(['record', 'text', 'label']).executeTakeFirst();
     if (!row) throw new StoreError('STORE_NOT_FOUND', `no evidence "${id}" in this account`);
     await own.set({ label }).execute();
-    const record = recordOf(row);
-    const [before, after] = [versionOf(record), versionOf({ ...record, label })];
+    const counted = rowOf(recordOf(row));
+    const [before, after] = [versionOf(counted), versionOf({ ...counted, label })];
     await inside
       .updateTable('evidence_versions')
       .set({

@@ -1,0 +1,151 @@
+import { Worker } from 'node:worker_threads';
+import type { Plans } from '../plans.js';
+import { StoreError, type StoreErrorCode } from '../store-error.js';
+import type { Charge } from '../usage-store.js';
+import type { Writer, WriterParts } from './writer.js';
+import type { FromWriter, WriterAnswer, WriterFailure, WriterJob, WriterSettings } from './writer-messages.js';
+
+/** What a writer on a thread of its own is made of. */
+export interface WriterThreadParts extends WriterParts {
+  readonly plans: Plans;
+  /** The thread's program. */
+  readonly program: string;
+  /** Rest before the second restart in a row, milliseconds; doubles up to 5 s. Default 100. */
+  readonly restartMs?: number | undefined;
+}
+
+interface Waiting {
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** So many jobs go out at once; fewer wait for the end of the turn. */
+const MOST_IN_ONE = 16;
+const MAX_RESTART_MS = 5_000;
+
+const lost = (): StoreError => new StoreError('STORE_UNAVAILABLE', 'the thread that writes the database ended');
+
+/**
+ * A writer on a thread of its own. All that waits when the thread ends is refused, though it may have been written, and so
+ * is what comes before there is a new one.
+ *
+ * @throws what the thread says of the database
+ */
+export async function openWriterThread(parts: WriterThreadParts): Promise<Writer> {
+  const { file, plans, program, onFull, restartMs = 100 } = parts;
+  const settings: WriterSettings = { file, plans: { all: plans.all, overagePackCalls: plans.overagePackCalls } };
+  const waiting = new Map<number, Waiting>();
+  let thread: Worker | undefined;
+  let jobs: WriterJob[] = [];
+  let nextId = 1;
+  let failures = 0;
+  let restart: NodeJS.Timeout | undefined;
+  let closing: Promise<void> | undefined;
+
+  const settle = (answer: WriterAnswer): void => {
+    const one = waiting.get(answer.id);
+    if (one === undefined) return;
+    waiting.delete(answer.id);
+    if ('failed' in answer) one.reject(errorOf(answer.failed));
+    else one.resolve(answer.value as never);
+  };
+
+  const onExit = (): void => {
+    thread = undefined;
+    jobs = [];
+    const refused = [...waiting.values()];
+    waiting.clear();
+    for (const { reject } of refused) reject(lost());
+    if (closing !== undefined) return;
+    const restMs = failures === 0 ? 0 : Math.min(restartMs * 2 ** (failures - 1), MAX_RESTART_MS);
+    failures += 1;
+    restart = setTimeout(() => void start().catch(() => undefined), restMs);
+  };
+
+  function start(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const started = new Worker(program, { workerData: settings });
+      let isUp = false;
+      started.on('message', (message: FromWriter) => {
+        if (message.kind === 'answers') {
+          failures = 0;
+          for (const answer of message.answers) settle(answer);
+        } else if (message.kind === 'full') onFull();
+        else if (message.kind === 'refused') reject(errorOf(message.failed));
+        else {
+          isUp = true;
+          thread = started;
+          resolve();
+        }
+      });
+      // What it failed over is told by its end.
+      started.on('error', reject);
+      started.on('exit', () => {
+        reject(lost());
+        if (isUp || failures > 0) onExit();
+      });
+    });
+  }
+
+  const flush = (): void => {
+    if (jobs.length === 0) return;
+    thread?.postMessage(jobs);
+    jobs = [];
+  };
+  const send = (job: WriterJob): void => {
+    jobs.push(job);
+    if (jobs.length === 1) setImmediate(flush);
+    else if (jobs.length === MOST_IN_ONE) flush();
+  };
+  const ask = <T>(jobOf: (id: number) => WriterJob): Promise<T> =>
+    new Promise((resolve, reject) => {
+      if (closing !== undefined) reject(new StoreError('STORE_CLOSED', 'the store is closed'));
+      else if (thread === undefined) reject(lost());
+      else {
+        const id = nextId++;
+        waiting.set(id, { resolve, reject });
+        send(jobOf(id));
+      }
+    });
+
+  const close = async (): Promise<void> => {
+    clearTimeout(restart);
+    const last = thread;
+    if (last === undefined) return;
+    const ended = new Promise((resolve) => last.once('exit', resolve));
+    const id = nextId++;
+    const closed = new Promise<void>((resolve, reject) => waiting.set(id, { resolve, reject }));
+    send({ kind: 'close', id });
+    await closed;
+    await ended;
+  };
+
+  await start();
+  return {
+    charge: (accountId, at) => ask<Charge>((id) => ({ kind: 'charge', id, accountId, at })),
+    append: (row) => ask<void>((id) => ({ kind: 'append', id, row })),
+    deleteBefore: (accountId, before, limit) => ask<number>((id) => ({ kind: 'delete', id, accountId, before, limit })),
+    async alone(work) {
+      let held = 0;
+      await ask<void>((id) => {
+        held = id;
+        return { kind: 'hold', id };
+      });
+      try {
+        return await work();
+      } finally {
+        send({ kind: 'release', id: held });
+      }
+    },
+    problems: () =>
+      thread === undefined ? ['the thread that writes the database has ended; it is started again'] : [],
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+function errorOf({ message, code, isOwn }: WriterFailure): Error {
+  return isOwn ? new StoreError(code as StoreErrorCode, message) : Object.assign(new Error(message), { code });
+}
