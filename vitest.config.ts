@@ -11,7 +11,7 @@ const leftOut = [...(hasModel ? [] : ['test/model/shipped-model.test.ts', 'test/
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/postgres/global-setup.ts'],
+    globalSetup: ['test/own-temp-folder.ts', 'test/postgres/global-setup.ts'],
     exclude: [...configDefaults.exclude, ...leftOut],
     testTimeout: 30_000,
     hookTimeout: 60_000,
