@@ -24,7 +24,13 @@ export async function openBilling(
   const { stripeSecretKey, stripeWebhookSecret, publicUrl, stripePrice = {}, stripeOveragePrice } = settings;
   if (stripeSecretKey === undefined || stripeWebhookSecret === undefined || publicUrl === undefined)
     return { orders, billing: operatorBilling(orders) };
-  for (const plan of Object.keys(stripePrice)) store.plans.get(plan);
+  const plans = store.plans.all.map(({ name }) => name);
+  const unknown = Object.keys(stripePrice).filter((plan) => !plans.includes(plan));
+  if (unknown.length > 0)
+    throw new StoreError(
+      'STORE_SETTINGS',
+      `--stripe-price: no plan ${unknown.join(', ')}; there are: ${plans.join(', ')}`,
+    );
   const { stripeBilling } = await loadStripe();
   const stripe = stripeBilling(
     {

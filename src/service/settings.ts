@@ -7,7 +7,7 @@ const prices = z
   .array(z.string())
   .transform((lines) => lines.flatMap((line) => line.split(',')).filter((it) => it.trim() !== ''))
   .refine((pairs) => pairs.every((it) => /^\s*[a-z][a-z0-9-]*\s*=\s*price_\w+\s*$/.test(it)), {
-    message: 'a price is PLAN=price_…, as Stripe names it',
+    message: '--stripe-price takes PLAN=price_…, as Stripe names it',
   })
   .transform((pairs) => Object.fromEntries(pairs.map((it) => it.split('=').map((part) => part.trim()))));
 
@@ -36,10 +36,19 @@ export const settingsSchema: z.ZodType<ServiceSettings> = z
       .url({ protocol: /^https?$/ })
       .transform((url) => url.replace(/\/+$/, ''))
       .optional(),
-    stripeSecretKey: z.string().min(1).optional(),
-    stripeWebhookSecret: z.string().startsWith('whsec_').optional(),
+    stripeSecretKey: z
+      .string()
+      .regex(
+        /^(sk|rk)_(test|live)_\w+$/,
+        '--stripe-secret-key takes a secret or restricted key of Stripe, sk_… or rk_…',
+      )
+      .optional(),
+    stripeWebhookSecret: z
+      .string()
+      .startsWith('whsec_', '--stripe-webhook-secret takes the signing secret of the webhook endpoint, whsec_…')
+      .optional(),
     stripePrice: prices.optional(),
-    stripeOveragePrice: z.string().startsWith('price_').optional(),
+    stripeOveragePrice: z.string().startsWith('price_', '--stripe-overage-price takes a price id, price_…').optional(),
     logLevel: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']),
   })
   .refine((it) => !hasStripe(it) || (it.stripeSecretKey && it.stripeWebhookSecret && it.publicUrl), {

@@ -1,3 +1,7 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import Stripe from 'stripe';
 import { describe, expect, test } from 'vitest';
 import { orderBook } from '../../src/dashboard/billing/order-book.js';
@@ -107,14 +111,59 @@ describe("Stripe's settings", () => {
     expect(printed).toContain('price_1');
   });
 
+  const together = 'Stripe takes --stripe-secret-key, --stripe-webhook-secret and --public-url together';
   test.each([
-    ['no webhook secret', { stripeWebhookSecret: undefined }],
-    ['no public address', { publicUrl: undefined }],
-    ['no secret key', { stripeSecretKey: undefined }],
-    ['no price', { stripePrice: undefined }],
-    ['a price of no plan', { stripePrice: ['price_1'] }],
-  ])('are refused with %s', (_name, change) => {
-    expect(settingsSchema.safeParse({ ...flags, ...stripe, ...change }).success).toBe(false);
+    ['no webhook secret', { stripeWebhookSecret: undefined }, together],
+    ['no public address', { publicUrl: undefined }, together],
+    ['no secret key', { stripeSecretKey: undefined }, together],
+    ['no price', { stripePrice: undefined }, 'Stripe takes a price: --stripe-price or --stripe-overage-price'],
+    ['a price of no plan', { stripePrice: ['price_1'] }, '--stripe-price takes PLAN=price_…, as Stripe names it'],
+    [
+      'the publishable key',
+      { stripeSecretKey: 'pk_test_1' },
+      '--stripe-secret-key takes a secret or restricted key of Stripe, sk_… or rk_…',
+    ],
+    [
+      'a secret of another kind',
+      { stripeWebhookSecret: 'sk_test_1' },
+      '--stripe-webhook-secret takes the signing secret of the webhook endpoint, whsec_…',
+    ],
+    ['a pack with no price id', { stripeOveragePrice: '5 €' }, '--stripe-overage-price takes a price id, price_…'],
+  ])('are refused with %s, saying what to give', (_name, change, message) => {
+    const { error } = settingsSchema.safeParse({ ...flags, ...stripe, ...change });
+    expect(error?.issues.map((issue) => issue.message)).toEqual([message]);
+  });
+
+  test.each([
+    [
+      'no webhook secret',
+      { PORTCULLIS_STRIPE_WEBHOOK_SECRET: '' },
+      'Stripe takes --stripe-secret-key, --stripe-webhook-secret and --public-url together',
+    ],
+    [
+      'a key of the wrong form',
+      { PORTCULLIS_STRIPE_SECRET_KEY: 'pk_live_1' },
+      '--stripe-secret-key takes a secret or restricted key',
+    ],
+    ['a plan that there isn’t', { PORTCULLIS_STRIPE_PRICE: 'pro=price_1,gold=price_2' }, 'no plan gold; there are: '],
+  ])('keep a service from starting with %s', (_name, change, message) => {
+    const variables = {
+      ...{ PORTCULLIS_STRIPE_SECRET_KEY: 'sk_test_1', PORTCULLIS_STRIPE_WEBHOOK_SECRET: webhookSecret },
+      ...{ PORTCULLIS_STRIPE_PRICE: 'pro=price_1', PORTCULLIS_PUBLIC_URL: 'https://screen.example.com' },
+      ...change,
+    };
+    const data = mkdtempSync(join(tmpdir(), 'portcullis-stripe-'));
+    const args = [...['serve', '--port', '0', '--mode', 'rules', '--scorers', '1', '--data', data]];
+    const given = Object.fromEntries(
+      Object.entries({ ...process.env, ...variables }).filter(([, value]) => value !== ''),
+    );
+    const { status, stdout, stderr } = spawnSync(process.execPath, [join('dist', 'cli', 'main.js'), ...args], {
+      ...{ env: given, encoding: 'utf8', timeout: 25_000 },
+    });
+    rmSync(data, { recursive: true });
+    expect({ status, ready: stdout.includes('ready') }).toEqual({ status: 2, ready: false });
+    expect(stderr).toContain(message);
+    for (const secret of ['pk_live_1', 'sk_test_1', webhookSecret]) expect(stderr).not.toContain(secret);
   });
 
   test('choose who takes the orders; a plan that there isn’t is refused', async () => {
@@ -123,7 +172,7 @@ describe("Stripe's settings", () => {
     expect((await openBilling(it.store, settings)).billing.payment).toBe('stripe');
     expect((await openBilling(it.store, settingsSchema.parse(flags))).billing.payment).toBe('operator');
     const wrong = openBilling(it.store, { ...settings, stripePrice: { gold: 'price_1' } });
-    await expect(wrong).rejects.toMatchObject({ code: 'STORE_NOT_FOUND' });
+    await expect(wrong).rejects.toMatchObject({ code: 'STORE_SETTINGS' });
     await close();
   });
 });
