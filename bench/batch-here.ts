@@ -19,8 +19,12 @@ const cpuMs = (): number => (process.cpuUsage().user + process.cpuUsage().system
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
-/** What the bare engine and what a scorer's whole work on slices cost, in this process, in turns; the first third warms up. */
-export async function costsHere(texts: readonly string[], mode: string): Promise<CostsHere> {
+/** What the bare engine and what a scorer's whole work on slices cost, in this process, in turns; the first third warms up, after the texts to warm the rules. */
+export async function costsHere(
+  texts: readonly string[],
+  warming: readonly string[],
+  mode: string,
+): Promise<CostsHere> {
   const hybrid = mode === 'hybrid';
   const model = hybrid ? await loadModel(findModel() as string, { isolation: 'inline' }) : (false as const);
   let inModel = 0;
@@ -37,6 +41,7 @@ export async function costsHere(texts: readonly string[], mode: string): Promise
   };
   const engine = createEngine({ mode: hybrid ? 'hybrid' : 'rules', timeoutMs: 600_000, model: watched });
   await engine.warmUp();
+  for (const text of warming) engine.scan(text);
   const settings = { findings: false, strict: false, format: 'jsonl', compression: 'none' } as const;
   const cache = createVerdictCache<Verdict | ExplainedVerdict>();
   // One text after another in both, as scorers have it.
