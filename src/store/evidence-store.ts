@@ -27,6 +27,8 @@ export interface EvidencePage {
   readonly records: readonly EvidenceRecord[];
   /** For the next call; null at the end. Records that arrive meanwhile move nothing. */
   readonly next: string | null;
+  /** Of a search that stopped: what is younger has been looked through. Milliseconds since 1970; else null. */
+  readonly searchedTo: number | null;
 }
 
 /** Calls of one hour, day or month that ended with one rule. */

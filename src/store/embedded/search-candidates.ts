@@ -31,11 +31,14 @@ const late = async (db: Kysely<Tables>, { low, high }: Search): Promise<readonly
 };
 
 const indexed = async (db: Kysely<Tables>, { number, text, low, high }: Search): Promise<readonly number[]> => {
-  const stretches = db.selectFrom('evidence_stretches').select('id').where('account', '=', number);
+  const stretches = db
+    .selectFrom('evidence_stretches')
+    .select(['id', 'late', 'records', 'first', 'last'])
+    .where('account', '=', number);
   const found: number[] = [];
-  for (const { id } of await stretches.where('low', '<', high).where('high', '>=', low).execute()) {
+  for (const spread of await stretches.where('low', '<', high).where('high', '>=', low).execute()) {
     const rows = await sql<{ seq: number }>`SELECT rowid AS seq FROM evidence_search
-      WHERE evidence_search MATCH ${searchQuery(id, text)} AND rowid >= ${low} AND rowid < ${high}`.execute(db);
+      WHERE evidence_search MATCH ${searchQuery(spread, text)} AND rowid >= ${low} AND rowid < ${high}`.execute(db);
     for (const { seq } of rows.rows) found.push(seq);
   }
   return found;

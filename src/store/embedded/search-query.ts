@@ -22,9 +22,25 @@ const trigramsOf = (text: string): readonly string[] => {
   return Array.from({ length: mostTrigrams }, (_, at) => all[Math.round(at * step)] ?? '');
 };
 
+/** Of a stretch of the index. */
+export interface Spread {
+  readonly id: number;
+  readonly late: number;
+  readonly records: number;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Where others' records lie between those of a stretch, a walk goes through them too. */
+const mostBetween = 4;
+
 /**
- * The query for records of a stretch that may have a text: those with these trigrams of it, wherever they stand. What it
- * finds is still to be compared.
+ * The query for records of a stretch that may have a text: those with some trigrams of it, wherever they stand. What it finds is
+ * still to be compared. Of a stretch that lies scattered among others' records all are found: to read them costs less.
  */
-export const searchQuery = (stretch: number, text: string): string =>
-  [stretchMark(stretch), ...trigramsOf(text)].map((it) => `"${it.replaceAll('"', '""')}"`).join(' AND ');
+export const searchQuery = ({ id, late, records, first, last }: Spread, text: string): string => {
+  const scattered = late === 1 || last - first >= mostBetween * records;
+  return [stretchMark(id), ...(scattered ? [] : trigramsOf(text))]
+    .map((it) => `"${it.replaceAll('"', '""')}"`)
+    .join(' AND ');
+};

@@ -13,7 +13,10 @@ type Where = ExpressionBuilder<Tables, 'evidence'>;
 export const filterConditions = (where: Where, accountId: string, filter: EvidenceFilter): Expression<SqlBool>[] => {
   const all: Expression<SqlBool>[] = [where('account_id', '=', accountId)];
   const { verdict, rule, decidedBy, routerLevel, keyId, from, to, label } = filter;
-  if (verdict === 'block') all.push(sql<SqlBool>`verdict = 'block'`);
+  // A rule's or a label's records are fewer than all blocks.
+  const rarer = (rule !== undefined && rule !== 'none') || (label !== undefined && label !== null);
+  if (verdict === 'block')
+    all.push(rarer ? sql<SqlBool>`coalesce(verdict, '') = 'block'` : sql<SqlBool>`verdict = 'block'`);
   if (verdict === 'allow') all.push(sql<SqlBool>`verdict = 'allow'`);
   if (rule !== undefined) {
     all.push(where('rule', '=', rule));
@@ -21,8 +24,7 @@ export const filterConditions = (where: Where, accountId: string, filter: Eviden
   }
   // A rule, a label or a block names few records: their index is walked, and the others only looked at. Left to itself the
   // embedded database takes the index with the most columns, however many records that is.
-  const drives =
-    (rule !== undefined && rule !== 'none') || (label !== undefined && label !== null) || verdict === 'block';
+  const drives = rarer || verdict === 'block';
   const is = (column: 'decided_by' | 'router_level' | 'key_id', value: string): Expression<SqlBool> =>
     drives ? sql<SqlBool>`coalesce(${sql.ref(column)}, '') = ${value}` : where(column, '=', value);
   if (decidedBy !== undefined) {

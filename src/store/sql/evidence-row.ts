@@ -10,6 +10,9 @@ const nul = '\u0000';
 /** The smallest place in the order that a time has. */
 export const firstSeq = (at: number): number => Math.trunc(at) * slots;
 
+/** The time of a place in the order. */
+export const timeOfSeq = (seq: number): number => Math.floor(seq / slots);
+
 let turn = 0;
 
 /** A place in the order of lists. Two may come out alike: the embedded database takes the next one then. */

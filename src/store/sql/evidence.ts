@@ -2,7 +2,7 @@ import type { EvidenceFilter, EvidencePage, EvidenceStore } from '../evidence-st
 import type { Connection } from './connection.js';
 import { sqlEvidenceCounts } from './evidence-counts.js';
 import { cursorOf, type Place, placeOf } from './evidence-filter.js';
-import { recordOf } from './evidence-row.js';
+import { recordOf, timeOfSeq } from './evidence-row.js';
 import { labelEvidence } from './label-evidence.js';
 import { purgeEvidence } from './purge.js';
 import type { EvidenceRow } from './tables.js';
@@ -36,7 +36,8 @@ export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceS
     const { rows, stoppedAt } = await own.page(accountId, filter, cursor === null ? null : placeOf(cursor), most + 1);
     const shown = rows.slice(0, most);
     const next = rows.length > most ? (shown.at(-1) ?? null) : stoppedAt;
-    return { records: shown.map(recordOf), next: next && cursorOf(next) };
+    const searchedTo = stoppedAt && timeOfSeq(stoppedAt.seq);
+    return { records: shown.map(recordOf), next: next && cursorOf(next), searchedTo };
   };
 
   return {

@@ -108,7 +108,7 @@ export const searchStretches: readonly string[] = [
   'DROP TABLE IF EXISTS evidence_stretches',
   `CREATE TABLE evidence_stretches (
     id INTEGER PRIMARY KEY, account INTEGER NOT NULL, late INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL,
-    records INTEGER NOT NULL)`,
+    records INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL)`,
   'CREATE INDEX evidence_stretches_account ON evidence_stretches (account, late, id)',
   'DELETE FROM evidence_unsearched',
   'UPDATE evidence_indexed SET seq = 0',

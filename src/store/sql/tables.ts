@@ -110,6 +110,9 @@ export interface Tables {
     readonly low: number;
     readonly high: number;
     readonly records: number;
+    /** How many records of all accounts had been indexed with its first and with its last one. */
+    readonly first: number;
+    readonly last: number;
   };
 }
 
