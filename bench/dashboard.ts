@@ -150,7 +150,7 @@ writeFileSync(
 \`npm run bench -- store --data DIR\`, then \`npm run bench -- dashboard --data DIR\`: ${counted.toLocaleString('en')} evidence records of one
 account in the embedded database, Node ${process.versions.node}. Each row is a route asked through the whole app (session, schema,
 JSON), one call after the other, with other values each round where there are any. A search for a text gives a page after
-about 150 ms (the step under way is not broken off) with what it found until then, and where to go on. The machine had ${cores} cores and a load of ${busy}: where
+about 120 ms (the step under way is not broken off) with what it found until then, and where to go on. The machine had ${cores} cores and a load of ${busy}: where
 that is more than the cores, the time is mostly waiting for others, and the CPU time (user and system, of the whole process) is
 what the route costs.
 

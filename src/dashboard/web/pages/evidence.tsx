@@ -1,11 +1,10 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import type { RecordPage, RecordView } from '../../ports.js';
+import type { RecordView } from '../../ports.js';
 import { localTime, localTimeShort, score, utcTime } from '../format.js';
 import { Empty, PageHead, VerdictBadge, Waiting } from '../parts/basics.js';
 import { ExportButtons } from '../parts/export-buttons.js';
 import { TextStart } from '../parts/marked-text.js';
-import { useLoad } from '../use-load.js';
+import { type Paging, usePaging } from '../use-paging.js';
 import { EvidenceFilters } from './evidence-filters.js';
 import { ReplayList } from './replay-list.js';
 
@@ -14,13 +13,7 @@ const words = { false_alarm: 'false alarm', missed_attack: 'missed attack' } as 
 /** The list of records. Filters live in the address, so that a view can be shared and gone back to. */
 export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
   const key = query.toString();
-  const [cursors, setCursors] = useState<readonly string[]>([]);
-  useEffect(() => setCursors([]), [key]);
-  const asked = new URLSearchParams(query);
-  const cursor = cursors.at(-1);
-  if (cursor !== undefined) asked.set('cursor', cursor);
-  const { value, error, again } = useLoad<RecordPage>(`/evidence?${asked}`);
-  const next = value?.next ?? null;
+  const { value, error, again, ...paging } = usePaging(query);
   return (
     <>
       <PageHead title="Evidence" lead="One record for every decision, newest first.">
@@ -29,7 +22,7 @@ export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
       <EvidenceFilters query={query} />
       {value === undefined ? (
         <Waiting error={error} again={again} />
-      ) : value.records.length === 0 && next === null ? (
+      ) : value.records.length === 0 && value.next === null && paging.number === 1 ? (
         <Empty title={key === '' ? 'No record yet.' : 'No record fits these filters.'}>
           <p>
             {key === '' ? (
@@ -44,29 +37,55 @@ export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
       ) : (
         <>
           {value.records.length === 0 ? (
-            <p role="status">Nothing found in this stretch yet; go on to older records.</p>
+            <SearchProgress {...paging} searchedTo={value.searchedTo} />
           ) : (
             <>
               <RecordTable records={value.records} />
-              <ReplayList key={`${key} ${cursor}`} records={value.records} />
+              <ReplayList key={`${key} ${paging.number} ${value.records[0]?.id}`} records={value.records} />
             </>
           )}
           <nav class="actions paging" aria-label="Paging">
-            <button type="button" disabled={cursors.length === 0} onClick={() => setCursors(cursors.slice(0, -1))}>
+            <button type="button" disabled={paging.newer === undefined} onClick={paging.newer}>
               ← Newer
             </button>
-            <span role="status">Page {cursors.length + 1}</span>
-            <button
-              type="button"
-              disabled={next === null}
-              onClick={() => next !== null && setCursors([...cursors, next])}
-            >
+            <span role="status">Page {paging.number}</span>
+            <button type="button" disabled={paging.older === undefined || paging.searching} onClick={paging.older}>
               Older →
             </button>
           </nav>
         </>
       )}
     </>
+  );
+}
+
+/** How far a search has come that found nothing yet. The date changes often, so it isn't read out. */
+function SearchProgress({
+  searching,
+  stop,
+  older,
+  searchedTo,
+}: Pick<Paging, 'searching' | 'stop' | 'older'> & { searchedTo: number | null }): JSX.Element {
+  return (
+    <div class="empty">
+      <p class="empty-title" role="status">
+        {searching
+          ? 'Searching older records …'
+          : older === undefined
+            ? 'No older record fits.'
+            : 'The search is stopped.'}
+      </p>
+      {searchedTo === null ? null : <p>Nothing found back to {localTime(searchedTo)}.</p>}
+      {searching ? (
+        <button type="button" onClick={stop}>
+          Stop
+        </button>
+      ) : older === undefined ? null : (
+        <button type="button" onClick={older}>
+          Go on
+        </button>
+      )}
+    </div>
   );
 }
 
