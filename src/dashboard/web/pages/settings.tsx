@@ -93,7 +93,7 @@ function Retention({ settings, owner }: { settings: AccountSettings; owner: bool
         />
         <Choice
           label="Form of the verdict"
-          hint="A call can ask for the minimal one by ?form=minimal as well."
+          hint="A call can ask for the minimal one as well: form=minimal in its query."
           value={draft.verdictForm}
           disabled={!owner}
           onValue={(form) => (form === 'extended' || form === 'minimal') && change({ verdictForm: form })}
