@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type Kysely, type SqlBool, sql } from 'kysely';
 import type { Connection } from '../sql/connection.js';
 import type { EvidenceOwn } from '../sql/evidence.js';
-import { filterConditions, searched } from '../sql/evidence-filter.js';
+import { filterConditions, rareValue, searched } from '../sql/evidence-filter.js';
 import { type Found, searchInSteps } from '../sql/search-steps.js';
 import type { EvidenceRow, Tables } from '../sql/tables.js';
 import { foldText } from './fold-text.js';
@@ -51,9 +51,18 @@ const stretch = async (db: Kysely<Tables>, it: Search, limit: number, isOver: ()
   return { rows, low: it.low };
 };
 
-/** Where a stretch of `size` of the account's records below `high` begins; 0 at the end. */
-const lowOf = async (db: Kysely<Tables>, accountId: string, high: number, size: number): Promise<number> => {
-  const rows = db.selectFrom('evidence').select('seq').where('account_id', '=', accountId).where('seq', '<', high);
+/** Where a stretch of `size` records below `high` begins, of the account's or of those that have the filter's rare value; 0 at the end. */
+const lowOf = async (
+  db: Kysely<Tables>,
+  { accountId, filter }: Pick<Search, 'accountId' | 'filter'>,
+  high: number,
+  size: number,
+): Promise<number> => {
+  const rows = db
+    .selectFrom('evidence')
+    .select('seq')
+    .where((where) => where.and(filterConditions(where, accountId, rareValue(filter) ?? {})))
+    .where('seq', '<', high);
   return (await rows.orderBy('seq', 'desc').offset(size).limit(1).executeTakeFirst())?.seq ?? 0;
 };
 
@@ -73,7 +82,7 @@ export function embeddedPage({ db }: Connection): EvidenceOwn['page'] {
     if (!account) return { rows: [], stoppedAt: null };
     const search = { accountId, number: account.number, filter, text };
     const steps = {
-      lowOf: (high: number, size: number) => lowOf(db, accountId, high, size),
+      lowOf: (high: number, size: number) => lowOf(db, search, high, size),
       stretch: (low: number, high: number, most: number, isOver: () => boolean) =>
         stretch(db, { ...search, low, high }, most, isOver),
     };

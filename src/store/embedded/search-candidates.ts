@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { EvidenceFilter } from '../evidence-store.js';
-import { filterConditions, hasRareValue } from '../sql/evidence-filter.js';
+import { filterConditions, rareValue } from '../sql/evidence-filter.js';
 import type { Tables } from '../sql/tables.js';
 import { searchQuery } from './search-query.js';
 
@@ -47,7 +47,7 @@ const indexed = async (db: Kysely<Tables>, { number, text, low, high }: Search):
 /** Where records may lie that have the text, newest first: all that have it, and others. */
 export async function searchCandidates(db: Kysely<Tables>, it: Search): Promise<readonly number[]> {
   // Few records have the value: they are read sooner than the index is asked.
-  if (hasRareValue(it.filter)) return unread(db, it);
+  if (rareValue(it.filter)) return unread(db, it);
   // In this order: a record that is indexed meanwhile is found twice rather than never.
   const mark = (await db.selectFrom('evidence_indexed').select('seq').executeTakeFirst())?.seq ?? 0;
   const past = it.high > mark + 1 ? await unread(db, { ...it, low: Math.max(it.low, mark + 1) }) : [];

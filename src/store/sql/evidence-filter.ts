@@ -43,13 +43,20 @@ export const filterConditions = (where: Where, accountId: string, filter: Eviden
   return all;
 };
 
-/** Whether a filter names a value that few records have. */
-export const hasRareValue = ({ verdict, rule, decidedBy, routerLevel, label }: EvidenceFilter): boolean =>
-  verdict === 'block' ||
-  (rule !== undefined && rule !== 'none') ||
-  (decidedBy !== undefined && decidedBy !== 'rules') ||
-  (routerLevel !== undefined && routerLevel !== 'rules') ||
-  (label !== undefined && label !== null);
+/** The part of a filter that few records fit, by an index of its own: the rarest of those there are; undefined for none. */
+export const rareValue = ({
+  verdict,
+  rule,
+  decidedBy,
+  routerLevel,
+  label,
+}: EvidenceFilter): EvidenceFilter | undefined => {
+  if (rule !== undefined && rule !== 'none') return { rule };
+  if (label !== undefined && label !== null) return { label };
+  if (verdict === 'block') return { verdict };
+  if (decidedBy !== undefined && decidedBy !== 'rules') return { decidedBy };
+  return routerLevel !== undefined && routerLevel !== 'rules' ? { routerLevel } : undefined;
+};
 
 /** The text of a filter as text columns hold texts. @throws StoreError where it is shorter than three characters */
 export const searched = (filter: EvidenceFilter): string | undefined => {
