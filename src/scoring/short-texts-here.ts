@@ -4,13 +4,19 @@ import type { ScorerPool } from './scorer-pool.js';
 import type { ScoreOptions, ScorerSettings } from './scorer-settings.js';
 import { ScoringError } from './scoring-errors.js';
 
-/**
- * UTF-16 code units. The rules read so many in about a millisecond, the worst text in a few: handing them to another
- * process and back costs as much, and a longer one would keep other calls waiting.
- */
+/** UTF-16 code units. To hand so short a text over and back costs as much as to read it. */
+const TINY = 64;
+
+/** The rules read so many in about half a millisecond, the worst text in a few: a longer one would keep other calls waiting. */
 const SHORT = 1_024;
 
-/** A pool whose calls of mode `rules` on short texts are answered in this process. Opens its engine while the pool starts. */
+/** With so many calls a scorer has enough to do, and this process takes short texts itself. */
+const ENOUGH = 16;
+
+/**
+ * A pool whose calls of mode `rules` are answered in this process where the text is tiny, or short and the scorers have enough
+ * to do. Opens its engine while the pool starts.
+ */
 export async function shortTextsHere(opening: Promise<ScorerPool>, settings: ScorerSettings): Promise<ScorerPool> {
   // Until it is awaited, a rejection would end the process.
   opening.catch(() => undefined);
@@ -37,8 +43,14 @@ async function rulesEngine(settings: ScorerSettings): Promise<Engine> {
 
 function scoreWith(pool: ScorerPool, here: Engine): ScorerPool['score'] {
   const score = async (input: Input, options: ScoreOptions = {}): Promise<Verdict> => {
-    const isHere = (options.mode ?? 'rules') === 'rules' && inputText(input).length <= SHORT;
-    return isHere ? here.scan(input, options) : pool.score(input, options);
+    const { length } = inputText(input);
+    const fits = length <= TINY || (length <= SHORT && isBusy(pool));
+    return fits && (options.mode ?? 'rules') === 'rules' ? here.scan(input, options) : pool.score(input, options);
   };
   return score as ScorerPool['score'];
+}
+
+function isBusy(pool: ScorerPool): boolean {
+  const { waiting, underWay, pids } = pool.stats();
+  return waiting > 0 || underWay >= ENOUGH * pids.length;
 }

@@ -12,6 +12,7 @@ import {
 import { bearerKey } from './bearer-key.js';
 import { HttpError } from './http-error.js';
 import type { FindKey } from './key-cache.js';
+import { recentVerdicts } from './recent-verdicts.js';
 import { refuseCodings } from './refuse-codings.js';
 import { quotaHeaders, verdictHeaders } from './response-headers.js';
 import type { Scorers } from './scorers.js';
@@ -41,6 +42,7 @@ declare module 'fastify' {
 /** `POST /analyze` and its alias. The quota is charged before the body is read: a call with a bad body counts too. */
 export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
   const { store, findKey, scorers, admission, metrics, now } = parts;
+  const recent = recentVerdicts();
   app.decorateRequest('owner', null);
 
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -100,7 +102,7 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         const input = request.body.input as Input;
         const { account, key } = owner;
         const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep };
-        const { verdict, explanation } = await screenCall({ store, scorers, now }, caller, input);
+        const { verdict, explanation } = await screenCall({ store, scorers, now, recent }, caller, input);
         const time = now();
         store.keys.used(key.id, time.getTime());
         metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);

@@ -12,6 +12,8 @@ export interface GroupCommit {
   alone<T>(work: () => Promise<T>): Promise<T>;
   /** How many wait for a commit. */
   readonly waiting: number;
+  /** How many were asked for since it was opened. */
+  readonly asked: number;
   /** Resolves when nothing waits; later work is refused. */
   close(): Promise<void>;
 }
@@ -57,6 +59,7 @@ export function openGroupCommit(db: Database, { sync, onFull, tallies }: GroupCo
   let planned = false;
   let keptBack = 0;
   let closed = false;
+  let asked = 0;
   let busySince: number | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   let whenIdle: (() => void) | undefined;
@@ -155,6 +158,7 @@ export function openGroupCommit(db: Database, { sync, onFull, tallies }: GroupCo
         reject(new StoreError('STORE_CLOSED', 'the store is closed'));
         return;
       }
+      asked += 1;
       jobs.push({ work, ahead, resolve, reject });
       plan();
     });
@@ -173,6 +177,9 @@ export function openGroupCommit(db: Database, { sync, onFull, tallies }: GroupCo
     },
     get waiting() {
       return jobs.length + committed.length;
+    },
+    get asked() {
+      return asked;
     },
     close() {
       closed = true;

@@ -15,11 +15,17 @@ export interface SearchIndex {
 const sliceMs = 8;
 const longSliceMs = 200;
 const restMs = 25;
-/** While calls wait for a commit: the index takes a twelfth of the time, and what it lags behind is read without it. */
-const loadedRestMs = 100;
+/**
+ * While calls come in: the index takes a twelfth of the time, and what it lags behind is read without it. What stands in
+ * SQLite's hands when a slice ends takes longer to write than to hand over: so the rest goes by the whole.
+ */
+const loadedRests = 11;
 const idleMs = 250;
 /** With more calls than this waiting for a commit, indexing waits. */
 const busy = 32;
+/** More writes than this since the last slice are calls that come in. */
+const few = 8;
+
 interface Waiting {
   readonly seq: number;
   readonly text: string | null;
@@ -49,6 +55,9 @@ export function openSearchIndex(db: Database, commits: GroupCommit, mark: Search
   const stretches = openSearchStretches(db);
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
+  let asked = 0;
+  /** The last slice, milliseconds. */
+  let took = 0;
 
   const index = ({ seq, text, number }: Waiting, isLate: boolean): void => {
     if (text === null || number === null) return;
@@ -83,11 +92,13 @@ export function openSearchIndex(db: Database, commits: GroupCommit, mark: Search
   };
 
   const slice = (ms: number): boolean => {
+    const started = performance.now();
     try {
       return indexFor(ms);
     } finally {
       // Also for what stands in the index when a later record fails.
       stretches.write();
+      took = performance.now() - started;
     }
   };
 
@@ -95,7 +106,7 @@ export function openSearchIndex(db: Database, commits: GroupCommit, mark: Search
     if (closed) return;
     timer = setTimeout(async () => {
       let more = true;
-      const loaded = commits.waiting > 0;
+      const loaded = commits.asked - asked > few;
       try {
         if (commits.waiting < busy && waits.get() === 1) more = await commits.runAhead(() => slice(sliceMs));
         else more = commits.waiting >= busy;
@@ -103,7 +114,8 @@ export function openSearchIndex(db: Database, commits: GroupCommit, mark: Search
         // A full disk or a busy database: what waits is searched without the index until it works again.
         more = false;
       }
-      plan(more ? (loaded ? loadedRestMs : restMs) : idleMs);
+      asked = commits.asked;
+      plan(more ? (loaded ? Math.max(restMs, loadedRests * took) : restMs) : idleMs);
     }, wait);
     timer.unref();
   };
