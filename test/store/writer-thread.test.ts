@@ -33,13 +33,15 @@ describe('the thread that writes', () => {
     rmSync(data, { recursive: true, force: true });
   });
 
-  it('is started again when it ends: what waits is refused, what was acknowledged is there', async () => {
+  it('is started again when it ends: what waits is refused, what was acknowledged is there', {
+    timeout: 120_000,
+  }, async () => {
     await open(mortal);
     const acknowledged: string[] = [];
     const refusals: unknown[] = [];
     let charged = 0;
     const calls = async (): Promise<void> => {
-      for (let i = 0; i < 60; i += 1) {
+      for (let i = 0; i < 25; i += 1) {
         const record = makeRecord({ accountId });
         try {
           await store.usage.charge(accountId, Date.now());
@@ -55,7 +57,7 @@ describe('the thread that writes', () => {
     await Promise.all(Array.from({ length: 8 }, calls));
     expect(refusals.length).toBeGreaterThan(0);
     for (const error of refusals) expect(error).toMatchObject({ name: 'StoreError', code: 'STORE_UNAVAILABLE' });
-    expect(acknowledged.length).toBeGreaterThan(60);
+    expect(acknowledged.length).toBeGreaterThan(25);
     const kept = await stored();
     for (const id of acknowledged) expect(kept.has(id), id).toBe(true);
     expect((await store.usage.months(accountId, 1))[0]?.used).toBeGreaterThanOrEqual(charged);
