@@ -5,7 +5,7 @@ import type { ScoreOptions, ScorerSettings } from './scorer-settings.js';
 import { ScoringError } from './scoring-errors.js';
 
 /** UTF-16 code units. To hand so short a text over and back costs as much as to read it. */
-const TINY = 64;
+const TINY = 256;
 
 /** The rules read so many in about half a millisecond, the worst text in a few: a longer one would keep other calls waiting. */
 const SHORT = 1_024;
