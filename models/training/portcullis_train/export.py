@@ -8,6 +8,7 @@ import shutil
 import warnings
 from pathlib import Path
 
+import numpy as np
 import onnx
 import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -16,6 +17,7 @@ from .base import WEIGHTS_SHA256
 from .encode import CLS, SEP
 from .net import Screener
 from .normal import MARK_RUN, VERSION, WORD_RUN
+from .tame import tame
 from .vocabulary import build_tokenizer
 from .windows import CONTENT, STRIDE
 
@@ -97,9 +99,12 @@ def main() -> None:
     args = parser.parse_args()
 
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    net = Screener()
     stored = torch.load(args.weights or args.work / "runs" / args.run / "weights.pt", map_location="cpu")
-    net.load_state_dict(stored.get("net", stored))
+    stored = stored.get("net", stored)
+    net = Screener(len(stored["words.weight"]))
+    net.load_state_dict(stored)
+    with np.load(args.work / "train.npz") as archive:
+        tame(net, archive["ids"], archive["offsets"])
     args.model.mkdir(parents=True, exist_ok=True)
     plain = args.work / "model-fp32.onnx"
     to_onnx(net, plain)

@@ -33,9 +33,9 @@ class Layer(nn.Module):
 class Screener(nn.Module):
     """Gives `logit` per text (mean and max pool) and `token_logits` per token."""
 
-    def __init__(self, dropout: float = 0.1) -> None:
+    def __init__(self, pieces: int = VOCAB, dropout: float = 0.1) -> None:
         super().__init__()
-        self.words = nn.Embedding(VOCAB, WIDTH)
+        self.words = nn.Embedding(pieces, WIDTH)
         self.positions = nn.Embedding(POSITIONS, WIDTH)
         self.kind = nn.Parameter(torch.zeros(WIDTH))
         self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
@@ -44,18 +44,34 @@ class Screener(nn.Module):
         self.head = nn.Linear(2 * WIDTH, 1)
         self.token_head = nn.Linear(WIDTH, 1)
 
-    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        x = self.words(ids) + self.positions.weight[: ids.shape[1]] + self.kind
-        x = self.norm(x)
+    def encode(self, ids: Tensor, mask: Tensor) -> list[Tensor]:
+        """What each layer gives, per token."""
+        x = self.norm(self.words(ids) + self.positions.weight[: ids.shape[1]] + self.kind)
         bias = (1.0 - mask.to(x.dtype))[:, None, None, :] * -1e4
+        given = []
         for layer in self.layers:
             x = layer(x, bias)
-        x = x.float()
-        weight = mask.to(x.dtype)[:, :, None]
-        mean = (x * weight).sum(1) / weight.sum(1)
-        peak = (x + (1.0 - weight) * -1e4).amax(1)
-        logit = self.head(self.dropout(torch.cat([mean, peak], 1))).squeeze(1)
-        return logit, self.token_head(self.dropout(x)).squeeze(2)
+            given.append(x)
+        return given
+
+    def judge(self, x: Tensor, mask: Tensor) -> Tensor:
+        """The document logit from the last layer's tokens."""
+        return self.head(self.dropout(torch.cat([mean_of(x, mask), peak_of(x, mask)], 1))).squeeze(1)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        x = self.encode(ids, mask)[-1].float()
+        return self.judge(x, mask), self.token_head(self.dropout(x)).squeeze(2)
+
+
+def mean_of(x: Tensor, mask: Tensor) -> Tensor:
+    """Mean over a text's tokens."""
+    weight = mask.to(x.dtype)[:, :, None]
+    return (x * weight).sum(1) / weight.sum(1)
+
+
+def peak_of(x: Tensor, mask: Tensor) -> Tensor:
+    """Greatest value over a text's tokens, dimension by dimension."""
+    return (x + (1.0 - mask.to(x.dtype)[:, :, None]) * -1e4).amax(1)
 
 
 def load_base(net: Screener, weights: Path) -> None:

@@ -11,7 +11,8 @@ from tokenizers import Tokenizer
 
 from .encode import encode, encode_span, load_tokenizer, pack
 from .harvest import fetch, harvest
-from .rows import Row, allowed, digest, own_rows, planted_rows, read_rows
+from .rows import Row, allowed, digest, own_files, own_rows, planted_rows, planted_tasks, read_rows
+from .translated import written_rows
 from .vocabulary import build_tokenizer
 from .windows import CONTENT
 
@@ -104,7 +105,7 @@ def main() -> None:
         others = {key: count for key, count in record["rows"].items() if not key.startswith("own ")}
         fresh = Counter(f"{row['source']}/{row['label']}" for row in own)
         record["rows"] = dict(sorted((others | fresh).items()))
-        record["own_sha256"] = digest(sorted((HERE / "data").glob("*.jsonl")))
+        record["own_sha256"] = digest(own_files(HERE / "data"))
         (args.work / "prepare.json").write_text(json.dumps(record, indent=1) + "\n")
         return
 
@@ -114,8 +115,9 @@ def main() -> None:
     rows = allowed(read_rows(args.data / "train.jsonl.gz"), licences, excluded, set(mixture["excluded_sources"]))
     rows += [row for row in read_rows(args.data / "authored.jsonl.gz") if row["split"] == "train"]
     rows += own
+    rows += written_rows(HERE / "data" / "translated")
     rows += harvest(fetch(HERE / "packages.txt", args.work / "sources"), args.seed)
-    rows += planted_rows(rows, mixture["planted"], args.seed)
+    rows += planted_rows(rows, mixture["planted"], args.seed) + planted_tasks(rows, mixture["planted_tasks"], args.seed)
 
     args.work.mkdir(parents=True, exist_ok=True)
     build_tokenizer(args.work / "tokenizer.json")
@@ -125,7 +127,7 @@ def main() -> None:
     write_archive(arrays, args.work)
     record = {
         "data_sha256": digest([args.data / name for name in ("train.jsonl.gz", "authored.jsonl.gz")]),
-        "own_sha256": digest(sorted((HERE / "data").glob("*.jsonl"))),
+        "own_sha256": digest(own_files(HERE / "data")),
         "excluded_classes": sorted(excluded),
         "rows": dict(sorted(Counter(f"{row['source']}/{row['label']}" for row in rows).items())),
         "tokens": len(arrays["ids"]),

@@ -26,6 +26,11 @@ _INSERT_HONEST = {
 }  # fmt: skip
 
 
+# What people ask of an assistant; in a document, nobody who speaks to its reader asks so.
+_TASKS = {"alpaca_eval", "neuralchemy", "ToolAlpaca", "self-instruct", "BFCL", "PIBD", "insecure-code instruct"}
+_TASK_HOSTS = {"document", "email", "code", "tool_call"}
+
+
 def read_rows(path: Path) -> list[Row]:
     """Rows of a JSONL file, gzip or plain."""
     opener = gzip.open if path.suffix == ".gz" else open
@@ -39,6 +44,11 @@ def digest(paths: Iterable[Path]) -> str:
     for path in paths:
         total.update(hashlib.sha256(path.read_bytes()).digest())
     return total.hexdigest()
+
+
+def own_files(folder: Path) -> list[Path]:
+    """The files of the texts authored in this project, the translated ones too."""
+    return sorted(folder.glob("*.jsonl")) + sorted(folder.glob("translated/*/*.txt"))
 
 
 def own_rows(folder: Path) -> list[Row]:
@@ -105,4 +115,17 @@ def planted_rows(rows: list[Row], count: int, seed: int) -> list[Row]:
             if label == "injection":
                 row["span"] = list(span)
             result.append(row)
+    return result
+
+
+def planted_tasks(rows: list[Row], count: int, seed: int) -> list[Row]:
+    """`count` honest documents with a task for a model in them that has nothing to do with them."""
+    rng = random.Random(f"{seed}/tasks")
+    honest = [row for row in rows if row["label"] == "benign" and row["lang"] == "en"]
+    tasks = [str(row["text"]) for row in honest if row["source"] in _TASKS and row["group"] == "chat" and 20 <= len(str(row["text"])) <= 240]
+    hosts = [str(row["text"]) for row in honest if row["group"] in _TASK_HOSTS and 200 <= len(str(row["text"])) <= 4000]
+    result: list[Row] = []
+    for _ in range(count):
+        text, span = plant(rng.choice(hosts), rng.choice(tasks), rng)
+        result.append({"text": text, "label": "injection", "source": "planted task", "group": "indirect", "lang": "en", "span": list(span)})
     return result

@@ -45,9 +45,10 @@ class Archive:
 def share(key: str, rows: int, mixture: dict) -> int:
     """How many rows of `key` one epoch shows."""
     family = key.split(" ")[0]
-    if family in {"authored", "own"} and not key.startswith("authored multilingual"):
+    rule = mixture["sources"].get(key)
+    if rule is None and family in {"authored", "own"} and not key.startswith("authored multilingual"):
         return int(rows * mixture[family]["repeat"])
-    rule = mixture["sources"].get(key, {})
+    rule = rule or {}
     return int(min(rows, rule.get("cap", mixture["default_cap"])) * rule.get("repeat", 1))
 
 

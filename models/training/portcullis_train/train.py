@@ -14,15 +14,19 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
+from .align import grow
 from .base import base_folder
 from .encode import CLS, PAD, SEP
 from .metrics import auc, recall_at
-from .net import Screener, load_base
+from .net import VOCAB, Screener, load_base
+from .pairs import Translations
 from .sampling import Archive, Sample, batches, round_samples
 
 HERE = Path(__file__).resolve().parent.parent
 SMOOTHING = 0.02
 TOKEN_SHARE = 0.3
+# With a teacher: of every so many batches one has a batch of translations beside it, at this weight.
+TRANSLATIONS_EVERY, TRANSLATION_SHARE = 4, 0.15
 # From this share of the schedule on, a sample within HARD of its label is learnt with the chance EASY_SHARE only.
 SELECT_FROM, HARD, EASY_SHARE, GROUP = 0.1, 0.12, 0.15, 12
 
@@ -111,6 +115,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=6, help="rounds an epoch")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--teacher", type=Path, help="English weights whose view of a text its translations are to take on")
     args = parser.parse_args()
 
     torch.set_num_threads(args.threads)
@@ -125,15 +130,21 @@ def main() -> None:
     load_base(net, base_folder() / "model.safetensors")
     torch.nn.init.normal_(net.head.weight, std=0.02)
     torch.nn.init.normal_(net.token_head.weight, std=0.02)
-    if args.init:
-        net.load_state_dict(torch.load(args.init, map_location="cpu"))
+    weights = torch.load(args.init, map_location="cpu") if args.init else net.state_dict()
+    if len(weights["words.weight"]) == VOCAB:
+        weights = grow(weights, args.work)
+    net = Screener(len(weights["words.weight"]))
+    net.load_state_dict(weights)
     net.to(device).train()
     heads = [*net.head.parameters(), *net.token_head.parameters()]
     known = {id(parameter) for parameter in heads}
-    body = [parameter for parameter in net.parameters() if id(parameter) not in known]
+    body = [parameter for parameter in net.parameters() if id(parameter) not in known and parameter is not net.words.weight]
+    # Most pieces are seen seldom: their vectors take longer steps.
+    words = {"params": [net.words.weight], "scale": 3.0, "weight_decay": 0.0}
     optimizer = torch.optim.AdamW(
-        [{"params": body, "scale": 1.0}, {"params": heads, "scale": 5.0}], lr=args.rate, weight_decay=0.01, fused=True
+        [{"params": body, "scale": 1.0}, {"params": heads, "scale": 4.0}, words], lr=args.rate, weight_decay=0.01, fused=True
     )
+    translations = Translations(torch.load(args.teacher, map_location="cpu"), args.work, args.seed) if args.teacher else None
     state = {"elapsed": 0.0, "step": 0, "number": 0, "batch": 0, "tokens": 0, "samples": 0, "seen": 0}
     if checkpoint.exists():
         stored = torch.load(checkpoint, map_location=device)
@@ -176,6 +187,8 @@ def main() -> None:
                     part["lr"] = args.rate * part["scale"] * rate(state["elapsed"], total)
                 loss = loss_of(net, batch, device)
                 loss.backward()
+                if translations and state["step"] % TRANSLATIONS_EVERY == 0:
+                    (TRANSLATION_SHARE * translations.loss(net)).backward()
                 torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
                 optimizer.step()
                 optimizer.zero_grad(set_to_none=True)

@@ -1,8 +1,10 @@
-"""The tokenizer: the base's WordPiece, its 994 unused slots given to characters that it lacks.
+"""The tokenizer: the base's WordPiece, opened to other languages.
 
-The English vocabulary turns most Chinese words, and many of other scripts, into `[UNK]`. The pieces in
-`data/pieces.json` were counted on the training rows (`python -m portcullis_train.vocabulary`) and are learnt
-during training; no other id changes.
+The English vocabulary turns most Chinese words, and many of other scripts, into `[UNK]`, and reads the rest letter by
+letter. Its 994 unused slots are given to the characters that it lacks most (`data/pieces.json`, counted on the training
+rows by `python -m portcullis_train.vocabulary`). Word pieces of other languages (`data/languages.json`, made by
+`python -m portcullis_train.languages`) take the ids of pieces that English hardly uses, and then new ids; no other id
+changes.
 """
 
 import argparse
@@ -19,17 +21,38 @@ from .rows import read_rows
 
 HERE = Path(__file__).resolve().parent.parent
 PIECES = HERE / "data" / "pieces.json"
+LANGUAGES = HERE / "data" / "languages.json"
+
+
+def base_vocabulary() -> dict[str, int]:
+    """The base's pieces and ids, its unused slots given to characters."""
+    stored = json.loads((base_folder() / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
+    pieces = json.loads(PIECES.read_text("utf-8"))
+    renamed = dict(zip([name for name in stored if name.startswith("[unused")], pieces, strict=False))
+    return {renamed.get(name, name): number for name, number in stored.items()}
+
+
+def with_languages(vocabulary: dict[str, int]) -> dict[str, int]:
+    """The vocabulary with the pieces of other languages."""
+    languages = json.loads(LANGUAGES.read_text("utf-8"))
+    given_up = set(languages["given_up"])
+    kept = {name: number for name, number in vocabulary.items() if name not in given_up}
+    free = [vocabulary[name] for name in languages["given_up"]]
+    free += range(len(vocabulary), len(vocabulary) + len(languages["pieces"]) - len(free))
+    return dict(sorted((kept | dict(zip(languages["pieces"], free, strict=True))).items(), key=lambda one: one[1]))
+
+
+def write_tokenizer(vocabulary: dict[str, int], target: Path) -> None:
+    """Write `tokenizer.json`: truncation and padding off."""
+    stored = json.loads((base_folder() / "tokenizer.json").read_text("utf-8"))
+    stored["truncation"] = stored["padding"] = None
+    stored["model"]["vocab"] = vocabulary
+    target.write_text(json.dumps(stored, ensure_ascii=False, separators=(",", ":")), "utf-8")
 
 
 def build_tokenizer(target: Path) -> None:
-    """Write `tokenizer.json`: truncation and padding off, the unused slots filled."""
-    stored = json.loads((base_folder() / "tokenizer.json").read_text("utf-8"))
-    stored["truncation"] = stored["padding"] = None
-    pieces = json.loads(PIECES.read_text("utf-8"))
-    slots = [name for name in stored["model"]["vocab"] if name.startswith("[unused")]
-    renamed = dict(zip(slots, pieces, strict=False))
-    stored["model"]["vocab"] = {renamed.get(name, name): number for name, number in stored["model"]["vocab"].items()}
-    target.write_text(json.dumps(stored, ensure_ascii=False, separators=(",", ":")), "utf-8")
+    """Write the tokenizer that is trained and shipped."""
+    write_tokenizer(with_languages(base_vocabulary()), target)
 
 
 def missing_pieces(tokenizer: Tokenizer, rows: list[dict[str, object]], slots: int) -> list[str]:

@@ -1,0 +1,85 @@
+"""`trial`: weights against one another on a sample of dev, in fp32, one window a text. For choosing, not for the card."""
+
+import argparse
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from .calibrate import source_threshold
+from .devset import Item, dev_items
+from .encode import encode, load_tokenizer
+from .metrics import auc, recall_at
+from .net import Screener
+from .pairs import padded
+from .windows import CONTENT
+
+HERE = Path(__file__).resolve().parent.parent
+BUDGET = 4096
+PARTS = {
+    "dev, English": (False, True),
+    "dev, other languages": (False, False),
+    "authored, English": (True, True),
+    "authored, other languages": (True, False),
+}
+
+
+def sample(items: list[Item], each: int) -> list[Item]:
+    """All authored texts and all that are not English; of the others the first `each` of a source and label."""
+    counts: Counter[tuple[str, bool]] = Counter()
+    kept = []
+    for item in items:
+        counts[item.source, item.positive] += 1
+        if item.authored or item.lang != "en" or counts[item.source, item.positive] <= each:
+            kept.append(item)
+    return kept
+
+
+@torch.no_grad()
+def logits_of(weights: Path, tokenizer: Path, items: list[Item]) -> np.ndarray:
+    """Document logits of the texts' first windows."""
+    stored = torch.load(weights, map_location="cpu")
+    net = Screener(len(stored["words.weight"]))
+    net.load_state_dict(stored)
+    net.eval()
+    pieces = load_tokenizer(tokenizer)
+    texts = [encode(pieces, item.text)[:CONTENT] for item in items]
+    order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+    logits = np.zeros(len(texts))
+    while order:
+        count = max(1, min(64, BUDGET // (len(texts[order[0]]) + 10)))
+        chosen, order = order[:count], order[count:]
+        logits[chosen] = net(*padded([texts[number] for number in chosen]))[0].numpy()
+    return logits
+
+
+def report(logits: np.ndarray, items: list[Item]) -> list[str]:
+    """A line for each part: AUC; attacks found and honest texts blocked at 1 % of honest English dev texts; recall at 2 %."""
+    positive = np.array([item.positive for item in items])
+    english = [index for index, item in enumerate(items) if item.lang == "en"]
+    hit = logits >= source_threshold(logits[english], [items[index] for index in english], 0.01)
+    lines = []
+    for name, (authored, in_english) in PARTS.items():
+        part = np.array([item.authored == authored and (item.lang == "en") == in_english for item in items])
+        found, honest = hit[part & positive].mean(), hit[part & ~positive].mean()
+        own = f"at 2 % of these {recall_at(logits[part], positive[part], 0.02):.2f}"
+        lines.append(f"{name}: AUC {auc(logits[part], positive[part]):.3f}, found {found:.2f}, blocked {honest:.2f}, {own}")
+    return lines
+
+
+def main() -> None:
+    """Command line of `trial`."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--each", type=int, default=25)
+    parser.add_argument("weights", nargs="+", help="WEIGHTS=TOKENIZER, two files")
+    args = parser.parse_args()
+    items = sample(dev_items(args.data, HERE / "data"), args.each)
+    for part in args.weights:
+        weights, tokenizer = part.split("=")
+        print(Path(weights).name, *report(logits_of(Path(weights), Path(tokenizer), items), items), sep="\n  ", flush=True)
+
+
+if __name__ == "__main__":
+    main()
