@@ -46,6 +46,8 @@ const openPool = (url: string): pg.Pool => {
   });
   // A connection that breaks while nobody uses it; the next caller gets a new one.
   pool.on('error', () => undefined);
+  // A client in use has no listener of the pool's: without one, a connection lost inside a transaction ends the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 };
 
