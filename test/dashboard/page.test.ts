@@ -1,28 +1,20 @@
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newEvidenceId } from '../../src/adapters/evidence-id.js';
-import { accessibilityFaults, expectNoSideways, fill, openBrowser, press, watchedPage } from './browser.js';
+import { type BrowsedDashboard, browsedDashboard } from './browsed-dashboard.js';
+import { accessibilityFaults, expectNoSideways, fill, press } from './browser.js';
 import { hostileTexts } from './hostile-texts.js';
-import { type TestDashboard, testDashboard } from './test-dashboard.js';
 
 const shots = process.env['PORTCULLIS_SCREENSHOTS'];
 const password = 'a long password';
-let it: TestDashboard;
-let browser: Browser;
-let origin: string;
+let it: BrowsedDashboard;
 
 beforeAll(async () => {
-  it = await testDashboard();
-  // By name, as a reader has it: `Secure` cookies are taken there.
-  origin = (await it.app.listen({ port: 0, host: '127.0.0.1' })).replace('127.0.0.1', 'localhost');
-  browser = await openBrowser();
+  it = await browsedDashboard();
 });
-afterAll(async () => {
-  await browser.close();
-  await it.close();
-});
+afterAll(() => it.close());
 
 const shoot = async (page: Page, name: string): Promise<void> => {
   if (shots === undefined) return;
@@ -31,8 +23,8 @@ const shoot = async (page: Page, name: string): Promise<void> => {
 };
 
 test('from sign-up to replay', { timeout: 60_000 }, async () => {
-  const { page, faults } = await watchedPage(browser, origin, { width: 'wide', theme: 'light' });
-  await page.goto(`${origin}/dashboard/#/sign-up`);
+  const { page, faults } = await it.watch({ width: 'wide', theme: 'light' });
+  await page.goto(`${it.origin}/dashboard/#/sign-up`);
   await fill(page, { Account: 'Example', 'E-mail': 'owner@example.com', Password: password });
   await press(page, 'Make an account');
   await page.getByRole('link', { name: 'create a key' }).click();
@@ -40,7 +32,7 @@ test('from sign-up to replay', { timeout: 60_000 }, async () => {
   await press(page, 'Create key');
   const secret = await page.locator('.secret').first().innerText();
   expect(secret).toMatch(/^svc_live_/);
-  expect(await page.locator('pre.secret').innerText()).toContain(`curl -s ${origin}/analyze`);
+  expect(await page.locator('pre.secret').innerText()).toContain(`curl -s ${it.origin}/analyze`);
   await press(page, 'Copy key');
   await page.getByText('Copied', { exact: true }).waitFor();
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret);
@@ -89,7 +81,7 @@ test('from sign-up to replay', { timeout: 60_000 }, async () => {
   await fill(page, { 'E-mail': 'viewer@example.com' });
   await press(page, 'Make an invitation');
   const link = await page.locator('.secret').innerText();
-  expect(link).toContain(`${origin}/dashboard/#/invitation/`);
+  expect(link).toContain(`${it.origin}/dashboard/#/invitation/`);
   await page.locator('.card', { hasText: 'viewer@example.com' }).waitFor();
 
   await press(page, 'Sign out');
@@ -115,8 +107,8 @@ const widthsOfRecord = (page: Page, id: string): Promise<unknown> =>
   })()`);
 
 test('500 hostile texts: none runs, none breaks the layout', { timeout: 240_000 }, async () => {
-  const { page, faults } = await watchedPage(browser, origin, { width: 'phone', theme: 'dark' });
-  await page.goto(`${origin}/dashboard/#/sign-up`);
+  const { page, faults } = await it.watch({ width: 'phone', theme: 'dark' });
+  await page.goto(`${it.origin}/dashboard/#/sign-up`);
   await fill(page, { Account: 'Hostile', 'E-mail': 'hostile@example.com', Password: password });
   await press(page, 'Make an account');
   await page.getByText('No calls in this time.').waitFor();
@@ -125,7 +117,7 @@ test('500 hostile texts: none runs, none breaks the layout', { timeout: 240_000 
   for (const text of hostileTexts) records.push(await it.screen(accountId, text));
   expect(records.length).toBe(500);
 
-  await page.goto(`${origin}/dashboard/#/evidence`);
+  await page.goto(`${it.origin}/dashboard/#/evidence`);
   for (let number = 1; number <= 10; number += 1) {
     await page.getByText(`Page ${number}`, { exact: true }).waitFor();
     await page.locator(`a[href="#/evidence/${records[500 - 50 * number]?.id}"]`).waitFor();
@@ -185,9 +177,9 @@ const looks = (['wide', 'phone'] as const).flatMap((width) => [
 ]);
 
 test.each(looks)('each page is accessible and fits: $width, $theme', { timeout: 120_000 }, async (look) => {
-  const { page, faults } = await watchedPage(browser, origin, look);
+  const { page, faults } = await it.watch(look);
   const email = `${look.width}-${look.theme}@example.com`;
-  await page.goto(`${origin}/dashboard/#/sign-up`);
+  await page.goto(`${it.origin}/dashboard/#/sign-up`);
   await page.getByRole('heading', { name: 'Make an account' }).waitFor();
   expect(await accessibilityFaults(page)).toEqual([]);
   await shoot(page, `sign-up-${look.width}-${look.theme}`);
@@ -217,7 +209,7 @@ test.each(looks)('each page is accessible and fits: $width, $theme', { timeout: 
     await shoot(page, `${name}-${look.width}-${look.theme}`);
   };
   for (const [stop, act] of stops) {
-    await page.goto(`${origin}/dashboard/#/${stop === 'record' ? `evidence/${last.id}` : stop}`);
+    await page.goto(`${it.origin}/dashboard/#/${stop === 'record' ? `evidence/${last.id}` : stop}`);
     if (stop === '') await page.reload();
     await page.locator('h1').waitFor();
     await check(stop === '' ? 'overview' : stop);
@@ -230,7 +222,7 @@ test.each(looks)('each page is accessible and fits: $width, $theme', { timeout: 
   await check('invitation');
   expect(faults).toEqual([]);
   // The browser itself notes the 404 of this one.
-  await page.goto(`${origin}/dashboard/#/invitation/none`);
+  await page.goto(`${it.origin}/dashboard/#/invitation/none`);
   await page.getByText('This invitation is used up').waitFor();
   await check('invitation-none');
   await page.context().close();

@@ -1,25 +1,17 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { accessibilityFaults, fill, openBrowser, press, watchedPage } from './browser.js';
-import { type TestDashboard, testDashboard } from './test-dashboard.js';
+import { type BrowsedDashboard, browsedDashboard } from './browsed-dashboard.js';
+import { accessibilityFaults, fill, press } from './browser.js';
 
-let it: TestDashboard;
-let browser: Browser;
-let origin: string;
+let it: BrowsedDashboard;
 
 beforeAll(async () => {
-  it = await testDashboard();
-  origin = (await it.app.listen({ port: 0, host: '127.0.0.1' })).replace('127.0.0.1', 'localhost');
-  browser = await openBrowser();
+  it = await browsedDashboard();
 });
-afterAll(async () => {
-  await browser.close();
-  await it.close();
-});
+afterAll(() => it.close());
 
 test('a search that finds nothing at first goes on by itself, and can be stopped', { timeout: 60_000 }, async () => {
-  const { page, faults } = await watchedPage(browser, origin, { width: 'phone', theme: 'light' });
-  await page.goto(`${origin}/dashboard/#/sign-up`);
+  const { page, faults } = await it.watch({ width: 'phone', theme: 'light' });
+  await page.goto(`${it.origin}/dashboard/#/sign-up`);
   await fill(page, { Account: 'Search', 'E-mail': 'search@example.com', Password: 'a long password' });
   await press(page, 'Make an account');
   await page.getByText('No calls in this time.').waitFor();
@@ -34,7 +26,7 @@ test('a search that finds nothing at first goes on by itself, and can be stopped
     const searchedTo = last ? null : Date.UTC(2026, 10, 21) - asked.length * 3_600_000;
     await route.fulfill({ json: { records: [], next, searchedTo } });
   });
-  await page.goto(`${origin}/dashboard/#/evidence?text=needle`);
+  await page.goto(`${it.origin}/dashboard/#/evidence?text=needle`);
   await page.getByText('Searching older records …').waitFor();
   await expect.poll(() => asked.length).toBeGreaterThan(3);
   expect(await accessibilityFaults(page)).toEqual([]);
