@@ -72,6 +72,7 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
           for (const answer of message.answers) settle(answer);
         } else if (message.kind === 'full') onFull();
         else if (message.kind === 'refused') reject(errorOf(message.failed));
+        else if (closing !== undefined) void started.terminate();
         else {
           isUp = true;
           thread = started;
