@@ -33,7 +33,8 @@ def fetch(packages: Path, cache: Path) -> list[Path]:
             if registry == "npm":
                 command = ["npm", "pack", "--silent", f"{name}@{version}"]
             else:
-                command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", f"{name}=={version}"]
+                # The archives are only read: the Python that would run them doesn't matter.
+                command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--ignore-requires-python", f"{name}=={version}"]
             subprocess.run(command, cwd=cache, check=True)
         found.append(next(iter(sorted(cache.glob(pattern)))))
     return found

@@ -1,10 +1,14 @@
 """MiniLM encoder with a document head and a token head, in plain PyTorch."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
+
+from .encode import CLS, PAD, SEP
 
 LAYERS, WIDTH, HEADS, INNER, VOCAB, POSITIONS = 6, 384, 12, 1536, 30522, 512
 
@@ -61,6 +65,18 @@ class Screener(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         x = self.encode(ids, mask)[-1].float()
         return self.judge(x, mask), self.token_head(self.dropout(x)).squeeze(2)
+
+
+def padded(sequences: Sequence[Sequence[int] | np.ndarray]) -> tuple[Tensor, Tensor]:
+    """Ids of content tokens with the special ones around them, and mask."""
+    length = max(map(len, sequences)) + 2
+    ids = np.full((len(sequences), length), PAD, np.int64)
+    mask = np.zeros((len(sequences), length), np.int64)
+    for row, sequence in enumerate(sequences):
+        end = len(sequence) + 1
+        ids[row, 0], ids[row, 1:end], ids[row, end] = CLS, sequence, SEP
+        mask[row, : end + 1] = 1
+    return torch.from_numpy(ids), torch.from_numpy(mask)
 
 
 def mean_of(x: Tensor, mask: Tensor) -> Tensor:

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .encode import CLS, PAD, SEP, encode, load_tokenizer
+from .encode import encode, load_tokenizer
 from .harvest import fetch
-from .net import Screener, mean_of, peak_of
+from .net import Screener, mean_of, padded, peak_of
 from .translated import Pair, interface_pairs, written_pairs
 from .vocabulary import base_vocabulary, write_tokenizer
 
@@ -25,17 +25,6 @@ LOGIT_SHARE = 0.05
 # The share of the written pairs among all, and what other languages than the spoken-most count.
 WRITTEN_SHARE, LESSER, ROOT = 1 / 3, 0.35, 0.6
 MOST_SPOKEN = frozenset("es de fr pt it nl ru pl uk tr cs sk ro sv da no zh ja ko ar hi vi id fa el hu he bg fi th bn hr lt".split())
-
-
-def padded(sequences: list[list[int]]) -> tuple[Tensor, Tensor]:
-    """Ids with the special tokens, and mask."""
-    length = max(map(len, sequences)) + 2
-    ids = torch.full((len(sequences), length), PAD)
-    mask = torch.zeros((len(sequences), length), dtype=torch.long)
-    for row, sequence in enumerate(sequences):
-        ids[row, : len(sequence) + 2] = torch.tensor([CLS, *sequence, SEP])
-        mask[row, : len(sequence) + 2] = 1
-    return ids, mask
 
 
 def states_of(net: Screener, ids: Tensor, mask: Tensor) -> tuple[list[Tensor], Tensor]:

@@ -16,9 +16,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from .align import grow
 from .base import base_folder
-from .encode import CLS, PAD, SEP
 from .metrics import auc, recall_at
-from .net import VOCAB, Screener, load_base
+from .net import VOCAB, Screener, load_base, padded
 from .pairs import Translations
 from .sampling import Archive, Sample, batches, round_samples
 
@@ -33,24 +32,17 @@ SELECT_FROM, HARD, EASY_SHARE, GROUP = 0.1, 0.12, 0.15, 12
 
 def collate(batch: list[Sample], device: torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Ids, mask, labels, token targets and token weights (0 where a token's label is not known)."""
-    length = max(len(sample.ids) for sample in batch) + 2
-    ids = np.full((len(batch), length), PAD, np.int64)
-    mask = np.zeros((len(batch), length), np.int64)
-    target = np.zeros((len(batch), length), np.float32)
-    weight = np.zeros((len(batch), length), np.float32)
+    ids, mask = padded([sample.ids for sample in batch])
+    target = np.zeros(ids.shape, np.float32)
+    weight = np.zeros(ids.shape, np.float32)
     for row, sample in enumerate(batch):
-        end = len(sample.ids) + 1
-        ids[row, 0], ids[row, 1:end], ids[row, end] = CLS, sample.ids, SEP
-        mask[row, : end + 1] = 1
         if sample.span is not None:
-            weight[row, 1:end] = 1
+            weight[row, 1 : len(sample.ids) + 1] = 1
             target[row, 1 + sample.span[0] : 1 + sample.span[1]] = 1
             weight[row, 1 + sample.span[0] : 1 + sample.span[1]] = 3
     labels = np.array([sample.label for sample in batch], np.float32)
-    ids_t, mask_t, labels_t, target_t, weight_t = (
-        torch.from_numpy(one).to(device) for one in (ids, mask, labels, target, weight)
-    )
-    return ids_t, mask_t, labels_t, target_t, weight_t
+    labels_t, target_t, weight_t = (torch.from_numpy(one).to(device) for one in (labels, target, weight))
+    return ids.to(device), mask.to(device), labels_t, target_t, weight_t
 
 
 def autocast(device: torch.device) -> torch.autocast:

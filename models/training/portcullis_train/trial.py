@@ -12,11 +12,11 @@ from .devset import Item, dev_items
 from .encode import encode, load_tokenizer
 from .metrics import auc, recall_at
 from .net import Screener
-from .pairs import padded
+from .sampling import Sample
+from .train import quick_scores
 from .windows import CONTENT
 
 HERE = Path(__file__).resolve().parent.parent
-BUDGET = 4096
 PARTS = {
     "dev, English": (False, True),
     "dev, other languages": (False, False),
@@ -36,35 +36,31 @@ def sample(items: list[Item], each: int) -> list[Item]:
     return kept
 
 
-@torch.no_grad()
 def logits_of(weights: Path, tokenizer: Path, items: list[Item]) -> np.ndarray:
     """Document logits of the texts' first windows."""
     stored = torch.load(weights, map_location="cpu")
     net = Screener(len(stored["words.weight"]))
     net.load_state_dict(stored)
-    net.eval()
     pieces = load_tokenizer(tokenizer)
-    texts = [encode(pieces, item.text)[:CONTENT] for item in items]
-    order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
-    logits = np.zeros(len(texts))
-    while order:
-        count = max(1, min(64, BUDGET // (len(texts[order[0]]) + 10)))
-        chosen, order = order[:count], order[count:]
-        logits[chosen] = net(*padded([texts[number] for number in chosen]))[0].numpy()
-    return logits
+    texts = [np.array(encode(pieces, item.text)[:CONTENT]) for item in items]
+    return quick_scores(net, [Sample(ids, 0, None) for ids in texts], torch.device("cpu"))
 
 
 def report(logits: np.ndarray, items: list[Item]) -> list[str]:
-    """A line for each part: AUC; attacks found and honest texts blocked at 1 % of honest English dev texts; recall at 2 %."""
+    """A line for each part: AUC; attacks found (mean of sources, and of all) and honest texts blocked at 1 % of honest English dev texts; recall at 2 %."""
     positive = np.array([item.positive for item in items])
+    sources = np.array([item.source for item in items])
     english = [index for index, item in enumerate(items) if item.lang == "en"]
     hit = logits >= source_threshold(logits[english], [items[index] for index in english], 0.01)
     lines = []
     for name, (authored, in_english) in PARTS.items():
         part = np.array([item.authored == authored and (item.lang == "en") == in_english for item in items])
         found, honest = hit[part & positive].mean(), hit[part & ~positive].mean()
+        each = np.mean([hit[part & positive & (sources == source)].mean() for source in set(sources[part & positive])])
         own = f"at 2 % of these {recall_at(logits[part], positive[part], 0.02):.2f}"
-        lines.append(f"{name}: AUC {auc(logits[part], positive[part]):.3f}, found {found:.2f}, blocked {honest:.2f}, {own}")
+        lines.append(f"{name}: AUC {auc(logits[part], positive[part]):.4f}, found {each:.3f} / {found:.2f}, blocked {honest:.2f}, {own}")
+    bipia = positive & (sources == "BIPIA train")
+    lines.append(f"BIPIA train: found {hit[bipia].mean():.2f} of {bipia.sum()}")
     return lines
 
 
