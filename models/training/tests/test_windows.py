@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from portcullis_train.sampling import Archive, clean_window, positive_window, round_samples, samples_of
+from portcullis_train.sampling import Archive, clean_window, positive_window, round_samples, samples_of, share
 from portcullis_train.windows import CONTENT, STRIDE, covered, window_starts
 
 
@@ -94,3 +94,9 @@ def test_a_round_is_the_same_twice_and_keeps_the_cap() -> None:
     assert [len(one) for one in rounds] == [8, 8, 8]
     again = round_samples(stored, mixture, 1, 3, 1)
     assert [one.ids.tolist() for one in again] == [one.ids.tolist() for one in rounds[1]]
+
+
+def test_a_rule_for_a_source_comes_before_its_family() -> None:
+    mixture = {"default_cap": 1500, "sources": {"own x/benign": {"cap": 100, "repeat": 2}}, "authored": {"repeat": 3}, "own": {"repeat": 4}}
+    assert [share(f"{name}/benign", 50, mixture) for name in ("own x", "own y", "authored z", "other")] == [100, 200, 150, 50]
+    assert share("own x/benign", 500, mixture) == 200
