@@ -13,6 +13,10 @@ export interface PendingCall {
   readonly blame: number;
   /** Sent with no other call, so that a lost scorer can be blamed on it. */
   readonly alone: boolean;
+  /** Starts its patience: when that ends before `endWait`, the call is refused. Anew after a lost scorer. */
+  readonly wait: () => void;
+  /** A scorer has it, or nobody waits any more. */
+  readonly endWait: () => void;
   /** Takes the verdict, or what came of a task. */
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: Error) => void;

@@ -66,9 +66,6 @@ type CallBounds = Pick<ScoreOptions, 'deadlineMs' | 'waitMs'>;
 /** Starts in a row that may fail on every scorer before waiting calls are given up. */
 const MAX_FAILURES = 5;
 
-/** How often a call past its patience is looked at while a scorer has it, milliseconds. */
-const RECHECK_MS = 1_000;
-
 /** Starts the scorers. @throws ScoringError `SCORER_REFUSED`, `SCORER_UNAVAILABLE` */
 export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<ScorerPool> {
   const clock = options.clock ?? systemClock;
@@ -95,6 +92,7 @@ export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<S
     onFree: dispatch,
     onLoss(toRetry: readonly PendingCall[]) {
       lost += 1;
+      for (const pending of toRetry) pending.wait();
       waiting.unshift(...toRetry);
       dispatch();
     },
@@ -111,6 +109,7 @@ export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<S
       const free = leastLoaded(slots, next);
       if (free === undefined) break;
       waiting.shift();
+      next.endWait();
       free.take(next);
     }
     if (waiting.length > 0 && slots.every((slot) => slot.failedStarts() > MAX_FAILURES)) {
@@ -127,7 +126,13 @@ export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<S
     if (waiting.length >= (options.queueLimit ?? 1_000))
       return Promise.reject(new OverloadedError('the queue in front of the scorers is full'));
     return new Promise((resolve, reject) => {
-      let cancel = (): void => {};
+      const patience = waitMs ?? options.waitMs;
+      let endWait = (): void => {};
+      const giveUp = (): void => {
+        const at = waiting.findIndex((one) => one.call.id === pending.call.id);
+        waiting.splice(at, 1);
+        pending.reject(new OverloadedError('the call waited too long for a scorer'));
+      };
       const pending: PendingCall = {
         call: { ...call, id: nextId++ },
         usesModel,
@@ -135,28 +140,20 @@ export async function openScorerPool(options: ScorerPoolOptions = {}): Promise<S
         size,
         blame: 0,
         alone: false,
+        wait() {
+          if (patience !== undefined) endWait = clock.after(patience, giveUp);
+        },
+        endWait: () => endWait(),
         resolve(answer) {
-          cancel();
           scored += 1;
           resolve(answer);
         },
         reject(error) {
-          cancel();
+          endWait();
           reject(error);
         },
       };
-      const giveUp = (): void => {
-        const at = waiting.findIndex((one) => one.call.id === pending.call.id);
-        // With a scorer now; when that is lost it waits again.
-        if (at < 0) {
-          cancel = clock.after(RECHECK_MS, giveUp);
-          return;
-        }
-        waiting.splice(at, 1);
-        reject(new OverloadedError('the call waited too long for a scorer'));
-      };
-      const patience = waitMs ?? options.waitMs;
-      if (patience !== undefined) cancel = clock.after(patience, giveUp);
+      pending.wait();
       waiting.push(pending);
       dispatch();
     });

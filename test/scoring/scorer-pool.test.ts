@@ -154,6 +154,12 @@ describe('bounds', () => {
     expect(await slow).toMatchObject({ verdict: 'allow' });
   });
 
+  test('the time a call lay with a scorer that hung is none that it waited', async () => {
+    const pool = await open({ mode: 'hybrid', depth: 2, deadlineMs: 1_500, waitMs: 1_501 });
+    const answers = await Promise.all([pool.score(`hang-once ${Math.random()}`), pool.score('behind it')]);
+    expect(answers.map(({ decided_by }) => decided_by)).toEqual(['ml-error-rules-fallback', 'ml']);
+  });
+
   test('closing waits for what is under way and takes nothing more', async () => {
     const pool = await open({ mode: 'rules', depth: 1 });
     const under = [pool.score('slow'), pool.score('b')];
