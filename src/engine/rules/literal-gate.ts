@@ -86,9 +86,9 @@ export function buildLiteralGate(
       }
     }
   }
-  const index = places.build();
+  const { order } = places.build((literal) => woken[literal] !== undefined);
   const alsoNeeded = Int32Array.from(wakes, ({ also }) => also);
-  const wokenBy = packLists(woken, index.literals);
+  const wokenBy = packLists(order.map((literal) => woken[literal]));
   const windows = createMatchWindows(atoms);
   const ruleMarks = new Float64Array(rules.reduce((most, { rule }) => Math.max(most, rule.index + 1), 0));
 
@@ -133,7 +133,7 @@ export function buildLiteralGate(
   };
 
   return {
-    literals: index.literals,
+    literals: order.length,
     read(text, { isFirst, isLast }) {
       const { generation, touched, end: counted, skips, isForeign } = places.read(text);
       windows.open(generation, text.length, skips);
@@ -176,9 +176,9 @@ export function buildLiteralGate(
 }
 
 /** Lists by number, one after the other: those of `n` are `items[first[n]] .. items[first[n + 1] - 1]`. */
-function packLists(lists: readonly (readonly number[] | undefined)[], count: number): PackedLists {
-  const first = new Int32Array(count + 1);
-  for (let at = 0; at < count; at++) first[at + 1] = (first[at] as number) + (lists[at]?.length ?? 0);
+function packLists(lists: readonly (readonly number[] | undefined)[]): PackedLists {
+  const first = new Int32Array(lists.length + 1);
+  for (let at = 0; at < lists.length; at++) first[at + 1] = (first[at] as number) + (lists[at]?.length ?? 0);
   return { first, items: Int32Array.from(lists.flatMap((list) => list ?? [])) };
 }
 
