@@ -29,12 +29,13 @@ export async function modelSoak(kills: number, hangs: number, deadlineMs = 1_000
   const counts = { ml: 0, rules: 0, fallback: 0 };
   let answersByModel = 0;
   let isOver = false;
+  let doing = 'kills';
 
   const call = async (at: number): Promise<void> => {
     const text = TEXTS[at % TEXTS.length] ?? '';
     const answer = await analyze(service.url, key, text);
     const body = (await answer.json()) as Verdict;
-    if (answer.status !== 200) return faults.add('an answer other than 200', String(answer.status));
+    if (answer.status !== 200) return faults.add(`an answer other than 200 (${doing})`, String(answer.status));
     const header = answer.headers.get('x-svc-model-verdict');
     const expected = at % 3 === 0 ? 'block' : at % 3 === 1 && body.decided_by === 'ml' ? 'block' : 'allow';
     if (body.verdict !== expected) faults.add('a wrong verdict', `${text}: ${body.verdict} by ${body.decided_by}`);
@@ -87,14 +88,20 @@ export async function modelSoak(kills: number, hangs: number, deadlineMs = 1_000
     await modelIsBack();
   };
   await trouble(kills, 'SIGKILL');
+  doing = 'hangs';
   await trouble(hangs, 'SIGSTOP');
 
   // New scorers find a file that isn't the manifest's.
+  doing = 'a spoilt file';
   const file = join(model, 'model.onnx');
   const bytes = readFileSync(file);
   bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
   writeFileSync(file, bytes);
-  for (const pid of scorers()) process.kill(pid, 'SIGKILL');
+  for (const pid of scorers()) {
+    const lost = await until('not all scorers', (ready) => ready === SCORERS);
+    process.kill(pid, 'SIGKILL');
+    await until('no scorer lost', (_, now) => now > lost);
+  }
   const before = counts.fallback;
   const started = performance.now();
   while (counts.fallback < before + 100 && performance.now() - started < 60_000) await pause(20);
