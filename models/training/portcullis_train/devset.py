@@ -4,7 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from .rows import own_rows, read_rows
+from .inserts import apart_rows
+from .rows import Row, own_rows, read_rows
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,19 @@ class Item:
         return not self.positive and not self.authored
 
 
+def item_of(row: Row) -> Item:
+    """A row as a dev text."""
+    return Item(
+        str(row["text"]), row["label"] == "injection", str(row["source"]), str(row["group"]), str(row["lang"]),
+        tuple(row["span"]) if "span" in row else None,
+    )  # fmt: skip
+
+
+def insert_items(data: Path, own: Path) -> list[Item]:
+    """The passages that training doesn't see, in hosts of dev: told apart from `dev_items`, whose figures they don't touch."""
+    return [item_of(row) for row in apart_rows(read_rows(data / "dev.jsonl.gz"), own / "inserts")]
+
+
 def dev_items(data: Path, own: Path, limit: int | None = None) -> list[Item]:
     """Dev texts in a fixed order; with `limit`, the first so many of each source and label."""
     rows = read_rows(data / "dev.jsonl.gz")
@@ -40,10 +54,4 @@ def dev_items(data: Path, own: Path, limit: int | None = None) -> list[Item]:
         counts[row["source"], row["label"]] += 1
         if limit is None or counts[row["source"], row["label"]] <= limit:
             kept.append(row)
-    return [
-        Item(
-            str(row["text"]), row["label"] == "injection", str(row["source"]), str(row["group"]), str(row["lang"]),
-            tuple(row["span"]) if "span" in row else None,
-        )
-        for row in kept
-    ]  # fmt: skip
+    return [item_of(row) for row in kept]

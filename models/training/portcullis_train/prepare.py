@@ -11,6 +11,7 @@ from tokenizers import Tokenizer
 
 from .encode import encode, encode_span, load_tokenizer, pack
 from .harvest import fetch, harvest
+from .inserts import inserted_rows
 from .rows import Row, allowed, digest, own_files, own_rows, planted_rows, planted_tasks, read_rows
 from .translated import written_rows
 from .vocabulary import build_tokenizer
@@ -118,6 +119,7 @@ def main() -> None:
     rows += written_rows(HERE / "data" / "translated")
     rows += harvest(fetch(HERE / "packages.txt", args.work / "sources"), args.seed)
     rows += planted_rows(rows, mixture["planted"], args.seed) + planted_tasks(rows, mixture["planted_tasks"], args.seed)
+    rows += inserted_rows(rows, HERE / "data" / "inserts", mixture["inserted"], args.seed)
 
     args.work.mkdir(parents=True, exist_ok=True)
     build_tokenizer(args.work / "tokenizer.json")

@@ -47,8 +47,8 @@ def digest(paths: Iterable[Path]) -> str:
 
 
 def own_files(folder: Path) -> list[Path]:
-    """The files of the texts authored in this project, the translated ones too."""
-    return sorted(folder.glob("*.jsonl")) + sorted(folder.glob("translated/*/*.txt"))
+    """The files of the texts authored in this project, the translated ones and the passages to insert too."""
+    return sorted(folder.glob("*.jsonl")) + sorted(folder.glob("translated/*/*.txt")) + sorted(folder.glob("inserts/*.txt"))
 
 
 def own_rows(folder: Path) -> list[Row]:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from .calibrate import source_threshold
-from .devset import Item, dev_items
+from .devset import Item, dev_items, insert_items
 from .encode import encode, load_tokenizer
 from .metrics import auc, recall_at
 from .net import Screener
@@ -46,12 +46,30 @@ def logits_of(weights: Path, tokenizer: Path, items: list[Item]) -> np.ndarray:
     return quick_scores(net, [Sample(ids, 0, None) for ids in texts], torch.device("cpu"))
 
 
+def threshold_of(logits: np.ndarray, items: list[Item]) -> float:
+    """The logit that blocks 1 % of honest English dev texts."""
+    english = [index for index, item in enumerate(items) if item.lang == "en"]
+    return source_threshold(logits[english], [items[index] for index in english], 0.01)
+
+
+def inserts(logits: np.ndarray, items: list[Item], threshold: float) -> list[str]:
+    """AUC of the inserted passages in English and not, and the share of each family at or over the threshold."""
+    positive = np.array([item.positive for item in items])
+    lines = []
+    for name, in_english in (("English", True), ("other languages", False)):
+        part = np.array([(item.lang == "en") == in_english for item in items])
+        sources = sorted({item.source.removeprefix("insert ") for item, inside in zip(items, part, strict=True) if inside})
+        rates = {one: (logits[[index for index, item in enumerate(items) if item.source == f"insert {one}"]] >= threshold).mean() for one in sources}
+        shown = ", ".join(f"{one} {rate:.2f}" for one, rate in rates.items())
+        lines.append(f"inserted, {name}: AUC {auc(logits[part], positive[part]):.4f}, at or over the threshold {shown}")
+    return lines
+
+
 def report(logits: np.ndarray, items: list[Item]) -> list[str]:
     """A line for each part: AUC; attacks found (mean of sources, and of all) and honest texts blocked at 1 % of honest English dev texts; recall at 2 %."""
     positive = np.array([item.positive for item in items])
     sources = np.array([item.source for item in items])
-    english = [index for index, item in enumerate(items) if item.lang == "en"]
-    hit = logits >= source_threshold(logits[english], [items[index] for index in english], 0.01)
+    hit = logits >= threshold_of(logits, items)
     lines = []
     for name, (authored, in_english) in PARTS.items():
         part = np.array([item.authored == authored and (item.lang == "en") == in_english for item in items])
@@ -72,9 +90,12 @@ def main() -> None:
     parser.add_argument("weights", nargs="+", help="WEIGHTS=TOKENIZER, two files")
     args = parser.parse_args()
     items = sample(dev_items(args.data, HERE / "data"), args.each)
+    apart = insert_items(args.data, HERE / "data")
     for part in args.weights:
-        weights, tokenizer = part.split("=")
-        print(Path(weights).name, *report(logits_of(Path(weights), Path(tokenizer), items), items), sep="\n  ", flush=True)
+        weights, tokenizer = map(Path, part.split("="))
+        logits = logits_of(weights, tokenizer, items)
+        lines = report(logits, items) + inserts(logits_of(weights, tokenizer, apart), apart, threshold_of(logits, items))
+        print(weights.name, *lines, sep="\n  ", flush=True)
 
 
 if __name__ == "__main__":
