@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from .arguments import model_parser
-from .calibration import PER_WINDOW, SURE, calibration_error, doubt, fit, probability, rate_of, worst_window
+from .calibration import BUDGETS, PER_WINDOW, SURE, calibration_error, doubt, fit, probability, rate_of, worst_window
 from .devset import Item, dev_items
 from .export import describe
 from .score import Scored, Scorer, encode, score_all, text_key
@@ -17,7 +17,6 @@ HERE = Path(__file__).resolve().parent.parent
 SMALLEST_SOURCE = 10
 LONG_WINDOWS, LONG_TEXTS = (4, 12, 24, 65), 600
 FIRST = {"scale": 1.0, "bias": 0.0, "per_window": PER_WINDOW, "sure": SURE}
-BUDGETS = {"strict": 0.02, "balanced": 0.01, "permissive": 0.005}
 
 # Logit and sureness of the window that decides, and the text's number of windows.
 Features = tuple[np.ndarray, np.ndarray, np.ndarray]

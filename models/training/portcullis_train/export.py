@@ -14,6 +14,7 @@ import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from .base import WEIGHTS_SHA256
+from .calibration import BUDGETS
 from .encode import CLS, SEP
 from .net import Screener
 from .normal import MARK_RUN, VERSION, WORD_RUN
@@ -80,7 +81,7 @@ def first_manifest(folder: Path, prepared: dict[str, object], version: str) -> d
         "calibration": {"kind": "platt-windows", "scale": 1.0, "bias": 0.0, "per_window": 0.0, "sure": 0.0},
         "operating_points": {
             name: {"threshold": 0.5, "budget": budget, "recall": None, "false_positives": None}
-            for name, budget in (("strict", 0.02), ("balanced", 0.01), ("permissive", 0.005))
+            for name, budget in BUDGETS.items()
         },
         "operating_point": "balanced",
         "data": {name: prepared[name] for name in ("data_sha256", "own_sha256", "excluded_classes")},
