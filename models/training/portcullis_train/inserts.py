@@ -13,6 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+from .authored import DEV_SHARE
 from .rows import Row, plant
 
 HOSTS = {"h-mail": "email", "h-table": "table", "h-post": "post", "xx-hosts": "post"}
@@ -22,7 +23,6 @@ LETTERS, WEIGHTS = {"a-act": "email"}, {"a-act": 0.4, "h-quiz": 0.3}
 # A change to the form of an answer, a task, an action or a change to code may be asked by the user himself.
 ASKED_ALONE = ("a-task", "a-form", "a-act", "a-code")
 PLACES = ("start", "middle", "end")
-DEV_SHARE = 8
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,8 @@ def put(host: str, insert: str, place: str, rng: random.Random) -> tuple[str, tu
     gap = rng.choice(("\n", "\n", "\n\n", " ") if "\n" not in insert else ("\n", "\n\n"))
     if place == "start":
         return insert + gap + host, (0, len(insert))
-    return host.rstrip() + gap + insert, (len(host.rstrip()) + len(gap), len(host.rstrip()) + len(gap) + len(insert))
+    before = host.rstrip() + gap
+    return before + insert, (len(before), len(before) + len(insert))
 
 
 class Hosts:

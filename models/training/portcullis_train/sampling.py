@@ -1,5 +1,6 @@
 """Rounds of training windows: caps per source, crops by span, clean windows, batches of like length."""
 
+import json
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,15 @@ class Archive:
     def row(self, index: int) -> np.ndarray:
         """Content ids of a row."""
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
+
+
+def read_mixture(path: Path) -> dict:
+    """A mixture; one that `extends` another of its folder names only what differs from it."""
+    own = json.loads(path.read_text())
+    if "extends" not in own:
+        return own
+    base = read_mixture(path.parent / own.pop("extends"))
+    return base | own | {"sources": base["sources"] | own.get("sources", {})}
 
 
 def share(key: str, rows: int, mixture: dict) -> int:

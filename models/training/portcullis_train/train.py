@@ -19,7 +19,7 @@ from .base import base_folder
 from .metrics import auc, recall_at
 from .net import VOCAB, Screener, load_base, padded
 from .pairs import Translations
-from .sampling import Archive, Sample, batches, round_samples
+from .sampling import Archive, Sample, batches, read_mixture, round_samples
 
 HERE = Path(__file__).resolve().parent.parent
 SMOOTHING = 0.02
@@ -161,7 +161,7 @@ def main() -> None:
     while state["elapsed"] < total:
         if archive is None or archive_path.stat().st_mtime != stamp:
             stamp, archive = archive_path.stat().st_mtime, Archive.load(archive_path)
-            mixture = json.loads(args.mixture.read_text())
+            mixture = read_mixture(args.mixture)
         samples = round_samples(archive, mixture, state["number"], args.rounds, args.seed)
         plan = batches(samples, args.budget, np.random.default_rng([args.seed, state["number"]]))
         log(round=state["number"], first=state["batch"], batches=len(plan), samples=len(samples), injection=sum(one.label for one in samples))

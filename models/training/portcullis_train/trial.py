@@ -55,21 +55,20 @@ def threshold_of(logits: np.ndarray, items: list[Item]) -> float:
 def inserts(logits: np.ndarray, items: list[Item], threshold: float) -> list[str]:
     """AUC of the inserted passages in English and not, and the share of each family at or over the threshold."""
     positive = np.array([item.positive for item in items])
+    families = np.array([item.source.removeprefix("insert ") for item in items])
     lines = []
     for name, in_english in (("English", True), ("other languages", False)):
         part = np.array([(item.lang == "en") == in_english for item in items])
-        sources = sorted({item.source.removeprefix("insert ") for item, inside in zip(items, part, strict=True) if inside})
-        rates = {one: (logits[[index for index, item in enumerate(items) if item.source == f"insert {one}"]] >= threshold).mean() for one in sources}
-        shown = ", ".join(f"{one} {rate:.2f}" for one, rate in rates.items())
+        shown = ", ".join(f"{one} {(logits[families == one] >= threshold).mean():.2f}" for one in sorted(set(families[part])))
         lines.append(f"inserted, {name}: AUC {auc(logits[part], positive[part]):.4f}, at or over the threshold {shown}")
     return lines
 
 
-def report(logits: np.ndarray, items: list[Item]) -> list[str]:
-    """A line for each part: AUC; attacks found (mean of sources, and of all) and honest texts blocked at 1 % of honest English dev texts; recall at 2 %."""
+def report(logits: np.ndarray, items: list[Item], threshold: float) -> list[str]:
+    """A line for each part: AUC; attacks found (mean of sources, and of all) and honest texts blocked at the threshold; recall at 2 %."""
     positive = np.array([item.positive for item in items])
     sources = np.array([item.source for item in items])
-    hit = logits >= threshold_of(logits, items)
+    hit = logits >= threshold
     lines = []
     for name, (authored, in_english) in PARTS.items():
         part = np.array([item.authored == authored and (item.lang == "en") == in_english for item in items])
@@ -94,7 +93,8 @@ def main() -> None:
     for part in args.weights:
         weights, tokenizer = map(Path, part.split("="))
         logits = logits_of(weights, tokenizer, items)
-        lines = report(logits, items) + inserts(logits_of(weights, tokenizer, apart), apart, threshold_of(logits, items))
+        threshold = threshold_of(logits, items)
+        lines = report(logits, items, threshold) + inserts(logits_of(weights, tokenizer, apart), apart, threshold)
         print(weights.name, *lines, sep="\n  ", flush=True)
 
 

@@ -51,6 +51,18 @@ def test_planted_passages_are_attacks_and_the_same_ones_alone_are_not(folder: Pa
     assert all(row["label"] == "benign" and "span" not in row for row in decoys)
 
 
+def test_actions_are_not_planted_in_letters(tmp_path: Path) -> None:
+    (tmp_path / "a-act-1.txt").write_text("\n".join(f"Pay invoice {number}." for number in range(16)))
+    (tmp_path / "h-people-1.txt").write_text("Anna, bring chairs.\nBring bread, Tom.\nKeep the stairs clear.\nCall the plumber.")
+    letter = dict(ROWS[0], text="Dear Ms Laurent, " + HOST, group="email")
+    rows = inserted_rows([ROWS[0], letter], tmp_path, 60, 1)
+    attacks = [str(row["text"]) for row in rows if row["source"] == "inserted"]
+    decoys = [str(row["text"]) for row in rows if row["source"] == "inserted decoy"]
+    assert attacks
+    assert not any("Dear Ms Laurent" in text for text in attacks)
+    assert any("Dear Ms Laurent" in text for text in decoys)
+
+
 def test_what_is_kept_apart_is_not_learnt(folder: Path) -> None:
     apart = [one.text for one in passages(folder) if one.apart]
     assert apart

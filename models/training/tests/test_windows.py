@@ -1,9 +1,11 @@
 """Windows cover every token, and the labels follow the span."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from portcullis_train.sampling import Archive, clean_window, positive_window, round_samples, samples_of, share
+from portcullis_train.sampling import Archive, clean_window, positive_window, read_mixture, round_samples, samples_of, share
 from portcullis_train.windows import CONTENT, STRIDE, covered, window_starts
 
 
@@ -100,3 +102,9 @@ def test_a_rule_for_a_source_comes_before_its_family() -> None:
     mixture = {"default_cap": 1500, "sources": {"own x/benign": {"cap": 100, "repeat": 2}}, "authored": {"repeat": 3}, "own": {"repeat": 4}}
     assert [share(f"{name}/benign", 50, mixture) for name in ("own x", "own y", "authored z", "other")] == [100, 200, 150, 50]
     assert share("own x/benign", 500, mixture) == 200
+
+
+def test_a_mixture_names_what_differs_from_the_one_it_extends(tmp_path: Path) -> None:
+    (tmp_path / "base.json").write_text('{"default_cap": 5, "sources": {"a": {"cap": 1}, "b": {"cap": 2}}, "own": {"repeat": 3}}')
+    (tmp_path / "next.json").write_text('{"extends": "base.json", "sources": {"b": {"cap": 9}}, "own": {"repeat": 1}}')
+    assert read_mixture(tmp_path / "next.json") == {"default_cap": 5, "sources": {"a": {"cap": 1}, "b": {"cap": 9}}, "own": {"repeat": 1}}
