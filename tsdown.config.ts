@@ -6,14 +6,14 @@ const entries = {
   index: 'src/index.ts',
   client: 'src/client.ts',
   'cli/main': 'src/cli/main.ts',
-  'adapters/transformers-classifier': 'src/adapters/transformers-classifier.ts',
-  'onnx-child': 'src/adapters/onnx-child.ts',
+  'adapters/transformers-classifier': 'src/adapters/model/transformers-classifier.ts',
+  'onnx-child': 'src/adapters/model/onnx-child.ts',
   'batch/score-stream': 'src/batch/score-stream.ts',
-  'scoring/scorer-pool': 'src/scoring/scorer-pool.ts',
-  'scorer-child': 'src/scoring/scorer-child.ts',
+  'scoring/scorer-pool': 'src/workers/scorer-pool.ts',
+  'scorer-child': 'src/workers/scorer-child.ts',
   'store-writer': 'src/store/embedded/store-writer.ts',
   'batch-child': 'src/batch/batch-child.ts',
-  'tuning-rules-child': 'src/tuning/scoring/rules-child.ts',
+  'tuning-rules-child': 'src/evaluation/scoring/rules-child.ts',
 };
 
 export default defineConfig({

@@ -2,12 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { combinedScore } from '../src/engine/combined-score.js';
-import { SCORE_CEILING } from '../src/engine/rules/clusters.js';
+import { SCORE_CEILING } from '../src/engine/rules/scan/clusters.js';
+import { seededRandom } from '../src/evaluation/metrics/seeded-random.js';
+import type { Side } from '../src/evaluation/report/sides.js';
+import { chooseRows } from '../src/evaluation/rows/choose-rows.js';
+import { readLabelled } from '../src/evaluation/rows/read-labelled.js';
 import { createEngine, findModel, loadModel } from '../src/index.js';
-import { seededRandom } from '../src/tuning/metrics/seeded-random.js';
-import type { Side } from '../src/tuning/report/sides.js';
-import { chooseRows } from '../src/tuning/rows/choose-rows.js';
-import { readLabelled } from '../src/tuning/rows/read-labelled.js';
 import { benignThreshold } from '../src/tuning/thresholds/benign-threshold.js';
 import { samplesNeeded } from '../src/tuning/thresholds/binomial-bound.js';
 

@@ -5,9 +5,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { readModelFolder } from '../src/adapters/model-files.js';
-import { openNetwork } from '../src/adapters/onnx-network.js';
-import { readTokenizer } from '../src/adapters/tokenizer-file.js';
+import { readModelFolder } from '../src/adapters/model/model-files.js';
+import { openNetwork } from '../src/adapters/model/onnx-network.js';
+import { readTokenizer } from '../src/adapters/model/tokenizer-file.js';
 import { calibrate } from '../src/engine/model/calibration.js';
 import { sureness } from '../src/engine/model/sureness.js';
 import { planWindows } from '../src/engine/model/windows.js';

@@ -10,5 +10,5 @@ import { root } from './checkout.mjs';
 process.chdir(root);
 await build({ logLevel: 'warn' });
 await buildPage({ configFile: 'vite.config.ts' });
-const { bundlePack } = await import(pathToFileURL(await buildTool('src/adapters/pack-bundle.ts')).href);
+const { bundlePack } = await import(pathToFileURL(await buildTool('src/adapters/packs/pack-bundle.ts')).href);
 writeFileSync(join('dist', 'core-pack.json'), bundlePack(join('rules', 'core')));

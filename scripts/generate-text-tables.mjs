@@ -1,4 +1,4 @@
-// Writes src/engine/text/generated/*: the fold table and the look-alike table.
+// Writes src/engine/text/normalize/generated/*: the fold table and the look-alike table.
 //
 //   node scripts/generate-text-tables.mjs path/to/confusables.json
 //
@@ -16,7 +16,7 @@ if (source === undefined) throw new Error('usage: node scripts/generate-text-tab
 const sourceBytes = readFileSync(source);
 const digest = createHash('sha256').update(sourceBytes).digest('hex');
 const confusables = JSON.parse(sourceBytes.toString('utf8'));
-const target = (name) => fileURLToPath(new URL(`../src/engine/text/generated/${name}.ts`, import.meta.url));
+const target = (name) => fileURLToPath(new URL(`../src/engine/text/normalize/generated/${name}.ts`, import.meta.url));
 
 const special = new Map();
 const VALUE = { DROP: 0xffff, SPACE: 0xfffe, NEWLINE: 0xfffd, MULTI: 0xfffc, JOIN: 0xfffb, MARK: 0xfffa };

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { buildTool } from './build-tool.mjs';
 
 const target = 'rules/schema.json';
-const { ruleSchema } = await import(pathToFileURL(await buildTool('src/engine/rules/rule-schema.ts')).href);
+const { ruleSchema } = await import(pathToFileURL(await buildTool('src/engine/rules/pack/rule-schema.ts')).href);
 const schema = z.toJSONSchema(ruleSchema, { io: 'input', unrepresentable: 'any' });
 const text = `${JSON.stringify({ ...schema, title: 'A rule of Portcullis' }, null, 2)}\n`;
 

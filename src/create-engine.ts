@@ -1,5 +1,5 @@
 import { newEvidenceId } from './adapters/evidence-id.js';
-import { openPack } from './adapters/open-pack.js';
+import { openPack } from './adapters/packs/open-pack.js';
 import { systemClock } from './adapters/system-clock.js';
 import { createEngine as createEngineOf } from './engine/engine.js';
 import type { Engine, EngineParts } from './engine/engine-types.js';

@@ -1,5 +1,5 @@
-import { findModel } from './adapters/find-model.js';
-import { loadModel } from './adapters/load-model.js';
+import { findModel } from './adapters/model/find-model.js';
+import { loadModel } from './adapters/model/load-model.js';
 import { createEngine } from './create-engine.js';
 import type { AnalyzeOptions, Engine } from './engine/engine-types.js';
 import { ModelError } from './engine/errors.js';

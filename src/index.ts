@@ -1,9 +1,9 @@
 /** Screens text for prompt injection before it reaches a tool. */
-export { findModel } from './adapters/find-model.js';
-export { type LoadModelOptions, loadModel } from './adapters/load-model.js';
-export type { LoadOptions } from './adapters/load-pack.js';
-export { openPack as loadPack } from './adapters/open-pack.js';
-export { re2Compiler } from './adapters/re2-compiler.js';
+export { findModel } from './adapters/model/find-model.js';
+export { type LoadModelOptions, loadModel } from './adapters/model/load-model.js';
+export type { LoadOptions } from './adapters/packs/load-pack.js';
+export { openPack as loadPack } from './adapters/packs/open-pack.js';
+export { re2Compiler } from './adapters/re2/re2-compiler.js';
 export { createEngine, type EngineOptions } from './create-engine.js';
 export { analyze, defaultEngine } from './default-engine.js';
 export type { JsonValue } from './engine/canonical-json.js';
@@ -24,7 +24,7 @@ export type { EngineLimits } from './engine/limits.js';
 export { unavailableModel } from './engine/model/unavailable-model.js';
 export type { Classifier, ClassifierAnswer, ClassifierInfo, ClassifyOptions, Clock } from './engine/ports.js';
 export { compilePack } from './engine/rules/compile-pack.js';
-export { PackError, type PackProblem } from './engine/rules/pack-error.js';
+export { PackError, type PackProblem } from './engine/rules/pack/pack-error.js';
 export type { Channel, CompiledPack, Pack, Rule, Severity } from './engine/rules/types.js';
 export type { Span } from './engine/span.js';
 export {

@@ -1,6 +1,6 @@
 import type { ExplainedVerdict, Verdict } from '../index.js';
-import type { ScorerPool } from '../scoring/scorer-pool.js';
-import { ScoringError } from '../scoring/scoring-errors.js';
+import type { ScorerPool } from '../workers/scorer-pool.js';
+import { ScoringError } from '../workers/scoring-errors.js';
 import { answerSlice, type RowSettings, type SliceAnswer } from './answer-slice.js';
 import type { SliceTask } from './batch-child.js';
 import type { PlacedSlice } from './input-slice.js';

@@ -1,7 +1,7 @@
 /** The process that a batch forks: a scorer that also reads, scores and writes whole slices of an input. */
 import type { ExplainedVerdict, Input, Verdict } from '../index.js';
-import type { ScoreOptions } from '../scoring/scorer-settings.js';
-import { serveScorer } from '../scoring/serve-scorer.js';
+import type { ScoreOptions } from '../workers/scorer-settings.js';
+import { serveScorer } from '../workers/serve-scorer.js';
 import { answerSlice, type RowSettings } from './answer-slice.js';
 import type { InputSlice } from './input-slice.js';
 import { createVerdictCache } from './verdict-cache.js';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { realpath } from 'node:fs/promises';
-import { openScorerPool } from '../scoring/scorer-pool.js';
-import { scorerProgram } from '../scoring/scorer-program.js';
-import type { ScorerSettings } from '../scoring/scorer-settings.js';
+import { openScorerPool } from '../workers/scorer-pool.js';
+import { scorerProgram } from '../workers/scorer-program.js';
+import type { ScorerSettings } from '../workers/scorer-settings.js';
 import { OWN_FIELDS, type RowFields } from './answer-row.js';
 import { encoderOf } from './answer-slice.js';
 import { answerSlices } from './answer-slices.js';

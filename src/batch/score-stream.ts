@@ -1,5 +1,5 @@
 import type { ExplainedVerdict, Verdict } from '../index.js';
-import type { ScorerPool } from '../scoring/scorer-pool.js';
+import type { ScorerPool } from '../workers/scorer-pool.js';
 import { type AnsweredRow, type ReadRow, type RowFields, rowReader } from './answer-row.js';
 import type { JsonLine } from './json-lines.js';
 import { type ScoredRow, scoreRow } from './score-row.js';

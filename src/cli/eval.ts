@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
 import { Command } from 'commander';
-import { evaluationPage } from '../tuning/html/evaluation-page.js';
-import { changedFromRecord, changedVerdicts, type VerdictChanges } from '../tuning/report/changed-verdicts.js';
-import { evaluationMarkdown, evaluationText } from '../tuning/report/evaluation-text.js';
-import { runEvaluation } from '../tuning/run-evaluation.js';
-import { type Screener, scoreTexts } from '../tuning/scoring/score-texts.js';
+import { evaluationPage } from '../evaluation/html/evaluation-page.js';
+import { changedFromRecord, changedVerdicts, type VerdictChanges } from '../evaluation/report/changed-verdicts.js';
+import { evaluationMarkdown, evaluationText } from '../evaluation/report/evaluation-text.js';
+import { runEvaluation } from '../evaluation/run-evaluation.js';
+import { type Screener, scoreTexts } from '../evaluation/scoring/score-texts.js';
 import { CliError } from './cli-error.js';
 import { type EngineFlags, withScreenerFlags } from './engine-flags.js';
 import { progressLine } from './progress-line.js';

@@ -9,8 +9,8 @@ import { recordedScorers } from '../evidence/recorded-scorers.js';
 import { replay } from '../evidence/replay.js';
 import type { ReplayReport } from '../evidence/replay-report.js';
 import { whatIf } from '../evidence/what-if.js';
-import { openScorerPool, type ScorerPool } from '../scoring/scorer-pool.js';
 import type { Store } from '../store/store.js';
+import { openScorerPool, type ScorerPool } from '../workers/scorer-pool.js';
 import { type StoreFlags, withStore, withStoreFlags } from './admin/store-flags.js';
 import { CliError } from './cli-error.js';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { chooseRows } from '../tuning/rows/choose-rows.js';
-import { type ReadTexts, readLabelled } from '../tuning/rows/read-labelled.js';
+import { chooseRows } from '../evaluation/rows/choose-rows.js';
+import { type ReadTexts, readLabelled } from '../evaluation/rows/read-labelled.js';
 import { CliError } from './cli-error.js';
 
 /** The options of every command that reads labelled texts. */

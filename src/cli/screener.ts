@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Screener } from '../evaluation/scoring/score-texts.js';
 import { findModel } from '../index.js';
-import type { Screener } from '../tuning/scoring/score-texts.js';
 import type { EngineFlags } from './engine-flags.js';
 
 /** Who screens, by the flags: with a model unless `--mode rules` or `--model off` says otherwise, or none is installed. */

@@ -1,9 +1,9 @@
 import { basename } from 'node:path';
-import { tuningPage } from '../tuning/html/tuning-page.js';
-import { givenSplit, type SplitRows, splitRows } from '../tuning/rows/split-rows.js';
+import { givenSplit, type SplitRows, splitRows } from '../evaluation/rows/split-rows.js';
 import { changesOverlay, overlayHead } from '../tuning/rules/changes-overlay.js';
 import { tuneRules } from '../tuning/rules/tune-rules.js';
 import { tuningMarkdown, tuningText } from '../tuning/rules/tuning-text.js';
+import { tuningPage } from '../tuning/tuning-page.js';
 import { CliError } from './cli-error.js';
 import type { EngineFlags } from './engine-flags.js';
 import { progressLine } from './progress-line.js';

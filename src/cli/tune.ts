@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
-import type { Side } from '../tuning/report/sides.js';
-import { scoreTexts } from '../tuning/scoring/score-texts.js';
+import type { Side } from '../evaluation/report/sides.js';
+import { scoreTexts } from '../evaluation/scoring/score-texts.js';
 import { thresholdOverlay, thresholdText } from '../tuning/thresholds/threshold-text.js';
 import { tuneThreshold } from '../tuning/thresholds/tune-threshold.js';
 import { CliError } from './cli-error.js';

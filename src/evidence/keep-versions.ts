@@ -1,5 +1,5 @@
-import { readModelFile, readModelFolder } from '../adapters/model-files.js';
-import { archivePacks } from '../adapters/pack-archive.js';
+import { readModelFile, readModelFolder } from '../adapters/model/model-files.js';
+import { archivePacks } from '../adapters/packs/pack-archive.js';
 import { PortcullisError } from '../engine/errors.js';
 import type { VersionKind, VersionShelf } from './version-shelf.js';
 

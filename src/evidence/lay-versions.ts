@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LoadOptions } from '../adapters/load-pack.js';
-import { unpackArchive } from '../adapters/pack-archive.js';
+import type { LoadOptions } from '../adapters/packs/load-pack.js';
+import { unpackArchive } from '../adapters/packs/pack-archive.js';
 import { PACK_FILE } from './keep-versions.js';
 import { NotKeptError } from './not-kept-error.js';
 import type { VersionShelf } from './version-shelf.js';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openScorerPool, type ScorerPool } from '../scoring/scorer-pool.js';
+import { openScorerPool, type ScorerPool } from '../workers/scorer-pool.js';
 import { layModel, layRules } from './lay-versions.js';
 import { NotKeptError } from './not-kept-error.js';
 import type { ReplayCall, ScreenAsThen } from './replay-call.js';

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { answerSlices } from '../../src/batch/answer-slices.js';
 import type { PlacedSlice } from '../../src/batch/input-slice.js';
 import { createEngine, type ExplainedVerdict, type Input, type Verdict } from '../../src/index.js';
-import type { ScorerPool } from '../../src/scoring/scorer-pool.js';
-import { ScoringError } from '../../src/scoring/scoring-errors.js';
+import type { ScorerPool } from '../../src/workers/scorer-pool.js';
+import { ScoringError } from '../../src/workers/scoring-errors.js';
 
 const engine = createEngine();
 const lost = () => Promise.reject(new ScoringError('SCORER_LOST', 'a scorer was lost'));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadRe2, NativeModuleError } from '../../src/adapters/load-re2.js';
+import { loadRe2, NativeModuleError } from '../../src/adapters/re2/load-re2.js';
 
 test('says how to mend a native module that is not there', () => {
   const fail = (): never => {

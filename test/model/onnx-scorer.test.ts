@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type LoadModelOptions, loadModel } from '../../src/adapters/load-model.js';
+import { type LoadModelOptions, loadModel } from '../../src/adapters/model/load-model.js';
 import type { Classifier } from '../../src/engine/ports.js';
 import { builtChild } from './built-child.js';
 import { type TinyOptions, writeTinyModel } from './tiny-model.js';

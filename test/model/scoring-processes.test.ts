@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { newEvidenceId } from '../../src/adapters/evidence-id.js';
-import { readModelFile, readModelFolder } from '../../src/adapters/model-files.js';
+import { readModelFile, readModelFolder } from '../../src/adapters/model/model-files.js';
 import {
   createProcessScorer,
   type ProcessScorer,
   type ProcessScorerOptions,
-} from '../../src/adapters/process-scorer.js';
+} from '../../src/adapters/model/process-scorer.js';
+import { readTokenizer } from '../../src/adapters/model/tokenizer-file.js';
 import { systemClock } from '../../src/adapters/system-clock.js';
-import { readTokenizer } from '../../src/adapters/tokenizer-file.js';
 import { createEngine } from '../../src/engine/engine.js';
 import type { Engine } from '../../src/engine/engine-types.js';
 import { createWindowClassifier } from '../../src/engine/model/window-classifier.js';

@@ -2,8 +2,11 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { loadTransformersClassifier, type TransformersOptions } from '../../src/adapters/transformers-classifier.js';
-import type { TransformersRuntime } from '../../src/adapters/transformers-runtime.js';
+import {
+  loadTransformersClassifier,
+  type TransformersOptions,
+} from '../../src/adapters/model/transformers-classifier.js';
+import type { TransformersRuntime } from '../../src/adapters/model/transformers-runtime.js';
 
 /** A folder as Hugging Face lays it out, without a network: the runtime below plays it. */
 function folder(): string {

@@ -1,5 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { loadTransformersClassifier, type TransformersOptions } from '../../src/adapters/transformers-classifier.js';
+import {
+  loadTransformersClassifier,
+  type TransformersOptions,
+} from '../../src/adapters/model/transformers-classifier.js';
 import { createEngine } from '../../src/create-engine.js';
 import type { Classifier } from '../../src/engine/ports.js';
 import { stubPack } from '../engine/stub-pack.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openPack } from '../../src/adapters/open-pack.js';
+import { openPack } from '../../src/adapters/packs/open-pack.js';
 import type { CompiledPack } from '../../src/engine/rules/types.js';
 import { buildViews } from '../../src/engine/text/views.js';
 

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { loadPack } from '../../src/adapters/load-pack.js';
-import { reportProblems } from '../../src/adapters/pack-report.js';
-import { readTags } from '../../src/adapters/pack-tags.js';
-import { re2Compiler } from '../../src/adapters/re2-compiler.js';
+import { loadPack } from '../../src/adapters/packs/load-pack.js';
+import { reportProblems } from '../../src/adapters/packs/pack-report.js';
+import { readTags } from '../../src/adapters/packs/pack-tags.js';
+import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
 import { compilePack } from '../../src/engine/rules/compile-pack.js';
-import { lintPack } from '../../src/engine/rules/lint-pack.js';
-import { ruleSchema } from '../../src/engine/rules/rule-schema.js';
-import { testPack } from '../../src/engine/rules/test-pack.js';
+import { ruleSchema } from '../../src/engine/rules/pack/rule-schema.js';
 import { buildViews } from '../../src/engine/text/views.js';
+import { lintPack } from '../../src/rule-authoring/lint-pack.js';
+import { testPack } from '../../src/rule-authoring/test-pack.js';
 
 describe('the core pack', () => {
   const { pack, sources } = loadPack({ packs: ['rules/core'], today: '2026-01-01' });

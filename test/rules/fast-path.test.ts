@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { loadPack } from '../../src/adapters/load-pack.js';
-import { re2Compiler } from '../../src/adapters/re2-compiler.js';
+import { loadPack } from '../../src/adapters/packs/load-pack.js';
+import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
 import { compilePack } from '../../src/engine/rules/compile-pack.js';
 import type { Rule } from '../../src/engine/rules/types.js';
 import { buildViews } from '../../src/engine/text/views.js';

@@ -2,10 +2,10 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { bundlePack, readPackBundle } from '../../src/adapters/pack-bundle.js';
-import { readPackFolder } from '../../src/adapters/pack-folder.js';
-import { preparePatterns } from '../../src/engine/rules/prepared-patterns.js';
-import { stackPacks } from '../../src/engine/rules/stack-packs.js';
+import { bundlePack, readPackBundle } from '../../src/adapters/packs/pack-bundle.js';
+import { readPackFolder } from '../../src/adapters/packs/pack-folder.js';
+import { stackPacks } from '../../src/engine/rules/pack/stack-packs.js';
+import { preparePatterns } from '../../src/engine/rules/pattern/prepared-patterns.js';
 
 const FOLDER = join('rules', 'core');
 

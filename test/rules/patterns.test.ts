@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { foldLiteral } from '../../src/engine/rules/fold-literal.js';
-import { type PatternForm, preparePattern } from '../../src/engine/rules/prepare-pattern.js';
-import { createWordLookup } from '../../src/engine/rules/word-lists.js';
+import { createWordLookup } from '../../src/engine/rules/pack/word-lists.js';
+import { foldLiteral } from '../../src/engine/rules/pattern/fold-literal.js';
+import { type PatternForm, preparePattern } from '../../src/engine/rules/pattern/prepare-pattern.js';
 
 const SEPARATOR = '[ \\n*_~`"\'|>#-]{1,4}';
 const words = {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bestCluster, CLUSTER_REACH, SCORE_CEILING } from '../../src/engine/rules/clusters.js';
+import { bestCluster, CLUSTER_REACH, SCORE_CEILING } from '../../src/engine/rules/scan/clusters.js';
 import { compile, makeRule, scan } from './make-pack.js';
 
 const rule = (name: string, score: number, word: string, status: 'stable' | 'experimental' = 'stable') =>

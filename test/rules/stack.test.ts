@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { re2Compiler } from '../../src/adapters/re2-compiler.js';
+import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
 import { compilePack } from '../../src/engine/rules/compile-pack.js';
-import { overlaySchema } from '../../src/engine/rules/overlay-schema.js';
-import { PackError } from '../../src/engine/rules/pack-error.js';
-import { type PackContent, type StackOptions, stackPacks } from '../../src/engine/rules/stack-packs.js';
+import { overlaySchema } from '../../src/engine/rules/pack/overlay-schema.js';
+import { PackError } from '../../src/engine/rules/pack/pack-error.js';
+import { type PackContent, type StackOptions, stackPacks } from '../../src/engine/rules/pack/stack-packs.js';
 import { hits, makeRule, scan } from './make-pack.js';
 
 const head = { name: 'base', version: '1.2.3', description: 'd', licence: 'x', threshold: 0.5, paranoia: 1 } as const;

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createEngine } from '../../src/index.js';
-import { openScorerPool, type ScorerPool, type ScorerPoolOptions } from '../../src/scoring/scorer-pool.js';
-import { OverloadedError, ScoringError } from '../../src/scoring/scoring-errors.js';
+import { openScorerPool, type ScorerPool, type ScorerPoolOptions } from '../../src/workers/scorer-pool.js';
+import { OverloadedError, ScoringError } from '../../src/workers/scoring-errors.js';
 
 const real = fileURLToPath(new URL('../../dist/scorer-child.js', import.meta.url));
 const fake = fileURLToPath(new URL('./fixtures/fake-scorer.mjs', import.meta.url));

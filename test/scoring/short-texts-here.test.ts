@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openScorerPool, type ScorerPool } from '../../src/scoring/scorer-pool.js';
-import { shortTextsHere } from '../../src/scoring/short-texts-here.js';
+import { openScorerPool, type ScorerPool } from '../../src/workers/scorer-pool.js';
+import { shortTextsHere } from '../../src/workers/short-texts-here.js';
 
 const childFile = fileURLToPath(new URL('../../dist/scorer-child.js', import.meta.url));
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { fold, foldAscii } from '../../src/engine/text/fold.js';
+import { fold, foldAscii } from '../../src/engine/text/normalize/fold.js';
+import { wellFormed } from '../../src/engine/text/normalize/well-formed.js';
 import { scanFeatures } from '../../src/engine/text/scan-features.js';
-import { wellFormed } from '../../src/engine/text/well-formed.js';
 
 describe('fold', () => {
   test.each([

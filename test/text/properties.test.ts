@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fold, foldAscii } from '../../src/engine/text/fold.js';
+import { fold, foldAscii } from '../../src/engine/text/normalize/fold.js';
+import { wellFormed } from '../../src/engine/text/normalize/well-formed.js';
 import { scanFeatures } from '../../src/engine/text/scan-features.js';
 import { DEFAULT_TEXT_LIMITS } from '../../src/engine/text/text-limits.js';
 import type { View } from '../../src/engine/text/view.js';
 import { buildViews } from '../../src/engine/text/views.js';
-import { wellFormed } from '../../src/engine/text/well-formed.js';
 import { apart, backwards, base32, base64, braille, caesar, each, hex, morse, tags } from './disguises.js';
 import { ORDER } from './find-reading.js';
 

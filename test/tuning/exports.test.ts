@@ -5,9 +5,9 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { createEngine } from '../../src/create-engine.js';
 import { exportLines } from '../../src/dashboard/api/export-lines.js';
 import type { DashboardStore, RecordView } from '../../src/dashboard/ports.js';
+import { readLabelled } from '../../src/evaluation/rows/read-labelled.js';
 import type { EvidenceLabel, Keep } from '../../src/evidence/evidence-record.js';
 import { keepInput } from '../../src/evidence/keep-input.js';
-import { readLabelled } from '../../src/tuning/rows/read-labelled.js';
 import { runCli } from '../cli/run-cli.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-export-'));

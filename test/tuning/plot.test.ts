@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Axis, plotSvg } from '../../src/tuning/html/plot.js';
+import { type Axis, plotSvg } from '../../src/evaluation/html/plot.js';
 
 const plain: Axis = { name: 'x', from: 0, to: 1 };
 

@@ -2,16 +2,16 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { openPack } from '../../src/adapters/open-pack.js';
-import { tuningPage } from '../../src/tuning/html/tuning-page.js';
-import { groupBootstrap } from '../../src/tuning/metrics/group-bootstrap.js';
-import { seededRandom } from '../../src/tuning/metrics/seeded-random.js';
-import type { LabelledText } from '../../src/tuning/rows/labelled-text.js';
-import { nearDuplicates } from '../../src/tuning/rows/near-duplicates.js';
-import { givenSplit, splitRows } from '../../src/tuning/rows/split-rows.js';
+import { openPack } from '../../src/adapters/packs/open-pack.js';
+import { groupBootstrap } from '../../src/evaluation/metrics/group-bootstrap.js';
+import { seededRandom } from '../../src/evaluation/metrics/seeded-random.js';
+import type { LabelledText } from '../../src/evaluation/rows/labelled-text.js';
+import { nearDuplicates } from '../../src/evaluation/rows/near-duplicates.js';
+import { givenSplit, splitRows } from '../../src/evaluation/rows/split-rows.js';
 import { changesOverlay } from '../../src/tuning/rules/changes-overlay.js';
 import { type RulesTuning, tuneRules } from '../../src/tuning/rules/tune-rules.js';
 import { tuningMarkdown, tuningText } from '../../src/tuning/rules/tuning-text.js';
+import { tuningPage } from '../../src/tuning/tuning-page.js';
 import { runCli } from '../cli/run-cli.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-rules-'));

@@ -16,6 +16,7 @@ from .rows import Row, allowed, digest, own_files, own_rows, planted_rows, plant
 from .translated import written_rows
 from .vocabulary import build_tokenizer
 from .windows import CONTENT
+from .world import planted_world, world_rows, written_world
 
 HERE = Path(__file__).resolve().parent.parent
 
@@ -26,7 +27,8 @@ def quick_dev(data: Path, tokenizer: Tokenizer, target: Path, seed: int) -> None
     kept, sequences = [], []
     sets = {
         "dev": read_rows(data / "dev.jsonl.gz"),
-        "authored": [row for row in read_rows(data / "authored.jsonl.gz") if row["split"] == "dev"],
+        "authored": [row for name in ("authored", "authored-2") for row in read_rows(data / f"{name}.jsonl.gz") if row["split"] == "dev"],
+        "world": read_rows(data / "world-dev.jsonl.gz"),
     }
     for name, rows in sets.items():
         counts: Counter[str] = Counter()
@@ -116,10 +118,14 @@ def main() -> None:
     rows = allowed(read_rows(args.data / "train.jsonl.gz"), licences, excluded, set(mixture["excluded_sources"]))
     rows += [row for row in read_rows(args.data / "authored.jsonl.gz") if row["split"] == "train"]
     rows += own
+    world = world_rows(args.data)
+    written = written_world(HERE / "data" / "world")
     rows += written_rows(HERE / "data" / "translated")
     rows += harvest(fetch(HERE / "packages.txt", args.work / "sources"), args.seed)
     rows += planted_rows(rows, mixture["planted"], args.seed) + planted_tasks(rows, mixture["planted_tasks"], args.seed)
     rows += inserted_rows(rows, HERE / "data" / "inserts", mixture["inserted"], args.seed)
+    rows += world + planted_world(world, written, args.seed)
+    rows += [row for row in written if row["split"] == "train" and row["kind"] not in {"plant", "keep"}]
 
     args.work.mkdir(parents=True, exist_ok=True)
     build_tokenizer(args.work / "tokenizer.json")
@@ -128,7 +134,7 @@ def main() -> None:
     arrays = encode_rows(rows, tokenizer)
     write_archive(arrays, args.work)
     record = {
-        "data_sha256": digest([args.data / name for name in ("train.jsonl.gz", "authored.jsonl.gz")]),
+        "data_sha256": digest([args.data / name for name in ("train.jsonl.gz", "authored.jsonl.gz", "world-train.jsonl.gz", "authored-2.jsonl.gz")]),
         "own_sha256": digest(own_files(HERE / "data")),
         "excluded_classes": sorted(excluded),
         "rows": dict(sorted(Counter(f"{row['source']}/{row['label']}" for row in rows).items())),

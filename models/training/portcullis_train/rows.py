@@ -48,7 +48,7 @@ def digest(paths: Iterable[Path]) -> str:
 
 def own_files(folder: Path) -> list[Path]:
     """The files of the texts authored in this project, the translated ones and the passages to insert too."""
-    return sorted(folder.glob("*.jsonl")) + sorted(folder.glob("translated/*/*.txt")) + sorted(folder.glob("inserts/*.txt"))
+    return sorted(folder.glob("*.jsonl")) + sorted(folder.glob("translated/*/*.txt")) + sorted(folder.glob("inserts/*.txt")) + sorted(folder.glob("world/*.tsv"))
 
 
 def own_rows(folder: Path) -> list[Row]:

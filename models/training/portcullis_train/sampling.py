@@ -102,7 +102,7 @@ def samples_of(archive: Archive, index: int, clean: float, rng: np.random.Genera
             return result
         if length <= CONTENT:
             return [Sample(ids, 1, None)]
-        if archive.groups[index] != "jailbreak":
+        if not archive.groups[index].startswith("jailbreak"):
             return []
         start = int(rng.integers(0, length - CONTENT + 1))
         return [Sample(ids[start : start + CONTENT], 1, None)]

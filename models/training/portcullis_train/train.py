@@ -16,13 +16,16 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from .align import grow
 from .base import base_folder
+from .encode import load_tokenizer
 from .metrics import auc, recall_at
 from .net import VOCAB, Screener, load_base, padded
 from .pairs import Translations
 from .sampling import Archive, Sample, batches, read_mixture, round_samples
+from .teacher import Teacher
 
 HERE = Path(__file__).resolve().parent.parent
 SMOOTHING = 0.02
+BF16 = True
 TOKEN_SHARE = 0.3
 # With a teacher: of every so many batches one has a batch of translations beside it, at this weight.
 TRANSLATIONS_EVERY, TRANSLATION_SHARE = 4, 0.15
@@ -46,8 +49,8 @@ def collate(batch: list[Sample], device: torch.device) -> tuple[Tensor, Tensor, 
 
 
 def autocast(device: torch.device) -> torch.autocast:
-    """bfloat16 on a GPU; fp32 on CPUs, where AVX-512 bf16 was measured at 60 % of fp32's speed."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda")
+    """bfloat16: on a CPU with AVX-512 bf16 (`lscpu`) 3.5 times the tokens of fp32 a second; one without has `--fp32`."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=BF16)
 
 
 def loss_of(net: Screener, batch: list[Sample], device: torch.device) -> Tensor:
@@ -94,6 +97,30 @@ def rate(elapsed: float, total: float) -> float:
     return progress / 0.02 if progress < 0.02 else max(0.02, (1 - progress) / 0.98)
 
 
+def student(init: Path | None, work: Path) -> Screener:
+    """A student with the weights of `init`, or of the base; heads that the base lacks are drawn at random."""
+    net = Screener()
+    load_base(net, base_folder() / "model.safetensors")
+    torch.nn.init.normal_(net.head.weight, std=0.02)
+    torch.nn.init.normal_(net.token_head.weight, std=0.02)
+    weights = torch.load(init, map_location="cpu") if init else net.state_dict()
+    if len(weights["words.weight"]) == VOCAB:
+        weights = grow(weights, work)
+    net = Screener(len(weights["words.weight"]))
+    net.load_state_dict(weights)
+    return net
+
+
+def parameter_groups(net: Screener | Teacher) -> list[dict]:
+    """The trained parameters by the length of their steps: heads start from nothing, and most word pieces are seen seldom."""
+    heads = [*net.head.parameters(), *net.token_head.parameters()]
+    words = [net.words.weight] if isinstance(net, Screener) else []
+    apart = {id(parameter) for parameter in heads + words}
+    body = [parameter for parameter in net.parameters() if parameter.requires_grad and id(parameter) not in apart]
+    groups = [{"params": body, "scale": 1.0}, {"params": heads, "scale": 4.0}, {"params": words, "scale": 3.0, "weight_decay": 0.0}]
+    return [group for group in groups if group["params"]]
+
+
 def main() -> None:
     """Command line of `train`."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -108,6 +135,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--teacher", type=Path, help="English weights whose view of a text its translations are to take on")
+    parser.add_argument("--mpnet", type=Path, help="train a teacher instead: folder of all-mpnet-base-v2")
     args = parser.parse_args()
 
     torch.set_num_threads(args.threads)
@@ -118,24 +146,9 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     archive_path, checkpoint = args.work / "train.npz", folder / "checkpoint.pt"
 
-    net = Screener()
-    load_base(net, base_folder() / "model.safetensors")
-    torch.nn.init.normal_(net.head.weight, std=0.02)
-    torch.nn.init.normal_(net.token_head.weight, std=0.02)
-    weights = torch.load(args.init, map_location="cpu") if args.init else net.state_dict()
-    if len(weights["words.weight"]) == VOCAB:
-        weights = grow(weights, args.work)
-    net = Screener(len(weights["words.weight"]))
-    net.load_state_dict(weights)
+    net = Teacher(args.mpnet, load_tokenizer(args.work / "tokenizer.json")) if args.mpnet else student(args.init, args.work)
     net.to(device).train()
-    heads = [*net.head.parameters(), *net.token_head.parameters()]
-    known = {id(parameter) for parameter in heads}
-    body = [parameter for parameter in net.parameters() if id(parameter) not in known and parameter is not net.words.weight]
-    # Most pieces are seen seldom: their vectors take longer steps.
-    words = {"params": [net.words.weight], "scale": 3.0, "weight_decay": 0.0}
-    optimizer = torch.optim.AdamW(
-        [{"params": body, "scale": 1.0}, {"params": heads, "scale": 4.0}, words], lr=args.rate, weight_decay=0.01, fused=True
-    )
+    optimizer = torch.optim.AdamW(parameter_groups(net), lr=args.rate, weight_decay=0.01, fused=True)
     translations = Translations(torch.load(args.teacher, map_location="cpu"), args.work, args.seed) if args.teacher else None
     state = {"elapsed": 0.0, "step": 0, "number": 0, "batch": 0, "tokens": 0, "samples": 0, "seen": 0}
     if checkpoint.exists():

@@ -1,6 +1,6 @@
-import { alignedTable } from '../../tuning/report/tables.js';
+import { alignedTable } from '../../evaluation/report/tables.js';
+import { diffPacks, type PackDifference } from '../../rule-authoring/diff-packs.js';
 import { signed } from '../../tuning/rules/changes-overlay.js';
-import { diffPacks, type PackDifference } from '../../tuning/rules/diff-packs.js';
 import { markedText } from '../marked-text.js';
 import { progressLine } from '../progress-line.js';
 import { type RowFlags, readRows } from '../row-flags.js';

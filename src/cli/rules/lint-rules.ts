@@ -1,7 +1,7 @@
-import { reportProblems } from '../../adapters/pack-report.js';
-import { readTags } from '../../adapters/pack-tags.js';
-import { lintPack } from '../../engine/rules/lint-pack.js';
-import { PackError } from '../../engine/rules/pack-error.js';
+import { reportProblems } from '../../adapters/packs/pack-report.js';
+import { readTags } from '../../adapters/packs/pack-tags.js';
+import { PackError } from '../../engine/rules/pack/pack-error.js';
+import { lintPack } from '../../rule-authoring/lint-pack.js';
 import { printProblems } from './print-problems.js';
 import { openPack, type RulesArgs, type RulesIo } from './rules-io.js';
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { stringify } from 'yaml';
-import { newRule } from '../../tuning/rules/new-rule.js';
+import { newRule } from '../../rule-authoring/new-rule.js';
 import { CliError } from '../cli-error.js';
 import { reasonOf } from '../read-text.js';
 import type { RulesArgs, RulesIo } from './rules-io.js';

@@ -1,4 +1,4 @@
-import type { PackProblem } from '../../engine/rules/pack-error.js';
+import type { PackProblem } from '../../engine/rules/pack/pack-error.js';
 import type { RulesArgs, RulesIo } from './rules-io.js';
 
 /** Prints problems, or that there are none; gives the exit code. */

@@ -1,8 +1,8 @@
-import { type LoadedPack, loadPack } from '../../adapters/load-pack.js';
-import { withPlaces } from '../../adapters/pack-folder.js';
-import { re2Compiler } from '../../adapters/re2-compiler.js';
+import { type LoadedPack, loadPack } from '../../adapters/packs/load-pack.js';
+import { withPlaces } from '../../adapters/packs/pack-folder.js';
+import { re2Compiler } from '../../adapters/re2/re2-compiler.js';
 import { compilePack } from '../../engine/rules/compile-pack.js';
-import { PackError } from '../../engine/rules/pack-error.js';
+import { PackError } from '../../engine/rules/pack/pack-error.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
 import type { ViewSet } from '../../engine/text/view.js';
 import { buildViews } from '../../engine/text/views.js';

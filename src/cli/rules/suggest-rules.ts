@@ -1,8 +1,8 @@
-import { alignedTable } from '../../tuning/report/tables.js';
-import { splitRows } from '../../tuning/rows/split-rows.js';
-import { suggestGrams } from '../../tuning/rules/suggest-grams.js';
-import { suggestRule } from '../../tuning/rules/suggest-rule.js';
-import { scoreTexts } from '../../tuning/scoring/score-texts.js';
+import { alignedTable } from '../../evaluation/report/tables.js';
+import { splitRows } from '../../evaluation/rows/split-rows.js';
+import { scoreTexts } from '../../evaluation/scoring/score-texts.js';
+import { suggestGrams } from '../../rule-authoring/suggest-grams.js';
+import { suggestRule } from '../../rule-authoring/suggest-rule.js';
 import { CliError } from '../cli-error.js';
 import { progressLine } from '../progress-line.js';
 import { type RowFlags, readRows } from '../row-flags.js';

@@ -1,6 +1,6 @@
-import { reportProblems } from '../../adapters/pack-report.js';
-import { PackError } from '../../engine/rules/pack-error.js';
-import { testPack } from '../../engine/rules/test-pack.js';
+import { reportProblems } from '../../adapters/packs/pack-report.js';
+import { PackError } from '../../engine/rules/pack/pack-error.js';
+import { testPack } from '../../rule-authoring/test-pack.js';
 import { printProblems } from './print-problems.js';
 import { openPack, type RulesArgs, type RulesIo, readViews } from './rules-io.js';
 

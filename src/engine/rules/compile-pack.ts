@@ -1,10 +1,10 @@
 import type { RegexCompiler } from '../ports.js';
 import { compileRules } from './compile-rules.js';
 import { type CompiledRule, formOf, viewBit } from './compiled-rule.js';
-import { findNearMisses } from './near-misses.js';
-import { PackError } from './pack-error.js';
-import { buildPlainFinder, buildRuleFinder, type RuleFinder } from './rule-finder.js';
-import { type ScanParts, scanViews } from './scan-views.js';
+import { PackError } from './pack/pack-error.js';
+import { buildPlainFinder, buildRuleFinder, type RuleFinder } from './prefilter/rule-finder.js';
+import { findNearMisses } from './scan/near-misses.js';
+import { type ScanParts, scanViews } from './scan/scan-views.js';
 import type { CompiledPack, Pack, Paranoia } from './types.js';
 
 /** How to compile; only tests and benches need it. */

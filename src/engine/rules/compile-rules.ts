@@ -1,16 +1,16 @@
 import type { RegexCompiler } from '../ports.js';
 import { allowancesFor } from './allowances.js';
-import type { Atom } from './atoms.js';
-import { type AtomTable, createAtomTable } from './atoms.js';
 import { type CompiledRule, formOf, shapeOf, viewBit } from './compiled-rule.js';
-import { foldLiteral } from './fold-literal.js';
-import type { PackPlace, PackProblem } from './pack-error.js';
-import type { WordLookup } from './parse-pattern.js';
-import { type PreparedPatterns, preparePattern } from './prepare-pattern.js';
-import { preparedKey } from './prepared-patterns.js';
-import { rarestStepsFirst } from './rule-alarm.js';
+import type { PackPlace, PackProblem } from './pack/pack-error.js';
+import { createWordLookup } from './pack/word-lists.js';
+import type { Atom } from './pattern/atoms.js';
+import { type AtomTable, createAtomTable } from './pattern/atoms.js';
+import { foldLiteral } from './pattern/fold-literal.js';
+import type { WordLookup } from './pattern/parse-pattern.js';
+import { type PreparedPatterns, preparePattern } from './pattern/prepare-pattern.js';
+import { preparedKey } from './pattern/prepared-patterns.js';
+import { rarestStepsFirst } from './prefilter/rule-alarm.js';
 import type { Pack, Rule } from './types.js';
-import { createWordLookup } from './word-lists.js';
 
 export interface CompiledRules {
   readonly rules: readonly CompiledRule[];

@@ -1,6 +1,6 @@
 import type { ViewKind } from '../text/view.js';
-import type { Atom } from './atoms.js';
-import type { PatternForm } from './prepare-pattern.js';
+import type { Atom } from './pattern/atoms.js';
+import type { PatternForm } from './pattern/prepare-pattern.js';
 import type { Rule, Stop } from './types.js';
 
 /** How a rule's steps must stand to one another. */

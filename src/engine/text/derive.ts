@@ -1,17 +1,17 @@
 import { type Budget, spend } from './budget.js';
 import { BRACKET, LESS } from './char-kinds.js';
 import { decodeRuns } from './decode/decode-runs.js';
+import { wholeReadings } from './decode/whole-readings.js';
+import { squeezeRuns } from './deobfuscate/squeeze-runs.js';
 import { type Draft, deriveDraft } from './draft.js';
-import { hiddenTexts } from './hidden/hidden-texts.js';
-import { htmlTags } from './hidden/html-tags.js';
+import { hiddenTexts } from './html/hidden-texts.js';
+import { htmlTags } from './html/html-tags.js';
+import { htmlText } from './html/html-text.js';
 import type { Replacement } from './replacement.js';
 import type { Features } from './scan-features.js';
 import { onlyFresh, settleReplacements, splicedLength, spliceText } from './splice.js';
-import { squeezeRuns } from './squeeze/squeeze-runs.js';
 import type { TextLimits } from './text-limits.js';
 import type { ViewKind } from './view.js';
-import { htmlText } from './whole/html-text.js';
-import { wholeReadings } from './whole/whole-readings.js';
 
 const MARKUP = /[<>[\]"']/;
 const ALL_NEW = { freshMarkup: true } as const;

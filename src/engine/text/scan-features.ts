@@ -11,7 +11,7 @@ import {
   UNPLAIN,
   WHITE,
 } from './char-kinds.js';
-import { FIRST_RANK, TAGS, tagAt } from './cipher-words.js';
+import { FIRST_RANK, TAGS, tagAt } from './deobfuscate/cipher-words.js';
 import { newScan, type Scan } from './scan.js';
 
 /** What one pass over a text finds; every transform asks it first, so that ordinary text costs that pass alone. */

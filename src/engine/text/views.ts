@@ -1,14 +1,14 @@
 import { type Budget, leaveUnseen, startBudget } from './budget.js';
 import { derive } from './derive.js';
 import type { Draft } from './draft.js';
-import { fold, foldAscii, foldPlain } from './fold.js';
+import { fold, foldAscii, foldPlain } from './normalize/fold.js';
+import { wellFormed } from './normalize/well-formed.js';
 import { composeMaps, IDENTITY_MAP } from './offset-map.js';
 import { pieces } from './pieces.js';
 import type { Rewritten } from './rewrite.js';
 import { type Features, scanFeatures } from './scan-features.js';
 import { DEFAULT_TEXT_LIMITS, type TextLimits } from './text-limits.js';
 import type { View, ViewSet } from './view.js';
-import { wellFormed } from './well-formed.js';
 
 const RAW_CHAIN: readonly string[] = [];
 const FOLDED_CHAIN: readonly string[] = ['fold'];

@@ -1,4 +1,4 @@
-import { wellFormed } from '../../engine/text/well-formed.js';
+import { wellFormed } from '../../engine/text/normalize/well-formed.js';
 import type { EvidenceLabel, EvidenceRecord } from '../../evidence/evidence-record.js';
 import { latencyStep } from '../latency-step.js';
 import type { EvidenceRow, Tables } from './tables.js';

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { percent, percentInterval } from '../report/figure-text.js';
+import { percent, percentInterval } from '../../evaluation/report/figure-text.js';
 import type { RuleChange } from './choose-changes.js';
 import type { TunedRules } from './tune-rules.js';
 

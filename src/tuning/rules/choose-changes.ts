@@ -1,6 +1,6 @@
-import type { OverlayChange } from '../../engine/rules/overlay-schema.js';
+import type { OverlayChange } from '../../engine/rules/pack/overlay-schema.js';
 import type { Paranoia, Rule } from '../../engine/rules/types.js';
-import { wilson } from '../metrics/wilson.js';
+import { wilson } from '../../evaluation/metrics/wilson.js';
 import { type RuleEvidence, scoreOf } from './rule-evidence.js';
 import { type RuleTexts, textsByRule, withScore } from './rule-figures.js';
 

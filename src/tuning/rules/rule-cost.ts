@@ -1,4 +1,4 @@
-import { re2Compiler } from '../../adapters/re2-compiler.js';
+import { re2Compiler } from '../../adapters/re2/re2-compiler.js';
 import { compilePack } from '../../engine/rules/compile-pack.js';
 import type { Pack } from '../../engine/rules/types.js';
 import { buildViews } from '../../engine/text/views.js';

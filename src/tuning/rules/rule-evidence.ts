@@ -1,5 +1,5 @@
-import { bestCluster, type WeighedHit } from '../../engine/rules/clusters.js';
-import type { RuleHit } from '../scoring/scan-text.js';
+import { bestCluster, type WeighedHit } from '../../engine/rules/scan/clusters.js';
+import type { RuleHit } from '../../evaluation/scoring/scan-text.js';
 
 /** A place where a rule fired; the rule by its index. */
 interface Place {

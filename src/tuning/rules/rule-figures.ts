@@ -1,5 +1,5 @@
 import type { Rule } from '../../engine/rules/types.js';
-import { type Interval, wilson } from '../metrics/wilson.js';
+import { type Interval, wilson } from '../../evaluation/metrics/wilson.js';
 import { type RuleEvidence, scoreOf } from './rule-evidence.js';
 
 /** How many texts of each kind. */

@@ -1,6 +1,6 @@
-import { countFigures, type Figures } from '../metrics/figures.js';
-import { type Gains, groupBootstrap } from '../metrics/group-bootstrap.js';
-import type { FamilyText } from '../rows/split-rows.js';
+import { countFigures, type Figures } from '../../evaluation/metrics/figures.js';
+import { type Gains, groupBootstrap } from '../../evaluation/metrics/group-bootstrap.js';
+import type { FamilyText } from '../../evaluation/rows/split-rows.js';
 
 /** The figures of one part of the texts before and after the changes, both of real scans. */
 export interface TunedPart {

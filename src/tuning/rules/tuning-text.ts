@@ -1,5 +1,5 @@
-import { percent, percentInterval } from '../report/figure-text.js';
-import { alignedTable, markdownTable } from '../report/tables.js';
+import { percent, percentInterval } from '../../evaluation/report/figure-text.js';
+import { alignedTable, markdownTable } from '../../evaluation/report/tables.js';
 import { signed } from './changes-overlay.js';
 import type { RuleChange } from './choose-changes.js';
 import type { RuleFigures } from './rule-figures.js';

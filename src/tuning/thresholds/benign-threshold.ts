@@ -1,4 +1,4 @@
-import { TuningError } from '../tuning-error.js';
+import { TuningError } from '../../evaluation/tuning-error.js';
 import { allowedAlarms, binomialUpperBound, samplesNeeded } from './binomial-bound.js';
 
 /** What is to be guaranteed. Both lie between 0 and 1, ends excluded. */

@@ -1,4 +1,4 @@
-import { percent } from '../report/figure-text.js';
+import { percent } from '../../evaluation/report/figure-text.js';
 import type { TunedThreshold } from './tune-threshold.js';
 
 const basis = ({ texts, alarms, budget, confidence, upperBound }: TunedThreshold): string =>

@@ -1,7 +1,7 @@
-import { SCORE_CEILING } from '../../engine/rules/clusters.js';
-import { outcomesOf, type Side } from '../report/sides.js';
-import type { Scored } from '../scoring/score-texts.js';
-import { TuningError } from '../tuning-error.js';
+import { SCORE_CEILING } from '../../engine/rules/scan/clusters.js';
+import { outcomesOf, type Side } from '../../evaluation/report/sides.js';
+import type { Scored } from '../../evaluation/scoring/score-texts.js';
+import { TuningError } from '../../evaluation/tuning-error.js';
 import { type BenignThreshold, benignThreshold, type Guarantee } from './benign-threshold.js';
 
 /** What `tune --benign-only` found; `--json` prints it. Fields are only ever added. */

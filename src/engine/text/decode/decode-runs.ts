@@ -1,5 +1,5 @@
 import { AMPERSAND, BACKSLASH, EQUALS, PERCENT } from '../char-kinds.js';
-import { RADIO } from '../cipher-words.js';
+import { RADIO } from '../deobfuscate/cipher-words.js';
 import type { Decoder, Replacement } from '../replacement.js';
 import type { Features } from '../scan-features.js';
 import { decodeBase32 } from './base32.js';

@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Overlay } from '../../engine/rules/pack/overlay-schema.js';
+import { PackError } from '../../engine/rules/pack/pack-error.js';
+import { type PackContent, type StackedPack, stackPacks } from '../../engine/rules/pack/stack-packs.js';
+import { readPackBundle } from './pack-bundle.js';
+import { readPackFolder, withPlaces } from './pack-folder.js';
+import { readOverlay } from './pack-overlay.js';
+import type { PackSources } from './pack-report.js';
+
+export interface LoadOptions {
+  /**
+   * Packs from the bottom up, each a folder, a bundle (`*.json`) or the name of an npm package whose root, or the
+   * folder that its `portcullis.pack` names, is a pack. Default: the pack that comes with the library.
+   */
+  readonly packs?: readonly string[] | undefined;
+  /** Paths of local overlay files (YAML), a later one wins. */
+  readonly overlays?: readonly string[] | undefined;
+  /** Today in UTC, `YYYY-MM-DD`: allow-list entries that expired earlier are inactive. */
+  readonly today: string;
+}
+
+export interface LoadedPack extends StackedPack {
+  readonly sources: PackSources;
+  /** What was stacked, from the bottom up. */
+  readonly contents: readonly PackContent[];
+  readonly overlays: readonly Overlay[];
+}
+
+const CORE_BUNDLE = 'core-pack.json';
+
+/**
+ * Loads packs and an overlay from files. Reads synchronously: it is done once, at start.
+ *
+ * @throws PackError with every mistake, each with its file, line and a caret
+ */
+export function loadPack(options: LoadOptions): LoadedPack {
+  const parts = (options.packs ?? [corePackPath()]).map(readPack);
+  const overlays = (options.overlays ?? []).map(readOverlay);
+  const sources: PackSources = {
+    fileOf: (problem) =>
+      problem.place.in === 'overlay'
+        ? overlays.find(({ name }) => name === problem.place.name)?.file
+        : parts.map((part) => part.sources?.fileOf(problem)).find((file) => file !== undefined),
+  };
+  const contents = parts.map((part) => part.content);
+  try {
+    return {
+      ...stackPacks(contents, { overlays, today: options.today, sha256 }),
+      sources,
+      contents,
+      overlays: overlays.map(({ overlay }) => overlay),
+    };
+  } catch (error) {
+    throw error instanceof PackError ? withPlaces(error, sources) : error;
+  }
+}
+
+interface PackPart {
+  readonly content: PackContent;
+  readonly sources?: PackSources;
+}
+
+function readPack(name: string): PackPart {
+  if (name.endsWith('.json')) return { content: readPackBundle(name) };
+  if (existsSync(name) && statSync(name).isDirectory()) return readPackFolder(name);
+  return readPackFolder(packageFolder(name));
+}
+
+/** Where the pack that comes with the library lies: the bundle of a built library, else the folder it is made from. */
+function corePackPath(): string {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
+    for (const path of [join(folder, CORE_BUNDLE), join(folder, 'rules', 'core')]) if (existsSync(path)) return path;
+    if (dirname(folder) === folder) throw missing('The core pack');
+  }
+}
+
+function packageFolder(name: string): string {
+  for (let folder = resolve('.'); ; folder = dirname(folder)) {
+    const root = join(folder, 'node_modules', name);
+    if (existsSync(join(root, 'package.json'))) {
+      const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+        portcullis?: { pack?: string };
+      };
+      return join(root, manifest.portcullis?.pack ?? '.');
+    }
+    if (dirname(folder) === folder) throw missing(`The pack \`${name}\``);
+  }
+}
+
+function missing(what: string): PackError {
+  const message = `${what} isn't there.`;
+  return new PackError([
+    { code: 'PACK006', message, advice: 'Check the name.', place: { in: 'pack', name: '', path: [] } },
+  ]);
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');

@@ -1,0 +1,21 @@
+import { compilePack } from '../../engine/rules/compile-pack.js';
+import { PackError } from '../../engine/rules/pack/pack-error.js';
+import type { CompiledPack } from '../../engine/rules/types.js';
+import { re2Compiler } from '../re2/re2-compiler.js';
+import { type LoadOptions, loadPack } from './load-pack.js';
+import { withPlaces } from './pack-folder.js';
+
+/**
+ * Loads packs and overlays from files and compiles them: with no options the pack that comes with the library.
+ * Synchronous; takes part of a second, so do it once.
+ *
+ * @throws PackError with every mistake, each with its file, line and a caret
+ */
+export function openPack(options: Partial<LoadOptions> = {}): CompiledPack {
+  const loaded = loadPack({ today: new Date().toISOString().slice(0, 10), ...options });
+  try {
+    return compilePack(loaded.pack, re2Compiler);
+  } catch (error) {
+    throw error instanceof PackError ? withPlaces(error, loaded.sources) : error;
+  }
+}

@@ -1,0 +1,96 @@
+import { isMap, isNode, isScalar, LineCounter, type Node, parseDocument, type Scalar, visit } from 'yaml';
+import type { PackPlace } from '../../engine/rules/pack/pack-error.js';
+
+/** A place in a file: 1-based line and column, both in UTF-16 code units, and how much to underline. */
+export interface FilePlace {
+  readonly line: number;
+  readonly column: number;
+  readonly length: number;
+  readonly text: string;
+}
+
+/** A YAML file with the way back from its values to their places. */
+export interface YamlFile {
+  readonly path: string;
+  readonly value: unknown;
+  /** Syntax mistakes with their offsets in the file. */
+  readonly errors: readonly { readonly message: string; readonly place: FilePlace }[];
+  /** Where a value stands. Falls back to the nearest value around it. */
+  locate(place: Pick<PackPlace, 'path' | 'at' | 'length' | 'key'>): FilePlace;
+}
+
+/** Parses YAML 1.2. Never throws; aliases and duplicate keys are errors. */
+export function parseYamlFile(path: string, text: string): YamlFile {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+
+  const placeOf = (offset: number, length: number): FilePlace => {
+    const { line, col } = lines.linePos(offset);
+    const start = lines.lineStarts[line - 1] ?? 0;
+    const end = text.indexOf('\n', start);
+    const shown = text.slice(start, end < 0 ? text.length : end).replace(/\r$/, '');
+    return { line, column: col, length: Math.max(1, Math.min(length, shown.length - col + 1)), text: shown };
+  };
+
+  const errors = document.errors.map((error) => ({
+    message: error.message.replace(/\.$/, ''),
+    place: placeOf(Math.min(error.pos[0], Math.max(0, text.length - 1)), error.pos[1] - error.pos[0]),
+  }));
+  visit(document, {
+    // An alias could make a small file huge, and the digest of its content unclear.
+    Alias(_, node) {
+      errors.push({ message: 'Aliases are not allowed', place: placeOf(node.range?.[0] ?? 0, 1) });
+    },
+  });
+
+  return {
+    path,
+    value: errors.length > 0 ? undefined : document.toJS(),
+    errors,
+    locate({ path: steps, at, length, key }) {
+      const node = find(document.contents, steps, key === true);
+      const [start, end] = node?.range ?? [0, 1];
+      if (at === undefined || !isScalar(node)) return placeOf(start, end - start);
+      const from = start + sourceOffset(text.slice(start, end), node, at);
+      const to = start + sourceOffset(text.slice(start, end), node, at + (length ?? 1));
+      return placeOf(from, to - from);
+    },
+  };
+}
+
+/** The node at a path; a map's key where the path names a key that has no node of its own; else the nearest ancestor. */
+function find(root: Node | null, steps: readonly (string | number)[], key: boolean): Node | null {
+  let node = root;
+  for (const [index, step] of steps.entries()) {
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step));
+      if (!pair) return node;
+      const last = index === steps.length - 1;
+      const next = isNode(pair.value) ? pair.value : null;
+      if (last && (key || !isScalar(next))) return isNode(pair.key) ? pair.key : node;
+      if (!next) return node;
+      node = next;
+    } else if (node && 'items' in node) {
+      const next = (node.items as readonly unknown[])[Number(step)];
+      if (!isNode(next)) return node;
+      node = next;
+    } else return node;
+  }
+  return node;
+}
+
+/** Offset in the file's text of a character of a scalar's value. Block scalars: their start. */
+function sourceOffset(source: string, node: Scalar, at: number): number {
+  if (node.type === 'PLAIN') return at;
+  if (node.type !== 'QUOTE_SINGLE' && node.type !== 'QUOTE_DOUBLE') return 0;
+  let i = 1;
+  for (let count = 0; count < at && i < source.length; count++) i += written(source, i, node.type);
+  return i;
+}
+
+/** How many characters of the file stand for the one at `i`. */
+function written(source: string, i: number, type: 'QUOTE_SINGLE' | 'QUOTE_DOUBLE'): number {
+  if (type === 'QUOTE_SINGLE') return source.startsWith("''", i) ? 2 : 1;
+  if (source[i] !== '\\') return 1;
+  return { x: 4, u: 6, U: 10 }[source[i + 1] ?? ''] ?? 2;
+}

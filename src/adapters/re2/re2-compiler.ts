@@ -1,0 +1,88 @@
+import type RE2Class from 're2';
+import type { Pattern, PatternSet, RegexCompiler, Subject } from '../../engine/ports.js';
+import type { Span } from '../../engine/span.js';
+import { byteOffsets } from './byte-offsets.js';
+import { loadRe2 } from './load-re2.js';
+
+const RE2 = loadRe2();
+
+/** A text with its UTF-8 bytes; RE2 then matches without encoding it again for every pattern. */
+interface EncodedSubject extends Subject {
+  readonly bytes: Buffer;
+}
+
+/**
+ * Bytes of one set's automaton, at most. RE2 throws its states away and goes on when it is full, and reports
+ * out of memory only when even that doesn't help.
+ */
+const SET_MEMORY = 32 * 1024 * 1024;
+
+// Bytes that never occur in UTF-8 stand around each match. Four at a time: RE2's replacement reads 0xFF as the lead of
+// a four-byte character and copies it as such.
+const OPEN = 0xff;
+const CLOSE = 0xfe;
+const MARK_LENGTH = 4;
+const TEMPLATE = Buffer.from([OPEN, OPEN, OPEN, OPEN, 0x24, 0x26, CLOSE, CLOSE, CLOSE, CLOSE]);
+
+/** RE2 (linear time) behind the engine's port. Pass well-formed text only: RE2 skips invalid UTF-8 silently. */
+export const re2Compiler: RegexCompiler = {
+  prepare(text: string): EncodedSubject {
+    return { text, bytes: Buffer.from(text, 'utf8') };
+  },
+  compile(source: string): Pattern {
+    // Most patterns that are asked don't occur, and setting `lastIndex` costs as much as reading some 300 bytes.
+    const plain = new RE2(source, 'u');
+    let global: RE2Class | undefined;
+    return {
+      occursIn: (subject, part) => plain.test(bytesIn(subject, part)),
+      findAll(subject, max) {
+        const bytes = bytesOf(subject);
+        if (!plain.test(bytes)) return NOWHERE;
+        global ??= new RE2(source, 'gu');
+        return findAll(global, subject.text, bytes, max);
+      },
+    };
+  },
+  compileSet(sources: readonly string[]): PatternSet {
+    const set = new RE2.Set([...sources], 'u', { maxMem: SET_MEMORY });
+    return {
+      match(subject) {
+        try {
+          return set.match(bytesOf(subject));
+        } catch {
+          // Out of memory: the port's `undefined` makes the caller ask one pattern after the other.
+          return undefined;
+        }
+      },
+    };
+  },
+};
+
+const NOWHERE: readonly Span[] = [];
+
+function bytesOf(subject: Subject): Buffer {
+  return 'bytes' in subject ? (subject as EncodedSubject).bytes : Buffer.from(subject.text, 'utf8');
+}
+
+function bytesIn(subject: Subject, { start, end }: Span): Buffer {
+  const bytes = bytesOf(subject);
+  return bytes.length === subject.text.length
+    ? bytes.subarray(start, end)
+    : Buffer.from(subject.text.slice(start, end), 'utf8');
+}
+
+/** One native call for all matches: each `exec` costs microseconds, a marked copy of the text costs nanoseconds a match. */
+function findAll(regex: RE2Class, text: string, bytes: Buffer, max: number): readonly Span[] {
+  regex.lastIndex = 0;
+  const marked = regex.replace(bytes, TEMPLATE);
+  const spans: Span[] = [];
+  let marks = 0;
+  for (let at = marked.indexOf(OPEN); at >= 0 && spans.length < max; at = marked.indexOf(OPEN, at)) {
+    const start = at - marks;
+    const close = marked.indexOf(CLOSE, at + MARK_LENGTH);
+    spans.push({ start, end: close - marks - MARK_LENGTH });
+    marks += 2 * MARK_LENGTH;
+    at = close + MARK_LENGTH;
+  }
+  return bytes.length === text.length ? spans : byteOffsets(text, spans);
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import type { Paranoia } from '../types.js';
+
+const level = z.union([z.literal(1), z.literal(2), z.literal(3)]);
+const date = z.iso.date('write a date as YYYY-MM-DD');
+
+/** One text or pattern that is allowed, for a reason and until a day. */
+export interface OverlayAllowance {
+  readonly text?: string | undefined;
+  readonly pattern?: string | undefined;
+  /** A rule's id; absent: every rule. */
+  readonly rule?: string | undefined;
+  readonly reason: string;
+  /** The last day (UTC) on which the entry counts, `YYYY-MM-DD`. */
+  readonly expires: string;
+}
+
+/** What an overlay changes about one rule. */
+export interface OverlayChange {
+  readonly score?: number | undefined;
+  readonly paranoia?: Paranoia | undefined;
+  /** `stable`: a rule in shadow counts from now on; `experimental`: it is watched and counts 0. A deprecated rule stays so. */
+  readonly status?: 'stable' | 'experimental' | undefined;
+}
+
+/** A local overlay file: what one deployment changes about its packs, without editing them. */
+export interface Overlay {
+  readonly threshold?: number | undefined;
+  readonly paranoia?: Paranoia | undefined;
+  /** By rule id. */
+  readonly rules: Readonly<Record<string, 'off' | OverlayChange>>;
+  readonly allow: readonly OverlayAllowance[];
+}
+
+export const overlaySchema: z.ZodType<Overlay> = z
+  .strictObject({
+    threshold: z.number().gt(0).max(1).optional(),
+    paranoia: level.optional(),
+    rules: z
+      .record(
+        z.string(),
+        z.union([
+          z.literal('off'),
+          z.strictObject({
+            score: z.number().gt(0).max(0.99).optional(),
+            paranoia: level.optional(),
+            status: z.enum(['stable', 'experimental']).optional(),
+          }),
+        ]),
+      )
+      .default({}),
+    allow: z
+      .array(
+        z.strictObject({
+          text: z.string().min(1).optional(),
+          pattern: z.string().min(1).optional(),
+          rule: z.string().optional(),
+          reason: z.string().min(1),
+          expires: date,
+        }),
+      )
+      .readonly()
+      .default([]),
+  })
+  .readonly();

@@ -1,0 +1,42 @@
+import { PortcullisError } from '../../errors.js';
+
+/** Where in a pack a mistake lies: a rule, a word list, or the pack itself, and the way to the value inside it. */
+export interface PackPlace {
+  readonly in: 'rule' | 'words' | 'pack' | 'overlay';
+  /** The rule's id or the list's name; empty for the pack. */
+  readonly name: string;
+  readonly path: readonly (string | number)[];
+  /** True when the field itself is wrong, not its value. */
+  readonly key?: boolean | undefined;
+  /** Offset and length inside the value, when it is a pattern. UTF-16 code units. */
+  readonly at?: number | undefined;
+  readonly length?: number | undefined;
+}
+
+/** One mistake in a pack. `code` never changes its meaning once released. */
+export interface PackProblem {
+  readonly code: string;
+  readonly message: string;
+  /** What to write instead. */
+  readonly advice: string;
+  readonly place: PackPlace;
+}
+
+/** A pack that can't be used. All its mistakes at once. */
+export class PackError extends PortcullisError {
+  override readonly name = 'PackError';
+  readonly code = 'PACK_INVALID';
+  readonly problems: readonly PackProblem[];
+
+  constructor(problems: readonly PackProblem[], report?: string) {
+    super(report ?? problems.map(describeProblem).join('\n'));
+    this.problems = problems;
+  }
+}
+
+/** One line for a person who has no file to look at. */
+export function describeProblem(problem: PackProblem): string {
+  const { place } = problem;
+  const where = [place.in, place.name, place.path.join('.')].filter((part) => part !== '').join(' ');
+  return `${problem.code} ${where}: ${problem.message} ${problem.advice}`;
+}

@@ -1,0 +1,121 @@
+import type { PreparedPatterns } from '../pattern/prepare-pattern.js';
+import type { Pack, PackLayer, Rule, WordLists } from '../types.js';
+import { expired, overlayProblems } from './overlay-problems.js';
+import type { Overlay } from './overlay-schema.js';
+import { PackError, type PackProblem } from './pack-error.js';
+import type { PackHead } from './pack-schema.js';
+
+/** A pack's whole content: what its version is the digest of. */
+export interface PackContent {
+  readonly head: PackHead;
+  readonly words: WordLists;
+  readonly rules: readonly Rule[];
+  /** True when every pattern is known to compile. */
+  readonly isChecked?: boolean | undefined;
+  /** Its patterns, made ready with its own word lists alone. */
+  readonly prepared?: PreparedPatterns | undefined;
+}
+
+/** An overlay with the name that problems call it by (its file's path). */
+export interface NamedOverlay {
+  readonly name: string;
+  readonly overlay: Overlay;
+}
+
+export interface StackOptions {
+  /** From the bottom up: a later one wins, allow-lists add up. */
+  readonly overlays: readonly NamedOverlay[];
+  /** `YYYY-MM-DD` in UTC: allow-list entries that expired before it are inactive. */
+  readonly today: string;
+  /** SHA-256 of a text's UTF-8 bytes as 64 small hex digits. */
+  readonly sha256: (text: string) => string;
+}
+
+export interface StackedPack {
+  readonly pack: Pack;
+  /** What someone should know, such as expired allow-list entries. */
+  readonly notices: readonly PackProblem[];
+}
+
+/**
+ * Lays packs over each other, the first at the bottom, and overlays on top. The first pack gives semver, threshold
+ * and paranoia level. A pack sees the word lists of those below it; its own hide theirs.
+ *
+ * @throws PackError when two packs have a rule of the same id, or an overlay names a rule that none has
+ */
+export function stackPacks(contents: readonly PackContent[], options: StackOptions): StackedPack {
+  const [base] = contents;
+  if (!base) throw new PackError([packProblem('PACK040', 'There is no pack to load.', 'Name at least one.')]);
+  const { today, sha256 } = options;
+  const problems = [...sameIds(contents), ...overlayProblems(contents, options.overlays)];
+  if (problems.length > 0) throw new PackError(problems);
+  const overlays = options.overlays.map(({ overlay }) => overlay);
+  const active = overlays.map((overlay) => ({
+    ...overlay,
+    allow: overlay.allow.filter((entry) => entry.expires >= today),
+  }));
+  const layers: PackLayer[] = [];
+  for (const { head, words, rules, prepared } of contents) {
+    const below = layers.at(-1)?.words;
+    layers.push({
+      name: head.name,
+      words: { ...below, ...words },
+      // Lists from below may change what a pattern means.
+      prepared: below ? undefined : prepared,
+      rules: rules.flatMap((rule) => change(rule, active)).sort((a, b) => (a.id < b.id ? -1 : 1)),
+    });
+  }
+  return {
+    pack: {
+      name: contents.map(({ head }) => head.name).join('+'),
+      rulesVersion: `${base.head.version}+${sha256(canonicalText([...contents.map(({ head, words, rules }) => ({ head, words, rules })), ...active])).slice(0, 12)}`,
+      threshold: active.findLast(({ threshold }) => threshold !== undefined)?.threshold ?? base.head.threshold,
+      paranoia: active.findLast(({ paranoia }) => paranoia !== undefined)?.paranoia ?? base.head.paranoia,
+      layers,
+      isChecked:
+        contents.every((content) => content.isChecked === true) && active.every(({ allow }) => allow.length === 0),
+      allow: active.flatMap(({ allow }) => allow.map(({ text, pattern, rule }) => ({ text, pattern, rule }))),
+    },
+    notices: options.overlays.flatMap((named) => expired(named, today)),
+  };
+}
+
+function change(given: Rule, overlays: readonly Overlay[]): readonly Rule[] {
+  let rule = given;
+  for (const { rules } of overlays) {
+    const wanted = Object.hasOwn(rules, rule.id) ? rules[rule.id] : undefined;
+    if (wanted === 'off') return [];
+    if (!wanted || rule.status === 'deprecated') continue;
+    const { score = rule.score, paranoia = rule.paranoia, status = rule.status } = wanted;
+    rule = { ...rule, score, paranoia, status };
+  }
+  return [rule];
+}
+
+function sameIds(contents: readonly PackContent[]): readonly PackProblem[] {
+  const owners = new Map<string, string>();
+  return contents.flatMap(({ head, rules }) =>
+    rules.flatMap(({ id }) => {
+      const owner = owners.get(id);
+      owners.set(id, head.name);
+      if (owner === undefined) return [];
+      const message = `The packs \`${owner}\` and \`${head.name}\` both have a rule \`${id}\`.`;
+      return [packProblem('PACK041', message, 'Give one another id, or load only one of the packs.')];
+    }),
+  );
+}
+
+function packProblem(code: string, message: string, advice: string): PackProblem {
+  return { code, message, advice, place: { in: 'pack', name: '', path: [] } };
+}
+
+/** The same text for the same content, whatever order its fields were written in. Rules are ordered by id. */
+function canonicalText(value: unknown): string {
+  return JSON.stringify(value, (key, inner: unknown) => {
+    if (key === 'rules' && Array.isArray(inner)) {
+      return [...(inner as readonly Rule[])].sort((a, b) => (a.id < b.id ? -1 : 1));
+    }
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
+    return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}

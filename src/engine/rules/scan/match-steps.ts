@@ -1,0 +1,89 @@
+import type { Span } from '../../span.js';
+import type { Stop } from '../types.js';
+import { firstStop } from './stops.js';
+
+/** The matches of every step, each sorted by start, then end. */
+export type StepSpans = readonly (readonly Span[])[];
+
+/** Index of the first span that starts at or after `offset`. */
+function firstFrom(spans: readonly Span[], offset: number): number {
+  let low = 0;
+  let high = spans.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((spans[middle] as Span).start < offset) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/**
+ * Finds ordered steps: for each match of the first step that starts before `before`, the chain that ends first.
+ * Each step begins at most `gap` characters after the end of the one before it, with no stop between them.
+ */
+export function matchSequence(
+  text: string,
+  steps: StepSpans,
+  gap: number,
+  stop: Stop,
+  before: number,
+): readonly Span[] {
+  let ends: readonly number[] = (steps.at(-1) ?? []).map((span) => span.end);
+  for (let step = steps.length - 2; step >= 0; step--) {
+    const next = steps[step + 1] as readonly Span[];
+    const later = ends;
+    ends = (steps[step] as readonly Span[]).map((span) => {
+      let best = Number.POSITIVE_INFINITY;
+      let limit = -1;
+      for (let i = firstFrom(next, span.end); i < next.length; i++) {
+        const start = (next[i] as Span).start;
+        if (start > span.end + gap) break;
+        if (limit < 0) limit = firstStop(text, stop, span.end, Math.min(text.length, span.end + gap));
+        if (start > limit) break;
+        best = Math.min(best, later[i] as number);
+      }
+      return best;
+    });
+  }
+  return (steps[0] ?? []).flatMap(({ start }, index) => {
+    const end = ends[index] as number;
+    return start < before && end < Number.POSITIVE_INFINITY ? [{ start, end }] : [];
+  });
+}
+
+/**
+ * Finds steps in any order: for each match that starts before `before`, the nearest later match of every other step,
+ * when all of it lies inside `within` characters and no stop stands between them.
+ */
+export function matchAll(text: string, steps: StepSpans, within: number, stop: Stop, before: number): readonly Span[] {
+  const found: Span[] = [];
+  steps.forEach((spans, step) => {
+    for (const first of spans) {
+      if (first.start >= before) break;
+      const chosen = [first];
+      for (let other = 0; other < steps.length; other++) {
+        if (other === step) continue;
+        const others = steps[other] as readonly Span[];
+        // A tie in starts is found from the lower step alone, so that each set of matches is seen once.
+        const next = others[firstFrom(others, other < step ? first.start + 1 : first.start)];
+        if (!next || next.start > first.start + within) break;
+        chosen.push(next);
+      }
+      if (chosen.length < steps.length) continue;
+      const end = Math.max(...chosen.map((span) => span.end));
+      if (end - first.start <= within && !isBroken(text, chosen, stop)) found.push({ start: first.start, end });
+    }
+  });
+  return found.sort((a, b) => a.start - b.start || a.end - b.end);
+}
+
+function isBroken(text: string, chosen: readonly Span[], stop: Stop): boolean {
+  if (stop === 'none') return false;
+  const sorted = [...chosen].sort((a, b) => a.start - b.start);
+  let end = (sorted[0] as Span).end;
+  for (const span of sorted.slice(1)) {
+    if (span.start > end && firstStop(text, stop, end, span.start) < span.start) return true;
+    end = Math.max(end, span.end);
+  }
+  return false;
+}

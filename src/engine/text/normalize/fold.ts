@@ -1,0 +1,117 @@
+import { IDENTITY_MAP } from '../offset-map.js';
+import { finishRewrite, type Rewrite, type Rewritten, replaceSpan, startRewrite } from '../rewrite.js';
+import { composeUnit } from './compose-unit.js';
+import { foldAstral } from './fold-astral.js';
+import { DROP, FIRST_CLASS, FOLD, FOLD_JOINS, FOLD_LONG, JOIN, MARK, NEWLINE, SPACE } from './fold-table.js';
+import { readLookAlikes } from './look-alikes.js';
+
+const ESCAPE = 0x1b;
+
+/**
+ * Folds a well-formed text: NFKC, lower case, marks of Latin, Greek, Cyrillic, Arabic and Hebrew dropped, Latin
+ * letters brought to ASCII, invisibles and bidi controls dropped, each run of white space one ' ' or (with a line
+ * break in it) '\n', look-alikes read in words that mix scripts. One pass, linear; mark runs are capped at 30, so no
+ * normalisation is ever asked for more than 31 code points.
+ */
+export function fold(text: string): Rewritten {
+  const lower = lowerCase(text);
+  const rewrite = startRewrite(lower);
+  let ascii = true;
+  for (let i = 0; i < lower.length; ) {
+    const unit = lower.charCodeAt(i);
+    const folded = FOLD[unit] as number;
+    if (unit >= 0x80) ascii = false;
+    if (folded === 0) i += (unit & 0xfc00) === 0xd800 ? foldPair(rewrite, i) : 1;
+    else if (unit === 0x20 && (FOLD[lower.charCodeAt(i + 1)] as number) < NEWLINE) i += 1;
+    else if (folded === SPACE || folded === NEWLINE) i = foldSpace(rewrite, i);
+    else i = foldUnit(rewrite, i, unit, folded);
+  }
+  const done = finishRewrite(rewrite);
+  return ascii ? done : { text: readLookAlikes(done.text), map: done.map };
+}
+
+/** The fold of a text that is ASCII, with single spaces and line feeds alone: lower case, nothing else. */
+export function foldPlain(text: string): Rewritten {
+  return { text: text.toLowerCase(), map: IDENTITY_MAP };
+}
+
+/** The fold of an ASCII text; `spaces` are the places where white space or controls change. */
+export function foldAscii(text: string, spaces: readonly number[]): Rewritten {
+  const lower = text.toLowerCase();
+  const rewrite = startRewrite(lower);
+  for (const place of spaces) {
+    let at = place;
+    // The run begins before the place that shows it, but never before what was replaced already.
+    while (at > rewrite.read && (FOLD[lower.charCodeAt(at - 1)] as number) >= NEWLINE) at -= 1;
+    at = Math.max(at, rewrite.read);
+    while (at <= place) at = FOLD[lower.charCodeAt(at)] === DROP ? dropRun(rewrite, at) : foldSpace(rewrite, at);
+  }
+  return finishRewrite(rewrite);
+}
+
+/** Lower case unit by unit: 'İ' alone would grow. */
+function lowerCase(text: string): string {
+  const lower = text.toLowerCase();
+  return lower.length === text.length ? lower : text.replaceAll('İ', 'I').toLowerCase();
+}
+
+/** Folds a surrogate pair; gives the units read. */
+function foldPair(rewrite: Rewrite, at: number): number {
+  const folded = foldAstral(rewrite.source.codePointAt(at) ?? 0);
+  if (folded !== undefined) replaceSpan(rewrite, at, at + 2, folded);
+  return 2;
+}
+
+/** Folds a run of white space and the invisibles in it; gives where it ends. */
+function foldSpace(rewrite: Rewrite, from: number): number {
+  const { source } = rewrite;
+  let to = from;
+  let space = ' ';
+  for (let i = from; i < source.length; i += 1) {
+    const unit = source.charCodeAt(i);
+    const folded = FOLD[unit] as number;
+    if (folded < NEWLINE || unit === ESCAPE) break;
+    if (folded === NEWLINE) space = '\n';
+    if (folded !== DROP) to = i + 1;
+  }
+  if (to > from + 1 || source.charCodeAt(from) !== space.charCodeAt(0)) replaceSpan(rewrite, from, to, space);
+  return to;
+}
+
+function foldUnit(rewrite: Rewrite, at: number, unit: number, folded: number): number {
+  const { source } = rewrite;
+  if (folded === DROP) return dropRun(rewrite, at);
+  if (folded === MARK || folded === JOIN) return foldMark(rewrite, at, unit, folded);
+  const next = FOLD[source.charCodeAt(at + 1)] as number;
+  if ((next === MARK || next === JOIN) && at + 1 < source.length) return composeUnit(rewrite, at);
+  replaceSpan(rewrite, at, at + 1, folded < FIRST_CLASS ? String.fromCharCode(folded) : (FOLD_LONG.get(unit) ?? ''));
+  return at + 1;
+}
+
+function dropRun(rewrite: Rewrite, from: number): number {
+  const { source } = rewrite;
+  let to = from;
+  while (to < source.length && FOLD[source.charCodeAt(to)] === DROP)
+    to = source.charCodeAt(to) === ESCAPE ? escapeEnd(source, to) : to + 1;
+  replaceSpan(rewrite, from, to, '');
+  return to;
+}
+
+/** A terminal's colour and cursor codes show no more than their escape character. @see ECMA-48, section 5.4 */
+function escapeEnd(source: string, from: number): number {
+  if (source.charCodeAt(from + 1) !== 0x5b) return from + 1;
+  let to = from + 2;
+  while (to < from + 32 && source.charCodeAt(to) >= 0x20 && source.charCodeAt(to) <= 0x3f) to += 1;
+  const final = source.charCodeAt(to);
+  return final >= 0x40 && final <= 0x7e ? to + 1 : from + 1;
+}
+
+/** A mark after a letter that stood for itself: most stay as they are. */
+function foldMark(rewrite: Rewrite, at: number, unit: number, folded: number): number {
+  const { source } = rewrite;
+  const before = at > rewrite.read ? source.charCodeAt(at - 1) : 0;
+  const next = at + 1 < source.length ? (FOLD[source.charCodeAt(at + 1)] as number) : 0;
+  const alone = folded === JOIN || (next !== MARK && next !== DROP);
+  if (alone && !FOLD_JOINS.has((before << 16) | unit) && !(before >= 0x1100 && before < 0x1200)) return at + 1;
+  return composeUnit(rewrite, before === 0 || (before & 0xf800) === 0xd800 ? at : at - 1);
+}

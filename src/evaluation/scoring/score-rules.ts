@@ -1,0 +1,100 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { childProgram } from '../../adapters/child-program.js';
+import { openPack } from '../../adapters/packs/open-pack.js';
+import type { CompiledPack } from '../../engine/rules/types.js';
+import { TuningError } from '../tuning-error.js';
+import type { FromRulesChild, ToRulesChild } from './rules-messages.js';
+import { type RulesReading, type ScanRequest, scanText } from './scan-text.js';
+
+/** Which rules screen, and how. */
+export interface RulesJob extends Partial<ScanRequest> {
+  readonly packs?: readonly string[] | undefined;
+  readonly overlays?: readonly string[] | undefined;
+  /** The pack that those name, where it is open already: opening one takes part of a second. */
+  readonly pack?: CompiledPack | undefined;
+  /** Child processes at most; default the machine's cores. 1: in this process. */
+  readonly processes?: number | undefined;
+  readonly onProgress?: ((done: number) => void) | undefined;
+}
+
+/** Texts a child gets at once: some tens of milliseconds of work. */
+const pieceSize = 100;
+/** Fewer texts than this are done sooner than a child has started. */
+const worthAChild = 600;
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Screens texts by the rules alone, on all cores where there are many; readings in the order of the texts. @throws PackError */
+export const scoreRules = async (texts: readonly string[], job: RulesJob): Promise<readonly RulesReading[]> => {
+  const { channel = 'user', withHits = false, paranoia } = job;
+  const request: ScanRequest = { channel, withHits, paranoia };
+  const wanted = Math.min(job.processes ?? availableParallelism(), Math.ceil(texts.length / worthAChild));
+  const file = childProgram('tuning-rules-child');
+  if (wanted > 1 && file !== undefined) return inChildren(texts, request, job, file, wanted);
+  const pack = job.pack ?? openPack({ packs: job.packs, overlays: job.overlays });
+  const readings: RulesReading[] = [];
+  for (const text of texts) {
+    readings.push(scanText(pack, text, request));
+    if (readings.length % pieceSize !== 0) continue;
+    job.onProgress?.(readings.length);
+    await turn();
+  }
+  job.onProgress?.(readings.length);
+  return readings;
+};
+
+const inChildren = async (
+  texts: readonly string[],
+  request: ScanRequest,
+  job: RulesJob,
+  file: string,
+  processes: number,
+): Promise<readonly RulesReading[]> => {
+  // A mistake in a pack is told by this process, with its place.
+  if (job.pack === undefined) openPack({ packs: job.packs, overlays: job.overlays });
+  const pieces = Math.ceil(texts.length / pieceSize);
+  const readings: (readonly RulesReading[])[] = new Array(pieces).fill([]);
+  let next = 0;
+  let done = 0;
+  const work = (child: ChildProcess): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const give = (): void => {
+        if (next === pieces) {
+          child.removeAllListeners();
+          child.disconnect();
+          resolve();
+          return;
+        }
+        const piece = next++;
+        const message: ToRulesChild = {
+          packs: job.packs,
+          overlays: job.overlays,
+          piece,
+          texts: texts.slice(piece * pieceSize, (piece + 1) * pieceSize),
+          request,
+        };
+        child.send(message);
+      };
+      child.on('message', (message) => {
+        const { piece, readings: found } = message as FromRulesChild;
+        readings[piece] = found;
+        done += found.length;
+        job.onProgress?.(done);
+        give();
+      });
+      const ended = (): void => reject(new TuningError('A process that screens texts ended before it was done.'));
+      child.on('exit', ended);
+      child.on('error', ended);
+      give();
+    });
+  const children = Array.from({ length: processes }, () =>
+    fork(file, [], { serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }),
+  );
+  try {
+    await Promise.all(children.map(work));
+  } finally {
+    for (const child of children) child.kill();
+  }
+  return readings.flat();
+};

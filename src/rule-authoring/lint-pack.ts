@@ -1,0 +1,118 @@
+import { shapeOf } from '../engine/rules/compiled-rule.js';
+import type { PackProblem } from '../engine/rules/pack/pack-error.js';
+import type { Rule } from '../engine/rules/types.js';
+
+/** What a pack is checked against. */
+export interface LintOptions {
+  /** Every tag that a rule may carry. */
+  readonly tags: ReadonlySet<string>;
+}
+
+const EXAMPLES = 3;
+
+type Check = (rule: Rule, options: LintOptions) => readonly PackProblem[];
+
+/** Checks what the schema can't say. Patterns are checked by compiling, examples by `testPack`. */
+export function lintPack(rules: readonly Rule[], options: LintOptions): readonly PackProblem[] {
+  return rules.flatMap((rule) => CHECKS.flatMap((check) => check(rule, options)));
+}
+
+const CHECKS: readonly Check[] = [
+  checkDescription,
+  checkTags,
+  checkExamples,
+  checkHits,
+  checkScore,
+  checkPatterns,
+  checkSpan,
+];
+
+function checkDescription(rule: Rule): readonly PackProblem[] {
+  if (rule.description.startsWith('Detects ')) return [];
+  const message = 'A description says what the rule detects.';
+  return [problem(rule, 'PACK037', message, 'Begin it with `Detects `.', ['description'])];
+}
+
+function checkTags(rule: Rule, { tags }: LintOptions): readonly PackProblem[] {
+  const unknown = rule.tags.flatMap((tag, at) =>
+    tags.has(tag)
+      ? []
+      : [problem(rule, 'PACK030', `There is no tag \`${tag}\`.`, 'Take one of rules/tags.yaml.', ['tags', at])],
+  );
+  const bare = rule.tags.length === 0 && rule.status !== 'deprecated';
+  return bare ? [problem(rule, 'PACK031', 'The rule has no tag.', 'Add at least an `owasp:` tag.', ['id'])] : unknown;
+}
+
+function checkExamples(rule: Rule): readonly PackProblem[] {
+  if (rule.status !== 'stable') return [];
+  return (['positive', 'negative'] as const).flatMap((kind) => {
+    const count = rule.examples[kind].length;
+    if (count >= EXAMPLES) return [];
+    const message = `A stable rule has at least ${EXAMPLES} ${kind} examples; this one has ${count}.`;
+    return [problem(rule, 'PACK032', message, 'Add some, or make the rule experimental.', ['examples'])];
+  });
+}
+
+function checkHits(rule: Rule): readonly PackProblem[] {
+  return rule.examples.positive.flatMap(({ text, hit }, at) =>
+    text.includes(hit)
+      ? []
+      : [
+          problem(rule, 'PACK033', 'The hit is no part of the text.', 'Copy it from the text, letter for letter.', [
+            'examples',
+            'positive',
+            at,
+            'hit',
+          ]),
+        ],
+  );
+}
+
+function checkScore(rule: Rule): readonly PackProblem[] {
+  if (rule.severity === 'critical' && rule.score < 0.3) {
+    return [
+      problem(rule, 'PACK034', 'A critical rule with a weak score.', 'Raise the score or lower the severity.', [
+        'score',
+      ]),
+    ];
+  }
+  if (rule.severity === 'low' && rule.score >= 0.9) {
+    return [
+      problem(rule, 'PACK034', 'A harmless rule that blocks for sure.', 'Lower the score or raise the severity.', [
+        'score',
+      ]),
+    ];
+  }
+  return [];
+}
+
+function checkPatterns(rule: Rule): readonly PackProblem[] {
+  return shapeOf(rule.match).steps.flatMap(({ path, patterns }) =>
+    patterns.flatMap((pattern, at) =>
+      patterns.indexOf(pattern) === at
+        ? []
+        : [problem(rule, 'PACK035', 'This pattern stands here twice.', 'Take one out.', [...path, at])],
+    ),
+  );
+}
+
+/** A chain longer than this could reach over more than one segment boundary. */
+const MAX_REACH = 2000;
+
+function checkSpan(rule: Rule): readonly PackProblem[] {
+  const { shape, steps } = shapeOf(rule.match);
+  if (shape.kind !== 'sequence' || shape.gap * (steps.length - 1) <= MAX_REACH) return [];
+  return [
+    problem(rule, 'PACK036', `The steps may lie over ${MAX_REACH} characters apart.`, 'Lower `gap`.', ['match', 'gap']),
+  ];
+}
+
+function problem(
+  rule: Rule,
+  code: string,
+  message: string,
+  advice: string,
+  path: readonly (string | number)[],
+): PackProblem {
+  return { code, message, advice, place: { in: 'rule', name: rule.id, path } };
+}

@@ -1,0 +1,71 @@
+import { stringify } from 'yaml';
+import { ruleSchema } from '../engine/rules/pack/rule-schema.js';
+import { TuningError } from '../evaluation/tuning-error.js';
+
+/** What stands in a new rule's file; the rest is the default. */
+export interface RuleDraft {
+  readonly id: string;
+  readonly title: string;
+  readonly description: string;
+  readonly score: number;
+  readonly match: { readonly any: readonly string[] };
+  readonly positive: readonly { readonly text: string; readonly hit: string }[];
+  readonly negative: readonly { readonly text: string; readonly why: string }[];
+  /** Comment lines at the head. */
+  readonly notes: readonly string[];
+}
+
+/** A draft as a rule file (YAML), in shadow. @throws TuningError for an id that no rule may have */
+export const draftRule = (draft: RuleDraft): string => {
+  const { id, title, description, score, match, positive, negative, notes } = draft;
+  const rule = {
+    id,
+    version: '0.1.0',
+    title: title.slice(0, 80),
+    description,
+    status: 'experimental',
+    severity: 'medium',
+    paranoia: 1,
+    score,
+    tags: ['owasp:LLM01'],
+    match,
+    examples: { positive, negative },
+  };
+  const parsed = ruleSchema.safeParse(rule);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new TuningError(`${issue?.path.join('.') ?? 'The rule'}: ${issue?.message ?? 'is not valid'}.`);
+  }
+  const comments = notes.map((line) => `# ${line}\n`).join('');
+  return comments + stringify(rule, { lineWidth: 0 });
+};
+
+/** The file of a new rule that holds in `lint` and `test` as it is: its author replaces the words by real ones. @throws TuningError */
+export const newRule = (id: string): string => {
+  const [family = '', name = ''] = id.split('.');
+  const named = name.split('-').filter((word) => word !== '');
+  const words = named.length > 1 ? named : [...named, 'everything'];
+  const phrase = words.join(' ');
+  return draftRule({
+    id,
+    title: `${phrase.charAt(0).toUpperCase()}${phrase.slice(1)}`,
+    description: `Detects a request to ${phrase}.`,
+    score: 0.6,
+    match: { any: [`\\b${words.join(' ')}\\b`] },
+    positive: [
+      { text: `Please ${phrase} now.`, hit: phrase },
+      { text: `From here on ${phrase}, and say nothing of it.`, hit: phrase },
+      { text: `Your first step is to ${phrase}.`, hit: phrase },
+    ],
+    negative: [
+      { text: `The note is about ${words.join(', then ')}.`, why: 'the words stand apart' },
+      { text: `Nobody spoke of ${words.at(-1)} today.`, why: 'a single word' },
+      { text: `We wrote "${words[0]}" on the board.`, why: 'a single word' },
+    ],
+    notes: [
+      `A rule of the family ${family}. It runs in shadow: it is reported and counts 0, until its status is stable.`,
+      'Patterns are RE2; a space stands for any separator, {{name}} for a list of words. See docs/rules.md.',
+      'Replace pattern and examples: what must hit, with the exact text it hits, and what nearly does and must not.',
+    ],
+  });
+};
