@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
-import { combinedScore } from '../src/engine/combined-score.js';
+import { combinedScore } from '../src/engine/decide.js';
 import { SCORE_CEILING } from '../src/engine/rules/scan/clusters.js';
 import { seededRandom } from '../src/evaluation/metrics/seeded-random.js';
 import type { Side } from '../src/evaluation/report/sides.js';

@@ -8,7 +8,7 @@ import { orderBook } from '../src/dashboard/billing/order-book.js';
 import { dashboard } from '../src/dashboard/dashboard.js';
 import { dashboardStore } from '../src/dashboard/dashboard-store.js';
 import { createEngine } from '../src/index.js';
-import { buildApp } from '../src/service/build-app.js';
+import { buildApp } from '../src/service/http/build-app.js';
 import { openStore } from '../src/store/open-store.js';
 
 const { values } = parseArgs({ options: { data: { type: 'string' }, rounds: { type: 'string', default: '40' } } });

@@ -5,11 +5,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { readModelFolder } from '../src/adapters/model/model-files.js';
+import { readTokenizer } from '../src/adapters/model/load-model.js';
+import { readModelFolder } from '../src/adapters/model/model-folder.js';
 import { openNetwork } from '../src/adapters/model/onnx-network.js';
-import { readTokenizer } from '../src/adapters/model/tokenizer-file.js';
-import { calibrate } from '../src/engine/model/calibration.js';
-import { sureness } from '../src/engine/model/sureness.js';
+import { calibrate, tokenConfidence } from '../src/engine/model/calibration.js';
 import { planWindows } from '../src/engine/model/windows.js';
 import type { WindowScore } from '../src/engine/ports.js';
 import { findModel, loadModel } from '../src/index.js';
@@ -72,7 +71,7 @@ for (const size of [60, 120, 250, 500, 1_000, 10_000, 50_000]) {
     const second = round % 2 === 0 ? await runOurs() : await runBare();
     const expected = Math.max(
       ...scores.map(({ logit, tokenLogits }) => {
-        const place = { windows: windowsOf(text).length, derived: false, sureness: sureness(tokenLogits) };
+        const place = { windows: windowsOf(text).length, derived: false, tokenConfidence: tokenConfidence(tokenLogits) };
         return calibrate(logit, place, manifest.calibration);
       }),
     );

@@ -1,8 +1,7 @@
 import { newEvidenceId } from './adapters/evidence-id.js';
 import { openPack } from './adapters/packs/open-pack.js';
 import { systemClock } from './adapters/system-clock.js';
-import { createEngine as createEngineOf } from './engine/engine.js';
-import type { Engine, EngineParts } from './engine/engine-types.js';
+import { createEngine as createEngineOf, type Engine, type EngineParts } from './engine/engine.js';
 
 /** The parts of an engine; what is left out is the library's own. */
 export type EngineOptions = Partial<EngineParts>;

@@ -1,11 +1,11 @@
-import { findModel } from './adapters/model/find-model.js';
 import { loadModel } from './adapters/model/load-model.js';
+import { findModel } from './adapters/model/model-folder.js';
 import { createEngine } from './create-engine.js';
-import type { AnalyzeOptions, Engine } from './engine/engine-types.js';
+import type { AnalyzeOptions, Engine } from './engine/engine.js';
 import { ModelError } from './engine/errors.js';
-import type { ExplainedVerdict } from './engine/explanation.js';
+import type { ExplainedVerdict } from './engine/explain.js';
 import type { Input } from './engine/input.js';
-import { unavailableModel } from './engine/model/unavailable-model.js';
+import { unavailableModel } from './engine/model/guard.js';
 import type { Verdict } from './engine/verdict.js';
 
 let engine: Promise<Engine> | undefined;

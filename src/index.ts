@@ -1,6 +1,7 @@
 /** Screens text for prompt injection before it reaches a tool. */
-export { findModel } from './adapters/model/find-model.js';
+
 export { type LoadModelOptions, loadModel } from './adapters/model/load-model.js';
+export { findModel } from './adapters/model/model-folder.js';
 export type { LoadOptions } from './adapters/packs/load-pack.js';
 export { openPack as loadPack } from './adapters/packs/open-pack.js';
 export { re2Compiler } from './adapters/re2/re2-compiler.js';
@@ -8,8 +9,8 @@ export { createEngine, type EngineOptions } from './create-engine.js';
 export { analyze, defaultEngine } from './default-engine.js';
 export type { JsonValue } from './engine/canonical-json.js';
 export type { RouterLevel } from './engine/decide.js';
+export type { AnalyzeOptions, Engine, EngineInfo, ScanCallOptions } from './engine/engine.js';
 export type { EngineSettings, Thresholds } from './engine/engine-settings.js';
-export type { AnalyzeOptions, Engine, EngineInfo, ScanCallOptions } from './engine/engine-types.js';
 export { ConfigError, InputError, ModelError, type ModelErrorCode, PortcullisError } from './engine/errors.js';
 export type {
   ExplainedFinding,
@@ -18,10 +19,10 @@ export type {
   ExplainedWindow,
   Explanation,
   ModelReport,
-} from './engine/explanation.js';
+} from './engine/explain.js';
 export { type Input, inputText, type ToolCall } from './engine/input.js';
 export type { EngineLimits } from './engine/limits.js';
-export { unavailableModel } from './engine/model/unavailable-model.js';
+export { unavailableModel } from './engine/model/guard.js';
 export type { Classifier, ClassifierAnswer, ClassifierInfo, ClassifyOptions, Clock } from './engine/ports.js';
 export { compilePack } from './engine/rules/compile-pack.js';
 export { PackError, type PackProblem } from './engine/rules/pack/pack-error.js';

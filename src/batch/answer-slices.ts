@@ -1,6 +1,6 @@
 import type { ExplainedVerdict, Verdict } from '../index.js';
-import type { ScorerPool } from '../workers/scorer-pool.js';
-import { ScoringError } from '../workers/scoring-errors.js';
+import { ScoringError } from '../workers/calls.js';
+import type { EnginePool } from '../workers/engine-pool.js';
 import { answerSlice, type RowSettings, type SliceAnswer } from './answer-slice.js';
 import type { SliceTask } from './batch-child.js';
 import type { PlacedSlice } from './input-slice.js';
@@ -19,7 +19,7 @@ const BYTES_AT_ONCE = 4 * 2 ** 20;
 export async function* answerSlices<Place extends PlacedSlice>(
   slices: AsyncIterable<Place>,
   settings: RowSettings,
-  pool: ScorerPool,
+  pool: EnginePool,
   scorers: number,
 ): AsyncGenerator<Place & { readonly answer: SliceAnswer }> {
   const cache = createVerdictCache<Verdict | ExplainedVerdict>();

@@ -1,7 +1,7 @@
 /** The process that a batch forks: a scorer that also reads, scores and writes whole slices of an input. */
 import type { ExplainedVerdict, Input, Verdict } from '../index.js';
-import type { ScoreOptions } from '../workers/scorer-settings.js';
-import { serveScorer } from '../workers/serve-scorer.js';
+import type { ScoreOptions } from '../workers/calls.js';
+import { serveEngine } from '../workers/serve-engine.js';
 import { answerSlice, type RowSettings } from './answer-slice.js';
 import type { InputSlice } from './input-slice.js';
 import { createVerdictCache } from './verdict-cache.js';
@@ -14,7 +14,7 @@ export interface SliceTask {
 
 const cache = createVerdictCache<Verdict | ExplainedVerdict>();
 
-serveScorer((task, engine) => {
+serveEngine((task, engine) => {
   const { slice, settings } = task as SliceTask;
   // Mode `rules`: at once, so that a row's latency is its own.
   const score = async (input: Input, options: ScoreOptions): Promise<Verdict> => engine.scan(input, options);

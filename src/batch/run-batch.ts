@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { realpath } from 'node:fs/promises';
-import { openScorerPool } from '../workers/scorer-pool.js';
-import { scorerProgram } from '../workers/scorer-program.js';
-import type { ScorerSettings } from '../workers/scorer-settings.js';
+import type { EngineWorkerSettings } from '../workers/calls.js';
+import { openEnginePool } from '../workers/engine-pool.js';
+import { workerProgram } from '../workers/worker-process.js';
 import { OWN_FIELDS, type RowFields } from './answer-row.js';
 import { encoderOf } from './answer-slice.js';
 import { answerSlices } from './answer-slices.js';
@@ -29,7 +29,7 @@ export interface BatchJob extends RowFields {
   readonly strict?: boolean | undefined;
   /** Scorer processes. */
   readonly scorers: number;
-  readonly engine: ScorerSettings;
+  readonly engine: EngineWorkerSettings;
   readonly onProgress?: ((progress: BatchProgress) => void) | undefined;
 }
 
@@ -76,11 +76,11 @@ export async function runBatch(job: BatchJob): Promise<BatchResult> {
       'BATCH_OUTPUT',
       'INPUT and --out are the same file: it would be overwritten while it is read.',
     );
-  const pool = await openScorerPool({
+  const pool = await openEnginePool({
     ...job.engine,
     timeoutMs: MODEL_MS,
     scorers: job.scorers,
-    childFile: scorerProgram('batch-child'),
+    childFile: workerProgram('batch-child'),
     queueLimit: 100_000,
     deadlineMs: 120_000,
     loadTimeoutMs: 300_000,

@@ -1,7 +1,6 @@
 import { newEvidenceId } from '../adapters/evidence-id.js';
 import { type ExplainedVerdict, type Input, inputText, type Verdict } from '../index.js';
-import type { ScoreOptions } from '../workers/scorer-settings.js';
-import { ScoringError } from '../workers/scoring-errors.js';
+import { type ScoreOptions, ScoringError } from '../workers/calls.js';
 import { type AnsweredRow, type ReadRow, rowOf } from './answer-row.js';
 import type { VerdictCache } from './verdict-cache.js';
 

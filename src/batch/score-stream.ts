@@ -1,5 +1,5 @@
 import type { ExplainedVerdict, Verdict } from '../index.js';
-import type { ScorerPool } from '../workers/scorer-pool.js';
+import type { EnginePool } from '../workers/engine-pool.js';
 import { type AnsweredRow, type ReadRow, type RowFields, rowReader } from './answer-row.js';
 import type { JsonLine } from './json-lines.js';
 import { type ScoredRow, scoreRow } from './score-row.js';
@@ -8,8 +8,8 @@ import { workAhead } from './work-ahead.js';
 
 /** How a stream of rows is scored. */
 export interface ScoreStreamOptions extends RowFields {
-  /** Scorers from `openScorerPool`; the caller closes them. */
-  readonly scorers: Pick<ScorerPool, 'score'>;
+  /** Scorers from `openEnginePool`; the caller closes them. */
+  readonly scorers: Pick<EnginePool, 'score'>;
   /** Adds each row's findings. */
   readonly findings?: boolean | undefined;
   /** Rows under way at once; default 256. */

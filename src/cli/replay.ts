@@ -10,7 +10,7 @@ import { replay } from '../evidence/replay.js';
 import type { ReplayReport } from '../evidence/replay-report.js';
 import { whatIf } from '../evidence/what-if.js';
 import type { Store } from '../store/store.js';
-import { openScorerPool, type ScorerPool } from '../workers/scorer-pool.js';
+import { type EnginePool, openEnginePool } from '../workers/engine-pool.js';
 import { type StoreFlags, withStore, withStoreFlags } from './admin/store-flags.js';
 import { CliError } from './cli-error.js';
 
@@ -27,11 +27,11 @@ const exitCodes = { identical: 0, different: 1, impossible: 3 } as const;
 const otherwise = async (store: Store, record: EvidenceRecord, flags: ReplayFlags): Promise<ReplayReport> => {
   const { mode, rules_version, ml_version } = record.verdict;
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-replay-'));
-  let pool: ScorerPool | undefined;
+  let pool: EnginePool | undefined;
   try {
     const laid = flags.withRules === undefined ? await layRules(store.versions, rules_version, folder) : undefined;
     if (mode !== 'rules' && flags.withModel === undefined) await layModel(store.versions, ml_version, folder);
-    const opened = await openScorerPool({
+    const opened = await openEnginePool({
       packs: flags.withRules ?? laid?.packs,
       overlays: flags.withOverlay ?? laid?.overlays,
       today: laid?.today,

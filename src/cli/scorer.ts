@@ -15,11 +15,11 @@ const PIECE = 64 * 1024;
 const MODEL_MS = 60_000;
 
 const run = async (flags: ScorerFlags): Promise<void> => {
-  const { openScorerEngine } = await import('../workers/open-scorer-engine.js');
+  const { openWorkerEngine } = await import('../workers/serve-engine.js');
   const { scoreRows } = await import('../batch/score-stream.js');
   const { jsonLines, MAX_ROW_BYTES } = await import('../batch/json-lines.js');
   const today = flags.today ?? new Date().toISOString().slice(0, 10);
-  const { engine } = await openScorerEngine({
+  const { engine } = await openWorkerEngine({
     packs: flags.pack,
     overlays: flags.overlay,
     today,

@@ -14,7 +14,7 @@ const loadService = async () => {
     const [{ serve }, { settingsSchema }, { maskedSettings }] = await Promise.all([
       import('../service/serve.js'),
       import('../service/settings.js'),
-      import('../service/masked-settings.js'),
+      import('../service/settings.js'),
     ]);
     return { serve, settingsSchema, maskedSettings };
   } catch (error) {

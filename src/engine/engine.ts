@@ -1,17 +1,86 @@
 import { type Decision, decide, type ModelOutcome, type RulesSide } from './decide.js';
-import { isTimeout, type ResolvedSettings, resolveSettings } from './engine-settings.js';
-import type { AnalyzeOptions, Engine, EngineInfo, EngineParts, ScanCallOptions } from './engine-types.js';
+import { type EngineSettings, isTimeout, type ResolvedSettings, resolveSettings } from './engine-settings.js';
 import { ConfigError } from './errors.js';
-import { explain } from './explain.js';
-import { inOrder } from './in-order.js';
+import { type ExplainedVerdict, explain } from './explain.js';
 import { type Input, readInput, type Subjected } from './input.js';
 import { type GuardedAnswer, guardClassifier } from './model/guard.js';
 import { type ModelTexts, modelTexts } from './model/views.js';
-import { reasonOf } from './reason.js';
-import type { RulesSignal } from './rules/types.js';
+import { orderedMap } from './ordered-map.js';
+import type { Classifier, Clock } from './ports.js';
+import type { Channel, CompiledPack, Paranoia, RulesSignal } from './rules/types.js';
 import type { ViewSet } from './text/view.js';
 import { buildViews } from './text/views.js';
 import type { Mode, Verdict } from './verdict.js';
+
+/** The parts of an engine. */
+export interface EngineParts extends EngineSettings {
+  readonly pack: CompiledPack;
+  readonly model?: Classifier | false | undefined;
+  readonly clock: Clock;
+  /** Stands in `info`: why the engine runs in its mode, e.g. why there is no model. */
+  readonly modeReason?: string | undefined;
+  /** A fresh `ev_` and 24 lower-case hex digits. */
+  readonly newEvidenceId: () => string;
+}
+
+/** How one call is to be made. */
+export interface ScanCallOptions {
+  /** Where the text comes from; default `tool_call` for `{ name, arguments }`, else `user`. */
+  readonly channel?: Channel | undefined;
+  /** Adds `explanation` to the verdict. */
+  readonly explain?: boolean | undefined;
+  /** Stands in the verdict instead of a fresh one. */
+  readonly evidenceId?: string | undefined;
+  /** Rules above this level are left out. Default: the pack's. */
+  readonly paranoia?: Paranoia | undefined;
+}
+
+/** How one call with the model's help is to be made. */
+export interface AnalyzeOptions extends ScanCallOptions {
+  readonly mode?: Mode | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+/** What an engine is made of, for an operator to see. */
+export interface EngineInfo {
+  readonly mode: Mode;
+  /** Why, where there is something to say: e.g. that no model is installed. */
+  readonly mode_reason: string | null;
+  readonly pack: string;
+  readonly rules_version: string;
+  /** How many rules the pack has. */
+  readonly rules: number;
+  /** BCP 47 tags that rules name, sorted. */
+  readonly languages: readonly string[];
+  readonly rules_threshold: number;
+  readonly ml_version: string;
+  readonly ml_threshold: number;
+  /** Names that `thresholds.model` may take. */
+  readonly operating_points: readonly string[];
+  readonly timeout_ms: number;
+}
+
+type Explained = { readonly explain: true };
+
+/** Screens texts. Reusable; calls may overlap. */
+export interface Engine {
+  /** Never rejects because of what the text says or what the model does. @throws InputError */
+  analyze(input: Input, options: AnalyzeOptions & Explained): Promise<ExplainedVerdict>;
+  analyze(input: Input, options?: AnalyzeOptions): Promise<Verdict>;
+  /** Verdicts in the order of the inputs, `concurrency` (default 4) of them under way at once. */
+  analyzeMany(
+    inputs: Iterable<Input> | AsyncIterable<Input>,
+    options?: AnalyzeOptions & { readonly concurrency?: number | undefined },
+  ): AsyncGenerator<Verdict | ExplainedVerdict, void, undefined>;
+  /** The rules alone, at once: a verdict of mode `rules`. */
+  scan(input: Input, options: ScanCallOptions & Explained): ExplainedVerdict;
+  scan(input: Input, options?: ScanCallOptions): Verdict;
+  readonly info: EngineInfo;
+  /** Makes the first call as fast as the next ones. Rejects with a `ModelError` when the model can't be had. */
+  warmUp(): Promise<void>;
+  /** Ends the model; calls after it are answered by the rules. */
+  close(): Promise<void>;
+}
 
 interface Reading {
   readonly input: Subjected;
@@ -101,7 +170,7 @@ export function createEngine(parts: EngineParts): Engine {
   return {
     analyze: analyze as Engine['analyze'],
     analyzeMany: (inputs, options = {}) =>
-      inOrder(inputs, options.concurrency ?? 4, (input) => analyze(input, options)),
+      orderedMap(inputs, options.concurrency ?? 4, (input) => analyze(input, options)),
     scan: ((input: Input, options: ScanCallOptions = {}) =>
       conclude(read(input, options), 'rules', undefined, options)) as Engine['scan'],
     info: describe(parts, settings),
@@ -142,4 +211,16 @@ function outcomeOf(asked: Asked | undefined, settings: ResolvedSettings): ModelO
   if (asked.outcome.kind === 'error') return { kind: 'error' };
   const { probability, windows } = asked.outcome.answer;
   return { kind: 'probability', probability, threshold: settings.modelThreshold, passes: windows.length };
+}
+
+const DETECTS = /^Detects\s+/;
+const FIRST_SENTENCE = /^.*?[.](?=\s|$)/s;
+
+/** One plain sentence from a rule's own words, so that it never quotes the input. */
+export function reasonOf(rule: { readonly title: string; readonly description: string }): string {
+  const sentence = (FIRST_SENTENCE.exec(rule.description.trim())?.[0] ?? rule.description.trim()).replace(/\s+/g, ' ');
+  const text = DETECTS.test(sentence)
+    ? sentence.replace(DETECTS, 'The text holds ')
+    : `A rule fired: ${rule.title.trim()}`;
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -1,5 +1,5 @@
 import type { RouterLevel } from '../engine/decide.js';
-import type { ExplainedFinding, Explanation, ModelReport } from '../engine/explanation.js';
+import type { ExplainedFinding, Explanation, ModelReport } from '../engine/explain.js';
 import type { EngineLimits } from '../engine/limits.js';
 import type { Channel } from '../engine/rules/types.js';
 import type { Verdict } from '../engine/verdict.js';

@@ -1,4 +1,4 @@
-import { readModelFile, readModelFolder } from '../adapters/model/model-files.js';
+import { readModelFile, readModelFolder } from '../adapters/model/model-folder.js';
 import { archivePacks } from '../adapters/packs/pack-archive.js';
 import { PortcullisError } from '../engine/errors.js';
 import type { VersionKind, VersionShelf } from './version-shelf.js';

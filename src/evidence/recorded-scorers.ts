@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openScorerPool, type ScorerPool } from '../workers/scorer-pool.js';
+import { type EnginePool, openEnginePool } from '../workers/engine-pool.js';
 import { layModel, layRules } from './lay-versions.js';
 import { NotKeptError } from './not-kept-error.js';
 import type { ReplayCall, ScreenAsThen } from './replay-call.js';
@@ -18,7 +18,7 @@ const IDLE_MS = 30_000;
 
 /** One scorer at a time, in a process of its own; calls for it wait for their turn. */
 export function recordedScorers(shelf: VersionShelf): RecordedScorers {
-  let open: { readonly key: string; readonly pool: ScorerPool; readonly folder: string } | undefined;
+  let open: { readonly key: string; readonly pool: EnginePool; readonly folder: string } | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   let idle: NodeJS.Timeout | undefined;
 
@@ -30,7 +30,7 @@ export function recordedScorers(shelf: VersionShelf): RecordedScorers {
     rmSync(last.folder, { recursive: true, force: true });
   }
 
-  async function poolFor(call: ReplayCall): Promise<ScorerPool> {
+  async function poolFor(call: ReplayCall): Promise<EnginePool> {
     const { rulesVersion, mlVersion, thresholds, limits, mode } = call;
     const key = JSON.stringify({ rulesVersion, mlVersion, thresholds, limits, mode });
     if (open?.key === key) return open.pool;
@@ -70,11 +70,11 @@ export function recordedScorers(shelf: VersionShelf): RecordedScorers {
   };
 }
 
-async function openRecorded(shelf: VersionShelf, call: ReplayCall, folder: string): Promise<ScorerPool> {
+async function openRecorded(shelf: VersionShelf, call: ReplayCall, folder: string): Promise<EnginePool> {
   const { rulesVersion, mlVersion, thresholds, limits, mode } = call;
   const packs = await layRules(shelf, rulesVersion, folder);
   if (mlVersion !== null) await layModel(shelf, mlVersion, folder);
-  const pool = await openScorerPool({
+  const pool = await openEnginePool({
     ...packs,
     scorers: 1,
     model: mlVersion === null ? false : folder,

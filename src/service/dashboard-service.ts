@@ -1,8 +1,8 @@
 import type { DashboardService } from '../dashboard/ports.js';
 import type { Store } from '../store/store.js';
 import type { ReplayService } from './replay-service.js';
-import type { Scorers } from './scorers.js';
-import { screenCall } from './screen-call.js';
+import type { Scorers } from './screening/ports.js';
+import { screenCall } from './screening/screen-call.js';
 
 /** What the dashboard asks of the service: a call of the playground, and a replay. */
 export function dashboardService(

@@ -7,9 +7,8 @@ import type { ReplayReport } from '../evidence/replay-report.js';
 import type { VersionShelf } from '../evidence/version-shelf.js';
 import { whatIf } from '../evidence/what-if.js';
 import type { EngineInfo, Input, Verdict } from '../index.js';
-import { bareVerdict } from './bare-verdict.js';
-import { recordedLimits } from './recorded-limits.js';
-import type { Scorers } from './scorers.js';
+import type { Scorers } from './screening/ports.js';
+import { bareVerdict, recordedLimits } from './screening/screen-call.js';
 
 /** Replays for accounts' owners. */
 export interface ReplayService {

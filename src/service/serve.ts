@@ -6,13 +6,13 @@ import { dashboardStore } from '../dashboard/dashboard-store.js';
 import { keepVersions } from '../evidence/keep-versions.js';
 import { findModel } from '../index.js';
 import { openStore } from '../store/open-store.js';
-import { openScorerPool } from '../workers/scorer-pool.js';
-import type { ScorerSettings } from '../workers/scorer-settings.js';
-import { shortTextsHere } from '../workers/short-texts-here.js';
-import { buildApp } from './build-app.js';
+import type { EngineWorkerSettings } from '../workers/calls.js';
+import { openEnginePool } from '../workers/engine-pool.js';
+import { withShortTextsInline } from '../workers/short-texts.js';
 import { dashboardService } from './dashboard-service.js';
 import { ensureFirstAccount, markShown } from './first-account.js';
 import type { FirstAccount, UnshownAccount } from './first-account-types.js';
+import { buildApp } from './http/build-app.js';
 import { openBilling } from './open-billing.js';
 import { replayService } from './replay-service.js';
 import type { ServiceSettings } from './settings.js';
@@ -50,14 +50,14 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
   try {
     const today = new Date().toISOString().slice(0, 10);
     const billing = await openBilling(store, settings);
-    const engineSettings: ScorerSettings = {
+    const engineSettings: EngineWorkerSettings = {
       packs: pack,
       overlays: overlay,
       today,
       model: model === 'off' ? false : model,
       mode,
     };
-    const pool = openScorerPool({
+    const pool = openEnginePool({
       ...engineSettings,
       scorers: settings.scorers,
       deadlineMs: settings.deadline,
@@ -65,7 +65,7 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
       waitMs: settings.deadline,
       queueLimit: settings.callsAtOnce,
     });
-    const scorers = await shortTextsHere(pool, engineSettings);
+    const scorers = await withShortTextsInline(pool, engineSettings);
     opened.push(() => scorers.close());
     const { rules_version: rulesVersion, ml_version: mlVersion } = scorers.info;
     const modelFolder = mlVersion === 'off' || mlVersion === 'unavailable' ? undefined : (model ?? findModel());

@@ -99,3 +99,15 @@ export interface ServiceSettings {
   readonly stripeOveragePrice?: string | undefined;
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
 }
+
+/** The settings as they may be printed: secrets as `***`. */
+export function maskedSettings(settings: ServiceSettings): ServiceSettings {
+  const { databaseUrl, keyPepper, stripeSecretKey, stripeWebhookSecret } = settings;
+  return {
+    ...settings,
+    ...(databaseUrl === undefined ? {} : { databaseUrl: databaseUrl.replace(/:[^:@/]*@/, ':***@') }),
+    ...(keyPepper === undefined ? {} : { keyPepper: '***' }),
+    ...(stripeSecretKey === undefined ? {} : { stripeSecretKey: '***' }),
+    ...(stripeWebhookSecret === undefined ? {} : { stripeWebhookSecret: '***' }),
+  };
+}

@@ -2,15 +2,15 @@ import { expect, test } from 'vitest';
 import { answerSlices } from '../../src/batch/answer-slices.js';
 import type { PlacedSlice } from '../../src/batch/input-slice.js';
 import { createEngine, type ExplainedVerdict, type Input, type Verdict } from '../../src/index.js';
-import type { ScorerPool } from '../../src/workers/scorer-pool.js';
-import { ScoringError } from '../../src/workers/scoring-errors.js';
+import { ScoringError } from '../../src/workers/calls.js';
+import type { EnginePool } from '../../src/workers/engine-pool.js';
 
 const engine = createEngine();
 const lost = () => Promise.reject(new ScoringError('SCORER_LOST', 'a scorer was lost'));
 const settings = { findings: false, strict: false, format: 'jsonl', compression: 'none' } as const;
 
 /** Scorers that are lost over every slice, and over the text `poison`. */
-function brokenPool(mode: 'rules' | 'hybrid'): ScorerPool & { readonly asked: Input[] } {
+function brokenPool(mode: 'rules' | 'hybrid'): EnginePool & { readonly asked: Input[] } {
   const asked: Input[] = [];
   const score = (input: Input): Promise<Verdict> => {
     asked.push(input);

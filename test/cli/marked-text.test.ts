@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { markedText } from '../../src/cli/marked-text.js';
 import { paintFor } from '../../src/cli/paint.js';
-import { mergeSpans } from '../../src/engine/merge-spans.js';
+import { mergeSpans } from '../../src/engine/span.js';
 
 const paint = paintFor({ isTTY: false });
 const marked = (text: string, spans: readonly { start: number; end: number }[], around = 5): string =>

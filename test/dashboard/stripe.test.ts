@@ -6,9 +6,8 @@ import Stripe from 'stripe';
 import { describe, expect, test } from 'vitest';
 import { orderBook } from '../../src/dashboard/billing/order-book.js';
 import { stripeBilling } from '../../src/dashboard/billing/stripe-billing.js';
-import { maskedSettings } from '../../src/service/masked-settings.js';
 import { openBilling } from '../../src/service/open-billing.js';
-import { settingsSchema } from '../../src/service/settings.js';
+import { maskedSettings, settingsSchema } from '../../src/service/settings.js';
 import type { Store } from '../../src/store/store.js';
 import { ask, signIn, testDashboard } from './test-dashboard.js';
 

@@ -6,11 +6,11 @@ import { dashboard } from '../../src/dashboard/dashboard.js';
 import { dashboardStore } from '../../src/dashboard/dashboard-store.js';
 import type { RecordView } from '../../src/dashboard/ports.js';
 import { createEngine } from '../../src/index.js';
-import { buildApp } from '../../src/service/build-app.js';
 import { dashboardService } from '../../src/service/dashboard-service.js';
+import { buildApp } from '../../src/service/http/build-app.js';
 import { replayService } from '../../src/service/replay-service.js';
-import type { Scorers } from '../../src/service/scorers.js';
-import { screenCall } from '../../src/service/screen-call.js';
+import type { Scorers } from '../../src/service/screening/ports.js';
+import { screenCall } from '../../src/service/screening/screen-call.js';
 import type { Store } from '../../src/store/store.js';
 import { databases, type TestDatabase } from '../store/databases.js';
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { combinedScore } from '../../src/engine/combined-score.js';
-import { decide, type ModelOutcome, type RulesSide } from '../../src/engine/decide.js';
+import { combinedScore, decide, type ModelOutcome, type RulesSide } from '../../src/engine/decide.js';
 import type { Mode } from '../../src/engine/verdict.js';
 
 const BLOCKING: RulesSide = { score: 0.9, threshold: 0.5, rule: 'override.x', reason: 'The text holds x.' };

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createEngine } from '../../src/engine/engine.js';
-import type { EngineParts } from '../../src/engine/engine-types.js';
+import { createEngine, type EngineParts } from '../../src/engine/engine.js';
 import { ConfigError, ModelError } from '../../src/engine/errors.js';
 import { verdictSchema } from '../../src/engine/verdict.js';
 import { manualClock } from './manual-clock.js';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/engine/canonical-json.js';
-import { inputText, readInput } from '../../src/engine/input.js';
-import { jsonPathAt } from '../../src/engine/json-path.js';
+import { inputText, jsonPathAt, readInput } from '../../src/engine/input.js';
 
 describe('canonicalJson', () => {
   it.each([

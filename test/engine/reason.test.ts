@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { reasonOf } from '../../src/engine/reason.js';
+import { reasonOf } from '../../src/engine/engine.js';
 
 it.each([
   ['T', 'Detects a request to drop rules.', 'The text holds a request to drop rules.'],

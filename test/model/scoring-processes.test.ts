@@ -1,15 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { newEvidenceId } from '../../src/adapters/evidence-id.js';
-import { readModelFile, readModelFolder } from '../../src/adapters/model/model-files.js';
+import { readTokenizer } from '../../src/adapters/model/load-model.js';
+import { readModelFile, readModelFolder } from '../../src/adapters/model/model-folder.js';
 import {
   createProcessScorer,
   type ProcessScorer,
   type ProcessScorerOptions,
 } from '../../src/adapters/model/process-scorer.js';
-import { readTokenizer } from '../../src/adapters/model/tokenizer-file.js';
 import { systemClock } from '../../src/adapters/system-clock.js';
-import { createEngine } from '../../src/engine/engine.js';
-import type { Engine } from '../../src/engine/engine-types.js';
+import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { createWindowClassifier } from '../../src/engine/model/window-classifier.js';
 import { stubPack } from '../engine/stub-pack.js';
 import { builtChild } from './built-child.js';

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { findModel } from '../../src/adapters/model/find-model.js';
 import { loadModel } from '../../src/adapters/model/load-model.js';
-import { readModelFolder } from '../../src/adapters/model/model-files.js';
+import { findModel, readModelFolder } from '../../src/adapters/model/model-folder.js';
 import { loadTransformersClassifier } from '../../src/adapters/model/transformers-classifier.js';
 import { huggingFaceFolder } from './hugging-face-folder.js';
 

@@ -6,7 +6,7 @@ import {
   loadTransformersClassifier,
   type TransformersOptions,
 } from '../../src/adapters/model/transformers-classifier.js';
-import type { TransformersRuntime } from '../../src/adapters/model/transformers-runtime.js';
+import type { TransformersRuntime } from '../../src/adapters/model/transformers-model.js';
 
 /** A folder as Hugging Face lays it out, without a network: the runtime below plays it. */
 function folder(): string {

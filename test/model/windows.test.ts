@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { calibrate } from '../../src/engine/model/calibration.js';
-import { densestStretch } from '../../src/engine/model/hotspots.js';
-import { sureness } from '../../src/engine/model/sureness.js';
+import { calibrate, tokenConfidence } from '../../src/engine/model/calibration.js';
+import { densestSpan } from '../../src/engine/model/window-classifier.js';
 import { planWindows, spread } from '../../src/engine/model/windows.js';
 
 describe('planWindows', () => {
@@ -106,15 +105,15 @@ describe('calibrate', () => {
     [1e9, 1, false, 0, plain, 1],
     [-1e9, 1, false, 0, plain, 0],
   ] as const)(
-    'logit %d over %d windows, derived %s, sureness %d',
+    'logit %d over %d windows, derived %s, tokenConfidence %d',
     (logit, windows, derived, sure, calibration, probability) => {
-      const place = { windows, derived, sureness: sure };
+      const place = { windows, derived, tokenConfidence: sure };
       expect(calibrate(logit, place, calibration)).toBeCloseTo(probability, 12);
     },
   );
 });
 
-describe('sureness', () => {
+describe('tokenConfidence', () => {
   it.each([
     [undefined, 0],
     [[9, 9], 0],
@@ -122,11 +121,11 @@ describe('sureness', () => {
     [[99, ...new Array(20).fill(-5), 1, 2, 3, 4, 5, 6, 7, 8, 99], 4.5],
     [[99, 8, 7, 6, 5, 4, 3, 2, 1, 0, -1, 99], 4.5],
   ])('%o', (tokenLogits, expected) => {
-    expect(sureness(tokenLogits)).toBe(expected);
+    expect(tokenConfidence(tokenLogits)).toBe(expected);
   });
 });
 
-describe('densestStretch', () => {
+describe('densestSpan', () => {
   it.each([
     [[], undefined],
     [[-1, -2, 0], undefined],
@@ -134,6 +133,6 @@ describe('densestStretch', () => {
     [[1, -1, 1, -9, -9, -9, -9, -9, -9, -9, 1.5], { start: 0, end: 3 }],
     [[1, -9, -9, -9, -9, -9, -9, -9, 3, -1, 2, -5], { start: 8, end: 11 }],
   ] as const)('%o', (logits, stretch) => {
-    expect(densestStretch(logits)).toEqual(stretch);
+    expect(densestSpan(logits)).toEqual(stretch);
   });
 });

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { splitVocabulary } from '../../src/engine/model/word-pieces.js';
-import { createWordPieceTokenizer } from '../../src/engine/model/wordpiece-tokenizer.js';
+import { createWordPieceTokenizer, splitVocabulary } from '../../src/engine/model/wordpiece-tokenizer.js';
 
 interface Reference {
   readonly block: number;

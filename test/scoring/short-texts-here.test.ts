@@ -1,15 +1,15 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openScorerPool, type ScorerPool } from '../../src/workers/scorer-pool.js';
-import { shortTextsHere } from '../../src/workers/short-texts-here.js';
+import { type EnginePool, openEnginePool } from '../../src/workers/engine-pool.js';
+import { withShortTextsInline } from '../../src/workers/short-texts.js';
 
-const childFile = fileURLToPath(new URL('../../dist/scorer-child.js', import.meta.url));
+const childFile = fileURLToPath(new URL('../../dist/engine-worker.js', import.meta.url));
 
 describe('short texts in this process', () => {
-  let pool: ScorerPool;
+  let pool: EnginePool;
   beforeAll(async () => {
     const settings = { mode: 'rules', model: false } as const;
-    pool = await shortTextsHere(openScorerPool({ ...settings, childFile }), settings);
+    pool = await withShortTextsInline(openEnginePool({ ...settings, childFile }), settings);
   });
   afterAll(() => pool.close());
 

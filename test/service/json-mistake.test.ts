@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jsonMistake } from '../../src/service/json-mistake.js';
+import { jsonMistake } from '../../src/service/http/json-body.js';
 
 describe('where a text stops being JSON', () => {
   it.each<[string, number]>([

@@ -1,5 +1,5 @@
 import type { EvidenceRecord } from '../../src/evidence/evidence-record.js';
-import type { ScreeningStore } from '../../src/service/screening-store.js';
+import type { ScreeningStore } from '../../src/service/screening/ports.js';
 import type { Account, AccountSettings } from '../../src/store/account-store.js';
 import type { ApiKey } from '../../src/store/key-store.js';
 

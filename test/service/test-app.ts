@@ -1,7 +1,7 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { createEngine, type ExplainedVerdict } from '../../src/index.js';
-import { type AppParts, buildApp } from '../../src/service/build-app.js';
-import type { Scorers } from '../../src/service/scorers.js';
+import { type AppParts, buildApp } from '../../src/service/http/build-app.js';
+import type { Scorers } from '../../src/service/screening/ports.js';
 import { type MemoryStore, memoryStore } from './memory-store.js';
 
 export const KEY = 'svc_live_test-key-of-the-first-account';

@@ -9,7 +9,7 @@ import { makeRecord } from './make-record.js';
 
 const start = Date.UTC(2026, 10, 1, 12);
 const minute = 60_000;
-const inOrder = 9_000;
+const orderedMap = 9_000;
 const late = 600;
 
 /** 0..1, the same in each run. */
@@ -54,10 +54,10 @@ describe.each(databases)('a search in $name', ({ name, make }) => {
     accountId = (await store.accounts.create('Searched', 'scale')).id;
     const other = (await store.accounts.create('Other', 'scale')).id;
     records = [];
-    const times = Array.from({ length: inOrder }, (_, i) => start + i * minute);
-    await write(times.slice(0, inOrder / 2));
+    const times = Array.from({ length: orderedMap }, (_, i) => start + i * minute);
+    await write(times.slice(0, orderedMap / 2));
     await write(times.slice(0, 500), other);
-    await write(times.slice(inOrder / 2));
+    await write(times.slice(orderedMap / 2));
   }, 180_000);
   afterAll(async () => {
     await store.close();
@@ -99,7 +99,7 @@ describe.each(databases)('a search in $name', ({ name, make }) => {
         `${one(syllables)}${one(syllables)}${one(syllables)}x`,
         'con the ti an',
       ]);
-      const from = start + Math.floor(chance() * inOrder) * minute;
+      const from = start + Math.floor(chance() * orderedMap) * minute;
       return {
         text: [...wanted].length < 3 ? 'the' : wanted,
         ...one<EvidenceFilter>([
@@ -146,7 +146,7 @@ describe.each(databases)('a search in $name', ({ name, make }) => {
   }, 180_000);
 
   it('finds records that came late with earlier times', async () => {
-    await write(Array.from({ length: late }, (_, i) => start + ((i * 7919) % inOrder) * minute + 1_000));
+    await write(Array.from({ length: late }, (_, i) => start + ((i * 7919) % orderedMap) * minute + 1_000));
     await checkAll(10);
     await indexed();
     await checkAll(20);
@@ -154,7 +154,7 @@ describe.each(databases)('a search in $name', ({ name, make }) => {
 
   it('finds the same after a purge of half of it', async () => {
     await store.accounts.setSettings(accountId, { retentionDays: 1 });
-    const oldest = start + (inOrder / 2) * minute;
+    const oldest = start + (orderedMap / 2) * minute;
     await store.evidence.purge(oldest + 86_400_000);
     records = records.filter(({ time }) => Date.parse(time) >= oldest);
     await checkAll(20);

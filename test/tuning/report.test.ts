@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parquetWriteFile } from 'hyparquet-writer';
 import { afterAll, describe, expect, it } from 'vitest';
-import { combinedScore } from '../../src/engine/combined-score.js';
+import { combinedScore } from '../../src/engine/decide.js';
 import { evaluationPage } from '../../src/evaluation/html/evaluation-page.js';
 import { escaped, markedHtml } from '../../src/evaluation/html/markup.js';
 import { changedFromRecord } from '../../src/evaluation/report/changed-verdicts.js';

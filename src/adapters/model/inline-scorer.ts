@@ -2,7 +2,7 @@ import { ModelError } from '../../engine/errors.js';
 import type { WindowScorer } from '../../engine/ports.js';
 import { systemClock } from '../system-clock.js';
 import { type Network, type NetworkSpec, openNetwork } from './onnx-network.js';
-import { createTurnstile } from './turnstile.js';
+import { createSemaphore } from './semaphore.js';
 
 /**
  * Scores windows in this process: no fork, but each run blocks the event loop (8 to 40 ms a window), and a
@@ -11,7 +11,7 @@ import { createTurnstile } from './turnstile.js';
 export function createInlineScorer(spec: NetworkSpec): WindowScorer {
   let network: Promise<Network> | undefined;
   let closed = false;
-  const turnstile = createTurnstile([undefined], systemClock);
+  const semaphore = createSemaphore([undefined], systemClock);
 
   function load(): Promise<Network> {
     if (closed) return Promise.reject(new ModelError('MODEL_CLOSED', 'the model was closed'));
@@ -24,7 +24,7 @@ export function createInlineScorer(spec: NetworkSpec): WindowScorer {
   }
 
   return {
-    score: (ids, { timeoutMs }) => turnstile(async () => (await load()).run(ids), timeoutMs),
+    score: (ids, { timeoutMs }) => semaphore(async () => (await load()).run(ids), timeoutMs),
     async warmUp() {
       await load();
     },

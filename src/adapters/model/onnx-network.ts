@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { ModelError } from '../../engine/errors.js';
+import { ModelError, type ModelErrorCode } from '../../engine/errors.js';
 import type { WindowScore } from '../../engine/ports.js';
 
 /** A window whose logit is known, to prove that this machine computes what the training's did. */
@@ -106,3 +106,14 @@ async function checkGolden(run: Network['run'], golden: readonly GoldenWindow[])
     }
   }
 }
+
+/** What the parent says to the scoring child. */
+export type ToChild =
+  | { readonly kind: 'load'; readonly spec: NetworkSpec }
+  | { readonly kind: 'run'; readonly ids: readonly number[] };
+
+/** What the child answers, one message for each of the parent's. */
+export type FromChild =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'score'; readonly score: WindowScore; readonly rssBytes: number }
+  | { readonly kind: 'failed'; readonly code: ModelErrorCode; readonly message: string };

@@ -1,18 +1,20 @@
 import { basename, dirname } from 'node:path';
 import { ModelError } from '../../engine/errors.js';
 import { DEFAULT_DERIVED } from '../../engine/model/calibration.js';
-import { planTextWindows } from '../../engine/model/text-windows.js';
-import { spread } from '../../engine/model/windows.js';
+import { planTextWindows, spread } from '../../engine/model/windows.js';
 import type { Classifier, ClassifyOptions, ScoredWindow, TextSpan } from '../../engine/ports.js';
-import { neutralText } from './neutral-text.js';
-import { readTransformersFolder, type TransformersFolder } from './transformers-folder.js';
-import { injectionProbability, type LabelMeaning, readLabels } from './transformers-labels.js';
 import {
   importTransformers,
+  injectionProbability,
+  type LabelMeaning,
+  neutralText,
+  readLabels,
+  readTransformersFolder,
+  type TransformersFolder,
   type TransformersModel,
   type TransformersRuntime,
   type TransformersTokenizer,
-} from './transformers-runtime.js';
+} from './transformers-model.js';
 
 /** How a Hugging Face text classifier is read. */
 export interface TransformersOptions {

@@ -2,7 +2,7 @@ import type { Calibration } from './manifest.js';
 
 /**
  * A decoded reading is lower-case, without its layout, and often a scrap: not what the model was trained on.
- * On honest dev texts the model is too sure of such readings by about this much log-odds, while attacks that
+ * On benign dev texts the model is too sure of such readings by about this much log-odds, while attacks that
  * were really hidden stay far above the threshold.
  */
 export const DEFAULT_DERIVED = -1.5;
@@ -13,16 +13,34 @@ export interface WindowPlace {
   readonly windows: number;
   /** True for a decoded reading. */
   readonly derived: boolean;
-  /** @see sureness */
-  readonly sureness: number;
+  /** How sure the token head is of the window; see `tokenConfidence`. */
+  readonly tokenConfidence: number;
 }
 
 /** The probability, 0..1, that a text holds an injection, by one of its windows; its worst window counts. */
 export function calibrate(logit: number, place: WindowPlace, calibration: Calibration): number {
   const { scale, bias, per_window: perWindow, sure } = calibration;
-  // Of many honest windows some are hot by accident, so a long text needs more, the less sure the token head is.
-  const doubt = sure === undefined ? 1 : Math.max(0, sure - place.sureness);
-  const strictness = perWindow * Math.log(Math.max(1, place.windows)) * doubt;
+  // Of many benign windows some score high by chance, so a long text needs more the less confident the token head is.
+  const penalty = sure === undefined ? 1 : Math.max(0, sure - place.tokenConfidence);
+  const strictness = perWindow * Math.log(Math.max(1, place.windows)) * penalty;
   const shift = place.derived ? (calibration.derived ?? DEFAULT_DERIVED) : 0;
   return 1 / (1 + Math.exp(-(scale * logit + bias - strictness + shift)));
+}
+
+/** As many of a window's greatest token logits say how sure the token head is of it. */
+const CONFIDENT_TOKENS = 8;
+
+/**
+ * How sure the token head is that a window holds an attack: the mean of its greatest token logits, special tokens left
+ * out; 0 without any.
+ *
+ * @param tokenLogits one a token, the special ones at both ends included
+ * @see models/training/MANIFEST.md, "From logits to a verdict"
+ */
+export function tokenConfidence(tokenLogits: readonly number[] | undefined): number {
+  const greatest = (tokenLogits ?? [])
+    .slice(1, -1)
+    .sort((a, b) => b - a)
+    .slice(0, CONFIDENT_TOKENS);
+  return greatest.reduce((sum, one) => sum + one, 0) / Math.max(1, greatest.length);
 }

@@ -25,8 +25,8 @@ export interface ModelManifest {
 }
 
 /**
- * `probability = sigmoid(scale * logit + bias - per_window * ln(windows) * doubt + derived)`, where doubt is
- * `max(0, sure - the window's sureness)`, or 1 without `sure`.
+ * `probability = sigmoid(scale * logit + bias - per_window * ln(windows) * penalty + derived)`, where penalty is
+ * `max(0, sure - the window's token confidence)`, or 1 without `sure`.
  */
 export interface Calibration {
   readonly kind: 'platt-windows';

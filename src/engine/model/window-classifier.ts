@@ -13,10 +13,8 @@ import type {
   WindowScore,
   WindowScorer,
 } from '../ports.js';
-import { calibrate } from './calibration.js';
-import { densestStretch } from './hotspots.js';
+import { calibrate, tokenConfidence } from './calibration.js';
 import type { Calibration, ModelManifest } from './manifest.js';
-import { sureness } from './sureness.js';
 import { planWindows, spread, type TokenWindow } from './windows.js';
 
 /** What a classifier over windows is made of. */
@@ -135,7 +133,7 @@ function summarise(
         {
           windows: counts[planned.text] as number,
           derived: planned.text >= derivedFrom,
-          sureness: sureness(score.tokenLogits),
+          tokenConfidence: tokenConfidence(score.tokenLogits),
         },
         calibration,
       ),
@@ -157,7 +155,7 @@ function hotspotsOf(
   tokenized: readonly TokenizedText[],
 ): readonly TextSpan[] {
   // The first and last values belong to the special tokens.
-  const stretch = densestStretch(score.tokenLogits?.slice(1, -1) ?? []);
+  const stretch = densestSpan(score.tokenLogits?.slice(1, -1) ?? []);
   if (stretch === undefined) return [];
   const { starts, ends } = tokenized[window.text] as TokenizedText;
   const start = starts[window.start + stretch.start] as number;
@@ -170,4 +168,26 @@ function tokenSpan(text: TokenizedText, window: TokenWindow, length: number): Te
   const start = window.start === 0 ? 0 : (text.ends[window.start - 1] as number);
   const end = window.end >= text.ids.length ? length : (text.starts[window.end] as number);
   return { start, end: Math.max(start, end) };
+}
+
+/** Tokens without a positive value that a stretch may step over. */
+const BRIDGE = 6;
+
+/**
+ * The densest stretch of tokens that the token head holds for an attack: the run, over small gaps, with
+ * the greatest sum of positive logits. Undefined where no token is positive. O(tokens).
+ */
+export function densestSpan(logits: readonly number[]): TokenWindow | undefined {
+  let best: { start: number; end: number; sum: number } | undefined;
+  let current: { start: number; end: number; sum: number } | undefined;
+  logits.forEach((logit, index) => {
+    if (!(logit > 0)) return;
+    if (current !== undefined && index - current.end <= BRIDGE) {
+      current = { start: current.start, end: index + 1, sum: current.sum + logit };
+    } else {
+      current = { start: index, end: index + 1, sum: logit };
+    }
+    if (best === undefined || current.sum > best.sum) best = current;
+  });
+  return best && { start: best.start, end: best.end };
 }

@@ -1,5 +1,4 @@
-import { mergeSpans } from '../../engine/merge-spans.js';
-import type { Span } from '../../engine/span.js';
+import { mergeSpans, type Span } from '../../engine/span.js';
 import { visibleText } from '../../engine/visible-text.js';
 
 const entities: Readonly<Record<string, string>> = {

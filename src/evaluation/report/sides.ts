@@ -1,4 +1,4 @@
-import { combinedScore } from '../../engine/combined-score.js';
+import { combinedScore } from '../../engine/decide.js';
 import type { Outcome } from '../metrics/figures.js';
 import type { Scored, ScoredText } from '../scoring/score-texts.js';
 

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { findModel } from '../../adapters/model/find-model.js';
 import { loadModel } from '../../adapters/model/load-model.js';
+import { findModel } from '../../adapters/model/model-folder.js';
 import { createEngine } from '../../create-engine.js';
 import { TuningError } from '../tuning-error.js';
 

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ModelError } from '../../engine/errors.js';
+import { type ModelManifest, parseManifest } from '../../engine/model/manifest.js';
+
+/** A model folder whose every file is the one that its manifest names. */
+export interface ModelFolder {
+  readonly folder: string;
+  readonly manifest: ModelManifest;
+  /** `<id>-<version>+<first 12 hex digits of the manifest's sha256>`: it covers every other file's digest. */
+  readonly version: string;
+}
+
+/** Larger ones are no model of ours: a mistake, or an attempt to fill the memory. Bytes. */
+const MAX_FILE_BYTES = 2 ** 30;
+
+/**
+ * Reads the manifest of a model folder and checks every file's length and sha256 against it.
+ *
+ * @throws ModelError `MODEL_MISSING`, `MODEL_MANIFEST`, `MODEL_DIGEST`
+ */
+export async function readModelFolder(folder: string): Promise<ModelFolder> {
+  const text = await readModelFile(folder, 'manifest.json');
+  const manifest = parseManifest(text.toString('utf8'));
+  for (const [name, { sha256: expected, bytes }] of Object.entries(manifest.files)) {
+    const file = await readModelFile(folder, name);
+    if (file.length !== bytes || sha256(file) !== expected) {
+      throw new ModelError('MODEL_DIGEST', `${name} differs from its sha256 in the manifest`);
+    }
+  }
+  return { folder, manifest, version: `${manifest.id}-${manifest.version}+${sha256(text).slice(0, 12)}` };
+}
+
+/** Reads a file of a model folder. @throws ModelError `MODEL_MISSING` */
+export async function readModelFile(folder: string, name: string): Promise<Buffer> {
+  try {
+    const file = join(folder, name);
+    if ((await stat(file)).size > MAX_FILE_BYTES) throw new ModelError('MODEL_MANIFEST', `${name} is over 1 GiB`);
+    return await readFile(file);
+  } catch (cause) {
+    if (cause instanceof ModelError) throw cause;
+    throw new ModelError('MODEL_MISSING', `the model folder has no readable ${name}`, { cause });
+  }
+}
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+const PACKAGE_NAME = 'portcullis';
+
+/** The folder of the model that comes with the library; undefined where it was installed without one. */
+export function findModel(): string | undefined {
+  const root = packageRoot();
+  const models = root && join(root, 'models');
+  if (models === undefined || !existsSync(models)) return undefined;
+  const ids = readdirSync(models).sort();
+  const id = ids.find((name) => existsSync(join(models, name, 'manifest.json')));
+  return id && join(models, id);
+}
+
+function packageRoot(): string | undefined {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
+    const file = join(folder, 'package.json');
+    if (existsSync(file)) {
+      const { name } = JSON.parse(readFileSync(file, 'utf8')) as { readonly name?: unknown };
+      if (name === PACKAGE_NAME) return folder;
+    }
+    if (dirname(folder) === folder) return undefined;
+  }
+}

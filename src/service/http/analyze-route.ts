@@ -1,0 +1,176 @@
+import type { IncomingMessage } from 'node:http';
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchemaCompiler,
+  preParsingHookHandler,
+} from 'fastify';
+import type { FastifyRouteSchemaDef } from 'fastify/types/schema.js';
+import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { ZodType } from 'zod';
+import { type Input, toMinimal } from '../../index.js';
+import type { ServiceMetrics } from '../metrics.js';
+import type { FindKey } from '../screening/key-cache.js';
+import type { KeyOwner, Scorers, ScreeningStore } from '../screening/ports.js';
+import { recentVerdicts } from '../screening/recent-verdicts.js';
+import { screenCall } from '../screening/screen-call.js';
+import type { Admission } from './admission.js';
+import {
+  analyzeBodySchema,
+  analyzeQuerySchema,
+  errorSchema,
+  quotaErrorSchema,
+  verdictAnswerSchema,
+} from './api-schemas.js';
+import { HttpError } from './http-error.js';
+import { quotaHeaders, sendJson, verdictHeaders } from './responses.js';
+
+/** What a screening call goes through. */
+export interface AnalyzeParts {
+  readonly store: ScreeningStore;
+  readonly findKey: FindKey<KeyOwner>;
+  readonly scorers: Scorers;
+  readonly admission: Admission;
+  readonly metrics: ServiceMetrics;
+  readonly now: () => Date;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose call it is, once its key was found. */
+    owner: KeyOwner | null;
+  }
+}
+
+/** `POST /analyze` and its alias. The quota is charged before the body is read: a call with a bad body counts too. */
+export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
+  const { store, findKey, scorers, admission, metrics, now } = parts;
+  const recent = recentVerdicts();
+  app.decorateRequest('owner', null);
+
+  async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const owner = await findKey(bearerKey(request.raw));
+    if (owner === undefined) throw new HttpError(401, 'The API key is not valid.');
+    const leave = admission.enter();
+    metrics.underWay.inc();
+    reply.raw.once('close', () => {
+      metrics.underWay.dec();
+      leave();
+    });
+    request.owner = owner;
+    const charge = await store.usage.charge(owner.account.id, now().getTime());
+    quotaHeaders(reply, charge);
+    if (charge.allowed) return;
+    if (charge.code === 'TRIAL_ENDED')
+      throw new HttpError(402, 'The trial has ended; choose a plan to continue.', 'TRIAL_ENDED');
+    reply.header('retry-after', String(charge.resetSeconds));
+    throw new HttpError(
+      429,
+      'The calls of this month are used up and no overage credits remain; buy a pack or upgrade the plan.',
+      'MONTHLY_LIMIT_REACHED',
+    );
+  }
+
+  const schema = {
+    operationId: 'analyze',
+    summary: 'Screen one input',
+    querystring: analyzeQuerySchema,
+    body: analyzeBodySchema,
+    response: {
+      200: verdictAnswerSchema,
+      400: errorSchema,
+      401: errorSchema,
+      402: quotaErrorSchema,
+      408: errorSchema,
+      413: errorSchema,
+      415: errorSchema,
+      429: quotaErrorSchema,
+      431: errorSchema,
+      500: errorSchema,
+      503: errorSchema,
+    },
+  };
+
+  for (const url of ['/analyze', '/v30/analyze']) {
+    app.withTypeProvider<ZodTypeProvider>().route({
+      method: 'POST',
+      url,
+      schema: url === '/analyze' ? schema : { ...schema, operationId: 'analyzeV30', summary: 'Alias of `/analyze`' },
+      validatorCompiler: validateCall,
+      onRequest: admit,
+      preParsing: refuseCodings,
+      handler: async (request, reply) => {
+        const { owner } = request;
+        if (owner === null) throw new Error('a call without an owner');
+        const input = request.body.input as Input;
+        const { account, key } = owner;
+        const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep };
+        const { verdict, explanation } = await screenCall({ store, scorers, now, recent }, caller, input);
+        const time = now();
+        store.keys.used(key.id, time.getTime());
+        metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
+        verdictHeaders(reply, explanation, time.getTime());
+        const form = request.query.form ?? account.settings.verdictForm;
+        return sendJson(reply, 200, form === 'minimal' ? toMinimal(verdict) : verdict);
+      },
+    });
+  }
+}
+
+/** The schemas of a screening call are asked only of what isn't plainly right: no query, a body that has an `input`. */
+const validateCall: FastifySchemaCompiler<unknown> = (route) => {
+  const ask = validatorCompiler(route as FastifyRouteSchemaDef<ZodType>);
+  const isRight = route.httpPart === 'body' ? hasInput : isEmpty;
+  return (value: unknown) => (isRight(value) ? { value } : ask(value));
+};
+
+function hasInput(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && Object.hasOwn(body, 'input');
+}
+
+function isEmpty(query: unknown): boolean {
+  for (const _ in query as object) return false;
+  return true;
+}
+
+const MISSING = 'The API key is missing: send it as `Authorization: Bearer <API_KEY>`.';
+
+/**
+ * The key of a request. Node keeps the first of several `Authorization` headers, a proxy may keep the last: two of
+ * them name two callers, so neither is believed.
+ *
+ * @throws HttpError 401
+ */
+function bearerKey(request: IncomingMessage): string {
+  const { authorization } = request.headers;
+  if (authorization === undefined) throw new HttpError(401, MISSING);
+  let seen = 0;
+  for (let at = 0; at < request.rawHeaders.length; at += 2) {
+    const name = request.rawHeaders[at];
+    if (name?.length === 13 && name.toLowerCase() === 'authorization') seen++;
+  }
+  if (seen > 1) throw new HttpError(401, 'Several `Authorization` headers were sent; send one.');
+  const key = /^bearer +(\S+)$/i.exec(authorization)?.[1];
+  if (key === undefined) throw new HttpError(401, MISSING);
+  return key;
+}
+
+const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
+
+/** A compressed body, or one in another charset than JSON's: screened as it is, it wouldn't be what was meant. */
+const refuseCodings: preParsingHookHandler = (request, reply, payload, done) => {
+  const error = codingProblem(request);
+  if (error !== undefined) reply.header('accept-encoding', 'identity');
+  done(error ?? null, payload);
+};
+
+function codingProblem({ headers }: FastifyRequest): HttpError | undefined {
+  const coding = headers['content-encoding']?.trim().toLowerCase();
+  if (coding !== undefined && coding !== '' && coding !== 'identity')
+    return new HttpError(415, 'The body has a `Content-Encoding`; send it as it is.');
+  const charset = CHARSET.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase();
+  if (charset !== undefined && !/^(utf-?8|us-ascii)$/.test(charset))
+    return new HttpError(415, 'The body must be UTF-8, as all JSON is.');
+  return undefined;
+}

@@ -1,0 +1,94 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type AllowedMethods, pathOf } from './allowed-methods.js';
+import { sendJson } from './responses.js';
+
+/** An answer that isn't a verdict: its status, one sentence for the caller, and a code where the contract has one. */
+export class HttpError extends Error {
+  override readonly name = 'HttpError';
+  readonly status: number;
+  readonly code: QuotaCode | undefined;
+
+  /** `message` is sent to the caller, so it never holds screened text. */
+  constructor(status: number, message: string, code?: QuotaCode) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** Why a plan refuses a call. */
+export type QuotaCode = 'TRIAL_ENDED' | 'MONTHLY_LIMIT_REACHED';
+
+/** Fastify's own refusals, in words that quote nothing of the request. */
+const ownWords: Readonly<Record<string, string>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The body must have `Content-Type: application/json`.',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than this service reads.',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'The body is empty; it must be a JSON object with `input`.',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body is not as long as `Content-Length` says.',
+  FST_ERR_BAD_URL: 'The path is not a valid URL path.',
+};
+
+/** Every error becomes JSON `{ error }`, with `code` for those of the quota; an unknown one a 500 that tells nothing. */
+export function answerErrors(app: FastifyInstance, allowed: AllowedMethods): void {
+  app.setErrorHandler((error: FastifyError | HttpError, request, reply) => {
+    const { status, body } = answerFor(error);
+    if (status === 500)
+      request.log.error({ name: error.name, code: error.code, stack: safeFrames(error) }, 'call failed');
+    // RFC 9110, 15.5.2
+    if (status === 401) reply.header('www-authenticate', 'Bearer');
+    sendJson(reply, status, body);
+  });
+  app.setNotFoundHandler((request, reply) => notFound(request, reply, allowed));
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: { readonly error: string; readonly code?: string };
+}
+
+function answerFor(error: FastifyError | HttpError): Answer {
+  if (error instanceof HttpError) {
+    const { status, message, code } = error;
+    return { status, body: code === undefined ? { error: message } : { error: message, code } };
+  }
+  if (error.name === 'OverloadedError')
+    return { status: 503, body: { error: 'The service is overloaded; try again in a moment.' } };
+  if (error.validation !== undefined) return { status: 400, body: { error: invalid(error) } };
+  const status = error.statusCode ?? 500;
+  if (status < 400 || status >= 500) return { status: 500, body: { error: 'The analysis failed unexpectedly.' } };
+  return { status, body: { error: ownWords[error.code] ?? 'The request is not valid.' } };
+}
+
+function invalid({ validation, validationContext }: FastifyError): string {
+  if (validationContext === 'querystring') return '`form` must be `extended` or `minimal`.';
+  const path = validation?.[0]?.instancePath ?? '';
+  if (validationContext !== 'body') return 'The request is not valid.';
+  return path === '' ? 'The body is empty; it must be a JSON object with `input`.' : 'The body lacks `input`.';
+}
+
+/** 404, 405 with `Allow`, or 204 to a preflight. */
+export function notFound(request: FastifyRequest, reply: FastifyReply, allowed: AllowedMethods): FastifyReply {
+  const methods = allowed(pathOf(request.url));
+  if (methods.length === 0) return sendJson(reply, 404, { error: 'There is nothing at this path.' });
+  if (request.method === 'OPTIONS') {
+    return reply
+      .code(204)
+      .header('access-control-allow-methods', methods.join(', '))
+      .header('access-control-allow-headers', 'Authorization, Content-Type')
+      .header('access-control-max-age', '86400')
+      .send();
+  }
+  reply.header('allow', methods.join(', '));
+  return sendJson(reply, 405, { error: `This path answers ${methods.join(', ')}.` });
+}
+
+/** Where an error happened without what it said: a message may hold a part of the text, in lines that look like frames too. */
+function safeFrames(error: Error): readonly string[] {
+  const { stack = '', message } = error;
+  const said = message === '' ? -1 : stack.indexOf(message);
+  return stack
+    .slice(said === -1 ? 0 : said + message.length)
+    .split('\n')
+    .filter((line) => line.startsWith('    at '))
+    .slice(0, 8);
+}

@@ -1,0 +1,65 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Scorers } from './screening/ports.js';
+
+/** What an operator watches. No label names an account, a key or a text. */
+export interface ServiceMetrics {
+  readonly registry: Registry;
+  answered(route: string, status: number, seconds: number): void;
+  decided(verdict: string, decidedBy: string, routerLevel: string): void;
+  readonly underWay: Gauge;
+}
+
+/** Metrics of one app, in a registry of their own. */
+export function createMetrics(defaults: boolean, scorers: Scorers): ServiceMetrics {
+  const registry = new Registry();
+  if (defaults) collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'portcullis_http_requests_total',
+    help: 'Answers by route and status.',
+    labelNames: ['route', 'status'] as const,
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'portcullis_http_request_seconds',
+    help: 'Time from the request line to the end of the answer.',
+    labelNames: ['route'] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
+    registers,
+  });
+  const verdicts = new Counter({
+    name: 'portcullis_verdicts_total',
+    help: 'Verdicts by decision, deciding side and router level.',
+    labelNames: ['verdict', 'decided_by', 'router_level'] as const,
+    registers,
+  });
+  const underWay = new Gauge({ name: 'portcullis_calls_under_way', help: 'Screening calls now under way.', registers });
+  scorerMetrics(registry, scorers);
+  return {
+    registry,
+    underWay,
+    answered(route, status, took) {
+      requests.inc({ route, status });
+      seconds.observe({ route }, took);
+    },
+    decided(verdict, decided_by, router_level) {
+      verdicts.inc({ verdict, decided_by, router_level });
+    },
+  };
+}
+
+function scorerMetrics(registry: Registry, { stats }: Scorers): void {
+  if (stats === undefined) return;
+  const gauge = (name: string, help: string, value: () => number): Gauge =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(value());
+      },
+    });
+  gauge('portcullis_scorers_ready', 'Scorer processes that take calls.', () => stats().pids.length);
+  gauge('portcullis_scorers_waiting', 'Calls that wait for a scorer process.', () => stats().waiting);
+  gauge('portcullis_scorers_lost', 'Scorer processes lost since the start.', () => stats().lost);
+}

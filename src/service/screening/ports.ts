@@ -1,0 +1,36 @@
+import type { Channel, EngineInfo, ExplainedVerdict, Input, Mode } from '../../index.js';
+import type { Store } from '../../store/store.js';
+
+/** How one input is to be scored. */
+export interface ScorersCall {
+  readonly explain: true;
+  readonly evidenceId: string;
+  /** Default: the scorers' own. */
+  readonly mode?: Mode | undefined;
+  readonly channel?: Channel | undefined;
+}
+
+/** Whoever scores: the pool of processes, or an engine in this one. */
+export interface Scorers {
+  /** Never rejects because of what the text says; an error named `OverloadedError` when too many calls wait. */
+  score(input: Input, options: ScorersCall): Promise<ExplainedVerdict>;
+  readonly info: EngineInfo;
+  /** How the processes do, for the metrics; an engine in this process has none. */
+  stats?(): ScorersState;
+}
+
+/** What the metrics say of scorer processes. */
+export interface ScorersState {
+  /** Process ids of those that are ready. */
+  readonly pids: readonly number[];
+  /** Those that ended on their own, were killed from outside, hung, or ran out of memory, since the start. */
+  readonly lost: number;
+  /** Calls that wait for one. */
+  readonly waiting: number;
+}
+
+/** What a screening call needs of the store. */
+export type ScreeningStore = Pick<Store, 'keys' | 'usage' | 'evidence' | 'ready'>;
+
+/** Whose key it is. */
+export type KeyOwner = NonNullable<Awaited<ReturnType<Store['keys']['find']>>>;

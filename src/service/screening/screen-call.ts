@@ -1,0 +1,155 @@
+import { newEvidenceId } from '../../adapters/evidence-id.js';
+import { packageVersion } from '../../adapters/package-version.js';
+import { DEFAULT_LIMITS } from '../../engine/limits.js';
+import type {
+  EvidenceFinding,
+  EvidenceRecord,
+  Keep,
+  RecordedLimits,
+  ReplaySettings,
+} from '../../evidence/evidence-record.js';
+import { keepInput } from '../../evidence/keep-input.js';
+import { replayDigest } from '../../evidence/replay-digest.js';
+import {
+  type ExplainedFinding,
+  type ExplainedVerdict,
+  type Explanation,
+  type Input,
+  inputText,
+  type Mode,
+  type Verdict,
+} from '../../index.js';
+import type { Scorers, ScreeningStore } from './ports.js';
+import type { RecentVerdicts } from './recent-verdicts.js';
+
+/** What a screening goes through once its quota is charged. */
+export interface ScreenParts {
+  readonly store: Pick<ScreeningStore, 'evidence'>;
+  readonly scorers: Scorers;
+  readonly now: () => Date;
+  /** Default: every text is scanned. */
+  readonly recent?: RecentVerdicts | undefined;
+}
+
+/** Whose input it is. `keyId` is null for a call from the dashboard's playground. */
+export interface CallOwner {
+  readonly accountId: string;
+  readonly keyId: string | null;
+  readonly keep: Keep;
+}
+
+/** A verdict whose evidence is durable. */
+export interface ScreenedInput {
+  readonly verdict: Verdict;
+  readonly explanation: Explanation;
+  readonly record: EvidenceRecord;
+}
+
+/** Scores an input and stores its evidence; resolves when the record is durable. */
+export async function screenCall(
+  { store, scorers, now, recent }: ScreenParts,
+  { accountId, keyId, keep }: CallOwner,
+  input: Input,
+): Promise<ScreenedInput> {
+  const evidenceId = newEvidenceId();
+  const started = performance.now();
+  // Rules say the same of the same text; a model may fail.
+  const isRemembered = recent !== undefined && typeof input === 'string' && scorers.info.mode === 'rules';
+  const known = isRemembered ? recent.get(accountId, input) : undefined;
+  const explained = known ?? (await scorers.score(input, { explain: true, evidenceId }));
+  if (isRemembered && known === undefined) recent.put(accountId, input, explained);
+  const { explanation } = explained;
+  const verdict = bareVerdict(explained, evidenceId, performance.now() - started);
+  const { rules_threshold, timeout_ms } = scorers.info;
+  const limits = recordedLimits(verdict.mode);
+  const record = recordOf({
+    time: now(),
+    accountId,
+    keyId,
+    keep,
+    text: inputText(input),
+    json: typeof input !== 'string',
+    verdict,
+    explanation,
+    settings: { portcullis: packageVersion(), rules_threshold, paranoia: null, timeout_ms, limits },
+  });
+  await store.evidence.append(record);
+  return { verdict, explanation, record };
+}
+
+/**
+ * The verdict alone, in the order of its fields, with the id of this call and the milliseconds that it took this service.
+ * Named one by one: the rest of an object is dear.
+ */
+export function bareVerdict(
+  explained: ExplainedVerdict,
+  evidenceId: string = explained.evidence_id,
+  tookMs: number = explained.latency_ms,
+): Verdict {
+  return {
+    verdict: explained.verdict,
+    confidence: explained.confidence,
+    rule: explained.rule,
+    reason: explained.reason,
+    rules_version: explained.rules_version,
+    evidence_id: evidenceId,
+    latency_ms: Math.round(tookMs),
+    score: explained.score,
+    threshold: explained.threshold,
+    decided_by: explained.decided_by,
+    ml_version: explained.ml_version,
+    ml_threshold: explained.ml_threshold,
+    mode: explained.mode,
+  };
+}
+
+/** A call that was screened. */
+export interface ScreenedCall {
+  readonly time: Date;
+  readonly accountId: string;
+  /** Null for a call from the dashboard's playground. */
+  readonly keyId: string | null;
+  /** The text that was screened; spans of the explanation are in it. */
+  readonly text: string;
+  /** Whether the caller sent another JSON value than a string. */
+  readonly json: boolean;
+  readonly keep: Keep;
+  readonly verdict: Verdict;
+  readonly explanation: Explanation;
+  readonly settings: ReplaySettings;
+}
+
+/** The evidence of a call, with as much of the text as the account keeps. */
+function recordOf(call: ScreenedCall): EvidenceRecord {
+  const { verdict, explanation } = call;
+  return {
+    id: verdict.evidence_id,
+    time: call.time.toISOString(),
+    account_id: call.accountId,
+    key_id: call.keyId,
+    input: keepInput(call.text, call.json, call.keep),
+    verdict,
+    channel: explanation.channel,
+    router_level: explanation.router_level,
+    rules: explanation.rules,
+    model: explanation.model,
+    findings: explanation.findings.map(withoutExcerpt),
+    shadow_findings: explanation.shadow_findings.map(withoutExcerpt),
+    unseen: explanation.unseen,
+    settings: call.settings,
+    replay_digest: replayDigest(verdict),
+    label: null,
+  };
+}
+
+function withoutExcerpt({ excerpt: _excerpt, ...finding }: ExplainedFinding): EvidenceFinding {
+  return finding;
+}
+
+const { modelLength, modelViews, modelViewLength, modelViewMinLength, modelWindows } = DEFAULT_LIMITS;
+const limits: RecordedLimits = { modelLength, modelViews, modelViewLength, modelViewMinLength, modelWindows };
+
+/** The bounds that decide what the model reads; null where none runs. The service has the engine's own. */
+export function recordedLimits(mode: Mode): RecordedLimits | null {
+  return mode === 'rules' ? null : limits;
+}

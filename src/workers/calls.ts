@@ -1,0 +1,105 @@
+import {
+  type Channel,
+  type EngineInfo,
+  type EngineLimits,
+  type ExplainedVerdict,
+  type Mode,
+  PortcullisError,
+  type Thresholds,
+  type Verdict,
+} from '../index.js';
+
+/** What the engine of each scorer is made of; all of it can be sent to another process. */
+export interface EngineWorkerSettings {
+  /** Packs from the bottom up, as `loadPack` takes them; default the library's own. */
+  readonly packs?: readonly string[] | undefined;
+  /** Paths of overlay files, a later one wins. */
+  readonly overlays?: readonly string[] | undefined;
+  /** `YYYY-MM-DD`: decides which allow-list entries have expired. Default: today in UTC when the pool opens. */
+  readonly today?: string | undefined;
+  /** A model folder, `false` for none; left out: the library's own where it can run. */
+  readonly model?: string | false | undefined;
+  readonly mode?: Mode | undefined;
+  readonly thresholds?: Thresholds | undefined;
+  /** Milliseconds after which the engine leaves the model and answers by the rules. Default: the engine's. */
+  readonly timeoutMs?: number | undefined;
+  /** Bounds of the engine that replace its own. */
+  readonly limits?: Partial<EngineLimits> | undefined;
+}
+
+/** How one input is to be scored. */
+export interface ScoreOptions {
+  readonly explain?: boolean | undefined;
+  readonly channel?: Channel | undefined;
+  readonly evidenceId?: string | undefined;
+  readonly mode?: Mode | undefined;
+  /** Milliseconds a scorer may take over it before it is killed. Default: the pool's. */
+  readonly deadlineMs?: number | undefined;
+  /** Milliseconds the call may wait for a scorer; then it is refused with `OverloadedError`. Default: no bound. */
+  readonly waitMs?: number | undefined;
+}
+
+/** A call as it goes to a scorer. */
+export type WorkerCall = ScoreCall | TaskCall;
+
+/** A text to score. */
+export interface ScoreCall {
+  readonly id: number;
+  /** The input's text; of anything but a string its JSON text, since a deep value can't be sent as it is. */
+  readonly text: string;
+  readonly isJson: boolean;
+  readonly options: Omit<ScoreOptions, 'deadlineMs' | 'waitMs'>;
+  /** True: the rules alone, as if the model had failed. */
+  readonly withoutModel: boolean;
+}
+
+/** Work of another kind, which the scorers' own program knows; whatever the structured clone takes. */
+export interface TaskCall {
+  readonly id: number;
+  readonly task: unknown;
+}
+
+/** A scorer's answer to one call. */
+export type WorkerReply =
+  | { readonly id: number; readonly done: unknown }
+  | { readonly id: number; readonly verdict: Verdict | ExplainedVerdict }
+  | {
+      readonly id: number;
+      readonly failed: { readonly name: string; readonly code: string; readonly message: string };
+    };
+
+/** What a pool says to a scorer. */
+export type ToWorker =
+  | { readonly kind: 'open'; readonly settings: EngineWorkerSettings }
+  | { readonly kind: 'score'; readonly calls: readonly WorkerCall[] };
+
+/** What a scorer says to its pool. Answers come in the order of the calls. */
+export type FromWorker =
+  | { readonly kind: 'ready'; readonly info: EngineInfo }
+  | { readonly kind: 'refused'; readonly name: string; readonly message: string }
+  | { readonly kind: 'answers'; readonly answers: readonly WorkerReply[]; readonly rssBytes: number };
+
+/** The pool takes no more calls now: its queue is full, or the call waited too long. Nothing was scored. */
+export class OverloadedError extends PortcullisError {
+  override readonly name = 'OverloadedError';
+  readonly code = 'OVERLOADED';
+
+  constructor(message: string) {
+    super(message);
+  }
+}
+
+/** A call that no scorer could answer. */
+export class ScoringError extends PortcullisError {
+  override readonly name = 'ScoringError';
+  /**
+   * `SCORER_LOST`: scorers were lost over this very text, twice. `SCORER_UNAVAILABLE`: no scorer comes up.
+   * `SCORER_CLOSED`: the pool was closed. `SCORER_REFUSED`: the settings don't make an engine.
+   */
+  readonly code: 'SCORER_LOST' | 'SCORER_UNAVAILABLE' | 'SCORER_CLOSED' | 'SCORER_REFUSED';
+
+  constructor(code: ScoringError['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}

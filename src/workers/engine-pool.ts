@@ -1,0 +1,220 @@
+import { systemClock } from '../adapters/system-clock.js';
+import { type Clock, type EngineInfo, type ExplainedVerdict, type Input, inputText, type Verdict } from '../index.js';
+import {
+  type EngineWorkerSettings,
+  OverloadedError,
+  type ScoreCall,
+  type ScoreOptions,
+  ScoringError,
+  type TaskCall,
+} from './calls.js';
+import { workerProgram } from './worker-process.js';
+import { createWorkerSlot, type PendingCall, type WorkerSlot } from './worker-slot.js';
+
+/** Bounds of a pool; times in milliseconds. */
+export interface EnginePoolOptions extends EngineWorkerSettings {
+  /** Worker processes; default 1. An engine takes about 230 MB, with the model about 340 MB. */
+  readonly workers?: number | undefined;
+  /** The name of `workers` in 1.0. */
+  readonly scorers?: number | undefined;
+  /** A scorer that takes longer over one call is killed. Default 30,000. */
+  readonly deadlineMs?: number | undefined;
+  /** How long a call may wait for a scorer unless it says so itself; then it is refused. Default: no bound. */
+  readonly waitMs?: number | undefined;
+  /** Calls that may wait for a scorer; one more is refused. Default 1,000. */
+  readonly queueLimit?: number | undefined;
+  /** Calls in one scorer at once. Default 2 with a model, 32 without. */
+  readonly depth?: number | undefined;
+  readonly loadTimeoutMs?: number | undefined;
+  readonly heapMb?: number | undefined;
+  readonly memoryLimitMb?: number | undefined;
+  /** Rest before the second restart in a row; doubles up to 30 s. Default 200. */
+  readonly restartMs?: number | undefined;
+  /** The scorer's program; default the one of this package. */
+  readonly childFile?: string | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** Counts since the pool was opened, and its state now. */
+export interface EnginePoolStats {
+  readonly scored: number;
+  /** Processes that ended on their own, were killed from outside, hung, or ran out of memory. */
+  readonly lost: number;
+  readonly waiting: number;
+  readonly underWay: number;
+  /** Process ids of the scorers that are ready. */
+  readonly pids: readonly number[];
+}
+
+/** Engines in processes of their own: an answer blocks nothing here, and a scorer that is lost loses no call. */
+export interface EnginePool {
+  /**
+   * Scores one input. When a scorer is lost over it, a mode with a model is answered by another scorer's rules as
+   * `ml-error-rules-fallback`, and mode `rules` is tried again.
+   *
+   * @throws OverloadedError; ScoringError; InputError where the input has no JSON text
+   */
+  score(input: Input, options: ScoreOptions & { readonly explain: true }): Promise<ExplainedVerdict>;
+  score(input: Input, options?: ScoreOptions): Promise<Verdict>;
+  /**
+   * Hands a task to a scorer whose program (`childFile`) knows its kind. `size`: its rough cost, in characters of text.
+   *
+   * @throws ScoringError `SCORER_LOST` when a scorer is lost over it: it isn't tried again
+   */
+  run(task: unknown, size: number): Promise<unknown>;
+  readonly info: EngineInfo;
+  stats(): EnginePoolStats;
+  /** Takes no more calls, waits for those under way, and ends the scorers. */
+  close(): Promise<void>;
+}
+
+type CallBounds = Pick<ScoreOptions, 'deadlineMs' | 'waitMs'>;
+
+/** Starts in a row that may fail on every scorer before waiting calls are given up. */
+const MAX_FAILURES = 5;
+
+/** Starts the scorers. @throws ScoringError `SCORER_REFUSED`, `SCORER_UNAVAILABLE` */
+export async function openEnginePool(options: EnginePoolOptions = {}): Promise<EnginePool> {
+  const clock = options.clock ?? systemClock;
+  const today = options.today ?? new Date().toISOString().slice(0, 10);
+  let info: EngineInfo | undefined;
+  let closing = false;
+  let nextId = 1;
+  let scored = 0;
+  let lost = 0;
+  let idle = (): void => {};
+  const waiting: PendingCall[] = [];
+  const { packs, overlays, model, mode, thresholds, timeoutMs, limits } = options;
+  const slotOptions = {
+    settings: { packs, overlays, today, model, mode, thresholds, timeoutMs, limits },
+    file: options.childFile ?? workerProgram('engine-worker'),
+    loadTimeoutMs: options.loadTimeoutMs ?? 60_000,
+    heapMb: options.heapMb ?? 1_024,
+    memoryLimitMb: options.memoryLimitMb ?? 1_024,
+    restartMs: options.restartMs ?? 200,
+    characters: 256 * 1024,
+    clock,
+    fits: (scorer: { readonly info: EngineInfo }) =>
+      info === undefined || scorer.info.rules_version === info.rules_version,
+    onFree: dispatch,
+    onLoss(toRetry: readonly PendingCall[]) {
+      lost += 1;
+      for (const pending of toRetry) pending.wait();
+      waiting.unshift(...toRetry);
+      dispatch();
+    },
+  };
+  // The first scorer says whether there is a model, and so how deep each one may be filled.
+  let depth = options.depth ?? 2;
+  const slots = Array.from({ length: Math.max(1, options.workers ?? options.scorers ?? 1) }, () =>
+    createWorkerSlot({ ...slotOptions, depth: () => depth }),
+  );
+
+  function dispatch(): void {
+    while (waiting.length > 0) {
+      const [next] = waiting as [PendingCall];
+      const free = leastLoaded(slots, next);
+      if (free === undefined) break;
+      waiting.shift();
+      next.endWait();
+      free.take(next);
+    }
+    if (waiting.length > 0 && slots.every((slot) => slot.failedStarts() > MAX_FAILURES)) {
+      for (const { reject } of waiting.splice(0)) reject(new ScoringError('SCORER_UNAVAILABLE', 'no scorer comes up'));
+    }
+    if (waiting.length === 0 && slots.every((slot) => slot.held() === 0)) idle();
+  }
+
+  function enqueue(
+    call: Omit<ScoreCall, 'id'> | Omit<TaskCall, 'id'>,
+    { size, usesModel, deadlineMs, waitMs }: Pick<PendingCall, 'size' | 'usesModel'> & CallBounds,
+  ): Promise<unknown> {
+    if (closing) return Promise.reject(new ScoringError('SCORER_CLOSED', 'the scorers were closed'));
+    if (waiting.length >= (options.queueLimit ?? 1_000))
+      return Promise.reject(new OverloadedError('the queue in front of the scorers is full'));
+    return new Promise((resolve, reject) => {
+      const queueTimeoutMs = waitMs ?? options.waitMs;
+      let endWait = (): void => {};
+      const giveUp = (): void => {
+        const at = waiting.findIndex((one) => one.call.id === pending.call.id);
+        waiting.splice(at, 1);
+        pending.reject(new OverloadedError('the call waited too long for a scorer'));
+      };
+      const pending: PendingCall = {
+        call: { ...call, id: nextId++ },
+        usesModel,
+        deadlineMs: deadlineMs ?? options.deadlineMs ?? 30_000,
+        size,
+        strikes: 0,
+        alone: false,
+        wait() {
+          if (queueTimeoutMs !== undefined) endWait = clock.after(queueTimeoutMs, giveUp);
+        },
+        endWait: () => endWait(),
+        resolve(answer) {
+          scored += 1;
+          resolve(answer);
+        },
+        reject(error) {
+          endWait();
+          reject(error);
+        },
+      };
+      pending.wait();
+      waiting.push(pending);
+      dispatch();
+    });
+  }
+
+  async function score(input: Input, { deadlineMs, waitMs, ...rest }: ScoreOptions = {}): Promise<Verdict> {
+    const text = inputText(input);
+    const usesModel = (rest.mode ?? info?.mode) !== 'rules';
+    const call = { text, isJson: typeof input !== 'string', options: rest, withoutModel: false };
+    return (await enqueue(call, { size: text.length, usesModel, deadlineMs, waitMs })) as Verdict;
+  }
+
+  try {
+    const first = (await Promise.all(slots.map((slot) => slot.start())))[0];
+    info = first?.info as EngineInfo;
+    depth = options.depth ?? (info.mode === 'rules' ? 32 : 2);
+  } catch (error) {
+    for (const slot of slots) slot.stop();
+    throw error;
+  }
+  return {
+    score: score as EnginePool['score'],
+    run: (task, size) => enqueue({ task }, { size, usesModel: false }),
+    info,
+    stats: () => ({
+      scored,
+      lost,
+      waiting: waiting.length,
+      underWay: slots.reduce((sum, slot) => sum + slot.held(), 0),
+      pids: slots.flatMap((slot) => slot.pid() ?? []),
+    }),
+    async close() {
+      if (closing) return;
+      closing = true;
+      await new Promise<void>((resolve) => {
+        idle = resolve;
+        dispatch();
+      });
+      for (const slot of slots) slot.stop();
+    },
+  };
+}
+
+function leastLoaded(slots: readonly WorkerSlot[], call: PendingCall): WorkerSlot | undefined {
+  let best: WorkerSlot | undefined;
+  for (const slot of slots) if (slot.room(call) > 0 && (best === undefined || slot.load() < best.load())) best = slot;
+  return best;
+}
+
+/** The names of 1.0. */
+export {
+  /** @alias */
+  openEnginePool as openScorerPool,
+};
+export type ScorerPool = EnginePool;
+export type ScorerPoolOptions = EnginePoolOptions;
+export type ScorerPoolStats = EnginePoolStats;

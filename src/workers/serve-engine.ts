@@ -1,0 +1,141 @@
+import {
+  type Classifier,
+  createEngine,
+  type Engine,
+  findModel,
+  type JsonValue,
+  loadModel,
+  loadPack,
+  ModelError,
+  PortcullisError,
+  unavailableModel,
+} from '../index.js';
+import type { EngineWorkerSettings, FromWorker, ToWorker, WorkerCall, WorkerReply } from './calls.js';
+
+/** Answers are kept back at most this long (milliseconds), so that many short texts share a message. */
+const KEEP_BACK_MS = 4;
+
+/** Does a task of a kind that the program knows. */
+export type TaskRunner = (task: unknown, engine: Engine) => Promise<unknown>;
+
+const say = (message: FromWorker): void => void process.send?.(message);
+
+/** Makes this process a scorer: an engine that answers calls one after another until its parent is gone. */
+export function serveEngine(runTask?: TaskRunner): void {
+  let scorer: WorkerEngine | undefined;
+  let work: Promise<void> = Promise.resolve();
+
+  async function open(settings: EngineWorkerSettings): Promise<void> {
+    try {
+      scorer = await openWorkerEngine(settings);
+      say({ kind: 'ready', info: scorer.engine.info });
+    } catch (error) {
+      if (!(error instanceof PortcullisError)) throw error;
+      say({ kind: 'refused', name: error.name, message: error.message });
+    }
+  }
+
+  async function answer(call: WorkerCall): Promise<WorkerReply> {
+    if (scorer === undefined) throw new Error('no engine is open');
+    const { id } = call;
+    try {
+      if ('task' in call) {
+        if (runTask === undefined) throw new Error('this scorer knows no tasks');
+        return { id, done: await runTask(call.task, scorer.engine) };
+      }
+      const engine = call.withoutModel ? scorer.withoutModel : scorer.engine;
+      const input = call.isJson ? (JSON.parse(call.text) as JsonValue) : call.text;
+      return { id, verdict: await engine.analyze(input, call.options) };
+    } catch (error) {
+      if (!(error instanceof PortcullisError)) throw error;
+      return { id, failed: { name: error.name, code: error.code, message: error.message } };
+    }
+  }
+
+  /** An answer to it leaves at once, with those before it: the pool then knows what a lost scorer was at. */
+  const leavesAtOnce = (call: WorkerCall): boolean =>
+    'task' in call || (call.options.mode ?? scorer?.engine.info.mode) !== 'rules';
+
+  async function score(calls: readonly WorkerCall[]): Promise<void> {
+    let answers: WorkerReply[] = [];
+    let sent = performance.now();
+    const flush = (): void => {
+      if (answers.length > 0) say({ kind: 'answers', answers, rssBytes: process.memoryUsage.rss() });
+      answers = [];
+      sent = performance.now();
+    };
+    for (const call of calls) {
+      if (leavesAtOnce(call)) flush();
+      answers.push(await answer(call));
+      if (leavesAtOnce(call) || performance.now() - sent > KEEP_BACK_MS) flush();
+    }
+    flush();
+  }
+
+  process.on('message', (message: ToWorker) => {
+    work = work.then(() => (message.kind === 'open' ? open(message.settings) : score(message.calls)));
+  });
+  process.on('disconnect', () => process.exit(0));
+  // An operator's Ctrl-C is for the parent; a scorer ends when the parent does.
+  process.on('SIGINT', () => {});
+  process.on('SIGTERM', () => {});
+}
+
+/** The engine of one scorer, and a second one that answers as if the model had just failed. */
+export interface WorkerEngine {
+  readonly engine: Engine;
+  /** The same rules, thresholds and versions; each call that would ask the model ends as `ml-error-rules-fallback`. */
+  readonly withoutModel: Engine;
+}
+
+/**
+ * Opens an engine whose model runs in this very process, and warms it up.
+ *
+ * @throws ConfigError, PackError; ModelError where the mode asks for a model that can't be had
+ */
+export async function openWorkerEngine(settings: EngineWorkerSettings): Promise<WorkerEngine> {
+  const pack = loadPack({
+    packs: settings.packs,
+    overlays: settings.overlays,
+    ...(settings.today === undefined ? {} : { today: settings.today }),
+  });
+  const { model, modeReason } = await modelOf(settings);
+  const { mode, thresholds, timeoutMs, limits } = settings;
+  const parts = { pack, modeReason, mode, thresholds, timeoutMs, limits };
+  const engine = createEngine({ ...parts, model });
+  const withoutModel = createEngine({ ...parts, model: model && failing(model) });
+  try {
+    await engine.warmUp();
+  } catch (error) {
+    // The scorer still answers, by the rules, and each answer says so.
+    if (!(error instanceof ModelError)) throw error;
+  }
+  return { engine, withoutModel };
+}
+
+interface FoundModel {
+  readonly model: Classifier | false;
+  readonly modeReason?: string;
+}
+
+async function modelOf(settings: EngineWorkerSettings): Promise<FoundModel> {
+  if (settings.mode === 'rules' || settings.model === false) return { model: false };
+  const folder = settings.model ?? findModel();
+  if (folder === undefined) return { model: false, modeReason: 'no model is installed' };
+  try {
+    return { model: await loadModel(folder, { isolation: 'inline' }) };
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error;
+    const byDefault = settings.model === undefined && settings.mode === undefined;
+    if (error.code === 'MODEL_RUNTIME_MISSING' && byDefault) return { model: false, modeReason: error.message };
+    // Named by the caller and not there is a mistake to mend; damaged is trouble to live with.
+    if (settings.model !== undefined && error.code === 'MODEL_MISSING') throw error;
+    return { model: unavailableModel(error), modeReason: error.message };
+  }
+}
+
+function failing(model: Classifier): Classifier {
+  const lost = (): Promise<never> =>
+    Promise.reject(new ModelError('MODEL_CRASHED', 'a scorer was lost over this text'));
+  return { info: model.info, classify: lost, warmUp: lost, close: () => Promise.resolve() };
+}

@@ -1,0 +1,58 @@
+import { type Engine, type Input, inputText, type Verdict } from '../index.js';
+import { type EngineWorkerSettings, type ScoreOptions, ScoringError } from './calls.js';
+import type { EnginePool } from './engine-pool.js';
+import { openWorkerEngine } from './serve-engine.js';
+
+/** UTF-16 code units. To hand so short a text over and back costs as much as to read it. */
+const TINY = 256;
+
+/** The rules read so many in about half a millisecond, the worst text in a few: a longer one would keep other calls waiting. */
+const SHORT = 1_024;
+
+/** With so many calls a scorer has enough to do, and this process takes short texts itself. */
+const ENOUGH = 16;
+
+/**
+ * A pool whose calls of mode `rules` are answered in this process where the text is tiny, or short and the scorers have enough
+ * to do. Opens its engine while the pool starts.
+ */
+export async function withShortTextsInline(
+  opening: Promise<EnginePool>,
+  settings: EngineWorkerSettings,
+): Promise<EnginePool> {
+  // Until it is awaited, a rejection would end the process.
+  opening.catch(() => undefined);
+  try {
+    const early = settings.mode === 'rules' ? await rulesEngine(settings) : undefined;
+    const pool = await opening;
+    if (pool.info.mode !== 'rules') return pool;
+    const here = early ?? (await rulesEngine(settings));
+    if (here.info.rules_version !== pool.info.rules_version)
+      throw new ScoringError('SCORER_REFUSED', 'the rules on disk changed while the scorers started');
+    return { ...pool, score: scoreWith(pool, here) };
+  } catch (error) {
+    await opening.then(
+      (pool) => pool.close(),
+      () => undefined,
+    );
+    throw error;
+  }
+}
+
+async function rulesEngine(settings: EngineWorkerSettings): Promise<Engine> {
+  return (await openWorkerEngine({ ...settings, mode: 'rules', model: false })).engine;
+}
+
+function scoreWith(pool: EnginePool, here: Engine): EnginePool['score'] {
+  const score = async (input: Input, options: ScoreOptions = {}): Promise<Verdict> => {
+    const { length } = inputText(input);
+    const fits = length <= TINY || (length <= SHORT && isBusy(pool));
+    return fits && (options.mode ?? 'rules') === 'rules' ? here.scan(input, options) : pool.score(input, options);
+  };
+  return score as EnginePool['score'];
+}
+
+function isBusy(pool: EnginePool): boolean {
+  const { waiting, underWay, pids } = pool.stats();
+  return waiting > 0 || underWay >= ENOUGH * pids.length;
+}

@@ -1,0 +1,222 @@
+import { type Clock, ModelError } from '../index.js';
+import { type EngineWorkerSettings, ScoringError, type WorkerCall, type WorkerReply } from './calls.js';
+import { startWorkerProcess, type WorkerProcess } from './worker-process.js';
+
+/** What a slot needs to know. Times in milliseconds. */
+export interface SlotOptions {
+  readonly settings: EngineWorkerSettings;
+  readonly file: string;
+  readonly loadTimeoutMs: number;
+  readonly heapMb: number;
+  /** A scorer above it when it has nothing to do is replaced. */
+  readonly memoryLimitMb: number;
+  readonly restartMs: number;
+  /** Calls that may be in one scorer at once, and their characters together. */
+  readonly depth: () => number;
+  readonly characters: number;
+  readonly clock: Clock;
+  /** False for a scorer whose versions aren't the pool's. */
+  readonly fits: (scorer: WorkerProcess) => boolean;
+  readonly onFree: () => void;
+  readonly onLoss: (toRetry: readonly PendingCall[]) => void;
+}
+
+/** A place for one scorer process, filled again when the process is lost. */
+export interface WorkerSlot {
+  /** Rejects when the scorer can't be had; an unfit start is tried again later by itself. */
+  start(): Promise<WorkerProcess>;
+  /** How many more calls it takes now; 0 while there is no scorer. */
+  room(pending: PendingCall): number;
+  /** How much it has to do already: characters. */
+  load(): number;
+  take(pending: PendingCall): void;
+  pid(): number | undefined;
+  held(): number;
+  /** Starts one after another that gave no scorer; a scorer that came up and was lost later isn't one. */
+  failedStarts(): number;
+  stop(): void;
+}
+
+const MAX_RESTART_MS = 30_000;
+
+/** Makes an empty slot. */
+export function createWorkerSlot(options: SlotOptions): WorkerSlot {
+  const { clock } = options;
+  let scorer: WorkerProcess | undefined;
+  let held: PendingCall[] = [];
+  let outbox: PendingCall[] = [];
+  let characters = 0;
+  let failures = 0;
+  let failedStarts = 0;
+  let stopped = false;
+  let retiring = false;
+  let cancelTimer = (): void => {};
+  let cancelRestart = (): void => {};
+
+  /** The scorer works on the first call it holds; it has that call's time, from the answer before on. */
+  function watch(): void {
+    cancelTimer();
+    const [first] = held;
+    cancelTimer = first === undefined ? () => {} : clock.after(first.deadlineMs, () => scorer?.kill());
+  }
+
+  function lose(killedFromOutside: boolean): void {
+    cancelTimer();
+    const lost = held;
+    scorer = undefined;
+    retiring = false;
+    held = [];
+    outbox = [];
+    characters = 0;
+    if (stopped) {
+      for (const pending of lost) pending.reject(new ScoringError('SCORER_CLOSED', 'the scorers were closed'));
+      return;
+    }
+    restartLater();
+    options.onLoss(afterLoss(lost, killedFromOutside));
+  }
+
+  function retire(): void {
+    // It takes nothing more: its end comes a moment later.
+    retiring = true;
+    scorer?.kill();
+  }
+
+  function restartLater(): void {
+    const restMs = failures === 0 ? 0 : Math.min(options.restartMs * 2 ** (failures - 1), MAX_RESTART_MS);
+    failures += 1;
+    // The pool hears of it through `failedStarts`; the next try comes by itself.
+    cancelRestart = clock.after(restMs, () => void start().catch(() => undefined));
+  }
+
+  async function start(): Promise<WorkerProcess> {
+    let mine: WorkerProcess | undefined;
+    try {
+      mine = await startWorkerProcess(options.settings, {
+        ...options,
+        onAnswers: (answers, rssBytes) => {
+          for (const answer of answers) {
+            const at = held.findIndex(({ call }) => call.id === answer.id);
+            const [pending] = at < 0 ? [] : held.splice(at, 1);
+            if (pending === undefined) continue;
+            characters -= pending.size;
+            settle(pending, answer);
+          }
+          failures = 0;
+          watch();
+          if (held.length === 0) {
+            scorer?.hold(false);
+            if (rssBytes > options.memoryLimitMb * 2 ** 20) retire();
+          }
+          options.onFree();
+        },
+        onEnd: lose,
+      });
+      if (!options.fits(mine))
+        throw new ModelError('MODEL_LOAD', 'rules or model on disk are no longer those of the pool');
+    } catch (error) {
+      mine?.kill();
+      failedStarts += 1;
+      if (!stopped) restartLater();
+      options.onFree();
+      throw error;
+    }
+    if (stopped) mine.kill();
+    else scorer = mine;
+    failedStarts = 0;
+    mine.hold(false);
+    options.onFree();
+    return mine;
+  }
+
+  function flush(): void {
+    const calls = outbox.map(({ call }) => call);
+    outbox = [];
+    if (calls.length > 0) scorer?.send(calls);
+  }
+
+  return {
+    start,
+    room(pending) {
+      if (scorer === undefined || retiring || held.some(({ alone }) => alone)) return 0;
+      if (held.length === 0) return options.depth();
+      if (pending.alone || characters + pending.size > options.characters) return 0;
+      return options.depth() - held.length;
+    },
+    load: () => characters + held.length * 64,
+    take(pending) {
+      held.push(pending);
+      characters += pending.size;
+      if (held.length === 1) {
+        scorer?.hold(true);
+        watch();
+      }
+      outbox.push(pending);
+      if (outbox.length > 1) return;
+      // One that has nothing to do begins at once; for one that is busy the calls of this turn make one message.
+      if (held.length === 1) queueMicrotask(flush);
+      else setImmediate(flush);
+    },
+    pid: () => scorer?.pid,
+    held: () => held.length,
+    failedStarts: () => failedStarts,
+    stop() {
+      stopped = true;
+      cancelRestart();
+      scorer?.kill();
+    },
+  };
+}
+
+/** A call that somebody waits for. */
+export interface PendingCall {
+  readonly call: WorkerCall;
+  readonly usesModel: boolean;
+  /** Milliseconds a scorer may take over it. */
+  readonly deadlineMs: number;
+  /** Its rough cost: UTF-16 code units. */
+  readonly size: number;
+  /** Blame for scorers that were lost over this very call: 2 for one that crashed or hung, 1 for one killed from outside. */
+  readonly strikes: number;
+  /** Sent with no other call, so that a lost scorer can be blamed on it. */
+  readonly alone: boolean;
+  /** Starts its queueTimeoutMs: when that ends before `endWait`, the call is refused. Anew after a lost scorer. */
+  readonly wait: () => void;
+  /** A scorer has it, or nobody waits any more. */
+  readonly endWait: () => void;
+  /** Takes the verdict, or what came of a task. */
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+const MAX_STRIKES = 4;
+
+/** Hands the answer to the one who waits. */
+function settle(pending: PendingCall, answer: WorkerReply): void {
+  if ('verdict' in answer) pending.resolve(answer.verdict);
+  else if ('done' in answer) pending.resolve(answer.done);
+  else pending.reject(Object.assign(new Error(answer.failed.message), answer.failed));
+}
+
+/**
+ * What becomes of the calls that a lost scorer held, in their order: those to try again. The first one was under
+ * way. Asked of a model, it is answered by the rules next; asked of the rules among others, each is tried alone
+ * before one is blamed. A call is rejected when two scorers
+ * crashed or hung over it; one that was killed from outside (an operator, the system's memory) counts half. A task
+ * is rejected at once: who gave it takes it apart.
+ */
+function afterLoss(held: readonly PendingCall[], killedFromOutside: boolean): readonly PendingCall[] {
+  const [first, ...rest] = held;
+  if (first === undefined) return [];
+  if ('task' in first.call) {
+    first.reject(new ScoringError('SCORER_LOST', 'a scorer was lost over this task'));
+    return rest;
+  }
+  if (!first.usesModel && rest.length > 0) return held.map((pending) => ({ ...pending, alone: true }));
+  const strikes = first.strikes + (killedFromOutside ? 1 : 2);
+  if (strikes >= MAX_STRIKES) {
+    first.reject(new ScoringError('SCORER_LOST', 'scorers were lost over this input, one after another'));
+    return rest;
+  }
+  return [{ ...first, strikes, alone: true, call: { ...first.call, withoutModel: first.usesModel } }, ...rest];
+}
