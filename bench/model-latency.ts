@@ -71,7 +71,11 @@ for (const size of [60, 120, 250, 500, 1_000, 10_000, 50_000]) {
     const second = round % 2 === 0 ? await runOurs() : await runBare();
     const expected = Math.max(
       ...scores.map(({ logit, tokenLogits }) => {
-        const place = { windows: windowsOf(text).length, derived: false, tokenConfidence: tokenConfidence(tokenLogits) };
+        const place = {
+          windows: windowsOf(text).length,
+          derived: false,
+          tokenConfidence: tokenConfidence(tokenLogits),
+        };
         return calibrate(logit, place, manifest.calibration);
       }),
     );
