@@ -1,8 +1,8 @@
-// Writes src/engine/text/normalize/generated/*: the fold table and the look-alike table.
+// Writes src/engine/text/normalize/generated/*: the fold table and the table of confusables.
 //
 //   node scripts/generate-text-tables.mjs path/to/confusables.json
 //
-// Source of the look-alikes: UTS #39 confusables.txt (Unicode 15.1) as packed in `confusable_homoglyphs/confusables.json`
+// Source of the confusables: UTS #39 confusables.txt (Unicode 15.1) as packed in `confusable_homoglyphs/confusables.json`
 // of the PyPI package confusable-homoglyphs 3.3.1 (MIT; the data itself: Unicode License v3).
 // Source of the fold table: String.prototype.normalize and toLowerCase of the Node that runs this script.
 import { createHash } from 'node:crypto';
@@ -39,10 +39,10 @@ function foldChar(c) {
   return out === ' ' || out === '' ? c : out;
 }
 
-// --- look-alikes ---------------------------------------------------------------------------------------------
+// --- confusables ---------------------------------------------------------------------------------------------
 const ascii = (s) => (/^[a-z0-9]$/.test(s) ? s : undefined);
 /** The ASCII letter or digit that UTS #39 calls confusable with the character; letters win over digits. */
-function lookAlike(c) {
+function confusableWith(c) {
   const found = (confusables[c] ?? []).map((t) => t.c);
   const direct = found.map((t) => ascii(t.toLowerCase())).filter(Boolean);
   const folded = found
@@ -58,7 +58,7 @@ for (let cp = 0x80; cp < 0x10000; cp += 1) {
   if (!/\p{Script=Latin}/u.test(c) || LATIN[c] !== undefined || ascii(foldChar(c)) !== undefined) continue;
   // ɯ, ɹ and the like are turned letters: the upside-down reading has them.
   if (/[ɐɔǝɟƃɥɾʞɹʇʌʍʎ]/.test(c)) continue;
-  const found = lookAlike(c.toLowerCase()) ?? lookAlike(c);
+  const found = confusableWith(c.toLowerCase()) ?? confusableWith(c);
   if (found !== undefined && /[a-z]/.test(found) && [...foldChar(c)].length === 1) LATIN[c] = found;
 }
 delete LATIN.ɯ;
@@ -73,7 +73,7 @@ for (let cp = 0x80; cp < 0x20000; cp += 1) {
   const lower = c.toLowerCase();
   if (lower !== c) continue;
   const upper = c.toUpperCase();
-  const found = EXTRA[c] ?? lookAlike(c) ?? ([...upper].length === 1 ? lookAlike(upper) : undefined);
+  const found = EXTRA[c] ?? confusableWith(c) ?? ([...upper].length === 1 ? confusableWith(upper) : undefined);
   if (found === undefined || foldChar(c) !== c) continue;
   (cp < 0x10000 ? bmp : astral).push([cp, found.charCodeAt(0)]);
   const up = upper.codePointAt(0);
@@ -180,16 +180,16 @@ export const FOLD_PAIRS: string = ${escaped(String.fromCharCode(...pairs))};
 `,
 );
 writeFileSync(
-  target('look-alike-runs'),
+  target('confusable-runs'),
   `${header(`// Letters of other scripts that look like an ASCII letter or digit, lower case: runs "gap.length.target.step" in base 36.
 // Source: UTS #39 confusables.txt, Unicode 15.1, as packed in PyPI confusable-homoglyphs 3.3.1
 // (confusables.json, sha256 ${digest}), and a short list in the script.
 // Copyright (c) 1991-2023 Unicode, Inc. Unicode License v3, https://www.unicode.org/license.txt`)}
-export const LOOK_ALIKE_RUNS: string =
+export const CONFUSABLE_RUNS: string =
 ${lines(runs(bmp))};
 
 /** The same beyond the BMP. */
-export const LOOK_ALIKE_ASTRAL_RUNS: string =
+export const CONFUSABLE_ASTRAL_RUNS: string =
 ${lines(runs(astral))};
 `,
 );

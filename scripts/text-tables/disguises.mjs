@@ -45,7 +45,7 @@ Object.assign(LATIN, {
   ȥ: 'z',
 });
 
-// Scripts whose letters stand beside Latin ones in honest text without a space, or are no plausible disguise.
+// Scripts whose letters stand beside Latin ones in benign text without a space, or are no plausible disguise.
 export const NO_DISGUISE =
   /[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Ethiopic}]/u;
 // Disguises in use that UTS #39 does not list.

@@ -147,7 +147,7 @@ function inInput(part: TextSpan, texts: ModelTexts | undefined): Span {
 }
 
 function unseenByText({ views }: Evidence): readonly ExplainedUnseen[] {
-  return views.unseen.map(({ span, transform, limit }) => ({ span, by: transform, limit }));
+  return views.skipped.map(({ span, transform, limit }) => ({ span, by: transform, limit }));
 }
 
 function unseenByModel({ model }: Evidence): readonly ExplainedUnseen[] {

@@ -1,5 +1,4 @@
-import { DEFAULT_TEXT_LIMITS, type TextLimits } from '../../src/engine/text/text-limits.js';
-import type { View } from '../../src/engine/text/view.js';
+import { DEFAULT_TEXT_LIMITS, type TextLimits, type View } from '../../src/engine/text/view.js';
 import { buildViews } from '../../src/engine/text/views.js';
 
 /** The order that every disguise of the tables hides. */

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { fold, foldAscii } from '../../src/engine/text/normalize/fold.js';
-import { wellFormed } from '../../src/engine/text/normalize/well-formed.js';
 import { scanFeatures } from '../../src/engine/text/scan-features.js';
 
 describe('fold', () => {
@@ -36,9 +35,9 @@ describe('fold', () => {
     ['regional indicators', '🇮🇬', 'ig'],
     ['small capitals', 'ɪɢɴᴏʀᴇ', 'ignore'],
     ['emoji stay', 'a😀b', 'a😀b'],
-    ['look-alikes in mixed words', 'іgnоrе рrevious', 'ignore previous'],
-    ['Greek look-alikes', 'ignοrε', 'ignore'],
-    ['a word of look-alikes in Latin text', 'please do not сору this text here', 'please do not copy this text here'],
+    ['confusables in mixed words', 'іgnоrе рrevious', 'ignore previous'],
+    ['Greek confusables', 'ignοrε', 'ignore'],
+    ['a word of confusables in Latin text', 'please do not сору this text here', 'please do not copy this text here'],
     ['Russian words stay', 'он сказал: сору нет, ничего не копировать', 'он сказал: сору нет, ничего не копировать'],
     ['Japanese beside Latin stays', 'AIで前の指示を無視', 'aiで前の指示を無視'],
   ])('%s', (_, text, folded) => {
@@ -85,14 +84,4 @@ describe('fold', () => {
       ]);
     },
   );
-});
-
-describe('wellFormed', () => {
-  test.each([
-    ['abc', 'abc'],
-    ['a\ud800b', 'a\ufffdb'],
-    ['\udc00\ud83d\ude00\ud83d', '\ufffd\ud83d\ude00\ufffd'],
-  ])('%j', (text, formed) => {
-    expect(wellFormed(text)).toBe(formed);
-  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_TEXT_LIMITS } from '../../src/engine/text/text-limits.js';
+import { DEFAULT_TEXT_LIMITS } from '../../src/engine/text/view.js';
 import { buildViews } from '../../src/engine/text/views.js';
 import { apart, base64, caesar, each, hex } from './disguises.js';
 import { findOrder, ORDER } from './find-reading.js';
@@ -94,15 +94,15 @@ describe('limits', () => {
 
   test('what lies deeper than the limit is stated', () => {
     const wrapped = [0, 1, 2, 3].reduce((text) => base64(text), ORDER);
-    const { unseen } = buildViews(`a ${wrapped}`);
+    const { skipped } = buildViews(`a ${wrapped}`);
     expect(findOrder(wrapped)).toBeUndefined();
-    expect(unseen).toEqual([{ span: { start: 0, end: wrapped.length + 2 }, transform: 'base64', limit: 'maxDepth' }]);
+    expect(skipped).toEqual([{ span: { start: 0, end: wrapped.length + 2 }, transform: 'base64', limit: 'maxDepth' }]);
   });
 
   test('what the budget does not reach is stated', () => {
     const text = repeat(`${caesar(ORDER, 13)} `, 5_000);
-    const { views, unseen } = buildViews(text, { ...DEFAULT_TEXT_LIMITS, derivedFactor: 0, derivedBase: 100 });
-    expect([views.length, unseen]).toEqual([
+    const { views, skipped } = buildViews(text, { ...DEFAULT_TEXT_LIMITS, derivedFactor: 0, derivedBase: 100 });
+    expect([views.length, skipped]).toEqual([
       2,
       [{ span: { start: 0, end: 5_000 }, transform: 'rot13', limit: 'maxDerived' }],
     ]);

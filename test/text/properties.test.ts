@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fold, foldAscii } from '../../src/engine/text/normalize/fold.js';
-import { wellFormed } from '../../src/engine/text/normalize/well-formed.js';
 import { scanFeatures } from '../../src/engine/text/scan-features.js';
-import { DEFAULT_TEXT_LIMITS } from '../../src/engine/text/text-limits.js';
-import type { View } from '../../src/engine/text/view.js';
+import { DEFAULT_TEXT_LIMITS, type View } from '../../src/engine/text/view.js';
 import { buildViews } from '../../src/engine/text/views.js';
 import { apart, backwards, base32, base64, braille, caesar, each, hex, morse, tags } from './disguises.js';
 import { ORDER } from './find-reading.js';
@@ -110,7 +108,7 @@ describe('buildViews', () => {
       fc.property(anyText, (text) => {
         const { views } = buildViews(text);
         expect(views.slice(0, 2).map((view) => view.kind)).toEqual(['raw', 'folded']);
-        for (const view of views) expect(wellFormed(view.text)).toBe(view.text);
+        for (const view of views) expect(view.text.isWellFormed()).toBe(true);
       }),
       RUNS,
     );
@@ -179,9 +177,9 @@ describe('buildViews', () => {
     const limits = { ...DEFAULT_TEXT_LIMITS, derivedBase: 300, derivedFactor: 1, maxViews: 5, maxDepth: 1 };
     fc.assert(
       fc.property(anyText, (text) => {
-        const { views, unseen } = buildViews(text, limits);
+        const { views, skipped } = buildViews(text, limits);
         expect(views.length).toBeLessThanOrEqual(7);
-        for (const { span } of unseen)
+        for (const { span } of skipped)
           expect(span.start >= 0 && span.start <= span.end && span.end <= text.length).toBe(true);
         for (const view of views) expect(view.chain.filter((step) => step === 'base64').length).toBeLessThanOrEqual(1);
       }),
@@ -214,7 +212,7 @@ describe('fold', () => {
   test('an identity map means the same length', () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        const { text: folded, map } = fold(wellFormed(text));
+        const { text: folded, map } = fold(text.toWellFormed());
         if (map.identity) expect(folded.length).toBe(text.length);
       }),
       RUNS,

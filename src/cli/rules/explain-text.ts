@@ -7,13 +7,13 @@ const SHOWN = 200;
 /** Shows how the rules read a text: its views, what fired and what nearly did. Exit code 0. */
 export const explainText = (text: string, args: RulesArgs, io: RulesIo): number => {
   const { compiled } = openPack(args, io);
-  const { views, unseen } = readViews(text);
+  const { views, skipped } = readViews(text);
   const signal = compiled.scan(views, { exhaustive: true });
   const near = compiled.nearMisses(views);
   if (args.json) {
     const shown = views.map(({ kind, chain, text: read }) => ({ kind, chain, length: read.length, text: read }));
     io.out(
-      `${JSON.stringify({ rules_version: compiled.rulesVersion, threshold: compiled.threshold, views: shown, unseen, ...signal, near }, null, 2)}\n`,
+      `${JSON.stringify({ rules_version: compiled.rulesVersion, threshold: compiled.threshold, views: shown, unseen: skipped, ...signal, near }, null, 2)}\n`,
     );
     return 0;
   }
@@ -29,7 +29,7 @@ export const explainText = (text: string, args: RulesArgs, io: RulesIo): number 
       `  ${name}, ${view.text.length} characters: ${plain(view.text.slice(0, SHOWN))}${view.text.length > SHOWN ? '...' : ''}\n`,
     );
   }
-  for (const { transform, limit } of unseen)
+  for (const { transform, limit } of skipped)
     io.out(`  ${paint.dim(`not all was read: ${transform} stopped at ${limit}`)}\n`);
   section(
     'Fired',

@@ -1,4 +1,3 @@
-import { wellFormed } from '../../engine/text/normalize/well-formed.js';
 import type { EvidenceLabel, EvidenceRecord } from '../../evidence/evidence-record.js';
 import { latencyStep } from '../latency-step.js';
 import type { EvidenceRow, Tables } from './tables.js';
@@ -23,7 +22,7 @@ const nextSeq = (at: number): number => {
 
 /** What a text column holds: no NUL (PostgreSQL), no lone surrogates (UTF-8). */
 export const storable = (text: string): string => {
-  const formed = wellFormed(text);
+  const formed = text.toWellFormed();
   return formed.includes(nul) ? formed.replaceAll(nul, ' ') : formed;
 };
 

@@ -1,5 +1,7 @@
-import type { Replacement } from '../replacement.js';
+import type { Replacement } from '../rewrite.js';
+import { readUtf8 } from './bytes.js';
 
+/** Bounded: no escape is longer than twelve characters. */
 const CODE =
   /\\(?:u([0-9A-Fa-f]{4})(?:\\u([dD][c-fC-F][0-9A-Fa-f]{2}))?|u\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{2})|U([0-9A-Fa-f]{8})|([0-3][0-7]{2})(?![0-9A-Fa-f])|0{0,4}([2-7][0-9A-Fa-f])(?![0-9A-Fa-f]) ?)/y;
 
@@ -43,4 +45,108 @@ function readCode([, unit, low, braced, byte, long, octal, css]: RegExpExecArray
 function character(codePoint: number): string | undefined {
   if (!(codePoint <= 0x10ffff)) return undefined;
   return (codePoint & 0xfffff800) === 0xd800 ? '\ufffd' : String.fromCodePoint(codePoint);
+}
+
+const PERCENT_RUN = /(?:%[0-9A-Fa-f]{2})+|%u[0-9A-Fa-f]{4}/g;
+
+/** Reads percent-encoded bytes, and the `%u0069` of old scripts. @see RFC 3986, section 2.1 */
+export function decodePercent(text: string): readonly Replacement[] {
+  const found: Replacement[] = [];
+  for (const { 0: run, index: start } of text.matchAll(PERCENT_RUN)) {
+    const end = start + run.length;
+    if (run.charAt(1) === 'u') {
+      const unit = Number.parseInt(run.slice(2), 16);
+      if ((unit & 0xf800) !== 0xd800) found.push({ start, end, text: String.fromCharCode(unit), transform: 'percent' });
+    } else if (run.length === 3 && run.charCodeAt(1) < 0x38) {
+      // One ASCII character alone is the common case; controls are kept.
+      found.push({ start, end, text: String.fromCharCode(Number.parseInt(run.slice(1), 16)), transform: 'percent' });
+    } else {
+      const read = decodeSignedBytes(run, start, 'percent');
+      if (read !== undefined) found.push(read);
+    }
+  }
+  return found;
+}
+
+const QUOTED_RUN = /(?:=[0-9A-F]{2})+|=[ \t]{0,4}\r?\n/g;
+/** Fewer are the values of some address or assignment. */
+const MIN_QUOTED = 3;
+const BROKEN_WORD = /[A-Za-z]=\r?\n[A-Za-z]/;
+
+/** Reads quoted-printable mail text. @see RFC 2045, section 6.7 */
+export function decodeQuotedPrintable(text: string): readonly Replacement[] {
+  const found: Replacement[] = [];
+  let codes = 0;
+  for (const { 0: run, index: start } of text.matchAll(QUOTED_RUN)) {
+    if (run.endsWith('\n')) {
+      found.push({ start, end: start + run.length, text: '', transform: 'quoted-printable' });
+      continue;
+    }
+    codes += 1;
+    const read = decodeSignedBytes(run, start, 'quoted-printable');
+    if (read !== undefined && !/[\ufffd\0]/.test(read.text)) found.push(read);
+  }
+  return (codes > 0 && found.length >= MIN_QUOTED) || BROKEN_WORD.test(text) ? found : [];
+}
+
+/** Reads bytes written as a sign and two hex digits each: `%69%67`, `=69=67`. */
+function decodeSignedBytes(run: string, start: number, transform: string): Replacement | undefined {
+  const byteAt = (index: number): number => Number.parseInt(run.slice(3 * index + 1, 3 * index + 3), 16);
+  const end = start + run.length;
+  const read = readUtf8(
+    Uint8Array.from({ length: run.length / 3 }, (_, index) => byteAt(index)),
+    true,
+  );
+  return read && { start, end, text: read.text, starts: read.starts.map((byte) => start + 3 * byte), transform };
+}
+
+const ENTITY = /&(?:#(?:[xX]([0-9A-Fa-f]{1,7})|(\d{1,8}));?|([A-Za-z]{2,8}\d{0,2});)/g;
+
+/** Names that stand for signs, spaces and letters of words; the rest hides nothing. */
+const NAMES: ReadonlyMap<string, string> = new Map(
+  (
+    'amp & lt < gt > quot " apos \' num # dollar $ percnt % ast * plus + comma , period . sol / colon : semi ; equals = ' +
+    'quest ? excl ! commat @ lsqb [ rsqb ] lbrack [ rbrack ] bsol \\ lowbar _ grave ` lcub { lbrace { rcub } rbrace } vert | ' +
+    'verbar | lpar ( rpar ) hyphen - dash - ndash - mdash - lsquo \' rsquo \' ldquo " rdquo " laquo " raquo " hellip ... ' +
+    'bull * middot · times x szlig ß aelig æ AElig Æ oslash ø Oslash Ø aring å ccedil ç Ccedil Ç ntilde ñ Ntilde Ñ ' +
+    'auml ä Auml Ä ouml ö Ouml Ö uuml ü Uuml Ü eacute é Eacute É egrave è ecirc ê euml ë agrave à aacute á acirc â ' +
+    'atilde ã iacute í igrave ì icirc î iuml ï oacute ó ograve ò ocirc ô otilde õ uacute ú ugrave ù ucirc û yacute ý'
+  )
+    .split(' ')
+    .reduce<[string, string][]>((pairs, word, i, words) => {
+      if (i % 2 === 0) pairs.push([word, words[i + 1] ?? '']);
+      return pairs;
+    }, [])
+    .concat([
+      ['nbsp', ' '],
+      ['ensp', ' '],
+      ['emsp', ' '],
+      ['thinsp', ' '],
+      ['Tab', '\t'],
+      ['NewLine', '\n'],
+      ['shy', ''],
+      ['zwnj', ''],
+      ['zwj', ''],
+      ['lrm', ''],
+      ['rlm', ''],
+    ]),
+);
+
+/** Reads HTML character references, numeric ones also without their semicolon. */
+export function decodeEntities(text: string): readonly Replacement[] {
+  const found: Replacement[] = [];
+  for (const match of text.matchAll(ENTITY)) {
+    const [all, hex, decimal, name] = match;
+    const character = name === undefined ? characterOf(hex, decimal) : NAMES.get(name);
+    if (character === undefined) continue;
+    const start = match.index;
+    found.push({ start, end: start + all.length, text: character, transform: 'entities' });
+  }
+  return found;
+}
+
+function characterOf(hex: string | undefined, decimal: string | undefined): string | undefined {
+  const codePoint = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+  if (codePoint > 0x10ffff || codePoint === 0 || (codePoint & 0xfffff800) === 0xd800) return undefined;
+  return String.fromCodePoint(codePoint);
 }

@@ -1,5 +1,6 @@
-import type { Replacement } from '../replacement.js';
-import { STRONG, TRIE, WORD_ENDS } from './word-trie.js';
+import type { Replacement } from '../rewrite.js';
+import type { Features } from '../scan-features.js';
+import { STRONG, TRIE, WORD_ENDS } from './known-words.js';
 
 /** Letters that digits and signs stand for; '1', '!' and '|' stand for i or for l. */
 const AS_I = 'a@4 b8 e3€ g69 i1!|¡ l£ o0 s5$ t7+ z2';
@@ -16,14 +17,14 @@ const MIN_WORDS = 3;
 /**
  * Reads leet (`1gn0r3 4ll pr3v10us`) in words that mix letters with the digits and signs that stand for them. Only
  * where one such word then is a strong one, or several are known: version numbers and identifiers are left alone.
- * `spots` are offsets within such words, ascending.
+ * `leetSpots` are offsets within such words, ascending.
  */
-export function squeezeLeet(text: string, spots: readonly number[]): readonly Replacement[] {
+export function replaceLeet(text: string, { leetSpots }: Features): readonly Replacement[] {
   const words: [start: number, end: number, table: Uint8Array][] = [];
   let strong = 0;
   let known = 0;
   let read = 0;
-  for (const spot of spots) {
+  for (const spot of leetSpots) {
     if (spot < read) continue;
     let start = spot;
     while (start > read && spot - start < MAX_WORD && letterAt(text, start - 1, READ_AS_I) !== 0) start -= 1;

@@ -1,5 +1,6 @@
 import { DROP, FOLD, NEWLINE, SPACE } from '../normalize/fold-table.js';
-import type { Replacement } from '../replacement.js';
+import type { Replacement } from '../rewrite.js';
+import type { Features } from '../scan-features.js';
 
 /** Fewer single letters in a row are initials or a formula. */
 const MIN_LETTERS = 5;
@@ -20,12 +21,12 @@ interface Single {
 /**
  * Reads spaced-out words (`i g n o r e`, `i-g-n-o-r-e`, `i -_- g`): what stands between two letters goes, what
  * stands between two words becomes a space. A separator that is longer or more of a gap than the usual one of its row
- * parts words. `rows` are the offsets where rows of single letters begin.
+ * parts words. `singleRows` are the offsets where rows of single letters begin.
  */
-export function squeezeSpacedLetters(text: string, rows: readonly number[]): readonly Replacement[] {
+export function joinSpacedLetters(text: string, { singleRows }: Features): readonly Replacement[] {
   const found: Replacement[] = [];
   let read = 0;
-  for (const from of rows) {
+  for (const from of singleRows) {
     if (from < read) continue;
     const row = readRow(text, from);
     read = (row.at(-1)?.end ?? from) + 1;

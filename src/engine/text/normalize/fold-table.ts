@@ -1,4 +1,3 @@
-import { readRuns } from '../read-runs.js';
 import { FOLD_MULTI, FOLD_PAIRS } from './generated/fold-multi.js';
 import { FOLD_RUNS } from './generated/fold-runs.js';
 
@@ -43,4 +42,15 @@ function readPairs(): ReadonlySet<number> {
     pairs.add((FOLD_PAIRS.charCodeAt(i) << 16) | FOLD_PAIRS.charCodeAt(i + 1));
   }
   return pairs;
+}
+
+/** Reads a generated table of runs "gap.length.target.step" (base 36) into `table`, indexed by code point. */
+export function readRuns(runs: string, put: (codePoint: number, target: number) => void): void {
+  let at = 0;
+  for (const run of runs.split(' ')) {
+    const [gap = 0, length = 0, target = 0, step = 0] = run.split('.').map((part) => Number.parseInt(part, 36));
+    at += gap;
+    for (let i = 0; i < length; i += 1) put(at + i, target + i * step);
+    at += length;
+  }
 }

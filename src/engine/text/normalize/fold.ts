@@ -1,16 +1,19 @@
 import { IDENTITY_MAP } from '../offset-map.js';
 import { finishRewrite, type Rewrite, type Rewritten, replaceSpan, startRewrite } from '../rewrite.js';
-import { composeUnit } from './compose-unit.js';
-import { foldAstral } from './fold-astral.js';
+import { ASTRAL_CONFUSABLES, readConfusables } from './confusables.js';
 import { DROP, FIRST_CLASS, FOLD, FOLD_JOINS, FOLD_LONG, JOIN, MARK, NEWLINE, SPACE } from './fold-table.js';
-import { readLookAlikes } from './look-alikes.js';
 
 const ESCAPE = 0x1b;
+/**
+ * A longer run of marks is nobody's spelling, and `normalize` is quadratic on it.
+ * @see UAX #15, section 13, Stream-Safe Text Format
+ */
+const MAX_MARKS = 30;
 
 /**
  * Folds a well-formed text: NFKC, lower case, marks of Latin, Greek, Cyrillic, Arabic and Hebrew dropped, Latin
  * letters brought to ASCII, invisibles and bidi controls dropped, each run of white space one ' ' or (with a line
- * break in it) '\n', look-alikes read in words that mix scripts. One pass, linear; mark runs are capped at 30, so no
+ * break in it) '\n', confusables read as ASCII in words that mix scripts. One pass, linear; mark runs are capped at 30, so no
  * normalisation is ever asked for more than 31 code points.
  */
 export function fold(text: string): Rewritten {
@@ -27,7 +30,7 @@ export function fold(text: string): Rewritten {
     else i = foldUnit(rewrite, i, unit, folded);
   }
   const done = finishRewrite(rewrite);
-  return ascii ? done : { text: readLookAlikes(done.text), map: done.map };
+  return ascii ? done : { text: readConfusables(done.text), map: done.map };
 }
 
 /** The fold of a text that is ASCII, with single spaces and line feeds alone: lower case, nothing else. */
@@ -114,4 +117,70 @@ function foldMark(rewrite: Rewrite, at: number, unit: number, folded: number): n
   const alone = folded === JOIN || (next !== MARK && next !== DROP);
   if (alone && !FOLD_JOINS.has((before << 16) | unit) && !(before >= 0x1100 && before < 0x1200)) return at + 1;
   return composeUnit(rewrite, before === 0 || (before & 0xf800) === 0xd800 ? at : at - 1);
+}
+
+/** Normalises one letter with the marks and joining signs after it; gives where they end. */
+function composeUnit(rewrite: Rewrite, from: number): number {
+  const { source } = rewrite;
+  let unit = source.charAt(from);
+  let to = from + 1;
+  for (let marks = 0; to < source.length; to += 1) {
+    const folded = FOLD[source.charCodeAt(to)] as number;
+    if (folded === DROP) continue;
+    if (folded !== MARK && folded !== JOIN) break;
+    if (marks < MAX_MARKS) unit += source.charAt(to);
+    marks += 1;
+  }
+  const composed = foldEach(unit.normalize('NFKC').toLowerCase());
+  if (composed !== source.slice(from, to)) replaceSpan(rewrite, from, to, composed);
+  return to;
+}
+
+/** Folds each unit for itself: after NFKC nothing joins any more. */
+function foldEach(text: string): string {
+  let out = '';
+  for (let i = 0; i < text.length; i += 1) {
+    const unit = text.charCodeAt(i);
+    const folded = FOLD[unit] as number;
+    if (folded === 0 || folded === MARK || folded === JOIN) out += text.charAt(i);
+    else if (folded < FIRST_CLASS) out += String.fromCharCode(folded);
+    else out += FOLD_LONG.get(unit) ?? '';
+  }
+  return out.slice(0, MAX_MARKS + 18);
+}
+
+/** The fold of a code point beyond the BMP; '' drops it, undefined leaves it as it is (emoji do). */
+function foldAstral(codePoint: number): string | undefined {
+  if (codePoint >= 0x1f100 && codePoint <= 0x1f1ff) return foldEnclosed(codePoint);
+  if (codePoint >= 0xe0000 && codePoint <= 0xe0fff) return '';
+  if ((codePoint >= 0x1bca0 && codePoint <= 0x1bca3) || (codePoint >= 0x1d173 && codePoint <= 0x1d17a)) return '';
+  const compatible =
+    (codePoint >= 0x1d400 && codePoint <= 0x1d7ff) ||
+    (codePoint >= 0x10780 && codePoint <= 0x107bf) ||
+    (codePoint >= 0x1e030 && codePoint <= 0x1e06f) ||
+    (codePoint >= 0x1ee00 && codePoint <= 0x1eeff) ||
+    (codePoint >= 0x1fbf0 && codePoint <= 0x1fbf9) ||
+    (codePoint >= 0x2f800 && codePoint <= 0x2fa1f);
+  if (!compatible) return ASTRAL_CONFUSABLES.get(codePoint);
+  const character = String.fromCodePoint(codePoint);
+  const folded = character.normalize('NFKC').toLowerCase();
+  // Dotless i and j, and final sigma among the mathematical letters.
+  const settled = folded === 'ı' ? 'i' : folded === 'ȷ' ? 'j' : folded === 'ς' ? 'σ' : folded;
+  return settled === character ? undefined : settled;
+}
+
+/** Letters in circles and squares, and the regional indicators of flags. */
+function foldEnclosed(codePoint: number): string | undefined {
+  if (codePoint >= 0x1f1e6) return letter(codePoint - 0x1f1e6);
+  if (codePoint >= 0x1f110 && codePoint <= 0x1f129) return letter(codePoint - 0x1f110);
+  if (codePoint >= 0x1f130 && codePoint <= 0x1f149) return letter(codePoint - 0x1f130);
+  if (codePoint >= 0x1f150 && codePoint <= 0x1f169) return letter(codePoint - 0x1f150);
+  if (codePoint >= 0x1f170 && codePoint <= 0x1f189) return letter(codePoint - 0x1f170);
+  const character = String.fromCodePoint(codePoint);
+  const folded = character.normalize('NFKC').toLowerCase();
+  return folded === character ? undefined : folded;
+}
+
+function letter(index: number): string {
+  return String.fromCharCode(0x61 + index);
 }

@@ -1,26 +1,29 @@
-import { readRuns } from '../read-runs.js';
-import { LOOK_ALIKE_RUNS } from './generated/look-alike-runs.js';
+import { readRuns } from './fold-table.js';
+import { CONFUSABLE_ASTRAL_RUNS, CONFUSABLE_RUNS } from './generated/confusable-runs.js';
 
 /** For each code unit the ASCII letter or digit that it looks like; 0 none. @see UTS #39, section 4 */
-const LOOK_ALIKE: Uint8Array = readTable();
+const CONFUSABLE: Uint8Array = readTable();
+
+/** Letters of rare scripts beyond the BMP that look like ASCII ones: no benign Latin word has them. */
+export const ASTRAL_CONFUSABLES: ReadonlyMap<number, string> = readAstral();
 
 /**
- * Reads look-alikes of other scripts as ASCII, in words that mix them with Latin letters, and in words that are made
- * of them wholly where the text around is mostly Latin. Offsets stay the same. `text` is folded.
+ * Reads confusables of other scripts as ASCII, in words that mix them with Latin letters and, where the text around is
+ * mostly Latin, in words made of nothing else. Offsets stay the same. `text` is folded.
  */
-export function readLookAlikes(text: string): string {
+export function readConfusables(text: string): string {
   let latin = 0;
-  let alike = 0;
+  let confusable = 0;
   let other = 0;
   for (let i = 0; i < text.length; i += 1) {
     const unit = text.charCodeAt(i);
     if (unit >= 0x61 && unit <= 0x7a) latin += 1;
     else if (unit < 0xc0) continue;
-    else if (LOOK_ALIKE[unit] !== 0) alike += 1;
+    else if (CONFUSABLE[unit] !== 0) confusable += 1;
     else if (isLetter(unit)) other += 1;
   }
-  if (alike === 0 || latin === 0) return text;
-  return readWords(text, latin > 2 * (alike + other));
+  if (confusable === 0 || latin === 0) return text;
+  return readWords(text, latin > 2 * (confusable + other));
 }
 
 function readWords(text: string, mostlyLatin: boolean): string {
@@ -29,18 +32,18 @@ function readWords(text: string, mostlyLatin: boolean): string {
   for (let from = 0; from < text.length; ) {
     let to = from;
     let latin = 0;
-    let alike = 0;
+    let confusable = 0;
     let other = 0;
     for (; to < text.length; to += 1) {
       const unit = text.charCodeAt(to);
       if (unit >= 0x61 && unit <= 0x7a) latin += 1;
       else if (unit < 0xc0) {
         if (unit < 0x30 || unit > 0x39) break;
-      } else if (LOOK_ALIKE[unit] !== 0) alike += 1;
+      } else if (CONFUSABLE[unit] !== 0) confusable += 1;
       else if (isLetter(unit)) other += 1;
       else break;
     }
-    if (alike > 0 && (latin > 0 ? other <= latin + alike : mostlyLatin && other === 0)) {
+    if (confusable > 0 && (latin > 0 ? other <= latin + confusable : mostlyLatin && other === 0)) {
       out += text.slice(read, from) + asAscii(text, from, to);
       read = to;
     }
@@ -52,8 +55,8 @@ function readWords(text: string, mostlyLatin: boolean): string {
 function asAscii(text: string, from: number, to: number): string {
   let word = '';
   for (let i = from; i < to; i += 1) {
-    const alike = LOOK_ALIKE[text.charCodeAt(i)] as number;
-    word += alike === 0 ? text.charAt(i) : String.fromCharCode(alike);
+    const confusable = CONFUSABLE[text.charCodeAt(i)] as number;
+    word += confusable === 0 ? text.charAt(i) : String.fromCharCode(confusable);
   }
   return word;
 }
@@ -65,8 +68,14 @@ function isLetter(unit: number): boolean {
 
 function readTable(): Uint8Array {
   const table = new Uint8Array(0x10000);
-  readRuns(LOOK_ALIKE_RUNS, (unit, target) => {
+  readRuns(CONFUSABLE_RUNS, (unit, target) => {
     table[unit] = target;
   });
+  return table;
+}
+
+function readAstral(): ReadonlyMap<number, string> {
+  const table = new Map<number, string>();
+  readRuns(CONFUSABLE_ASTRAL_RUNS, (codePoint, target) => table.set(codePoint, String.fromCharCode(target)));
   return table;
 }

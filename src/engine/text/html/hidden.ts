@@ -1,7 +1,52 @@
-import type { HiddenPart } from './hidden-part.js';
-import { type Attribute, htmlAttributes } from './html-attributes.js';
-import type { Markup } from './html-tags.js';
+import { BRACKET, LESS } from '../char-kinds.js';
+import { finishRewrite, JOINT, type Rewritten, replaceSpan, startRewrite } from '../rewrite.js';
 import { hiddenSelectors, isInvisibleStyle } from './invisible-style.js';
+import { type Attribute, htmlAttributes, type Markup } from './tags.js';
+
+/** A part of the text that a reader of the rendered document doesn't see. */
+interface HiddenPart {
+  readonly start: number;
+  readonly end: number;
+  /** What hides it, e.g. `html-comment`. */
+  readonly transform: string;
+  /** True when it goes on where the part before it (of the same transform) ended, across a tag. */
+  readonly joined?: boolean;
+}
+
+/** The hidden parts of one kind, as one text. */
+export interface HiddenText {
+  readonly transform: string;
+  readonly made: Rewritten;
+}
+
+/** What a text hides, by kind of hiding place; parts that did not follow one another are kept apart by a joint. */
+export function hiddenTexts(text: string, signs: number, tags: readonly Markup[]): readonly HiddenText[] {
+  const parts: HiddenPart[] = [];
+  if ((signs & LESS) !== 0 && tags.length > 0) for (const part of htmlHidden(text, tags)) parts.push(part);
+  if ((signs & BRACKET) !== 0) for (const part of markdownHidden(text)) parts.push(part);
+  if (parts.length === 0) return [];
+  const kinds = new Map<string, HiddenPart[]>();
+  for (const part of parts) {
+    const same = kinds.get(part.transform);
+    if (same === undefined) kinds.set(part.transform, [part]);
+    else same.push(part);
+  }
+  return [...kinds].map(([transform, same]) => ({ transform, made: extract(text, same) }));
+}
+
+function extract(text: string, parts: readonly HiddenPart[]): Rewritten {
+  const rewrite = startRewrite(text);
+  let read = 0;
+  let first = true;
+  for (const { start, end, joined } of parts) {
+    if (start < read) continue;
+    replaceSpan(rewrite, read, start, first ? '' : joined === true ? ' ' : JOINT);
+    read = end;
+    first = false;
+  }
+  replaceSpan(rewrite, read, text.length, '');
+  return finishRewrite(rewrite);
+}
 
 /** Elements whose content is not shown. */
 const UNSHOWN = new Set([
@@ -26,7 +71,7 @@ const WORDY = new Set(
 const MIN_TEXT = 8;
 
 /** The text of an HTML document that its reader doesn't see. */
-export function htmlHidden(text: string, tags: readonly Markup[]): readonly HiddenPart[] {
+function htmlHidden(text: string, tags: readonly Markup[]): readonly HiddenPart[] {
   const found: HiddenPart[] = [];
   const selectors = new Set<string>();
   let hiding:
@@ -108,4 +153,24 @@ function isHidden(
     if (name === 'class' && selectors.size > 0) return value.split(/\s+/).some((one) => selectors.has(`.${one}`));
     return name === 'id' && selectors.has(`#${value}`);
   });
+}
+
+/** Each with signs of which a text must hold one: plain links, the commonest markup, are then asked of no pattern. */
+const PATTERNS: readonly (readonly [transform: string, pattern: RegExp, signs: readonly string[]])[] = [
+  ['markdown-alt', /!\[([^[\]\n]{8,2000})\]/dg, ['![']],
+  ['markdown-title', /\]\([^()\s]{0,2000}[ \t]{1,8}["']([^"'\n]{8,2000})["']\)/dg, ['")', "')"]],
+  ['markdown-definition', /^[ \t]{0,3}\[[^[\]\n]{1,200}\]:[ \t]*(\S[^\n]{7,})$/dgm, [']:']],
+];
+
+/** Image descriptions, link titles, and reference definitions, which Markdown never shows (`[//]: # (text)`). */
+function markdownHidden(text: string): readonly HiddenPart[] {
+  const found: HiddenPart[] = [];
+  for (const [transform, pattern, signs] of PATTERNS) {
+    if (!signs.some((sign) => text.includes(sign))) continue;
+    for (const match of text.matchAll(pattern)) {
+      const [start = 0, end = 0] = match.indices?.[1] ?? [];
+      if (end > start) found.push({ start, end, transform });
+    }
+  }
+  return found;
 }

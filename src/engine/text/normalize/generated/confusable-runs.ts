@@ -3,7 +3,7 @@
 // Source: UTS #39 confusables.txt, Unicode 15.1, as packed in PyPI confusable-homoglyphs 3.3.1
 // (confusables.json, sha256 2d8b4774cd9dc6f233a18681bc00423ae270037437f276fc6a8b80630941fe7d), and a short list in the script.
 // Copyright (c) 1991-2023 Unicode, Inc. Unicode License v3, https://www.unicode.org/license.txt
-export const LOOK_ALIKE_RUNS: string =
+export const CONFUSABLE_RUNS: string =
   'oq.1.2x.0 1i.2.2p.1 0.1.3d.0 1.1.2t.0 0.1.3e.0 0.2.32.1 0.1.2x.0 0.1.2z.0 0.1.2p.0 0.2.39.1 1.1.33.0 0.1.32.0 ' +
   '0.1.34.0 1.1.33.0 0.2.38.1 1.1.3c.0 1.1.3b.0 j.1.2u.0 b.1.1e.0 9.1.2y.0 7.1.31.0 1g.1.2p.0 0.1.1i.0 0.1.2q.0 ' +
   '0.1.36.0 0.2.2s.1 1.1.1f.0 0.1.32.0 1.1.2z.0 1.1.31.0 0.1.2w.0 0.1.33.0 0.1.32.0 0.1.34.0 0.1.2r.0 0.1.38.0 ' +
@@ -24,7 +24,7 @@ export const LOOK_ALIKE_RUNS: string =
   '0.1.37.0 3.1.3a.0 0.1.37.0 3.1.30.0 0.1.2r.0 2.1.34.0 3.1.2z.0 0.1.2s.0 3.1.33.0 2.1.1i.0';
 
 /** The same beyond the BMP. */
-export const LOOK_ALIKE_ASTRAL_RUNS: string =
+export const CONFUSABLE_ASTRAL_RUNS: string =
   '1f2a.1.2q.0 3.2.2t.1 2.1.30.0 5.1.3c.0 1.1.33.0 2.1.34.0 0.2.37.1 8.3.2p.1 2.1.2u.0 5.1.33.0 4.1.31.0 0.1.38.0 ' +
   '0.1.3d.0 1.1.3c.0 q.1.2w.0 1d.2.2q.1 6.1.30.0 7.1.31.0 3.1.38.0 1.1.3c.0 2.1.1k.0 6h.1.33.0 g.1.2r.0 5.1.30.0 ' +
   '4.1.37.0 b.1.33.0 g.1.2r.0 5.1.30.0 4.1.37.0 2z.1.36.0 d.1.33.0 b.1.39.0 3.1.1j.0 9.1.36.0 d.1.33.0 b.1.39.0 ' +

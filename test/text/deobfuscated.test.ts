@@ -4,7 +4,7 @@ import { derivedChains, findOrder, ORDER } from './find-reading.js';
 
 const JOINED = ORDER.replaceAll(' ', '');
 
-describe('squeezed', () => {
+describe('deobfuscated', () => {
   test.each([
     ['spaces', apart(ORDER, ' ', '   '), 'spaced'],
     ['dashes', apart(ORDER, '-', ' '), 'spaced'],

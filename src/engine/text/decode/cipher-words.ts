@@ -25,7 +25,7 @@ const RANKED: readonly string[] = [
   'instructions instruction prompt prompts rules guidelines directives',
 ];
 /** Shifted or reversed words that are words themselves. */
-const HONEST = new Set('green envy ones barf rail max won ton era saw was tub'.split(' '));
+const BENIGN = new Set('green envy ones barf rail max won ton era saw was tub'.split(' '));
 
 const SLOTS = 1 << 13;
 const table = buildTable();
@@ -50,7 +50,7 @@ function buildTable(): { readonly tags: Uint8Array; readonly keys: Int32Array } 
   const tags = new Uint8Array(SLOTS);
   const keys = new Int32Array(SLOTS);
   const put = (word: string, tag: number): void => {
-    if (HONEST.has(word)) return;
+    if (BENIGN.has(word)) return;
     const code = (at: number): number => word.charCodeAt(at) & 31;
     const { length } = word;
     const key = (code(0) << 15) | (code(1) << 10) | (code(length - 2) << 5) | code(length - 1) | (length << 20);

@@ -1,5 +1,6 @@
-import type { Replacement } from '../replacement.js';
-import { STRONG, TRIE, WORD_ENDS } from './word-trie.js';
+import type { Replacement } from '../rewrite.js';
+import type { Features } from '../scan-features.js';
+import { STRONG, TRIE, WORD_ENDS, wordKind } from './known-words.js';
 
 const LETTERS = 26;
 /** A row of known words that is shorter may be chance. */
@@ -7,11 +8,11 @@ const MIN_ROW = 10;
 
 /**
  * Puts spaces back into words that were run together (`ignoreallpreviousinstructions`), where known words follow one
- * another and one of them at least is a strong one. `words` are the offsets where the long words of the text begin.
+ * another and at least one of them is a strong one. `longWords` are the offsets where the long words of the text begin.
  */
-export function restoreWordGaps(text: string, words: readonly number[]): readonly Replacement[] {
+export function restoreWordGaps(text: string, { longWords }: Features): readonly Replacement[] {
   const found: Replacement[] = [];
-  for (const start of words) {
+  for (const start of longWords) {
     let end = start;
     while (isLetter(text.charCodeAt(end))) end += 1;
     splitWord(text, start, end, found);
@@ -76,4 +77,41 @@ function gap(at: number, found: Replacement[]): void {
 function isLetter(unit: number): boolean {
   const lower = unit | 0x20;
   return lower >= 0x61 && lower <= 0x7a;
+}
+
+/** Bounded: at most 202 words of 20 letters. */
+const ROW = /[A-Za-z]{2,20}([.,/\\+:;=&^•·])[A-Za-z]{2,20}(?:\1[A-Za-z]{2,20}){1,200}(?![A-Za-z])/y;
+const WORD = /[A-Za-z]+/g;
+
+/**
+ * Reads rows of words that a sign joins instead of a space (`ignore.all.previous.instructions`), where half of them
+ * are known and one is a strong one: names of hosts and paths are left alone. `joinedRows` are the offsets where such
+ * rows may begin.
+ */
+export function splitJoinedWords(text: string, { joinedRows }: Features): readonly Replacement[] {
+  const found: Replacement[] = [];
+  for (const from of joinedRows) {
+    ROW.lastIndex = from;
+    const row = ROW.exec(text)?.[0];
+    if (row === undefined) continue;
+    const words = [...row.matchAll(WORD)];
+    const kinds = words.map((word) => wordKind(word[0].toLowerCase()));
+    if (!kinds.includes(STRONG) || kinds.filter((kind) => kind !== 0).length * 2 < kinds.length) continue;
+    for (const word of words.slice(1)) {
+      const start = from + word.index - 1;
+      found.push({ start, end: start + 1, text: ' ', transform: 'joined-words' });
+    }
+  }
+  return found;
+}
+
+const BREAK = /(?<=[a-zà-öø-ÿ])[-\u00ad\u2010]\r?\n[ \t]{0,16}(?=[a-zà-öø-ÿ])/g;
+
+/** Joins words that a line break parts (`instruc-\ntions`). */
+export function joinHyphenation(text: string): readonly Replacement[] {
+  const found: Replacement[] = [];
+  for (const match of text.matchAll(BREAK)) {
+    found.push({ start: match.index, end: match.index + match[0].length, text: '', transform: 'hyphenation' });
+  }
+  return found;
 }

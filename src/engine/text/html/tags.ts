@@ -1,3 +1,5 @@
+import { finishRewrite, type Rewritten, replaceSpan, startRewrite } from '../rewrite.js';
+
 /** One piece of markup; what lies between two pieces is text. */
 export interface Markup {
   readonly start: number;
@@ -122,4 +124,97 @@ function rawTextEnd(text: string, open: Markup): Markup | undefined {
   const close = text.indexOf('>', match.index);
   const stop = close < 0 ? text.length : close + 1;
   return { start: match.index, end: stop, type: 'close', name: open.name, innerStart: stop, innerEnd: stop };
+}
+
+/** One attribute of a tag; the value without its quotes, in offsets of the text. */
+export interface Attribute {
+  /** Lower case. */
+  readonly name: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Longer names are no attribute that hides or shows anything. */
+const MAX_NAME = 80;
+/** White space on either side of '='. */
+const MAX_SPACE = 8;
+const HIDDEN = /(?:^|\s)hidden(?=$|[\s/])/i;
+
+/** The attributes between two offsets of a text; of those without a value `hidden` alone. */
+export function htmlAttributes(text: string, from: number, to: number): readonly Attribute[] {
+  if (to - from < 2) return [];
+  const found: Attribute[] = [];
+  const inner = text.slice(from, to);
+  if (HIDDEN.test(inner)) found.push({ name: 'hidden', start: from, end: from });
+  let read = 0;
+  for (let equals = inner.indexOf('='); equals >= 0; equals = inner.indexOf('=', Math.max(read, equals + 1))) {
+    const name = nameBefore(inner, read, equals);
+    if (name === '') continue;
+    let start = equals + 1;
+    while (start <= equals + MAX_SPACE && isSpace(inner.charCodeAt(start))) start += 1;
+    const quote = inner.charAt(start);
+    let end: number;
+    if (quote === '"' || quote === "'") {
+      start += 1;
+      const close = inner.indexOf(quote, start);
+      end = close < 0 ? inner.length : close;
+      read = close < 0 ? end : close + 1;
+    } else {
+      end = start;
+      while (end < inner.length && isBare(inner.charCodeAt(end))) end += 1;
+      if (end === start) continue;
+      read = end;
+    }
+    found.push({ name, start: from + start, end: from + end });
+  }
+  return found;
+}
+
+/** The name before an equals sign, in lower case; '' when there is none after `from`. */
+function nameBefore(inner: string, from: number, equals: number): string {
+  let end = equals;
+  while (end > from && equals - end < MAX_SPACE && isSpace(inner.charCodeAt(end - 1))) end -= 1;
+  let start = end;
+  while (start > from && end - start < MAX_NAME && isName(inner.charCodeAt(start - 1))) start -= 1;
+  return inner.slice(start, end).toLowerCase();
+}
+
+function isSpace(unit: number): boolean {
+  return unit <= 0x20
+    ? unit === 0x20 || (unit >= 9 && unit <= 13)
+    : unit >= 0xa0 && /\s/.test(String.fromCharCode(unit));
+}
+
+function isName(unit: number): boolean {
+  return isBare(unit) && unit !== 0x3d && unit !== 0x2f;
+}
+
+/** Part of a value without quotes. */
+function isBare(unit: number): boolean {
+  return !isSpace(unit) && unit !== 0x3e && unit !== 0x22 && unit !== 0x27;
+}
+
+/** Elements that stand within a line: to take their tags away joins what they part (`ig<b>no</b>re`). */
+const INLINE = new Set(
+  'a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q s samp small span strike strong sub sup time tt u var wbr'.split(
+    ' ',
+  ),
+);
+const UNSHOWN = new Set(['script', 'style', 'template', 'noscript', 'noframes', 'iframe']);
+
+/** The text of an HTML document without its markup: what its reader sees, and what the reader doesn't but for attributes, comments and scripts. */
+export function htmlText(text: string, tags: readonly Markup[]): Rewritten {
+  const rewrite = startRewrite(text);
+  let unshown = '';
+  for (const tag of tags) {
+    if (unshown !== '' && !(tag.type === 'close' && tag.name === unshown)) continue;
+    const from = unshown === '' ? tag.start : rewrite.read;
+    replaceSpan(rewrite, from, tag.end, INLINE.has(tag.name) || tag.type === 'comment' ? '' : '\n');
+    unshown = tag.type === 'open' && UNSHOWN.has(tag.name) && hasClose(text, tag) ? tag.name : '';
+  }
+  return finishRewrite(rewrite);
+}
+
+function hasClose(text: string, open: Markup): boolean {
+  return text.charCodeAt(open.innerEnd - 1) !== 0x2f;
 }

@@ -1,3 +1,5 @@
+import type { Replacement } from '../rewrite.js';
+
 /** Text read from bytes, and for each of its UTF-16 units the index of the byte where its character begins. */
 export interface BytesRead {
   readonly text: string;
@@ -77,4 +79,17 @@ function isTextual(codePoint: number): boolean {
     (codePoint >= 0x2c && codePoint <= 0x3a) ||
     codePoint === 10
   );
+}
+
+/** The text that bytes hold, in place of the run that gave them; undefined when it can't be read as text. */
+export function decodeBytes(
+  span: { readonly start: number; readonly end: number },
+  bytes: Uint8Array,
+  at: ArrayLike<number>,
+  transform: string,
+): Replacement | undefined {
+  const read = readUtf8(bytes);
+  if (read === undefined) return undefined;
+  const starts = read.starts.map((byte) => at[byte] ?? span.start);
+  return { start: span.start, end: span.end, text: read.text, starts, transform };
 }

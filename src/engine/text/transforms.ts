@@ -1,0 +1,66 @@
+import { AMPERSAND, BACKSLASH, EQUALS, PERCENT } from './char-kinds.js';
+import { decodeBraille, decodeMorse, decodeRadioAlphabet, decodeUpsideDown } from './decode/alphabets.js';
+import { decodeBase32, decodeBase64 } from './decode/base-encodings.js';
+import { RADIO } from './decode/cipher-words.js';
+import { decodeEntities, decodeEscapes, decodePercent, decodeQuotedPrintable } from './decode/escapes.js';
+import { decodeUnicodeTags, decodeVariationSelectors, decodeZeroWidthBits } from './decode/invisible-characters.js';
+import { decodeBinary, decodeCharCodes, decodeHex } from './decode/number-codes.js';
+import { replaceLeet } from './deobfuscate/leet.js';
+import { joinSpacedLetters } from './deobfuscate/spaced-letters.js';
+import { joinHyphenation, restoreWordGaps, splitJoinedWords } from './deobfuscate/word-breaks.js';
+import type { Replacement } from './rewrite.js';
+import type { Features } from './scan-features.js';
+
+/** A transform that rewrites runs of a text and leaves the rest as it is. */
+export interface RunTransform {
+  /** Cheap test on the features of the text; ordinary text passes few of them. */
+  readonly applies: (features: Features) => boolean;
+  /** The runs it can read. Linear in the text; never throws. */
+  readonly find: (text: string, features: Features) => readonly Replacement[];
+}
+
+/** Undo what is done to words: letters apart, letters replaced, spaces removed or put elsewhere. */
+export const DEOBFUSCATIONS: readonly RunTransform[] = [
+  { applies: ({ singleRows }) => singleRows.length > 0, find: joinSpacedLetters },
+  { applies: ({ leetSpots }) => leetSpots.length > 0, find: replaceLeet },
+  { applies: ({ longWords }) => longWords.length > 0, find: restoreWordGaps },
+  { applies: ({ joinedRows }) => joinedRows.length > 0, find: splitJoinedWords },
+  { applies: ({ brokenWords }) => brokenWords, find: joinHyphenation },
+];
+
+/** Undo encodings: what a program or an alphabet writes in place of plain characters. */
+export const DECODINGS: readonly RunTransform[] = [
+  { applies: ({ codeRuns }) => codeRuns.length > 0, find: decodeBase64 },
+  { applies: ({ codeRuns }) => codeRuns.length > 0, find: decodeBase32 },
+  {
+    applies: ({ hexRun, hexPairs, leetSpots }) => hexRun >= 16 || hexPairs >= 6 || leetSpots.length >= 6,
+    find: decodeHex,
+  },
+  { applies: ({ numbers }) => numbers >= 6, find: decodeCharCodes },
+  { applies: ({ binaries, binaryRun }) => binaries >= 4 || binaryRun >= 32, find: decodeBinary },
+  { applies: ({ signs }) => (signs & PERCENT) !== 0, find: decodePercent },
+  { applies: ({ signs }) => (signs & AMPERSAND) !== 0, find: decodeEntities },
+  { applies: ({ signs }) => (signs & BACKSLASH) !== 0, find: decodeEscapes },
+  { applies: ({ signs }) => (signs & EQUALS) !== 0, find: decodeQuotedPrintable },
+  { applies: ({ dots }) => dots >= 12, find: decodeMorse },
+  { applies: ({ tagCharacters }) => tagCharacters >= 4, find: decodeUnicodeTags },
+  { applies: ({ selectors }) => selectors >= 4, find: decodeVariationSelectors },
+  { applies: ({ zeroWidth }) => zeroWidth >= 32, find: decodeZeroWidthBits },
+  { applies: ({ braille }) => braille >= 6, find: decodeBraille },
+  { applies: ({ phonetic }) => phonetic >= 4, find: decodeUpsideDown },
+  { applies: ({ tags }) => tags !== undefined && (tags[RADIO] as number) >= 4, find: decodeRadioAlphabet },
+];
+
+/** The runs that these transforms can read, in no order; they may overlap. */
+export function findRuns(
+  transforms: readonly RunTransform[],
+  text: string,
+  features: Features,
+): readonly Replacement[] {
+  const found: Replacement[] = [];
+  for (const { applies, find } of transforms) {
+    if (!applies(features)) continue;
+    for (const replacement of find(text, features)) found.push(replacement);
+  }
+  return found;
+}
