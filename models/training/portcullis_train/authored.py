@@ -1,13 +1,11 @@
-"""`python -m portcullis_train.authored`: the authored texts (`data/authored/*.txt`) as `data/*.jsonl`.
+"""The authored texts (`data/authored/*.txt`).
 
-A line is `i` (attack) or `b` (honest), a group letter and the text; `@lang` starts a language; `\\n` is a line
-feed; `⟦…⟧` marks the planted passage. An attack and the honest text after it are a pair and share a split.
+A line is `i` (attack) or `b` (benign), a group letter and the text; `@lang` starts a language; `\\n` is a line
+feed; `⟦…⟧` marks the planted passage. An attack and the benign text after it are a pair and share a split.
 """
 
-import json
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent.parent
 GROUPS = {
     "d": "direct", "j": "jailbreak", "n": "indirect", "e": "email", "t": "tool_call",
     "h": "hard_negative", "c": "chat", "o": "document", "x": "code",
@@ -45,16 +43,3 @@ def parse(path: Path) -> list[dict[str, object]]:
             row["span"] = [start, end]
         rows.append(row | {"text": text, "split": "dev" if pair % DEV_SHARE == 0 else "train"})
     return rows
-
-
-def main() -> None:
-    """Write the JSONL files."""
-    for path in sorted((HERE / "data" / "authored").glob("*.txt")):
-        rows = parse(path)
-        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        (HERE / "data" / f"{path.stem}.jsonl").write_text(lines, "utf-8")
-        print(path.stem, len(rows), sum(row["split"] == "dev" for row in rows))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,20 +1,20 @@
-"""`calibrate`: probability from logit and number of windows, and the thresholds, chosen on the int8 file on dev."""
+"""`calibrate`: probability from logit and number of windows, and the thresholds, chosen on the int8 file on world-dev and dev."""
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 
 from .arguments import model_parser
 from .calibration import BUDGETS, PER_WINDOW, SURE, calibration_error, doubt, fit, probability, rate_of, worst_window
-from .devset import Item, dev_items
+from .devset import WORLD_DEV, Item, dev_items
 from .export import describe
+from .protocol import curve, left_out, threshold_for
 from .score import Scored, Scorer, encode, score_all, text_key
 from .windows import window_starts
 
 HERE = Path(__file__).resolve().parent.parent
-SMALLEST_SOURCE = 10
 LONG_WINDOWS, LONG_TEXTS = (4, 12, 24, 65), 600
 FIRST = {"scale": 1.0, "bias": 0.0, "per_window": PER_WINDOW, "sure": SURE}
 
@@ -46,25 +46,23 @@ def left_out_error(features: Features, items: list[Item], weights: np.ndarray) -
 
 
 def source_threshold(rate: np.ndarray, items: list[Item], budget: float) -> float:
-    """Threshold at which honest dev texts are blocked at `budget`, as the mean over their sources."""
-    counts = Counter(item.source for item in items if item.budgeted)
-    honest = [index for index, item in enumerate(items) if item.budgeted and counts[item.source] >= SMALLEST_SOURCE]
-    weights = balanced_weights([items[index] for index in honest])
-    values = rate[honest]
-    order = np.argsort(-values, kind="stable")
-    blocked = np.cumsum(weights[order]) / weights.sum()
-    first = int(np.searchsorted(blocked, budget, side="right"))
-    return float(np.nextafter(values[order[first]], 1)) if first < len(values) else 0.5
+    """Threshold that keeps `budget`, as the mean over benign sources, on the texts of `world-dev` and on the others alike."""
+    thresholds = []
+    for in_world in (True, False):
+        benign = [index for index, item in enumerate(items) if item.budgeted and (item.source in WORLD_DEV) == in_world]
+        if benign:
+            thresholds.append(threshold_for(rate[benign], np.array([items[index].source for index in benign]), budget))
+    return max(thresholds)
 
 
 def long_items(items: list[Item], scores: dict[str, Scored], calibration: dict[str, float]) -> tuple[list[Item], Features]:
-    """Long texts drawn from the windows of honest dev texts, half of them with one attack's worst window among them.
+    """Long texts drawn from the windows of benign dev texts, half of them with one attack's worst window among them.
 
     What a window gets depends on nothing outside it, so the windows of a long text are those of its parts.
     """
     rng = np.random.default_rng(3)
-    honest = [item for item in items if item.budgeted and item.lang == "en" and item.group in {"document", "email", "code"}]
-    parts = [scores[text_key(item.text)] for item in honest]
+    benign = [item for item in items if item.budgeted and item.lang == "en" and item.group in {"document", "email", "code"}]
+    parts = [scores[text_key(item.text)] for item in benign]
     pool = np.array([pair for part in parts for pair in zip(part.logits, part.sure, strict=True)])
     planted = [item for item in items if item.positive and item.span and not item.authored]
     attacks = np.stack(features_of(planted, scores, calibration)[:2], 1)
@@ -130,8 +128,8 @@ def main() -> None:
         calibration = fit(top, doubt(sure, windows, SURE), positive, weights)
     items, features = joined(dev, scores, calibration)
     rate = probability(*features, calibration)
-    counted = np.array([not item.authored for item in items])
-    found, honest = counted & (positive == 1), counted & (positive == 0)
+    counted = np.array([not item.authored and not item.generated and not item.source.startswith("long ") for item in items])
+    found, benign = counted & (positive == 1), counted & (positive == 0)
     points = {}
     for name, budget in BUDGETS.items():
         threshold = round(source_threshold(rate, items, budget) + 5e-7, 6)
@@ -140,7 +138,7 @@ def main() -> None:
             "threshold": threshold,
             "budget": budget,
             "recall": round(float(np.average(hit[found], weights=weights[found])), 4),
-            "false_positives": round(float(np.average(hit[honest], weights=weights[honest])), 4),
+            "false_positives": round(float(np.average(hit[benign], weights=weights[benign])), 4),
         }
     manifest = json.loads((args.model / "manifest.json").read_text())
     manifest["calibration"] = {"kind": "platt-windows", **calibration}
@@ -156,7 +154,10 @@ def main() -> None:
     for count in LONG_WINDOWS:
         hit = rate >= points["balanced"]["threshold"]
         part = sources == f"long {count}"
-        print(count, "windows:", hit[part & (positive == 1)].mean(), "of attacks,", hit[part & (positive == 0)].mean(), "of honest")
+        print(count, "windows:", hit[part & (positive == 1)].mean(), "of attacks,", hit[part & (positive == 0)].mean(), "of benign texts")
+    chosen = [index for index, item in enumerate(items) if item.source in WORLD_DEV]
+    world = [items[index] for index in chosen]
+    print("world-dev, recall at false positives of:", curve(rate[chosen], world), "left out at 1 %:", left_out(rate[chosen], world, 0.01))
     print(json.dumps({"calibration": calibration, **points, "error": manifest["calibration_error"]}, indent=1))
 
 

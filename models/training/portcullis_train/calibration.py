@@ -7,9 +7,9 @@ from .score import Scored
 # Chosen by their rates in texts of 4, 12 and 75 windows (record/long-documents.md): likelihood, which the many plain
 # windows rule, says little of the few hot ones.
 PER_WINDOW, SURE = 0.2, 5.0
-# Operating points, by the share of honest dev texts that each may block (mean over sources). Honest texts of new kinds are
-# blocked several times as often as those of dev, on which thresholds are chosen (record/inserts.md).
-BUDGETS = {"strict": 0.01, "balanced": 0.005, "permissive": 0.0025}
+# Operating points, by the share of benign texts that each may block: the mean over the benign sources of `world-dev`, and the
+# mean over those of `dev` that no generator made. Both keep the budget.
+BUDGETS = {"strict": 0.02, "balanced": 0.01, "permissive": 0.003}
 
 
 def doubt(sure: np.ndarray, windows: np.ndarray, level: float | None) -> np.ndarray:

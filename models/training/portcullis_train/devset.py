@@ -7,6 +7,15 @@ from pathlib import Path
 from .inserts import apart_rows
 from .rows import Row, own_rows, read_rows
 
+# The sources of dev that no generator of this project made; world-dev is one whole.
+WORLD_OF_DEV = {"BIPIA train", "neuralchemy", "easyjailbreak seeds", "agent goals (ASB)", "spikee documents", "wild-jailbreaks"}
+
+
+WORLD_DEV = {
+    "Tensor Trust", "prompt_extraction", "authensor", "redteamcua", "turkish_corpus", "pyrit_jailbreaks", "pair_autodan",
+    "LLMail-Inject sample", "ops_docs", "cursor_rules",
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Item:
@@ -25,9 +34,14 @@ class Item:
         return self.source.startswith(("authored ", "own "))
 
     @property
+    def generated(self) -> bool:
+        """Whether a generator of this project made it: such texts are reported and choose nothing."""
+        return self.source.startswith(("synthetic ", "tool records", "mined "))
+
+    @property
     def budgeted(self) -> bool:
         """Whether the false-positive budget counts it."""
-        return not self.positive and not self.authored
+        return not self.positive and not self.authored and not self.generated
 
 
 def item_of(row: Row) -> Item:
@@ -43,10 +57,18 @@ def insert_items(data: Path, own: Path) -> list[Item]:
     return [item_of(row) for row in apart_rows(read_rows(data / "dev.jsonl.gz"), own / "inserts")]
 
 
+def world_items(data: Path) -> list[Item]:
+    """The texts that choices are made by: `world-dev`, and the sources of dev that other people wrote."""
+    rows = read_rows(data / "world-dev.jsonl.gz")
+    rows += [row for row in read_rows(data / "dev.jsonl.gz") if row["source"] in WORLD_OF_DEV]
+    return [item_of(row) for row in rows]
+
+
 def dev_items(data: Path, own: Path, limit: int | None = None) -> list[Item]:
     """Dev texts in a fixed order; with `limit`, the first so many of each source and label."""
     rows = read_rows(data / "dev.jsonl.gz")
-    rows += [row for row in read_rows(data / "authored.jsonl.gz") if row["split"] == "dev"]
+    rows += read_rows(data / "world-dev.jsonl.gz")
+    rows += [row for name in ("authored", "authored-2") for row in read_rows(data / f"{name}.jsonl.gz") if row["split"] == "dev"]
     rows += [row for row in own_rows(own) if row["split"] == "dev"]
     counts: Counter[tuple[str, str]] = Counter()
     kept = []

@@ -10,10 +10,11 @@ import numpy as np
 
 from .arguments import model_parser
 from .calibration import rate_of
-from .devset import Item, dev_items
+from .devset import WORLD_DEV, Item, dev_items
 from .encode import encode_span, load_tokenizer
 from .metrics import auc, recall_at, wilson
-from .rows import digest
+from .protocol import curve, left_out, mean_rate
+from .rows import digest, own_files
 from .score import Scored, score_all, text_key
 
 HERE = Path(__file__).resolve().parent.parent
@@ -51,6 +52,17 @@ def macro(cells: dict[str, dict[str, object]], label: str, authored: bool) -> fl
     return round(float(np.mean(rates_of)), 4)
 
 
+def world_rates(items: list[Item], hit: np.ndarray) -> dict[str, float]:
+    """Recall and false positives on world-dev, each the mean over its sources."""
+    inside = [index for index, item in enumerate(items) if item.source in WORLD_DEV]
+    positive, sources = (np.array([getattr(items[index], field) for index in inside]) for field in ("positive", "source"))
+    blocked = hit[inside]
+    return {
+        "recall": round(mean_rate(blocked[positive], sources[positive]), 4),
+        "false_positives": round(mean_rate(blocked[~positive], sources[~positive]), 4),
+    }
+
+
 def localisation(items: list[Item], scores: dict[str, Scored], model: Path) -> dict[str, object]:
     """How often the token with the greatest logit lies inside the known span."""
     tokenizer = load_tokenizer(model / "tokenizer.json")
@@ -63,7 +75,7 @@ def localisation(items: list[Item], scores: dict[str, Scored], model: Path) -> d
 
 
 def long_texts(items: list[Item], count: int) -> dict[int, list[tuple[str, bool]]]:
-    """The same planted passages in 1,000 and in 50,000 characters of honest dev text, and the honest text alone."""
+    """The same planted passages in 1,000 and in 50,000 characters of benign dev text, and the benign text alone."""
     rng = random.Random(5)
     hosts = [item.text for item in items if item.budgeted and item.group in {"document", "email", "code"}]
     inserts = sorted({item.text[item.span[0] : item.span[1]] for item in items if item.span and item.lang == "en"})
@@ -94,6 +106,8 @@ def main() -> None:
     positive = np.array([item.positive for item in items])
     own = np.array([item.authored for item in items])
     foreign = np.array([item.lang != "en" for item in items])
+    world = np.array([item.source in WORLD_DEV for item in items])
+    generated = np.array([item.generated for item in items])
     points = {}
     for name, point in manifest["operating_points"].items():
         hit = rate >= point["threshold"]
@@ -104,6 +118,7 @@ def main() -> None:
             "false_positives_mean_of_sources": macro(by_source, "benign", authored=False),
             "authored_recall_mean_of_sources": macro(by_source, "injection", authored=True),
             "authored_false_positives_mean_of_sources": macro(by_source, "benign", authored=True),
+            "world": world_rates(items, hit),
             "all": {"injection": rates(hit[positive]), "benign": rates(hit[~positive])},
             "not_english": {"injection": rates(hit[positive & foreign]), "benign": rates(hit[~positive & foreign])},
             "source": by_source,
@@ -115,13 +130,16 @@ def main() -> None:
             blocked = long_rate >= point["threshold"]
             planted = np.array([label for _, label in pairs])
             points[name][f"buried_in_{size}"] = {"injection": rates(blocked[planted]), "benign": rates(blocked[~planted])}
+    world_items = [item for item, inside in zip(items, world, strict=True) if inside]
     record = {
         "model": manifest["files"]["model.onnx"]["sha256"],
         "limit_per_source_and_label": args.limit,
-        "dev_sha256": digest([args.data / name for name in ("dev.jsonl.gz", "authored.jsonl.gz")]),
-        "own_sha256": digest(sorted((HERE / "data").glob("*.jsonl"))),
+        "dev_sha256": digest([args.data / name for name in ("dev.jsonl.gz", "world-dev.jsonl.gz", "authored.jsonl.gz", "authored-2.jsonl.gz")]),
+        "own_sha256": digest(own_files(HERE / "data")),
+        "world": {"recall_at": curve(rate[world], world_items), "left_out_at_1": left_out(rate[world], world_items, 0.01)},
         "ranking": {
-            "dev": ranking(rate[~own], positive[~own]),
+            "world": ranking(rate[world], positive[world]),
+            "dev": ranking(rate[~own & ~world & ~generated], positive[~own & ~world & ~generated]),
             "authored": ranking(rate[own], positive[own]),
             "not_english": ranking(rate[foreign], positive[foreign]),
         },
@@ -154,21 +172,24 @@ def rate_text(cell: dict) -> str:
 
 def card(record: dict, name: str) -> str:
     """The figures of the model card, in Markdown."""
-    lines = ["| Operating point | Recall, mean of sources | False positives, mean of sources | Authored: recall | Authored: false positives |"]
-    lines.append("| - | -: | -: | -: | -: |")
+    lines = ["| Operating point | world-dev: recall | world-dev: false positives | All sources: recall | false positives | Authored: recall | false positives |"]
+    lines.append("| - | -: | -: | -: | -: | -: | -: |")
     fields = ("recall_mean_of_sources", "false_positives_mean_of_sources", "authored_recall_mean_of_sources", "authored_false_positives_mean_of_sources")
     for point, found in record["operating_points"].items():
-        lines.append(f"| {point} | " + " | ".join(f"{found[field]:.1%}" for field in fields) + " |")
+        rates_of = [found["world"]["recall"], found["world"]["false_positives"], *(found[field] for field in fields)]
+        lines.append(f"| {point} | " + " | ".join(f"{rate:.1%}" for rate in rates_of) + " |")
+    recalls = ", ".join(f"{recall:.1%} at {budget}" for budget, recall in record["world"]["recall_at"].items())
+    lines += ["", f"world-dev, recall as the mean over sources: {recalls} false positives. With the threshold chosen on half of the benign sources at 1 %: recall {record['world']['left_out_at_1'][0]:.1%}, false positives on the other half {record['world']['left_out_at_1'][1]:.1%}."]
     lines += ["", "| Ranking | n | AUC | Recall at 0.5 % | at 1 % | at 2 % false positives |", "| - | -: | -: | -: | -: | -: |"]
     for part, found in record["ranking"].items():
         recalls = " | ".join(f"{found[f'recall_at_{budget}']:.1%}" for budget in (0.005, 0.01, 0.02))
         lines.append(f"| {part} | {found['n']} | {found['auc']:.3f} | {recalls} |")
     chosen = record["operating_points"][name]
     lines += ["", f"At `{name}`, with 95 % Wilson intervals:", ""]
-    lines.append(f"- not English: attacks blocked {rate_text(chosen['not_english']['injection'])}, honest {rate_text(chosen['not_english']['benign'])}")
+    lines.append(f"- not English: attacks blocked {rate_text(chosen['not_english']['injection'])}, benign {rate_text(chosen['not_english']['benign'])}")
     for size in LONG_CHARACTERS:
         cell = chosen[f"buried_in_{size}"]
-        lines.append(f"- passage in {size:,} characters of honest text: blocked {rate_text(cell['injection'])}; the honest text alone {rate_text(cell['benign'])}")
+        lines.append(f"- passage in {size:,} characters of benign text: blocked {rate_text(cell['injection'])}; the benign text alone {rate_text(cell['benign'])}")
     lines.append(f"- surest token inside the known passage: {rate_text(record['localisation'])}")
     if record["limit_per_source_and_label"]:
         lines.append(f"- measured on at most {record['limit_per_source_and_label']} texts a source and label")
@@ -186,10 +207,10 @@ def source_table(rows: dict[str, int], licences: dict) -> str:
         source, label = key.rsplit("/", 1)
         cells[source][label == "benign"] += count
     own = {"package files": "BSD, MIT, Apache-2.0", "package strings": "BSD, MIT, Apache-2.0"}
-    lines = ["| Source | Licence | Attacks | Honest |", "| - | - | -: | -: |"]
-    for source, (attacks, honest) in sorted(cells.items()):
+    lines = ["| Source | Licence | Attacks | Benign |", "| - | - | -: | -: |"]
+    for source, (attacks, benign) in sorted(cells.items()):
         licence = own.get(source) or licences.get(source, {}).get("licence", "project licence")
-        lines.append(f"| {source} | {licence} | {attacks} | {honest} |")
+        lines.append(f"| {source} | {licence} | {attacks} | {benign} |")
     return "\n".join(lines)
 
 

@@ -18,7 +18,7 @@ from .calibration import BUDGETS
 from .encode import CLS, SEP
 from .net import Screener
 from .normal import MARK_RUN, VERSION, WORD_RUN
-from .tame import tame
+from .smooth import smooth_quantisation
 from .vocabulary import build_tokenizer
 from .windows import CONTENT, STRIDE
 
@@ -105,7 +105,7 @@ def main() -> None:
     net = Screener(len(stored["words.weight"]))
     net.load_state_dict(stored)
     with np.load(args.work / "train.npz") as archive:
-        tame(net, archive["ids"], archive["offsets"])
+        smooth_quantisation(net, archive["ids"], archive["offsets"])
     args.model.mkdir(parents=True, exist_ok=True)
     plain = args.work / "model-fp32.onnx"
     to_onnx(net, plain)

@@ -1,4 +1,4 @@
-"""Honest text from openly licensed packages: code, documentation, and interface strings in many languages."""
+"""Benign text from openly licensed packages: code, documentation, and interface strings in many languages."""
 
 import json
 import random

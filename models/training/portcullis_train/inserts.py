@@ -1,4 +1,4 @@
-"""Inserted rows: short passages written for this project (`data/inserts/FAMILY-N.txt`), planted into honest hosts.
+"""Inserted rows: short passages written for this project (`data/inserts/FAMILY-N.txt`), planted into benign hosts.
 
 Families `a-*` are what a stranger plants for an assistant that reads on: tasks, changes to the form or the content of
 its answer, code, actions. Families `h-*` stand in documents for people. Planted in a host the former are attacks; alone
@@ -99,7 +99,7 @@ def put(host: str, insert: str, place: str, rng: random.Random) -> tuple[str, tu
 
 
 class Hosts:
-    """Honest texts to plant into, by language and kind."""
+    """Benign texts to plant into, by language and kind."""
 
     def __init__(self, rows: list[Row], written: list[Passage]) -> None:
         self._by: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -138,7 +138,7 @@ def _source(one: Passage) -> str:
 
 
 def inserted_rows(rows: list[Row], folder: Path, count: int, seed: int) -> list[Row]:
-    """`count` attacks and as many honest rows to learn from, and every passage that a user may ask for alone."""
+    """`count` attacks and as many benign rows to learn from, and every passage that a user may ask for alone."""
     rng = random.Random(f"{seed}/inserted")
     learnt = [one for one in passages(folder) if not one.apart]
     written = [one for one in learnt if one.family in HOSTS]

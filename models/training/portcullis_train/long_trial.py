@@ -47,8 +47,8 @@ def main() -> None:
     items = dev_items(args.data, HERE / "data", args.limit)
     scores = score_all(args.model / "model.onnx", [item.text for item in items], args.work, args.workers)
     rng = np.random.default_rng(1)
-    honest = sources_of([item for item in items if item.budgeted and item.lang == "en" and item.group in {"document", "email", "code"}], scores)
-    hosts = {source: long_texts(texts, rng) for source, texts in honest.items() if sum(map(len, texts)) >= SMALLEST}
+    benign = sources_of([item for item in items if item.budgeted and item.lang == "en" and item.group in {"document", "email", "code"}], scores)
+    hosts = {source: long_texts(texts, rng) for source, texts in benign.items() if sum(map(len, texts)) >= SMALLEST}
     attacks = sources_of([item for item in items if item.positive and item.span], scores)
     worst = {source: np.array([one[one[:, 0].argmax()] for one in texts]) for source, texts in attacks.items()}
     counted = np.array([item.positive and not item.authored for item in items])

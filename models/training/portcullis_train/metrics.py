@@ -23,7 +23,7 @@ def threshold_at(benign: np.ndarray, budget: float) -> float:
 
 
 def recall_at(scores: np.ndarray, positive: np.ndarray, budget: float) -> float:
-    """Share of attacks found when at most `budget` of the honest texts are blocked."""
+    """Share of attacks found when at most `budget` of the benign texts are blocked."""
     if not positive.any() or positive.all():
         return 0.0
     return float((scores[positive] >= threshold_at(scores[~positive], budget)).mean())

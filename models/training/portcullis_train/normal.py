@@ -13,7 +13,7 @@ WORD_RUN = 32
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPECIAL = re.compile(r"\[(?=(?:CLS|SEP|PAD|MASK|UNK)\])")
 # White space and punctuation of ASCII end a run; every other code point belongs to one.
-_LONG_RUN = re.compile(r"[^\t-\r !-/:-@\[-`{-~]{%d,}" % (WORD_RUN + 1))
+_LONG_RUN = re.compile(rf"[^\t-\r !-/:-@\[-`{{-~]{{{WORD_RUN + 1},}}")
 
 
 def _cap_marks(text: str) -> str:

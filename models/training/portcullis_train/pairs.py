@@ -24,7 +24,7 @@ LONGEST, BUDGET = 120, 1500
 LOGIT_SHARE = 0.05
 # The share of the written pairs among all, and what other languages than the spoken-most count.
 WRITTEN_SHARE, LESSER, ROOT = 1 / 3, 0.35, 0.6
-MOST_SPOKEN = frozenset("es de fr pt it nl ru pl uk tr cs sk ro sv da no zh ja ko ar hi vi id fa el hu he bg fi th bn hr lt".split())
+MOST_SPOKEN = frozenset(["es", "de", "fr", "pt", "it", "nl", "ru", "pl", "uk", "tr", "cs", "sk", "ro", "sv", "da", "no", "zh", "ja", "ko", "ar", "hi", "vi", "id", "fa", "el", "hu", "he", "bg", "fi", "th", "bn", "hr", "lt"])
 
 
 def states_of(net: Screener, ids: Tensor, mask: Tensor) -> tuple[list[Tensor], Tensor]:

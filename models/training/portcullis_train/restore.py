@@ -24,51 +24,40 @@ def restored(model: Path) -> dict[str, Tensor]:
     stored = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
 
     def matrix(name: str) -> np.ndarray:
-        if f"{name}_quantized" not in stored:
+        if name in stored:
             return stored[name]
-        scale, zero = stored[f"{name}_scale"], stored[f"{name}_zero_point"]
-        return ((stored[f"{name}_quantized"].astype(np.int32) - zero.astype(np.int32)) * scale).astype(np.float32)
+        values, zero = (stored[f"{name}_{part}"].astype(np.int32) for part in ("quantized", "zero_point"))
+        return ((values - zero) * stored[f"{name}_scale"]).astype(np.float32)
 
-    # Each matrix is named by its node ("/layers.0/qkv/MatMul_quant"), its values by a number.
-    named = {}
-    for node in graph.node:
-        if node.op_type in {"MatMulInteger", "MatMul"} and node.input[1].removesuffix("_quantized") != node.input[1]:
-            named[node.name] = matrix(node.input[1].removesuffix("_quantized"))
-        elif node.op_type == "MatMul" and node.input[1] in stored:
-            named[node.name] = stored[node.input[1]]
-
-    words = matrix("words.weight")
-    net = Screener(len(words))
-    if len(words) != (usual := Screener().words.weight.shape[0]):
-        base = Screener()
-        load_base(base, base_folder() / "model.safetensors")
-        positions = base.positions.weight.data
-    else:
-        load_base(net, base_folder() / "model.safetensors")
-        positions = net.positions.weight.data
-    del usual
-    state = net.state_dict()
-    state["words.weight"] = torch.from_numpy(words)
-    state["positions.weight"] = positions.clone()
-    kept = torch.from_numpy(stored["positions.weight"].copy())
-    state["positions.weight"][: len(kept)] = kept
-    for name in ("kind", "norm.weight", "norm.bias", "head.bias", "token_head.bias"):
-        state[name] = torch.from_numpy(stored[name].copy())
-    state["head.weight"] = torch.from_numpy(matrix("head.weight").T.copy())
-    state["token_head.weight"] = torch.from_numpy(named["/token_head/MatMul"].T.copy())
-    for number in range(len(net.layers)):
-        prefix = f"layers.{number}"
-        for part in ("qkv", "out", "up", "down"):
-            divided = f"{prefix}.{part}.linear.bias" in stored
-            inner = f"{prefix}.{part}.linear" if divided else f"{prefix}.{part}"
-            weight = named[f"/{inner.replace('.linear', '/linear').replace(f'{prefix}.', f'{prefix}/')}/MatMul" + ("_quant" if True else "")].T
-            if divided:
-                weight = weight * stored[f"{prefix}.{part}.share"]
-            state[f"{prefix}.{part}.weight"] = torch.from_numpy(weight.copy())
-            state[f"{prefix}.{part}.bias"] = torch.from_numpy(stored[f"{inner}.bias"].copy())
-        for norm in ("norm1", "norm2"):
-            for kind in ("weight", "bias"):
-                state[f"{prefix}.{norm}.{kind}"] = torch.from_numpy(stored[f"{prefix}.{norm}.{kind}"].copy())
+    # A matrix has a number for a name; the node that multiplies by it says which one it is: "/layers.0/up/linear/MatMul_quant".
+    named = {
+        node.name.removesuffix("_quant"): matrix(node.input[1].removesuffix("_quantized"))
+        for node in graph.node
+        if node.op_type in {"MatMul", "MatMulInteger"} and (node.input[1] in stored)
+    }
+    base = Screener()
+    load_base(base, base_folder() / "model.safetensors")
+    positions = base.positions.weight.data.clone()
+    positions[: len(stored["positions.weight"])] = torch.tensor(stored["positions.weight"])
+    state: dict[str, Tensor] = {
+        "words.weight": torch.tensor(matrix("words.weight")),
+        "positions.weight": positions,
+        "head.weight": torch.tensor(matrix("head.weight").T),
+        "token_head.weight": torch.tensor(named["/token_head/MatMul"].T),
+    }
+    for name in base.state_dict():
+        if name in state:
+            continue
+        part, _, kind = name.rpartition(".")
+        if name in stored:
+            state[name] = torch.tensor(stored[name])
+        elif kind == "bias":
+            state[name] = torch.tensor(stored[f"{part}.linear.bias"])
+        else:
+            layer, _, linear = part.rpartition(".")
+            divided = f"{part}.share" in stored
+            weight = named[f"/{layer}/{linear}/{'linear/' if divided else ''}MatMul"].T
+            state[name] = torch.tensor(weight * stored[f"{part}.share"] if divided else weight)
     return state
 
 

@@ -10,10 +10,12 @@ from collections.abc import Iterable
 from itertools import accumulate
 from pathlib import Path
 
+from .authored import parse
+
 Row = dict[str, object]
 
 _BOUNDARY = re.compile(r"\n+|(?<=[.!?。！？।])\s+")
-# The same wrappers serve planted attacks and planted honest sentences, so that none of them is a sign.
+# The same wrappers serve planted attacks and planted benign sentences, so that none of them is a sign.
 _WRAPPERS = ("<!-- {} -->", "// {}", "# {}", "> {}", "[{}]", "* {}", "P.S. {}", "({})", "Note: {}", '"{}"', "--- {} ---", "FYI {}")
 _INSERT_ATTACK = {
     "authored blunt": 6, "authored direct": 4, "authored multi": 8, "authored multib": 8, "authored secrets": 4,
@@ -47,13 +49,13 @@ def digest(paths: Iterable[Path]) -> str:
 
 
 def own_files(folder: Path) -> list[Path]:
-    """The files of the texts authored in this project, the translated ones and the passages to insert too."""
-    return sorted(folder.glob("*.jsonl")) + sorted(folder.glob("translated/*/*.txt")) + sorted(folder.glob("inserts/*.txt")) + sorted(folder.glob("world/*.tsv"))
+    """The files of the texts written in this project: whole texts, translations, passages to insert, the world texts."""
+    return [path for pattern in ("authored/*.txt", "translated/*/*.txt", "inserts/*.txt", "world/*.tsv") for path in sorted(folder.glob(pattern))]
 
 
 def own_rows(folder: Path) -> list[Row]:
-    """The texts authored in this project (`models/training/data`)."""
-    return [row for path in sorted(folder.glob("*.jsonl")) for row in read_rows(path)]
+    """The texts authored in this project one by one (`models/training/data/authored`)."""
+    return [row for path in sorted((folder / "authored").glob("*.txt")) for row in parse(path)]
 
 
 def allowed(rows: list[Row], licences: dict[str, dict[str, str]], excluded: set[str], sources: set[str]) -> list[Row]:
@@ -96,7 +98,7 @@ def _pool(rows: list[Row], weights: dict[str, float], label: str) -> dict[bool, 
 
 
 def planted_rows(rows: list[Row], count: int, seed: int) -> list[Row]:
-    """`count` attacks and as many honest sentences, each put into an honest host."""
+    """`count` attacks and as many benign sentences, each put into an benign host."""
     rng = random.Random(f"{seed}/planted")
     hosts: dict[bool, list[str]] = defaultdict(list)
     for row in rows:
@@ -119,11 +121,11 @@ def planted_rows(rows: list[Row], count: int, seed: int) -> list[Row]:
 
 
 def planted_tasks(rows: list[Row], count: int, seed: int) -> list[Row]:
-    """`count` honest documents with a task for a model in them that has nothing to do with them."""
+    """`count` benign documents with a task for a model in them that has nothing to do with them."""
     rng = random.Random(f"{seed}/tasks")
-    honest = [row for row in rows if row["label"] == "benign" and row["lang"] == "en"]
-    tasks = [str(row["text"]) for row in honest if row["source"] in _TASKS and row["group"] == "chat" and 20 <= len(str(row["text"])) <= 240]
-    hosts = [str(row["text"]) for row in honest if row["group"] in _TASK_HOSTS and 200 <= len(str(row["text"])) <= 4000]
+    benign = [row for row in rows if row["label"] == "benign" and row["lang"] == "en"]
+    tasks = [str(row["text"]) for row in benign if row["source"] in _TASKS and row["group"] == "chat" and 20 <= len(str(row["text"])) <= 240]
+    hosts = [str(row["text"]) for row in benign if row["group"] in _TASK_HOSTS and 200 <= len(str(row["text"])) <= 4000]
     result: list[Row] = []
     for _ in range(count):
         text, span = plant(rng.choice(hosts), rng.choice(tasks), rng)

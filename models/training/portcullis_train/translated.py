@@ -1,7 +1,7 @@
 """Sentences in two languages: English beside its translation, for teaching the encoder other languages.
 
 Two sources: texts written for this project and translated (`data/translated/SET/LANG.txt`, line N of each file the same
-text; lines 1-50 are attacks, 51-100 their honest twins), and the interface strings of openly licensed packages
+text; lines 1-50 are attacks, 51-100 their benign twins), and the interface strings of openly licensed packages
 (`packages-translated.txt`, fetched into the cache, never committed).
 """
 

@@ -47,7 +47,7 @@ def logits_of(weights: Path, tokenizer: Path, items: list[Item]) -> np.ndarray:
 
 
 def threshold_of(logits: np.ndarray, items: list[Item]) -> float:
-    """The logit that blocks 1 % of honest English dev texts."""
+    """The logit that blocks 1 % of benign English dev texts."""
     english = [index for index, item in enumerate(items) if item.lang == "en"]
     return source_threshold(logits[english], [items[index] for index in english], 0.01)
 
@@ -65,17 +65,17 @@ def inserts(logits: np.ndarray, items: list[Item], threshold: float) -> list[str
 
 
 def report(logits: np.ndarray, items: list[Item], threshold: float) -> list[str]:
-    """A line for each part: AUC; attacks found (mean of sources, and of all) and honest texts blocked at the threshold; recall at 2 %."""
+    """A line for each part: AUC; attacks found (mean of sources, and of all) and benign texts blocked at the threshold; recall at 2 %."""
     positive = np.array([item.positive for item in items])
     sources = np.array([item.source for item in items])
     hit = logits >= threshold
     lines = []
     for name, (authored, in_english) in PARTS.items():
         part = np.array([item.authored == authored and (item.lang == "en") == in_english for item in items])
-        found, honest = hit[part & positive].mean(), hit[part & ~positive].mean()
+        found, benign = hit[part & positive].mean(), hit[part & ~positive].mean()
         each = np.mean([hit[part & positive & (sources == source)].mean() for source in set(sources[part & positive])])
         own = f"at 2 % of these {recall_at(logits[part], positive[part], 0.02):.2f}"
-        lines.append(f"{name}: AUC {auc(logits[part], positive[part]):.4f}, found {each:.3f} / {found:.2f}, blocked {honest:.2f}, {own}")
+        lines.append(f"{name}: AUC {auc(logits[part], positive[part]):.4f}, found {each:.3f} / {found:.2f}, blocked {benign:.2f}, {own}")
     bipia = positive & (sources == "BIPIA train")
     lines.append(f"BIPIA train: found {hit[bipia].mean():.2f} of {bipia.sum()}")
     return lines

@@ -1,11 +1,10 @@
 """The authored texts: pairs share a split, spans are exact, nothing stands twice."""
 
+import random
 from pathlib import Path
 
 from portcullis_train.authored import parse
 from portcullis_train.rows import plant
-
-import random
 
 FILES = sorted((Path(__file__).parent.parent / "data" / "authored").glob("*.txt"))
 

@@ -1,5 +1,6 @@
 """Windows cover every token, and the labels follow the span."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ def test_every_token_is_seen_and_neighbours_overlap() -> None:
     for tokens in range(255, 1500, 7):
         starts = window_starts(tokens)
         assert starts[-1] + CONTENT == tokens
-        assert all(0 < after - before <= STRIDE for before, after in zip(starts, starts[1:], strict=False))
+        assert all(0 < after - before <= STRIDE for before, after in pairwise(starts))
 
 
 @pytest.mark.parametrize(("start", "end", "share"), [(0, 10, 0.0), (0, 15, 0.5), (0, 20, 1.0), (12, 14, 0.2), (30, 40, 0.0)])
