@@ -1,4 +1,4 @@
-// `npm run build`: dist from src, with the core rule pack as one file and the dashboard's page in it.
+// `npm run build`: dist from src, with the core rule pack as a bundle (JSON, and its prepared patterns) and the dashboard's page in it.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -11,4 +11,6 @@ process.chdir(root);
 await build({ logLevel: 'warn' });
 await buildPage({ configFile: 'vite.config.ts' });
 const { bundlePack } = await import(pathToFileURL(await buildTool('src/adapters/packs/pack-bundle.ts')).href);
-writeFileSync(join('dist', 'core-pack.json'), bundlePack(join('rules', 'core')));
+const { bundle, prepared } = bundlePack(join('rules', 'core'));
+writeFileSync(join('dist', 'core-pack.json'), bundle);
+writeFileSync(join('dist', 'core-pack.bin'), prepared);

@@ -1,4 +1,4 @@
-import { shapeOf } from '../engine/rules/compiled-rule.js';
+import { readSteps } from '../engine/rules/compiled-rule.js';
 import type { PackProblem } from '../engine/rules/pack/pack-error.js';
 import type { Rule } from '../engine/rules/types.js';
 
@@ -87,7 +87,7 @@ function checkScore(rule: Rule): readonly PackProblem[] {
 }
 
 function checkPatterns(rule: Rule): readonly PackProblem[] {
-  return shapeOf(rule.match).steps.flatMap(({ path, patterns }) =>
+  return readSteps(rule.match).steps.flatMap(({ path, patterns }) =>
     patterns.flatMap((pattern, at) =>
       patterns.indexOf(pattern) === at
         ? []
@@ -100,7 +100,7 @@ function checkPatterns(rule: Rule): readonly PackProblem[] {
 const MAX_REACH = 2000;
 
 function checkSpan(rule: Rule): readonly PackProblem[] {
-  const { shape, steps } = shapeOf(rule.match);
+  const { shape, steps } = readSteps(rule.match);
   if (shape.kind !== 'sequence' || shape.gap * (steps.length - 1) <= MAX_REACH) return [];
   return [
     problem(rule, 'PACK036', `The steps may lie over ${MAX_REACH} characters apart.`, 'Lower `gap`.', ['match', 'gap']),

@@ -1,4 +1,4 @@
-import { foldLiteral } from '../engine/rules/pattern/fold-literal.js';
+import { foldLiteral } from '../engine/rules/pattern/fold-pattern.js';
 
 /** The least that a word and a pattern's literal must share. */
 const STEM = 3;

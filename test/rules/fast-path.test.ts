@@ -1,9 +1,11 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { loadPack } from '../../src/adapters/packs/load-pack.js';
 import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
 import { compilePack } from '../../src/engine/rules/compile-pack.js';
-import type { Rule } from '../../src/engine/rules/types.js';
+import type { Rule, RulesSignal } from '../../src/engine/rules/types.js';
 import { buildViews } from '../../src/engine/text/views.js';
 import { compile, makeRule, scan } from './make-pack.js';
 
@@ -96,6 +98,22 @@ const word = fc.constantFrom(
 );
 const text = fc.array(word, { maxLength: 60 }).map((words) => words.join(''));
 
+/** Texts of the regression sets and the bench, spread over all of them. */
+function sampleTexts(count: number): readonly string[] {
+  const regression = join('test', 'regression');
+  const attacks = readLines(join(regression, 'attacks.jsonl')).map(readText);
+  const bench = ['attacks.txt', 'benign.txt'].flatMap((name) => readLines(join('bench', 'texts', name)));
+  const benign = readdirSync(join(regression, 'benign'))
+    .sort()
+    .flatMap((name) => readLines(join(regression, 'benign', name)).map(readText));
+  const rest = count - attacks.length - bench.length;
+  const step = benign.length / rest;
+  return [...attacks, ...bench, ...Array.from({ length: rest }, (_, at) => benign[Math.floor(at * step)] as string)];
+}
+
+const readLines = (path: string): readonly string[] => readFileSync(path, 'utf8').split('\n').filter(Boolean);
+const readText = (line: string): string => (JSON.parse(line) as { readonly text: string }).text;
+
 describe('the fast path finds what every pattern run alone finds', () => {
   it('on random rules and texts', () => {
     fc.assert(
@@ -109,26 +127,60 @@ describe('the fast path finds what every pattern run alone finds', () => {
     );
   });
 
-  it('on the core pack and long texts made of its examples', () => {
+  describe('on the core pack', () => {
     const { pack } = loadPack({ packs: ['rules/core'], today: '2026-01-01' });
     const lazy = { ...pack, isChecked: true };
     const fast = compilePack(lazy, re2Compiler);
     const plain = compilePack(lazy, re2Compiler, { plain: true });
+    const expectSame = (one: string): RulesSignal => {
+      const { views } = buildViews(one);
+      const found = fast.scan(views, ALL);
+      expect(found).toEqual(plain.scan(views, ALL));
+      return found;
+    };
     const parts = pack.layers
       .flatMap((layer) => layer.rules)
       .flatMap((rule) => [...rule.examples.positive, ...rule.examples.negative].map((example) => example.text));
     const cut = fc
       .tuple(fc.constantFrom(...parts), fc.nat(20), fc.constantFrom(' ', '\n', '. ', ''))
       .map(([part, from, end]) => part.slice(from) + end);
-    const long = fc.array(cut, { minLength: 1, maxLength: 90 }).map((list) => list.join(''));
-    fc.assert(
-      fc.property(long, (one) => {
-        const { views } = buildViews(one);
-        expect(fast.scan(views, ALL)).toEqual(plain.scan(views, ALL));
-      }),
-      { numRuns: 6 },
-    );
-  }, 120_000);
+
+    it('and texts of attacks and of ordinary use', () => {
+      const texts = sampleTexts(400);
+      const fired = texts.filter((one) => expectSame(one).findings.length > 0);
+      expect(texts.length).toBe(400);
+      // A comparison in which no rule fires, or every rule, would prove little.
+      expect(fired.length).toBeGreaterThan(40);
+      expect(fired.length).toBeLessThan(360);
+    }, 120_000);
+
+    it('and short texts made of its examples', () => {
+      const short = fc.array(cut, { minLength: 1, maxLength: 4 }).map((list) => list.join(''));
+      fc.assert(
+        fc.property(short, (one) => void expectSame(one)),
+        { numRuns: 300 },
+      );
+    }, 120_000);
+
+    it('and texts whose words its examples share, in any order', () => {
+      const words = [...new Set(parts.flatMap((part) => part.split(/\s+/)))];
+      const shuffled = fc
+        .array(fc.constantFrom(...words), { minLength: 1, maxLength: 60 })
+        .map((list) => list.join(' '));
+      fc.assert(
+        fc.property(shuffled, (one) => void expectSame(one)),
+        { numRuns: 100 },
+      );
+    }, 120_000);
+
+    it('and long texts made of its examples', () => {
+      const long = fc.array(cut, { minLength: 1, maxLength: 90 }).map((list) => list.join(''));
+      fc.assert(
+        fc.property(long, (one) => void expectSame(one)),
+        { numRuns: 8 },
+      );
+    }, 120_000);
+  });
 
   it('asks every pattern when a set runs out of memory', () => {
     const made = [makeRule({ match: { any: ['!\\['] } })];

@@ -1,19 +1,24 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { loadPack } from '../../src/adapters/packs/load-pack.js';
 import { bundlePack, readPackBundle } from '../../src/adapters/packs/pack-bundle.js';
 import { readPackFolder } from '../../src/adapters/packs/pack-folder.js';
+import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
+import { compilePack } from '../../src/engine/rules/compile-pack.js';
 import { stackPacks } from '../../src/engine/rules/pack/stack-packs.js';
-import { preparePatterns } from '../../src/engine/rules/pattern/prepared-patterns.js';
+import { createWordLookup } from '../../src/engine/rules/pack/word-lists.js';
+import { preparePatterns } from '../../src/engine/rules/pattern/prepare-patterns.js';
+import { buildViews } from '../../src/engine/text/views.js';
 
 const FOLDER = join('rules', 'core');
+const made = bundlePack(FOLDER);
 
-function bundled(change: (bundle: Record<string, unknown>) => void = () => {}): string {
+function laid(bundle: string, prepared?: Buffer): string {
   const path = join(mkdtempSync(join(tmpdir(), 'portcullis-bundle-')), 'pack.json');
-  const bundle = JSON.parse(bundlePack(FOLDER)) as Record<string, unknown>;
-  change(bundle);
-  writeFileSync(path, JSON.stringify(bundle));
+  writeFileSync(path, bundle);
+  if (prepared) writeFileSync(path.replace('.json', '.bin'), prepared);
   return path;
 }
 
@@ -21,24 +26,69 @@ const stack = (...contents: Parameters<typeof stackPacks>[0]) =>
   stackPacks(contents, { overlays: [], today: '2026-01-01', sha256: (text) => text.slice(0, 64) }).pack;
 
 describe('a pack bundle', () => {
-  it('carries the content of its folder and each pattern as it would be prepared at a start', () => {
-    const { content } = readPackFolder(FOLDER);
-    const { prepared, isChecked, ...carried } = readPackBundle(bundled());
+  const { content } = readPackFolder(FOLDER);
+
+  it('has the content of its folder, and each pattern as it would be prepared at a start', () => {
+    const { prepared, isChecked, digest, ...carried } = readPackBundle(laid(made.bundle, made.prepared));
     expect(carried).toEqual(content);
     expect(isChecked).toBe(true);
-    expect(prepared).toEqual(preparePatterns(content.rules, content.words));
-    expect(prepared?.size).toBeGreaterThan(1000);
+    const expected = preparePatterns(
+      content.rules,
+      createWordLookup(content.words, () => {}),
+      () => {},
+    );
+    expect(prepared).toEqual(expected);
+    expect(prepared?.folded.patterns.size).toBeGreaterThan(1000);
+  }, 60_000);
+
+  it('gives the rules version of its folder', () => {
+    const version = (pack: string): string => loadPack({ packs: [pack], today: '2026-01-01' }).pack.rulesVersion;
+    expect(version(laid(made.bundle, made.prepared))).toBe(version(FOLDER));
+    expect(version(laid(made.bundle))).toBe(version(FOLDER));
+  }, 60_000);
+
+  it('finds with its prepared patterns what its folder finds, also under an overlay', () => {
+    const overlay = join(mkdtempSync(join(tmpdir(), 'portcullis-bundle-')), 'overlay.yaml');
+    writeFileSync(overlay, 'rules: { override.ignore-instructions: off }\n');
+    const open = (pack: string, overlays: readonly string[]) =>
+      compilePack(loadPack({ packs: [pack], overlays, today: '2026-01-01' }).pack, re2Compiler);
+    const { views } = buildViews(readFileSync(join('bench', 'texts', 'attacks.txt'), 'utf8').repeat(8));
+    const bundle = laid(made.bundle, made.prepared);
+    const options = { exhaustive: true };
+    for (const overlays of [[], [overlay]]) {
+      const found = open(bundle, overlays).scan(views, options);
+      expect(found.findings.length).toBeGreaterThan(0);
+      expect(found).toEqual(open(FOLDER, overlays).scan(views, options));
+    }
   }, 60_000);
 
   it('lends its patterns to the bottom layer alone, as word lists from below may change them', () => {
-    const content = readPackBundle(bundled());
-    const upper = { ...content, head: { ...content.head, name: 'upper' }, rules: [] };
-    const layers = stack(content, upper).layers;
-    expect(layers.map(({ prepared }) => prepared === content.prepared)).toEqual([true, false]);
+    const bottom = readPackBundle(laid(made.bundle, made.prepared));
+    const upper = { ...bottom, head: { ...bottom.head, name: 'upper' }, rules: [] };
+    const layers = stack(bottom, upper).layers;
+    expect(layers.map(({ prepared }) => prepared === bottom.prepared)).toEqual([true, false]);
     expect(layers[1]?.prepared).toBeUndefined();
   }, 60_000);
 
   it('of another format is refused', () => {
-    expect(() => readPackBundle(bundled((bundle) => Object.assign(bundle, { format: 1 })))).toThrow(/format/);
-  }, 60_000);
+    const other = JSON.stringify({ ...JSON.parse(made.bundle), format: 1 });
+    expect(() => readPackBundle(laid(other))).toThrow(/format/);
+  });
+
+  it.each([
+    ['a damaged byte', (file: Buffer) => Buffer.concat([file.subarray(0, -1), Buffer.of(7)])],
+    ['a missing end', (file: Buffer) => file.subarray(0, -100)],
+    ['another kind of file', () => Buffer.from('no bundle')],
+    [
+      'another format',
+      (file: Buffer) => Buffer.from(file.toString('latin1').replace('"format":1', '"format":9'), 'latin1'),
+    ],
+  ])('with prepared patterns that have %s is refused', (_, damage) => {
+    expect(() => readPackBundle(laid(made.bundle, damage(made.prepared)))).toThrow(/damaged/);
+  });
+
+  it('with the prepared patterns of another pack is refused', () => {
+    const other = JSON.stringify({ ...JSON.parse(made.bundle), words: {} });
+    expect(() => readPackBundle(laid(other, made.prepared))).toThrow(/belong/);
+  });
 });

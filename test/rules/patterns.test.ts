@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { createWordLookup } from '../../src/engine/rules/pack/word-lists.js';
-import { foldLiteral } from '../../src/engine/rules/pattern/fold-literal.js';
 import { type PatternForm, preparePattern } from '../../src/engine/rules/pattern/prepare-pattern.js';
 
 const SEPARATOR = '[ \\n*_~`"\'|>#-]{1,4}';
@@ -14,7 +13,6 @@ const prepare = (source: string, form: PatternForm) =>
     source,
     form,
     createWordLookup(words, () => {}),
-    foldLiteral,
   );
 
 describe('preparing a pattern', () => {
@@ -71,8 +69,8 @@ describe('preparing a pattern', () => {
   it('reports the mistake of a word list at the list, once', () => {
     const found: unknown[] = [];
     const lookup = createWordLookup(words, ({ list, entry, problem }) => found.push([list, entry, problem.code]));
-    preparePattern('{{self}} a', 'folded', lookup, foldLiteral);
-    preparePattern('{{self}} b', 'folded', lookup, foldLiteral);
+    preparePattern('{{self}} a', 'folded', lookup);
+    preparePattern('{{self}} b', 'folded', lookup);
     expect(found).toEqual([['self', 0, 'PACK026']]);
   });
 });

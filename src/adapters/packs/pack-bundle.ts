@@ -1,57 +1,71 @@
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { PackError } from '../../engine/rules/pack/pack-error.js';
 import { packHeadSchema, wordsSchema } from '../../engine/rules/pack/pack-schema.js';
-import type { PackContent } from '../../engine/rules/pack/stack-packs.js';
-import type { PreparedPattern } from '../../engine/rules/pattern/prepare-pattern.js';
-import { preparePatterns } from '../../engine/rules/pattern/prepared-patterns.js';
+import { digestPacks, type PackContent } from '../../engine/rules/pack/stack-packs.js';
+import { createWordLookup } from '../../engine/rules/pack/word-lists.js';
+import { preparePatterns } from '../../engine/rules/pattern/prepare-patterns.js';
 import type { Rule } from '../../engine/rules/types.js';
 import { readPackFolder } from './pack-folder.js';
+import { readPrepared, writePrepared } from './prepared-file.js';
 
-const FORMAT = 3;
+const FORMAT = 4;
 
-/** The rules were checked when the bundle was made; parsing each again at every start would cost more than it shows. */
+/** The rules were checked when the bundle was made; checking each again at every start would cost more than it shows. */
 const bundleSchema = z.object({
   format: z.literal(FORMAT),
   head: packHeadSchema,
   words: wordsSchema,
   rules: z.array(z.custom<Rule>((rule) => typeof rule === 'object' && rule !== null)),
-  /** By `preparedKey`; `longest` is null where a match has no bound. */
-  prepared: z.array(z.tuple([z.string(), z.custom<StoredPattern>((it) => typeof it === 'object' && it !== null)])),
 });
 
-type StoredPattern = Omit<PreparedPattern, 'longest' | 'counted'> & {
-  readonly longest: number | null;
-  readonly counted: number | null;
-};
+/** A pack as a file of JSON, with its prepared patterns for a binary file beside it. */
+export interface PackBundle {
+  readonly bundle: string;
+  readonly prepared: Buffer;
+}
 
-const unbounded = (length: number | null): number => length ?? Number.POSITIVE_INFINITY;
-
-/** A pack's content as a bundle whose patterns are made ready when it is loaded. */
+/** A pack's content as a bundle whose patterns are prepared when it is loaded. */
 export function plainBundle({ head, words, rules }: PackContent): string {
-  return JSON.stringify({ format: FORMAT, head, words, rules, prepared: [] });
+  return JSON.stringify({ format: FORMAT, head, words, rules });
 }
 
-/** A pack folder as one JSON text, so that a start parses neither YAML nor patterns. @throws PackError with every mistake of the folder */
-export function bundlePack(folder: string): string {
+/** A pack folder as a bundle, so that a start parses neither YAML nor patterns. @throws PackError with every mistake of the folder */
+export function bundlePack(folder: string): PackBundle {
   const { content } = readPackFolder(folder);
-  const prepared = [...preparePatterns(content.rules, content.words)];
-  return JSON.stringify({ format: FORMAT, ...content, prepared });
+  const bundle = plainBundle(content);
+  const prepared = preparePatterns(content.rules, createWordLookup(content.words, refuse), refuse);
+  return { bundle, prepared: writePrepared(prepared, content.rules, bundle, digestPacks([content], [], sha256)) };
 }
 
-/** Reads what `bundlePack` wrote. @throws PackError when it isn't such a file */
+/** Reads what `bundlePack` wrote: `<name>.json`, and `<name>.bin` if there is one. @throws PackError when it isn't such a file */
 export function readPackBundle(path: string): PackContent {
-  const parsed = existsSync(path) ? bundleSchema.safeParse(JSON.parse(readFileSync(path, 'utf8'))) : undefined;
-  if (parsed?.success) {
-    const { head, words, rules, prepared } = parsed.data;
-    const restored = prepared.map(([key, pattern]): [string, PreparedPattern] => [
-      key,
-      { ...pattern, longest: unbounded(pattern.longest), counted: unbounded(pattern.counted) },
-    ]);
-    return { head, words, rules, isChecked: true, prepared: new Map(restored) };
+  if (!existsSync(path)) throw bundleError(`There is no file ${path}.`, 'Check the path.');
+  const bytes = readFileSync(path);
+  const parsed: unknown = JSON.parse(bytes.toString());
+  const preparedPath = path.replace(/\.json$/, '.bin');
+  if (existsSync(preparedPath)) {
+    const { head, words, rules } = parsed as z.infer<typeof bundleSchema>;
+    const file = readPrepared(readFileSync(preparedPath), rules, bytes);
+    if (!file)
+      throw bundleError(`${preparedPath} doesn't belong to ${path}, or is damaged.`, 'Reinstall, or rebuild both.');
+    return { head, words, rules, isChecked: true, prepared: file.prepared, digest: file.digest };
   }
-  const message = parsed ? `${path} isn't a pack bundle of format ${FORMAT}.` : `There is no file ${path}.`;
-  throw new PackError([
-    { code: 'PACK010', message, advice: 'Make it anew.', place: { in: 'pack', name: '', path: [] } },
-  ]);
+  const checked = bundleSchema.safeParse(parsed);
+  if (!checked.success) throw bundleError(`${path} isn't a pack bundle of format ${FORMAT}.`, 'Rebuild it.');
+  const { head, words, rules } = checked.data;
+  return { head, words, rules, isChecked: true };
+}
+
+function bundleError(message: string, advice: string): PackError {
+  return new PackError([{ code: 'PACK010', message, advice, place: { in: 'pack', name: '', path: [] } }]);
+}
+
+function refuse(): never {
+  throw new Error('a pattern or word list has a mistake: run `portcullis rules lint`');
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text, 'utf8').digest('hex');
 }

@@ -1,7 +1,6 @@
 import type RE2Class from 're2';
 import type { Pattern, PatternSet, RegexCompiler, Subject } from '../../engine/ports.js';
 import type { Span } from '../../engine/span.js';
-import { byteOffsets } from './byte-offsets.js';
 import { loadRe2 } from './load-re2.js';
 
 const RE2 = loadRe2();
@@ -84,5 +83,28 @@ function findAll(regex: RE2Class, text: string, bytes: Buffer, max: number): rea
     marks += 2 * MARK_LENGTH;
     at = close + MARK_LENGTH;
   }
-  return bytes.length === text.length ? spans : byteOffsets(text, spans);
+  return bytes.length === text.length ? spans : toCodeUnits(text, spans);
+}
+
+/**
+ * Turns spans in UTF-8 bytes into spans in UTF-16 code units. `spans` ascending and disjoint; the text well-formed.
+ * One pass over the text.
+ */
+function toCodeUnits(text: string, spans: readonly Span[]): readonly Span[] {
+  let bytes = 0;
+  let units = 0;
+  const advance = (target: number): number => {
+    while (bytes < target) {
+      const code = text.charCodeAt(units);
+      if (code >= 0xd800 && code <= 0xdbff) {
+        bytes += 4;
+        units += 2;
+      } else {
+        bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : 3;
+        units += 1;
+      }
+    }
+    return units;
+  };
+  return spans.map(({ start, end }) => ({ start: advance(start), end: advance(end) }));
 }

@@ -1,97 +1,159 @@
 import type { RegexCompiler } from '../ports.js';
-import { allowancesFor } from './allowances.js';
-import { type CompiledRule, formOf, shapeOf, viewBit } from './compiled-rule.js';
+import { type CompiledRule, choosePatternForm, readSteps, viewBit } from './compiled-rule.js';
 import type { PackPlace, PackProblem } from './pack/pack-error.js';
 import { createWordLookup } from './pack/word-lists.js';
-import type { Atom } from './pattern/atoms.js';
-import { type AtomTable, createAtomTable } from './pattern/atoms.js';
-import { foldLiteral } from './pattern/fold-literal.js';
+import {
+  type CompiledPattern,
+  compileLazily,
+  type IndexedPattern,
+  type PreparedPatterns,
+} from './pattern/compiled-pattern.js';
 import type { WordLookup } from './pattern/parse-pattern.js';
-import { type PreparedPatterns, preparePattern } from './pattern/prepare-pattern.js';
-import { preparedKey } from './pattern/prepared-patterns.js';
-import { rarestStepsFirst } from './prefilter/rule-alarm.js';
-import type { Pack, Rule } from './types.js';
+import { type PatternForm, preparePattern } from './pattern/prepare-pattern.js';
+import { preparePatterns } from './pattern/prepare-patterns.js';
+import type { LiteralIndex } from './prefilter/literal-index.js';
+import type { Allowance, Pack, PackLayer, Rule } from './types.js';
+
+/** Rules of one layer whose patterns have the same form: they share a prefilter. */
+export interface RuleGroup {
+  readonly rules: readonly CompiledRule[];
+  readonly index: LiteralIndex;
+}
 
 export interface CompiledRules {
   readonly rules: readonly CompiledRule[];
+  readonly groups: readonly RuleGroup[];
   /** Distinct patterns. */
   readonly patterns: number;
   readonly problems: readonly PackProblem[];
 }
 
-/** What a layer's patterns are made of. */
-interface LayerPatterns {
-  readonly words: WordLookup;
-  readonly prepared: PreparedPatterns | undefined;
-}
-
-/** Prepares and compiles every pattern of a pack's living rules. Mistakes are collected, not thrown. */
+/** Prepares and compiles every pattern of a pack's active rules. Mistakes are collected, not thrown. */
 export function compileRules(pack: Pack, compiler: RegexCompiler): CompiledRules {
   const problems: PackProblem[] = [];
-  const table = createAtomTable(compiler, pack.isChecked);
-  const layered = pack.layers.flatMap((layer) => {
-    const words = createWordLookup(layer.words, ({ list, entry, problem }) => {
+  const rules: CompiledRule[] = [];
+  const groups: RuleGroup[] = [];
+  let patterns = 0;
+  for (const layer of pack.layers) {
+    const compiled = compileLayer(layer, pack, rules.length, compiler, problems);
+    rules.push(...compiled.rules);
+    groups.push(...compiled.groups);
+    patterns += compiled.patterns;
+  }
+  return { rules, groups, patterns, problems };
+}
+
+function compileLayer(
+  layer: PackLayer,
+  pack: Pack,
+  firstIndex: number,
+  compiler: RegexCompiler,
+  problems: PackProblem[],
+): Omit<CompiledRules, 'problems'> {
+  let lookup: WordLookup | undefined;
+  const words: WordLookup = (...wanted) => {
+    lookup ??= createWordLookup(layer.words, ({ list, entry, problem }) => {
       const { at, length, ...rest } = problem;
       problems.push({ ...rest, place: { in: 'words', name: list, path: [list, entry], at, length } });
     });
-    return layer.rules
-      .filter((rule) => rule.status !== 'deprecated')
-      .map((rule) => ({ rule, layer: { words, prepared: layer.prepared } }));
-  });
-
-  const atomOf = (source: string, rule: Rule, layer: LayerPatterns, place: PackPlace): Atom | undefined => {
-    const form = formOf(rule);
-    const ready = layer.prepared?.get(preparedKey(source, form));
-    if (ready) return addAtom(table, ready, place, problems);
-    const prepared = preparePattern(source, form, layer.words, foldLiteral);
-    if (!prepared.ok) {
-      for (const { at, length, ...rest } of prepared.problems) {
-        problems.push({ ...rest, place: { ...place, at, length } });
-      }
-      return undefined;
-    }
-    return addAtom(table, prepared.pattern, place, problems);
+    return lookup(...wanted);
+  };
+  const prepared: PreparedPatterns =
+    layer.prepared ??
+    preparePatterns(layer.rules, words, ({ at, length, ...problem }, { id }, path) => {
+      problems.push({ ...problem, place: { in: 'rule', name: id, path, at, length } });
+    });
+  const isChecked = pack.isChecked || layer.prepared !== undefined;
+  const compiled = new Map<IndexedPattern, CompiledPattern | undefined>();
+  const compileIndexed = (indexed: IndexedPattern, place: PackPlace): CompiledPattern | undefined => {
+    if (!compiled.has(indexed)) compiled.set(indexed, compilePattern(indexed, isChecked, compiler, place, problems));
+    return compiled.get(indexed);
   };
 
-  const rules = layered.map(({ rule, layer }, index): CompiledRule => {
-    const { shape, steps } = shapeOf(rule.match);
-    const compile = (patterns: readonly string[], path: readonly (string | number)[]): readonly Atom[] =>
-      patterns.flatMap(
-        (source, at) => atomOf(source, rule, layer, { in: 'rule', name: rule.id, path: [...path, at] }) ?? [],
-      );
-    const compiledSteps = steps.map(({ patterns, path }) => compile(patterns, path));
-    const compiled: CompiledRule = {
-      index,
+  const active = layer.rules.filter((rule) => rule.status !== 'deprecated');
+  const rules = active.map((rule, at): CompiledRule => {
+    const form = choosePatternForm(rule);
+    const compileAll = (sources: readonly string[], path: readonly (string | number)[]): readonly CompiledPattern[] =>
+      sources.flatMap((source, index) => {
+        const indexed = prepared[form].patterns.get(source);
+        return (indexed && compileIndexed(indexed, { in: 'rule', name: rule.id, path: [...path, index] })) ?? [];
+      });
+    const { shape, steps } = readSteps(rule.match);
+    const compiledSteps = steps.map((step) => compileAll(step.patterns, step.path));
+    return {
+      index: firstIndex + at,
       rule,
       score: rule.status === 'experimental' ? 0 : rule.score,
       views: rule.views.reduce((mask, view) => mask | viewBit(view), 0),
       shape,
       steps: compiledSteps,
-      order: rarestStepsFirst(compiledSteps),
+      order: orderSteps(compiledSteps),
       except: [
-        ...compile(rule.except, ['except']),
-        ...allowancesFor(pack.allow, rule).flatMap(
-          ({ source, at }) => atomOf(source, rule, layer, { in: 'overlay', name: '', path: ['allow', at] }) ?? [],
-        ),
+        ...compileAll(rule.except, ['except']),
+        ...compileAllowances(pack.allow, rule, form, words, compiler, problems),
       ],
     };
-    return compiled;
   });
-  return { rules, patterns: table.size, problems };
+  const groups = (['raw', 'folded'] as const).map((form) => ({
+    rules: rules.filter(({ rule }) => choosePatternForm(rule) === form),
+    index: prepared[form].index,
+  }));
+  return { rules, groups: groups.filter((group) => group.rules.length > 0), patterns: compiled.size };
 }
 
-function addAtom(
-  table: AtomTable,
-  prepared: Parameters<AtomTable['add']>[0],
+function compilePattern(
+  indexed: IndexedPattern,
+  isChecked: boolean,
+  compiler: RegexCompiler,
   place: PackPlace,
   problems: PackProblem[],
-): Atom | undefined {
+): CompiledPattern | undefined {
+  const { relaxed, longest, scripts, frequency, alternatives } = indexed;
   try {
-    return table.add(prepared);
+    const pattern = isChecked ? compileLazily(indexed, compiler) : compiler.compile(indexed.source);
+    return { pattern, relaxed, longest, scripts, frequency, alternatives };
   } catch (error) {
-    // The compiler's refusal is the author's mistake, to be told with all the others.
+    // The compiler's refusal is the author's mistake, reported with all the others.
     const message = `RE2 refuses this pattern: ${error instanceof Error ? error.message : String(error)}.`;
     problems.push({ code: 'PACK027', message, advice: 'See the RE2 syntax page.', place });
     return undefined;
   }
+}
+
+/** Indices of the steps, the one whose literals are least common first. */
+function orderSteps(steps: readonly (readonly CompiledPattern[])[]): readonly number[] {
+  const frequencies = steps.map((patterns) => patterns.reduce((sum, { frequency }) => sum + frequency, 0));
+  return steps.map((_, step) => step).sort((a, b) => (frequencies[a] as number) - (frequencies[b] as number));
+}
+
+/** The allow-list's patterns for one rule: exceptions, which need no literals. */
+function compileAllowances(
+  allow: readonly Allowance[],
+  rule: Rule,
+  form: PatternForm,
+  words: WordLookup,
+  compiler: RegexCompiler,
+  problems: PackProblem[],
+): readonly CompiledPattern[] {
+  return allow.flatMap((entry, index) => {
+    if (entry.rule !== undefined && entry.rule !== rule.id) return [];
+    const source = entry.pattern ?? (entry.text === undefined ? undefined : quoteText(entry.text, form));
+    if (source === undefined) return [];
+    const place: PackPlace = { in: 'overlay', name: '', path: ['allow', index] };
+    const prepared = preparePattern(source, form, words);
+    if (!prepared.ok) {
+      for (const { at, length, ...problem } of prepared.problems) {
+        problems.push({ ...problem, place: { ...place, at, length } });
+      }
+      return [];
+    }
+    const indexed = { ...prepared.pattern, frequency: 0, alternatives: [] };
+    return compilePattern(indexed, false, compiler, place, problems) ?? [];
+  });
+}
+
+/** A text as a pattern. White space is folded in the view, so one separator stands for any run of it. */
+function quoteText(text: string, form: PatternForm): string {
+  const quote = (literal: string): string => literal.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+  return form === 'raw' ? quote(text) : quote(text.trim().toLowerCase()).replace(/\s+/g, '[ \\n]+');
 }

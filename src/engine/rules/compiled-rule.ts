@@ -1,5 +1,5 @@
 import type { ViewKind } from '../text/view.js';
-import type { Atom } from './pattern/atoms.js';
+import type { CompiledPattern } from './pattern/compiled-pattern.js';
 import type { PatternForm } from './pattern/prepare-pattern.js';
 import type { Rule, Stop } from './types.js';
 
@@ -15,12 +15,13 @@ export interface CompiledRule {
   readonly rule: Rule;
   /** 0 for an experimental rule. */
   readonly score: number;
+  /** The views that it reads, as bits. */
   readonly views: number;
   readonly shape: StepShape;
-  readonly steps: readonly (readonly Atom[])[];
-  /** Indices of `steps`, the one that is seen least first. */
+  readonly steps: readonly (readonly CompiledPattern[])[];
+  /** Indices of `steps`, the one whose literals are least common first: its patterns trigger the rule. */
   readonly order: readonly number[];
-  readonly except: readonly Atom[];
+  readonly except: readonly CompiledPattern[];
 }
 
 const VIEW_BITS: Readonly<Record<ViewKind, number>> = { raw: 1, folded: 2, squeezed: 4, decoded: 8, hidden: 16 };
@@ -30,15 +31,15 @@ export function viewBit(kind: ViewKind): number {
 }
 
 /** A rule that reads the raw view alone is matched as written; any other has its patterns folded. */
-export function formOf(rule: { readonly views: readonly ViewKind[] }): PatternForm {
+export function choosePatternForm(rule: { readonly views: readonly ViewKind[] }): PatternForm {
   return rule.views.every((view) => view === 'raw') ? 'raw' : 'folded';
 }
 
 const DEFAULT_GAP = 40;
 const DEFAULT_WITHIN = 120;
 
-/** The rule's steps as written, with its shape. `any` is one step. */
-export function shapeOf(match: Rule['match']): {
+/** The steps of a rule as written, with their shape. `any` is one step. */
+export function readSteps(match: Rule['match']): {
   readonly shape: StepShape;
   readonly steps: readonly { readonly path: readonly (string | number)[]; readonly patterns: readonly string[] }[];
 } {

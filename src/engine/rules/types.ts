@@ -1,6 +1,6 @@
 import type { Span } from '../span.js';
 import type { View, ViewKind } from '../text/view.js';
-import type { PreparedPatterns } from './pattern/prepare-pattern.js';
+import type { PreparedPatterns } from './pattern/compiled-pattern.js';
 
 /** Where a text comes from. A rule may be limited to some channels. */
 export type Channel = 'user' | 'document' | 'tool_result' | 'tool_call';

@@ -1,5 +1,4 @@
-import { formOf, shapeOf } from '../compiled-rule.js';
-import { foldLiteral } from '../pattern/fold-literal.js';
+import { choosePatternForm, readSteps } from '../compiled-rule.js';
 import { foldPattern } from '../pattern/fold-pattern.js';
 import { parsePattern } from '../pattern/parse-pattern.js';
 import type { PatternNode } from '../pattern/pattern-node.js';
@@ -11,11 +10,11 @@ export function ruleVocabulary(pack: Pack, rule: Rule): readonly string[] {
   const layer = pack.layers.find(({ rules }) => rules.some(({ id }) => id === rule.id));
   const words = createWordLookup(layer?.words ?? {}, () => {});
   const found = new Set<string>();
-  for (const { patterns } of shapeOf(rule.match).steps) {
+  for (const { patterns } of readSteps(rule.match).steps) {
     for (const source of patterns) {
       const parsed = parsePattern(source, words);
       if (!parsed.ok) continue;
-      collect(formOf(rule) === 'raw' ? parsed.node : foldPattern(parsed.node, foldLiteral, () => {}), found);
+      collect(choosePatternForm(rule) === 'raw' ? parsed.node : foldPattern(parsed.node, () => {}), found);
     }
   }
   return [...found];

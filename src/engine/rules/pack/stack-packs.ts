@@ -1,4 +1,4 @@
-import type { PreparedPatterns } from '../pattern/prepare-pattern.js';
+import type { PreparedPatterns } from '../pattern/compiled-pattern.js';
 import type { Pack, PackLayer, Rule, WordLists } from '../types.js';
 import { expired, overlayProblems } from './overlay-problems.js';
 import type { Overlay } from './overlay-schema.js';
@@ -14,6 +14,8 @@ export interface PackContent {
   readonly isChecked?: boolean | undefined;
   /** Its patterns, made ready with its own word lists alone. */
   readonly prepared?: PreparedPatterns | undefined;
+  /** `digestPacks` of this pack alone, where it is known. */
+  readonly digest?: string | undefined;
 }
 
 /** An overlay with the name that problems call it by (its file's path). */
@@ -54,6 +56,8 @@ export function stackPacks(contents: readonly PackContent[], options: StackOptio
     ...overlay,
     allow: overlay.allow.filter((entry) => entry.expires >= today),
   }));
+  const alone = contents.length === 1 && active.length === 0 ? base.digest : undefined;
+  const digest = alone ?? digestPacks(contents, active, sha256);
   const layers: PackLayer[] = [];
   for (const { head, words, rules, prepared } of contents) {
     const below = layers.at(-1)?.words;
@@ -68,7 +72,7 @@ export function stackPacks(contents: readonly PackContent[], options: StackOptio
   return {
     pack: {
       name: contents.map(({ head }) => head.name).join('+'),
-      rulesVersion: `${base.head.version}+${sha256(canonicalText([...contents.map(({ head, words, rules }) => ({ head, words, rules })), ...active])).slice(0, 12)}`,
+      rulesVersion: `${base.head.version}+${digest.slice(0, 12)}`,
       threshold: active.findLast(({ threshold }) => threshold !== undefined)?.threshold ?? base.head.threshold,
       paranoia: active.findLast(({ paranoia }) => paranoia !== undefined)?.paranoia ?? base.head.paranoia,
       layers,
@@ -78,6 +82,15 @@ export function stackPacks(contents: readonly PackContent[], options: StackOptio
     },
     notices: options.overlays.flatMap((named) => expired(named, today)),
   };
+}
+
+/** SHA-256 over the content of packs and overlays, whatever order their fields were written in. */
+export function digestPacks(
+  contents: readonly PackContent[],
+  overlays: readonly Overlay[],
+  sha256: (text: string) => string,
+): string {
+  return sha256(canonicalText([...contents.map(({ head, words, rules }) => ({ head, words, rules })), ...overlays]));
 }
 
 function change(given: Rule, overlays: readonly Overlay[]): readonly Rule[] {

@@ -1,4 +1,4 @@
-import { patternFacts } from './pattern-facts.js';
+import { measurePattern } from './measure-pattern.js';
 import type { PatternNode, PatternProblem } from './pattern-node.js';
 
 /** The longest counted repeat inside a pattern; wider gaps belong in a `sequence`, where they cost nothing. */
@@ -9,7 +9,7 @@ const MAX_EXACT = 64;
 /** Reports what would make a pattern match nothing, everything, or too slowly. */
 export function checkPattern(node: PatternNode, length: number, report: (problem: PatternProblem) => void): void {
   checkRepeats(node, report);
-  if (patternFacts(node).shortest === 0) {
+  if (measurePattern(node).shortest === 0) {
     report({
       code: 'PACK024',
       message: 'This pattern matches the empty text.',

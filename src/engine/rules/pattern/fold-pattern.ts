@@ -1,19 +1,22 @@
+import { fold } from '../../text/normalize/fold.js';
 import type { ClassItem, PatternNode, PatternProblem } from './pattern-node.js';
 
-/** Folds text the way the folded views do. */
-export type Fold = (text: string) => string;
+/** Folds a pattern's literal the way the folded views fold text. */
+export function foldLiteral(text: string): string {
+  return fold(text).text;
+}
 
 /**
  * Brings a pattern's literals to the form that folded views have, so that authors write natural spelling.
  * ASCII capitals are refused rather than folded: they show that the author thought of the raw text.
  */
-export function foldPattern(node: PatternNode, fold: Fold, report: (problem: PatternProblem) => void): PatternNode {
-  const visit = (child: PatternNode): PatternNode => foldPattern(child, fold, report);
+export function foldPattern(node: PatternNode, report: (problem: PatternProblem) => void): PatternNode {
+  const visit = (child: PatternNode): PatternNode => foldPattern(child, report);
   switch (node.kind) {
     case 'char':
-      return foldChar(node.text, node.at, fold, report);
+      return foldChar(node.text, node.at, report);
     case 'class': {
-      const items = node.items.flatMap((item) => foldItem(item, node.at, fold, report));
+      const items = node.items.flatMap((item) => foldItem(item, node.at, report));
       return { ...node, items };
     }
     case 'sequence':
@@ -30,7 +33,7 @@ export function foldPattern(node: PatternNode, fold: Fold, report: (problem: Pat
   }
 }
 
-function foldChar(text: string, at: number, fold: Fold, report: (problem: PatternProblem) => void): PatternNode {
+function foldChar(text: string, at: number, report: (problem: PatternProblem) => void): PatternNode {
   if (/[A-Z]/.test(text)) {
     const lower = text.toLowerCase();
     report({
@@ -43,7 +46,7 @@ function foldChar(text: string, at: number, fold: Fold, report: (problem: Patter
     return { kind: 'char', text: lower, at };
   }
   if (text.length === 1 && text <= '\x7f') return { kind: 'char', text, at };
-  const points = [...fold(text)];
+  const points = [...foldLiteral(text)];
   const parts = points.map((point): PatternNode => ({ kind: 'char', text: point, at }));
   if (parts.length === 1) return parts[0] as PatternNode;
   return parts.length === 0 ? { kind: 'empty' } : { kind: 'group', of: { kind: 'sequence', parts }, flags: '' };
@@ -61,15 +64,10 @@ function joinMarks(parts: readonly PatternNode[]): readonly PatternNode[] {
   return joined;
 }
 
-function foldItem(
-  item: ClassItem,
-  at: number,
-  fold: Fold,
-  report: (problem: PatternProblem) => void,
-): readonly ClassItem[] {
+function foldItem(item: ClassItem, at: number, report: (problem: PatternProblem) => void): readonly ClassItem[] {
   if ('escape' in item || item.high <= 0x7f) return [item];
   if (item.low === item.high) {
-    const points = [...fold(String.fromCodePoint(item.low))].map((point) => point.codePointAt(0) ?? 0);
+    const points = [...foldLiteral(String.fromCodePoint(item.low))].map((point) => point.codePointAt(0) ?? 0);
     // An ellipsis folds to three full stops; as members of a class they are one.
     if (new Set(points).size > 1) report(unfoldable(item, at));
     return points.slice(0, 1).map((point) => ({ low: point, high: point }));

@@ -1,6 +1,4 @@
-import { parseClass } from './parse-class.js';
-import type { PatternNode, PatternProblem } from './pattern-node.js';
-import { readEscape } from './read-escape.js';
+import type { ClassItem, PatternNode, PatternProblem } from './pattern-node.js';
 
 /** Gives the tree of a word list, or what is wrong with the name. */
 export type WordLookup = (name: string, at: number, length: number) => PatternNode | PatternProblem;
@@ -19,7 +17,7 @@ class Refusal extends Error {
 }
 
 const refuse = (message: string, advice: string, at: number, length = 1): never => {
-  throw new Refusal({ code: 'PACK021', message, advice, at, length });
+  throw new Refusal(syntaxError(message, advice, at, length));
 };
 const WORDS = /^\{\{([A-Za-z0-9_.-]+)\}\}/;
 const GROUP = /^\((?:\?(?:P?<[A-Za-z_]\w*>|([imsU]*(?:-[imsU]+)?)([:)])))?/;
@@ -146,4 +144,107 @@ export function parsePattern(source: string, words: WordLookup): ParseResult {
     if (error instanceof Refusal) return { ok: false, problem: error.problem };
     throw error;
   }
+}
+
+interface ClassReading {
+  readonly node: PatternNode;
+  readonly end: number;
+}
+
+/** Reads a `[...]` class that starts at `at`. */
+function parseClass(source: string, at: number): ClassReading | PatternProblem {
+  let i = at + 1;
+  const negated = source[i] === '^';
+  if (negated) i++;
+  const items: ClassItem[] = [];
+  let first = true;
+  for (;;) {
+    if (i >= source.length) return syntaxError('This character class is never closed.', 'Add the closing `]`.', at);
+    if (source[i] === ']' && !first) return { node: { kind: 'class', negated, items, at }, end: i + 1 };
+    first = false;
+    if (source.startsWith('[:', i)) {
+      const close = source.indexOf(':]', i);
+      if (close < 0)
+        return syntaxError('This named class is never closed.', 'Write `[:alpha:]` or escape the `[`.', i, 2);
+      items.push({ escape: source.slice(i, close + 2) });
+      i = close + 2;
+      continue;
+    }
+    const low = readMember(source, i);
+    if ('code' in low) return low;
+    i = low.end;
+    if (source[i] !== '-' || source[i + 1] === ']' || low.point === undefined) {
+      items.push(low.point === undefined ? { escape: low.source } : { low: low.point, high: low.point });
+      continue;
+    }
+    const high = readMember(source, i + 1);
+    if ('code' in high) return high;
+    if (high.point === undefined || high.point < low.point) {
+      return syntaxError('This range has no order.', 'Write the lower character first.', i - 1, high.end - i + 1);
+    }
+    items.push({ low: low.point, high: high.point });
+    i = high.end;
+  }
+}
+
+function readMember(source: string, at: number): EscapeReading | PatternProblem {
+  if (source[at] === '\\') return readEscape(source, at);
+  const point = source.codePointAt(at);
+  if (point === undefined) return syntaxError('The pattern ends inside a character class.', 'Add the closing `]`.', at);
+  const text = String.fromCodePoint(point);
+  return { point, source: text, end: at + text.length };
+}
+
+/** An escape: a character (`point`), or a class or edge that RE2 knows by this source. */
+interface EscapeReading {
+  readonly point: number | undefined;
+  readonly source: string;
+  /** Offset just after it. */
+  readonly end: number;
+}
+
+const CONTROLS: Readonly<Record<string, number>> = { n: 10, t: 9, r: 13, f: 12, v: 11, a: 7 };
+const HEX = /^(?:x([0-9a-fA-F]{2})|x\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\})/;
+const PROPERTY = /^[pP](?:[A-Z]|\{\^?[A-Za-z_=]+\})/;
+
+/** Reads the escape that starts with the backslash at `at`. */
+function readEscape(source: string, at: number): EscapeReading | PatternProblem {
+  const rest = source.slice(at + 1, at + 40);
+  const letter = rest[0];
+  if (letter === undefined)
+    return syntaxError('The pattern ends in a lone backslash.', 'Write `\\\\` for a backslash.', at, 1);
+  const hex = HEX.exec(rest);
+  if (hex) {
+    const point = Number.parseInt(hex[1] ?? hex[2] ?? hex[3] ?? hex[4] ?? '', 16);
+    if (point > 0x10ffff)
+      return syntaxError('There is no such code point.', 'Use at most 10FFFF.', at, hex[0].length + 1);
+    return { point, source: source.slice(at, at + 1 + hex[0].length), end: at + 1 + hex[0].length };
+  }
+  const property = PROPERTY.exec(rest);
+  if (property) return named(source, at, property[0].length);
+  const control = CONTROLS[letter];
+  if (control !== undefined) return { point: control, source: `\\${letter}`, end: at + 2 };
+  if ('dDwWsSbBAz'.includes(letter)) return named(source, at, 1);
+  if (/[0-9]/.test(letter)) {
+    return syntaxError('RE2 has no back-references.', 'Write the alternatives out.', at, 2);
+  }
+  if (/[A-Za-z]/.test(letter)) {
+    return syntaxError(
+      `RE2 has no escape \`\\${letter}\`.`,
+      'Leave the backslash out, or see the RE2 syntax page.',
+      at,
+      2,
+    );
+  }
+  const point = source.codePointAt(at + 1) ?? 0;
+  const text = String.fromCodePoint(point);
+  return { point, source: `\\${text}`, end: at + 1 + text.length };
+}
+
+function named(source: string, at: number, length: number): EscapeReading {
+  return { point: undefined, source: source.slice(at, at + 1 + length), end: at + 1 + length };
+}
+
+function syntaxError(message: string, advice: string, at: number, length = 1): PatternProblem {
+  return { code: 'PACK021', message, advice, at, length };
 }

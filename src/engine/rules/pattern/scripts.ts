@@ -1,7 +1,9 @@
-/** A set of script families as bits; a pattern that needs a family is only asked of texts that hold it. */
+import type { ClassItem, PatternNode } from './pattern-node.js';
+
+/** A set of script families as bits; a pattern that requires a family is matched only against texts that hold it. */
 export type ScriptMask = number;
 
-/** Script families by block range, narrowest meaning first; bit n is entry n. Latin letters are folded to ASCII and need no bit. */
+/** Script families by block range, rarest first; bit n is entry n. Latin letters are folded to ASCII and need no bit. */
 const FAMILIES: readonly (readonly [string, readonly (readonly [number, number])[]])[] = [
   ['greek', [[0x370, 0x3ff]]],
   ['cyrillic', [[0x400, 0x52f]]],
@@ -61,18 +63,51 @@ const BITS: Int32Array = (() => {
 })();
 
 /** The family of one character; 0 for ASCII. */
-export function scriptOf(point: number): ScriptMask {
+export function toScript(point: number): ScriptMask {
   return point > 0xffff ? OTHER : (BITS[point >> 4] as number);
 }
 
 /** All families that a text holds, in one linear pass. */
-export function scriptsIn(text: string): ScriptMask {
+export function findScripts(text: string): ScriptMask {
   let mask = 0;
   for (let i = 0; i < text.length; i++) mask |= BITS[text.charCodeAt(i) >> 4] as number;
   return mask;
 }
 
-/** The rarest family of a mask (a Japanese pattern is asked by its kana, not by its Han); 0 for none. */
+/** The rarest family of a mask (a Japanese pattern is recognised by its kana, not by its Han); 0 for none. */
 export function rarestScript(mask: ScriptMask): ScriptMask {
   return mask & -mask;
+}
+
+/** The script families that every match of a pattern holds. 0: none is certain. */
+export function requiredScripts(node: PatternNode): ScriptMask {
+  switch (node.kind) {
+    case 'char':
+      return toScript(node.text.codePointAt(0) ?? 0);
+    case 'class':
+      return node.negated || node.items.length === 0 ? 0 : node.items.map(itemScripts).reduce((a, b) => a & b);
+    case 'sequence':
+      return node.parts.map(requiredScripts).reduce((a, b) => a | b, 0);
+    case 'choice':
+      return node.options.map(requiredScripts).reduce((a, b) => a & b);
+    case 'repeat':
+      return node.min > 0 ? requiredScripts(node.of) : 0;
+    case 'group':
+      return node.of ? requiredScripts(node.of) : 0;
+    case 'words':
+      return requiredScripts(node.of);
+    default:
+      return 0;
+  }
+}
+
+function itemScripts(item: ClassItem): ScriptMask {
+  if ('escape' in item) return 0;
+  const low = toScript(item.low);
+  return item.high - item.low < 0x8000 && low === toScript(item.high) && isUniform(item.low, item.high, low) ? low : 0;
+}
+
+function isUniform(low: number, high: number, mask: ScriptMask): boolean {
+  for (let point = low; point <= high; point += 16) if (toScript(point) !== mask) return false;
+  return true;
 }

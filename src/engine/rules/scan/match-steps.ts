@@ -1,6 +1,5 @@
 import type { Span } from '../../span.js';
 import type { Stop } from '../types.js';
-import { firstStop } from './stops.js';
 
 /** The matches of every step, each sorted by start, then end. */
 export type StepSpans = readonly (readonly Span[])[];
@@ -19,7 +18,7 @@ function firstFrom(spans: readonly Span[], offset: number): number {
 
 /**
  * Finds ordered steps: for each match of the first step that starts before `before`, the chain that ends first.
- * Each step begins at most `gap` characters after the end of the one before it, with no stop between them.
+ * Each step begins at most `gap` characters after the end of the one before it, with no sentence boundary between them.
  */
 export function matchSequence(
   text: string,
@@ -38,7 +37,7 @@ export function matchSequence(
       for (let i = firstFrom(next, span.end); i < next.length; i++) {
         const start = (next[i] as Span).start;
         if (start > span.end + gap) break;
-        if (limit < 0) limit = firstStop(text, stop, span.end, Math.min(text.length, span.end + gap));
+        if (limit < 0) limit = findBoundary(text, stop, span.end, Math.min(text.length, span.end + gap));
         if (start > limit) break;
         best = Math.min(best, later[i] as number);
       }
@@ -53,7 +52,7 @@ export function matchSequence(
 
 /**
  * Finds steps in any order: for each match that starts before `before`, the nearest later match of every other step,
- * when all of it lies inside `within` characters and no stop stands between them.
+ * when all of it lies inside `within` characters and no sentence boundary stands between them.
  */
 export function matchAll(text: string, steps: StepSpans, within: number, stop: Stop, before: number): readonly Span[] {
   const found: Span[] = [];
@@ -82,8 +81,33 @@ function isBroken(text: string, chosen: readonly Span[], stop: Stop): boolean {
   const sorted = [...chosen].sort((a, b) => a.start - b.start);
   let end = (sorted[0] as Span).end;
   for (const span of sorted.slice(1)) {
-    if (span.start > end && firstStop(text, stop, end, span.start) < span.start) return true;
+    if (span.start > end && findBoundary(text, stop, end, span.start) < span.start) return true;
     end = Math.max(end, span.end);
+  }
+  return false;
+}
+
+const SENTENCE_TERMINATORS = new Set('.!?\u3002\uff01\uff1f\u0964\u061f');
+const isSpace = (text: string, at: number): boolean => at >= text.length || /\s/.test(text[at] as string);
+
+/**
+ * The first sentence boundary in `[from, to)`, or `to` when there is none: a terminator that white space or the end of
+ * the text follows, or a blank line, which only the raw view still has. O(to - from).
+ */
+function findBoundary(text: string, stop: Stop, from: number, to: number): number {
+  if (stop === 'none') return to;
+  for (let i = from; i < to; i++) {
+    const letter = text[i] as string;
+    if (letter === '\n' && startsBlankLine(text, i, to)) return i;
+    if (SENTENCE_TERMINATORS.has(letter) && isSpace(text, i + 1)) return i;
+  }
+  return to;
+}
+
+function startsBlankLine(text: string, at: number, to: number): boolean {
+  for (let i = at + 1; i < to; i++) {
+    if (text[i] === '\n') return true;
+    if (!isSpace(text, i)) return false;
   }
   return false;
 }

@@ -1,17 +1,17 @@
 import type { RegexCompiler } from '../../ports.js';
 import type { View } from '../../text/view.js';
 import { type CompiledRule, viewBit } from '../compiled-rule.js';
-import type { RuleFinder } from '../prefilter/rule-finder.js';
-import type { Channel, Paranoia, Rule, RulesSignal, ScanOptions } from '../types.js';
-import { findInView } from './find-in-view.js';
+import type { Prefilter } from '../prefilter/prefilter.js';
+import type { Paranoia, RulesSignal, ScanOptions } from '../types.js';
 import { createFindings } from './findings.js';
-import { createViewReader, type SegmentReading } from './view-reader.js';
+import { matchRule } from './match-rule.js';
+import { createFindWide, cutSegments, type SegmentScan, scanSegment } from './scan-segment.js';
 
 /** What a compiled pack scans with. */
 export interface ScanParts {
   readonly rules: readonly CompiledRule[];
-  /** Finders for the rules up to a level that read the raw view, or the folded ones. */
-  readonly findersFor: (isRaw: boolean, level: Paranoia) => readonly RuleFinder[];
+  /** Each with rules of its own; together they have all. */
+  readonly prefilters: readonly Prefilter[];
   readonly compiler: RegexCompiler;
   readonly paranoia: Paranoia;
 }
@@ -20,20 +20,29 @@ export interface ScanParts {
 export function scanViews(parts: ScanParts, views: readonly View[], options: ScanOptions): RulesSignal {
   const level = options.paranoia ?? parts.paranoia;
   const findings = createFindings(parts.rules);
+  const readers = parts.prefilters.map((prefilter) => ({
+    prefilter,
+    views: prefilter.rules.reduce((mask, rule) => mask | rule.views, 0),
+  }));
   for (const view of views) {
     const bit = viewBit(view.kind);
-    for (const finder of parts.findersFor(view.kind === 'raw', level)) {
-      const reader = createViewReader(view.text, finder, parts.compiler);
-      const isRun = ({ views: read, rule }: CompiledRule): boolean =>
-        (read & bit) !== 0 && isOpenTo(rule, options.channel);
-      let before: SegmentReading | undefined;
-      let here: SegmentReading | undefined;
-      for (let i = 0; i <= reader.segments.length; i++) {
-        const segment = reader.segments[i];
-        const after = segment && reader.read(segment);
+    const isEnabled = ({ views: read, rule }: CompiledRule): boolean =>
+      (read & bit) !== 0 &&
+      rule.paranoia <= level &&
+      (options.channel === undefined || rule.channels.length === 0 || rule.channels.includes(options.channel));
+    const segments = cutSegments(view.text);
+    const findWide = createFindWide(view.text, parts.compiler);
+    for (const { prefilter, views: read } of readers) {
+      if ((read & bit) === 0) continue;
+      let before: SegmentScan | undefined;
+      let here: SegmentScan | undefined;
+      for (let i = 0; i <= segments.length; i++) {
+        const segment = segments[i];
+        const after = segment && scanSegment(view.text, segment, prefilter, parts.compiler);
         if (here) {
-          for (const rule of candidates(here, after)) {
-            if (isRun(rule)) findings.add(rule, view, findInView(rule, view.text, { before, here, after }, reader));
+          for (const rule of listCandidates(here, after)) {
+            if (isEnabled(rule))
+              findings.add(rule, view, matchRule(rule, view.text, { before, here, after }, findWide));
           }
           if (findings.settle(view) && !options.exhaustive) return findings.signal();
         }
@@ -46,11 +55,8 @@ export function scanViews(parts: ScanParts, views: readonly View[], options: Sca
   return findings.signal();
 }
 
-function isOpenTo(rule: Rule, channel: Channel | undefined): boolean {
-  return channel === undefined || rule.channels.length === 0 || rule.channels.includes(channel);
-}
-
-/** Rules that may fire from this segment on, be it over its end. */
-function candidates(here: SegmentReading, after: SegmentReading | undefined): ReadonlySet<CompiledRule> {
-  return after ? new Set([...here.near, ...here.late, ...after.early]) : new Set(here.near);
+/** Rules that may fire from this segment on, including across its end. */
+function listCandidates(here: SegmentScan, after: SegmentScan | undefined): ReadonlySet<CompiledRule> {
+  const { inside, leaving } = here.candidates;
+  return after ? new Set([...inside, ...leaving, ...after.candidates.entering]) : inside;
 }

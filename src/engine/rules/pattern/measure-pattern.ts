@@ -1,17 +1,17 @@
 import type { PatternNode } from './pattern-node.js';
 
 /** Shortest and longest match in UTF-16 code units; `longest` may be infinite. */
-export interface PatternFacts {
+export interface PatternLength {
   readonly shortest: number;
   readonly longest: number;
 }
 
-const NOTHING: PatternFacts = { shortest: 0, longest: 0 };
+const NOTHING: PatternLength = { shortest: 0, longest: 0 };
 /** The longest run that a literal space may stand for; see `print-pattern.ts`. */
-const SPACE: PatternFacts = { shortest: 1, longest: 4 };
+const SPACE: PatternLength = { shortest: 1, longest: 4 };
 
-/** Measures a pattern without running it. */
-export function patternFacts(node: PatternNode): PatternFacts {
+/** The shortest and the longest match of a pattern. */
+export function measurePattern(node: PatternNode): PatternLength {
   switch (node.kind) {
     case 'empty':
     case 'edge':
@@ -25,28 +25,28 @@ export function patternFacts(node: PatternNode): PatternFacts {
       return { shortest: 1, longest: 2 };
     case 'sequence':
       return node.parts
-        .map(patternFacts)
+        .map(measurePattern)
         .reduce(
           (sum, part) => ({ shortest: sum.shortest + part.shortest, longest: sum.longest + part.longest }),
           NOTHING,
         );
     case 'choice': {
-      const options = node.options.map(patternFacts);
+      const options = node.options.map(measurePattern);
       return {
         shortest: Math.min(...options.map((option) => option.shortest)),
         longest: Math.max(...options.map((option) => option.longest)),
       };
     }
     case 'repeat': {
-      const of = patternFacts(node.of);
+      const of = measurePattern(node.of);
       return {
         shortest: of.shortest * node.min,
         longest: of.longest === 0 || node.max === 0 ? 0 : of.longest * node.max,
       };
     }
     case 'group':
-      return node.of ? patternFacts(node.of) : NOTHING;
+      return node.of ? measurePattern(node.of) : NOTHING;
     case 'words':
-      return patternFacts(node.of);
+      return measurePattern(node.of);
   }
 }

@@ -11,7 +11,7 @@ const FIRST_DIGIT: number = LETTERS + 26;
 const MARKS = '!$%&()+,./:;<=?@[\\]^{}';
 const FIRST_MARK: number = FIRST_DIGIT + 10;
 /** The first class of characters outside ASCII. */
-const FIRST_FOREIGN = 64;
+const FIRST_NON_ASCII = 64;
 /** How many symbols there are. */
 export const SYMBOL_COUNT = 128;
 
@@ -25,13 +25,13 @@ const ASCII_SYMBOLS: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) => 
 });
 
 /** The Kelvin sign and the long s are letters k and s to a raw pattern that ignores case. */
-function foreignSymbol(code: number): number {
+function toNonAsciiSymbol(code: number): number {
   if (code === 0x212a) return ASCII_SYMBOLS[0x6b] as number;
   if (code === 0x17f) return ASCII_SYMBOLS[0x73] as number;
-  return FIRST_FOREIGN | (Math.imul(code, 0x9e3779b1) >>> 26);
+  return FIRST_NON_ASCII | (Math.imul(code, 0x9e3779b1) >>> 26);
 }
 
-const symbolOf = (code: number): number => (code < 128 ? (ASCII_SYMBOLS[code] as number) : foreignSymbol(code));
+const toSymbol = (code: number): number => (code < 128 ? (ASCII_SYMBOLS[code] as number) : toNonAsciiSymbol(code));
 
 /** What a symbol is to its neighbours: a space, a letter or digit, anything else. */
 const KINDS: Uint8Array = Uint8Array.from({ length: SYMBOL_COUNT }, (_, symbol) =>
@@ -43,31 +43,31 @@ const EDGES = Uint8Array.from([0, 0, 0, 0, 0, 1, 0, 1, 0]);
 const KEPT = Uint8Array.from([0, 1, 1, 1, 1, 1, 1, 1, 1]);
 
 /** The symbols of a text. Reused from text to text and only ever grown. */
-export interface SymbolRow {
+export interface SymbolBuffer {
   size: number;
   symbols: Uint8Array;
   /** Where each symbol ends in the text, UTF-16 code units; an edge ends where it stands. */
   ends: Int32Array;
   /** The text holds characters outside ASCII. */
-  isForeign: boolean;
+  hasNonAscii: boolean;
 }
 
-/** An empty row with room for a text of `length`. */
-export const newSymbolRow = (length: number): SymbolRow => ({
+/** An empty buffer with room for a text of `length`. */
+export const createSymbolBuffer = (length: number): SymbolBuffer => ({
   size: 0,
   symbols: new Uint8Array(2 * length + 2),
   ends: new Int32Array(2 * length + 2),
-  isForeign: false,
+  hasNonAscii: false,
 });
 
 /** Reads the symbols of a text; an edge stands at its start and its end. Without a branch that hangs on the text but for foreign characters: those are what costs. */
-export function readSymbols(text: string, row: SymbolRow): void {
+export function encode(text: string, buffer: SymbolBuffer): void {
   const { length } = text;
-  if (2 * length + 2 > row.symbols.length) {
-    row.symbols = new Uint8Array(4 * length + 2);
-    row.ends = new Int32Array(4 * length + 2);
+  if (2 * length + 2 > buffer.symbols.length) {
+    buffer.symbols = new Uint8Array(4 * length + 2);
+    buffer.ends = new Int32Array(4 * length + 2);
   }
-  const { symbols, ends } = row;
+  const { symbols, ends } = buffer;
   symbols[0] = SPACE;
   ends[0] = 0;
   let size = 1;
@@ -76,7 +76,7 @@ export function readSymbols(text: string, row: SymbolRow): void {
   for (let i = 0; i < length; i++) {
     const code = text.charCodeAt(i);
     units |= code;
-    const symbol = symbolOf(code);
+    const symbol = toSymbol(code);
     const kind = KINDS[symbol] as number;
     symbols[size] = SPACE;
     ends[size] = i;
@@ -88,21 +88,21 @@ export function readSymbols(text: string, row: SymbolRow): void {
   }
   symbols[size] = SPACE;
   ends[size] = length;
-  row.size = last === 0 ? size : size + 1;
-  row.isForeign = units > 127;
+  buffer.size = last === 0 ? size : size + 1;
+  buffer.hasNonAscii = units > 127;
 }
 
-/** The symbols of a literal as char codes, without the edges at its ends. Uses the row. */
-export function literalSymbols(literal: string, row: SymbolRow): string {
-  readSymbols(literal, row);
-  const isSpace = (at: number): boolean => at >= 0 && symbolOf(literal.charCodeAt(at)) === SPACE;
+/** The symbols of a literal as char codes, without the edges at its ends. Uses the buffer. */
+export function encodeLiteral(literal: string, buffer: SymbolBuffer): string {
+  encode(literal, buffer);
+  const isSpace = (at: number): boolean => at >= 0 && toSymbol(literal.charCodeAt(at)) === SPACE;
   const from = isSpace(0) ? 0 : 1;
-  const to = isSpace(literal.length - 1) ? row.size : row.size - 1;
-  return String.fromCharCode(...row.symbols.subarray(from, to));
+  const to = isSpace(literal.length - 1) ? buffer.size : buffer.size - 1;
+  return String.fromCharCode(...buffer.symbols.subarray(from, to));
 }
 
 /** A text with each run of characters that are a space in this alphabet as one space. */
-export function spaceRuns(text: string): string {
+export function collapseSpaces(text: string): string {
   let out = '';
   for (const letter of text) {
     const code = letter.charCodeAt(0);

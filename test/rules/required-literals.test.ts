@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { createWordLookup } from '../../src/engine/rules/pack/word-lists.js';
-import { foldLiteral } from '../../src/engine/rules/pattern/fold-literal.js';
 import { preparePattern } from '../../src/engine/rules/pattern/prepare-pattern.js';
 
 const words = createWordLookup({}, () => {});
 
-/** By pattern: the texts of each clause of each way. */
+/** By pattern: the literals of each required set of each alternative. */
 const table: readonly (readonly [string, readonly (readonly (readonly string[])[])[]])[] = [
   ['\\bdrop table\\b', [[[' drop table ']]]],
-  // Each option for itself; those with one clause are one way.
+  // Each option on its own; those with a single set are merged.
   ['\\b(?:red|blue)\\b', [[[' red ', ' blue ']]]],
   ['\\b(?:ignore \\w+ rules|forget)\\b', [[[' ignore '], [' rules ']], [[' forget ']]]],
   // A repeated class gives its first letters and its last.
@@ -28,18 +27,20 @@ const table: readonly (readonly [string, readonly (readonly (readonly string[])[
   ['\\w+', []],
 ];
 
-describe('what a pattern needs', () => {
-  it.each(table)('%s', (source, ways) => {
-    const made = preparePattern(source, 'folded', words, foldLiteral);
-    expect(made.ok && made.pattern.literals.map(({ clauses }) => clauses.map(({ texts }) => texts))).toEqual(ways);
+describe('the required literals of a pattern', () => {
+  it.each(table)('%s', (source, alternatives) => {
+    const made = preparePattern(source, 'folded', words);
+    expect(
+      made.ok && made.pattern.alternatives.map(({ required }) => required.map(({ literals }) => literals)),
+    ).toEqual(alternatives);
   });
 
-  it('says how far apart its clauses can stand', () => {
-    const made = preparePattern('\\bsend (?:\\w+ )*away\\b', 'folded', words, foldLiteral);
-    const places = made.ok && made.pattern.literals[0]?.clauses.map(({ from, to }) => ({ from, to }));
-    expect(places).toEqual([
-      { from: { stretch: 0, at: 0 }, to: { stretch: 0, at: 8 } },
-      { from: { stretch: 1, at: 0 }, to: { stretch: 1, at: 4 } },
+  it('have positions', () => {
+    const made = preparePattern('\\bsend (?:\\w+ )*away\\b', 'folded', words);
+    const positions = made.ok && made.pattern.alternatives[0]?.required.map(({ from, to }) => ({ from, to }));
+    expect(positions).toEqual([
+      { from: { unbounded: 0, offset: 0 }, to: { unbounded: 0, offset: 8 } },
+      { from: { unbounded: 1, offset: 0 }, to: { unbounded: 1, offset: 4 } },
     ]);
   });
 });

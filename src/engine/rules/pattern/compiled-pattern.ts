@@ -1,0 +1,52 @@
+import type { Pattern, RegexCompiler } from '../../ports.js';
+import type { IndexedAlternative, LiteralIndex } from '../prefilter/literal-index.js';
+import type { PatternForm } from './prepare-pattern.js';
+import type { ScriptMask } from './scripts.js';
+
+/** A pattern whose required literals are numbered in an index. */
+export interface IndexedPattern {
+  /** RE2 source. */
+  readonly source: string;
+  /** See `PreparedPattern.relaxed`: for pattern sets; of a pattern without `alternatives`, and of no other. */
+  readonly relaxed?: string | undefined;
+  /** Longest match in UTF-16 code units; may be infinite. */
+  readonly longest: number;
+  /** Script families that every match holds. */
+  readonly scripts: ScriptMask;
+  /** How common its literals are likely to be. */
+  readonly frequency: number;
+  /** Its required literals; empty for none. */
+  readonly alternatives: readonly IndexedAlternative[];
+}
+
+/** The patterns of some rules, ready to scan with: what a pack bundle holds. */
+export type PreparedPatterns = Readonly<Record<PatternForm, PreparedForm>>;
+
+export interface PreparedForm {
+  /** By authored source. Sources that mean the same share a pattern. */
+  readonly patterns: ReadonlyMap<string, IndexedPattern>;
+  readonly index: LiteralIndex;
+}
+
+/** One distinct pattern of a pack, shared by every rule step that uses it. */
+export interface CompiledPattern extends Omit<IndexedPattern, 'source'> {
+  readonly pattern: Pattern;
+}
+
+/** A pattern without required literals: pattern sets match it against every text. */
+export type UnfilteredPattern = CompiledPattern & { readonly relaxed: string };
+
+export const isUnfiltered = (pattern: CompiledPattern): pattern is UnfilteredPattern => pattern.relaxed !== undefined;
+
+/** Compiles a pattern when it is first used: only for patterns that are known to compile. */
+export function compileLazily(indexed: IndexedPattern, compiler: RegexCompiler): Pattern {
+  let pattern: Pattern | undefined;
+  const compiled = (): Pattern => {
+    pattern ??= compiler.compile(indexed.source);
+    return pattern;
+  };
+  return {
+    occursIn: (subject, part) => compiled().occursIn(subject, part),
+    findAll: (subject, max) => compiled().findAll(subject, max),
+  };
+}

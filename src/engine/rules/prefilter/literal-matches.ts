@@ -1,0 +1,169 @@
+import { createLiteralLog, findLiterals } from './aho-corasick.js';
+import { createSymbolBuffer } from './alphabet.js';
+import type { LiteralIndex } from './literal-index.js';
+
+/**
+ * Where the literals of an index occur in the text scanned last. Kept from scan to scan, so that a scan allocates nothing
+ * and clears only what the one before it met.
+ */
+export interface LiteralMatches {
+  /** Finds all literals. Forgets the positions of the text before, not when a set was last seen. */
+  scan(text: string): LiteralScan;
+  /** How often a literal of `LiteralScan.met` occurs. */
+  count(literal: number): number;
+  /** Where its nth occurrence ends, ascending, UTF-16 code units. */
+  end(literal: number, nth: number): number;
+  /** True when an occurrence of the set ends in `[from, to]`. */
+  endsBetween(set: number, from: number, to: number): boolean;
+  /** True when the set occurred in a text since that generation. */
+  seenSince(set: number, generation: number): boolean;
+}
+
+export interface LiteralScan {
+  /** Counts the scans, from 1 on. */
+  readonly generation: number;
+  /** The literals that occur and for which `isWanted` was true, each once. */
+  readonly met: readonly number[];
+  readonly hasNonAscii: boolean;
+}
+
+/** A literal's cell: what is read and written of one literal shares a cache line. */
+const CELL = 8;
+/** How often it occurs; where its positions begin, and where the next one goes. */
+const COUNT = 0;
+const START = 1;
+const NEXT = 2;
+/** See `AhoCorasick.suffixes`. */
+const SUFFIX = 3;
+const SLOTS = 4;
+const SLOTS_END = 5;
+const IS_WANTED = 6;
+
+/** A slot, for each literal of each set: the set, the slot of the set's literal met before, the cell of the literal. */
+const SLOT = 3;
+const BEFORE = 1;
+const CELL_OF = 2;
+
+/** `isWanted` says which literals `LiteralScan.met` is to list. */
+export function createLiteralMatches(
+  { automaton, setsByLiteral, sets }: LiteralIndex,
+  isWanted: (literal: number) => boolean,
+): LiteralMatches {
+  const { suffixes } = automaton;
+  const cells = new Int32Array(CELL * suffixes.length);
+  const slots = new Int32Array(SLOT * setsByLiteral.items.length);
+  for (let literal = 0; literal < suffixes.length; literal++) {
+    const cell = CELL * literal;
+    cells[cell + SUFFIX] = suffixes[literal] as number;
+    cells[cell + IS_WANTED] = isWanted(literal) ? 1 : 0;
+    cells[cell + SLOTS] = SLOT * (setsByLiteral.first[literal] as number);
+    cells[cell + SLOTS_END] = SLOT * (setsByLiteral.first[literal + 1] as number);
+    for (let slot = cells[cell + SLOTS] as number; slot < (cells[cell + SLOTS_END] as number); slot += SLOT) {
+      slots[slot] = setsByLiteral.items[slot / SLOT] as number;
+      slots[slot + CELL_OF] = cell;
+    }
+  }
+  /** By set: when it was last seen, and the slot of its literal met last. */
+  const lastSeen = new Float64Array(sets);
+  const lastSlot = new Int32Array(sets);
+  let ends = new Int32Array(1024);
+  /** The cells of the literals met, by first occurrence. */
+  let met = new Int32Array(1024);
+  let metCount = 0;
+  const log = createLiteralLog();
+  const buffer = createSymbolBuffer(4096);
+  let generation = 0;
+
+  /** Counts each literal's occurrences. */
+  const countLog = (): void => {
+    const { size, literals } = log;
+    for (let i = 0; i < size; i++) {
+      for (let literal = literals[i] as number; literal >= 0; ) {
+        const cell = literal * CELL;
+        if (cells[cell + COUNT] === 0) {
+          if (metCount === met.length) met = grow(met);
+          met[metCount++] = cell;
+        }
+        cells[cell + COUNT] = (cells[cell + COUNT] as number) + 1;
+        literal = cells[cell + SUFFIX] as number;
+      }
+    }
+  };
+  /** Gives each literal its part of `ends`, and marks its sets as seen. */
+  const markSets = (): number[] => {
+    const wanted: number[] = [];
+    let next = 0;
+    for (let i = 0; i < metCount; i++) {
+      const cell = met[i] as number;
+      cells[cell + START] = next;
+      cells[cell + NEXT] = next;
+      next += cells[cell + COUNT] as number;
+      if (cells[cell + IS_WANTED] === 1) wanted.push(cell / CELL);
+      const slotsEnd = cells[cell + SLOTS_END] as number;
+      for (let slot = cells[cell + SLOTS] as number; slot < slotsEnd; slot += SLOT) {
+        const set = slots[slot] as number;
+        slots[slot + BEFORE] = lastSeen[set] === generation ? (lastSlot[set] as number) : -1;
+        lastSeen[set] = generation;
+        lastSlot[set] = slot;
+      }
+    }
+    while (next > ends.length) ends = grow(ends);
+    return wanted;
+  };
+  /** Writes each literal's occurrences into its part of `ends`. */
+  const sortLog = (): void => {
+    const { size, literals, ends: logged } = log;
+    for (let i = 0; i < size; i++) {
+      for (let literal = literals[i] as number; literal >= 0; ) {
+        const cell = literal * CELL;
+        const at = cells[cell + NEXT] as number;
+        ends[at] = logged[i] as number;
+        cells[cell + NEXT] = at + 1;
+        literal = cells[cell + SUFFIX] as number;
+      }
+    }
+  };
+
+  return {
+    scan(text) {
+      for (let i = 0; i < metCount; i++) cells[(met[i] as number) + COUNT] = 0;
+      metCount = 0;
+      generation++;
+      if (suffixes.length === 0) return { generation, met: [], hasNonAscii: false };
+      findLiterals(automaton, text, buffer, log);
+      countLog();
+      const wanted = markSets();
+      sortLog();
+      return { generation, met: wanted, hasNonAscii: buffer.hasNonAscii };
+    },
+    count: (literal) => cells[literal * CELL + COUNT] as number,
+    end: (literal, nth) => ends[(cells[literal * CELL + START] as number) + nth] as number,
+    endsBetween(set, from, to) {
+      if (lastSeen[set] !== generation) return false;
+      for (let slot = lastSlot[set] as number; slot >= 0; slot = slots[slot + BEFORE] as number) {
+        const cell = slots[slot + CELL_OF] as number;
+        if (hasBetween(ends, cells[cell + START] as number, cells[cell + COUNT] as number, from, to)) return true;
+      }
+      return false;
+    },
+    seenSince: (set, since) => (lastSeen[set] as number) >= since,
+  };
+}
+
+function grow(list: Int32Array): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(2 * list.length);
+  larger.set(list);
+  return larger;
+}
+
+/** True when the ascending run of `count` numbers from `start` on holds one in `[from, to]`. */
+function hasBetween(list: Int32Array, start: number, count: number, from: number, to: number): boolean {
+  let low = start;
+  let high = start + count;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((list[middle] as number) < from) low = middle + 1;
+    else high = middle;
+  }
+  return low < start + count && (list[low] as number) <= to;
+}

@@ -1,0 +1,287 @@
+import type { RegexCompiler, Subject } from '../../ports.js';
+import type { Span } from '../../span.js';
+import type { CompiledRule } from '../compiled-rule.js';
+import { type CompiledPattern, isUnfiltered, type UnfilteredPattern } from '../pattern/compiled-pattern.js';
+import { findScripts, type ScriptMask } from '../pattern/scripts.js';
+import { EDGES, type IndexedAlternative, type LiteralIndex, packLists, UNBOUNDED } from './literal-index.js';
+import { createLiteralMatches, type LiteralMatches } from './literal-matches.js';
+import { buildPatternSets, type PatternShard } from './pattern-sets.js';
+
+/** A part of a text: a segment with some of the text around it. */
+export interface TextPart {
+  readonly text: string;
+  /** Whether more text stands before and after it. */
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
+  /** Makes the part ready for RE2. Called only when a pattern set must be matched. */
+  readonly subject: () => Subject;
+}
+
+/** The rules that may fire in a part. */
+export interface Candidates {
+  /** Rules that may fire inside the part. */
+  readonly inside: ReadonlySet<CompiledRule>;
+  /** Rules that may fire from inside the part across its end. */
+  readonly leaving: ReadonlySet<CompiledRule>;
+  /** Rules that may fire from before the part into it. */
+  readonly entering: ReadonlySet<CompiledRule>;
+  /** Where in the part a trigger pattern can match if its rule fires inside the part; absent for nowhere. */
+  readonly windows: ReadonlyMap<CompiledPattern, Span>;
+  readonly generation: number;
+}
+
+/**
+ * Tells which rules may fire in a text without running their patterns: by the literals that the patterns require, and by
+ * how far apart these can stand. A rule is triggered by the step whose literals are least common.
+ *
+ * Safety guarantee: a rule that fires is always a candidate. `test/rules/fast-path.test.ts` proves it by comparing with
+ * every pattern run alone.
+ */
+export interface Prefilter {
+  readonly rules: readonly CompiledRule[];
+  readonly size: { readonly literals: number; readonly sets: number };
+  /** Scans the next part of a text. Linear in the part, whatever the number of rules. */
+  scan(part: TextPart): Candidates;
+  /** False when a pattern can't match in any of the parts scanned since (and with) these candidates. */
+  mayMatch(pattern: CompiledPattern, since: Candidates): boolean;
+  /** Where a trigger pattern can match; undefined for nowhere. The end may lie beyond the part. */
+  window(pattern: CompiledPattern, candidates: Candidates): Span | undefined;
+}
+
+/** An alternative of a pattern that triggers a rule. */
+interface Trigger {
+  readonly rule: CompiledRule;
+  readonly pattern: CompiledPattern;
+  readonly alternative: IndexedAlternative;
+  /** For each other step of the rule whose patterns all require literals: these patterns. */
+  readonly otherSteps: readonly (readonly CompiledPattern[])[];
+  /** How far apart two literals of one firing can end, UTF-16 code units. */
+  readonly reach: number;
+}
+
+/** Occurrences of one trigger literal that are looked at in one part; with more, the rule is let through. */
+const MAX_OCCURRENCES = 24;
+
+const EVERYWHERE: Span = { start: 0, end: Number.POSITIVE_INFINITY };
+
+/** Lets every rule and every pattern through: the plain path that the fast one is compared with. */
+export function buildPlainPrefilter(rules: readonly CompiledRule[]): Prefilter {
+  const all = new Set(rules);
+  const candidates = { inside: all, leaving: all, entering: all, windows: new Map(), generation: 0 };
+  return {
+    rules,
+    size: { literals: 0, sets: 0 },
+    scan: () => candidates,
+    mayMatch: () => true,
+    window: () => EVERYWHERE,
+  };
+}
+
+/**
+ * Builds the prefilter of some rules, whose patterns have their literals in the index. It keeps state between the parts of
+ * a text: it scans one text at a time, which holds as scans are synchronous.
+ */
+export function buildPrefilter(
+  rules: readonly CompiledRule[],
+  index: LiteralIndex,
+  compiler: RegexCompiler,
+): Prefilter {
+  const triggers = rules.flatMap(listTriggers);
+  const byLiteral = listTriggersByLiteral(triggers, index);
+  const matches = createLiteralMatches(index, (literal) => byLiteral.first[literal] !== byLiteral.first[literal + 1]);
+  /** By trigger: a second set that must occur, checked before anything else of the trigger is touched. */
+  const secondSets = Int32Array.from(triggers, secondSet);
+  const unfiltered = listUnfiltered(rules);
+  const shards = buildPatternSets([...unfiltered.keys()], compiler);
+
+  return {
+    rules,
+    size: { literals: index.automaton.suffixes.length, sets: shards.length },
+    scan({ text, isFirst, isLast, subject }) {
+      const { met, generation, hasNonAscii } = matches.scan(text);
+      const scripts = hasNonAscii ? findScripts(text) : 0;
+      const inside = new Set<CompiledRule>();
+      const leaving = new Set<CompiledRule>();
+      const entering = new Set<CompiledRule>();
+      const windows = new Map<CompiledPattern, Span>();
+      const isWhole = isFirst && isLast;
+      for (const literal of met) {
+        const end = byLiteral.first[literal + 1] as number;
+        for (let at = byLiteral.first[literal] as number; at < end; at++) {
+          const number = byLiteral.items[at] as number;
+          const hasSecond = matches.seenSince(secondSets[number] as number, generation);
+          if (isWhole && !hasSecond) continue;
+          const trigger = triggers[number] as Trigger;
+          if (!occursWhole(matches, trigger.pattern, trigger.alternative, scripts, generation)) continue;
+          const window = hasSecond ? findWindow(matches, trigger, literal, scripts, generation) : undefined;
+          if (window) {
+            inside.add(trigger.rule);
+            windows.set(trigger.pattern, widen(windows.get(trigger.pattern), window));
+          }
+          // A rule of one step fires inside the part or not at all.
+          if (isWhole || trigger.rule.steps.length === 1) continue;
+          const { rule, reach } = trigger;
+          const count = matches.count(literal);
+          if (!isFirst && matches.end(literal, 0) < reach) entering.add(rule);
+          if (!isLast && matches.end(literal, count - 1) + reach > text.length) leaving.add(rule);
+        }
+      }
+      for (const pattern of matchShards(shards, text, subject)) {
+        for (const rule of unfiltered.get(pattern) ?? []) {
+          inside.add(rule);
+          leaving.add(rule);
+          entering.add(rule);
+        }
+      }
+      return { inside, leaving, entering, windows, generation };
+    },
+    mayMatch({ alternatives }, { generation }) {
+      return alternatives.length === 0 || alternatives.some((one) => allSeen(matches, one, generation));
+    },
+    window: (pattern, { windows }) => (pattern.alternatives.length === 0 ? EVERYWHERE : windows.get(pattern)),
+  };
+}
+
+function listTriggers(rule: CompiledRule): readonly Trigger[] {
+  const [first, ...others] = rule.order.map((step) => rule.steps[step] as readonly CompiledPattern[]);
+  const otherSteps = others.filter((patterns) => patterns.every(({ alternatives }) => alternatives.length > 0));
+  const reach = measureReach(rule);
+  return (first ?? []).flatMap((pattern) =>
+    pattern.alternatives.map((alternative) => ({ rule, pattern, alternative, otherSteps, reach })),
+  );
+}
+
+function measureReach({ shape, steps }: CompiledRule): number {
+  if (shape.kind === 'all') return shape.within + EDGES;
+  const gaps = shape.kind === 'sequence' ? shape.gap * (steps.length - 1) : 0;
+  const longest = steps.map((patterns) => Math.max(0, ...patterns.map((pattern) => pattern.longest)));
+  return Math.min(
+    UNBOUNDED,
+    longest.reduce((sum, length) => sum + length, gaps + EDGES),
+  );
+}
+
+/** The triggers of each literal. */
+function listTriggersByLiteral(
+  triggers: readonly Trigger[],
+  { setsByLiteral, sets }: LiteralIndex,
+): ReturnType<typeof packLists> {
+  const bySet: number[][] = Array.from({ length: sets }, () => []);
+  triggers.forEach(({ alternative }, number) => {
+    bySet[alternative.trigger]?.push(number);
+  });
+  const { first, items } = setsByLiteral;
+  return packLists(
+    Array.from({ length: first.length - 1 }, (_, literal) =>
+      Array.from(items.subarray(first[literal], first[literal + 1])).flatMap((set) => bySet[set] ?? []),
+    ),
+  );
+}
+
+/** A set besides the trigger's that must occur: another one of its alternative, or of a step with a single alternative. */
+function secondSet({ alternative, otherSteps }: Trigger): number {
+  const single = otherSteps.find((patterns) => patterns.length === 1 && patterns[0]?.alternatives.length === 1);
+  return alternative.nearby[0]?.set ?? single?.[0]?.alternatives[0]?.trigger ?? alternative.trigger;
+}
+
+function allSeen(matches: LiteralMatches, { trigger, nearby }: IndexedAlternative, since: number): boolean {
+  if (!matches.seenSince(trigger, since)) return false;
+  for (let i = 0; i < nearby.length; i++) if (!matches.seenSince(nearby[i]?.set as number, since)) return false;
+  return true;
+}
+
+/** True when all that an alternative requires occurs in the part, near or far. */
+function occursWhole(
+  matches: LiteralMatches,
+  pattern: CompiledPattern,
+  alternative: IndexedAlternative,
+  scripts: ScriptMask,
+  generation: number,
+): boolean {
+  return (pattern.scripts & ~scripts) === 0 && allSeen(matches, alternative, generation);
+}
+
+/**
+ * Where a triggered pattern can match, given the occurrences of one literal of its trigger set; undefined when what the
+ * rule requires doesn't stand near any of them.
+ */
+function findWindow(
+  matches: LiteralMatches,
+  { alternative, otherSteps, reach }: Trigger,
+  literal: number,
+  scripts: ScriptMask,
+  generation: number,
+): Span | undefined {
+  const occurs = (step: readonly CompiledPattern[]): boolean =>
+    step.some(({ alternatives }) => alternatives.some((one) => allSeen(matches, one, generation)));
+  if (!otherSteps.every(occurs)) return undefined;
+  const { before, after, nearby } = alternative;
+  const count = matches.count(literal);
+  if (count > MAX_OCCURRENCES || (nearby.length === 0 && otherSteps.length === 0)) {
+    return { start: matches.end(literal, 0) - before, end: matches.end(literal, count - 1) + after };
+  }
+  let window: Span | undefined;
+  for (let i = 0; i < count; i++) {
+    const end = matches.end(literal, i);
+    if (!nearby.every(({ set, least, most }) => matches.endsBetween(set, end + least, end + most))) continue;
+    if (!otherSteps.every((step) => isNear(matches, step, scripts, end, reach))) continue;
+    window = widen(window, { start: end - before, end: end + after });
+  }
+  return window;
+}
+
+/** True when all literals of one alternative of a step end within `reach` of a position. */
+function isNear(
+  matches: LiteralMatches,
+  step: readonly CompiledPattern[],
+  scripts: ScriptMask,
+  position: number,
+  reach: number,
+): boolean {
+  const [from, to] = [position - reach, position + reach];
+  return step.some(
+    (pattern) =>
+      (pattern.scripts & ~scripts) === 0 &&
+      pattern.alternatives.some(
+        ({ trigger, nearby }) =>
+          matches.endsBetween(trigger, from, to) && nearby.every(({ set }) => matches.endsBetween(set, from, to)),
+      ),
+  );
+}
+
+function widen(window: Span | undefined, { start, end }: Span): Span {
+  return { start: Math.min(window?.start ?? start, start), end: Math.max(window?.end ?? end, end) };
+}
+
+/** The rules that unfiltered patterns trigger. */
+function listUnfiltered(rules: readonly CompiledRule[]): ReadonlyMap<UnfilteredPattern, readonly CompiledRule[]> {
+  const triggered = new Map<UnfilteredPattern, CompiledRule[]>();
+  for (const rule of rules) {
+    for (const pattern of (rule.steps[rule.order[0] ?? 0] ?? []).filter(isUnfiltered)) {
+      const known = triggered.get(pattern);
+      if (known) known.push(rule);
+      else triggered.set(pattern, [rule]);
+    }
+  }
+  return triggered;
+}
+
+/** The patterns of the sets that occur in a text; all of a set that ran out of memory, as each then decides alone. */
+function matchShards(
+  shards: readonly PatternShard[],
+  text: string,
+  subject: () => Subject,
+): readonly UnfilteredPattern[] {
+  const found: UnfilteredPattern[] = [];
+  let scripts = -1;
+  for (const { patterns, script, set } of shards) {
+    if (script !== 0) {
+      if (scripts < 0) scripts = findScripts(text);
+      if ((scripts & script) === 0) continue;
+    }
+    const matched = set.match(subject());
+    if (matched === undefined) found.push(...patterns);
+    else for (const index of matched) found.push(patterns[index] as UnfilteredPattern);
+  }
+  return found;
+}

@@ -1,0 +1,99 @@
+import type { Span } from '../../span.js';
+import type { CompiledRule } from '../compiled-rule.js';
+import type { CompiledPattern } from '../pattern/compiled-pattern.js';
+import { matchAll, matchSequence } from './match-steps.js';
+import { type FindWide, isWide, type SegmentScan } from './scan-segment.js';
+
+/** The segment that is decided with its neighbours: matches of a rule may reach into the next one. */
+export interface Neighbourhood {
+  readonly before: SegmentScan | undefined;
+  readonly here: SegmentScan;
+  readonly after: SegmentScan | undefined;
+}
+
+/** Where a rule fires, starting in `here`. View offsets, sorted, distinct, trimmed of separators. */
+export function matchRule(rule: CompiledRule, text: string, near: Neighbourhood, findWide: FindWide): readonly Span[] {
+  const spans = fire(rule, text, near);
+  if (spans.length === 0) return spans;
+  const kept = rule.except.length === 0 ? spans : dropExcepted(spans, rule.except, near, findWide);
+  return distinct(kept.map((span) => trimSpan(text, span)));
+}
+
+function fire(rule: CompiledRule, text: string, { here, after }: Neighbourhood): readonly Span[] {
+  const { shape, steps } = rule;
+  const scans = after && shape.kind !== 'any' ? [here, after] : [here];
+  // Near the edges, literals of the neighbour may have triggered the rule.
+  const isInside = here.isWhole || !(here.candidates.leaving.has(rule) || after?.candidates.entering.has(rule));
+  const spans: (readonly Span[])[] = [];
+  // The step whose literals are least common comes first: most rules end there.
+  for (const step of rule.order) {
+    const isTrigger = isInside && step === rule.order[0];
+    const patterns = (steps[step] as readonly CompiledPattern[]).filter((pattern) =>
+      isTrigger ? here.mayTrigger(pattern) : here.mayMatch(pattern),
+    );
+    const found = patterns.length === 0 ? NOWHERE : findAll(patterns, scans);
+    if (found.length === 0) return NOWHERE;
+    spans[step] = found;
+  }
+  const before = here.segment.end;
+  if (shape.kind === 'any') return spans[0] ?? NOWHERE;
+  return shape.kind === 'sequence'
+    ? matchSequence(text, spans, shape.gap, shape.stop, before)
+    : matchAll(text, spans, shape.within, shape.stop, before);
+}
+
+const NOWHERE: readonly Span[] = [];
+
+function findAll(patterns: readonly CompiledPattern[], scans: readonly SegmentScan[]): readonly Span[] {
+  const found = scans.flatMap((scan) => patterns.flatMap((pattern) => scan.findAll(pattern)));
+  return patterns.length < 2 ? found : found.sort(bySpan);
+}
+
+const bySpan = (a: Span, b: Span): number => a.start - b.start || a.end - b.end;
+
+/** Drops spans that lie wholly inside an exception. An exception holding a span starts no later than the span. */
+function dropExcepted(
+  spans: readonly Span[],
+  except: readonly CompiledPattern[],
+  { before, here }: Neighbourhood,
+  findWide: FindWide,
+): readonly Span[] {
+  const scans = before ? [before, here] : [here];
+  const exceptions = except
+    .flatMap((pattern) => (isWide(pattern) ? findWide(pattern) : findAll([pattern], scans)))
+    .sort(bySpan);
+  const sorted = [...spans].sort(bySpan);
+  let next = 0;
+  let reach = -1;
+  return sorted.filter((span) => {
+    for (; next < exceptions.length && (exceptions[next] as Span).start <= span.start; next++) {
+      reach = Math.max(reach, (exceptions[next] as Span).end);
+    }
+    return reach < span.end;
+  });
+}
+
+function distinct(spans: readonly Span[]): readonly Span[] {
+  const sorted = [...spans].sort(bySpan);
+  return sorted.filter((span, index) => {
+    const last = sorted[index - 1];
+    return !last || last.start !== span.start || last.end !== span.end;
+  });
+}
+
+const WORD = /[\p{L}\p{N}]/u;
+/** Marks that open something and belong to the finding: tags, brackets, chat-template tokens. */
+const OPENING = '<[({#&|';
+
+/** Drops the separators that a pattern took along at its start, and white space at its end. Never empties a span. */
+function trimSpan(text: string, span: Span): Span {
+  let { start, end } = span;
+  while (end > start + 1 && /\s/.test(text[end - 1] as string)) end--;
+  while (start < end - 1) {
+    const letter = String.fromCodePoint(text.codePointAt(start) as number);
+    if (WORD.test(letter) || OPENING.includes(letter)) break;
+    if (start + letter.length >= end) break;
+    start += letter.length;
+  }
+  return { start, end };
+}
