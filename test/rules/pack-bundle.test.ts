@@ -5,11 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { loadPack } from '../../src/adapters/packs/load-pack.js';
 import { bundlePack, readPackBundle } from '../../src/adapters/packs/pack-bundle.js';
 import { readPackFolder } from '../../src/adapters/packs/pack-folder.js';
+import { writePrepared } from '../../src/adapters/packs/prepared-file.js';
 import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
 import { compilePack } from '../../src/engine/rules/compile-pack.js';
 import { stackPacks } from '../../src/engine/rules/pack/stack-packs.js';
-import { createWordLookup } from '../../src/engine/rules/pack/word-lists.js';
-import { preparePatterns } from '../../src/engine/rules/pattern/prepare-patterns.js';
 import { buildViews } from '../../src/engine/text/views.js';
 
 const FOLDER = join('rules', 'core');
@@ -28,16 +27,13 @@ const stack = (...contents: Parameters<typeof stackPacks>[0]) =>
 describe('a pack bundle', () => {
   const { content } = readPackFolder(FOLDER);
 
-  it('has the content of its folder, and each pattern as it would be prepared at a start', () => {
+  it('has the content of its folder and its prepared patterns', () => {
     const { prepared, isChecked, digest, ...carried } = readPackBundle(laid(made.bundle, made.prepared));
     expect(carried).toEqual(content);
     expect(isChecked).toBe(true);
-    const expected = preparePatterns(
-      content.rules,
-      createWordLookup(content.words, () => {}),
-      () => {},
-    );
-    expect(prepared).toEqual(expected);
+    const again = prepared && writePrepared(prepared, content.rules, made.bundle, digest ?? '');
+    // Not `toEqual`: a million numbers one by one.
+    expect(again?.equals(made.prepared)).toBe(true);
     expect(prepared?.folded.patterns.size).toBeGreaterThan(1000);
   }, 60_000);
 
@@ -47,20 +43,20 @@ describe('a pack bundle', () => {
     expect(version(laid(made.bundle))).toBe(version(FOLDER));
   }, 60_000);
 
-  it('finds with its prepared patterns what its folder finds, also under an overlay', () => {
+  it('finds with its prepared patterns what its folder finds, under an overlay', () => {
     const overlay = join(mkdtempSync(join(tmpdir(), 'portcullis-bundle-')), 'overlay.yaml');
-    writeFileSync(overlay, 'rules: { override.ignore-instructions: off }\n');
-    const open = (pack: string, overlays: readonly string[]) =>
-      compilePack(loadPack({ packs: [pack], overlays, today: '2026-01-01' }).pack, re2Compiler);
+    writeFileSync(overlay, 'rules: { override.ignore-all-instructions: off }\n');
+    const open = (name: string, overlays: readonly string[]) => {
+      const { pack } = loadPack({ packs: [name], overlays, today: '2026-01-01' });
+      return compilePack({ ...pack, isChecked: true }, re2Compiler);
+    };
     const { views } = buildViews(readFileSync(join('bench', 'texts', 'attacks.txt'), 'utf8').repeat(8));
     const bundle = laid(made.bundle, made.prepared);
     const options = { exhaustive: true };
-    for (const overlays of [[], [overlay]]) {
-      const found = open(bundle, overlays).scan(views, options);
-      expect(found.findings.length).toBeGreaterThan(0);
-      expect(found).toEqual(open(FOLDER, overlays).scan(views, options));
-    }
-  }, 60_000);
+    const found = open(bundle, [overlay]).scan(views, options);
+    expect(found.findings.length).toBeGreaterThan(0);
+    expect(found).toEqual(open(FOLDER, [overlay]).scan(views, options));
+  }, 120_000);
 
   it('lends its patterns to the bottom layer alone, as word lists from below may change them', () => {
     const bottom = readPackBundle(laid(made.bundle, made.prepared));
