@@ -1,5 +1,5 @@
-import { answerSlice } from '../src/batch/answer-slice.js';
-import { createVerdictCache } from '../src/batch/verdict-cache.js';
+import { createVerdictCache } from '../src/batch/score-row.js';
+import { scoreSlice } from '../src/batch/score-slices.js';
 import { createEngine, type ExplainedVerdict, findModel, type Input, loadModel, type Verdict } from '../src/index.js';
 
 /** Milliseconds of processor time a row, medians over the turns. */
@@ -67,7 +67,7 @@ export async function costsHere(
     );
     const inModelBefore = inModel;
     const before = cpuMs();
-    await answerSlice({ kind: 'jsonl', bytes, line: 1 }, settings, { scorers: { score }, cache, findings: false });
+    await scoreSlice({ kind: 'jsonl', bytes, line: 1 }, settings, { scorers: { score }, cache, findings: false });
     const between = cpuMs();
     const modelBetween = inModel - inModelBefore;
     for (const text of texts.slice(at + rows, at + 2 * rows)) await score(text);

@@ -3,13 +3,13 @@ import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { combinedScore } from '../src/engine/decide.js';
 import { SCORE_CEILING } from '../src/engine/rules/scan/clusters.js';
-import { seededRandom } from '../src/evaluation/metrics/seeded-random.js';
+import { samplesNeeded } from '../src/evaluation/metrics/binomial.js';
+import { seededRandom } from '../src/evaluation/metrics/bootstrap.js';
 import type { Side } from '../src/evaluation/report/sides.js';
-import { chooseRows } from '../src/evaluation/rows/choose-rows.js';
 import { readLabelled } from '../src/evaluation/rows/read-labelled.js';
+import { chooseRows } from '../src/evaluation/rows/split-rows.js';
 import { createEngine, findModel, loadModel } from '../src/index.js';
-import { benignThreshold } from '../src/tuning/thresholds/benign-threshold.js';
-import { samplesNeeded } from '../src/tuning/thresholds/binomial-bound.js';
+import { benignThreshold } from '../src/tuning/tune-threshold.js';
 
 // Does `tune --benign-only` keep its word on real texts? A threshold from 2,000 honest texts of one kind, 100 times
 // drawn anew, each held against the others of that kind.

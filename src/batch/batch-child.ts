@@ -1,10 +1,10 @@
-/** The process that a batch forks: a scorer that also reads, scores and writes whole slices of an input. */
+/** The process that a batch forks: an engine worker that also reads, scores and encodes whole slices of an input. */
 import type { ExplainedVerdict, Input, Verdict } from '../index.js';
 import type { ScoreOptions } from '../workers/calls.js';
 import { serveEngine } from '../workers/serve-engine.js';
-import { answerSlice, type RowSettings } from './answer-slice.js';
-import type { InputSlice } from './input-slice.js';
-import { createVerdictCache } from './verdict-cache.js';
+import type { InputSlice } from './record-slices.js';
+import { createVerdictCache } from './score-row.js';
+import { type RowSettings, scoreSlice } from './score-slices.js';
 
 /** What a batch asks of its scorers. */
 export interface SliceTask {
@@ -18,5 +18,5 @@ serveEngine((task, engine) => {
   const { slice, settings } = task as SliceTask;
   // Mode `rules`: at once, so that a row's latency is its own.
   const score = async (input: Input, options: ScoreOptions): Promise<Verdict> => engine.scan(input, options);
-  return answerSlice(slice, settings, { scorers: { score }, cache, findings: settings.findings });
+  return scoreSlice(slice, settings, { scorers: { score }, cache, findings: settings.findings });
 });

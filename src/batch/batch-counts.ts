@@ -1,10 +1,10 @@
 import type { ScoredRow } from './score-row.js';
 
-/** What a batch has come to so far. */
+/** Totals of a batch so far. */
 export interface BatchCounts {
   readonly rows: number;
   readonly blocked: number;
-  /** Rows that were answered with an error. */
+  /** Rows that could not be screened. */
   readonly bad: number;
   /** Rows whose text had come before and wasn't scored again. */
   readonly repeated: number;
@@ -16,7 +16,7 @@ export interface BatchCounts {
   readonly latency: Readonly<Record<string, number>>;
 }
 
-/** Nothing yet. */
+/** No rows yet. */
 export const NO_COUNTS: BatchCounts = {
   rows: 0,
   blocked: 0,
@@ -52,7 +52,7 @@ export function countRows(scored: readonly ScoredRow[]): BatchCounts {
   return next;
 }
 
-/** Two counts together. */
+/** Adds two counts. */
 export function addCounts(a: BatchCounts, b: BatchCounts): BatchCounts {
   return {
     rows: a.rows + b.rows,

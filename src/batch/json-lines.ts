@@ -1,46 +1,53 @@
 import { isUtf8 } from 'node:buffer';
-import type { PlacedSlice, SliceBounds } from './input-slice.js';
-import { type RecordScanner, sliceRecords } from './record-slices.js';
+import { type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import {
+  type JsonLine,
+  type PlacedSlice,
+  type RecordScanner,
+  type SliceBounds,
+  sliceRecords,
+} from './record-slices.js';
 
-/** One line of a JSON Lines file. */
-export interface JsonLine {
-  /** Counted from 1; blank lines count too. */
-  readonly line: number;
-  /** The parsed value, or in plain words why there is none. */
-  readonly content: { readonly value: unknown } | { readonly error: string };
-}
-
-/** A row longer than this (bytes of the file) is answered with an error and not kept in memory. */
+/** A row longer than this (bytes of the file) becomes a row with an error and is not kept in memory. */
 export const MAX_ROW_BYTES: number = 16 * 2 ** 20;
 
-const newline = 0x0a;
-const byteOrderMark = '\ufeff';
+const NEWLINE = 0x0a;
+const BYTE_ORDER_MARK = '\ufeff';
 
-/** Where the parser stopped, without a word of the text itself. */
-const parseFault = (error: unknown): string => {
-  const position = error instanceof Error ? /position (\d+)/.exec(error.message)?.[1] : undefined;
-  return position === undefined ? 'not valid JSON' : `not valid JSON at character ${position} of the line`;
-};
+/** Where the JSON breaks, without a word of the text itself. */
+function describeSyntaxError(json: string): string {
+  const errors: ParseError[] = [];
+  try {
+    parseTree(json, errors, { disallowComments: true, allowTrailingComma: false });
+  } catch (error) {
+    // The parser is recursive: a row nested too deeply for it has no position.
+    if (!(error instanceof RangeError)) throw error;
+  }
+  const [first] = errors;
+  return first === undefined
+    ? 'not valid JSON'
+    : `not valid JSON at character ${first.offset + 1} of the line: ${printParseErrorCode(first.error)}`;
+}
 
-const parse = (bytes: Buffer, line: number): JsonLine | undefined => {
+function parseLine(bytes: Buffer, line: number): JsonLine | undefined {
   if (!isUtf8(bytes)) return { line, content: { error: 'not valid UTF-8' } };
   const text = bytes.toString('utf8');
-  const json = line === 1 && text.startsWith(byteOrderMark) ? text.slice(1) : text;
+  const json = line === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
   try {
     return { line, content: { value: JSON.parse(json) } };
-  } catch (error) {
+  } catch {
     if (json.trim() === '') return undefined;
-    return { line, content: { error: parseFault(error) } };
+    return { line, content: { error: describeSyntaxError(json) } };
   }
-};
+}
 
 /** The lines of a slice of JSON Lines that begins on line `line`; blank ones are left out. */
 export function* linesOf(bytes: Buffer, line: number): Generator<JsonLine> {
   let number = line;
   for (let from = 0; from < bytes.length; number += 1) {
-    const at = bytes.indexOf(newline, from);
+    const at = bytes.indexOf(NEWLINE, from);
     const end = at === -1 ? bytes.length : at;
-    const parsed = parse(bytes.subarray(from, end), number);
+    const parsed = parseLine(bytes.subarray(from, end), number);
     if (parsed) yield parsed;
     from = end + 1;
   }
@@ -50,7 +57,7 @@ function lineScanner(): RecordScanner {
   let ends = 0;
   return {
     end(chunk, from) {
-      const at = chunk.indexOf(newline, from);
+      const at = chunk.indexOf(NEWLINE, from);
       if (at === -1) return -1;
       ends += 1;
       return at + 1;
@@ -59,11 +66,13 @@ function lineScanner(): RecordScanner {
   };
 }
 
-/** The answer to a record that is too long. */
-export const tooLong = (line: number, { recordBytes }: SliceBounds): JsonLine => ({
-  line,
-  content: { error: `longer than ${recordBytes} bytes` },
-});
+/** The row for a record that is too long. */
+export function tooLong(line: number, { recordBytes }: SliceBounds): JsonLine {
+  return {
+    line,
+    content: { error: `longer than ${recordBytes} bytes` },
+  };
+}
 
 /** Slices of JSON Lines. */
 export async function* jsonSlices(chunks: AsyncIterable<Buffer>, bounds: SliceBounds): AsyncGenerator<PlacedSlice> {
@@ -77,7 +86,7 @@ export async function* jsonSlices(chunks: AsyncIterable<Buffer>, bounds: SliceBo
 
 /**
  * Reads JSON Lines from chunks of bytes, in order, each as soon as it is there; blank lines are left out. A line longer
- * than `maxBytes` is answered with an error and not kept in memory.
+ * than `maxBytes` becomes a row with an error and is not kept in memory.
  *
  * Iterates the stream itself: `readline` loses lines when anything is awaited before its loop.
  */

@@ -2,9 +2,9 @@ import { type FileHandle, open, readFile, rename, rm, writeFile } from 'node:fs/
 import { dirname } from 'node:path';
 import type { BatchCounts } from './batch-counts.js';
 import { BatchError } from './batch-error.js';
-import type { InputPlace } from './open-input.js';
+import type { InputPlace } from './input-files.js';
 
-/** How far a batch has durably come. */
+/** What a batch has durably written. */
 export interface ResumePoint {
   /** Inputs, settings and versions: another one can't be gone on with. */
   readonly job: string;
@@ -40,8 +40,8 @@ export async function openOutputFile(out: string, job: string, resume: boolean):
   const pointFile = `${out}.resume.json`;
   const point = resume ? await readPoint(pointFile) : undefined;
   if (point !== undefined && point.job !== job) {
-    const why = 'the inputs, the settings, the rules or the model are no longer those it was begun with';
-    throw new BatchError('BATCH_RESUME', `${out} can't be gone on with: ${why}. Start anew without --resume.`);
+    const why = 'the inputs, settings, rules or model have changed since it started';
+    throw new BatchError('BATCH_RESUME', `${out} can't be resumed: ${why}. Start again without --resume.`);
   }
   let file: FileHandle | undefined;
   if (point?.complete !== true) {
@@ -51,7 +51,7 @@ export async function openOutputFile(out: string, job: string, resume: boolean):
     });
     if (point !== undefined) {
       if ((await file.stat()).size < point.bytes)
-        throw new BatchError('BATCH_RESUME', `${partial} is shorter than it was. Start anew without --resume.`);
+        throw new BatchError('BATCH_RESUME', `${partial} is shorter than it was. Start again without --resume.`);
       await file.truncate(point.bytes);
     }
   }
@@ -95,7 +95,7 @@ async function readPoint(path: string): Promise<ResumePoint | undefined> {
     return JSON.parse(await readFile(path, 'utf8')) as ResumePoint;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw new BatchError('BATCH_RESUME', `${path} can't be read. Start anew without --resume.`);
+    throw new BatchError('BATCH_RESUME', `${path} can't be read. Start again without --resume.`);
   }
 }
 

@@ -1,4 +1,45 @@
-import type { SliceBounds } from './input-slice.js';
+/** One line of a JSON Lines file. */
+export interface JsonLine {
+  /** Counted from 1; blank lines count too. */
+  readonly line: number;
+  /** The parsed value, or in plain words why there is none. */
+  readonly content: { readonly value: unknown } | { readonly error: string };
+}
+
+/** Records of an input as they stand in it, cut where one ends; can be sent to another process. */
+export type InputSlice =
+  | { readonly kind: 'jsonl'; readonly bytes: Uint8Array; readonly line: number }
+  | {
+      readonly kind: 'csv';
+      readonly bytes: Uint8Array;
+      /** The line that the slice begins on, from 1. */
+      readonly line: number;
+      readonly header: readonly string[];
+      /** Between two fields. */
+      readonly separator: string;
+      /** Between two records. */
+      readonly delimiter: string;
+    }
+  | { readonly kind: 'rows'; readonly rows: readonly JsonLine[] };
+
+/** A slice and where it stands. */
+export interface PlacedSlice {
+  readonly slice: InputSlice;
+  /** Its rough cost: bytes. */
+  readonly size: number;
+  /** The line after it, from 1; in Parquet the row. */
+  readonly nextLine: number;
+}
+
+/** How an input is cut. */
+export interface SliceBounds {
+  /** Bytes that a slice comes to before it is cut; a slice waits for no more input than its last record needs. */
+  readonly sliceBytes: number;
+  /** A longer record becomes a row with an error and is not kept in memory. */
+  readonly recordBytes: number;
+  /** Records that begin on an earlier line are left out. */
+  readonly fromLine: number;
+}
 
 /** Finds where records end. Asked for one chunk after another, each from where the last record ended. */
 export interface RecordScanner {

@@ -4,16 +4,14 @@ import { realpath } from 'node:fs/promises';
 import type { EngineWorkerSettings } from '../workers/calls.js';
 import { openEnginePool } from '../workers/engine-pool.js';
 import { workerProgram } from '../workers/worker-process.js';
-import { OWN_FIELDS, type RowFields } from './answer-row.js';
-import { encoderOf } from './answer-slice.js';
-import { answerSlices } from './answer-slices.js';
 import { addCounts, type BatchCounts, NO_COUNTS } from './batch-counts.js';
 import { BatchError } from './batch-error.js';
-import { compressPiece, decompressor } from './compress.js';
-import { formatOf, type RowFormat } from './format.js';
-import { findInputs, readSlices } from './open-input.js';
+import { compressPiece, decompressor, formatOf, type RowFormat } from './file-format.js';
+import { findInputs, readSlices } from './input-files.js';
 import { type OutputFile, openOutputFile } from './output-file.js';
-import { writeParquet } from './parquet-file.js';
+import { writeParquet } from './parquet.js';
+import { OWN_FIELDS, type RowFields } from './row.js';
+import { encoderOf, scoreSlices } from './score-slices.js';
 
 /** One batch. */
 export interface BatchJob extends RowFields {
@@ -27,13 +25,13 @@ export interface BatchJob extends RowFields {
   readonly resume?: boolean | undefined;
   /** Stops at the first row that can't be scored. */
   readonly strict?: boolean | undefined;
-  /** Scorer processes. */
+  /** Engine workers: processes that score. */
   readonly scorers: number;
   readonly engine: EngineWorkerSettings;
   readonly onProgress?: ((progress: BatchProgress) => void) | undefined;
 }
 
-/** How far a batch has come. */
+/** Progress of a batch. */
 export interface BatchProgress {
   readonly counts: BatchCounts;
   /** Rows of `counts` that an earlier run had scored. */
@@ -43,7 +41,7 @@ export interface BatchProgress {
   readonly bytesTotal: number | undefined;
 }
 
-/** What a batch came to. */
+/** The outcome of a batch. */
 export interface BatchResult extends BatchProgress {
   readonly rulesVersion: string;
   readonly mlVersion: string;
@@ -115,12 +113,12 @@ export async function runBatch(job: BatchJob): Promise<BatchResult> {
       });
       // The first rows make the first resume point.
       let checkpointed = Number.NEGATIVE_INFINITY;
-      for await (const { answer, next } of answerSlices(slices, rows, pool, job.scorers)) {
-        await put(output, answer.bytes);
-        counts = addCounts(counts, answer.counts);
+      for await (const { result, next } of scoreSlices(slices, rows, pool, job.scorers)) {
+        await put(output, result.bytes);
+        counts = addCounts(counts, result.counts);
         job.onProgress?.(progress());
         // No resume point here: the rest of the slice is not in the output.
-        if (answer.stopped !== undefined) throw new BatchError(answer.stopped.code, answer.stopped.message);
+        if (result.stopped !== undefined) throw new BatchError(result.stopped.code, result.stopped.message);
         place = next;
         if (performance.now() - checkpointed < CHECKPOINT_MS) continue;
         await output?.checkpoint({ counts, place, complete: false });

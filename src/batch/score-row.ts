@@ -1,8 +1,9 @@
+import { LRUCache } from 'lru-cache';
 import { newEvidenceId } from '../adapters/evidence-id.js';
 import { type ExplainedVerdict, type Input, inputText, type Verdict } from '../index.js';
-import { type ScoreOptions, ScoringError } from '../workers/calls.js';
-import { type AnsweredRow, type ReadRow, rowOf } from './answer-row.js';
-import type { VerdictCache } from './verdict-cache.js';
+import type { ScoreOptions } from '../workers/calls.js';
+import { ScoringError } from '../workers/calls.js';
+import { type OutputRow, type ReadRow, rowOf } from './row.js';
 
 /** Where verdicts come from. */
 export interface RowScoring {
@@ -18,21 +19,21 @@ export interface RowScoring {
 
 /** A row of the output, with what isn't written. */
 export interface ScoredRow {
-  readonly row: AnsweredRow;
+  readonly row: OutputRow;
   /** The verdict was that of the same text before. */
   readonly repeated: boolean;
 }
 
-/** Scores one row, read from line `line`; one that can't be scored is answered with an error. */
+/** Scores one row, read from line `line`. A row that can't be scored becomes a row with an error. */
 export async function scoreRow(row: ReadRow, line: number, scoring: RowScoring): Promise<ScoredRow> {
-  if ('answer' in row) return { row: row.answer, repeated: false };
+  if ('output' in row) return { row: row.output, repeated: false };
   const { scorers, cache, findings, deadlineMs } = scoring;
   const ask = (): Promise<Verdict | ExplainedVerdict> => scorers.score(row.input, { explain: findings, deadlineMs });
   try {
     if (typeof row.input !== 'string') inputText(row.input);
     if (typeof row.input !== 'string') return { row: rowOf(row, await ask()), repeated: false };
-    const { answer, repeated } = cache.get(row.input, ask);
-    const verdict = await answer;
+    const { value, repeated } = cache.get(row.input, ask);
+    const verdict = await value;
     // Each row is a decision of its own, with its own evidence.
     return {
       row: rowOf(row, repeated ? { ...verdict, evidence_id: newEvidenceId(), latency_ms: 0 } : verdict),
@@ -42,4 +43,40 @@ export async function scoreRow(row: ReadRow, line: number, scoring: RowScoring):
     if (!(error instanceof ScoringError) || error.code !== 'SCORER_LOST') throw error;
     return { row: { id: row.id, ...row.kept, line, error: error.message }, repeated: false };
   }
+}
+
+/** Verdicts by text, bounded by the characters it holds; the least recently used leaves first. */
+export interface VerdictCache<Value> {
+  /** The value for a text, made by `make` when it isn't there; a failed one isn't kept. */
+  get(text: string, make: () => Promise<Value>): { readonly value: Promise<Value>; readonly repeated: boolean };
+}
+
+/** An entry's own cost besides its text, in characters. */
+const ENTRY_COST = 400;
+
+const MAX_CHARACTERS = 8 * 2 ** 20;
+
+/** Makes a cache. A text over a 64th of `maxCharacters` isn't kept; 0 keeps nothing. */
+export function createVerdictCache<Value>(maxCharacters: number = MAX_CHARACTERS): VerdictCache<Value> {
+  const entries =
+    maxCharacters > 0
+      ? new LRUCache<string, Promise<Value>>({
+          maxSize: maxCharacters,
+          sizeCalculation: (_value, text) => text.length + ENTRY_COST,
+        })
+      : undefined;
+
+  return {
+    get(text, make) {
+      const known = entries?.get(text);
+      if (known !== undefined) return { value: known, repeated: true };
+      const value = make();
+      if (entries === undefined || text.length > maxCharacters / 64) return { value, repeated: false };
+      entries.set(text, value);
+      value.catch(() => {
+        if (entries.peek(text) === value) entries.delete(text);
+      });
+      return { value, repeated: false };
+    },
+  };
 }

@@ -1,10 +1,9 @@
 import type { ExplainedVerdict, Verdict } from '../index.js';
 import type { EnginePool } from '../workers/engine-pool.js';
-import { type AnsweredRow, type ReadRow, type RowFields, rowReader } from './answer-row.js';
-import type { JsonLine } from './json-lines.js';
-import { type ScoredRow, scoreRow } from './score-row.js';
-import { createVerdictCache } from './verdict-cache.js';
-import { workAhead } from './work-ahead.js';
+import { orderedMap } from './ordered-map.js';
+import type { JsonLine } from './record-slices.js';
+import { type OutputRow, type ReadRow, type RowFields, rowReader } from './row.js';
+import { createVerdictCache, type ScoredRow, scoreRow } from './score-row.js';
 
 /** How a stream of rows is scored. */
 export interface ScoreStreamOptions extends RowFields {
@@ -29,7 +28,7 @@ interface NumberedRow {
 
 /**
  * Scores rows: an output row for each, in their order. Reads ahead only as far as the bounds allow, so a slow reader
- * of the output slows the reader of the input. A row that can't be scored is answered with an error.
+ * of the output slows the reader of the input. A row that can't be scored becomes a row with an error.
  */
 export async function* scoreRows(
   lines: AsyncIterable<JsonLine>,
@@ -43,10 +42,10 @@ export async function* scoreRows(
   async function* rows(): AsyncGenerator<NumberedRow> {
     for await (const line of lines) yield { row: read(line), line: line.line };
   }
-  yield* workAhead(
+  yield* orderedMap(
     rows(),
     ({ row, line }) => scoreRow(row, line, scoring),
-    ({ row }) => ('answer' in row ? 0 : row.size),
+    ({ row }) => ('output' in row ? 0 : row.size),
     {
       items: options.rowsAtOnce ?? 256,
       size: options.charactersAtOnce ?? 4 * 2 ** 20,
@@ -61,7 +60,7 @@ export async function* scoreRows(
 export async function* scoreStream(
   source: Iterable<unknown> | AsyncIterable<unknown>,
   options: ScoreStreamOptions,
-): AsyncGenerator<AnsweredRow> {
+): AsyncGenerator<OutputRow> {
   async function* lines(): AsyncGenerator<JsonLine> {
     let line = 1;
     for await (const value of source) {

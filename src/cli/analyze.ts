@@ -1,10 +1,9 @@
 import { Command, Option } from 'commander';
 import type { Channel } from '../index.js';
 import { CliError } from './cli-error.js';
-import { type EngineFlags, withEngineFlags } from './engine-flags.js';
-import { openEngine } from './open-engine.js';
-import { paintFor } from './paint.js';
-import { readText } from './read-text.js';
+import { type EngineFlags, openEngine, withEngineFlags } from './engine-flags.js';
+import { paintFor } from './terminal.js';
+import { readText } from './text-files.js';
 
 interface AnalyzeFlags extends EngineFlags {
   readonly file?: string;
@@ -13,7 +12,7 @@ interface AnalyzeFlags extends EngineFlags {
   readonly form: 'extended' | 'minimal';
 }
 
-const analyzeText = async (argument: string | undefined, flags: AnalyzeFlags): Promise<void> => {
+async function analyzeText(argument: string | undefined, flags: AnalyzeFlags): Promise<void> {
   if (flags.form === 'minimal' && flags.explain) {
     throw new CliError('--explain needs the extended form: leave out --form minimal.');
   }
@@ -23,7 +22,7 @@ const analyzeText = async (argument: string | undefined, flags: AnalyzeFlags): P
   try {
     if (flags.explain) {
       const verdict = await engine.analyze(text, { ...channel, explain: true });
-      const { screened } = await import('./screened.js');
+      const { screened } = await import('./terminal.js');
       const shown = flags.json
         ? `${JSON.stringify(verdict, null, 2)}\n`
         : screened(text, verdict, paintFor(process.stdout));
@@ -33,17 +32,17 @@ const analyzeText = async (argument: string | undefined, flags: AnalyzeFlags): P
     }
     const verdict = await engine.analyze(text, channel);
     const { toMinimal } = await import('../index.js');
-    const answer = flags.form === 'minimal' ? toMinimal(verdict) : verdict;
-    process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
+    const shown = flags.form === 'minimal' ? toMinimal(verdict) : verdict;
+    process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
     process.exitCode = verdict.verdict === 'block' ? 1 : 0;
   } finally {
     await engine.close();
   }
-};
+}
 
 /** `portcullis analyze`: one text, one Verdict; exit code 0 allow, 1 block, 2 error. */
-export const analyzeCommand = (): Command =>
-  withEngineFlags(
+export function analyzeCommand(): Command {
+  return withEngineFlags(
     new Command('analyze')
       .description(
         'screen one text; prints the Verdict as JSON and exits with 0 for allow, 1 for block, 2 for an error',
@@ -63,3 +62,4 @@ export const analyzeCommand = (): Command =>
         new Option('--form <form>', 'the fields of the Verdict').choices(['extended', 'minimal']).default('extended'),
       ),
   ).action(analyzeText);
+}

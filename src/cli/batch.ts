@@ -1,15 +1,16 @@
 import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { Command, Option } from 'commander';
+import { latencyAt } from '../batch/batch-counts.js';
+import type { RowFormat } from '../batch/file-format.js';
 import type { BatchProgress, BatchResult } from '../batch/run-batch.js';
-import { batchSummary, summaryText } from './batch-summary.js';
 import { CliError } from './cli-error.js';
 import { type EngineFlags, withEngineFlags } from './engine-flags.js';
-import { progressLine } from './progress-line.js';
+import { progressLine } from './terminal.js';
 
 interface BatchFlags extends EngineFlags {
   readonly out: string;
-  readonly format?: 'jsonl' | 'csv' | 'parquet';
+  readonly format?: RowFormat;
   readonly textField: string;
   readonly idField?: string;
   readonly keep?: readonly string[];
@@ -25,7 +26,7 @@ interface BatchFlags extends EngineFlags {
 const EVENT_MS = 2_000;
 
 /** Says how far the batch is: a line that is written over on a terminal, JSON events elsewhere. */
-const reporter = (asEvents: boolean): ((progress: BatchProgress) => void) & { readonly clear: () => void } => {
+function reporter(asEvents: boolean): ((progress: BatchProgress) => void) & { readonly clear: () => void } {
   const line = progressLine(process.stderr);
   const started = performance.now();
   let said = started;
@@ -45,9 +46,9 @@ const reporter = (asEvents: boolean): ((progress: BatchProgress) => void) & { re
     );
   };
   return Object.assign(report, { clear: () => line.clear() });
-};
+}
 
-const run = async (inputs: readonly string[], flags: BatchFlags): Promise<void> => {
+async function run(inputs: readonly string[], flags: BatchFlags): Promise<void> {
   const { runBatch } = await import('../batch/run-batch.js');
   if (flags.model === 'off' && (flags.mode === 'hybrid' || flags.mode === 'shadow'))
     throw new CliError(`Mode ${flags.mode} needs a model: leave out --model off.`);
@@ -72,35 +73,36 @@ const run = async (inputs: readonly string[], flags: BatchFlags): Promise<void> 
     report.clear();
   }
   const seconds = (performance.now() - started) / 1_000;
-  const summary = batchSummary(result, seconds);
+  const summary = summaryJson(result, seconds);
   if (flags.summary !== undefined) await writeFile(flags.summary, `${JSON.stringify(summary, null, 2)}\n`);
   process.stderr.write(`${asEvents ? JSON.stringify(summary) : summaryText(result, seconds)}\n`);
   const blocked = flags.failOn === 'block' && result.counts.blocked > 0;
   process.exitCode = result.counts.bad > 0 ? 1 : blocked ? 3 : 0;
-};
+}
 
-const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [
-  ...(before ?? []),
-  ...value.split(','),
-];
+function collect(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), ...value.split(',')];
+}
 
-const count = (value: string): number => {
+function count(value: string): number {
   const number = Number(value);
   if (!Number.isInteger(number) || number < 1 || number > 1_024)
     throw new CliError('--scorers takes a number from 1 on.');
   return number;
-};
+}
 
 /** `portcullis batch`: rows in, one row of id and Verdict out, in the same order, on all cores. */
-export const batchCommand = (): Command =>
-  withEngineFlags(
+export function batchCommand(): Command {
+  return withEngineFlags(
     new Command('batch')
       .description(
         'screen JSON Lines, CSV or Parquet row by row; exits with 0, with 1 if some rows could not be screened, with 2 for an error, with 3 for --fail-on block',
       )
       .argument('<input...>', 'files or patterns, also .gz and .zst; "-" reads standard input')
       .requiredOption('--out <file>', 'where the rows go; "-" is standard output')
-      .addOption(new Option('--format <format>', 'where the name does not say').choices(['jsonl', 'csv', 'parquet']))
+      .addOption(
+        new Option('--format <format>', 'where the name does not say').choices(['jsonl', 'csv', 'tsv', 'parquet']),
+      )
       .option('--text-field <field>', 'the field that holds the text: a name, or a path such as a.b[0].c', 'text')
       .option('--id-field <field>', 'the field that names the row (default: "id", or the line number)')
       .addOption(new Option('--keep <fields>', 'fields to copy into the output, by comma').argParser(collect))
@@ -111,3 +113,51 @@ export const batchCommand = (): Command =>
       .addOption(new Option('--fail-on <what>', 'exit with 3 if any row is blocked').choices(['block']))
       .option('--summary <file>', 'write the summary as JSON'),
   ).action(run);
+}
+
+/** The summary of a batch as JSON. Latencies are upper bounds of power-of-two buckets, milliseconds, of the rows scored. */
+export function summaryJson(result: BatchResult, seconds: number): Readonly<Record<string, unknown>> {
+  const { counts } = result;
+  const { rows, blocked, bad, repeated, fallbacks } = counts;
+  return {
+    event: 'summary',
+    rows,
+    blocked,
+    allowed: rows - blocked - bad,
+    bad,
+    repeated,
+    model_fallbacks: fallbacks,
+    resumed_rows: result.resumedRows,
+    rules: Object.fromEntries(Object.entries(counts.rules).sort(([, a], [, b]) => b - a)),
+    latency_ms: { p50: latencyAt(counts, 0.5), p95: latencyAt(counts, 0.95), p99: latencyAt(counts, 0.99) },
+    seconds,
+    rows_per_second: Math.round((rows - result.resumedRows) / seconds),
+    scorers_lost: result.scorersLost,
+    mode: result.mode,
+    rules_version: result.rulesVersion,
+    ml_version: result.mlVersion,
+  };
+}
+
+/** The same in a few lines for a person. */
+export function summaryText(result: BatchResult, seconds: number): string {
+  const { counts } = result;
+  const { rows, blocked, bad, repeated, fallbacks } = counts;
+  const rate = Math.round((rows - result.resumedRows) / seconds);
+  const fired = Object.entries(counts.rules).sort(([, a], [, b]) => b - a);
+  const shown = fired.slice(0, 5).map(([rule, count]) => `${rule} ${count}`);
+  const more = fired.length > shown.length ? [`${fired.length - shown.length} more`] : [];
+  const latency = [0.5, 0.95, 0.99].map((share) => `p${share * 100} ${latencyAt(counts, share) ?? '-'}`);
+  const odd = [
+    [repeated, 'repeated'],
+    [result.resumedRows, 'scored before'],
+    [fallbacks, 'without the model, which failed'],
+    [result.scorersLost, 'scorers lost'],
+  ].flatMap(([count, what]) => (Number(count) > 0 ? [`${count} ${what}`] : []));
+  return [
+    `${rows} rows in ${seconds.toFixed(1)} s, ${rate} a second: ${blocked} blocked, ${rows - blocked - bad} allowed, ${bad} not screened`,
+    ...(odd.length > 0 ? [odd.join(', ')] : []),
+    ...(fired.length > 0 ? [`blocked by ${[...shown, ...more].join(', ')}`] : []),
+    `${latency.join(', ')} ms at most; mode ${result.mode}, rules ${result.rulesVersion}, model ${result.mlVersion}`,
+  ].join('\n');
+}

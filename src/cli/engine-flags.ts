@@ -1,4 +1,10 @@
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Command, Option } from 'commander';
+import { findModel } from '../adapters/model/model-folder.js';
+import type { Screener } from '../evaluation/scoring/score-texts.js';
+import type { Classifier, Engine } from '../index.js';
+import { CliError } from './cli-error.js';
 
 /** The options that every command takes about the engine. */
 export interface EngineFlags {
@@ -9,14 +15,18 @@ export interface EngineFlags {
   readonly json?: boolean;
 }
 
-const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
+function collect(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value];
+}
 
 /** Adds `--mode`, `--pack`, `--overlay`, `--model` and `--json` to a command. */
-export const withEngineFlags = (command: Command): Command => withScreenerFlags(command).option('--json', 'print JSON');
+export function withEngineFlags(command: Command): Command {
+  return withScreenerFlags(command).option('--json', 'print JSON');
+}
 
 /** The same without `--json`, for commands whose `--json` takes a file. */
-export const withScreenerFlags = (command: Command): Command =>
-  command
+export function withScreenerFlags(command: Command): Command {
+  return command
     .addOption(
       new Option(
         '--mode <mode>',
@@ -36,3 +46,49 @@ export const withScreenerFlags = (command: Command): Command =>
       ).argParser(collect),
     )
     .option('--model <folder>', 'a model folder; "off" for none');
+}
+
+async function modelFor({ mode, model }: EngineFlags): Promise<Classifier | false> {
+  const { loadModel } = await import('../index.js');
+  if (mode === 'rules' || model === 'off') return false;
+  const folder = model ?? findModel();
+  if (folder !== undefined) return loadModel(folder);
+  if (mode === undefined) return false;
+  throw new CliError(
+    `Mode ${mode} needs a model, and none is installed. Give one with --model FOLDER, or use --mode rules.`,
+  );
+}
+
+/**
+ * The engine that the flags ask for; with none of them, the library's default engine.
+ * @throws CliError, PackError, ModelError or ConfigError with what to mend.
+ */
+export async function openEngine(flags: EngineFlags): Promise<Engine> {
+  const { createEngine, defaultEngine, loadPack } = await import('../index.js');
+  const { mode, pack, overlay, model } = flags;
+  if (mode === undefined && pack === undefined && overlay === undefined && model === undefined) return defaultEngine();
+  if (model === 'off' && (mode === 'hybrid' || mode === 'shadow'))
+    throw new CliError(`Mode ${mode} needs a model: leave out --model off.`);
+  const compiled = loadPack({ packs: pack, overlays: overlay });
+  return createEngine({ pack: compiled, model: await modelFor(flags), ...(mode === undefined ? {} : { mode }) });
+}
+
+/** Who screens, by the flags: with a model unless `--mode rules` or `--model off` says otherwise, or none is installed. */
+export function screenerOf({ mode, pack, overlay, model }: EngineFlags): Screener {
+  return {
+    packs: pack,
+    overlays: overlay,
+    model: mode === 'rules' || model === 'off' ? false : (model ?? findModel() ?? false),
+  };
+}
+
+function isFolderWith(path: string, file: string): boolean {
+  return existsSync(path) && statSync(path).isDirectory() && existsSync(join(path, file));
+}
+
+/** The screener with one thing put in its place: a model folder, an overlay (`*.yaml` file) or a pack. */
+export function screenerWith(screener: Screener, old: string): Screener {
+  if (isFolderWith(old, 'manifest.json')) return { ...screener, model: old };
+  if (/\.ya?ml$/.test(old)) return { ...screener, overlays: [old] };
+  return { ...screener, packs: old === 'core' ? undefined : [old], overlays: undefined };
+}

@@ -6,11 +6,10 @@ import { evaluationMarkdown, evaluationText } from '../evaluation/report/evaluat
 import { runEvaluation } from '../evaluation/run-evaluation.js';
 import { type Screener, scoreTexts } from '../evaluation/scoring/score-texts.js';
 import { CliError } from './cli-error.js';
-import { type EngineFlags, withScreenerFlags } from './engine-flags.js';
-import { progressLine } from './progress-line.js';
+import { type EngineFlags, screenerOf, screenerWith, withScreenerFlags } from './engine-flags.js';
 import { type RowFlags, readRows, shareOf, withRowFlags } from './row-flags.js';
-import { screenerOf, screenerWith } from './screener.js';
-import { writeReport } from './write-report.js';
+import { progressLine } from './terminal.js';
+import { writeReport } from './text-files.js';
 
 interface EvalFlags extends Omit<EngineFlags, 'json'>, RowFlags {
   readonly json?: string | true;
@@ -22,19 +21,20 @@ interface EvalFlags extends Omit<EngineFlags, 'json'>, RowFlags {
   readonly mlThreshold?: string;
 }
 
-const changesText = (changes: VerdictChanges, than: string): string => {
+function changesText(changes: VerdictChanges, than: string): string {
   const lines = changes.changes.map(
     ({ id, label, before, after, rule }) =>
       `  ${before} -> ${after}  ${label ?? 'unlabelled'}  ${id}${rule === null ? '' : `  ${rule}`}`,
   );
-  return `Against ${than}: ${changes.compared} texts compared, ${changes.newlyBlocked} newly blocked, ${changes.newlyAllowed} newly allowed; attacks found ${changes.gainedAttacks >= 0 ? '+' : ''}${changes.gainedAttacks}, false alarms ${changes.gainedFalseAlarms >= 0 ? '+' : ''}${changes.gainedFalseAlarms}
+  return `Against ${than}: ${changes.compared} texts compared, ${changes.newlyBlocked} newly blocked, ${changes.newlyAllowed} newly allowed; attacks found ${changes.gainedAttacks >= 0 ? '+' : ''}${changes.gainedAttacks}, false positives ${changes.gainedFalseAlarms >= 0 ? '+' : ''}${changes.gainedFalseAlarms}
 ${lines.join('\n')}${lines.length > 0 ? '\n' : ''}`;
-};
+}
 
-const numberOrName = (value: string | undefined): number | string | undefined =>
-  value === undefined || Number.isNaN(Number(value)) ? value : Number(value);
+function numberOrName(value: string | undefined): number | string | undefined {
+  return value === undefined || Number.isNaN(Number(value)) ? value : Number(value);
+}
 
-const runEval = async (files: readonly string[], flags: EvalFlags): Promise<void> => {
+async function runEval(files: readonly string[], flags: EvalFlags): Promise<void> {
   const { texts, leftOut } = await readRows(files, flags);
   const { json, ...engineFlags } = flags;
   const screener: Screener = {
@@ -64,11 +64,11 @@ const runEval = async (files: readonly string[], flags: EvalFlags): Promise<void
   }
   if (!flags.shadow || evaluation.rows.judged > 0) process.stdout.write(evaluationText(evaluation));
   if (changes) process.stdout.write(`\n${changesText(changes, flags.baseline ?? 'the recorded verdicts')}`);
-};
+}
 
 /** `portcullis eval`: how well rules and model do on labelled texts. */
-export const evalCommand = (): Command =>
-  withRowFlags(withScreenerFlags(new Command('eval')))
+export function evalCommand(): Command {
+  return withRowFlags(withScreenerFlags(new Command('eval')))
     .description('measure rules and model on labelled texts: JSON Lines, CSV, Parquet, evidence exports')
     .argument('<files...>', 'files or patterns')
     .option('--json [file]', 'write every figure and every wrong text as JSON; without a file to standard output')
@@ -79,3 +79,4 @@ export const evalCommand = (): Command =>
     .option('--rules-threshold <score>', 'the rules block at or above it', shareOf('--rules-threshold'))
     .option('--ml-threshold <probability>', 'the model blocks at or above it; a number or an operating point')
     .action(runEval);
+}

@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../adapters/package-version.js';
 
 /** Commands by name, loaded only when asked for: a cold start pays for one of them. */
-const commands = {
+const COMMANDS = {
   analyze: async () => (await import('./analyze.js')).analyzeCommand(),
   batch: async () => (await import('./batch.js')).batchCommand(),
   scorer: async () => (await import('./scorer.js')).scorerCommand(),
@@ -17,11 +17,12 @@ const commands = {
   admin: async () => (await import('./admin/command.js')).adminCommand(),
 } satisfies Readonly<Record<string, () => Promise<Command>>>;
 
-const isCommand = (name: string | undefined): name is keyof typeof commands =>
-  name !== undefined && Object.hasOwn(commands, name);
+function isCommand(name: string | undefined): name is keyof typeof COMMANDS {
+  return name !== undefined && Object.hasOwn(COMMANDS, name);
+}
 
-const program = async (asked: string | undefined): Promise<Command> => {
-  const wanted = isCommand(asked) ? [commands[asked]] : Object.values(commands);
+async function program(asked: string | undefined): Promise<Command> {
+  const wanted = isCommand(asked) ? [COMMANDS[asked]] : Object.values(COMMANDS);
   const root = new Command('portcullis')
     .description('Screens text for prompt injection before it reaches a tool.')
     .version(packageVersion(), '-V, --version')
@@ -33,10 +34,10 @@ const program = async (asked: string | undefined): Promise<Command> => {
   };
   throwInstead(root);
   return root;
-};
+}
 
 /** Errors that say what the caller can mend; by name, since their modules are loaded only when needed. */
-const mistakes: ReadonlySet<string> = new Set([
+const MISTAKES: ReadonlySet<string> = new Set([
   'BatchError',
   'CliError',
   'ConfigError',
@@ -52,9 +53,9 @@ const mistakes: ReadonlySet<string> = new Set([
 ]);
 
 /** The exit code for an error: 2, with one line on stderr that says what is wrong. */
-const report = (error: unknown): number => {
+function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof Error && mistakes.has(error.name)) {
+  if (error instanceof Error && MISTAKES.has(error.name)) {
     process.stderr.write(`portcullis: ${error.message}\n`);
     return 2;
   }
@@ -63,7 +64,7 @@ const report = (error: unknown): number => {
     `portcullis: a bug: ${error instanceof Error ? error.message : 'unknown error'}. Set PORTCULLIS_DEBUG=1 for the stack.${where}\n`,
   );
   return 2;
-};
+}
 
 // `portcullis … | head` closes the pipe early: that ends the work and is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 2));

@@ -11,7 +11,7 @@ import type { ReplayReport } from '../evidence/replay-report.js';
 import { whatIf } from '../evidence/what-if.js';
 import type { Store } from '../store/store.js';
 import { type EnginePool, openEnginePool } from '../workers/engine-pool.js';
-import { type StoreFlags, withStore, withStoreFlags } from './admin/store-flags.js';
+import { type StoreFlags, withStore, withStoreFlags } from './admin/store-command.js';
 import { CliError } from './cli-error.js';
 
 interface ReplayFlags extends StoreFlags {
@@ -21,10 +21,10 @@ interface ReplayFlags extends StoreFlags {
 }
 
 /** 2 is for mistakes, as everywhere. */
-const exitCodes = { identical: 0, different: 1, impossible: 3 } as const;
+const EXIT_CODES = { identical: 0, different: 1, impossible: 3 } as const;
 
 /** By the rules, overlays or model given; what isn't given is the record's. */
-const otherwise = async (store: Store, record: EvidenceRecord, flags: ReplayFlags): Promise<ReplayReport> => {
+async function otherwise(store: Store, record: EvidenceRecord, flags: ReplayFlags): Promise<ReplayReport> {
   const { mode, rules_version, ml_version } = record.verdict;
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-replay-'));
   let pool: EnginePool | undefined;
@@ -47,23 +47,23 @@ const otherwise = async (store: Store, record: EvidenceRecord, flags: ReplayFlag
     await pool?.close();
     rmSync(folder, { recursive: true, force: true });
   }
-};
+}
 
-const recordOf = async (store: Store, id: string): Promise<EvidenceRecord> => {
+async function recordOf(store: Store, id: string): Promise<EvidenceRecord> {
   if (!/^ev_[0-9a-f]{24}$/.test(id)) throw new CliError('an evidence id is ev_ and 24 hex digits');
   const record = await store.evidence.find(id);
   if (record === undefined) throw new CliError(`no evidence "${id}" here, or retention has removed it`);
   return record;
-};
+}
 
-const shown = (id: string, { verdict: then }: EvidenceRecord, report: ReplayReport, isOther: boolean): string => {
+function shown(id: string, { verdict: then }: EvidenceRecord, report: ReplayReport, isOther: boolean): string {
   const now = report.verdict;
   const said = now === null ? '' : `, ${then.verdict} then, ${now.verdict} ${isOther ? 'with what was given' : 'now'}`;
   return [`${id}: ${report.outcome}${said}`, ...report.notes.map((note) => `  ${note}`)].join('\n');
-};
+}
 
-const run = (id: string, flags: ReplayFlags): Promise<void> =>
-  withStore(flags, async (store) => {
+function run(id: string, flags: ReplayFlags): Promise<void> {
+  return withStore(flags, async (store) => {
     const record = await recordOf(store, id);
     const isOther = flags.withRules !== undefined || flags.withOverlay !== undefined || flags.withModel !== undefined;
     const recorded = recordedScorers(store.versions);
@@ -73,15 +73,16 @@ const run = (id: string, flags: ReplayFlags): Promise<void> =>
         ? JSON.stringify({ evidence_id: id, ...report, recorded: record.verdict }, null, 2)
         : shown(id, record, report, isOther);
       process.stdout.write(`${text}\n`);
-      process.exitCode = exitCodes[report.outcome];
+      process.exitCode = EXIT_CODES[report.outcome];
     } finally {
       await recorded.close();
     }
   });
+}
 
 /** `portcullis replay`: a stored verdict once more; exit code 0 identical, 1 different, 2 a mistake, 3 impossible. */
-export const replayCommand = (): Command =>
-  withStoreFlags(
+export function replayCommand(): Command {
+  return withStoreFlags(
     new Command('replay')
       .description(
         'screen a stored input again by the versions recorded; exits with 0 for identical, 1 for different, 2 for an error, 3 where it can’t be replayed',
@@ -92,3 +93,4 @@ export const replayCommand = (): Command =>
     .option('--with-overlay <file...>', 'with these overlays')
     .option('--with-model <folder>', 'what this model would have said instead')
     .action(run);
+}

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { chooseRows } from '../evaluation/rows/choose-rows.js';
 import { type ReadTexts, readLabelled } from '../evaluation/rows/read-labelled.js';
+import { chooseRows } from '../evaluation/rows/split-rows.js';
 import { CliError } from './cli-error.js';
 
 /** The options of every command that reads labelled texts. */
@@ -17,26 +17,26 @@ export interface RowFlags {
 }
 
 /** A whole number above 0. @throws CliError */
-export const countOf =
-  (name: string) =>
-  (value: string): number => {
+export function countOf(name: string) {
+  return (value: string): number => {
     const count = Number(value);
     if (!Number.isSafeInteger(count) || count < 1) throw new CliError(`${name} takes a whole number above 0.`);
     return count;
   };
+}
 
 /** A number from 0 to 1. @throws CliError */
-export const shareOf =
-  (name: string) =>
-  (value: string): number => {
+export function shareOf(name: string) {
+  return (value: string): number => {
     const share = Number(value);
     if (value.trim() === '' || !(share >= 0 && share <= 1)) throw new CliError(`${name} takes a number from 0 to 1.`);
     return share;
   };
+}
 
 /** Adds the field and limit options to a command. */
-export const withRowFlags = (command: Command): Command =>
-  command
+export function withRowFlags(command: Command): Command {
+  return command
     .option('--text-field <field>', 'the field of the text (default: text, input, prompt or content)')
     .option('--label-field <field>', 'the field of the label (default: label)')
     .option('--source-field <field>', 'the field of the source (default: source, else the file)')
@@ -49,18 +49,19 @@ export const withRowFlags = (command: Command): Command =>
     .option('--limit <n>', 'at most so many texts, the same ones in each run', countOf('--limit'))
     .option('--per <n>', 'at most so many of each source and label', countOf('--per'))
     .option('--skip-bad-rows', 'leave out rows without text or with a label that is none, instead of ending');
+}
 
-const mistakesText = ({ mistakes, leftOut }: ReadTexts): string => {
+function mistakesText({ mistakes, leftOut }: ReadTexts): string {
   const { 'not kept whole': _, ...wrong } = leftOut;
   const all = Object.values(wrong).reduce((sum, n) => sum + n, 0);
   const lines = mistakes.map(({ file, line, fault }) => `  ${file}:${line}: ${fault}`);
   const more = all > mistakes.length ? [`  … and ${all - mistakes.length} more`] : [];
   return `${all} ${all === 1 ? "row can't" : "rows can't"} be used:\n${[...lines, ...more].join('\n')}
 A label is 0 or 1, benign or injection, false_alarm or missed_attack. Name the fields with --text-field and --label-field, or leave such rows out with --skip-bad-rows.`;
-};
+}
 
 /** Reads the texts that the flags name. @throws CliError with the lines that can't be used; where there is none to use */
-export const readRows = async (files: readonly string[], flags: RowFlags): Promise<ReadTexts> => {
+export async function readRows(files: readonly string[], flags: RowFlags): Promise<ReadTexts> {
   const read = await readLabelled(files, {
     text: flags.textField,
     label: flags.labelField,
@@ -75,4 +76,4 @@ export const readRows = async (files: readonly string[], flags: RowFlags): Promi
     throw new CliError(`There is no text to use${why.length > 0 ? ` (${why.join('; ')})` : ''}.`);
   }
   return { ...read, texts: chooseRows(read.texts, flags) };
-};
+}

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Command } from 'commander';
 import { packageVersion } from '../adapters/package-version.js';
-import type { AnsweredRow } from '../batch/answer-row.js';
+import type { OutputRow } from '../batch/row.js';
 import { type EngineFlags, withScreenerFlags } from './engine-flags.js';
 
 interface ScorerFlags extends Omit<EngineFlags, 'json'> {
@@ -9,12 +9,12 @@ interface ScorerFlags extends Omit<EngineFlags, 'json'> {
   readonly today?: string;
 }
 
-/** Answers leave together once they come to so many characters, or when no row is left to score. */
+/** Output rows are written together once they reach this many characters, or when no row is left to score. */
 const PIECE = 64 * 1024;
 /** Nobody waits for a row: a busy machine must not turn the model's verdicts into the rules'. */
 const MODEL_MS = 60_000;
 
-const run = async (flags: ScorerFlags): Promise<void> => {
+async function run(flags: ScorerFlags): Promise<void> {
   const { openWorkerEngine } = await import('../workers/serve-engine.js');
   const { scoreRows } = await import('../batch/score-stream.js');
   const { jsonLines, MAX_ROW_BYTES } = await import('../batch/json-lines.js');
@@ -37,7 +37,7 @@ const run = async (flags: ScorerFlags): Promise<void> => {
     piece = '';
     return all === '' || process.stdout.write(all);
   };
-  const add = (row: AnsweredRow): void => {
+  const add = (row: OutputRow): void => {
     if (piece === '') setImmediate(flush);
     piece += `${JSON.stringify(row)}\n`;
   };
@@ -52,11 +52,11 @@ const run = async (flags: ScorerFlags): Promise<void> => {
   }
   flush();
   await engine.close();
-};
+}
 
-/** `portcullis scorer`: rows in and answers out, each as soon as it is there, by an engine in this very process. */
-export const scorerCommand = (): Command =>
-  withScreenerFlags(
+/** `portcullis scorer`: rows in, verdicts out, each as soon as it is ready, by an engine in this process. */
+export function scorerCommand(): Command {
+  return withScreenerFlags(
     new Command('scorer')
       .description(
         'screen JSON Lines {"id", "text"} from standard input to standard output, in one process, until the input ends; the first line says the versions. For engines such as Spark that start one a core',
@@ -64,3 +64,4 @@ export const scorerCommand = (): Command =>
       .option('--findings', 'add what each rule found, and where')
       .option('--today <date>', 'YYYY-MM-DD: decides which allow-list entries have expired (default: today in UTC)'),
   ).action(run);
+}

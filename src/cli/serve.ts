@@ -3,13 +3,15 @@ import { Command, Option } from 'commander';
 import { FIRST_EMAIL, type FirstAccount, type UnshownAccount } from '../service/first-account-types.js';
 import { CliError } from './cli-error.js';
 
-const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
+function collect(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value];
+}
 
-const packages =
+const PACKAGES =
   'fastify@5 fastify-type-provider-zod@7 @fastify/swagger@9 @fastify/cookie@11 @fastify/helmet@13 @fastify/rate-limit@11 @fastify/static@10 pino@10 prom-client@15 @node-rs/argon2@2 kysely@0.28.18 better-sqlite3@12.11.1';
 
 /** The service's code, which stands on optional packages. */
-const loadService = async () => {
+async function loadService() {
   try {
     const [{ serve }, { settingsSchema }, { maskedSettings }] = await Promise.all([
       import('../service/serve.js'),
@@ -19,11 +21,11 @@ const loadService = async () => {
     return { serve, settingsSchema, maskedSettings };
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
-    throw new CliError(`the service needs packages that aren't installed: npm install ${packages}`);
+    throw new CliError(`the service needs packages that aren't installed: npm install ${PACKAGES}`);
   }
-};
+}
 
-const shownAccount = (first: FirstAccount | UnshownAccount, url: string): string => {
+function shownAccount(first: FirstAccount | UnshownAccount, url: string): string {
   if ('key' in first)
     return `first account (shown once): ${first.email} password ${first.password}\nAPI key (shown once): ${first.key}\ndashboard: ${url}/dashboard/`;
   const { account, hasOwner } = first;
@@ -31,9 +33,9 @@ const shownAccount = (first: FirstAccount | UnshownAccount, url: string): string
     ? `portcullis admin user reset-password ${FIRST_EMAIL}`
     : `portcullis admin user create ${FIRST_EMAIL} ${account}`;
   return `the first start ended before it showed its key. With the same --data or --database-url,\n  portcullis admin key create ${account}\nmakes a key, and\n  ${password}\na password for the dashboard.`;
-};
+}
 
-const run = async ({ printConfig, ...flags }: Record<string, unknown>): Promise<void> => {
+async function run({ printConfig, ...flags }: Record<string, unknown>): Promise<void> {
   const { serve, settingsSchema, maskedSettings } = await loadService();
   const parsed = settingsSchema.safeParse(flags);
   if (!parsed.success) {
@@ -64,10 +66,10 @@ const run = async ({ printConfig, ...flags }: Record<string, unknown>): Promise<
   if (firstAccount !== undefined) process.stdout.write(`${shownAccount(firstAccount, service.url)}\n`);
   process.stdout.write(`ready ${service.url}\n`);
   if (firstAccount !== undefined && 'key' in firstAccount) await service.firstAccountShown();
-};
+}
 
 /** `portcullis serve`: the HTTP service; prints `ready http://HOST:PORT` when it answers. */
-export const serveCommand = (): Command => {
+export function serveCommand(): Command {
   const command = new Command('serve').description('run the screening service');
   const options: readonly Option[] = [
     new Option('--data <folder>', 'folder of the embedded database').env('PORTCULLIS_DATA'),
@@ -107,4 +109,4 @@ export const serveCommand = (): Command => {
   ];
   for (const option of options) command.addOption(option);
   return command.action(run);
-};
+}

@@ -1,15 +1,18 @@
+import { basename } from 'node:path';
 import { Command, Option } from 'commander';
 import type { Side } from '../evaluation/report/sides.js';
+import { givenSplit, type SplitRows, splitRows } from '../evaluation/rows/split-rows.js';
 import { scoreTexts } from '../evaluation/scoring/score-texts.js';
-import { thresholdOverlay, thresholdText } from '../tuning/thresholds/threshold-text.js';
-import { tuneThreshold } from '../tuning/thresholds/tune-threshold.js';
+import { changesOverlay } from '../tuning/choose-changes.js';
+import { tuneRules } from '../tuning/tune-rules.js';
+import { thresholdOverlay, thresholdText, tuneThreshold } from '../tuning/tune-threshold.js';
+import { tuningPage } from '../tuning/tuning-page.js';
+import { overlayHead, tuningMarkdown, tuningText } from '../tuning/tuning-text.js';
 import { CliError } from './cli-error.js';
-import { withScreenerFlags } from './engine-flags.js';
-import { progressLine } from './progress-line.js';
-import { countOf, readRows, shareOf, withRowFlags } from './row-flags.js';
-import { screenerOf } from './screener.js';
-import { type LabelledFlags, tuneLabelled } from './tune-labelled.js';
-import { writeReport } from './write-report.js';
+import { type EngineFlags, screenerOf, withScreenerFlags } from './engine-flags.js';
+import { countOf, type RowFlags, readRows, shareOf, withRowFlags } from './row-flags.js';
+import { progressLine } from './terminal.js';
+import { writeReport } from './text-files.js';
 
 interface TuneFlags extends LabelledFlags {
   readonly benignOnly?: boolean;
@@ -18,7 +21,7 @@ interface TuneFlags extends LabelledFlags {
   readonly confidence: number;
 }
 
-const tuneBenign = async (files: readonly string[], flags: TuneFlags): Promise<void> => {
+async function tuneBenign(files: readonly string[], flags: TuneFlags): Promise<void> {
   const { side, budget, confidence, out, json } = flags;
   const labelledOnly = (['maxFpr', 'choose', 'confirm', 'md', 'html'] as const).find(
     (flag) => flags[flag] !== undefined,
@@ -45,13 +48,15 @@ const tuneBenign = async (files: readonly string[], flags: TuneFlags): Promise<v
   if (out !== undefined) await writeReport(out, isOverlay ? thresholdOverlay(tuned) : whole);
   if (typeof json === 'string') await writeReport(json, whole);
   process.stdout.write(json === true ? whole : thresholdText(tuned));
-};
+}
 
-const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
+function collect(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value];
+}
 
 /** `portcullis tune`: rules from labelled texts, or with `--benign-only` a threshold from benign traffic. */
-export const tuneCommand = (): Command =>
-  withRowFlags(withScreenerFlags(new Command('tune')))
+export function tuneCommand(): Command {
+  return withRowFlags(withScreenerFlags(new Command('tune')))
     .description(
       'from labelled texts: what every rule does, and changes of rules within a budget of false alarms; with --benign-only: a threshold from unlabelled benign traffic, with a guarantee',
     )
@@ -90,3 +95,63 @@ export const tuneCommand = (): Command =>
       if (files.length === 0) throw new CliError('Give files of benign texts.');
       return tuneBenign(files, flags);
     });
+}
+
+/** The options of `tune` for labelled texts. */
+export interface LabelledFlags extends Omit<EngineFlags, 'json'>, RowFlags {
+  readonly json?: string | true;
+  readonly md?: string;
+  readonly html?: string;
+  readonly out?: string;
+  readonly maxFpr?: number;
+  readonly choose?: readonly string[];
+  readonly confirm?: readonly string[];
+  readonly confirmShare: number;
+  readonly seed: number;
+  readonly support: number;
+  readonly keepWeak?: boolean;
+}
+
+async function splitOf(files: readonly string[], flags: LabelledFlags): Promise<SplitRows> {
+  const { choose, confirm } = flags;
+  if (choose === undefined && confirm === undefined)
+    return splitRows((await readRows(files, flags)).texts, flags.confirmShare, flags.seed);
+  if (choose === undefined || confirm === undefined || files.length > 0)
+    throw new CliError('Give files to split, or both --choose and --confirm.');
+  return givenSplit((await readRows(choose, flags)).texts, (await readRows(confirm, flags)).texts);
+}
+
+/** Tunes the rules on labelled texts. Exit code 1 where the changes aren't confirmed; the overlay isn't written then. */
+export async function tuneLabelled(files: readonly string[], flags: LabelledFlags): Promise<void> {
+  const { maxFpr, json, out } = flags;
+  if (maxFpr === undefined)
+    throw new CliError(
+      'Give the largest false-positive rate allowed: --max-fpr SHARE, for example 0.005; or use --benign-only.',
+    );
+  if (out !== undefined && !/\.ya?ml$/.test(out)) throw new CliError('--out writes an overlay: give it a .yaml file.');
+  const named = [...files, ...(flags.choose ?? []), ...(flags.confirm ?? [])];
+  if (named.length === 0) throw new CliError('Give labelled texts: files, or --choose and --confirm.');
+  const split = await splitOf(files, flags);
+  const progress = progressLine(process.stderr);
+  const tuned = await tuneRules(split, {
+    packs: flags.pack,
+    overlays: flags.overlay,
+    maxFpr,
+    support: flags.support,
+    keepWeak: flags.keepWeak ?? false,
+    seed: flags.seed,
+    date: new Date().toISOString().slice(0, 10),
+    files: named.map((file) => basename(file)),
+    onProgress: (what, done, of) => progress.update(`${what}: ${done} of ${of}`),
+  });
+  progress.clear();
+  const whole = `${JSON.stringify(tuned, null, 2)}\n`;
+  if (typeof json === 'string') await writeReport(json, whole);
+  if (flags.md !== undefined) await writeReport(flags.md, tuningMarkdown(tuned));
+  if (flags.html !== undefined) await writeReport(flags.html, tuningPage(tuned));
+  if (out !== undefined && tuned.isConfirmed) await writeReport(out, changesOverlay(tuned.changes, overlayHead(tuned)));
+  process.stdout.write(json === true ? whole : tuningText(tuned));
+  if (tuned.changes.length === 0 || tuned.isConfirmed) return;
+  process.exitCode = 1;
+  if (out !== undefined) process.stderr.write(`${out} was not written: the changes are not confirmed.\n`);
+}

@@ -11,12 +11,12 @@ export interface RunEvaluation {
 }
 
 /** Screens and measures. The findings of texts that were decided wrongly are located in a second, small pass. */
-export const runEvaluation = async (
+export async function runEvaluation(
   rows: readonly LabelledText[],
   by: Screener,
   facts: EvaluationFacts,
   options: ScoreOptions = {},
-): Promise<RunEvaluation> => {
+): Promise<RunEvaluation> {
   const pack = options.pack ?? openPack({ packs: by.packs, overlays: by.overlays });
   const scored = await scoreTexts(rows, by, { ...options, pack });
   const evaluation = evaluate(scored, facts);
@@ -38,4 +38,4 @@ export const runEvaluation = async (
       wronglyBlocked: await located(evaluation.wronglyBlocked),
     },
   };
-};
+}

@@ -1,20 +1,19 @@
-import { htmlTable } from '../evaluation/html/html-table.js';
-import { escaped } from '../evaluation/html/markup.js';
-import { htmlPage } from '../evaluation/html/page.js';
+import { escaped, htmlPage, htmlTable } from '../evaluation/html/page.js';
 import { type Plot, type Point, plotSvg } from '../evaluation/html/plot.js';
-import { percent, percentInterval } from '../evaluation/report/figure-text.js';
-import type { RuleFigures } from './rules/rule-figures.js';
-import type { TunedRules } from './rules/tune-rules.js';
-import { changeRows, gainRows, ruleRows, tuningSummary } from './rules/tuning-text.js';
+import { percent, percentInterval } from '../evaluation/report/text-format.js';
+import type { RuleFigures } from './rule-figures.js';
+import type { TunedRules } from './tune-rules.js';
+import { changeRows, gainRows, ruleRows, tuningSummary } from './tuning-text.js';
 
-const table = ([head = [], ...rows]: readonly (readonly string[])[]): string =>
-  htmlTable(
+function table([head = [], ...rows]: readonly (readonly string[])[]): string {
+  return htmlTable(
     head,
     rows.map((row) => row.map(escaped)),
   );
+}
 
 /** Each rule as a dot: attacks against benign texts that it fires in. */
-const hitsPlot = (rules: readonly RuleFigures[]): Plot => {
+function hitsPlot(rules: readonly RuleFigures[]): Plot {
   const points = rules
     .filter(({ hits }) => hits.attacks + hits.benign > 0)
     .map(({ hits }): Point => [hits.benign, hits.attacks]);
@@ -26,10 +25,10 @@ const hitsPlot = (rules: readonly RuleFigures[]): Plot => {
     hasDiagonal: true,
     series: [{ name: 'rules', tone: 'a', kind: 'dots', points }],
   };
-};
+}
 
 /** How the cost is spread over the rules. */
-const costPlot = (rules: readonly RuleFigures[]): Plot => {
+function costPlot(rules: readonly RuleFigures[]): Plot {
   const costs = rules.flatMap(({ micros }) => (micros === null ? [] : [micros])).sort((a, b) => a - b);
   const points = costs.map((cost, i): Point => [cost, (i + 1) / costs.length]);
   return {
@@ -38,10 +37,10 @@ const costPlot = (rules: readonly RuleFigures[]): Plot => {
     y: { name: 'share of the rules', from: 0, to: 1 },
     series: [{ name: 'rules', tone: 'a', kind: 'line', points }],
   };
-};
+}
 
 /** The tuning as one HTML file that needs no network. */
-export const tuningPage = (tuned: TunedRules): string => {
+export function tuningPage(tuned: TunedRules): string {
   const { confirm } = tuned;
   const cards = [
     [
@@ -68,4 +67,4 @@ ${tuningSummary(tuned)
 <h2>Rules</h2><p class="soft">On the texts chosen on, before the changes. Unique: texts in which no other rule fires, attacks / benign. Marginal: texts blocked with the rule and not without it. Cost: the rule alone.</p>
 ${table(ruleRows(tuned.rules))}`;
   return htmlPage('Portcullis tuning', body);
-};
+}

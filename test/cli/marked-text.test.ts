@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { markedText } from '../../src/cli/marked-text.js';
-import { paintFor } from '../../src/cli/paint.js';
+import { markedText, paintFor } from '../../src/cli/terminal.js';
 import { mergeSpans } from '../../src/engine/span.js';
 
 const paint = paintFor({ isTTY: false });

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { loadPack } from '../../src/adapters/packs/load-pack.js';
-import { paintFor } from '../../src/cli/paint.js';
 import { lintRules } from '../../src/cli/rules/lint-rules.js';
 import { testRules } from '../../src/cli/rules/test-rules.js';
+import { paintFor } from '../../src/cli/terminal.js';
 
 const folder = 'test/rules/errors';
 const packs = readdirSync(folder, { withFileTypes: true })

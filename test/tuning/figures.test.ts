@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { wilson } from '../../src/evaluation/metrics/binomial.js';
 import { rankingFigures } from '../../src/evaluation/metrics/figures.js';
-import { wilson } from '../../src/evaluation/metrics/wilson.js';
 
 interface Reference {
   readonly name: string;

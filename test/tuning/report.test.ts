@@ -5,7 +5,7 @@ import { parquetWriteFile } from 'hyparquet-writer';
 import { afterAll, describe, expect, it } from 'vitest';
 import { combinedScore } from '../../src/engine/decide.js';
 import { evaluationPage } from '../../src/evaluation/html/evaluation-page.js';
-import { escaped, markedHtml } from '../../src/evaluation/html/markup.js';
+import { escaped, markedHtml } from '../../src/evaluation/html/page.js';
 import { changedFromRecord } from '../../src/evaluation/report/changed-verdicts.js';
 import { outcomesOf } from '../../src/evaluation/report/sides.js';
 import { readLabel } from '../../src/evaluation/rows/labelled-text.js';

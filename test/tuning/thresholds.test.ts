@@ -3,13 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openPack } from '../../src/adapters/packs/open-pack.js';
-import { seededRandom } from '../../src/evaluation/metrics/seeded-random.js';
+import { allowedFalsePositives, binomialUpperBound, samplesNeeded } from '../../src/evaluation/metrics/binomial.js';
+import { seededRandom } from '../../src/evaluation/metrics/bootstrap.js';
 import type { LabelledText } from '../../src/evaluation/rows/labelled-text.js';
 import { scoreTexts } from '../../src/evaluation/scoring/score-texts.js';
-import { benignThreshold } from '../../src/tuning/thresholds/benign-threshold.js';
-import { allowedAlarms, binomialUpperBound, samplesNeeded } from '../../src/tuning/thresholds/binomial-bound.js';
-import { thresholdOverlay } from '../../src/tuning/thresholds/threshold-text.js';
-import { tuneThreshold } from '../../src/tuning/thresholds/tune-threshold.js';
+import { benignThreshold, thresholdOverlay, tuneThreshold } from '../../src/tuning/tune-threshold.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-tune-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -36,13 +34,13 @@ describe('the binomial bound', () => {
 
   it('allows as many alarms as the bound bears, and not one more', () => {
     for (const n of [459, 2_000, 50_000]) {
-      const k = allowedAlarms(n, 0.01, 0.99);
+      const k = allowedFalsePositives(n, 0.01, 0.99);
       expect(binomialUpperBound(k, n, 0.99)).toBeLessThanOrEqual(0.01);
       expect(binomialUpperBound(k + 1, n, 0.99)).toBeGreaterThan(0.01);
       expect(samplesNeeded(k, 0.01, 0.99)).toBeLessThanOrEqual(n);
       expect(samplesNeeded(k + 1, 0.01, 0.99)).toBeGreaterThan(n);
     }
-    expect(allowedAlarms(458, 0.01, 0.99)).toBe(-1);
+    expect(allowedFalsePositives(458, 0.01, 0.99)).toBe(-1);
   });
 });
 

@@ -1,10 +1,9 @@
 import { Command } from 'commander';
 import type { Account } from '../../store/account-store.js';
 import { CliError } from '../cli-error.js';
-import { printOne, printTable, shownTime } from './print.js';
-import { type StoreFlags, withStore, withStoreFlags } from './store-flags.js';
+import { printOne, printTable, type StoreFlags, shownTime, withStore, withStoreFlags } from './store-command.js';
 
-const columns: Readonly<Record<string, (account: Account) => string>> = {
+const COLUMNS: Readonly<Record<string, (account: Account) => string>> = {
   id: (it) => it.id,
   name: (it) => it.name,
   plan: (it) => it.plan,
@@ -14,13 +13,13 @@ const columns: Readonly<Record<string, (account: Account) => string>> = {
 };
 
 /** A date as `2026-11-21` (midnight UTC) or with a time and a zone. @throws CliError */
-const timeOf = (text: string): number => {
+function timeOf(text: string): number {
   const day = /^\d{4}-\d{2}-\d{2}$/.test(text);
   const withTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/.test(text);
   const at = day || withTime ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(at)) throw new CliError(`"${text}" is no date: write 2026-11-21 or 2026-11-21T12:00:00Z`);
   return at;
-};
+}
 
 const create = withStoreFlags(new Command('create').description('make an account; prints its id'))
   .argument('<name>')
@@ -37,7 +36,7 @@ const create = withStoreFlags(new Command('create').description('make an account
   );
 
 const list = withStoreFlags(new Command('list').description('all accounts')).action((flags: StoreFlags) =>
-  withStore(flags, async (store) => printTable(flags, await store.accounts.list(), columns)),
+  withStore(flags, async (store) => printTable(flags, await store.accounts.list(), COLUMNS)),
 );
 
 const show = withStoreFlags(new Command('show').description('an account with its usage, keys and members'))
@@ -53,7 +52,7 @@ const show = withStoreFlags(new Command('show').description('an account with its
         store.users.members(account.id),
       ]);
       const text = [
-        ...Object.entries(columns).map(([head, cell]) => `${head.padEnd(12)}  ${cell(account)}`),
+        ...Object.entries(COLUMNS).map(([head, cell]) => `${head.padEnd(12)}  ${cell(account)}`),
         `${'settings'.padEnd(12)}  ${Object.entries(account.settings)
           .map((pair) => pair.join('='))
           .join(' ')}`,
@@ -80,10 +79,11 @@ const setTrialEnd = withStoreFlags(new Command('set-trial-end').description('whe
   );
 
 /** `portcullis admin account` */
-export const accountCommand = (): Command =>
-  new Command('account')
+export function accountCommand(): Command {
+  return new Command('account')
     .description('accounts')
     .addCommand(create)
     .addCommand(list)
     .addCommand(show)
     .addCommand(setTrialEnd);
+}

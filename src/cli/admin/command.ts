@@ -1,34 +1,36 @@
 import { Command } from 'commander';
 import { accountCommand } from './account.js';
 import { keyCommand } from './key.js';
-import { orderCommand } from './order.js';
-import { overageCommand, planCommand } from './plan.js';
-import { printOne } from './print.js';
-import { type StoreFlags, withStore, withStoreFlags } from './store-flags.js';
+import { orderCommand, overageCommand, planCommand } from './plan.js';
+import { printOne, type StoreFlags, withStore, withStoreFlags } from './store-command.js';
 import { userCommand } from './user.js';
 
-const purge = (): Command =>
-  withStoreFlags(new Command('purge').description('delete the evidence that no account keeps any longer')).action(
-    (flags: StoreFlags) =>
-      withStore(flags, async (store) => {
-        const purged = await store.evidence.purge(Date.now());
-        printOne(flags, { purged }, `${purged} evidence records purged`);
-      }),
+function purge(): Command {
+  return withStoreFlags(
+    new Command('purge').description('delete the evidence that no account keeps any longer'),
+  ).action((flags: StoreFlags) =>
+    withStore(flags, async (store) => {
+      const purged = await store.evidence.purge(Date.now());
+      printOne(flags, { purged }, `${purged} evidence records purged`);
+    }),
   );
+}
 
-const check = (): Command =>
-  withStoreFlags(new Command('check').description('verify the database; exit code 1 where something is wrong')).action(
-    (flags: StoreFlags) =>
-      withStore(flags, async (store) => {
-        const health = await store.check();
-        printOne(flags, health, health.ok ? 'ok' : health.problems.join('\n'));
-        if (!health.ok) process.exitCode = 1;
-      }),
+function check(): Command {
+  return withStoreFlags(
+    new Command('check').description('verify the database; exit code 1 where something is wrong'),
+  ).action((flags: StoreFlags) =>
+    withStore(flags, async (store) => {
+      const health = await store.check();
+      printOne(flags, health, health.ok ? 'ok' : health.problems.join('\n'));
+      if (!health.ok) process.exitCode = 1;
+    }),
   );
+}
 
 /** `portcullis admin`: accounts, keys, plans and users, on the database that a server may be running on. */
-export const adminCommand = (): Command =>
-  new Command('admin')
+export function adminCommand(): Command {
+  return new Command('admin')
     .description('accounts, keys, plans and users of the service')
     .addCommand(accountCommand())
     .addCommand(keyCommand())
@@ -38,3 +40,4 @@ export const adminCommand = (): Command =>
     .addCommand(userCommand())
     .addCommand(purge())
     .addCommand(check());
+}

@@ -2,13 +2,12 @@ import { Command } from 'commander';
 import type { ApiKey } from '../../store/key-store.js';
 import type { Store } from '../../store/store.js';
 import { CliError } from '../cli-error.js';
-import { printOne, printTable, shownTime } from './print.js';
-import { type StoreFlags, withStore, withStoreFlags } from './store-flags.js';
+import { printOne, printTable, type StoreFlags, shownTime, withStore, withStoreFlags } from './store-command.js';
 
-const dayS = 86_400;
+const DAY_S = 86_400;
 
 /** A key by `KEY`, or `ACCOUNT KEY`; by id or by its secret. @throws CliError */
-const keyOf = async (store: Store, words: readonly string[]): Promise<ApiKey> => {
+async function keyOf(store: Store, words: readonly string[]): Promise<ApiKey> {
   const [first, second, third] = words;
   if (first === undefined || third !== undefined) throw new CliError('give the key, or the account and the key');
   const word = second ?? first;
@@ -22,7 +21,7 @@ const keyOf = async (store: Store, words: readonly string[]): Promise<ApiKey> =>
   throw new CliError(
     word.startsWith('svc_live_') ? 'no such key' : `no key "${word}"; "admin key list ACCOUNT" names them`,
   );
-};
+}
 
 const create = withStoreFlags(new Command('create').description('make a key; prints it alone, once and never again'))
   .argument('<account>', 'id or name')
@@ -34,11 +33,11 @@ const create = withStoreFlags(new Command('create').description('make a key; pri
     }),
   );
 
-const state = (key: ApiKey): string => {
+function state(key: ApiKey): string {
   if (key.revokedAt !== null) return `revoked ${shownTime(key.revokedAt)}`;
   if (key.expiresAt === null) return 'works';
   return `${key.expiresAt > Date.now() ? 'works until' : 'expired'} ${shownTime(key.expiresAt)}`;
-};
+}
 
 const list = withStoreFlags(new Command('list').description("an account's keys"))
   .argument('<account>', 'id or name')
@@ -58,7 +57,7 @@ const list = withStoreFlags(new Command('list').description("an account's keys")
 
 const rotate = withStoreFlags(new Command('rotate').description('a new key in place of an old one; prints it alone'))
   .argument('<key...>', 'the key, or the account and the key')
-  .option('--grace <seconds>', 'how long the old key still works', String(dayS))
+  .option('--grace <seconds>', 'how long the old key still works', String(DAY_S))
   .action((words: readonly string[], flags: StoreFlags & { readonly grace: string }) =>
     withStore(flags, async (store) => {
       if (!/^\d{1,9}$/.test(flags.grace)) throw new CliError('--grace takes whole seconds');
@@ -79,5 +78,11 @@ const revoke = withStoreFlags(new Command('revoke').description('end a key at on
   );
 
 /** `portcullis admin key` */
-export const keyCommand = (): Command =>
-  new Command('key').description('API keys').addCommand(create).addCommand(list).addCommand(rotate).addCommand(revoke);
+export function keyCommand(): Command {
+  return new Command('key')
+    .description('API keys')
+    .addCommand(create)
+    .addCommand(list)
+    .addCommand(rotate)
+    .addCommand(revoke);
+}

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
+import type { Order } from '../../store/order-store.js';
 import { CliError } from '../cli-error.js';
-import { printOne, printTable } from './print.js';
-import { type StoreFlags, withStore, withStoreFlags } from './store-flags.js';
+import { printOne, printTable, type StoreFlags, shownTime, withStore, withStoreFlags } from './store-command.js';
 
 const set = withStoreFlags(new Command('set').description("change an account's plan; counts from the next call on"))
   .argument('<account>', 'id or name')
@@ -24,7 +24,9 @@ const list = withStoreFlags(new Command('list').description('the plans there are
 );
 
 /** `portcullis admin plan` */
-export const planCommand = (): Command => new Command('plan').description('plans').addCommand(set).addCommand(list);
+export function planCommand(): Command {
+  return new Command('plan').description('plans').addCommand(set).addCommand(list);
+}
 
 const grant = withStoreFlags(
   new Command('grant').description('give an account calls beyond its plan; they do not expire'),
@@ -40,5 +42,45 @@ const grant = withStoreFlags(
   );
 
 /** `portcullis admin overage` */
-export const overageCommand = (): Command =>
-  new Command('overage').description('calls beyond the plan').addCommand(grant);
+export function overageCommand(): Command {
+  return new Command('overage').description('calls beyond the plan').addCommand(grant);
+}
+
+function bought({ item }: Order): string {
+  return item.kind === 'plan' ? `plan ${item.plan}` : `${item.packs} overage packs`;
+}
+
+const listOrders = withStoreFlags(new Command('list').description('orders, the newest first'))
+  .argument('[account]', 'id or name; all accounts without it')
+  .action((name: string | undefined, flags: StoreFlags) =>
+    withStore(flags, async (store) => {
+      const orders = await store.orders.list(name === undefined ? undefined : (await store.accounts.find(name)).id);
+      printTable(flags, orders, {
+        id: (it) => it.id,
+        account: (it) => it.accountId,
+        item: bought,
+        status: (it) => it.status,
+        created: (it) => shownTime(it.createdAt),
+      });
+    }),
+  );
+
+function settling(name: string, status: 'approved' | 'rejected', description: string): Command {
+  return withStoreFlags(new Command(name).description(description))
+    .argument('<order>', 'id')
+    .action((id: string, flags: StoreFlags) =>
+      withStore(flags, async (store) => {
+        const order = await store.orders.settle(id, status);
+        printOne(flags, order, `${order.id}: ${order.status}`);
+      }),
+    );
+}
+
+/** `portcullis admin order` */
+export function orderCommand(): Command {
+  return new Command('order')
+    .description('orders of plans and overage packs')
+    .addCommand(listOrders)
+    .addCommand(settling('approve', 'approved', 'grant what was ordered'))
+    .addCommand(settling('reject', 'rejected', 'grant nothing'));
+}

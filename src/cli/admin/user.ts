@@ -2,17 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { Command, Option } from 'commander';
 import type { Role } from '../../store/user-store.js';
 import { CliError } from '../cli-error.js';
-import { printOne } from './print.js';
-import { type StoreFlags, withStore, withStoreFlags } from './store-flags.js';
+import { printOne, type StoreFlags, withStore, withStoreFlags } from './store-command.js';
 
 interface PasswordFlags extends StoreFlags {
   readonly passwordStdin?: boolean;
 }
 
-const least = 12;
+const LEAST = 12;
 
 /** The hash, loaded only here: its package is optional. @throws CliError */
-const hashed = async (password: string): Promise<string> => {
+async function hashed(password: string): Promise<string> {
   try {
     const { hashPassword } = await import('../../adapters/password-hash.js');
     return await hashPassword(password);
@@ -21,22 +20,23 @@ const hashed = async (password: string): Promise<string> => {
       throw new CliError('passwords need a package: npm install @node-rs/argon2@2');
     throw error;
   }
-};
+}
 
 /** The password from stdin, or a fresh one of 120 random bits. */
-const passwordOf = async ({ passwordStdin }: PasswordFlags): Promise<string> => {
+async function passwordOf({ passwordStdin }: PasswordFlags): Promise<string> {
   if (!passwordStdin) return randomBytes(15).toString('base64url');
   const pieces: Buffer[] = [];
   for await (const piece of process.stdin) pieces.push(Buffer.from(piece));
   const password = Buffer.concat(pieces)
     .toString('utf8')
     .replace(/\r?\n$/, '');
-  if (password.length < least) throw new CliError(`a password has ${least} characters or more`);
+  if (password.length < LEAST) throw new CliError(`a password has ${LEAST} characters or more`);
   return password;
-};
+}
 
-const printed = (flags: PasswordFlags, value: object, password: string, done: string): void =>
+function printed(flags: PasswordFlags, value: object, password: string, done: string): void {
   printOne(flags, flags.passwordStdin ? value : { ...value, password }, flags.passwordStdin ? done : password);
+}
 
 const create = withStoreFlags(new Command('create').description('make a user of an account; prints the password alone'))
   .argument('<email>')
@@ -69,5 +69,6 @@ const resetPassword = withStoreFlags(new Command('reset-password').description('
   );
 
 /** `portcullis admin user` */
-export const userCommand = (): Command =>
-  new Command('user').description('users of the dashboard').addCommand(create).addCommand(resetPassword);
+export function userCommand(): Command {
+  return new Command('user').description('users of the dashboard').addCommand(create).addCommand(resetPassword);
+}

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { readText } from '../read-text.js';
 import { countOf, shareOf, withRowFlags } from '../row-flags.js';
+import { readText } from '../text-files.js';
 import { type DiffArgs, diffRules } from './diff-rules.js';
 import { explainText } from './explain-text.js';
 import { lintRules } from './lint-rules.js';

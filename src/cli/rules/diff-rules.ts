@@ -1,10 +1,9 @@
-import { alignedTable } from '../../evaluation/report/tables.js';
+import { alignedTable } from '../../evaluation/report/text-format.js';
 import { diffPacks, type PackDifference } from '../../rule-authoring/diff-packs.js';
-import { signed } from '../../tuning/rules/changes-overlay.js';
-import { markedText } from '../marked-text.js';
-import { progressLine } from '../progress-line.js';
+import { signed } from '../../tuning/choose-changes.js';
+import { screenerWith } from '../engine-flags.js';
 import { type RowFlags, readRows } from '../row-flags.js';
-import { screenerWith } from '../screener.js';
+import { markedText, progressLine } from '../terminal.js';
 import type { RulesArgs, RulesIo } from './rules-io.js';
 
 /** The options of `rules diff`. */

@@ -1,5 +1,5 @@
 import type { Finding, NearMiss } from '../../engine/rules/types.js';
-import { markedText } from '../marked-text.js';
+import { markedText } from '../terminal.js';
 import { openPack, type RulesArgs, type RulesIo, readViews } from './rules-io.js';
 
 const SHOWN = 200;

@@ -6,7 +6,7 @@ import { PackError } from '../../engine/rules/pack/pack-error.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
 import type { ViewSet } from '../../engine/text/view.js';
 import { buildViews } from '../../engine/text/views.js';
-import { type Paint, paintFor } from '../paint.js';
+import { type Paint, paintFor } from '../terminal.js';
 
 /** Where a rules command writes, and what day it is. Handed in, so that tests see all of it. */
 export interface RulesIo {

@@ -1,12 +1,12 @@
-import { alignedTable } from '../../evaluation/report/tables.js';
+import { alignedTable } from '../../evaluation/report/text-format.js';
 import { splitRows } from '../../evaluation/rows/split-rows.js';
 import { scoreTexts } from '../../evaluation/scoring/score-texts.js';
 import { suggestGrams } from '../../rule-authoring/suggest-grams.js';
 import { suggestRule } from '../../rule-authoring/suggest-rule.js';
 import { CliError } from '../cli-error.js';
-import { progressLine } from '../progress-line.js';
 import { type RowFlags, readRows } from '../row-flags.js';
-import { writeReport } from '../write-report.js';
+import { progressLine } from '../terminal.js';
+import { writeReport } from '../text-files.js';
 import type { RulesArgs, RulesIo } from './rules-io.js';
 
 /** The options of `rules suggest`. */

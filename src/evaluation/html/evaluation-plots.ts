@@ -1,39 +1,42 @@
-import { calibrationError } from '../metrics/calibration-error.js';
+import { calibrationError } from '../metrics/calibration.js';
 import { curveOf, scoreSteps } from '../metrics/ranking.js';
 import { outcomesOf, type Side, sidesOf } from '../report/sides.js';
 import type { Scored } from '../scoring/score-texts.js';
 import { type Plot, type Point, plotSvg, type Series } from './plot.js';
 
-const toneOf = { rules: 'a', model: 'b', both: 'c' } as const;
+const TONE_OF = { rules: 'a', model: 'b', both: 'c' } as const;
 
 /** At most this many points a line: more can't be seen, and swell the page. */
-const mostPoints = 400;
-const thinned = (points: readonly Point[]): readonly Point[] => {
-  const step = Math.ceil(points.length / mostPoints);
+const MOST_POINTS = 400;
+function thinned(points: readonly Point[]): readonly Point[] {
+  const step = Math.ceil(points.length / MOST_POINTS);
   return points.filter((_, i) => i % step === 0 || i === points.length - 1);
-};
+}
 
-const bins = 20;
-const histogram = (scores: readonly number[]): readonly Point[] => {
-  const counts: number[] = new Array(bins).fill(0);
+const BINS = 20;
+function histogram(scores: readonly number[]): readonly Point[] {
+  const counts: number[] = new Array(BINS).fill(0);
   for (const score of scores) {
-    const bin = Math.min(bins - 1, Math.floor(score * bins));
+    const bin = Math.min(BINS - 1, Math.floor(score * BINS));
     counts[bin] = (counts[bin] ?? 0) + 1;
   }
-  return counts.map((n, i) => [i / bins, n]);
-};
+  return counts.map((n, i) => [i / BINS, n]);
+}
 
-const lines = (scored: Scored, of: (side: Side) => readonly Point[]): readonly Series[] =>
-  sidesOf(scored).map((side) => ({ name: side, tone: toneOf[side], kind: 'line', points: of(side) }));
+function lines(scored: Scored, of: (side: Side) => readonly Point[]): readonly Series[] {
+  return sidesOf(scored).map((side) => ({ name: side, tone: TONE_OF[side], kind: 'line', points: of(side) }));
+}
 
-const unit = (name: string): Plot['x'] => ({ name, from: 0, to: 1 });
+function unit(name: string): Plot['x'] {
+  return { name, from: 0, to: 1 };
+}
 
-const rocPoints = (scored: Scored, side: Side): readonly Point[] => {
+function rocPoints(scored: Scored, side: Side): readonly Point[] {
   const { attacks, benign, points } = curveOf(scoreSteps(outcomesOf(scored.texts, side, scored)));
   return points.map((point): Point => [point.falsePositives / (benign || 1), point.truePositives / (attacks || 1)]);
-};
+}
 
-const precisionPoints = (scored: Scored, side: Side): readonly Point[] => {
+function precisionPoints(scored: Scored, side: Side): readonly Point[] {
   const { attacks, points } = curveOf(scoreSteps(outcomesOf(scored.texts, side, scored)));
   return points
     .slice(1)
@@ -43,28 +46,28 @@ const precisionPoints = (scored: Scored, side: Side): readonly Point[] => {
         truePositives / (truePositives + falsePositives),
       ],
     );
-};
+}
 
-const histogramPlot = (scored: Scored, side: 'rules' | 'model'): Plot => {
+function histogramPlot(scored: Scored, side: 'rules' | 'model'): Plot {
   const outcomes = outcomesOf(scored.texts, side, scored);
   const scores = (isAttack: boolean): readonly number[] =>
     outcomes.filter((outcome) => outcome.isAttack === isAttack).map(({ score }) => score);
-  const honest = histogram(scores(false));
+  const benign = histogram(scores(false));
   const attacks = histogram(scores(true));
-  const most = Math.max(1, ...[...honest, ...attacks].map(([, n]) => n));
+  const most = Math.max(1, ...[...benign, ...attacks].map(([, n]) => n));
   return {
     title: `Scores of the ${side}`,
     x: unit('score'),
     // Most scores lie at the ends: few texts must be seen beside very many.
     y: { name: 'texts, log scale', from: 0, to: most, scale: 'counts' },
     series: [
-      { name: 'honest', tone: 'a', kind: 'bars', points: honest },
+      { name: 'benign', tone: 'a', kind: 'bars', points: benign },
       { name: 'attacks', tone: 'b', kind: 'bars', points: attacks },
     ],
   };
-};
+}
 
-const reliabilityPlot = (scored: Scored, side: Side): Plot => {
+function reliabilityPlot(scored: Scored, side: Side): Plot {
   const found = calibrationError(outcomesOf(scored.texts, side, scored))?.bins.filter(({ n }) => n > 0) ?? [];
   const points = found.map(({ meanScore, attackShare }): Point => [meanScore, attackShare]);
   return {
@@ -73,13 +76,13 @@ const reliabilityPlot = (scored: Scored, side: Side): Plot => {
     y: unit('share of attacks'),
     hasDiagonal: true,
     series: [
-      { name: 'texts', tone: toneOf[side], kind: 'line', points },
-      { name: 'bins', tone: toneOf[side], kind: 'dots', points },
+      { name: 'texts', tone: TONE_OF[side], kind: 'line', points },
+      { name: 'bins', tone: TONE_OF[side], kind: 'dots', points },
     ],
   };
-};
+}
 
-const latencyPlot = (scored: Scored): Plot => {
+function latencyPlot(scored: Scored): Plot {
   const cumulative = (values: readonly number[]): readonly Point[] => {
     const sorted = [...values].sort((a, b) => a - b);
     return thinned(sorted.map((value, i): Point => [value, (i + 1) / sorted.length]));
@@ -97,10 +100,10 @@ const latencyPlot = (scored: Scored): Plot => {
       ...(model.length > 0 ? [{ name: 'with model', tone: 'b', kind: 'line', points: model } as const] : []),
     ],
   };
-};
+}
 
 /** Every plot of the report as SVG. */
-export const evaluationPlots = (scored: Scored): string => {
+export function evaluationPlots(scored: Scored): string {
   const close: Plot = {
     title: 'ROC, the first 5 % of false positives',
     x: { name: 'false-positive rate', from: 0, to: 0.05 },
@@ -131,4 +134,4 @@ export const evaluationPlots = (scored: Scored): string => {
   ]
     .map((plot) => `<figure>${plotSvg(plot)}</figure>`)
     .join('\n');
-};
+}

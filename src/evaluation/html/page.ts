@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
-import { escaped } from './markup.js';
+import type { Span } from '../../engine/span.js';
+import { mergeSpans } from '../../engine/span.js';
+import { visibleText } from '../../engine/visible-text.js';
 
-const style = `
+const STYLE = `
 :root{color-scheme:light dark;--back:#fff;--ink:#1c2128;--soft:#57606a;--line:#d0d7de;--card:#f6f8fa;--a:#0969da;--b:#cf222e;--c:#6639ba;--mark:#ffe38a;--mark-ink:#1c2128}
 @media(prefers-color-scheme:dark){:root{--back:#0d1117;--ink:#e6edf3;--soft:#9ba5b0;--line:#30363d;--card:#161b22;--a:#58a6ff;--b:#ff7b72;--c:#bc8cff;--mark:#8a6d00;--mark-ink:#fff}}
 *{box-sizing:border-box}body{margin:0 auto;max-width:1320px;padding:24px;background:var(--back);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
@@ -15,18 +17,67 @@ input{font:inherit;color:inherit;background:var(--card);border:1px solid var(--l
 `;
 
 // The page's only script: it shows the texts whose summary or content holds what was typed.
-const script = `const find=document.getElementById('find');find?.addEventListener('input',()=>{const wanted=find.value.toLowerCase();for(const one of document.querySelectorAll('details.text'))one.hidden=!one.textContent.toLowerCase().includes(wanted)});`;
+const SCRIPT = `const find=document.getElementById('find');find?.addEventListener('input',()=>{const wanted=find.value.toLowerCase();for(const one of document.querySelectorAll('details.text'))one.hidden=!one.textContent.toLowerCase().includes(wanted)});`;
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64');
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
+}
 
 /**
  * A self-contained page: no request leaves it. `body` is HTML made of escaped parts. The page's policy lets no
  * script run but its own, by its digest.
  */
-export const htmlPage = (title: string, body: string): string => `<!doctype html>
+export function htmlPage(title: string, body: string): string {
+  return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${sha256(style)}'; script-src 'sha256-${sha256(script)}'">
-<title>${escaped(title)}</title><style>${style}</style></head><body>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${sha256(STYLE)}'; script-src 'sha256-${sha256(SCRIPT)}'">
+<title>${escaped(title)}</title><style>${STYLE}</style></head><body>
 ${body}
-<script>${script}</script></body></html>
+<script>${SCRIPT}</script></body></html>
 `;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Any text as HTML text or as a quoted attribute's value: nothing in it can become markup, be invisible or turn the page. */
+export function escaped(text: string): string {
+  return visibleText(text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? ''));
+}
+
+/** Characters of one text that a report shows at most; the middle of a longer one is left out, and said so. */
+const MOST_SHOWN = 6_000;
+
+/** A hostile text as HTML, with its spans marked. */
+export function markedHtml(text: string, spans: readonly Span[]): string {
+  const pieces: string[] = [];
+  let shown = 0;
+  const add = (from: number, to: number, isMarked: boolean): void => {
+    const room = Math.max(0, isMarked ? MOST_SHOWN : MOST_SHOWN - shown);
+    const part = text.slice(from, Math.min(to, from + room));
+    shown += part.length;
+    const left = to - from - part.length;
+    const rest = left > 0 ? `<i>[${left} more characters]</i>` : '';
+    pieces.push(isMarked ? `<mark>${escaped(part)}${rest}</mark>` : escaped(part) + rest);
+  };
+  let at = 0;
+  for (const { start, end } of mergeSpans(spans)) {
+    if (start > at) add(at, start, false);
+    add(Math.max(at, start), end, true);
+    at = Math.max(at, end);
+  }
+  if (at < text.length) add(at, text.length, false);
+  return pieces.join('');
+}
+
+/** A table that scrolls where it is too wide. `head` is escaped here; the cells of `rows` are HTML made of escaped parts. */
+export function htmlTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return `<div class="scroll"><table><thead><tr>${head.map((cell) => `<th>${escaped(cell)}</th>`).join('')}</tr></thead><tbody>${rows
+    .map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`)
+    .join('\n')}</tbody></table></div>`;
+}

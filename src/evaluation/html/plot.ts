@@ -1,4 +1,4 @@
-import { escaped } from './markup.js';
+import { escaped } from './page.js';
 
 /** A point in the plot's own units. */
 export type Point = readonly [x: number, y: number];
@@ -31,28 +31,28 @@ export interface Plot {
   readonly hasDiagonal?: boolean | undefined;
 }
 
-const width = 420;
-const height = 300;
-const left = 52;
-const right = 12;
-const top = 34;
-const bottom = 44;
+const WIDTH = 420;
+const HEIGHT = 300;
+const LEFT = 52;
+const RIGHT = 12;
+const TOP = 34;
+const BOTTOM = 44;
 
 /** A number on an axis, as short as its axis allows. */
-const tick = (value: number, range: number): string => {
+function tick(value: number, range: number): string {
   const digits = range >= 20 ? 0 : range >= 1 ? 2 : 4;
   return String(Number(value.toFixed(digits)));
-};
+}
 
 /** Where a value stands on its axis: from 0 to 1. */
-const along = ({ from, to, scale }: Axis, value: number): number => {
+function along({ from, to, scale }: Axis, value: number): number {
   if (scale === undefined) return (value - from) / (to - from || 1);
   // 1 stands as far from 0 as 2 from 1: a single text has a bar that is seen.
   return value < 1 ? 0 : Math.log(2 * value) / Math.log(2 * to);
-};
+}
 
 /** The values that an axis names, with their texts. */
-const ticksOf = ({ from, to, scale }: Axis): readonly (readonly [value: number, text: string])[] => {
+function ticksOf({ from, to, scale }: Axis): readonly (readonly [value: number, text: string])[] {
   if (scale === undefined)
     return [0, 0.25, 0.5, 0.75, 1].map((step) => {
       const value = from + step * (to - from);
@@ -61,21 +61,21 @@ const ticksOf = ({ from, to, scale }: Axis): readonly (readonly [value: number, 
   const values = [0];
   for (let value = 1; value <= to; value *= 10) values.push(value);
   return values.map((value) => [value, String(value)]);
-};
+}
 
 /** A plot as self-contained SVG; colours come from the page's style. */
-export const plotSvg = ({ title, x, y, series, hasDiagonal }: Plot): string => {
-  const px = (value: number): number => left + along(x, value) * (width - left - right);
-  const py = (value: number): number => height - bottom - along(y, value) * (height - top - bottom);
+export function plotSvg({ title, x, y, series, hasDiagonal }: Plot): string {
+  const px = (value: number): number => LEFT + along(x, value) * (WIDTH - LEFT - RIGHT);
+  const py = (value: number): number => HEIGHT - BOTTOM - along(y, value) * (HEIGHT - TOP - BOTTOM);
   const place = ([a, b]: Point): string => `${px(a).toFixed(1)},${py(b).toFixed(1)}`;
   const grid = [
     ...ticksOf(x).map(
-      ([value, text]) => `<path class="grid" d="M${px(value).toFixed(1)} ${top}V${height - bottom}"/>
-<text x="${px(value).toFixed(1)}" y="${height - bottom + 15}" text-anchor="middle">${text}</text>`,
+      ([value, text]) => `<path class="grid" d="M${px(value).toFixed(1)} ${TOP}V${HEIGHT - BOTTOM}"/>
+<text x="${px(value).toFixed(1)}" y="${HEIGHT - BOTTOM + 15}" text-anchor="middle">${text}</text>`,
     ),
     ...ticksOf(y).map(
-      ([value, text]) => `<path class="grid" d="M${left} ${py(value).toFixed(1)}H${width - right}"/>
-<text x="${left - 6}" y="${(py(value) + 4).toFixed(1)}" text-anchor="end">${text}</text>`,
+      ([value, text]) => `<path class="grid" d="M${LEFT} ${py(value).toFixed(1)}H${WIDTH - RIGHT}"/>
+<text x="${LEFT - 6}" y="${(py(value) + 4).toFixed(1)}" text-anchor="end">${text}</text>`,
     ),
   ];
   const inside = ([a, b]: Point): boolean => a >= x.from && a <= x.to && b >= y.from && b <= y.to;
@@ -90,7 +90,7 @@ export const plotSvg = ({ title, x, y, series, hasDiagonal }: Plot): string => {
         )
         .join('');
     const bars = series.filter((one) => one.kind === 'bars');
-    const slot = (width - left - right) / Math.max(1, points.length);
+    const slot = (WIDTH - LEFT - RIGHT) / Math.max(1, points.length);
     const bar = (slot * 0.8) / bars.length;
     return seen
       .map(([a, b]) => {
@@ -102,13 +102,13 @@ export const plotSvg = ({ title, x, y, series, hasDiagonal }: Plot): string => {
   const named = series.filter(({ tone }, i) => series.findIndex((one) => one.tone === tone) === i);
   const legend = named.map(
     ({ name, tone }, i) =>
-      `<rect class="bar ${tone}" x="${left + i * 118}" y="21" width="9" height="9"/><text x="${left + 13 + i * 118}" y="29">${escaped(name)}</text>`,
+      `<rect class="bar ${tone}" x="${LEFT + i * 118}" y="21" width="9" height="9"/><text x="${LEFT + 13 + i * 118}" y="29">${escaped(name)}</text>`,
   );
-  return `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(title)}">
-<text class="title" x="${left}" y="14">${escaped(title)}</text>${legend.join('')}
+  return `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escaped(title)}">
+<text class="title" x="${LEFT}" y="14">${escaped(title)}</text>${legend.join('')}
 ${grid.join('\n')}
 ${hasDiagonal ? `<path class="diagonal" d="M${px(x.from)} ${py(y.from)}L${px(x.to)} ${py(y.to)}"/>` : ''}${drawn.join('\n')}
-<text x="${(left + width - right) / 2}" y="${height - 8}" text-anchor="middle">${escaped(x.name)}</text>
-<text transform="translate(13 ${(top + height - bottom) / 2}) rotate(-90)" text-anchor="middle">${escaped(y.name)}</text>
+<text x="${(LEFT + WIDTH - RIGHT) / 2}" y="${HEIGHT - 8}" text-anchor="middle">${escaped(x.name)}</text>
+<text transform="translate(13 ${(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)" text-anchor="middle">${escaped(y.name)}</text>
 </svg>`;
-};
+}

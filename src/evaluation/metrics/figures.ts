@@ -1,11 +1,11 @@
+import { type Interval, wilson } from './binomial.js';
 import { bootstrap } from './bootstrap.js';
-import { calibrationError } from './calibration-error.js';
+import { calibrationError } from './calibration.js';
 import { areaUnderRoc, averagePrecision, curveOf, type Judged, recallAt, scoreSteps } from './ranking.js';
-import { type Interval, wilson } from './wilson.js';
 
 /** False-positive budgets that recall is stated at. */
-const budgets = ['0.005', '0.01', '0.02'] as const;
-type Budget = (typeof budgets)[number];
+const BUDGETS = ['0.005', '0.01', '0.02'] as const;
+type Budget = (typeof BUDGETS)[number];
 
 /** A text's outcome on one side: rules, model or both. */
 export interface Outcome extends Judged {
@@ -47,11 +47,15 @@ export interface RankingFigures extends Figures {
   readonly brier: number | null;
 }
 
-const share = (hits: number, n: number): number | null => (n === 0 ? null : hits / n);
-const interval = (hits: number, n: number): Interval | null => (n === 0 ? null : wilson(hits, n));
+function share(hits: number, n: number): number | null {
+  return n === 0 ? null : hits / n;
+}
+function interval(hits: number, n: number): Interval | null {
+  return n === 0 ? null : wilson(hits, n);
+}
 
 /** Counts and shares at the threshold that decided; intervals are Wilson's. */
-export const countFigures = (outcomes: readonly Outcome[]): Figures => {
+export function countFigures(outcomes: readonly Outcome[]): Figures {
   const attacks = outcomes.filter(({ isAttack }) => isAttack).length;
   const benign = outcomes.length - attacks;
   const truePositives = outcomes.filter(({ isAttack, isBlocked }) => isAttack && isBlocked).length;
@@ -71,21 +75,21 @@ export const countFigures = (outcomes: readonly Outcome[]): Figures => {
     precisionInterval: interval(truePositives, blocked),
     f1: attacks + blocked === 0 ? null : (2 * truePositives) / (attacks + blocked),
   };
-};
+}
 
-/** How often texts are drawn anew for the intervals, and from which seed. */
+/** Bootstrap rounds and their seed. */
 export interface Resampling {
   readonly rounds: number;
   readonly seed: number;
 }
 
 /** All figures. Intervals without a closed form are bootstrap percentiles. */
-export const rankingFigures = (
+export function rankingFigures(
   outcomes: readonly Outcome[],
   { rounds, seed }: Resampling = { rounds: 200, seed: 1 },
-): RankingFigures => {
+): RankingFigures {
   const curve = curveOf(scoreSteps(outcomes));
-  const shares = budgets.map(Number);
+  const shares = BUDGETS.map(Number);
   const drawn = bootstrap(outcomes, {
     isBlocked: outcomes.map(({ isBlocked }) => isBlocked),
     budgets: shares,
@@ -93,7 +97,7 @@ export const rankingFigures = (
     seed,
   });
   const calibration = calibrationError(outcomes);
-  const recalls = budgets.map((budget, i) => {
+  const recalls = BUDGETS.map((budget, i) => {
     const found = recallAt(curve, Number(budget));
     const threshold = found === null || !Number.isFinite(found.threshold) ? null : found.threshold;
     return [budget, { value: found?.recall ?? null, interval: drawn.recallAt[i] ?? null, threshold }] as const;
@@ -109,4 +113,4 @@ export const rankingFigures = (
     calibrationError: calibration?.expected ?? null,
     brier: calibration?.brier ?? null,
   };
-};
+}

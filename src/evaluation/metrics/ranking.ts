@@ -28,7 +28,7 @@ export interface ScoreStep {
 }
 
 /** Adds up steps that come highest score first. */
-export const curveOf = (steps: Iterable<ScoreStep>): Curve => {
+export function curveOf(steps: Iterable<ScoreStep>): Curve {
   let truePositives = 0;
   let falsePositives = 0;
   const points: CurvePoint[] = [{ threshold: Number.POSITIVE_INFINITY, truePositives, falsePositives }];
@@ -39,10 +39,10 @@ export const curveOf = (steps: Iterable<ScoreStep>): Curve => {
     points.push({ threshold: score, truePositives, falsePositives });
   }
   return { attacks: truePositives, benign: falsePositives, points };
-};
+}
 
 /** Distinct scores, highest first. O(n log n). */
-export const scoreSteps = (judged: readonly Judged[]): readonly ScoreStep[] => {
+export function scoreSteps(judged: readonly Judged[]): readonly ScoreStep[] {
   const steps = new Map<number, { score: number; attacks: number; benign: number }>();
   for (const { score, isAttack } of judged) {
     const step = steps.get(score) ?? { score, attacks: 0, benign: 0 };
@@ -51,10 +51,10 @@ export const scoreSteps = (judged: readonly Judged[]): readonly ScoreStep[] => {
     steps.set(score, step);
   }
   return [...steps.values()].sort((a, b) => b.score - a.score);
-};
+}
 
 /** Area under the ROC curve, ties counted half; null where a class is missing. Agrees with scikit-learn's `roc_auc_score`. */
-export const areaUnderRoc = ({ attacks, benign, points }: Curve): number | null => {
+export function areaUnderRoc({ attacks, benign, points }: Curve): number | null {
   if (attacks === 0 || benign === 0) return null;
   let doubled = 0;
   for (let i = 1; i < points.length; i++) {
@@ -63,10 +63,10 @@ export const areaUnderRoc = ({ attacks, benign, points }: Curve): number | null 
     doubled += (here.falsePositives - before.falsePositives) * (here.truePositives + before.truePositives);
   }
   return doubled / (2 * attacks * benign);
-};
+}
 
 /** Average precision, the step-wise sum (no interpolation); null without attacks. Agrees with `average_precision_score`. */
-export const averagePrecision = ({ attacks, points }: Curve): number | null => {
+export function averagePrecision({ attacks, points }: Curve): number | null {
   if (attacks === 0) return null;
   let sum = 0;
   for (let i = 1; i < points.length; i++) {
@@ -75,15 +75,15 @@ export const averagePrecision = ({ attacks, points }: Curve): number | null => {
     if (gained > 0) sum += (gained / attacks) * (truePositives / (truePositives + falsePositives));
   }
   return sum;
-};
+}
 
-/** The best recall with at most `budget` (0..1) of the honest texts blocked, and its threshold; null where a class is missing. */
-export const recallAt = (
+/** The best recall with at most `budget` (0..1) of the benign texts blocked, and its threshold; null where a class is missing. */
+export function recallAt(
   { attacks, benign, points }: Curve,
   budget: number,
-): { readonly recall: number; readonly threshold: number } | null => {
+): { readonly recall: number; readonly threshold: number } | null {
   if (attacks === 0 || benign === 0) return null;
   const allowed = Math.floor(budget * benign + 1e-9);
   const point = points.findLast(({ falsePositives }) => falsePositives <= allowed) as CurvePoint;
   return { recall: point.truePositives / attacks, threshold: point.threshold };
-};
+}

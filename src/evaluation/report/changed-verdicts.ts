@@ -19,16 +19,17 @@ export interface VerdictChanges {
   readonly compared: number;
   readonly newlyBlocked: number;
   readonly newlyAllowed: number;
-  /** Of the labelled texts: attacks found now less attacks lost, and false alarms made now less those mended. */
+  /** Of the labelled texts: net change in attacks found, and in false positives. */
   readonly gainedAttacks: number;
   readonly gainedFalseAlarms: number;
   readonly changes: readonly ChangedVerdict[];
 }
 
-const blockedIn = (scored: Scored): readonly boolean[] =>
-  scored.texts.map((text) => isBlocked(text, decidingSide(scored), scored));
+function blockedIn(scored: Scored): readonly boolean[] {
+  return scored.texts.map((text) => isBlocked(text, decidingSide(scored), scored));
+}
 
-const changesOf = (now: Scored, before: readonly (boolean | undefined)[]): VerdictChanges => {
+function changesOf(now: Scored, before: readonly (boolean | undefined)[]): VerdictChanges {
   const after = blockedIn(now);
   const word = (isBlock: boolean | undefined): 'allow' | 'block' => (isBlock ? 'block' : 'allow');
   const changes = now.texts.flatMap((text, i): readonly ChangedVerdict[] =>
@@ -58,14 +59,17 @@ const changesOf = (now: Scored, before: readonly (boolean | undefined)[]): Verdi
     gainedFalseAlarms: net('benign'),
     changes,
   };
-};
+}
 
 /** Compares two screenings of the same texts in the same order. */
-export const changedVerdicts = (now: Scored, old: Scored): VerdictChanges => changesOf(now, blockedIn(old));
+export function changedVerdicts(now: Scored, old: Scored): VerdictChanges {
+  return changesOf(now, blockedIn(old));
+}
 
 /** Compares with what an evidence export says was decided at the time; rows without a verdict are passed over. */
-export const changedFromRecord = (now: Scored): VerdictChanges =>
-  changesOf(
+export function changedFromRecord(now: Scored): VerdictChanges {
+  return changesOf(
     now,
     now.texts.map(({ recorded }) => (recorded === undefined ? undefined : recorded === 'block')),
   );
+}

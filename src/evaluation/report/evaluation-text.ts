@@ -1,75 +1,124 @@
+import type { Interval } from '../metrics/binomial.js';
+import type { RankingFigures } from '../metrics/figures.js';
+import { SOURCE_BUDGETS, type SourceMeans } from '../metrics/source-averages.js';
 import type { Evaluation, PartFigures } from './evaluation.js';
-import { figureRows } from './figure-rows.js';
-import { percent, percentInterval } from './figure-text.js';
-import { alignedTable, markdownTable } from './tables.js';
+import type { Side } from './sides.js';
+import { alignedTable, markdownTable, number3, percent, percentInterval } from './text-format.js';
 
-const partRows = (title: string, parts: readonly PartFigures[]): readonly (readonly string[])[] => [
-  [title, 'attacks', 'found', 'recall', 'benign', 'blocked', 'false positives'],
-  ...parts.map((part) => [
-    part.name.slice(0, 40),
-    String(part.attacks),
-    String(part.truePositives),
-    percent(part.recall),
-    String(part.benign),
-    String(part.falsePositives),
-    percent(part.falsePositiveRate),
-  ]),
-];
+function partRows(title: string, parts: readonly PartFigures[]): readonly (readonly string[])[] {
+  return [
+    [title, 'attacks', 'found', 'recall', 'benign', 'blocked', 'false positives'],
+    ...parts.map((part) => [
+      part.name.slice(0, 40),
+      String(part.attacks),
+      String(part.truePositives),
+      percent(part.recall),
+      String(part.benign),
+      String(part.falsePositives),
+      percent(part.falsePositiveRate),
+    ]),
+  ];
+}
 
 /** Said once a report: what was left out, and why. */
-export const countsLine = ({ rows, modelFailures }: Evaluation): string => {
+export function countsLine({ rows, modelFailures }: Evaluation): string {
   const leftOut = Object.entries(rows.leftOut).map(([why, n]) => `${n} rows left out: ${why}`);
   return [
     `${rows.judged} labelled texts`,
     ...(rows.unlabelled > 0 ? [`${rows.unlabelled} without a label, not counted`] : []),
     ...leftOut,
-    ...(modelFailures > 0 ? [`${modelFailures} without an answer of the model, which count as allowed by it`] : []),
+    ...(modelFailures > 0 ? [`${modelFailures} on which the model failed, counted as allowed by it`] : []),
   ].join('; ');
-};
+}
 
 /** What decided: versions and thresholds. */
-export const versionsLine = (evaluation: Evaluation): string =>
-  [
+export function versionsLine(evaluation: Evaluation): string {
+  return [
     `rules ${evaluation.rulesVersion}, block at ${evaluation.rulesThreshold}`,
     evaluation.modelThreshold === null
       ? 'no model'
       : `model ${evaluation.modelVersion}, blocks at ${evaluation.modelThreshold}`,
   ].join('; ');
+}
+
+/** What the averages over sources rest on. */
+export function sourcesSentence({ averageOverSources, decidedBy }: Evaluation): string {
+  const { sourcesWithAttacks, sourcesWithBenign } = averageOverSources;
+  const who = decidedBy === 'both' ? 'Rules and model together' : `The ${decidedBy} alone`;
+  return `${who}, averaged over sources (${sourcesWithAttacks} with attacks, ${sourcesWithBenign} with benign texts), each source counting once:`;
+}
+
+/** The averages over sources, at the thresholds in force and at thresholds chosen for a budget; the head first. */
+export function sourceRows({
+  averageOverSources,
+  modelThreshold,
+  rulesThreshold,
+}: Evaluation): readonly (readonly string[])[] {
+  const number = (threshold: number): string => String(Number(threshold.toFixed(4)));
+  const means = ({ recall, falsePositiveRate }: SourceMeans): readonly string[] => [
+    percent(recall, 1),
+    percent(falsePositiveRate, 1),
+  ];
+  return [
+    ['threshold', 'recall', 'false positives', 'value'],
+    ['in force', ...means(averageOverSources), number(modelThreshold ?? rulesThreshold)],
+    ...SOURCE_BUDGETS.flatMap((budget) => {
+      const { threshold, onAllSources, leftOut, leftOutThresholds } = averageOverSources.chosen[budget];
+      const name = `for ${Number((100 * Number(budget)).toPrecision(3))} %`;
+      return [
+        [`${name}, chosen on all sources`, ...means(onAllSources), threshold === null ? '-' : number(threshold)],
+        [
+          `${name}, chosen on the other sources`,
+          ...means(leftOut),
+          leftOutThresholds === null ? '-' : leftOutThresholds.map(number).join(' to '),
+        ],
+      ];
+    }),
+  ];
+}
 
 /** The evaluation for a terminal. */
-export const evaluationText = (evaluation: Evaluation): string => {
+export function evaluationText(evaluation: Evaluation): string {
   const { sides, rows } = figureRows(evaluation);
   const figures = [
     ['', ...sides.flatMap((side) => [side, '95 % interval'])],
     ...rows.map(({ name, cells }) => [name, ...cells.flatMap(({ value, interval }) => [value, interval])]),
   ];
-  const { recall, falsePositiveRate } = evaluation.averageOverSources;
   return `${countsLine(evaluation)}
 ${versionsLine(evaluation)}
 
 ${alignedTable(figures)}
 
-By ${evaluation.decidedBy}, average over sources: recall ${percent(recall)}, false positives ${percent(falsePositiveRate)}
+${sourcesSentence(evaluation)}
+
+${alignedTable(sourceRows(evaluation))}
 
 ${(['source', 'group', 'language', 'length'] as const).map((what) => alignedTable(partRows(what, evaluation.by[what]))).join('\n\n')}
 
-${evaluation.missed.length} attacks missed, ${evaluation.wronglyBlocked.length} honest texts blocked
+${evaluation.missed.length} attacks missed, ${evaluation.wronglyBlocked.length} benign texts blocked
 `;
-};
+}
 
 /** The evaluation as a page of Markdown. It quotes no text. */
-export const evaluationMarkdown = (evaluation: Evaluation): string => {
+export function evaluationMarkdown(evaluation: Evaluation): string {
   const { sides, rows } = figureRows(evaluation);
   const figures = [
     ['figure', ...sides.flatMap((side) => [side, '95 % interval'])],
     ...rows.map(({ name, cells }) => [name, ...cells.flatMap(({ value, interval }) => [value, interval])]),
   ];
-  const { overall, averageOverSources, latency } = evaluation;
+  const { overall, latency } = evaluation;
   return `# Evaluation, ${evaluation.date}
 
 ${versionsLine(evaluation)}. Texts: ${evaluation.texts.join(', ')}; ${countsLine(evaluation)}.
 
-By ${evaluation.decidedBy}: **${percent(overall.recall)}** of the attacks found (${percentInterval(overall.recallInterval)}), **${percent(overall.falsePositiveRate)}** of the honest texts blocked (${percentInterval(overall.falsePositiveRateInterval)}). Average over sources: ${percent(averageOverSources.recall)} and ${percent(averageOverSources.falsePositiveRate)}.
+By ${evaluation.decidedBy}: **${percent(overall.recall)}** of the attacks found (${percentInterval(overall.recallInterval)}), **${percent(overall.falsePositiveRate)}** of the benign texts blocked (${percentInterval(overall.falsePositiveRateInterval)}). 
+## Averages over sources
+
+${sourcesSentence(evaluation)}
+
+${markdownTable(sourceRows(evaluation))}
+
+## Figures
 
 ${markdownTable(figures)}
 
@@ -77,4 +126,59 @@ Rules: p50 ${latency.rules.p50.toFixed(2)} ms, p99 ${latency.rules.p99.toFixed(2
 
 ${(['source', 'group', 'language', 'length'] as const).map((what) => `## By ${what}\n\n${markdownTable(partRows(what, evaluation.by[what]))}`).join('\n\n')}
 `;
-};
+}
+
+/** One line of the table of figures: a name, then a cell for each side. */
+export interface FigureRow {
+  readonly name: string;
+  readonly cells: readonly { readonly value: string; readonly interval: string }[];
+}
+
+function plainInterval(interval: Interval | null): string {
+  return interval ? `${interval[0].toFixed(3)} to ${interval[1].toFixed(3)}` : '';
+}
+function shares(value: number | null, interval: Interval | null): FigureRow['cells'][number] {
+  return {
+    value: percent(value),
+    interval: interval ? percentInterval(interval) : '',
+  };
+}
+function plain(value: number | null, interval: Interval | null): FigureRow['cells'][number] {
+  return {
+    value: number3(value),
+    interval: plainInterval(interval),
+  };
+}
+
+// Where no threshold keeps the budget (of both sides: the rules alone have more false positives) there is no recall to state.
+function recallAt({ value, interval, threshold }: RankingFigures['recallAt']['0.01']): FigureRow['cells'][number] {
+  return threshold === null ? { value: '-', interval: '' } : shares(value, interval);
+}
+
+const LINES: readonly {
+  readonly name: string;
+  readonly of: (figures: RankingFigures) => FigureRow['cells'][number];
+}[] = [
+  { name: 'recall', of: (f) => shares(f.recall, f.recallInterval) },
+  { name: 'false positives', of: (f) => shares(f.falsePositiveRate, f.falsePositiveRateInterval) },
+  { name: 'precision', of: (f) => shares(f.precision, f.precisionInterval) },
+  { name: 'F1', of: (f) => plain(f.f1, f.f1Interval) },
+  { name: 'AUC', of: (f) => plain(f.auc, f.aucInterval) },
+  { name: 'average precision', of: (f) => plain(f.averagePrecision, f.averagePrecisionInterval) },
+  { name: 'recall at 0.5 % FP', of: (f) => recallAt(f.recallAt['0.005']) },
+  { name: 'recall at 1 % FP', of: (f) => recallAt(f.recallAt['0.01']) },
+  { name: 'recall at 2 % FP', of: (f) => recallAt(f.recallAt['0.02']) },
+  { name: 'calibration error', of: (f) => plain(f.calibrationError, null) },
+];
+
+/** The table of figures and the sides that its columns are. */
+export function figureRows({ sides }: Evaluation): {
+  readonly sides: readonly Side[];
+  readonly rows: readonly FigureRow[];
+} {
+  const known = (['rules', 'model', 'both'] as const).filter((side) => sides[side] !== undefined);
+  return {
+    sides: known,
+    rows: LINES.map(({ name, of }) => ({ name, cells: known.map((side) => of(sides[side] as RankingFigures)) })),
+  };
+}

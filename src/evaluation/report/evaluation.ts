@@ -1,7 +1,7 @@
 import type { Span } from '../../engine/span.js';
 import { countFigures, type Figures, type RankingFigures, rankingFigures } from '../metrics/figures.js';
+import { type SourceAverages, sourceAverages } from '../metrics/source-averages.js';
 import type { Scored, ScoredText } from '../scoring/score-texts.js';
-import { grouped } from './grouped.js';
 import { decidingSide, isBlocked, outcomesOf, type Side, sidesOf } from './sides.js';
 
 /** A text that was decided wrongly. */
@@ -30,12 +30,6 @@ export interface Latency {
   readonly p99: number;
 }
 
-/** Averages over sources that have texts of the kind; large sources don't drown small ones. */
-export interface SourceAverages {
-  readonly recall: number | null;
-  readonly falsePositiveRate: number | null;
-}
-
 /** A whole evaluation. `--json` writes it; fields are only ever added within schema 1. */
 export interface Evaluation {
   readonly schema: 'portcullis.evaluation/1';
@@ -52,7 +46,7 @@ export interface Evaluation {
   readonly rulesThreshold: number;
   readonly modelVersion: string;
   readonly modelThreshold: number | null;
-  /** Texts that the model gave no answer to. */
+  /** Texts that the model failed on. */
   readonly modelFailures: number;
   /** Of the side that decides. */
   readonly overall: RankingFigures;
@@ -64,35 +58,32 @@ export interface Evaluation {
   readonly wronglyBlocked: readonly WrongText[];
 }
 
-const lengths = [200, 1_000, 5_000, 20_000] as const;
-const lengthOf = ({ text }: ScoredText): string => {
-  const above = lengths.findIndex((most) => text.length <= most);
-  if (above === -1) return `over ${lengths.at(-1)}`;
-  return `${above === 0 ? 0 : (lengths[above - 1] as number) + 1} to ${lengths[above]}`;
-};
+const LENGTHS = [200, 1_000, 5_000, 20_000] as const;
+function lengthOf({ text }: ScoredText): string {
+  const above = LENGTHS.findIndex((most) => text.length <= most);
+  if (above === -1) return `over ${LENGTHS.at(-1)}`;
+  return `${above === 0 ? 0 : (LENGTHS[above - 1] as number) + 1} to ${LENGTHS[above]}`;
+}
 
-const latencyOf = (values: readonly number[]): Latency => {
+function latencyOf(values: readonly number[]): Latency {
   const sorted = [...values].sort((a, b) => a - b);
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
   return { n: sorted.length, p50: at(0.5), p95: at(0.95), p99: at(0.99) };
-};
+}
 
-const wrongText = (text: ScoredText): WrongText => ({
-  id: text.id,
-  source: text.source,
-  group: text.group,
-  language: text.language,
-  text: text.text,
-  rulesScore: text.rulesScore,
-  rule: text.rule,
-  probability: text.probability,
-  spans: text.hits.map(({ start, end }) => ({ start, end })),
-});
-
-const mean = (values: readonly (number | null)[]): number | null => {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
-};
+function wrongText(text: ScoredText): WrongText {
+  return {
+    id: text.id,
+    source: text.source,
+    group: text.group,
+    language: text.language,
+    text: text.text,
+    rulesScore: text.rulesScore,
+    rule: text.rule,
+    probability: text.probability,
+    spans: text.hits.map(({ start, end }) => ({ start, end })),
+  };
+}
 
 /** What an evaluation is made of beside the scores. */
 export interface EvaluationFacts {
@@ -102,7 +93,7 @@ export interface EvaluationFacts {
 }
 
 /** Works out every figure. Texts without a label are counted and left out. */
-export const evaluate = (scored: Scored, facts: EvaluationFacts): Evaluation => {
+export function evaluate(scored: Scored, facts: EvaluationFacts): Evaluation {
   const judged = scored.texts.filter(({ label }) => label !== undefined);
   const deciding = decidingSide(scored);
   const parts = (nameOf: (text: ScoredText) => string): readonly PartFigures[] =>
@@ -130,10 +121,14 @@ export const evaluate = (scored: Scored, facts: EvaluationFacts): Evaluation => 
     modelThreshold: scored.modelThreshold,
     modelFailures: scored.modelThreshold === null ? 0 : judged.filter(({ probability }) => probability === null).length,
     overall: sides[deciding] as RankingFigures,
-    averageOverSources: {
-      recall: mean(bySource.map(({ recall }) => recall)),
-      falsePositiveRate: mean(bySource.map(({ falsePositiveRate }) => falsePositiveRate)),
-    },
+    averageOverSources: sourceAverages(
+      new Map(
+        [...grouped(judged, ({ source }) => source)].map(([name, texts]) => [
+          name,
+          outcomesOf(texts, deciding, scored),
+        ]),
+      ),
+    ),
     sides,
     by: {
       source: bySource,
@@ -148,4 +143,16 @@ export const evaluate = (scored: Scored, facts: EvaluationFacts): Evaluation => 
     missed: wrong('injection'),
     wronglyBlocked: wrong('benign'),
   };
-};
+}
+
+/** Items by name, in the order of their first. */
+export function grouped<T>(items: readonly T[], nameOf: (item: T) => string): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const name = nameOf(item);
+    const group = groups.get(name);
+    if (group) group.push(item);
+    else groups.set(name, [item]);
+  }
+  return groups;
+}

@@ -8,41 +8,45 @@ export type Side = 'rules' | 'model' | 'both';
 type Thresholds = Pick<Scored, 'rulesThreshold' | 'modelThreshold'>;
 
 /** The sides that an evaluation has figures of. */
-export const sidesOf = ({ modelThreshold }: Pick<Scored, 'modelThreshold'>): readonly Side[] =>
-  modelThreshold === null ? ['rules'] : ['rules', 'model', 'both'];
+export function sidesOf({ modelThreshold }: Pick<Scored, 'modelThreshold'>): readonly Side[] {
+  return modelThreshold === null ? ['rules'] : ['rules', 'model', 'both'];
+}
 
 /** The side that decides in the default mode. */
-export const decidingSide = (scored: Pick<Scored, 'modelThreshold'>): Side =>
-  scored.modelThreshold === null ? 'rules' : 'both';
+export function decidingSide(scored: Pick<Scored, 'modelThreshold'>): Side {
+  return scored.modelThreshold === null ? 'rules' : 'both';
+}
 
 /** True where the side would block. A model that failed blocks nothing. */
-export const isBlocked = (text: ScoredText, side: Side, thresholds: Thresholds): boolean => {
+export function isBlocked(text: ScoredText, side: Side, thresholds: Thresholds): boolean {
   const byRules = text.rulesScore >= thresholds.rulesThreshold;
   if (side === 'rules' || (side === 'both' && byRules)) return byRules;
   const score = side === 'model' ? text.probability : modelSideScore(text);
   return score !== null && thresholds.modelThreshold !== null && score >= thresholds.modelThreshold;
-};
+}
 
 /** What `hybrid` holds against the model's threshold; null where the model gave nothing. */
-const modelSideScore = ({ probability, rulesScore }: ScoredText): number | null =>
-  probability === null ? null : combinedScore(probability, rulesScore);
+function modelSideScore({ probability, rulesScore }: ScoredText): number | null {
+  return probability === null ? null : combinedScore(probability, rulesScore);
+}
 
 /**
  * One number to rank by. Of both sides: 1 where the rules block (the model is not asked then), else the model's
  * probability as the rules raise it: the curve shows what other model thresholds would give beside the rules as they are.
  */
-const rankingScore = (text: ScoredText, side: Side, { rulesThreshold }: Thresholds): number => {
+function rankingScore(text: ScoredText, side: Side, { rulesThreshold }: Thresholds): number {
   if (side === 'rules') return text.rulesScore;
   if (side === 'model') return text.probability ?? 0;
   return text.rulesScore >= rulesThreshold ? 1 : (modelSideScore(text) ?? text.rulesScore);
-};
+}
 
 /** The judged texts as outcomes of one side; texts without a label are left out. */
-export const outcomesOf = (texts: readonly ScoredText[], side: Side, thresholds: Thresholds): readonly Outcome[] =>
-  texts
+export function outcomesOf(texts: readonly ScoredText[], side: Side, thresholds: Thresholds): readonly Outcome[] {
+  return texts
     .filter(({ label }) => label !== undefined)
     .map((text) => ({
       score: rankingScore(text, side, thresholds),
       isAttack: text.label === 'injection',
       isBlocked: isBlocked(text, side, thresholds),
     }));
+}

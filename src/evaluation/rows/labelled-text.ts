@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** What a text is in truth. */
 export type Label = 'injection' | 'benign';
 
@@ -17,7 +19,7 @@ export interface LabelledText {
   readonly recorded: 'allow' | 'block' | undefined;
 }
 
-const benignWords = new Set([
+const BENIGN_WORDS = new Set([
   '0',
   'benign',
   'false',
@@ -29,7 +31,7 @@ const benignWords = new Set([
   'false_alarm',
   'allow',
 ]);
-const attackWords = new Set([
+const ATTACK_WORDS = new Set([
   '1',
   'injection',
   'true',
@@ -43,13 +45,97 @@ const attackWords = new Set([
 ]);
 
 /**
- * Reads a label: 0/1, benign/injection, true/false and kin, or the dashboard's `false_alarm` (a benign text)
+ * Reads a label: 0/1, benign/injection, true/false and the like, or the dashboard's `false_alarm` (a benign text)
  * and `missed_attack`. Undefined for null, an empty cell or nothing; `'unknown'` for a word that is no label.
  */
-export const readLabel = (value: unknown): Label | 'unknown' | undefined => {
+export function readLabel(value: unknown): Label | 'unknown' | undefined {
   if (value === null || value === undefined || value === '') return undefined;
   const word = String(value).trim().toLowerCase();
-  if (benignWords.has(word)) return 'benign';
-  if (attackWords.has(word)) return 'injection';
+  if (BENIGN_WORDS.has(word)) return 'benign';
+  if (ATTACK_WORDS.has(word)) return 'injection';
   return 'unknown';
-};
+}
+
+/** Which fields of a row hold what. What is left out is looked for under its usual names. */
+export interface FieldNames {
+  readonly text?: string | undefined;
+  readonly label?: string | undefined;
+  readonly source?: string | undefined;
+  readonly group?: string | undefined;
+  readonly language?: string | undefined;
+  readonly together?: string | undefined;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+const USUAL = {
+  text: ['text', 'input', 'prompt', 'content'],
+  label: ['label'],
+  source: ['source'],
+  group: ['group', 'kind', 'category'],
+  language: ['language', 'lang'],
+  together: ['pair', 'together'],
+} as const;
+
+function isRow(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function fieldOf(row: Row, given: string | undefined, names: readonly string[]): unknown {
+  const name = given ?? names.find((one) => Object.hasOwn(row, one));
+  return name !== undefined && Object.hasOwn(row, name) ? row[name] : undefined;
+}
+
+/** A cell's text; undefined where there is none, null where it was masked or hashed. */
+function textOf(value: unknown, row: Row): string | null | undefined {
+  if (isRow(value)) {
+    if (value.kept === undefined) return undefined;
+    return value.kept === 'whole' && typeof value.text === 'string' ? value.text : null;
+  }
+  if (typeof value !== 'string') return undefined;
+  // A CSV export holds the digest of what was screened: a masked text has another one, and a spreadsheet's
+  // apostrophe before a formula comes off.
+  if (typeof row.sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(row.sha256)) return value;
+  const whole = [value, value.replace(/^'/, '')].find((text) => digest(text) === row.sha256);
+  return whole ?? null;
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function recordedOf(row: Row): LabelledText['recorded'] {
+  const verdict = isRow(row.verdict) ? row.verdict.verdict : row.verdict;
+  return verdict === 'allow' || verdict === 'block' ? verdict : undefined;
+}
+
+function wordOf(value: unknown, otherwise: string): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : otherwise;
+}
+
+/** Why a row can't be used, in plain words; never quotes the row. */
+export type RowFault = 'not an object' | 'no text' | 'not kept whole' | 'unknown label';
+
+/** A row as a labelled text. A record of the dashboard whose input was masked or hashed wasn't kept whole. */
+export function readRow(
+  row: unknown,
+  place: { readonly id: string; readonly source: string },
+  names: FieldNames,
+): LabelledText | RowFault {
+  if (!isRow(row)) return 'not an object';
+  const text = textOf(fieldOf(row, names.text, USUAL.text), row);
+  if (text === undefined) return 'no text';
+  if (text === null) return 'not kept whole';
+  const label = readLabel(fieldOf(row, names.label, USUAL.label));
+  if (label === 'unknown') return 'unknown label';
+  return {
+    id: wordOf(row.id, place.id),
+    text,
+    label,
+    source: wordOf(fieldOf(row, names.source, USUAL.source), place.source),
+    group: wordOf(fieldOf(row, names.group, USUAL.group), 'none'),
+    language: wordOf(fieldOf(row, names.language, USUAL.language), 'unknown'),
+    together: wordOf(fieldOf(row, names.together, USUAL.together), '') || undefined,
+    recorded: recordedOf(row),
+  };
+}

@@ -1,4 +1,5 @@
-import { seededRandom } from '../metrics/seeded-random.js';
+import { createHash } from 'node:crypto';
+import { seededRandom } from '../metrics/bootstrap.js';
 import type { LabelledText } from './labelled-text.js';
 import { nearDuplicates } from './near-duplicates.js';
 
@@ -15,13 +16,13 @@ export interface SplitRows {
   readonly straddling: number;
 }
 
-const withFamilies = (rows: readonly LabelledText[]): readonly FamilyText[] => {
+function withFamilies(rows: readonly LabelledText[]): readonly FamilyText[] {
   const families = nearDuplicates(rows);
   return rows.map((row, i) => ({ ...row, family: families[i] as number }));
-};
+}
 
 /** Splits by family; `share` (0..1) of the families go to the second part. The same parts for the same seed. */
-export const splitRows = (rows: readonly LabelledText[], share: number, seed: number): SplitRows => {
+export function splitRows(rows: readonly LabelledText[], share: number, seed: number): SplitRows {
   const texts = withFamilies(rows);
   const random = seededRandom(seed);
   const sides = new Map<number, boolean>();
@@ -31,14 +32,42 @@ export const splitRows = (rows: readonly LabelledText[], share: number, seed: nu
     confirm: texts.filter(({ family }) => sides.get(family)),
     straddling: 0,
   };
-};
+}
 
-/** Takes two parts as they are given, but for texts of the second that have kin in the first. */
-export const givenSplit = (choose: readonly LabelledText[], confirm: readonly LabelledText[]): SplitRows => {
+/** Takes two given parts, without the texts of the second that have near duplicates in the first. */
+export function givenSplit(choose: readonly LabelledText[], confirm: readonly LabelledText[]): SplitRows {
   const texts = withFamilies([...choose, ...confirm]);
   const first = texts.slice(0, choose.length);
   const known = new Set(first.map(({ family }) => family));
   const second = texts.slice(choose.length);
   const kept = second.filter(({ family }) => !known.has(family));
   return { choose: first, confirm: kept, straddling: second.length - kept.length };
-};
+}
+
+/** How many texts to take. Absent: all. */
+export interface RowLimits {
+  readonly limit?: number | undefined;
+  /** At most so many of each source and label. */
+  readonly per?: number | undefined;
+}
+
+function keyOf({ text }: LabelledText): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** Texts chosen by the digest of their content: the same ones in each run, in the order they were given. */
+export function chooseRows(texts: readonly LabelledText[], { limit, per }: RowLimits): readonly LabelledText[] {
+  if (limit === undefined && per === undefined) return texts;
+  const taken = new Map<string, number>();
+  const chosen = texts
+    .map((row, place) => ({ row, place, key: keyOf(row) }))
+    .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.place - b.place))
+    .filter(({ row }) => {
+      const group = `${row.source}\n${row.label}`;
+      const count = (taken.get(group) ?? 0) + 1;
+      taken.set(group, count);
+      return per === undefined || count <= per;
+    })
+    .slice(0, limit);
+  return chosen.sort((a, b) => a.place - b.place).map(({ row }) => row);
+}

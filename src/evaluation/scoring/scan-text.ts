@@ -32,11 +32,7 @@ export interface ScanRequest {
 }
 
 /** Screens one text by the rules alone. */
-export const scanText = (
-  pack: CompiledPack,
-  text: string,
-  { channel, withHits, paranoia }: ScanRequest,
-): RulesReading => {
+export function scanText(pack: CompiledPack, text: string, { channel, withHits, paranoia }: ScanRequest): RulesReading {
   const start = performance.now();
   const signal = pack.scan(buildViews(text).views, { channel, paranoia, exhaustive: withHits });
   const micros = Math.round((performance.now() - start) * 1000);
@@ -53,4 +49,19 @@ export const scanText = (
     })),
     micros,
   };
-};
+}
+
+/** A piece of the texts for a child to screen. */
+export interface ToRulesChild {
+  readonly packs: readonly string[] | undefined;
+  readonly overlays: readonly string[] | undefined;
+  readonly piece: number;
+  readonly texts: readonly string[];
+  readonly request: ScanRequest;
+}
+
+export interface FromRulesChild {
+  readonly piece: number;
+  /** In the order of the texts. */
+  readonly readings: readonly RulesReading[];
+}

@@ -4,8 +4,7 @@ import { childProgram } from '../../adapters/child-program.js';
 import { openPack } from '../../adapters/packs/open-pack.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
 import { TuningError } from '../tuning-error.js';
-import type { FromRulesChild, ToRulesChild } from './rules-messages.js';
-import { type RulesReading, type ScanRequest, scanText } from './scan-text.js';
+import { type FromRulesChild, type RulesReading, type ScanRequest, scanText, type ToRulesChild } from './scan-text.js';
 
 /** Which rules screen, and how. */
 export interface RulesJob extends Partial<ScanRequest> {
@@ -19,41 +18,43 @@ export interface RulesJob extends Partial<ScanRequest> {
 }
 
 /** Texts a child gets at once: some tens of milliseconds of work. */
-const pieceSize = 100;
+const PIECE_SIZE = 100;
 /** Fewer texts than this are done sooner than a child has started. */
-const worthAChild = 600;
+const WORTH_ACHILD = 600;
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
 
 /** Screens texts by the rules alone, on all cores where there are many; readings in the order of the texts. @throws PackError */
-export const scoreRules = async (texts: readonly string[], job: RulesJob): Promise<readonly RulesReading[]> => {
+export async function scoreRules(texts: readonly string[], job: RulesJob): Promise<readonly RulesReading[]> {
   const { channel = 'user', withHits = false, paranoia } = job;
   const request: ScanRequest = { channel, withHits, paranoia };
-  const wanted = Math.min(job.processes ?? availableParallelism(), Math.ceil(texts.length / worthAChild));
+  const wanted = Math.min(job.processes ?? availableParallelism(), Math.ceil(texts.length / WORTH_ACHILD));
   const file = childProgram('tuning-rules-child');
   if (wanted > 1 && file !== undefined) return inChildren(texts, request, job, file, wanted);
   const pack = job.pack ?? openPack({ packs: job.packs, overlays: job.overlays });
   const readings: RulesReading[] = [];
   for (const text of texts) {
     readings.push(scanText(pack, text, request));
-    if (readings.length % pieceSize !== 0) continue;
+    if (readings.length % PIECE_SIZE !== 0) continue;
     job.onProgress?.(readings.length);
     await turn();
   }
   job.onProgress?.(readings.length);
   return readings;
-};
+}
 
-const inChildren = async (
+async function inChildren(
   texts: readonly string[],
   request: ScanRequest,
   job: RulesJob,
   file: string,
   processes: number,
-): Promise<readonly RulesReading[]> => {
+): Promise<readonly RulesReading[]> {
   // A mistake in a pack is told by this process, with its place.
   if (job.pack === undefined) openPack({ packs: job.packs, overlays: job.overlays });
-  const pieces = Math.ceil(texts.length / pieceSize);
+  const pieces = Math.ceil(texts.length / PIECE_SIZE);
   const readings: (readonly RulesReading[])[] = new Array(pieces).fill([]);
   let next = 0;
   let done = 0;
@@ -71,7 +72,7 @@ const inChildren = async (
           packs: job.packs,
           overlays: job.overlays,
           piece,
-          texts: texts.slice(piece * pieceSize, (piece + 1) * pieceSize),
+          texts: texts.slice(piece * PIECE_SIZE, (piece + 1) * PIECE_SIZE),
           request,
         };
         child.send(message);
@@ -97,4 +98,4 @@ const inChildren = async (
     for (const child of children) child.kill();
   }
   return readings.flat();
-};
+}

@@ -1,8 +1,12 @@
+import { availableParallelism } from 'node:os';
+import { loadModel } from '../../adapters/model/load-model.js';
+import { findModel } from '../../adapters/model/model-folder.js';
 import { openPack } from '../../adapters/packs/open-pack.js';
+import { createEngine } from '../../create-engine.js';
 import type { Channel, CompiledPack } from '../../engine/rules/types.js';
 import type { LabelledText } from '../rows/labelled-text.js';
+import { TuningError } from '../tuning-error.js';
 import type { RuleHit } from './scan-text.js';
-import { type ModelReadings, scoreModel } from './score-model.js';
 import { scoreRules } from './score-rules.js';
 
 /** A text with what each side says of it. */
@@ -45,25 +49,26 @@ export interface ScoreOptions {
   readonly onProgress?: ((what: 'rules' | 'model', done: number) => void) | undefined;
 }
 
-const fromModel = async (
+async function fromModel(
   texts: readonly string[],
   by: Screener,
   options: ScoreOptions,
-): Promise<ModelReadings | undefined> =>
-  by.model === false
+): Promise<ModelReadings | undefined> {
+  return by.model === false
     ? undefined
     : scoreModel(texts, {
         folder: by.model,
         threshold: by.modelThreshold,
         onProgress: (done) => options.onProgress?.('model', done),
       });
+}
 
 /** Screens every text by the rules and, where there is one, by the model: each alone. */
-export const scoreTexts = async (
+export async function scoreTexts(
   rows: readonly LabelledText[],
   by: Screener,
   options: ScoreOptions = {},
-): Promise<Scored> => {
+): Promise<Scored> {
   const texts = rows.map(({ text }) => text);
   const pack = options.pack ?? openPack({ packs: by.packs, overlays: by.overlays });
   const rules = await scoreRules(texts, {
@@ -94,4 +99,57 @@ export const scoreTexts = async (
     modelVersion: model?.version ?? 'off',
     modelThreshold: model?.threshold ?? null,
   };
-};
+}
+
+/** What the model says of one text. */
+export interface ModelReading {
+  /** Calibrated probability, 0..1; null where the model failed or was late. */
+  readonly probability: number | null;
+  /** Milliseconds of the whole call, rules included. */
+  readonly millis: number;
+}
+
+/** Which model is asked. */
+export interface ModelJob {
+  /** A model folder; default the one that comes with the package. */
+  readonly folder?: string | undefined;
+  /** A probability or the name of an operating point; default the model's own. */
+  readonly threshold?: number | string | undefined;
+  readonly onProgress?: ((done: number) => void) | undefined;
+}
+
+/** A model's scores, with its version and threshold. */
+export interface ModelReadings {
+  readonly version: string;
+  readonly threshold: number;
+  readonly readings: readonly ModelReading[];
+}
+
+/** Asks the model about every text, on all cores. @throws TuningError without a model; ModelError; ConfigError */
+export async function scoreModel(texts: readonly string[], job: ModelJob): Promise<ModelReadings> {
+  const folder = job.folder ?? findModel();
+  if (folder === undefined) throw new TuningError('No model is installed. Give one with --model FOLDER.');
+  const processes = availableParallelism();
+  const model = await loadModel(folder, { processes });
+  const engine = createEngine({ model, mode: 'shadow', thresholds: { model: job.threshold }, timeoutMs: 120_000 });
+  const readings: ModelReading[] = new Array(texts.length);
+  let next = 0;
+  let done = 0;
+  const work = async (): Promise<void> => {
+    while (next < texts.length) {
+      const index = next++;
+      const start = performance.now();
+      const { explanation } = await engine.analyze(texts[index] as string, { explain: true });
+      readings[index] = { probability: explanation.model.score, millis: performance.now() - start };
+      done += 1;
+      job.onProgress?.(done);
+    }
+  };
+  try {
+    await engine.warmUp();
+    await Promise.all(Array.from({ length: processes }, work));
+    return { version: engine.info.ml_version, threshold: engine.info.ml_threshold, readings };
+  } finally {
+    await engine.close();
+  }
+}

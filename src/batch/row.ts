@@ -1,0 +1,132 @@
+import { stringify } from 'csv-stringify/sync';
+import { verdictFields } from '../engine/verdict.js';
+import type { ExplainedFinding, ExplainedVerdict, Input, Verdict } from '../index.js';
+import type { JsonLine } from './record-slices.js';
+
+/** A rule's finding as it stands in an output row: without the excerpt, which quotes the text. */
+export type RowFinding = Omit<ExplainedFinding, 'excerpt'>;
+
+/** One row of the output: a verdict, or why there is none. */
+export type OutputRow =
+  | ({ readonly id: unknown; readonly findings?: readonly RowFinding[] } & Verdict & Readonly<Record<string, unknown>>)
+  | { readonly id: unknown; readonly line: number; readonly error: string; readonly [kept: string]: unknown };
+
+/** Which fields of a row mean what. */
+export interface RowFields {
+  /** Name or path of the field that holds the text; default `text`. */
+  readonly textField?: string | undefined;
+  /** Name or path of the field that names the row; default the field `id` where there is one, else the line. */
+  readonly idField?: string | undefined;
+  /** Fields that are copied into the output. */
+  readonly keep?: readonly string[] | undefined;
+}
+
+/** A row as read: an input to score, or an output row where it can't be. */
+export type ReadRow =
+  | {
+      readonly input: Input;
+      readonly size: number;
+      readonly id: unknown;
+      readonly kept: Readonly<Record<string, unknown>>;
+    }
+  | { readonly output: OutputRow };
+
+/** Makes the reader of rows. */
+export function rowReader(fields: RowFields): (line: JsonLine) => ReadRow {
+  const text = fieldPath(fields.textField ?? 'text');
+  const id = fieldPath(fields.idField ?? 'id');
+  const keep = (fields.keep ?? []).map((name) => [name, fieldPath(name)] as const);
+
+  return ({ line, content }) => {
+    const bad = (error: string, name: unknown = null): ReadRow => ({ output: { id: name, line, error } });
+    if ('error' in content) return bad(content.error);
+    const row = content.value;
+    if (typeof row !== 'object' || row === null || Array.isArray(row)) return bad('not a JSON object');
+    const record = row as Readonly<Record<string, unknown>>;
+    const named = id(record);
+    if (named === undefined && fields.idField !== undefined) return bad(`no field "${fields.idField}"`);
+    const name = named === undefined ? line : named;
+    const input = text(record);
+    if (input === undefined) return bad(`no field "${fields.textField ?? 'text'}"`, name);
+    const kept = Object.fromEntries(keep.map(([field, read]) => [field, read(record) ?? null]));
+    // The value came out of JSON. Anything but a string is screened as its JSON text.
+    return { input: input as Input, size: typeof input === 'string' ? input.length : 1_024, id: name, kept };
+  };
+}
+
+/** An output row of a verdict. */
+export function rowOf(row: Extract<ReadRow, { input: Input }>, verdict: Verdict | ExplainedVerdict): OutputRow {
+  if (!('explanation' in verdict)) return { id: row.id, ...row.kept, ...verdict };
+  const { explanation, ...rest } = verdict;
+  const findings = explanation.findings.map(({ excerpt: _quotes, ...finding }) => finding);
+  return { id: row.id, ...row.kept, ...rest, findings };
+}
+
+/** Fields of the output that `keep` may not name. */
+export const OWN_FIELDS: ReadonlySet<string> = new Set(['id', 'line', 'error', 'findings', ...verdictFields]);
+
+/** Reads one field of a row. */
+export type ReadField = (row: Readonly<Record<string, unknown>>) => unknown;
+
+/**
+ * A reader for a field: its name, or a path into nested values such as `message.parts[0].text`. A field whose whole
+ * name is the path comes first. Gives undefined where there is none.
+ */
+export function fieldPath(path: string): ReadField {
+  const steps = path
+    .replace(/^\$\./, '')
+    .split(/\.|\[(\d+)\]/)
+    .filter((step) => step !== undefined && step !== '');
+  return (row) => {
+    if (Object.hasOwn(row, path)) return row[path];
+    let value: unknown = row;
+    for (const step of steps) {
+      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+      value = (value as Readonly<Record<string, unknown>>)[step];
+    }
+    return value;
+  };
+}
+
+/** The top-level field that a path begins with. */
+export function topField(path: string): string {
+  return path.replace(/^\$\./, '').split(/[.[]/)[0] ?? path;
+}
+
+/** The columns of a table of output rows, in their order. */
+export function outputColumns(keep: readonly string[], findings: boolean): readonly string[] {
+  return ['id', ...keep, ...verdictFields, ...(findings ? ['findings'] : []), 'line', 'error'];
+}
+
+/** Turns rows into the text of a file. */
+export interface RowEncoder {
+  /** What stands before the first row. */
+  readonly head: string;
+  encode(rows: readonly OutputRow[]): string;
+}
+
+/** One JSON object a line. */
+export const JSON_LINES_ENCODER: RowEncoder = {
+  head: '',
+  encode: (rows) => rows.map((row) => `${JSON.stringify(row)}\n`).join(''),
+};
+
+/** Delimited text with a header line; an absent value is an empty field, a nested one its JSON text. */
+export function csvEncoder(columns: readonly string[], delimiter: string): RowEncoder {
+  const table = (rows: readonly OutputRow[]): readonly (readonly unknown[])[] =>
+    rows.map((row) => columns.map((column) => flat((row as Readonly<Record<string, unknown>>)[column])));
+  return {
+    head: stringify([[...columns]], { delimiter }),
+    encode: (rows) =>
+      stringify(
+        table(rows).map((row) => [...row]),
+        { delimiter },
+      ),
+  };
+}
+
+/** A value as text for a column of strings; undefined for none. */
+export function flat(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

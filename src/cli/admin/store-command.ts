@@ -1,0 +1,93 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { openStore } from '../../store/open-store.js';
+import type { Store } from '../../store/store.js';
+import { CliError } from '../cli-error.js';
+
+/** Which store, and how to print. */
+export interface StoreFlags {
+  readonly data?: string;
+  readonly databaseUrl?: string;
+  readonly plans?: string;
+  readonly json?: boolean;
+}
+
+/** A command with the options that every admin command has. */
+export function withStoreFlags(command: Command): Command {
+  return command
+    .option('--data <dir>', 'data folder of the embedded database (or PORTCULLIS_DATA)')
+    .option('--database-url <url>', 'address of a PostgreSQL database (or PORTCULLIS_DATABASE_URL)')
+    .option('--plans <file>', 'plans file, YAML or JSON (or PORTCULLIS_PLANS)')
+    .option('--json', 'print JSON');
+}
+
+function places({ data, databaseUrl }: StoreFlags): { readonly data?: string; readonly databaseUrl?: string } {
+  if (data !== undefined && databaseUrl !== undefined) throw new CliError('give --data or --database-url, not both');
+  if (data !== undefined) return { data };
+  if (databaseUrl !== undefined) return { databaseUrl };
+  const { PORTCULLIS_DATA, PORTCULLIS_DATABASE_URL } = process.env;
+  if (PORTCULLIS_DATABASE_URL) return { databaseUrl: PORTCULLIS_DATABASE_URL };
+  if (PORTCULLIS_DATA) return { data: PORTCULLIS_DATA };
+  throw new CliError('say where the data is: --data DIR or --database-url URL');
+}
+
+/** Opens the store for one command and closes it again. `create` lets a data folder be made that isn't there. */
+export async function withStore(
+  flags: StoreFlags,
+  work: (store: Store) => Promise<void>,
+  { create = false }: { readonly create?: boolean } = {},
+): Promise<void> {
+  const where = places(flags);
+  // A typing error in --data must not end in an empty database and "no such account".
+  if (where.data !== undefined && !create && !existsSync(join(where.data, 'portcullis.db')))
+    throw new CliError(
+      `no Portcullis database in ${where.data}; "portcullis admin account create" or "serve" makes one`,
+    );
+  const store = await openStore({
+    ...where,
+    plansFile: flags.plans ?? process.env.PORTCULLIS_PLANS,
+    pepper: process.env.PORTCULLIS_KEY_PEPPER,
+  });
+  try {
+    await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** A time as people and programs read it. */
+export function shownTime(at: number | null): string {
+  return at === null ? '-' : new Date(at).toISOString();
+}
+
+function line(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** One value: as JSON, or as `text`, alone on its line, for `$(...)` in a shell. */
+export function printOne(flags: StoreFlags, value: unknown, text: string): void {
+  line(flags.json ? JSON.stringify(value, null, 2) : text);
+}
+
+/** A table with a head; as JSON the values themselves. */
+export function printTable<T>(
+  flags: StoreFlags,
+  values: readonly T[],
+  columns: Readonly<Record<string, (value: T) => string>>,
+): void {
+  if (flags.json) {
+    line(JSON.stringify(values, null, 2));
+    return;
+  }
+  const names = Object.keys(columns);
+  const rows = values.map((value) => Object.values(columns).map((cell) => cell(value)));
+  const widths = names.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i]?.length ?? 0)));
+  for (const row of [names, ...rows])
+    line(
+      row
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    );
+}

@@ -1,0 +1,133 @@
+import type { WriteStream } from 'node:tty';
+import type { Span } from '../engine/span.js';
+import { mergeSpans } from '../engine/span.js';
+import { visibleText } from '../engine/visible-text.js';
+import type { ExplainedVerdict } from '../index.js';
+
+/** Wraps text in terminal styles, or leaves it alone. */
+export interface Paint {
+  readonly bold: (text: string) => string;
+  readonly dim: (text: string) => string;
+  readonly red: (text: string) => string;
+  readonly green: (text: string) => string;
+  /** For a part of the screened text that a rule points at. */
+  readonly marked: (text: string) => string;
+  /** False when every style is the identity. */
+  readonly colours: boolean;
+}
+
+function plain(text: string): string {
+  return text;
+}
+function style(open: number, close: number) {
+  return (text: string): string => `\u001b[${open}m${text}\u001b[${close}m`;
+}
+
+/** Styles for a stream: colour on a terminal alone, and never when NO_COLOR is set. */
+export function paintFor(
+  stream: Pick<WriteStream, 'isTTY'>,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Paint {
+  const colours = stream.isTTY === true && !environment.NO_COLOR && environment.TERM !== 'dumb';
+  if (!colours) return { bold: plain, dim: plain, red: plain, green: plain, marked: plain, colours };
+  return {
+    bold: style(1, 22),
+    dim: style(2, 22),
+    red: style(31, 39),
+    green: style(32, 39),
+    marked: (text) => style(43, 49)(style(30, 39)(text)),
+    colours,
+  };
+}
+
+/** One line on a terminal that is written over as work goes on; silent elsewhere. */
+export interface ProgressLine {
+  update(text: string): void;
+  clear(): void;
+}
+
+/** A progress line that redraws at most every 100 ms. */
+export function progressLine(stream: WriteStream): ProgressLine {
+  let drawn = Number.NEGATIVE_INFINITY;
+  return {
+    update(text) {
+      const now = performance.now();
+      if (stream.isTTY !== true || now - drawn < 100) return;
+      drawn = now;
+      stream.write(`\r\u001b[2K${text.slice(0, (stream.columns || 80) - 1)}`);
+    },
+    clear() {
+      if (stream.isTTY === true) stream.write('\r\u001b[2K');
+    },
+  };
+}
+
+/** How much of a long text is shown around the marks. */
+export interface MarkedTextOptions {
+  readonly paint: Paint;
+  /** Characters (UTF-16 code units) kept on each side of a mark; the rest becomes `[... n characters ...]`. */
+  readonly around: number;
+}
+
+function isInsidePair(text: string, offset: number): boolean {
+  return /[\udc00-\udfff]/.test(text.charAt(offset)) && /[\ud800-\udbff]/.test(text.charAt(offset - 1));
+}
+
+/** The text between two marks, shortened in its middle or at the text's ends. */
+function between(text: string, from: number, to: number, around: number): string {
+  const whole = from === 0 && to === text.length;
+  const keepBefore = whole ? 10 * around : from === 0 ? 0 : around;
+  const keepAfter = to === text.length ? 0 : around;
+  if (to - from <= keepBefore + keepAfter + 40) return visibleText(text.slice(from, to));
+  const headEnd = from + keepBefore - (isInsidePair(text, from + keepBefore) ? 1 : 0);
+  const tailStart = to - keepAfter + (isInsidePair(text, to - keepAfter) ? 1 : 0);
+  return `${visibleText(text.slice(from, headEnd))}[... ${tailStart - headEnd} characters ...]${visibleText(text.slice(tailStart, to))}`;
+}
+
+/**
+ * The text for a person, with the spans marked: by colour on a terminal, else by `»` and `«`.
+ * Control and invisible characters are written as `\u{…}`, so that the text can't drive the terminal.
+ */
+export function markedText(text: string, spans: readonly Span[], { paint, around }: MarkedTextOptions): string {
+  const mark = (part: string): string => (paint.colours ? paint.marked(part) : `»${part}«`);
+  let shown = '';
+  let at = 0;
+  for (const { start, end } of mergeSpans(spans)) {
+    const inside =
+      end - start > 20 * around ? between(text, start, end, 10 * around) : visibleText(text.slice(start, end));
+    shown += between(text, at, start, around) + mark(inside);
+    at = end;
+  }
+  return shown + between(text, at, text.length, around);
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}
+
+function modelLine({ ml_version, explanation: { model } }: ExplainedVerdict): string {
+  if (model.verdict === 'off') return ml_version === 'off' ? 'off' : 'not asked, the rules had decided';
+  if (model.verdict === 'error') return `failed (${model.error ?? 'unknown reason'}); the rules decided`;
+  return `${model.verdict}, probability ${model.score === null ? 'unknown' : percent(model.score)}`;
+}
+
+/** A verdict for a person: what was decided and why, every finding, and the text with the places marked. */
+export function screened(text: string, verdict: ExplainedVerdict, paint: Paint): string {
+  const { explanation } = verdict;
+  const blocked = verdict.verdict === 'block';
+  const headline = blocked ? paint.red('BLOCK') : paint.green('ALLOW');
+  const lines = [
+    `${paint.bold(headline)}  score ${verdict.score.toFixed(3)}, blocks at ${verdict.threshold.toFixed(3)}, decided by ${verdict.decided_by}`,
+    ...(verdict.reason === null ? [] : [verdict.reason]),
+    `model: ${modelLine(verdict)}`,
+  ];
+  for (const { rule, span, view, chain, score } of explanation.findings) {
+    const how = view === 'raw' || view === 'folded' ? '' : `, in ${view} text (${chain.join(' > ')})`;
+    lines.push(`  ${paint.bold(rule)}  score ${score.toFixed(2)}, characters ${span.start}-${span.end}${how}`);
+  }
+  for (const { span, by, limit } of explanation.unseen) {
+    lines.push(paint.dim(`  not read by ${by}: characters ${span.start}-${span.end} (limit ${limit})`));
+  }
+  const spans = [...explanation.findings.map(({ span }) => span), ...(blocked ? explanation.model.hotspots : [])];
+  return `${lines.join('\n')}\n\n${markedText(text, spans, { paint, around: 200 })}\n`;
+}

@@ -1,0 +1,39 @@
+import type { Interval } from '../metrics/binomial.js';
+
+/** A share in percent, `-` where there is none. */
+export function percent(share: number | null | undefined, digits: number = 2): string {
+  return share === null || share === undefined ? '-' : `${(100 * share).toFixed(digits)} %`;
+}
+
+/** An interval of shares in percent. */
+export function percentInterval(interval: Interval | null | undefined): string {
+  return interval ? `${(100 * interval[0]).toFixed(2)} to ${(100 * interval[1]).toFixed(2)} %` : '-';
+}
+
+/** A number with three decimals, `-` where there is none. */
+export function number3(value: number | null | undefined): string {
+  return value === null || value === undefined ? '-' : value.toFixed(3);
+}
+
+type Rows = readonly (readonly string[])[];
+
+/** Rows of cells as columns of plain text, the first to the left, the others to the right. */
+export function alignedTable(rows: Rows): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, i) => (i === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[i] ?? 0)))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** Rows of cells as a table of Markdown; the first row is its head. */
+export function markdownTable(rows: Rows): string {
+  return rows
+    .flatMap((row, i) => (i === 0 ? [row, row.map(() => '-')] : [row]))
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`)
+    .join('\n');
+}

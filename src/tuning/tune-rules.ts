@@ -1,0 +1,197 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadPack } from '../adapters/packs/load-pack.js';
+import { openPack } from '../adapters/packs/open-pack.js';
+import type { Rule } from '../engine/rules/types.js';
+import { type Gains, groupBootstrap } from '../evaluation/metrics/bootstrap.js';
+import { countFigures, type Figures } from '../evaluation/metrics/figures.js';
+import type { FamilyText, SplitRows } from '../evaluation/rows/split-rows.js';
+import type { RulesReading } from '../evaluation/scoring/scan-text.js';
+import { type RulesJob, scoreRules } from '../evaluation/scoring/score-rules.js';
+import { TuningError } from '../evaluation/tuning-error.js';
+import { changesOverlay, chooseChanges, type RuleChange } from './choose-changes.js';
+import { type RuleEvidence, type RuleFigures, ruleCosts, ruleEvidence, ruleFigures, scoreOf } from './rule-figures.js';
+
+/** What `tune` found on labelled texts; `--json` prints it. Fields are only ever added. */
+export interface TunedRules {
+  readonly schema: 'portcullis.tuning/1';
+  readonly date: string;
+  readonly texts: readonly string[];
+  readonly rulesVersion: string;
+  readonly threshold: number;
+  readonly maxFpr: number;
+  readonly seed: number;
+  /** Texts that the split left out, since near duplicates of theirs were chosen on. */
+  readonly straddling: number;
+  /** Texts of the choosing part whose score, worked out from their findings, differs from the scan's. */
+  readonly rescoredOtherwise: number;
+  readonly choose: TunedPart;
+  readonly confirm: TunedPart;
+  readonly changes: readonly RuleChange[];
+  /** True where the part kept apart is better for the changes too, see `isBetter`. */
+  readonly isConfirmed: boolean;
+  /** On the choosing part, before the changes. */
+  readonly rules: readonly RuleFigures[];
+}
+
+/** Who tunes what. */
+export interface RulesTuning {
+  readonly packs?: readonly string[] | undefined;
+  readonly overlays?: readonly string[] | undefined;
+  readonly maxFpr: number;
+  readonly support: number;
+  readonly keepWeak: boolean;
+  readonly seed: number;
+  readonly date: string;
+  readonly files: readonly string[];
+  readonly onProgress?: ((what: string, done: number, of: number) => void) | undefined;
+}
+
+/** Texts that the rules' cost is measured on, at most, and their letters. */
+const COST_TEXTS = 60;
+const COST_LETTERS = 4_000;
+
+function labelled(rows: readonly FamilyText[]): readonly FamilyText[] {
+  return rows.filter(({ label }) => label !== undefined);
+}
+
+/** Texts for the rules' cost, spread over all of them. */
+function sampleOf(rows: readonly FamilyText[]): readonly string[] {
+  const short = rows.filter(({ text }) => text.length <= COST_LETTERS);
+  const step = Math.max(1, Math.floor(short.length / COST_TEXTS));
+  return short
+    .filter((_, i) => i % step === 0)
+    .slice(0, COST_TEXTS)
+    .map(({ text }) => text);
+}
+
+/**
+ * Works out what every rule does, chooses changes on one part under the budget, and tells what they bring on the other.
+ * @throws TuningError where a part lacks attacks or benign texts; PackError
+ */
+export async function tuneRules(split: SplitRows, tuning: RulesTuning): Promise<TunedRules> {
+  const { packs, overlays = [], maxFpr, onProgress } = tuning;
+  const [choose, confirm] = [labelled(split.choose), labelled(split.confirm)];
+  for (const [name, part] of Object.entries({ 'to choose on': choose, 'to confirm on': confirm }))
+    for (const label of ['injection', 'benign'] as const)
+      if (!part.some((row) => row.label === label))
+        throw new TuningError(
+          `There is no ${label === 'benign' ? 'benign text' : 'attack'} ${name}: tuning needs both in both parts.`,
+        );
+  const options = { packs, overlays, today: tuning.date };
+  const pack = openPack(options);
+  const source = loadPack(options).pack;
+  const threshold = pack.threshold;
+  const scan = (rows: readonly FamilyText[], what: string, job: Partial<RulesJob>): Promise<readonly RulesReading[]> =>
+    scoreRules(
+      rows.map(({ text }) => text),
+      { packs, overlays, ...job, onProgress: (done) => onProgress?.(what, done, rows.length) },
+    );
+  const findings = { withHits: true, paranoia: 3 } as const;
+  const found = await scan(choose, 'findings, to choose on', findings);
+  const rules = pack.rules.filter(({ status }) => status !== 'deprecated');
+  const indexOf = new Map(rules.map(({ id }, i) => [id, i]));
+  const isRun = ({ status, paranoia }: Rule): boolean => status === 'stable' && paranoia <= pack.paranoia;
+  const scores = rules.map((rule) => (isRun(rule) ? rule.score : 0));
+  const texts: readonly RuleEvidence[] = choose.map(({ label, family }, i) =>
+    ruleEvidence({ isAttack: label === 'injection', family }, (found[i] as RulesReading).hits, indexOf),
+  );
+  const given = { rules, texts, scores, threshold };
+  onProgress?.('choosing', 0, rules.length);
+  const changes = chooseChanges(given, {
+    maxFpr,
+    paranoia: pack.paranoia,
+    support: tuning.support,
+    keepWeak: tuning.keepWeak,
+  });
+  const changed = new Set(changes.map(({ rule }) => rule));
+  const folder = await mkdtemp(join(tmpdir(), 'portcullis-tune-'));
+  try {
+    const overlay = join(folder, 'overlay.yaml');
+    await writeFile(overlay, changesOverlay(changes));
+    // A text in which no changed rule fires is decided as before; the others are screened with the overlay itself.
+    const measured = async (rows: readonly FamilyText[], readings: readonly RulesReading[]) => {
+      const isFirst = rules.every(({ paranoia }) => paranoia <= pack.paranoia);
+      const before = (isFirst ? readings : await scan(rows, 'before', {})).map(({ score }) => score >= threshold);
+      const places = rows.flatMap((_, i) => (readings[i]?.hits.some(({ rule }) => changed.has(rule)) ? [i] : []));
+      const again = await scan(
+        places.map((i) => rows[i] as FamilyText),
+        'after',
+        { overlays: [...overlays, overlay] },
+      );
+      const after = [...before];
+      places.forEach((i, at) => {
+        after[i] = (again[at] as RulesReading).score >= threshold;
+      });
+      return { part: tunedPart(rows, before, after), before };
+    };
+    onProgress?.('cost of the rules', 0, rules.length);
+    const costs = ruleCosts(source, sampleOf(choose));
+    const chosen = await measured(choose, found);
+    const { part: kept } = await measured(confirm, await scan(confirm, 'findings, to confirm on', findings));
+    return {
+      schema: 'portcullis.tuning/1',
+      date: tuning.date,
+      texts: tuning.files,
+      rulesVersion: pack.rulesVersion,
+      threshold,
+      maxFpr,
+      seed: tuning.seed,
+      straddling: split.straddling,
+      rescoredOtherwise: texts.filter((text, i) => scoreOf(text, scores) >= threshold !== chosen.before[i]).length,
+      choose: chosen.part,
+      confirm: kept,
+      changes,
+      isConfirmed: changes.length > 0 && isBetter(kept, maxFpr),
+      rules: ruleFigures(given).map((figures) => ({ ...figures, micros: costs.get(figures.rule) ?? null })),
+    };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** The figures of one part of the texts before and after the changes, both of real scans. */
+export interface TunedPart {
+  readonly attacks: number;
+  readonly benign: number;
+  readonly families: number;
+  readonly before: Figures;
+  readonly after: Figures;
+  readonly gains: Gains;
+}
+
+/** How often families are drawn for the intervals. */
+const ROUNDS = 1_000;
+
+/** The figures of a part from its texts' verdicts before and after. */
+export function tunedPart(
+  rows: readonly FamilyText[],
+  before: readonly boolean[],
+  after: readonly boolean[],
+): TunedPart {
+  const judged = rows.map(({ label, family }, i) => ({
+    isAttack: label === 'injection',
+    family,
+    before: before[i] as boolean,
+    after: after[i] as boolean,
+  }));
+  const figures = (blocked: readonly boolean[]): Figures =>
+    countFigures(judged.map(({ isAttack }, i) => ({ isAttack, score: 0, isBlocked: blocked[i] as boolean })));
+  const attacks = judged.filter(({ isAttack }) => isAttack).length;
+  return {
+    attacks,
+    benign: judged.length - attacks,
+    families: new Set(rows.map(({ family }) => family)).size,
+    before: figures(before),
+    after: figures(after),
+    gains: groupBootstrap(judged, ROUNDS, 1),
+  };
+}
+
+/** True where a part keeps the budget (0..1) after the changes, or at least has no more false positives than before, and is better for it. */
+export function isBetter({ before, after }: TunedPart, maxFpr: number): boolean {
+  const [rateBefore, rateAfter] = [before.falsePositiveRate ?? 0, after.falsePositiveRate ?? 0];
+  const [recallBefore, recallAfter] = [before.recall ?? 0, after.recall ?? 0];
+  return rateAfter <= Math.max(maxFpr, rateBefore) && (recallAfter > recallBefore || rateAfter < rateBefore);
+}

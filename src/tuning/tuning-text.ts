@@ -1,0 +1,150 @@
+import { alignedTable, markdownTable, percent, percentInterval } from '../evaluation/report/text-format.js';
+import { type RuleChange, signed } from './choose-changes.js';
+import type { RuleFigures } from './rule-figures.js';
+import type { TunedPart, TunedRules } from './tune-rules.js';
+
+type Cells = readonly (readonly string[])[];
+
+/** A change in words: what the rule was, and what it becomes. */
+function changeText({ kind, change, before }: RuleChange): string {
+  if (change === 'off') return 'off';
+  const was = `${before.status} ${before.score}`;
+  const becomes = [change.status, change.score, change.paranoia === undefined ? undefined : `level ${change.paranoia}`];
+  return `${kind}: ${was} -> ${becomes.filter((word) => word !== undefined).join(' ') || before.score}`;
+}
+
+/** The table of changes, its head first. */
+export function changeRows(changes: readonly RuleChange[]): Cells {
+  return [
+    ['rule', 'change', 'attacks found', 'false positives', 'families'],
+    ...changes.map((change) => [
+      change.rule,
+      changeText(change),
+      signed(change.attacks),
+      signed(change.benign),
+      String(change.families),
+    ]),
+  ];
+}
+
+/** What the changes bring on both parts, its head first. */
+export function gainRows({ choose, confirm }: TunedRules): Cells {
+  const row = (name: string, of: (part: TunedPart) => readonly [string, string, string]): readonly string[] => [
+    name,
+    ...of(choose),
+    ...of(confirm),
+  ];
+  return [
+    ['', 'chosen on', 'after', 'change, 95 %', 'confirmed on', 'after', 'change, 95 %'],
+    row('attacks', ({ attacks }) => [String(attacks), '', '']),
+    row('benign', ({ benign }) => [String(benign), '', '']),
+    row('recall', ({ before, after, gains }) => [
+      percent(before.recall),
+      percent(after.recall),
+      percentInterval(gains.recall.interval),
+    ]),
+    row('false positives', ({ before, after, gains }) => [
+      percent(before.falsePositiveRate),
+      percent(after.falsePositiveRate),
+      percentInterval(gains.falsePositiveRate.interval),
+    ]),
+  ];
+}
+
+/** The table of rules that fired, its head first; those with the most marginal false positives first, then by marginal attacks. */
+export function ruleRows(rules: readonly RuleFigures[]): Cells {
+  return [
+    [
+      'rule',
+      'score',
+      'attacks',
+      'benign',
+      'unique',
+      'precision',
+      '95 % interval',
+      'marginal recall',
+      'marginal FP',
+      'also fires',
+      'µs',
+    ],
+    ...[...rules]
+      .filter(({ hits }) => hits.attacks + hits.benign > 0)
+      .sort((a, b) => b.marginal.benign - a.marginal.benign || b.marginal.attacks - a.marginal.attacks)
+      .map((rule) => [
+        rule.rule,
+        `${rule.score}${rule.status === 'stable' ? '' : ` ${rule.status}`}${rule.paranoia === 1 ? '' : ` level ${rule.paranoia}`}`,
+        String(rule.hits.attacks),
+        String(rule.hits.benign),
+        `${rule.unique.attacks} / ${rule.unique.benign}`,
+        percent(rule.precision, 1),
+        percentInterval(rule.precisionInterval),
+        `${rule.marginal.attacks} (${percent(rule.marginal.recall)})`,
+        `${rule.marginal.benign} (${percent(rule.marginal.falsePositiveRate)})`,
+        rule.redundantWith === null ? '-' : `${rule.redundantWith.rule} ${percent(rule.redundantWith.share, 0)}`,
+        rule.micros === null ? '-' : rule.micros.toFixed(1),
+      ]),
+  ];
+}
+
+/** What was tuned, on what, and what came of it, in sentences. */
+export function tuningSummary(tuned: TunedRules): readonly string[] {
+  const { choose, confirm, rules, changes } = tuned;
+  const silent = rules.filter(({ hits }) => hits.attacks + hits.benign === 0).length;
+  const outcome =
+    changes.length === 0
+      ? 'No change is worth it within the budget.'
+      : `${changes.length} changes; ${tuned.isConfirmed ? 'confirmed' : 'NOT confirmed'} on the texts kept apart: recall ${percent(confirm.before.recall)} -> ${percent(confirm.after.recall)}, false positives ${percent(confirm.before.falsePositiveRate)} -> ${percent(confirm.after.falsePositiveRate)}, budget ${percent(tuned.maxFpr)}.`;
+  return [
+    `Rules ${tuned.rulesVersion}, block at ${tuned.threshold}. Chosen on ${choose.attacks + choose.benign} texts in ${choose.families} families, confirmed on ${confirm.attacks + confirm.benign} in ${confirm.families}${tuned.straddling > 0 ? `; ${tuned.straddling} left out as near duplicates` : ''}.`,
+    outcome,
+    `${rules.length} rules, ${silent} of them silent on these texts: there is no evidence for or against those.`,
+    ...(tuned.rescoredOtherwise > 0
+      ? [
+          `${tuned.rescoredOtherwise} texts are blocked otherwise by their listed findings than by the scan; the figures above are the scans'.`,
+        ]
+      : []),
+  ];
+}
+
+/** Rules that the terminal shows; files have all. */
+const MOST_RULES = 40;
+
+/** The tuning for a terminal. */
+export function tuningText(tuned: TunedRules): string {
+  const table = ruleRows(tuned.rules);
+  const more =
+    table.length - 1 > MOST_RULES
+      ? `\n… and ${table.length - 1 - MOST_RULES} rules more: --json, --md or --html has all`
+      : '';
+  const changes = tuned.changes.length > 0 ? `\n\n${alignedTable(changeRows(tuned.changes))}` : '';
+  return `${tuningSummary(tuned).join('\n')}\n\n${alignedTable(gainRows(tuned))}${changes}\n\n${alignedTable(table.slice(0, MOST_RULES + 1))}${more}\n`;
+}
+
+/** The tuning as a page of Markdown. It quotes no text. */
+export function tuningMarkdown(tuned: TunedRules): string {
+  return `# Tuning, ${tuned.date}
+
+Texts: ${tuned.texts.join(', ')}. ${tuningSummary(tuned).join('\n')}
+
+## Gain
+
+${markdownTable(gainRows(tuned))}
+
+## Changes
+
+${tuned.changes.length === 0 ? 'None.' : markdownTable(changeRows(tuned.changes))}
+
+## Rules, on the texts chosen on
+
+${markdownTable(ruleRows(tuned.rules))}
+`;
+}
+
+/** What the overlay's head says of where it comes from. */
+export function overlayHead(tuned: TunedRules): readonly string[] {
+  const { confirm, maxFpr, rulesVersion, date } = tuned;
+  return [
+    `portcullis tune, ${date}, rules ${rulesVersion}, false-positive budget ${percent(maxFpr)}`,
+    `on ${confirm.attacks + confirm.benign} texts kept apart: recall ${percent(confirm.before.recall)} -> ${percent(confirm.after.recall)} (change ${percentInterval(confirm.gains.recall.interval)}), false positives ${percent(confirm.before.falsePositiveRate)} -> ${percent(confirm.after.falsePositiveRate)}`,
+  ];
+}

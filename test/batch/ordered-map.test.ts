@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { orderedMap } from '../../src/batch/ordered-map.js';
+
+async function* from<Item>(items: readonly Item[]): AsyncGenerator<Item> {
+  for (const item of items) yield item;
+}
+const all = async <Item>(items: AsyncIterable<Item>): Promise<readonly Item[]> => {
+  const found: Item[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+};
+
+const within = (sizes: readonly number[], items: number, size: number): boolean =>
+  sizes.length <= 1 || (sizes.length <= items && sizes.reduce((sum, one) => sum + one, 0) <= size);
+
+test('gives results in order and never has more under way than the bounds', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.nat(9)),
+      fc.integer({ min: 1, max: 5 }),
+      fc.integer({ min: 1, max: 12 }),
+      async (sizes, items, size) => {
+        const now: number[] = [];
+        const begin = async (own: number): Promise<number> => {
+          now.push(own);
+          // The first one may be on its way out.
+          expect(within(now, items, size) || within(now.slice(1), items, size)).toBe(true);
+          for (let turn = own % 3; turn > 0; turn -= 1) await new Promise(setImmediate);
+          return own;
+        };
+        const given: number[] = [];
+        for await (const own of orderedMap(from(sizes), begin, (own) => own, { items, size })) {
+          given.push(own);
+          now.splice(now.indexOf(own), 1);
+        }
+        expect(given).toEqual(sizes);
+      },
+    ),
+    { numRuns: 50 },
+  );
+});
+
+test('a result is there while the source has nothing new', async () => {
+  async function* once(): AsyncGenerator<number> {
+    yield 1;
+    await new Promise(() => {});
+  }
+  const results = orderedMap(
+    once(),
+    async (one) => one + 1,
+    () => 1,
+    { items: 10, size: 10 },
+  );
+  expect(await results.next()).toEqual({ value: 2, done: false });
+  // Stopping doesn't wait for a source that gives nothing more.
+  expect(await Promise.race([results.return(undefined), sleep(2_000, 'late')])).toEqual({
+    value: undefined,
+    done: true,
+  });
+});
+
+test('an error of the source or of the work comes at its turn', async () => {
+  async function* broken(): AsyncGenerator<number> {
+    yield 1;
+    throw new Error('source');
+  }
+  const given: number[] = [];
+  const read = async (work: (one: number) => Promise<number>): Promise<void> => {
+    for await (const one of orderedMap(broken(), work, () => 1, { items: 5, size: 5 })) given.push(one);
+  };
+  await expect(read(async (one) => one)).rejects.toThrow('source');
+  expect(given).toEqual([1]);
+  await expect(read(() => Promise.reject(new Error('work')))).rejects.toThrow('work');
+  expect(
+    await all(
+      orderedMap(
+        from([1]),
+        async (one) => one,
+        () => 9,
+        { items: 1, size: 1 },
+      ),
+    ),
+  ).toEqual([1]);
+});
