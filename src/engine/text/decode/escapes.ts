@@ -1,3 +1,4 @@
+import { DecodingMode, HtmlEntityDecoder } from 'entities/decode';
 import type { Replacement } from '../rewrite.js';
 import { readUtf8 } from './bytes.js';
 
@@ -100,53 +101,24 @@ function decodeSignedBytes(run: string, start: number, transform: string): Repla
   return read && { start, end, text: read.text, starts: read.starts.map((byte) => start + 3 * byte), transform };
 }
 
-const ENTITY = /&(?:#(?:[xX]([0-9A-Fa-f]{1,7})|(\d{1,8}));?|([A-Za-z]{2,8}\d{0,2});)/g;
-
-/** Names that stand for signs, spaces and letters of words; the rest hides nothing. */
-const NAMES: ReadonlyMap<string, string> = new Map(
-  (
-    'amp & lt < gt > quot " apos \' num # dollar $ percnt % ast * plus + comma , period . sol / colon : semi ; equals = ' +
-    'quest ? excl ! commat @ lsqb [ rsqb ] lbrack [ rbrack ] bsol \\ lowbar _ grave ` lcub { lbrace { rcub } rbrace } vert | ' +
-    'verbar | lpar ( rpar ) hyphen - dash - ndash - mdash - lsquo \' rsquo \' ldquo " rdquo " laquo " raquo " hellip ... ' +
-    'bull * middot · times x szlig ß aelig æ AElig Æ oslash ø Oslash Ø aring å ccedil ç Ccedil Ç ntilde ñ Ntilde Ñ ' +
-    'auml ä Auml Ä ouml ö Ouml Ö uuml ü Uuml Ü eacute é Eacute É egrave è ecirc ê euml ë agrave à aacute á acirc â ' +
-    'atilde ã iacute í igrave ì icirc î iuml ï oacute ó ograve ò ocirc ô otilde õ uacute ú ugrave ù ucirc û yacute ý'
-  )
-    .split(' ')
-    .reduce<[string, string][]>((pairs, word, i, words) => {
-      if (i % 2 === 0) pairs.push([word, words[i + 1] ?? '']);
-      return pairs;
-    }, [])
-    .concat([
-      ['nbsp', ' '],
-      ['ensp', ' '],
-      ['emsp', ' '],
-      ['thinsp', ' '],
-      ['Tab', '\t'],
-      ['NewLine', '\n'],
-      ['shy', ''],
-      ['zwnj', ''],
-      ['zwj', ''],
-      ['lrm', ''],
-      ['rlm', ''],
-    ]),
-);
-
-/** Reads HTML character references, numeric ones also without their semicolon. */
+/**
+ * Reads HTML character references as a browser reads text: all names of HTML, some of them also without their semicolon,
+ * and numbers of any length. Linear.
+ * @see https://html.spec.whatwg.org/multipage/parsing.html#character-reference-state
+ */
 export function decodeEntities(text: string): readonly Replacement[] {
   const found: Replacement[] = [];
-  for (const match of text.matchAll(ENTITY)) {
-    const [all, hex, decimal, name] = match;
-    const character = name === undefined ? characterOf(hex, decimal) : NAMES.get(name);
-    if (character === undefined) continue;
-    const start = match.index;
-    found.push({ start, end: start + all.length, text: character, transform: 'entities' });
+  let read = '';
+  const decoder = new HtmlEntityDecoder((unit) => {
+    read += String.fromCodePoint(unit);
+  });
+  for (let start = text.indexOf('&'); start >= 0; ) {
+    read = '';
+    decoder.startEntity(DecodingMode.Legacy);
+    const written = decoder.write(text, start + 1);
+    const size = written < 0 ? decoder.end() : written;
+    if (size > 0) found.push({ start, end: start + size, text: read, transform: 'entities' });
+    start = text.indexOf('&', start + Math.max(size, 1));
   }
   return found;
-}
-
-function characterOf(hex: string | undefined, decimal: string | undefined): string | undefined {
-  const codePoint = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
-  if (codePoint > 0x10ffff || codePoint === 0 || (codePoint & 0xfffff800) === 0xd800) return undefined;
-  return String.fromCodePoint(codePoint);
 }
