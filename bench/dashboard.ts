@@ -3,10 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { operatorBilling } from '../src/dashboard/billing/operator-billing.js';
-import { orderBook } from '../src/dashboard/billing/order-book.js';
+import { operatorBilling, orderBook } from '../src/dashboard/billing/billing.js';
 import { dashboard } from '../src/dashboard/dashboard.js';
-import { dashboardStore } from '../src/dashboard/dashboard-store.js';
 import { createEngine } from '../src/index.js';
 import { buildApp } from '../src/service/http/build-app.js';
 import { openStore } from '../src/store/open-store.js';
@@ -34,7 +32,7 @@ const app = await buildApp({
   nodeMetrics: false,
   extend: async (inner) =>
     dashboard(inner, {
-      store: dashboardStore(store, Date.now),
+      store,
       service: { playground: none, replay: none },
       ...{ orders, billing: operatorBilling(orders), signUp: false, now: () => firstDay + 89 * day },
     }),

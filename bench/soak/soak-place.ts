@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStore, type StoreOptions } from '../../src/store/open-store.js';
-import type { Store } from '../../src/store/store.js';
+import { openStore } from '../../src/store/open-store.js';
+import type { Store, StoreOptions } from '../../src/store/store.js';
 
 /** `serve`'s flags for one scorer that decides by rules. */
 export const rulesFlags: readonly string[] = ['--mode', 'rules', '--scorers', '1'];

@@ -1,6 +1,4 @@
-import type { EvidenceLabel, EvidenceRecord } from '../evidence/evidence-record.js';
-import type { ReplayReport } from '../evidence/replay-report.js';
-import type { AccountSettings } from '../store/account-store.js';
+import type { EvidenceLabel, EvidenceRecord, ReplayReport } from '../evidence/evidence-record.js';
 import type { EvidenceFilter, EvidencePage } from '../store/evidence-store.js';
 
 export type { ReplayReport };
@@ -49,15 +47,6 @@ export interface InvitationListing {
   readonly role: Role;
   /** Milliseconds since 1970. */
   readonly ends: number;
-}
-
-/** What who holds an invitation's token sees of it. */
-export interface Invited {
-  readonly email: string;
-  readonly role: Role;
-  readonly accountName: string;
-  /** The hash to compare with where the e-mail has a user already. */
-  readonly passwordHash: string | undefined;
 }
 
 /** A key without its secret. Times in milliseconds since 1970. */
@@ -142,68 +131,6 @@ export interface AccountState {
   readonly overageLeft: number;
   /** Milliseconds since 1970: when the month turns, in UTC. */
   readonly monthEnds: number;
-}
-
-/** The parts of the store that the dashboard asks. Every read and write of an account's things names the account. */
-export interface DashboardStore {
-  readonly findLogin: (
-    email: string,
-  ) => Promise<{ readonly member: Member; readonly passwordHash: string } | undefined>;
-  /** Undefined when the e-mail is taken. */
-  readonly signUp: (order: { accountName: string; email: string; passwordHash: string }) => Promise<Member | undefined>;
-  /** Gives the token. */
-  readonly openSession: (member: Member, expires: number) => Promise<string>;
-  readonly findSession: (token: string) => Promise<Session | undefined>;
-  readonly closeSession: (token: string) => Promise<void>;
-  /** Another account of the same person. False when they aren't a member there. */
-  readonly switchAccount: (token: string, memberId: string, accountId: string) => Promise<boolean>;
-  /** The accounts of a person, oldest first. */
-  readonly accountsOf: (memberId: string) => Promise<readonly AccountName[]>;
-  /** Ends every session of the person. */
-  readonly setPassword: (memberId: string, passwordHash: string) => Promise<void>;
-
-  readonly account: (accountId: string) => Promise<AccountState>;
-  readonly settings: (accountId: string) => Promise<AccountSettings>;
-  readonly changeSettings: (accountId: string, settings: AccountSettings) => Promise<void>;
-  readonly members: (accountId: string) => Promise<readonly Member[]>;
-  /** False when there is no such member, or it is the last owner. */
-  readonly setRole: (accountId: string, memberId: string, role: Role) => Promise<boolean>;
-  /** False when there is no such member, or it is the last owner. */
-  readonly removeMember: (accountId: string, memberId: string) => Promise<boolean>;
-  /** Gives the token. */
-  readonly invite: (accountId: string, email: string, role: Role, expires: number) => Promise<string>;
-  readonly invitations: (accountId: string) => Promise<readonly InvitationListing[]>;
-  readonly withdrawInvitation: (accountId: string, id: string) => Promise<void>;
-  readonly findInvitation: (token: string) => Promise<Invited | undefined>;
-  /** Makes the invited a member, with this password if new here. Undefined when the invitation is used up. */
-  readonly acceptInvitation: (token: string, newPasswordHash: string | undefined) => Promise<Member | undefined>;
-  readonly usageByMonth: (accountId: string) => Promise<readonly { readonly month: string; readonly calls: number }[]>;
-  readonly plans: () => Promise<readonly PlanListing[]>;
-  /** Calls of one overage pack. */
-  readonly overagePackCalls: number;
-
-  readonly keys: (accountId: string) => Promise<readonly KeyListing[]>;
-  readonly createKey: (accountId: string, name: string) => Promise<{ readonly id: string; readonly secret: string }>;
-  /** Undefined when the account has no such live key. */
-  readonly rotateKey: (
-    accountId: string,
-    keyId: string,
-    graceSeconds: number,
-  ) => Promise<{ readonly id: string; readonly secret: string } | undefined>;
-  readonly revokeKey: (accountId: string, keyId: string) => Promise<boolean>;
-
-  /** Undefined for a cursor that no list gave. */
-  readonly records: (
-    accountId: string,
-    filter: RecordFilter,
-    cursor: string | null,
-    limit: number,
-  ) => Promise<RecordPage | undefined>;
-  readonly record: (accountId: string, id: string) => Promise<RecordView | undefined>;
-  readonly labelRecord: (accountId: string, id: string, label: Label | null) => Promise<boolean>;
-  readonly activity: (accountId: string, from: number, to: number, stepMs: number) => Promise<Activity>;
-  /** Undefined while one pair of versions answered every call. */
-  readonly change: (accountId: string) => Promise<VersionChange | undefined>;
 }
 
 /** What a playground call gives. */

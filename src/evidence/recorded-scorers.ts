@@ -2,10 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EnginePool, openEnginePool } from '../workers/engine-pool.js';
-import { layModel, layRules } from './lay-versions.js';
-import { NotKeptError } from './not-kept-error.js';
-import type { ReplayCall, ScreenAsThen } from './replay-call.js';
-import type { VersionShelf } from './version-shelf.js';
+import type { VersionShelf } from './kept-versions.js';
+import { layModel, layRules, NotKeptError } from './kept-versions.js';
+import type { ReplayCall, ScreenAsThen } from './replay.js';
 
 /** Scorers by versions of before, opened when asked for. */
 export interface RecordedScorers {

@@ -1,11 +1,39 @@
+import { hash } from 'node:crypto';
 import { packageVersion } from '../adapters/package-version.js';
-import type { Verdict } from '../engine/verdict.js';
-import type { EvidenceRecord } from './evidence-record.js';
-import { NotKeptError } from './not-kept-error.js';
-import { recordedInput } from './recorded-input.js';
-import type { ScreenAsThen } from './replay-call.js';
+import type { Input } from '../engine/input.js';
+import type { Channel } from '../engine/rules/types.js';
+import type { Mode, Verdict } from '../engine/verdict.js';
+import type { EvidenceRecord, RecordedLimits, ReplayReport } from './evidence-record.js';
+import { NotKeptError } from './kept-versions.js';
 import { replayDigest } from './replay-digest.js';
-import type { ReplayReport } from './replay-report.js';
+
+/** One call to be screened as it was then. */
+export interface ReplayCall {
+  readonly input: Input;
+  readonly channel: Channel;
+  readonly mode: Mode;
+  readonly rulesVersion: string;
+  /** Null where the model isn't needed. */
+  readonly mlVersion: string | null;
+  readonly thresholds: { readonly rules: number; readonly model: number };
+  /** Null: those of this version of the product. */
+  readonly limits: RecordedLimits | null;
+}
+
+/** Screens by the versions that a call names. @throws NotKeptError */
+export type ScreenAsThen = (call: ReplayCall) => Promise<Verdict>;
+
+/** The input of a record, or one sentence why it can't be had. */
+export type RecordedInput = { readonly input: Input } | { readonly missing: string };
+
+/** What was sent, as far as the account kept it. */
+export function recordedInput({ input }: Pick<EvidenceRecord, 'input'>): RecordedInput {
+  const { kept, text, sha256, json } = input;
+  if (kept === 'masked') return { missing: 'the account kept the input masked' };
+  if (text === null || kept !== 'whole') return { missing: 'the account kept the input as its SHA-256 only' };
+  if (hash('sha256', text) !== sha256) return { missing: 'the input kept no longer has the SHA-256 that was recorded' };
+  return { input: json ? (JSON.parse(text) as Input) : text };
+}
 
 /**
  * Screens a record's input again by the versions and settings recorded, and says whether the verdict is the same but for
@@ -64,4 +92,23 @@ export function differences(before: Verdict, after: Verdict): readonly string[] 
   return names
     .filter((name) => before[name as keyof Verdict] !== after[name as keyof Verdict])
     .map((name) => `${name}: ${before[name as keyof Verdict]} then, ${after[name as keyof Verdict]} now`);
+}
+
+/** Screens by other rules or another model. */
+export type ScreenOtherwise = (
+  input: Input,
+  options: { readonly mode: Mode; readonly channel: Channel },
+) => Promise<Verdict>;
+
+/** What other rules or another model would have said of a record's input. `identical`: the same verdict by the same rule and score. */
+export async function whatIf(record: EvidenceRecord, screen: ScreenOtherwise): Promise<ReplayReport> {
+  const found = recordedInput(record);
+  if ('missing' in found)
+    return { outcome: 'impossible', notes: [`It can’t be screened again: ${found.missing}.`], verdict: null };
+  const { channel, verdict } = record;
+  const said = await screen(found.input, { mode: verdict.mode, channel });
+  const notes = differences(verdict, said);
+  // Other versions are the point of it.
+  const outcome = notes.every((note) => /^(rules|ml)_version:/.test(note)) ? 'identical' : 'different';
+  return { outcome, notes, verdict: said };
 }

@@ -1,6 +1,5 @@
 import type { DashboardParts } from '../dashboard/api/api-parts.js';
-import { operatorBilling } from '../dashboard/billing/operator-billing.js';
-import { orderBook } from '../dashboard/billing/order-book.js';
+import { operatorBilling, orderBook } from '../dashboard/billing/billing.js';
 import type { Store } from '../store/store.js';
 import { StoreError } from '../store/store-error.js';
 import type { ServiceSettings } from './settings.js';

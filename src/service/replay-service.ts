@@ -1,11 +1,9 @@
 import { newEvidenceId } from '../adapters/evidence-id.js';
-import type { EvidenceRecord } from '../evidence/evidence-record.js';
+import type { EvidenceRecord, ReplayReport } from '../evidence/evidence-record.js';
+import type { VersionShelf } from '../evidence/kept-versions.js';
 import { recordedScorers } from '../evidence/recorded-scorers.js';
-import { replay } from '../evidence/replay.js';
-import type { ReplayCall } from '../evidence/replay-call.js';
-import type { ReplayReport } from '../evidence/replay-report.js';
-import type { VersionShelf } from '../evidence/version-shelf.js';
-import { whatIf } from '../evidence/what-if.js';
+import type { ReplayCall } from '../evidence/replay.js';
+import { replay, whatIf } from '../evidence/replay.js';
 import type { EngineInfo, Input, Verdict } from '../index.js';
 import type { Scorers } from './screening/ports.js';
 import { bareVerdict, recordedLimits } from './screening/screen-call.js';

@@ -2,8 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { dashboard } from '../dashboard/dashboard.js';
-import { dashboardStore } from '../dashboard/dashboard-store.js';
-import { keepVersions } from '../evidence/keep-versions.js';
+import { keepVersions } from '../evidence/kept-versions.js';
 import { findModel } from '../index.js';
 import { openStore } from '../store/open-store.js';
 import type { EngineWorkerSettings } from '../workers/calls.js';
@@ -77,7 +76,7 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
       async extend(inner) {
         inner.get('/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/dashboard/', 302));
         await dashboard(inner, {
-          store: dashboardStore(store, Date.now),
+          store,
           service: dashboardService(store, scorers, () => new Date(), replays.replay),
           ...billing,
           signUp: settings.signUp,

@@ -42,3 +42,110 @@ export interface AccountStore {
   /** Adds bought calls, a whole number above 0. */
   addOverage(id: string, calls: number): Promise<Account>;
 }
+
+/** An API key as it may be shown: never its secret. */
+export interface ApiKey {
+  /** `key_` and 16 hex digits. */
+  readonly id: string;
+  readonly accountId: string;
+  readonly name: string;
+  /** The secret's last four characters, to tell keys apart. */
+  readonly hint: string;
+  readonly createdAt: number;
+  readonly lastUsedAt: number | null;
+  /** Set by a rotation: the old key works until then. */
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+  /** The key that took its place. */
+  readonly replacedBy: string | null;
+}
+
+/** A key just made. The secret exists here and nowhere else. */
+export interface NewKey extends ApiKey {
+  readonly secret: string;
+}
+
+/** API keys. What takes an account id reaches keys of that account alone. Times are milliseconds since 1970. */
+export interface KeyStore {
+  create(accountId: string, name: string): Promise<NewKey>;
+  /** The key and its account, as they are now; undefined for a key that is malformed, unknown, revoked or expired. */
+  find(secret: string): Promise<{ readonly key: ApiKey; readonly account: Account } | undefined>;
+  /** Remembers a use; written within some seconds, never on the caller's way. */
+  used(id: string, at: number): void;
+  get(accountId: string, id: string): Promise<ApiKey | undefined>;
+  /** Newest first, revoked ones too. */
+  list(accountId: string): Promise<readonly ApiKey[]>;
+  /** A new key in place of another, which works for `graceSeconds` more. @throws StoreError STORE_NOT_FOUND */
+  rotate(accountId: string, id: string, graceSeconds: number): Promise<NewKey>;
+  /** @throws StoreError STORE_NOT_FOUND */
+  revoke(accountId: string, id: string): Promise<ApiKey>;
+}
+
+/** What an account may still do in the month of `at`. */
+export interface Quota {
+  /** Calls of the plan a month. */
+  readonly limit: number;
+  /** Calls left: of the plan in this month, and bought ones. */
+  readonly remaining: number;
+  /** Whole seconds until the calendar month turns in UTC; at least 1. */
+  readonly resetSeconds: number;
+}
+
+/** Whether a call was let in; if so it is counted already, durably. */
+export type Charge =
+  | ({ readonly allowed: true } & Quota)
+  | ({ readonly allowed: false; readonly code: 'TRIAL_ENDED' | 'MONTHLY_LIMIT_REACHED' } & Quota);
+
+/** The calls of one calendar month, UTC. */
+export interface MonthUsage {
+  /** `2026-11` */
+  readonly month: string;
+  /** Calls of the plan. */
+  readonly used: number;
+  /** Bought calls used beyond the plan. */
+  readonly overageUsed: number;
+}
+
+/** Counting. Times are milliseconds since 1970. */
+export interface UsageStore {
+  /** Lets a call in and counts it, or refuses: exact under any concurrency. @throws StoreError */
+  charge(accountId: string, at: number): Promise<Charge>;
+  /** The same figures without counting. */
+  quota(accountId: string, at: number): Promise<Quota>;
+  /** Newest first. */
+  months(accountId: string, limit: number): Promise<readonly MonthUsage[]>;
+}
+
+/** What is bought: packs of calls, or a plan. */
+export type OrderItem =
+  | { readonly kind: 'overage'; readonly packs: number }
+  | { readonly kind: 'plan'; readonly plan: string };
+
+/** A purchase. `approved` by an operator or `paid` by a provider: both grant it, once. */
+export interface Order {
+  /** `order_` and 16 hex digits. */
+  readonly id: string;
+  readonly accountId: string;
+  readonly item: OrderItem;
+  readonly status: 'pending' | 'approved' | 'paid' | 'rejected';
+  /** The provider's own id, e.g. of a checkout session. */
+  readonly externalId: string | null;
+  readonly createdAt: number;
+  readonly settledAt: number | null;
+}
+
+/** Orders. Times are milliseconds since 1970. */
+export interface OrderStore {
+  /** The same external id again gives the order that is there. */
+  create(accountId: string, item: OrderItem, externalId?: string): Promise<Order>;
+  get(id: string): Promise<Order | undefined>;
+  findByExternalId(externalId: string): Promise<Order | undefined>;
+  setExternalId(id: string, externalId: string): Promise<void>;
+  /** Newest first; of every account where none is given (for the operator). */
+  list(accountId?: string): Promise<readonly Order[]>;
+  /** Settles a pending order and grants what was bought, in one transaction; again it changes nothing. */
+  settle(id: string, status: 'approved' | 'paid' | 'rejected'): Promise<Order>;
+  /** True the first time that an event of a provider is seen. Forget it where its work failed. */
+  seeEvent(provider: string, eventId: string): Promise<boolean>;
+  forgetEvent(provider: string, eventId: string): Promise<void>;
+}

@@ -13,7 +13,7 @@ export interface EvidenceFilter {
   readonly from?: number | undefined;
   /** Milliseconds since 1970, exclusive. */
   readonly to?: number | undefined;
-  /** Part of the text kept, three characters or more, upper and lower case alike. */
+  /** Part of the text kept, upper and lower case alike; or an evidence id, or its first four digits or more. */
   readonly text?: string | undefined;
   /** Null: records that nobody has labelled. */
   readonly label?: EvidenceLabel | null | undefined;
@@ -92,4 +92,23 @@ export interface EvidenceStore {
   versions(accountId: string): Promise<readonly VersionCount[]>;
   /** Deletes what is older than its account keeps. Gives the number of records. */
   purge(now: number): Promise<number>;
+}
+
+const exactBelow = 16;
+const stepsADoubling = 8;
+
+/**
+ * The step of a latency, for counting: each whole millisecond below 16 has its own, above it a step is 9 % wide.
+ * `ms` from 0.
+ */
+export function latencyStep(ms: number): number {
+  const whole = Math.max(0, Math.round(ms));
+  if (whole < exactBelow) return whole;
+  return exactBelow + Math.floor((Math.log2(whole) - Math.log2(exactBelow)) * stepsADoubling);
+}
+
+/** The middle of a step, milliseconds: within 5 % of every latency in it. */
+export function latencyOf(step: number): number {
+  if (step < exactBelow) return step;
+  return exactBelow * 2 ** ((step - exactBelow + 0.5) / stepsADoubling);
 }

@@ -1,11 +1,26 @@
-import type { AccountStore } from './account-store.js';
+import type { VersionKind, VersionShelf } from '../evidence/kept-versions.js';
+import type { AccountStore, KeyStore, OrderStore, UsageStore } from './account-store.js';
 import type { EvidenceStore } from './evidence-store.js';
-import type { KeyStore } from './key-store.js';
-import type { OrderStore } from './order-store.js';
 import type { Plans } from './plans.js';
-import type { UsageStore } from './usage-store.js';
 import type { SessionStore, UserStore } from './user-store.js';
-import type { VersionStore } from './version-store.js';
+
+/** Where the store is, and what it goes by. Exactly one of `data` and `databaseUrl` chooses the database. */
+export interface StoreOptions {
+  /** Folder of the embedded database; made where it is missing. */
+  readonly data?: string | undefined;
+  /** `postgres://user@host:port/database` */
+  readonly databaseUrl?: string | undefined;
+  /** YAML or JSON. Default: `plans.yaml` in the data folder if there is one, else the plans of the product. */
+  readonly plansFile?: string | undefined;
+  /** Secret that API keys are hashed with, 32 characters or more. Default: one made at the first start and kept. */
+  readonly pepper?: string | undefined;
+  /** Refuses a data folder that another process has opened so: for servers. Replicas share PostgreSQL instead. */
+  readonly serves?: boolean | undefined;
+  /** Program of the thread that writes the embedded database. Default: this package's for servers; otherwise no thread. */
+  readonly writerProgram?: string | undefined;
+  /** Milliseconds since 1970. Default: the system's clock. */
+  readonly now?: (() => number) | undefined;
+}
 
 /** The state of the database, as readiness and `portcullis admin check` tell it. */
 export interface StoreHealth {
@@ -43,4 +58,10 @@ export interface NoteStore {
   set(name: string, value: string): Promise<void>;
   /** Sets it where there is none; gives the value that holds now, the same for all who race. */
   claim(name: string, value: string): Promise<string>;
+}
+
+/** Rules and models as they were when they gave verdicts, for a replay. */
+export interface VersionStore extends VersionShelf {
+  /** Oldest first. */
+  list(kind: VersionKind): Promise<readonly { readonly version: string; readonly storedAt: number }[]>;
 }

@@ -28,8 +28,29 @@ export interface Invitation {
   readonly expiresAt: number;
 }
 
+/** Invitations to an account. Times are milliseconds since 1970. */
+export interface InvitationStore {
+  /** The token is shown once; it stands for the invitation until `expiresAt`. */
+  invite(
+    accountId: string,
+    email: string,
+    role: Role,
+    expiresAt: number,
+  ): Promise<Invitation & { readonly token: string }>;
+  invitations(accountId: string): Promise<readonly Invitation[]>;
+  findInvitation(token: string): Promise<Invitation | undefined>;
+  /**
+   * Makes a user of the invitation's e-mail, a member, and the token void; all or nothing.
+   * @throws StoreError `STORE_NOT_FOUND`; `STORE_CONFLICT` where the e-mail has a user, who accepts instead.
+   */
+  join(token: string, passwordHash: string): Promise<Member>;
+  /** Makes the user a member and the token void. @throws StoreError STORE_NOT_FOUND */
+  accept(token: string, userId: string): Promise<Member>;
+  withdrawInvitation(accountId: string, id: string): Promise<void>;
+}
+
 /** Users, their accounts, and invitations. Times are milliseconds since 1970. E-mails compare in lower case. */
-export interface UserStore {
+export interface UserStore extends InvitationStore {
   /** The password comes hashed. @throws StoreError `STORE_CONFLICT` for a known e-mail. */
   create(email: string, passwordHash: string): Promise<User>;
   /**
@@ -54,23 +75,6 @@ export interface UserStore {
   members(accountId: string): Promise<readonly Member[]>;
   /** The accounts of a user, oldest first. */
   memberships(userId: string): Promise<readonly Member[]>;
-  /** The token is shown once; it stands for the invitation until `expiresAt`. */
-  invite(
-    accountId: string,
-    email: string,
-    role: Role,
-    expiresAt: number,
-  ): Promise<Invitation & { readonly token: string }>;
-  invitations(accountId: string): Promise<readonly Invitation[]>;
-  findInvitation(token: string): Promise<Invitation | undefined>;
-  /**
-   * Makes a user of the invitation's e-mail, a member, and the token void; all or nothing.
-   * @throws StoreError `STORE_NOT_FOUND`; `STORE_CONFLICT` where the e-mail has a user, who accepts instead.
-   */
-  join(token: string, passwordHash: string): Promise<Member>;
-  /** Makes the user a member and the token void. @throws StoreError STORE_NOT_FOUND */
-  accept(token: string, userId: string): Promise<Member>;
-  withdrawInvitation(accountId: string, id: string): Promise<void>;
 }
 
 /** A signed-in browser. */

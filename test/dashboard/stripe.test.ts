@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Stripe from 'stripe';
 import { describe, expect, test } from 'vitest';
-import { orderBook } from '../../src/dashboard/billing/order-book.js';
+import { orderBook } from '../../src/dashboard/billing/billing.js';
 import { stripeBilling } from '../../src/dashboard/billing/stripe-billing.js';
 import { openBilling } from '../../src/service/open-billing.js';
 import { maskedSettings, settingsSchema } from '../../src/service/settings.js';

@@ -1,9 +1,7 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { DashboardParts } from '../../src/dashboard/api/api-parts.js';
-import { operatorBilling } from '../../src/dashboard/billing/operator-billing.js';
-import { orderBook } from '../../src/dashboard/billing/order-book.js';
+import { operatorBilling, orderBook } from '../../src/dashboard/billing/billing.js';
 import { dashboard } from '../../src/dashboard/dashboard.js';
-import { dashboardStore } from '../../src/dashboard/dashboard-store.js';
 import type { RecordView } from '../../src/dashboard/ports.js';
 import { createEngine } from '../../src/index.js';
 import { dashboardService } from '../../src/service/dashboard-service.js';
@@ -53,7 +51,7 @@ export async function testDashboard(
     async extend(inner) {
       inner.addHook('onRoute', noteRoute);
       await dashboard(inner, {
-        store: dashboardStore(store, now),
+        store,
         service: dashboardService(store, scorers, () => new Date(now()), replays.replay),
         orders,
         billing: operatorBilling(orders),

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keepInput } from '../../src/evidence/keep-input.js';
-import { masked } from '../../src/evidence/mask.js';
+import { keepInput, masked } from '../../src/evidence/keep-input.js';
 
 const dots = (length: number): string => '•'.repeat(length);
 

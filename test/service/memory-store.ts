@@ -1,7 +1,6 @@
 import type { EvidenceRecord } from '../../src/evidence/evidence-record.js';
 import type { ScreeningStore } from '../../src/service/screening/ports.js';
-import type { Account, AccountSettings } from '../../src/store/account-store.js';
-import type { ApiKey } from '../../src/store/key-store.js';
+import type { Account, AccountSettings, ApiKey } from '../../src/store/account-store.js';
 
 /** A store of one process for tests of the HTTP side; what it holds can be looked at and changed. */
 export interface MemoryStore extends ScreeningStore {

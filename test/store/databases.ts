@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openStore, type StoreOptions } from '../../src/store/open-store.js';
-import type { Store } from '../../src/store/store.js';
+import { openStore } from '../../src/store/open-store.js';
+import type { Store, StoreOptions } from '../../src/store/store.js';
 import { freshDatabase } from '../postgres/fresh-database.js';
 
 /** An empty database for one test file. */

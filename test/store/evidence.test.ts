@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EvidenceRecord } from '../../src/evidence/evidence-record.js';
 import type { Account } from '../../src/store/account-store.js';
 import type { EvidenceFilter } from '../../src/store/evidence-store.js';
-import { latencyOf, latencyStep } from '../../src/store/latency-step.js';
+import { latencyOf, latencyStep } from '../../src/store/evidence-store.js';
 import type { Store } from '../../src/store/store.js';
 import { allDatabases, type TestDatabase } from './databases.js';
 import { makeRecord } from './make-record.js';
@@ -212,15 +212,12 @@ describe.each(allDatabases)('evidence in $name', ({ make }) => {
     expect(found).toHaveLength(text?.includes('needle') ? 1 : 0);
   });
 
-  it('refuses an id twice, and what is no cursor, and too short a search', async () => {
+  it('refuses an id twice, and a cursor that no list gave', async () => {
     const [record] = records;
     if (!record) throw new Error('no record');
     await expect(store.evidence.append(record)).rejects.toMatchObject({ code: 'STORE_CONFLICT' });
     for (const cursor of ['x', '', 'OTk5LmV2Xw'])
       await expect(store.evidence.list(account.id, {}, cursor, 5)).rejects.toMatchObject({ code: 'STORE_SETTINGS' });
-    await expect(store.evidence.list(account.id, { text: 'ab' }, null, 5)).rejects.toMatchObject({
-      code: 'STORE_SETTINGS',
-    });
   });
 
   it('purges what is older than the account keeps, from the search too', async () => {

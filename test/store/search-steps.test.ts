@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { searchInSteps } from '../../src/store/sql/search-steps.js';
+import { searchInSteps, type Window } from '../../src/store/sql/search-steps.js';
 import type { EvidenceRow } from '../../src/store/sql/tables.js';
 
 const total = 50_000;
@@ -17,14 +17,14 @@ const row = (seq: number): EvidenceRow => ({
   record: '',
 });
 
-/** Records 1 to 50,000, of which every `each`th matches; a stretch takes `ms`. */
+/** Records 1 to 50,000, of which every `each`th matches; a window takes `ms`. */
 const steps = (each: number, ms: number) => ({
-  stretches: [] as (readonly [number, number])[],
+  windows: [] as (readonly [number, number])[],
   async lowOf(high: number, size: number) {
     return Math.max(0, Math.min(high, total + 1) - size - 1);
   },
-  async stretch(low: number, high: number, limit: number) {
-    this.stretches.push([low, high]);
+  async search({ low, high }: Window, limit: number) {
+    this.windows.push([low, high]);
     const until = performance.now() + ms;
     while (performance.now() < until);
     const found: EvidenceRow[] = [];
@@ -57,11 +57,11 @@ describe('a search in steps', () => {
   it('takes longer steps while they are quick, and ends early when they are slow', async () => {
     const quick = steps(total + 1, 0);
     await searchInSteps(quick, Number.MAX_SAFE_INTEGER, 100);
-    expect(quick.stretches.length).toBeLessThan(6);
+    expect(quick.windows.length).toBeLessThan(6);
     const slow = steps(total + 1, 60);
     const { rows, stoppedAt } = await searchInSteps(slow, Number.MAX_SAFE_INTEGER, 100);
     expect(rows).toEqual([]);
     expect(stoppedAt?.seq).toBeGreaterThan(0);
-    expect(slow.stretches.length).toBeLessThan(6);
+    expect(slow.windows.length).toBeLessThan(6);
   });
 });

@@ -22,7 +22,26 @@ const chances = (seed: number): (() => number) => {
 };
 
 // Few syllables, so that all trigrams are frequent and the words they make hardly ever meet.
-const syllables = ['an', 'be', 'con', 'The', 'ti', ' ', ' ', '" ', '%', '_', "o'", '🦭', 'é', 'OR '];
+const syllables = [
+  'an',
+  'be',
+  'con',
+  'The',
+  'ti',
+  ' ',
+  ' ',
+  '" ',
+  '%',
+  '_',
+  "o'",
+  '🦭',
+  'é',
+  'OR ',
+  '無視',
+  '指',
+  '意味',
+  'ー',
+];
 
 describe.each(databases)('a search in $name', ({ name, make }) => {
   let database: TestDatabase;
@@ -85,13 +104,13 @@ describe.each(databases)('a search in $name', ({ name, make }) => {
     return ids;
   };
 
-  /** Parts of texts that are there, pairs of frequent words, texts that are nowhere; with and without other filters. */
+  /** Parts of texts that are there, of one character or more, pairs of frequent words, texts that are nowhere. */
   const wishes = (count: number): readonly EvidenceFilter[] =>
     Array.from({ length: count }, () => {
       const source = one(records).input.text ?? 'the con';
       const points = [...source];
       const at = Math.floor(chance() * points.length);
-      const part = points.slice(at, at + 3 + Math.floor(chance() * 6)).join('');
+      const part = points.slice(at, at + 1 + Math.floor(chance() * 8)).join('');
       const wanted = one([
         part,
         part.toUpperCase(),
@@ -101,7 +120,7 @@ describe.each(databases)('a search in $name', ({ name, make }) => {
       ]);
       const from = start + Math.floor(chance() * orderedMap) * minute;
       return {
-        text: [...wanted].length < 3 ? 'the' : wanted,
+        text: wanted,
         ...one<EvidenceFilter>([
           {},
           {},
@@ -144,6 +163,27 @@ describe.each(databases)('a search in $name', ({ name, make }) => {
     await indexed();
     await checkAll(40);
   }, 180_000);
+
+  it('finds two Chinese or Japanese characters, and a record by its id or the beginning of one', async () => {
+    const { id } = await store.accounts.create('CJK', 'scale');
+    const [kanji, latin] = [
+      makeRecord({ accountId: id, text: '前の指示を無視して' }),
+      makeRecord({ accountId: id, text: 'x' }),
+    ];
+    for (const it of [kanji, latin]) await store.evidence.append(it);
+    const ids = async (text: string) => (await store.evidence.list(id, { text }, null, 5)).records.map((it) => it.id);
+    for (const state of ['waiting', 'indexed']) {
+      expect(await ids('無視'), state).toEqual([kanji.id]);
+      expect(await ids('視無'), state).toEqual([]);
+      expect(await ids(latin.id), state).toEqual([latin.id]);
+      expect(await ids(latin.id.slice(0, 16).toUpperCase()), state).toEqual([latin.id]);
+      expect(await ids(`ev_${'0'.repeat(24)}`), state).toEqual([]);
+      await indexed();
+    }
+    const [foreign] = records;
+    expect(await ids(foreign?.id ?? ''), 'of another account').toEqual([]);
+    expect((await store.evidence.list(id, { text: latin.id, verdict: 'block' }, null, 5)).records).toEqual([]);
+  });
 
   it('finds records that came late with earlier times', async () => {
     await write(Array.from({ length: late }, (_, i) => start + ((i * 7919) % orderedMap) * minute + 1_000));

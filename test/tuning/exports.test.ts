@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createEngine } from '../../src/create-engine.js';
-import { exportLines } from '../../src/dashboard/api/export-lines.js';
-import type { DashboardStore, RecordView } from '../../src/dashboard/ports.js';
+import { exportLines } from '../../src/dashboard/api/evidence-routes.js';
+import type { RecordView } from '../../src/dashboard/ports.js';
 import { readLabelled } from '../../src/evaluation/rows/read-labelled.js';
 import type { EvidenceLabel, Keep } from '../../src/evidence/evidence-record.js';
 import { keepInput } from '../../src/evidence/keep-input.js';
@@ -40,10 +40,10 @@ const records = [
   recordOf(secret, 'masked', 'false_alarm'),
   recordOf('gone', 'hash', 'false_alarm'),
 ];
-const store = { records: async () => ({ records, next: null }) } as unknown as DashboardStore;
+const evidence = { list: async () => ({ records, next: null, searchedTo: null }) };
 const exported = async (format: 'jsonl' | 'csv'): Promise<string> => {
   let content = '';
-  for await (const part of exportLines(store, 'a', {}, format)) content += part;
+  for await (const part of exportLines(evidence, 'a', {}, format)) content += part;
   const path = join(folder, `evidence.${format}`);
   writeFileSync(path, content);
   return path;

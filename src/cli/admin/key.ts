@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { ApiKey } from '../../store/key-store.js';
+import type { ApiKey } from '../../store/account-store.js';
 import type { Store } from '../../store/store.js';
 import { CliError } from '../cli-error.js';
 import { printOne, printTable, type StoreFlags, shownTime, withStore, withStoreFlags } from './store-command.js';

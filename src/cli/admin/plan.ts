@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Order } from '../../store/order-store.js';
+import type { Order } from '../../store/account-store.js';
 import { CliError } from '../cli-error.js';
 import { printOne, printTable, type StoreFlags, shownTime, withStore, withStoreFlags } from './store-command.js';
 

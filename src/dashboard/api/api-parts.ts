@@ -1,13 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { Store } from '../../store/store.js';
+import { StoreError, type StoreErrorCode } from '../../store/store-error.js';
 import type { Billing, OrderBook } from '../billing/billing.js';
 import type { StripeBilling } from '../billing/stripe-billing.js';
-import type { DashboardService, DashboardStore } from '../ports.js';
+import type { DashboardService } from '../ports.js';
 
 /** What the dashboard is made of. */
 export interface DashboardParts {
-  readonly store: DashboardStore;
+  readonly store: Store;
   readonly service: DashboardService;
   readonly orders: OrderBook;
   readonly billing: Billing;
@@ -29,3 +32,37 @@ export type ApiApp = FastifyInstance<
   FastifyBaseLogger,
   ZodTypeProvider
 >;
+
+/** An answer other than 200 with a sentence that a reader may see. It never quotes a screened text. */
+export class ApiError extends Error {
+  readonly statusCode: number;
+
+  constructor(statusCode: number, message: string) {
+    super(message);
+    this.name = 'ApiError';
+    this.statusCode = statusCode;
+  }
+}
+
+/** An e-mail address, in lower case. */
+export const emailSchema: z.ZodType<string> = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .max(254)
+  .regex(/^[^\s@]+@[^\s@]+$/, 'That is not an e-mail address.');
+
+/** At least 10 characters; no rule about their kinds (NIST SP 800-63B). */
+export const passwordSchema: z.ZodType<string> = z.string().min(10, 'At least 10 characters.').max(1000);
+
+/** A password that is compared, not set. */
+export const givenPasswordSchema: z.ZodType<string> = z.string().max(1000);
+
+/** What `work` gives; where the store refuses it with this code, `refusal` is thrown instead. */
+export async function orRefuse<T>(code: StoreErrorCode, refusal: ApiError, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof StoreError && error.code === code ? refusal : error;
+  }
+}

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import { accountRoutes } from './account-routes.js';
-import { ApiError } from './api-error.js';
 import type { DashboardParts } from './api-parts.js';
+import { ApiError } from './api-parts.js';
 import { evidenceRoutes } from './evidence-routes.js';
-import { guard } from './guard.js';
 import { keyRoutes } from './key-routes.js';
 import { memberRoutes } from './member-routes.js';
+import { guard } from './session.js';
 import { signInRoutes } from './sign-in-routes.js';
 
 /** The JSON routes behind the page. Errors are `{ error }`. */

@@ -1,7 +1,7 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from './api-error.js';
 import type { ApiApp } from './api-parts.js';
+import { ApiError } from './api-parts.js';
 
 const window = 10 * 60_000;
 

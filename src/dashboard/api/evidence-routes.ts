@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
+import { stringify } from 'csv-stringify/sync';
 import { z } from 'zod';
-import type { RecordFilter } from '../ports.js';
-import { ApiError } from './api-error.js';
-import type { ApiApp, DashboardParts } from './api-parts.js';
-import { exportLines } from './export-lines.js';
-import { memberOf } from './guard.js';
+import type { EvidenceStore } from '../../store/evidence-store.js';
+import type { RecordFilter, RecordPage, RecordView } from '../ports.js';
+import { type ApiApp, ApiError, type DashboardParts, orRefuse } from './api-parts.js';
+import { memberOf } from './session.js';
 
 const filterShape = {
   verdict: z.enum(['allow', 'block']).optional(),
@@ -15,7 +15,7 @@ const filterShape = {
   label: z.enum(['false_alarm', 'missed_attack', 'none']).optional(),
   from: z.coerce.number().int().min(0).optional(),
   to: z.coerce.number().int().min(0).optional(),
-  text: z.string().min(3, 'At least three characters.').max(500).optional(),
+  text: z.string().max(500).optional(),
 };
 const listQuery = z.object({
   ...filterShape,
@@ -34,34 +34,41 @@ const filterOf = ({ label, ...asked }: z.infer<z.ZodObject<typeof filterShape>>)
   label: label === 'none' ? null : label,
 });
 
+const noRecord = (): ApiError => new ApiError(404, 'There is no such record, or retention has removed it.');
+
 /** Evidence: list, record, label, replay, export; and the playground, which makes it. */
 export function evidenceRoutes(app: ApiApp, { store, service }: DashboardParts): void {
   const find = async (accountId: string, id: string) => {
-    const record = await store.record(accountId, id);
-    if (record === undefined) throw new ApiError(404, 'There is no such record, or retention has removed it.');
+    const record = await store.evidence.get(accountId, id);
+    if (record === undefined) throw noRecord();
     return record;
   };
 
   app.get('/evidence', { schema: { querystring: listQuery } }, async (request) => {
     const { cursor, limit, ...asked } = request.query;
-    const page = await store.records(memberOf(request).accountId, filterOf(asked), cursor ?? null, limit);
-    if (page === undefined) throw new ApiError(400, 'No list goes on from there; start at its beginning.');
-    return page;
+    return orRefuse(
+      'STORE_SETTINGS',
+      new ApiError(400, 'This page of the list does not exist; start at the beginning.'),
+      store.evidence.list(memberOf(request).accountId, filterOf(asked), cursor ?? null, limit),
+    );
   });
   app.get('/evidence/export', { schema: { querystring: exportQuery } }, async (request, reply) => {
     const { format, ...asked } = request.query;
     const { accountId } = memberOf(request);
     reply.header('Content-Type', types[format]);
     reply.header('Content-Disposition', `attachment; filename="evidence.${format}"`);
-    return reply.send(Readable.from(exportLines(store, accountId, filterOf(asked), format)));
+    return reply.send(Readable.from(exportLines(store.evidence, accountId, filterOf(asked), format)));
   });
   app.get('/evidence/:id', { schema: { params } }, async (request) => ({
     record: await find(memberOf(request).accountId, request.params.id),
   }));
   app.put('/evidence/:id/label', { schema: { params, body: labelBody } }, async (request) => {
     const { label } = request.body;
-    if (!(await store.labelRecord(memberOf(request).accountId, request.params.id, label)))
-      throw new ApiError(404, 'There is no such record, or retention has removed it.');
+    await orRefuse(
+      'STORE_NOT_FOUND',
+      noRecord(),
+      store.evidence.label(memberOf(request).accountId, request.params.id, label),
+    );
     return { label };
   });
   app.post('/evidence/:id/replay', { schema: { params, querystring: replayQuery } }, async (request) => {
@@ -80,4 +87,39 @@ export function evidenceRoutes(app: ApiApp, { store, service }: DashboardParts):
     const status = { TRIAL_ENDED: 402, MONTHLY_LIMIT_REACHED: 429, OVERLOADED: 503 }[answer.code];
     throw new ApiError(status, answer.error);
   });
+}
+
+const pageSize = 500;
+const columns = [
+  ...['id', 'time', 'verdict', 'rule', 'score', 'threshold', 'decided_by', 'mode', 'router_level', 'label', 'key_id'],
+  ...['rules_version', 'ml_version', 'latency_ms', 'length', 'sha256', 'input_kept', 'text'],
+] as const;
+
+/** The records that fit, newest first, page by page, as JSON lines or as CSV with a head. Holds one page at a time. */
+export async function* exportLines(
+  evidence: Pick<EvidenceStore, 'list'>,
+  accountId: string,
+  filter: RecordFilter,
+  format: 'jsonl' | 'csv',
+): AsyncGenerator<string, void, undefined> {
+  if (format === 'csv') yield `${columns.join(',')}\r\n`;
+  let cursor: string | null = null;
+  do {
+    const page: RecordPage = await evidence.list(accountId, filter, cursor, pageSize);
+    const lines =
+      format === 'csv' ? toCsv(page.records) : page.records.map((record) => `${JSON.stringify(record)}\n`).join('');
+    if (lines !== '') yield lines;
+    cursor = page.next;
+  } while (cursor !== null);
+}
+
+function toCsv(records: readonly RecordView[]): string {
+  const rows = records.map(({ verdict, input, ...record }) => [
+    ...[record.id, record.time, verdict.verdict, verdict.rule, verdict.score, verdict.threshold],
+    ...[verdict.decided_by, verdict.mode, record.router_level, record.label ?? '', record.key_id ?? ''],
+    ...[verdict.rules_version, verdict.ml_version, verdict.latency_ms, input.length, input.sha256, input.kept],
+    input.text ?? '',
+  ]);
+  // A cell that a spreadsheet would run as a formula gets an apostrophe in front.
+  return stringify(rows, { escape_formulas: true, record_delimiter: 'windows' });
 }

@@ -1,12 +1,9 @@
 import { z } from 'zod';
 import { hashPassword, passwordMatches } from '../../adapters/password-hash.js';
-import { ApiError } from './api-error.js';
 import type { ApiApp, DashboardParts } from './api-parts.js';
+import { ApiError, emailSchema, givenPasswordSchema, orRefuse, passwordSchema } from './api-parts.js';
 import { countAttempts } from './attempts.js';
-import { emailSchema, givenPasswordSchema, passwordSchema } from './credentials.js';
-import { memberOf } from './guard.js';
-import { openSession, sessionAnswer } from './open-session.js';
-import { sessionIdOf } from './session-cookie.js';
+import { memberOf, openSession, sessionAnswer, sessionIdOf } from './session.js';
 
 const roleSchema = z.enum(['owner', 'viewer']);
 const inviteBody = z.object({ email: emailSchema, role: roleSchema });
@@ -21,26 +18,36 @@ export async function memberRoutes(app: ApiApp, parts: DashboardParts): Promise<
   const { store, now } = parts;
   const attempt = await countAttempts(app, (request) => `user ${request.dashboardMember?.id}`);
 
+  const requireMember = async (accountId: string, id: string): Promise<void> => {
+    const members = await store.users.members(accountId);
+    if (!members.some(({ userId }) => userId === id)) throw new ApiError(404, lastOwner);
+  };
+
   app.put('/members/:id', { schema: { params, body: z.object({ role: roleSchema }) } }, async (request) => {
     const { accountId } = memberOf(request);
-    if (!(await store.setRole(accountId, request.params.id, request.body.role))) throw new ApiError(404, lastOwner);
+    await requireMember(accountId, request.params.id);
+    const changed = store.users.setMember(accountId, request.params.id, request.body.role);
+    await orRefuse('STORE_CONFLICT', new ApiError(404, lastOwner), changed);
     return { role: request.body.role };
   });
   app.delete('/members/:id', { schema: { params } }, async (request) => {
-    if (!(await store.removeMember(memberOf(request).accountId, request.params.id))) throw new ApiError(404, lastOwner);
+    const { accountId } = memberOf(request);
+    await requireMember(accountId, request.params.id);
+    const removed = store.users.removeMember(accountId, request.params.id);
+    await orRefuse('STORE_CONFLICT', new ApiError(404, lastOwner), removed);
     return { removed: request.params.id };
   });
 
   app.post('/invitations', { schema: { body: inviteBody } }, async (request) => {
     const { email, role } = request.body;
     const { accountId } = memberOf(request);
-    if ((await store.members(accountId)).some((member) => member.email === email))
+    if ((await store.users.members(accountId)).some((member) => member.email === email))
       throw new ApiError(409, 'They are a member already.');
     const ends = now() + invitationLength;
-    return { token: await store.invite(accountId, email, role, ends), ends };
+    return { token: (await store.users.invite(accountId, email, role, ends)).token, ends };
   });
   app.delete('/invitations/:id', { schema: { params } }, async (request) => {
-    await store.withdrawInvitation(memberOf(request).accountId, request.params.id);
+    await store.users.withdrawInvitation(memberOf(request).accountId, request.params.id);
     return { withdrawn: request.params.id };
   });
 
@@ -48,17 +55,19 @@ export async function memberRoutes(app: ApiApp, parts: DashboardParts): Promise<
     await attempt(request, reply);
     const member = memberOf(request);
     const { current, next } = request.body;
-    const login = await store.findLogin(member.email);
-    if (login === undefined || !(await passwordMatches(login.passwordHash, current)))
+    const user = await store.users.get(member.id);
+    if (user === undefined || !(await passwordMatches(user.passwordHash, current)))
       throw new ApiError(403, 'The current password is wrong.');
-    await store.setPassword(member.id, await hashPassword(next));
+    await store.users.setPassword(member.id, await hashPassword(next));
     // Every session has ended, this one too: here is another.
     return openSession(parts, request, reply, member);
   });
   app.put('/session/account', { schema: { body: accountBody } }, async (request) => {
-    const id = sessionIdOf(request) ?? '';
-    if (!(await store.switchAccount(id, memberOf(request).id, request.body.accountId)))
-      throw new ApiError(404, 'You are no member of such an account.');
+    const { accountId } = request.body;
+    const memberships = await store.users.memberships(memberOf(request).id);
+    if (!memberships.some((it) => it.accountId === accountId))
+      throw new ApiError(404, 'You are not a member of this account.');
+    await store.sessions.switchAccount(sessionIdOf(request) ?? '', accountId);
     return sessionAnswer(parts, request);
   });
 }

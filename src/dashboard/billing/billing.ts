@@ -1,3 +1,5 @@
+import type { OrderStore } from '../../store/account-store.js';
+
 /** What can be bought. */
 export type Purchase =
   | { readonly kind: 'plan'; readonly plan: string }
@@ -35,4 +37,38 @@ export interface OrderBook {
    * False when it had been carried out before: a payment counts once, however often it is told of.
    */
   readonly carryOut: (paymentId: string, accountId: string, purchase: Purchase) => Promise<boolean>;
+}
+
+/** The default: an order waits until an operator approves it (`portcullis admin`). No payment is taken here. */
+export function operatorBilling(orders: OrderBook): Billing {
+  return {
+    payment: 'operator',
+    sells: () => true,
+    order: async (accountId, purchase) => ({
+      kind: 'awaits-operator',
+      orderId: await orders.open(accountId, purchase),
+    }),
+  };
+}
+
+const states = { pending: 'open', approved: 'done', paid: 'done', rejected: 'declined' } as const;
+
+/** Orders kept in the store. */
+export function orderBook(orders: OrderStore): OrderBook {
+  return {
+    open: async (accountId, purchase) => (await orders.create(accountId, purchase)).id,
+    list: async (accountId) =>
+      (await orders.list(accountId)).map(
+        ({ id, item, createdAt, status }): StoredOrder => ({
+          ...{ id, purchase: item, time: createdAt, state: states[status] },
+        }),
+      ),
+    carryOut: async (paymentId, accountId, purchase) => {
+      // The payment's id again gives the same order, and settling grants once.
+      const order = await orders.create(accountId, purchase, paymentId);
+      if (order.status !== 'pending') return false;
+      await orders.settle(order.id, 'paid');
+      return true;
+    },
+  };
 }

@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
+import type { Charge } from '../account-store.js';
 import type { Plans } from '../plans.js';
-import { monthOf, quotaOf, refused, trialEnded } from '../quota.js';
+import { monthOf, quotaOf, refused, trialEnded } from '../plans.js';
 import { StoreError } from '../store-error.js';
-import type { Charge } from '../usage-store.js';
-import type { Tally } from './tally.js';
+import type { Tally } from './group-commit.js';
 
 interface AccountRow {
   readonly plan: string;

@@ -1,6 +1,13 @@
 import type { Database } from 'better-sqlite3';
 import { StoreError } from '../store-error.js';
-import type { Tally } from './tally.js';
+
+/** What the writes of one commit add up to: written once, at its end, instead of once a write. */
+export interface Tally {
+  /** Writes it, inside the commit. */
+  write(): void;
+  /** Forgets it: the commit came to nothing. */
+  drop(): void;
+}
 
 /** Writes that share their commits: one sync to the disk serves all that came meanwhile. */
 export interface GroupCommit {

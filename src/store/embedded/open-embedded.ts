@@ -2,23 +2,18 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { Kysely, SqliteDialect, sql } from 'kysely';
 import { childProgram } from '../../adapters/child-program.js';
-import type { StoreOptions } from '../open-store.js';
 import { loadPlans } from '../plans.js';
+import { newPepper, settledPepper } from '../secrets.js';
+import { requirePlansInUse } from '../sql/accounts.js';
 import { rowOf } from '../sql/evidence-row.js';
 import { migrate } from '../sql/migrate.js';
-import { sqlNotes } from '../sql/notes.js';
-import { newPepper, settledPepper } from '../sql/pepper.js';
-import { requirePlansInUse } from '../sql/plans-in-use.js';
-import { sqlStore } from '../sql/sql-store.js';
+import { sqlNotes, sqlStore } from '../sql/sql-store.js';
 import type { Tables } from '../sql/tables.js';
-import type { Store } from '../store.js';
+import type { Store, StoreOptions } from '../store.js';
 import { StoreError } from '../store-error.js';
-import { openBallast } from './ballast.js';
-import { embeddedCheck } from './check.js';
-import { connect } from './connect.js';
+import { connect, embeddedCheck, lockFolder, openBallast } from './database-file.js';
 import { embeddedPage } from './evidence-page.js';
-import { lockFolder } from './lock-folder.js';
-import { openWriter } from './open-writer.js';
+import { openWriter } from './writer.js';
 import { openWriterThread } from './writer-thread.js';
 
 /** Versions below it can lose writes when a log is reset while another process reads. @see https://sqlite.org/wal.html */

@@ -1,9 +1,64 @@
-import type { Database } from 'better-sqlite3';
-import { foldText } from './fold-text.js';
-import type { GroupCommit } from './group-commit.js';
-import type { SearchMark } from './search-mark.js';
-import { stretchMark } from './search-query.js';
-import { openSearchStretches } from './search-stretches.js';
+import type { Database, Statement } from 'better-sqlite3';
+import type { GroupCommit, Tally } from './group-commit.js';
+import { cjkBigrams, foldText } from './search-terms.js';
+
+/**
+ * How far the search index has come. It has every record up to the mark, but for those that the table
+ * `evidence_unsearched` names: records that came later with an earlier time. Only to be asked inside a commit.
+ */
+export interface SearchMark extends Tally {
+  /** `seq` of the last record that the index has gone past; 0 at first. */
+  at(): number;
+  moveTo(seq: number): void;
+}
+
+/** The mark, read once a commit. */
+export function openSearchMark(db: Database): SearchMark {
+  const read = db.prepare<[], number>('SELECT seq FROM evidence_indexed').pluck();
+  const move = db.prepare<[number]>('UPDATE evidence_indexed SET seq = ?');
+  let known: number | undefined;
+  const drop = (): void => {
+    known = undefined;
+  };
+  return {
+    at() {
+      known ??= read.get() ?? 0;
+      return known;
+    },
+    moveTo(seq) {
+      move.run(seq);
+      known = seq;
+    },
+    // Another process may move it before the next commit.
+    write: drop,
+    drop,
+  };
+}
+
+/** What the search index has of a record's text. It holds no texts: what is taken out must be what was put in. */
+export interface IndexedText {
+  add(seq: number, text: string): void;
+  remove(seq: number, text: string): void;
+}
+
+/** The search index: trigrams of the folded text, and bigrams of its Chinese, Japanese and Korean parts. */
+export function openIndexedText(db: Database): IndexedText {
+  const [addText, addPairs] = ['evidence_search', 'evidence_bigrams'].map((table) =>
+    db.prepare<[number, string]>(`INSERT INTO ${table} (rowid, text) VALUES (?, ?)`),
+  ) as [Put, Put];
+  const [dropText, dropPairs] = ['evidence_search', 'evidence_bigrams'].map((table) =>
+    db.prepare<[number, string]>(`INSERT INTO ${table} (${table}, rowid, text) VALUES ('delete', ?, ?)`),
+  ) as [Put, Put];
+  const both = (text: Put, pairs: Put) => (seq: number, written: string) => {
+    const folded = foldText(written);
+    text.run(seq, folded);
+    const bigrams = cjkBigrams(folded);
+    if (bigrams !== '') pairs.run(seq, bigrams);
+  };
+  return { add: both(addText, addPairs), remove: both(dropText, dropPairs) };
+}
+
+type Put = Statement<[number, string]>;
 
 /** Fills the search index behind the callers' backs: indexing a text takes longer than writing it. */
 export interface SearchIndex {
@@ -29,7 +84,6 @@ const few = 8;
 interface Waiting {
   readonly seq: number;
   readonly text: string | null;
-  readonly number: number | null;
 }
 
 const atOnce = 64;
@@ -37,12 +91,11 @@ const atOnce = 64;
 /** The search index of a database. */
 export function openSearchIndex(db: Database, commits: GroupCommit, mark: SearchMark): SearchIndex {
   const late = db.prepare<[], Waiting>(
-    `SELECT u.seq AS seq, e.text AS text, a.number AS number FROM evidence_unsearched u
-     LEFT JOIN evidence e ON e.seq = u.seq LEFT JOIN accounts a ON a.id = e.account_id ORDER BY u.seq LIMIT ${atOnce}`,
+    `SELECT u.seq AS seq, e.text AS text FROM evidence_unsearched u
+     LEFT JOIN evidence e ON e.seq = u.seq ORDER BY u.seq LIMIT ${atOnce}`,
   );
   const next = db.prepare<[number], Waiting>(
-    `SELECT e.seq AS seq, e.text AS text, a.number AS number FROM evidence e
-     LEFT JOIN accounts a ON a.id = e.account_id WHERE e.seq > ? ORDER BY e.seq LIMIT ${atOnce}`,
+    `SELECT seq, text FROM evidence WHERE seq > ? ORDER BY seq LIMIT ${atOnce}`,
   );
   const waits = db
     .prepare<[], number>(
@@ -50,18 +103,16 @@ export function openSearchIndex(db: Database, commits: GroupCommit, mark: Search
          OR EXISTS (SELECT 1 FROM evidence WHERE seq > (SELECT seq FROM evidence_indexed))`,
     )
     .pluck();
-  const add = db.prepare<[number, string]>('INSERT INTO evidence_search (rowid, text) VALUES (?, ?)');
   const done = db.prepare<[number]>('DELETE FROM evidence_unsearched WHERE seq = ?');
-  const stretches = openSearchStretches(db);
+  const indexed = openIndexedText(db);
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
   let asked = 0;
   /** The last slice, milliseconds. */
   let took = 0;
 
-  const index = ({ seq, text, number }: Waiting, isLate: boolean): void => {
-    if (text === null || number === null) return;
-    add.run(seq, `${stretchMark(stretches.take(number, seq, isLate))}${foldText(text)}`);
+  const index = ({ seq, text }: Waiting): void => {
+    if (text !== null) indexed.add(seq, text);
   };
 
   /** Indexes for about `ms`; true where more waits. */
@@ -70,7 +121,7 @@ export function openSearchIndex(db: Database, commits: GroupCommit, mark: Search
     const isOver = (): boolean => performance.now() - started > ms;
     for (let rows = late.all(); rows.length > 0; rows = late.all()) {
       for (const row of rows) {
-        index(row, true);
+        index(row);
         done.run(row.seq);
         if (isOver()) return true;
       }
@@ -82,7 +133,7 @@ export function openSearchIndex(db: Database, commits: GroupCommit, mark: Search
       const rows = next.all(at);
       more = rows.length > 0;
       for (const row of rows) {
-        index(row, false);
+        index(row);
         at = row.seq;
         if (isOver()) break;
       }
@@ -96,8 +147,6 @@ export function openSearchIndex(db: Database, commits: GroupCommit, mark: Search
     try {
       return indexFor(ms);
     } finally {
-      // Also for what stands in the index when a later record fails.
-      stretches.write();
       took = performance.now() - started;
     }
   };

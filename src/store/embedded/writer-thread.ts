@@ -1,9 +1,16 @@
 import { Worker } from 'node:worker_threads';
+import type { Charge } from '../account-store.js';
 import type { Plans } from '../plans.js';
 import { StoreError, type StoreErrorCode } from '../store-error.js';
-import type { Charge } from '../usage-store.js';
-import type { Writer, WriterParts } from './writer.js';
-import type { FromWriter, WriterAnswer, WriterFailure, WriterJob, WriterSettings } from './writer-messages.js';
+import type {
+  FromWriter,
+  Writer,
+  WriterAnswer,
+  WriterFailure,
+  WriterJob,
+  WriterParts,
+  WriterSettings,
+} from './writer.js';
 
 /** What a writer on a thread of its own is made of. */
 export interface WriterThreadParts extends WriterParts {

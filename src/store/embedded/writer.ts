@@ -1,5 +1,12 @@
+import type { Charge } from '../account-store.js';
+import type { Plans } from '../plans.js';
 import type { CountedRow } from '../sql/evidence-row.js';
-import type { Charge } from '../usage-store.js';
+import type { StoreErrorCode } from '../store-error.js';
+import { embeddedCharge } from './charge.js';
+import { connect, openLog } from './database-file.js';
+import { openGroupCommit } from './group-commit.js';
+import { openSearchIndex, openSearchMark } from './search-index.js';
+import { addedCounts, embeddedAppend, embeddedDelete } from './write-evidence.js';
 
 /** What is written on the way of a call: on this thread or on one of its own. */
 export interface Writer {
@@ -23,4 +30,78 @@ export interface WriterParts {
   readonly file: string;
   /** Told when the disk is full. */
   readonly onFull: () => void;
+}
+
+/** What a thread that writes is opened with. */
+export interface WriterSettings {
+  readonly file: string;
+  readonly plans: Pick<Plans, 'all' | 'overagePackCalls'>;
+}
+
+/** One thing to write. `id` comes back with what came of it. */
+export type WriterJob =
+  | { readonly kind: 'charge'; readonly id: number; readonly accountId: string; readonly at: number }
+  | { readonly kind: 'append'; readonly id: number; readonly row: CountedRow }
+  | {
+      readonly kind: 'delete';
+      readonly id: number;
+      readonly accountId: string;
+      readonly before: number;
+      readonly limit: number;
+    }
+  /** Answered once no commit is under way; there is none until the same `id` is released. */
+  | { readonly kind: 'hold'; readonly id: number }
+  | { readonly kind: 'release'; readonly id: number }
+  | { readonly kind: 'close'; readonly id: number };
+
+/** An error as it crosses threads. */
+export interface WriterFailure {
+  readonly message: string;
+  /** The store's own code, or the database's. */
+  readonly code: StoreErrorCode | string;
+  /** Whether it is a `StoreError`. */
+  readonly isOwn: boolean;
+}
+
+/** What came of a job. */
+export type WriterAnswer =
+  | { readonly id: number; readonly value: unknown }
+  | { readonly id: number; readonly failed: WriterFailure };
+
+/** What the thread says. */
+export type FromWriter =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'refused'; readonly failed: WriterFailure }
+  | { readonly kind: 'full' }
+  | { readonly kind: 'answers'; readonly answers: readonly WriterAnswer[] };
+
+/** A writer on this thread, with a connection of its own; it fills the search index too. */
+export async function openWriter({ file, onFull, plans }: WriterParts & { readonly plans: Plans }): Promise<Writer> {
+  // Waiting for another process's commit must not stop this thread: the group commit tries again instead.
+  const db = connect(file, 0);
+  try {
+    const log = await openLog(db, file);
+    const charges = embeddedCharge(db, plans);
+    const counts = addedCounts(db);
+    const mark = openSearchMark(db);
+    const commits = openGroupCommit(db, { sync: () => log.datasync(), onFull, tallies: [charges, counts, mark] });
+    const search = openSearchIndex(db, commits, mark);
+    const append = embeddedAppend(db, counts, mark);
+    return {
+      charge: (accountId, at) => commits.runAhead(() => charges.charge(accountId, at)),
+      append: (row) => commits.run(() => append(row)),
+      deleteBefore: embeddedDelete(db, commits, mark),
+      alone: commits.alone,
+      problems: () => [],
+      async close() {
+        search.close();
+        await commits.close();
+        await log.close();
+        db.close();
+      },
+    };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
+import type { Charge } from '../account-store.js';
 import type { Plans } from '../plans.js';
-import { monthOf, quotaOf, refused } from '../quota.js';
+import { monthOf, quotaOf, refused } from '../plans.js';
 import { StoreError } from '../store-error.js';
-import type { Charge } from '../usage-store.js';
 
 /** One call to be counted. */
 export interface ChargeItem {

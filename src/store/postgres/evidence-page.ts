@@ -3,7 +3,7 @@ import type { EvidenceFilter } from '../evidence-store.js';
 import type { Connection } from '../sql/connection.js';
 import type { EvidenceOwn } from '../sql/evidence.js';
 import { filterConditions, type Place, searched } from '../sql/evidence-filter.js';
-import { searchInSteps } from '../sql/search-steps.js';
+import { searchInSteps, type Window } from '../sql/search-steps.js';
 import type { EvidenceRow, Tables } from '../sql/tables.js';
 
 /** What is asked for. */
@@ -73,7 +73,7 @@ export function postgresPage({ db }: Connection): Pick<EvidenceOwn, 'page' | 'de
             .where('seq', '<', high);
           return (await own.orderBy('seq', 'desc').offset(size).limit(1).executeTakeFirst())?.seq ?? 0;
         },
-        stretch: async (low: number, high: number, most: number) => ({
+        search: async ({ low, high }: Window, most: number) => ({
           rows: await rowsOf(db, asked, most, low, high),
           low,
         }),

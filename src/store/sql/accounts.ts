@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import type { Account, AccountSettings, AccountStore } from '../account-store.js';
-import type { Plans } from '../plans.js';
-import { randomId } from '../random-id.js';
+import type { Account, AccountSettings, AccountStore, UsageStore } from '../account-store.js';
+import { monthOf, type Plans, quotaOf, trialEnded } from '../plans.js';
+import { randomId } from '../secrets.js';
 import { StoreError } from '../store-error.js';
 import type { Connection } from './connection.js';
 import type { Tables } from './tables.js';
@@ -124,4 +124,54 @@ export function sqlAccounts(connection: Connection): AccountStore {
       return accountOf(row);
     },
   };
+}
+
+/** Reading usage in SQL; charging is each database's own. */
+export function sqlUsage({ db, plans }: Connection): Omit<UsageStore, 'charge'> {
+  return {
+    async quota(accountId, at) {
+      const account = await db.selectFrom('accounts').selectAll().where('id', '=', accountId).executeTakeFirst();
+      if (!account) throw new StoreError('STORE_NOT_FOUND', `no account "${accountId}"`);
+      const usage = await db
+        .selectFrom('usage_months')
+        .select('used')
+        .where('account_id', '=', accountId)
+        .where('month', '=', monthOf(at))
+        .executeTakeFirst();
+      const plan = plans.get(account.plan);
+      const quota = quotaOf(plan, usage?.used ?? 0, account.overage_left, at);
+      return trialEnded(plan, account.trial_ends_at, at) ? { ...quota, remaining: 0 } : quota;
+    },
+    async months(accountId, limit) {
+      const rows = await db
+        .selectFrom('usage_months')
+        .selectAll()
+        .where('account_id', '=', accountId)
+        .orderBy('month', 'desc')
+        .limit(limit)
+        .execute();
+      return rows.map((row) => ({ month: row.month, used: row.used, overageUsed: row.overage_used }));
+    },
+  };
+}
+
+/**
+ * Refuses plans that lack one which accounts have: each of their calls would end as a 500.
+ *
+ * @throws StoreError STORE_SETTINGS that names them and says what to do
+ */
+export async function requirePlansInUse({ db, plans }: Pick<Connection, 'db' | 'plans'>): Promise<void> {
+  const there = new Set(plans.all.map(({ name }) => name));
+  const used = await db
+    .selectFrom('accounts')
+    .select((select) => ['plan', select.fn.countAll<number>().as('accounts')])
+    .groupBy('plan')
+    .orderBy('plan')
+    .execute();
+  const lacking = used.filter(({ plan }) => !there.has(plan)).map(({ plan, accounts }) => `"${plan}" (${accounts})`);
+  if (lacking.length === 0) return;
+  throw new StoreError(
+    'STORE_SETTINGS',
+    `accounts have plans that the plans file lacks: ${lacking.join(', ')}; put them back, or give these accounts another by "portcullis admin plan set"`,
+  );
 }

@@ -58,13 +58,9 @@ export const rareValue = ({
   return routerLevel !== undefined && routerLevel !== 'rules' ? { routerLevel } : undefined;
 };
 
-/** The text of a filter as text columns hold texts. @throws StoreError where it is shorter than three characters */
-export const searched = (filter: EvidenceFilter): string | undefined => {
-  if (filter.text === undefined) return undefined;
-  if ([...filter.text].length < 3)
-    throw new StoreError('STORE_SETTINGS', 'a text to search for has three characters or more');
-  return storable(filter.text);
-};
+/** The text of a filter as text columns hold texts; an empty one filters nothing. */
+export const searched = ({ text }: EvidenceFilter): string | undefined =>
+  text === undefined || text === '' ? undefined : storable(text);
 
 /** A place in a list. */
 export interface Place {

@@ -1,5 +1,5 @@
 import type { EvidenceLabel, EvidenceRecord } from '../../evidence/evidence-record.js';
-import { latencyStep } from '../latency-step.js';
+import { latencyStep } from '../evidence-store.js';
 import type { EvidenceRow, Tables } from './tables.js';
 
 const hourMs = 3_600_000;

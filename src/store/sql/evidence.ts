@@ -1,11 +1,13 @@
+import { type Kysely, sql } from 'kysely';
+import type { EvidenceLabel } from '../../evidence/evidence-record.js';
 import type { EvidenceFilter, EvidencePage, EvidenceStore } from '../evidence-store.js';
+import { StoreError } from '../store-error.js';
+import { accountOf } from './accounts.js';
 import type { Connection } from './connection.js';
 import { sqlEvidenceCounts } from './evidence-counts.js';
-import { cursorOf, type Place, placeOf } from './evidence-filter.js';
-import { recordOf, timeOfSeq } from './evidence-row.js';
-import { labelEvidence } from './label-evidence.js';
-import { purgeEvidence } from './purge.js';
-import type { EvidenceRow } from './tables.js';
+import { cursorOf, filterConditions, type Place, placeOf } from './evidence-filter.js';
+import { firstSeq, recordOf, rowOf, timeOfSeq, versionOf } from './evidence-row.js';
+import type { EvidenceRow, Tables } from './tables.js';
 
 /** Rows of a page. */
 export interface PageOfRows {
@@ -22,6 +24,42 @@ export interface EvidenceOwn extends Pick<EvidenceStore, 'append'> {
   deleteBefore(accountId: string, seq: number, limit: number): Promise<number>;
 }
 
+/** An evidence id, or its beginning. */
+const idShape = /^ev_[0-9a-f]{4,24}$/i;
+
+/** Where the text searched for is the beginning of an id: the records with such an id; undefined where there are none. */
+async function pageById(
+  db: Kysely<Tables>,
+  accountId: string,
+  filter: EvidenceFilter,
+  after: Place | null,
+  limit: number,
+): Promise<PageOfRows | undefined> {
+  const start = filter.text?.trim().toLowerCase() ?? '';
+  if (!idShape.test(start)) return undefined;
+  // On its own: a planner that sees the account as well may walk all of its records.
+  const ids = await db
+    .selectFrom('evidence')
+    .select('id')
+    .where('id', '>=', start)
+    .where('id', '<', `${start}g`)
+    .limit(500)
+    .execute();
+  if (ids.length === 0) return undefined;
+  const rows = db
+    .selectFrom('evidence')
+    .selectAll()
+    .where((where) => where.and(filterConditions(where, accountId, filter)))
+    .where(
+      'id',
+      'in',
+      ids.map(({ id }) => id),
+    )
+    .where('seq', '<', after?.seq ?? Number.MAX_SAFE_INTEGER);
+  const found = await rows.orderBy('seq', 'desc').orderBy('id', 'desc').limit(limit).execute();
+  return found.length === 0 && after === null ? undefined : { rows: found, stoppedAt: null };
+}
+
 /** Evidence in SQL. */
 export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceStore {
   const { db } = connection;
@@ -33,7 +71,9 @@ export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceS
     limit: number,
   ): Promise<EvidencePage> => {
     const most = Math.min(500, Math.max(1, Math.trunc(limit)));
-    const { rows, stoppedAt } = await own.page(accountId, filter, cursor === null ? null : placeOf(cursor), most + 1);
+    const after = cursor === null ? null : placeOf(cursor);
+    const byId = await pageById(db, accountId, filter, after, most + 1);
+    const { rows, stoppedAt } = byId ?? (await own.page(accountId, filter, after, most + 1));
     const shown = rows.slice(0, most);
     const next = rows.length > most ? (shown.at(-1) ?? null) : stoppedAt;
     const searchedTo = stoppedAt && timeOfSeq(stoppedAt.seq);
@@ -64,4 +104,57 @@ export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceS
     ...sqlEvidenceCounts(connection),
     purge: (now) => purgeEvidence(connection, own, now),
   };
+}
+
+/** Labels a record and moves the counts of its versions with it, in one transaction. @throws StoreError STORE_NOT_FOUND */
+export async function labelEvidence(
+  { transaction }: Connection,
+  accountId: string,
+  id: string,
+  label: EvidenceLabel | null,
+): Promise<void> {
+  await transaction(async (inside) => {
+    const own = inside.updateTable('evidence').where('id', '=', id).where('account_id', '=', accountId);
+    // The row is locked by this write before it is read: two labels at once are counted one after the other.
+    const row = await own.set({ label: sql`label` }).returning(['record', 'text', 'label']).executeTakeFirst();
+    if (!row) throw new StoreError('STORE_NOT_FOUND', `no evidence "${id}" in this account`);
+    await own.set({ label }).execute();
+    const counted = rowOf(recordOf(row));
+    const [before, after] = [versionOf(counted), versionOf({ ...counted, label })];
+    await inside
+      .updateTable('evidence_versions')
+      .set({
+        false_alarms: sql`false_alarms + ${after.false_alarms - before.false_alarms}`,
+        missed_attacks: sql`missed_attacks + ${after.missed_attacks - before.missed_attacks}`,
+      })
+      .where('account_id', '=', accountId)
+      .where('rules_version', '=', after.rules_version)
+      .where('ml_version', '=', after.ml_version)
+      .where('rule', '=', after.rule)
+      .execute();
+  });
+}
+
+const dayMs = 86_400_000;
+const batch = 200;
+const eventDays = 90;
+
+/** Deletes what retention doesn't keep, in small steps so that screening goes on, and what has expired. Gives the records' number. */
+export async function purgeEvidence({ db }: Connection, own: EvidenceOwn, now: number): Promise<number> {
+  let purged = 0;
+  for (const account of (await db.selectFrom('accounts').selectAll().execute()).map(accountOf)) {
+    const before = firstSeq(now - account.settings.retentionDays * dayMs);
+    let deleted: number;
+    do {
+      deleted = await own.deleteBefore(account.id, before, batch);
+      purged += deleted;
+    } while (deleted === batch);
+  }
+  await db.deleteFrom('sessions').where('expires_at', '<=', now).execute();
+  await db.deleteFrom('invitations').where('expires_at', '<=', now).execute();
+  await db
+    .deleteFrom('seen_events')
+    .where('seen_at', '<', now - eventDays * dayMs)
+    .execute();
+  return purged;
 }

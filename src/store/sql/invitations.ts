@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely';
-import { randomId, randomToken, tokenHash } from '../random-id.js';
+import { randomId, randomToken, tokenHash } from '../secrets.js';
 import { StoreError } from '../store-error.js';
-import type { Invitation, Member, Role, User, UserStore } from '../user-store.js';
+import type { Invitation, InvitationStore, Member, Role, User } from '../user-store.js';
 import type { Connection } from './connection.js';
-import { createUser } from './create-user.js';
 import type { Tables } from './tables.js';
+import { createUser } from './users.js';
 
 const invitationOf = (row: Tables['invitations']): Invitation => ({
   id: row.id,
@@ -13,11 +13,6 @@ const invitationOf = (row: Tables['invitations']): Invitation => ({
   role: row.role as Role,
   expiresAt: row.expires_at,
 });
-
-type Invitations = Pick<
-  UserStore,
-  'invite' | 'invitations' | 'findInvitation' | 'join' | 'accept' | 'withdrawInvitation'
->;
 
 const addMember = async (
   inside: Kysely<Tables>,
@@ -36,7 +31,7 @@ const addMember = async (
 };
 
 /** Invitations in SQL; one that is taken up is gone. */
-export function sqlInvitations({ db, now, transaction }: Connection): Invitations {
+export function sqlInvitations({ db, now, transaction }: Connection): InvitationStore {
   const takeUp = async (inside: Kysely<Tables>, token: string): Promise<Tables['invitations']> => {
     const taken = inside.deleteFrom('invitations').where('token_hash', '=', tokenHash(token));
     const row = await taken.where('expires_at', '>', now()).returningAll().executeTakeFirst();

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
-import { looksLikeSecret, newSecret, sameHash, secretHash } from '../api-key.js';
-import type { ApiKey, KeyStore, NewKey } from '../key-store.js';
-import { randomId } from '../random-id.js';
+import type { ApiKey, KeyStore, NewKey } from '../account-store.js';
+import { looksLikeSecret, newSecret, randomId, sameHash, secretHash } from '../secrets.js';
 import { StoreError } from '../store-error.js';
 import { accountOf } from './accounts.js';
 import type { Connection } from './connection.js';

@@ -1,14 +1,15 @@
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 import { StoreError } from '../store-error.js';
-import { chargeFunction } from './charge-function.js';
 import {
+  chargeFunction,
   commonTables,
   embeddedTables,
+  plainSearch,
   postgresTables,
   searchMark,
   searchStretches,
   versionTables,
-} from './schema-statements.js';
+} from './schema.js';
 import type { Tables } from './tables.js';
 
 const running = (statements: readonly string[]): Migration => ({
@@ -25,6 +26,7 @@ const migrations = (dialect: 'sqlite' | 'postgres'): Readonly<Record<string, Mig
   '2026-11-21-versions-and-latencies': running(versionTables),
   '2026-11-22-search-mark': running(dialect === 'sqlite' ? searchMark : []),
   '2026-11-22-search-stretches': running(dialect === 'sqlite' ? searchStretches : []),
+  '2026-11-23-plain-search': running(dialect === 'sqlite' ? plainSearch : []),
 });
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
-import type { Order, OrderItem, OrderStore } from '../order-store.js';
+import type { Order, OrderItem, OrderStore } from '../account-store.js';
 import type { Plans } from '../plans.js';
-import { randomId } from '../random-id.js';
+import { randomId } from '../secrets.js';
 import { StoreError } from '../store-error.js';
 import type { Connection } from './connection.js';
 import type { Tables } from './tables.js';

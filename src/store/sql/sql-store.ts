@@ -1,16 +1,13 @@
-import type { Store, StoreHealth } from '../store.js';
-import type { Charge } from '../usage-store.js';
-import { sqlAccounts } from './accounts.js';
+import type { Charge } from '../account-store.js';
+import type { NoteStore, Store, StoreHealth, VersionStore } from '../store.js';
+import { guarded } from '../store-error.js';
+import { sqlAccounts, sqlUsage } from './accounts.js';
 import type { Connection } from './connection.js';
 import { type EvidenceOwn, sqlEvidence } from './evidence.js';
-import { guarded } from './guarded.js';
+import { sqlInvitations } from './invitations.js';
 import { sqlKeys } from './keys.js';
-import { sqlNotes } from './notes.js';
 import { sqlOrders } from './orders.js';
-import { sqlSessions } from './sessions.js';
-import { sqlUsage } from './usage.js';
-import { sqlUsers } from './users.js';
-import { sqlVersions } from './versions.js';
+import { sqlSessions, sqlUsers } from './users.js';
 
 const usesMs = 5_000;
 
@@ -44,7 +41,7 @@ export function sqlStore(connection: Connection, own: DatabaseOwn): Store {
     database,
     plans: connection.plans,
     accounts: guarded(sqlAccounts(connection)),
-    users: guarded(sqlUsers(connection)),
+    users: guarded({ ...sqlUsers(connection), ...sqlInvitations(connection) }),
     sessions: guarded(sqlSessions(connection)),
     keys: guarded(keys),
     usage: guarded({ ...sqlUsage(connection), charge: own.charge }),
@@ -57,6 +54,57 @@ export function sqlStore(connection: Connection, own: DatabaseOwn): Store {
     close() {
       closing ??= close();
       return closing;
+    },
+  };
+}
+
+/** Notes in SQL. */
+export function sqlNotes({ db }: Pick<Connection, 'db'>): NoteStore {
+  const get = async (name: string): Promise<string | undefined> =>
+    (await db.selectFrom('notes').select('value').where('name', '=', name).executeTakeFirst())?.value;
+  return {
+    get,
+    async set(name, value) {
+      const put = db.insertInto('notes').values({ name, value });
+      await put.onConflict((conflict) => conflict.column('name').doUpdateSet({ value })).execute();
+    },
+    async claim(name, value) {
+      const put = db.insertInto('notes').values({ name, value });
+      await put.onConflict((conflict) => conflict.doNothing()).execute();
+      return (await get(name)) ?? value;
+    },
+  };
+}
+
+/** Versions of rules and models in SQL. */
+export function sqlVersions({ db, now }: Connection): VersionStore {
+  return {
+    async put(kind, version, file, bytes) {
+      await db
+        .insertInto('versions')
+        .values({ kind, version, file, bytes: Buffer.from(bytes), stored_at: now() })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+    },
+    async names(kind, version) {
+      const files = db.selectFrom('versions').select('file').where('kind', '=', kind).where('version', '=', version);
+      return (await files.orderBy('file').execute()).map(({ file }) => file);
+    },
+    async get(kind, version) {
+      const files = db.selectFrom('versions').select(['file', 'bytes']).where('kind', '=', kind);
+      const rows = await files.where('version', '=', version).orderBy('file').execute();
+      return rows.length === 0 ? undefined : new Map(rows.map(({ file, bytes }) => [file, bytes]));
+    },
+    async list(kind) {
+      const rows = await db
+        .selectFrom('versions')
+        .select(({ fn }) => ['version', fn.min('stored_at').as('storedAt')])
+        .where('kind', '=', kind)
+        .groupBy('version')
+        .execute();
+      return rows
+        .map((row) => ({ version: row.version, storedAt: Number(row.storedAt) }))
+        .sort((a, b) => a.storedAt - b.storedAt);
     },
   };
 }

@@ -102,18 +102,6 @@ export interface Tables {
   readonly evidence_indexed: { readonly seq: number };
   /** Embedded alone: records before that one that it doesn't have yet. */
   readonly evidence_unsearched: { readonly seq: number };
-  /** Embedded alone: stretches of the search index, each of one account's records from `low` to `high`, both inclusive. */
-  readonly evidence_stretches: {
-    readonly id: number;
-    readonly account: number;
-    readonly late: number;
-    readonly low: number;
-    readonly high: number;
-    readonly records: number;
-    /** How many records of all accounts had been indexed with its first and with its last one. */
-    readonly first: number;
-    readonly last: number;
-  };
 }
 
 /** A record as it lies in the database. */

@@ -1,11 +1,37 @@
 import type { Kysely } from 'kysely';
+import { randomId, randomToken, tokenHash } from '../secrets.js';
 import { StoreError } from '../store-error.js';
-import type { Member, UserStore } from '../user-store.js';
+import type { InvitationStore, Member, SessionStore, User, UserStore } from '../user-store.js';
 import { createAccount } from './accounts.js';
 import type { Connection } from './connection.js';
-import { createUser, spelled, userOf } from './create-user.js';
-import { sqlInvitations } from './invitations.js';
 import type { Tables } from './tables.js';
+
+/** A user as callers see it. */
+export const userOf = (row: Tables['users']): User => ({
+  id: row.id,
+  email: row.email,
+  passwordHash: row.password_hash,
+  createdAt: row.created_at,
+});
+
+/** One spelling of an e-mail address. */
+export const spelled = (email: string): string => email.trim().toLowerCase();
+
+/** A new user; `db` may be inside a transaction. @throws StoreError `STORE_CONFLICT` for a known e-mail */
+export async function createUser(
+  { db, now }: Pick<Connection, 'db' | 'now'>,
+  email: string,
+  passwordHash: string,
+): Promise<User> {
+  const row = { id: randomId('user'), email: spelled(email), password_hash: passwordHash, created_at: now() };
+  const made = db
+    .insertInto('users')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing());
+  if (!(await made.returning('id').executeTakeFirst()))
+    throw new StoreError('STORE_CONFLICT', 'there is a user with this e-mail already');
+  return userOf(row);
+}
 
 const noOwner = (): StoreError => new StoreError('STORE_CONFLICT', 'an account needs an owner');
 
@@ -17,7 +43,7 @@ const lockedOwner = async (inside: Kysely<Tables>, accountId: string): Promise<b
 };
 
 /** Users and members in SQL. */
-export function sqlUsers(connection: Connection): UserStore {
+export function sqlUsers(connection: Connection): Omit<UserStore, keyof InvitationStore> {
   const { db, transaction } = connection;
 
   const memberships = (by: 'members.account_id' | 'members.user_id', id: string) =>
@@ -32,7 +58,6 @@ export function sqlUsers(connection: Connection): UserStore {
       .orderBy('accounts.number');
 
   return {
-    ...sqlInvitations(connection),
     create: (email, passwordHash) => createUser(connection, email, passwordHash),
     signUp: ({ email, passwordHash, accountName, plan }) =>
       transaction(async (inside) => {
@@ -79,5 +104,45 @@ export function sqlUsers(connection: Connection): UserStore {
       }),
     members: async (accountId) => (await memberships('members.account_id', accountId).execute()) as readonly Member[],
     memberships: async (userId) => (await memberships('members.user_id', userId).execute()) as readonly Member[],
+  };
+}
+
+/** Sessions in SQL. */
+export function sqlSessions({ db, now }: Connection): SessionStore {
+  return {
+    async create(userId, accountId, expiresAt) {
+      const token = randomToken();
+      await db
+        .insertInto('sessions')
+        .values({
+          token_hash: tokenHash(token),
+          user_id: userId,
+          account_id: accountId,
+          created_at: now(),
+          expires_at: expiresAt,
+        })
+        .execute();
+      return token;
+    },
+    async find(token) {
+      const row = await db
+        .selectFrom('sessions')
+        .selectAll()
+        .where('token_hash', '=', tokenHash(token))
+        .where('expires_at', '>', now())
+        .executeTakeFirst();
+      if (!row) return undefined;
+      return { userId: row.user_id, accountId: row.account_id, createdAt: row.created_at, expiresAt: row.expires_at };
+    },
+    async switchAccount(token, accountId) {
+      const own = db.updateTable('sessions').set({ account_id: accountId }).where('token_hash', '=', tokenHash(token));
+      await own.execute();
+    },
+    async end(token) {
+      await db.deleteFrom('sessions').where('token_hash', '=', tokenHash(token)).execute();
+    },
+    async endAll(userId) {
+      await db.deleteFrom('sessions').where('user_id', '=', userId).execute();
+    },
   };
 }

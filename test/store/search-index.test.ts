@@ -10,7 +10,7 @@ import { makeRecord } from './make-record.js';
 const minute = 60_000;
 const now = Date.UTC(2026, 10, 21, 12);
 
-describe('the mark of the search index', () => {
+describe('the search index', () => {
   let data: string;
   let store: Store;
   let accountId: string;
@@ -83,7 +83,7 @@ describe('the mark of the search index', () => {
     await indexed();
     await store.close();
     const db = new Sqlite(join(data, 'portcullis.db'));
-    db.exec(`DROP TABLE evidence_indexed; DROP TABLE evidence_stretches; DROP TABLE evidence_search;
+    db.exec(`DROP TABLE evidence_indexed; DROP TABLE evidence_bigrams; DROP TABLE evidence_search;
       CREATE VIRTUAL TABLE evidence_search USING fts5 (text, content = '', contentless_delete = 1, tokenize = 'trigram');
       DELETE FROM kysely_migration WHERE name >= '2026-11-22';
       INSERT INTO evidence (seq, id, account_id, verdict, rule, decided_by, router_level, text, record)

@@ -1,7 +1,56 @@
 import type { Database } from 'better-sqlite3';
-import { type Counted, hourOf, latencyRowOf, versionOf } from '../sql/evidence-row.js';
+import type { EvidenceOwn } from '../sql/evidence.js';
+import { type Counted, type CountedRow, hourOf, latencyRowOf, versionOf } from '../sql/evidence-row.js';
 import type { Tables } from '../sql/tables.js';
-import type { Tally } from './tally.js';
+import { StoreError } from '../store-error.js';
+import type { GroupCommit, Tally } from './group-commit.js';
+import { openIndexedText, type SearchMark } from './search-index.js';
+
+type Value = string | number | null;
+
+/** Writes one record; to be called inside a commit. */
+export function embeddedAppend(db: Database, counts: AddedCounts, mark: SearchMark): (row: CountedRow) => void {
+  const insert = db.prepare<Value[]>(
+    `INSERT INTO evidence (seq, id, account_id, key_id, verdict, rule, decided_by, router_level, label, text, record)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (seq) DO NOTHING`,
+  );
+  const unsearched = db.prepare<[number]>('INSERT INTO evidence_unsearched (seq) VALUES (?)');
+  return (row) => {
+    const { id, account_id, key_id, verdict, rule, decided_by, router_level, label, text, record } = row;
+    let { seq } = row;
+    const isWritten = (): boolean =>
+      insert.run(seq, id, account_id, key_id, verdict, rule, decided_by, router_level, label, text, record).changes > 0;
+    try {
+      while (!isWritten()) seq += 1;
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'SQLITE_CONSTRAINT_UNIQUE')
+        throw new StoreError('STORE_CONFLICT', `there is evidence "${id}" already`);
+      throw error;
+    }
+    if (text !== null && seq <= mark.at()) unsearched.run(seq);
+    counts.add(row);
+  };
+}
+
+/** Deletes old records with what the search index has of them. */
+export function embeddedDelete(db: Database, commits: GroupCommit, mark: SearchMark): EvidenceOwn['deleteBefore'] {
+  const old = db.prepare<[string, number, number], { readonly seq: number; readonly text: string | null }>(
+    'SELECT seq, text FROM evidence WHERE account_id = ? AND seq < ? ORDER BY seq LIMIT ?',
+  );
+  const waits = db.prepare<[number]>('DELETE FROM evidence_unsearched WHERE seq = ?');
+  const indexed = openIndexedText(db);
+  const remove = db.prepare<[number]>('DELETE FROM evidence WHERE seq = ?');
+  return (accountId, before, limit) =>
+    commits.run(() => {
+      const rows = old.all(accountId, before, limit);
+      for (const { seq, text } of rows) {
+        const isLate = waits.run(seq).changes > 0;
+        if (text !== null && !isLate && seq <= mark.at()) indexed.remove(seq, text);
+        remove.run(seq);
+      }
+      return rows.length;
+    });
+}
 
 type Sums<Row> = { -readonly [Name in keyof Row]: Row[Name] };
 type Hour = Sums<Tables['evidence_hours']>;

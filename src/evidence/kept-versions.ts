@@ -1,7 +1,22 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { readModelFile, readModelFolder } from '../adapters/model/model-folder.js';
-import { archivePacks } from '../adapters/packs/pack-archive.js';
+import type { LoadOptions } from '../adapters/packs/load-pack.js';
+import { archivePacks, unpackArchive } from '../adapters/packs/pack-archive.js';
 import { PortcullisError } from '../engine/errors.js';
-import type { VersionKind, VersionShelf } from './version-shelf.js';
+
+/** What a verdict was decided by, besides the product's own code. */
+export type VersionKind = 'pack' | 'model';
+
+/** Where rules and models are kept as they were when they gave verdicts. */
+export interface VersionShelf {
+  /** Keeps a file of a version; again it changes nothing. */
+  put(kind: VersionKind, version: string, file: string, bytes: Uint8Array): Promise<void>;
+  /** The names of a version's files; empty where it isn't kept. */
+  names(kind: VersionKind, version: string): Promise<readonly string[]>;
+  /** The files of a version; undefined where it isn't kept. */
+  get(kind: VersionKind, version: string): Promise<ReadonlyMap<string, Uint8Array> | undefined>;
+}
 
 /** The file that a pack's version is kept as. */
 export const PACK_FILE = 'pack.json';
@@ -57,4 +72,30 @@ async function keepFiles(
 
 function differs(what: string, onDisk: string, running: string): void {
   if (onDisk !== running) throw new VersionError(`the ${what} on disk changed while the service started: start again`);
+}
+
+/** A version that isn't kept, or that this version of the product can't run any more. */
+export class NotKeptError extends PortcullisError {
+  override readonly name = 'NotKeptError';
+  readonly code = 'VERSION_NOT_KEPT';
+
+  constructor(message: string) {
+    super(message);
+  }
+}
+
+/** Lays kept rules into a folder; gives what `loadPack` takes. @throws NotKeptError */
+export async function layRules(shelf: VersionShelf, version: string, folder: string): Promise<LoadOptions> {
+  const archive = (await shelf.get('pack', version))?.get(PACK_FILE);
+  if (archive === undefined) throw new NotKeptError(`the rules ${version} aren’t kept`);
+  const packs = unpackArchive(Buffer.from(archive).toString('utf8'), folder);
+  if (packs === undefined) throw new NotKeptError(`the rules ${version} can’t be read by this version`);
+  return packs;
+}
+
+/** Lays a kept model's files into a folder. @throws NotKeptError */
+export async function layModel(shelf: VersionShelf, version: string, folder: string): Promise<void> {
+  const files = await shelf.get('model', version);
+  if (files === undefined) throw new NotKeptError(`the model ${version} isn’t kept`);
+  for (const [name, bytes] of files) writeFileSync(join(folder, name), bytes);
 }

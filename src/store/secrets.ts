@@ -1,0 +1,69 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { NoteStore } from './store.js';
+import { StoreError } from './store-error.js';
+
+/** A fresh id: the prefix, `_`, and 16 hex digits. */
+export function randomId(prefix: 'acct' | 'key' | 'user' | 'order' | 'inv'): string {
+  return `${prefix}_${randomBytes(8).toString('hex')}`;
+}
+
+/** A token for a cookie or a link: 256 random bits, base64url. */
+export function randomToken(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** What is kept of such a token. Its 256 bits need no key and no slow hash. */
+export function tokenHash(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+const shape = /^svc_live_([A-Za-z0-9_-]{43})([A-Za-z0-9_-]{6})$/;
+
+const checksum = (random: string): string =>
+  createHash('sha256').update(`portcullis-key:${random}`).digest('base64url').slice(0, 6);
+
+/** A fresh key: `svc_live_`, 32 random bytes as base64url, and a checksum of six characters. */
+export function newSecret(): string {
+  const random = randomBytes(32).toString('base64url');
+  return `svc_live_${random}${checksum(random)}`;
+}
+
+/** Whether a text is a key that this service could have made: a typo is refused without asking the database. */
+export function looksLikeSecret(secret: string): boolean {
+  const parts = shape.exec(secret);
+  return parts?.[1] !== undefined && parts[2] === checksum(parts[1]);
+}
+
+/** What is kept of a key: HMAC-SHA-256 under the pepper, hex. */
+export function secretHash(secret: string, pepper: string): string {
+  return createHmac('sha256', pepper).update(secret).digest('hex');
+}
+
+/** Compares two hashes in a time that doesn't tell where they differ. */
+export function sameHash(a: string, b: string): boolean {
+  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+}
+
+const checkName = 'pepper-check';
+
+/**
+ * The secret that keys are hashed under. Every process on one database must have the same: a digest of it is noted there.
+ *
+ * @throws StoreError `STORE_SETTINGS` where it is too short or differs
+ */
+export async function settledPepper(
+  notes: NoteStore,
+  given: string | undefined,
+  made: () => Promise<string>,
+): Promise<string> {
+  if (given !== undefined && given.length < 32)
+    throw new StoreError('STORE_SETTINGS', 'the pepper has fewer than 32 characters');
+  const pepper = given ?? (await made());
+  const digest = createHmac('sha256', pepper).update(checkName).digest('hex');
+  if ((await notes.claim(checkName, digest)) !== digest)
+    throw new StoreError('STORE_SETTINGS', 'the pepper differs from the one that this database was set up with');
+  return pepper;
+}
+
+/** A fresh pepper: 256 random bits, hex. */
+export const newPepper = (): string => randomBytes(32).toString('hex');
