@@ -1,12 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { z } from 'zod';
+import {
+  expandRule,
+  familyId,
+  type Language,
+  languageWords,
+  type MultilingualRule,
+} from '../../engine/rules/pack/multilingual.js';
 import { PackError, type PackPlace, type PackProblem } from '../../engine/rules/pack/pack-error.js';
 import { packHeadSchema, wordsSchema } from '../../engine/rules/pack/pack-schema.js';
-import { ruleSchema } from '../../engine/rules/pack/rule-schema.js';
+import { languageSchema, multilingualSchema, ruleSchema } from '../../engine/rules/pack/rule-schema.js';
 import { schemaProblems } from '../../engine/rules/pack/schema-problems.js';
 import type { PackContent } from '../../engine/rules/pack/stack-packs.js';
-import type { Rule } from '../../engine/rules/types.js';
+import type { Rule, WordLists } from '../../engine/rules/types.js';
 import { formatProblem, type PackSources, reportProblems } from './pack-report.js';
 import { parseYamlFile, type YamlFile } from './pack-yaml.js';
 
@@ -16,17 +23,24 @@ export interface PackFolder {
   readonly sources: PackSources;
 }
 
+const WORDS = `words${sep}`;
+const LANGUAGES = `languages${sep}`;
+const MULTILINGUAL = /\.multilingual\.ya?ml$/;
+
 /**
- * Reads a pack folder: `pack.yaml`, `words/*.yaml` and a folder of rules for each family.
+ * Reads a pack folder: `pack.yaml`, `words/*.yaml`, `languages/*.yaml` and a folder of rules for each family.
  *
  * @throws PackError with every mistake of every file, each with its line and a caret
  */
 export function readPackFolder(folder: string): PackFolder {
   const reports: string[] = [];
   const problems: PackProblem[] = [];
-  const owners = new Map<string, YamlFile>();
+  const owners = new Map<string, Owner>();
   const sources: PackSources = {
-    fileOf: ({ place }) => owners.get(place.in === 'pack' ? 'pack ' : `${place.in} ${place.name}`),
+    fileOf: ({ place }) => {
+      const owner = owners.get(place.in === 'pack' ? 'pack ' : `${place.in} ${place.name}`);
+      return typeof owner === 'function' ? owner(place) : owner;
+    },
   };
 
   const note = (problem: PackProblem, file: YamlFile): void => {
@@ -62,32 +76,90 @@ export function readPackFolder(folder: string): PackFolder {
   const head = parse(packHeadSchema, headFile, { in: 'pack', name: '' });
 
   const words: Record<string, readonly string[]> = {};
-  for (const name of names.filter((path) => path.startsWith(`words${sep}`))) {
-    const file = open(name);
-    for (const [list, entries] of Object.entries(parse(wordsSchema, file, { in: 'words', name: '' }) ?? {})) {
-      if (Object.hasOwn(words, list)) note(twice('PACK009', 'word list', list, owners.get(`words ${list}`)), file);
+  const addWords = (lists: WordLists, file: YamlFile, owner: Owner): void => {
+    for (const [list, entries] of Object.entries(lists)) {
+      if (Object.hasOwn(words, list)) note(twice(list, sources.fileOf(twice(list, undefined))), file);
       words[list] = entries;
-      owners.set(`words ${list}`, file);
+      owners.set(`words ${list}`, owner);
     }
+  };
+  for (const name of names.filter((path) => path.startsWith(WORDS))) {
+    const file = open(name);
+    addWords(parse(wordsSchema, file, { in: 'words', name: '' }) ?? {}, file, file);
+  }
+
+  const languages: { readonly language: Language; readonly file: YamlFile }[] = [];
+  for (const name of names.filter((path) => path.startsWith(LANGUAGES))) {
+    const file = open(name);
+    const language = parse(languageSchema, file, { in: 'pack', name: '' });
+    if (!language) continue;
+    languages.push({ language, file });
+    const suffix = `.${language.code}`;
+    addWords(languageWords(language), file, ({ path: [list, ...rest], key }) =>
+      withPlace(file, ['words', String(list).replace(suffix, ''), ...rest], key),
+    );
   }
 
   const rules: Rule[] = [];
-  for (const name of names.filter((path) => path.includes(sep) && !path.startsWith(`words${sep}`))) {
+  const addRule = (rule: Rule, file: YamlFile, owner: Owner): void => {
+    if (owners.has(`rule ${rule.id}`)) {
+      const message = `There are two rules \`${rule.id}\`.`;
+      const place: PackPlace = { in: 'rule', name: rule.id, path: ['id'] };
+      note({ code: 'PACK014', message, advice: 'Give one another id.', place }, file);
+    }
+    rules.push(rule);
+    owners.set(`rule ${rule.id}`, owner);
+  };
+  const families = new Set<string>();
+  const addLanguages = (shared: MultilingualRule, shape: YamlFile): void => {
+    families.add(familyId(shared));
+    for (const { language, file } of languages) {
+      if (!Object.hasOwn(language.rules, familyId(shared))) continue;
+      const result = expandRule(shared, language);
+      if (!result.ok) {
+        const { path, ...mistake } = result.mistake;
+        note({ ...mistake, place: { in: 'pack', name: '', path } }, file);
+        continue;
+      }
+      const { rule, originOf } = result.expanded;
+      addRule(rule, shape, ({ path, key, at, length }) => {
+        const origin = originOf(path);
+        const isOwn = origin.in === 'language';
+        return withPlace(isOwn ? file : shape, origin.path, key, isOwn ? { at, length } : {});
+      });
+    }
+  };
+  for (const name of names.filter(
+    (path) => path.includes(sep) && !path.startsWith(WORDS) && !path.startsWith(LANGUAGES),
+  )) {
     const file = open(name);
-    const rule = parse(ruleSchema, file, { in: 'rule', name }) as Rule | undefined;
+    const isMultilingual = MULTILINGUAL.test(name);
+    const rule: Rule | MultilingualRule | undefined = isMultilingual
+      ? parse(multilingualSchema, file, { in: 'rule', name })
+      : parse(ruleSchema, file, { in: 'rule', name });
     if (!rule) continue;
-    const due = name
+    const stem = name
+      .replace(MULTILINGUAL, '-{code}')
       .replace(/\.ya?ml$/, '')
       .split(sep)
       .join('.');
-    if (rule.id !== due) {
+    if (rule.id !== stem) {
       const message = `The id \`${rule.id}\` doesn't fit the file's place.`;
-      const advice = `Write \`${due}\`, or move the file.`;
+      const advice = `Write \`${stem}\`, or move the file.`;
       note({ code: 'PACK008', message, advice, place: { in: 'rule', name: rule.id, path: ['id'] } }, file);
     }
-    rules.push(rule);
-    owners.set(`rule ${rule.id}`, file);
+    if (isMultilingual) addLanguages(rule as MultilingualRule, file);
+    else addRule(rule as Rule, file, file);
   }
+  for (const { language, file } of languages)
+    for (const family of Object.keys(language.rules).filter((id) => !families.has(id))) {
+      const message = `There is no multilingual rule \`${family}\`.`;
+      const advice = `Take one of: ${[...families].join(', ')}.`;
+      note(
+        { code: 'PACK011', message, advice, place: { in: 'pack', name: '', path: ['rules', family], key: true } },
+        file,
+      );
+    }
 
   if (problems.length > 0 || !head) throw new PackError(problems, reports.join('\n'));
   rules.sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -101,10 +173,23 @@ function yamlFiles(folder: string): readonly string[] {
     .sort();
 }
 
-function twice(code: string, what: string, name: string, other: YamlFile | undefined): PackProblem {
+/** The file that a problem's place lies in; a function where parts of it lie in several. */
+type Owner = YamlFile | ((place: PackPlace) => YamlFile);
+
+/** The file, but every problem is shown at one place of it. */
+function withPlace(
+  file: YamlFile,
+  path: PackPlace['path'],
+  key: boolean | undefined,
+  within: Pick<PackPlace, 'at' | 'length'> = {},
+): YamlFile {
+  return { ...file, locate: () => file.locate({ path, key, ...within }) };
+}
+
+function twice(name: string, other: YamlFile | undefined): PackProblem {
   return {
-    code,
-    message: `The ${what} \`${name}\` is also in ${other?.path ?? 'another file'}.`,
+    code: 'PACK009',
+    message: `The word list \`${name}\` is also in ${other?.path ?? 'another file'}.`,
     advice: 'Keep one of them.',
     place: { in: 'words', name, path: [name], key: true },
   };

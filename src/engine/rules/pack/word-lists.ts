@@ -34,7 +34,11 @@ export function createWordLookup(lists: WordLists, report: (problem: WordProblem
         : undefined;
     if (!list) {
       const near = nearest(name, Object.keys(lists));
-      const advice = near ? `Did you mean \`{{${near}}}\`?` : 'Add the list to a file in words/.';
+      const [full, language] = name.split('.');
+      const where = language
+        ? `\`${full}\` to the words of languages/${language}.yaml`
+        : 'the list to a file in words/';
+      const advice = near ? `Did you mean \`{{${near}}}\`?` : `Add ${where}.`;
       return { code: 'PACK020', message: `There is no word list \`${name}\`.`, advice, at, length };
     }
     if (open.includes(name) || open.length >= MAX_DEPTH) {
@@ -58,9 +62,12 @@ export function createWordLookup(lists: WordLists, report: (problem: WordProblem
   return lookup;
 }
 
+/** A list that the author may have meant: of the same language, or the same name in any for one without a suffix. */
 function nearest(name: string, names: readonly string[]): string | undefined {
-  const stem = name.split('.')[0] ?? name;
-  return names.find(
-    (other) => other === stem || other.startsWith(`${stem}.`) || other.replace(/s$/, '') === stem.replace(/s$/, ''),
-  );
+  const [stem = name, language] = name.split('.');
+  const singular = (word: string): string => word.replace(/s$/, '');
+  return names.find((other) => {
+    const [otherStem = other, otherLanguage] = other.split('.');
+    return singular(otherStem) === singular(stem) && (language === undefined || otherLanguage === language);
+  });
 }
