@@ -2,9 +2,16 @@ import { newEvidenceId } from './adapters/evidence-id.js';
 import { openPack } from './adapters/packs/open-pack.js';
 import { systemClock } from './adapters/system-clock.js';
 import { createEngine as createEngineOf, type Engine, type EngineParts } from './engine/engine.js';
+import type { CompiledPack } from './engine/rules/types.js';
 
 /** The parts of an engine; what is left out is the library's own. */
-export type EngineOptions = Partial<EngineParts>;
+export interface EngineOptions extends Omit<Partial<EngineParts>, 'pack'> {
+  /**
+   * A pack of your own on top of `core`, or several: folders, bundles or npm packages, as `loadPack` takes them.
+   * A pack that is loaded already is taken as it is.
+   */
+  readonly pack?: CompiledPack | string | readonly string[] | undefined;
+}
 
 /**
  * Makes an engine. Without a `pack` it has the one that comes with the library, without a `model` the rules alone.
@@ -14,8 +21,15 @@ export type EngineOptions = Partial<EngineParts>;
 export function createEngine(options: EngineOptions = {}): Engine {
   return createEngineOf({
     ...options,
-    pack: options.pack ?? openPack(),
+    pack: openPackOf(options.pack),
     clock: options.clock ?? systemClock,
     newEvidenceId: options.newEvidenceId ?? newEvidenceId,
   });
 }
+
+function openPackOf(pack: EngineOptions['pack']): CompiledPack {
+  if (typeof pack === 'string') return openPack({ packs: [pack] });
+  return isNames(pack) ? openPack({ packs: pack }) : (pack ?? openPack());
+}
+
+const isNames = (pack: EngineOptions['pack']): pack is readonly string[] => Array.isArray(pack);

@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { findModel } from '../adapters/model/model-folder.js';
+import { NO_CORE } from '../adapters/packs/load-pack.js';
 import type { Screener } from '../evaluation/scoring/score-texts.js';
 import type { Classifier, Engine } from '../index.js';
 import { CliError } from './cli-error.js';
@@ -19,6 +20,25 @@ function collect(value: string, before: readonly string[] | undefined): readonly
   return [...(before ?? []), value];
 }
 
+/** `--no-core` becomes part of the list of packs, where every command looks. */
+function leaveOutCore(command: Command): void {
+  if (command.getOptionValue('core') !== false) return;
+  command.setOptionValue('pack', [NO_CORE, ...((command.getOptionValue('pack') as string[] | undefined) ?? [])]);
+}
+
+/** Adds `--pack` and `--no-core`. */
+export function withPackOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--pack <folder>',
+        'a rule pack on top of core: folder, bundle or npm package; may be repeated, later ones lie on top',
+      ).argParser(collect),
+    )
+    .option('--no-core', 'by the packs given alone, without the core rules')
+    .hook('preAction', leaveOutCore);
+}
+
 /** Adds `--mode`, `--pack`, `--overlay`, `--model` and `--json` to a command. */
 export function withEngineFlags(command: Command): Command {
   return withScreenerFlags(command).option('--json', 'print JSON');
@@ -26,18 +46,12 @@ export function withEngineFlags(command: Command): Command {
 
 /** The same without `--json`, for commands whose `--json` takes a file. */
 export function withScreenerFlags(command: Command): Command {
-  return command
+  return withPackOptions(command)
     .addOption(
       new Option(
         '--mode <mode>',
         'who decides: the rules alone, rules and model, or the rules with the model watched',
       ).choices(['rules', 'hybrid', 'shadow']),
-    )
-    .addOption(
-      new Option(
-        '--pack <folder>',
-        'a rule pack: folder or npm package; may be repeated, later ones lie on top',
-      ).argParser(collect),
     )
     .addOption(
       new Option(
@@ -90,5 +104,6 @@ function isFolderWith(path: string, file: string): boolean {
 export function screenerWith(screener: Screener, old: string): Screener {
   if (isFolderWith(old, 'manifest.json')) return { ...screener, model: old };
   if (/\.ya?ml$/.test(old)) return { ...screener, overlays: [old] };
-  return { ...screener, packs: old === 'core' ? undefined : [old], overlays: undefined };
+  const isWithoutCore = old !== 'core' && screener.packs?.includes(NO_CORE);
+  return { ...screener, packs: isWithoutCore ? [NO_CORE, old] : [old], overlays: undefined };
 }

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { packageVersion } from '../adapters/package-version.js';
+import type { PackInForce } from '../engine/rules/types.js';
 import { type EngineFlags, openEngine, withEngineFlags } from './engine-flags.js';
 
 async function infoOf(flags: EngineFlags): Promise<Readonly<Record<string, unknown>>> {
@@ -9,6 +10,11 @@ async function infoOf(flags: EngineFlags): Promise<Readonly<Record<string, unkno
   } finally {
     await engine.close();
   }
+}
+
+/** `core 1.0.0 (583 rules)`. */
+function shownPack({ name, version, rules }: PackInForce): string {
+  return `${name} ${version} (${rules} rules)`;
 }
 
 function shown(value: unknown): string {
@@ -21,8 +27,9 @@ async function printInfo(flags: EngineFlags): Promise<void> {
     process.stdout.write(`${JSON.stringify(facts, null, 2)}\n`);
     return;
   }
+  const lines = { ...facts, packs: (facts.packs as readonly PackInForce[]).map(shownPack) };
   const width = Math.max(...Object.keys(facts).map((name) => name.length));
-  for (const [name, value] of Object.entries(facts)) process.stdout.write(`${name.padEnd(width)}  ${shown(value)}\n`);
+  for (const [name, value] of Object.entries(lines)) process.stdout.write(`${name.padEnd(width)}  ${shown(value)}\n`);
 }
 
 /** `portcullis info`: versions, rules, languages, and whether a model runs and why not. */

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { Command, Option } from 'commander';
 import { FIRST_EMAIL, type FirstAccount, type UnshownAccount } from '../service/first-account-types.js';
 import { CliError } from './cli-error.js';
+import { withPackOptions } from './engine-flags.js';
 
 function collect(value: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), value];
@@ -35,7 +36,7 @@ function shownAccount(first: FirstAccount | UnshownAccount, url: string): string
   return `the first start ended before it showed its key. With the same --data or --database-url,\n  portcullis admin key create ${account}\nmakes a key, and\n  ${password}\na password for the dashboard.`;
 }
 
-async function run({ printConfig, ...flags }: Record<string, unknown>): Promise<void> {
+async function run({ printConfig, core: _core, ...flags }: Record<string, unknown>): Promise<void> {
   const { serve, settingsSchema, maskedSettings } = await loadService();
   const parsed = settingsSchema.safeParse(flags);
   if (!parsed.success) {
@@ -80,7 +81,6 @@ export function serveCommand(): Command {
     new Option('--host <address>', 'where to listen').env('PORTCULLIS_HOST').default('127.0.0.1'),
     new Option('--port <number>', '0 takes a free one').env('PORTCULLIS_PORT').default('8080'),
     new Option('--mode <mode>', 'rules, hybrid or shadow').env('PORTCULLIS_MODE'),
-    new Option('--pack <folder>', 'a rule pack; may be repeated').argParser(collect),
     new Option('--overlay <file>', 'an overlay; may be repeated').argParser(collect),
     new Option('--model <folder>', '"off" for none').env('PORTCULLIS_MODEL'),
     new Option('--scorers <number>', 'scorer processes')
@@ -108,5 +108,5 @@ export function serveCommand(): Command {
     new Option('--print-config', 'print the settings as JSON and end'),
   ];
   for (const option of options) command.addOption(option);
-  return command.action(run);
+  return withPackOptions(command).action(run);
 }

@@ -7,7 +7,7 @@ import { type GuardedAnswer, guardClassifier } from './model/guard.js';
 import { type ModelTexts, modelTexts } from './model/views.js';
 import { orderedMap } from './ordered-map.js';
 import type { Classifier, Clock } from './ports.js';
-import type { Channel, CompiledPack, Paranoia, RulesSignal } from './rules/types.js';
+import type { Channel, CompiledPack, PackInForce, Paranoia, RulesSignal } from './rules/types.js';
 import type { ViewSet } from './text/view.js';
 import { buildViews } from './text/views.js';
 import type { Mode, Verdict } from './verdict.js';
@@ -47,6 +47,8 @@ export interface EngineInfo {
   /** Why, where there is something to say: e.g. that no model is installed. */
   readonly mode_reason: string | null;
   readonly pack: string;
+  /** The packs in force from the bottom up, with their rules. */
+  readonly packs: readonly PackInForce[];
   readonly rules_version: string;
   /** How many rules the pack has. */
   readonly rules: number;
@@ -190,6 +192,7 @@ function describe({ pack, modeReason, ...parts }: EngineParts, settings: Resolve
     mode: settings.mode,
     mode_reason: modeReason ?? null,
     pack: pack.name,
+    packs: pack.packs,
     rules_version: pack.rulesVersion,
     rules: pack.rules.length,
     languages: [...new Set(pack.rules.flatMap((rule) => rule.languages))].sort(),

@@ -66,7 +66,8 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
     });
     const scorers = await withShortTextsInline(pool, engineSettings);
     opened.push(() => scorers.close());
-    const { rules_version: rulesVersion, ml_version: mlVersion } = scorers.info;
+    const { rules_version: rulesVersion, ml_version: mlVersion, packs } = scorers.info;
+    log.info({ packs, rules_version: rulesVersion, ml_version: mlVersion }, 'rules in force');
     const modelFolder = mlVersion === 'off' || mlVersion === 'unavailable' ? undefined : (model ?? findModel());
     await keepVersions(store.versions, { packs: pack, overlays: overlay, today, rulesVersion, mlVersion, modelFolder });
     const replays = replayService(store.versions, scorers);

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { loadPack } from '../../src/adapters/packs/load-pack.js';
+import { loadPack, NO_CORE } from '../../src/adapters/packs/load-pack.js';
 import { lintRules } from '../../src/cli/rules/lint-rules.js';
 import { testRules } from '../../src/cli/rules/test-rules.js';
 import { paintFor } from '../../src/cli/terminal.js';
@@ -13,7 +13,7 @@ const packs = readdirSync(folder, { withFileTypes: true })
 const run = (command: typeof lintRules, pack: string): string => {
   const parts: string[] = [];
   const io = { out: (part: string) => void parts.push(part), paint: paintFor({ isTTY: false }), today: '2026-06-01' };
-  const code = command({ pack: [`${folder}/${pack}`] }, io);
+  const code = command({ pack: [NO_CORE, `${folder}/${pack}`] }, io);
   return `${parts.join('')}exit ${code}\n`;
 };
 
@@ -28,7 +28,12 @@ describe('what a pack author is told', () => {
 
   it('overlay', async () => {
     const load = (): unknown =>
-      loadPack({ packs: [`${folder}/examples`], overlays: [`${folder}/overlay.yaml`], today: '2026-06-01' });
+      loadPack({
+        core: false,
+        packs: [`${folder}/examples`],
+        overlays: [`${folder}/overlay.yaml`],
+        today: '2026-06-01',
+      });
     let report = '';
     try {
       load();

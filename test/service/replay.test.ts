@@ -88,7 +88,7 @@ describe.each(databases)('replay on $name', ({ make }) => {
     const overlay = join(folder, 'overlay.yaml');
     writeFileSync(overlay, 'threshold: 0.8\n');
 
-    const old = await startService([...base, '--pack', before, '--overlay', overlay]);
+    const old = await startService([...base, '--no-core', '--pack', before, '--overlay', overlay]);
     const key = shownKey(old);
     const password = / password (\S+)/.exec(old.output())?.[1] ?? '';
     const blocked = await verdictOf(old, key, 'a blue pear');
@@ -101,7 +101,7 @@ describe.each(databases)('replay on $name', ({ make }) => {
     rmSync(before, { recursive: true });
     rmSync(overlay);
 
-    const service = await startService([...base, '--pack', after]);
+    const service = await startService([...base, '--no-core', '--pack', after]);
     const allowed = await verdictOf(service, key, 'a blue pear');
     expect(allowed).toMatchObject({ verdict: 'allow', threshold: 0.5 });
     for (const { evidence_id } of [blocked, asJson, allowed]) {
@@ -131,7 +131,7 @@ describe.each(databases.slice(0, 1))('replay', ({ make }) => {
   it('says why where it is impossible', async () => {
     const database = await make();
     const base = [...database.flags, '--mode', 'rules', '--scorers', '1', '--log-level', 'warn'];
-    const service = await startService([...base, '--pack', pack('c', '1.0.0', 0.9)]);
+    const service = await startService([...base, '--no-core', '--pack', pack('c', '1.0.0', 0.9)]);
     const key = shownKey(service);
     const store = await database.open();
     const [account] = await store.accounts.list();
@@ -174,7 +174,7 @@ describe.each(databases.slice(0, 1))('replay', ({ make }) => {
 
   it('needs the model that decided, and not the one that runs now', async () => {
     const database = await make();
-    const base = [...database.flags, '--scorers', '1', '--log-level', 'warn', '--pack', pack('d', '1.0.0', 0.9)];
+    const base = [...database.flags, '--scorers', '1', '--log-level', 'warn', '--no-core', '--pack', pack('d', '1.0.0', 0.9)];
     const model = writeTinyModel();
     const hybrid = await startService([...base, '--mode', 'hybrid', '--model', model]);
     const key = shownKey(hybrid);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parquetWriteFile } from 'hyparquet-writer';
 import { afterAll, describe, expect, it } from 'vitest';
+import { NO_CORE } from '../../src/adapters/packs/load-pack.js';
 import { combinedScore } from '../../src/engine/decide.js';
 import { evaluationPage } from '../../src/evaluation/html/evaluation-page.js';
 import { escaped, markedHtml } from '../../src/evaluation/html/page.js';
@@ -119,7 +120,7 @@ describe('reading', () => {
 describe('an evaluation', () => {
   it('has the figures, and lists what was decided wrongly with its places', async () => {
     const { texts } = await readLabelled([file('e.jsonl', jsonl(rows))]);
-    const { evaluation } = await runEvaluation(texts, { model: false, packs: [pack] }, facts);
+    const { evaluation } = await runEvaluation(texts, { model: false, packs: [NO_CORE, pack] }, facts);
     expect(evaluation).toMatchObject({
       schema: 'portcullis.evaluation/1',
       decidedBy: 'rules',
@@ -143,7 +144,7 @@ describe('an evaluation', () => {
     const { texts } = await readLabelled([
       file('f.jsonl', jsonl(rows.map((row) => ({ ...row, source: hostile, label: row.label === 1 ? 0 : 1 })))),
     ]);
-    const { evaluation, scored } = await runEvaluation(texts, { model: false, packs: [pack] }, facts);
+    const { evaluation, scored } = await runEvaluation(texts, { model: false, packs: [NO_CORE, pack] }, facts);
     const page = evaluationPage(evaluation, scored);
     expect(page.match(/<script>/g)).toHaveLength(1);
     expect(page).not.toMatch(/<img|<svg\/onload|https?:\/\//);
@@ -167,7 +168,7 @@ describe('an evaluation', () => {
         ]),
       ),
     ]);
-    const { scored } = await runEvaluation(texts, { model: false, packs: [pack] }, facts);
+    const { scored } = await runEvaluation(texts, { model: false, packs: [NO_CORE, pack] }, facts);
     expect(changedFromRecord(scored)).toMatchObject({
       compared: 3,
       newlyBlocked: 1,

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { NO_CORE } from '../../src/adapters/packs/load-pack.js';
 import { explainText } from '../../src/cli/rules/explain-text.js';
 import { lintRules } from '../../src/cli/rules/lint-rules.js';
 import { writeNewRule } from '../../src/cli/rules/new-rule.js';
@@ -112,7 +113,7 @@ describe('rules suggest', () => {
     writeNewRule('draft.other', { pack: [pack] }, io);
     const draft = join(pack, 'draft', 'suggested.yaml');
     const data = file('data.jsonl', rows);
-    const run = runCli(['rules', 'suggest', data, '--pack', small, '--out', draft, '--json']);
+    const run = runCli(['rules', 'suggest', data, '--no-core', '--pack', small, '--out', draft, '--json']);
     expect(run).toMatchObject({ status: 0, stderr: '' });
     expect(JSON.parse(run.stdout)).toMatchObject({
       missed: 10,
@@ -132,8 +133,8 @@ describe('rules diff', () => {
 
   it('lists what changes with its id and places, and counts by rule', async () => {
     const [with_, without] = [
-      { packs: [small], model: false } as const,
-      { packs: [small], overlays: [overlay], model: false } as const,
+      { packs: [NO_CORE, small], model: false } as const,
+      { packs: [NO_CORE, small], overlays: [overlay], model: false } as const,
     ];
     const change = {
       id: 'hit',

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { NO_CORE } from '../../src/adapters/packs/load-pack.js';
 import { openPack } from '../../src/adapters/packs/open-pack.js';
 import { groupBootstrap, seededRandom } from '../../src/evaluation/metrics/bootstrap.js';
 import type { LabelledText } from '../../src/evaluation/rows/labelled-text.js';
@@ -68,7 +69,7 @@ const rows = (from: number): readonly LabelledText[] => [
   ...Array.from({ length: 120 }, (_, i) => row(from + 200 + i, 'tea', 'benign')),
 ];
 const tuning: RulesTuning = {
-  packs: [pack],
+  packs: [NO_CORE, pack],
   maxFpr: 0.01,
   support: 3,
   keepWeak: false,
@@ -167,7 +168,7 @@ describe('tuning on labelled texts', () => {
 
     const overlay = join(folder, 'overlay.yaml');
     writeFileSync(overlay, changesOverlay(tuned.changes));
-    const changed = openPack({ packs: [pack], overlays: [overlay] });
+    const changed = openPack({ packs: [NO_CORE, pack], overlays: [overlay] });
     expect(changed.rules.map(({ id, status, score }) => [id, status, score])).toEqual([
       ['test.chance', 'experimental', 0.6],
       ['test.good', 'stable', 0.9],
@@ -175,7 +176,7 @@ describe('tuning on labelled texts', () => {
       ['test.shadow', 'stable', 0.6],
       ['test.weak', 'stable', 0.5],
     ]);
-    expect(changed.rulesVersion).not.toBe(openPack({ packs: [pack] }).rulesVersion);
+    expect(changed.rulesVersion).not.toBe(openPack({ packs: [NO_CORE, pack] }).rulesVersion);
     for (const page of [tuningText(tuned), tuningMarkdown(tuned), tuningPage(tuned)]) {
       expect(page).toContain('test.shadow');
       expect(page).toContain('confirmed on');
@@ -214,12 +215,12 @@ describe('portcullis tune', () => {
     const out = join(folder, 'out.yaml');
     const html = join(folder, 'out.html');
     const asked = 'wake the golem';
-    const before = runCli(['analyze', '--mode', 'rules', '--pack', pack, asked]);
-    const run = runCli(['tune', file, '--pack', pack, '--max-fpr', '0.01', '--out', out, '--html', html]);
+    const before = runCli(['analyze', '--mode', 'rules', '--no-core', '--pack', pack, asked]);
+    const run = runCli(['tune', file, '--no-core', '--pack', pack, '--max-fpr', '0.01', '--out', out, '--html', html]);
     expect(run).toMatchObject({ status: 0, stderr: '' });
     expect(run.stdout).toContain('test.shadow');
     expect(readFileSync(out, 'utf8')).toMatch(/^# portcullis tune, .* budget 1.00 %/);
-    const after = runCli(['analyze', '--mode', 'rules', '--pack', pack, '--overlay', out, asked]);
+    const after = runCli(['analyze', '--mode', 'rules', '--no-core', '--pack', pack, '--overlay', out, asked]);
     expect([before.status, after.status]).toEqual([0, 1]);
     expect(readFileSync(html, 'utf8')).toContain('<svg');
   });

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Overlay } from '../../engine/rules/pack/overlay-schema.js';
 import { PackError } from '../../engine/rules/pack/pack-error.js';
 import { type PackContent, type StackedPack, stackPacks } from '../../engine/rules/pack/stack-packs.js';
+import type { Rule } from '../../engine/rules/types.js';
 import { readPackBundle } from './pack-bundle.js';
 import { readPackFolder, withPlaces } from './pack-folder.js';
 import { readOverlay } from './pack-overlay.js';
@@ -12,10 +13,13 @@ import type { PackSources } from './pack-report.js';
 
 export interface LoadOptions {
   /**
-   * Packs from the bottom up, each a folder, a bundle (`*.json`) or the name of an npm package whose root, or the
-   * folder that its `portcullis.pack` names, is a pack. Default: the pack that comes with the library.
+   * Packs on top of `core`, the one that comes with the library, from the bottom up: each a folder, a bundle (`*.json`)
+   * or the name of an npm package whose root, or the folder that its `portcullis.pack` names, is a pack. `core` says
+   * where in the list the library's pack lies; a pack that is itself named `core` takes its place; `NO_CORE` leaves it out.
    */
   readonly packs?: readonly string[] | undefined;
+  /** False: without `core`, by `packs` alone. Default true. */
+  readonly core?: boolean | undefined;
   /** Paths of local overlay files (YAML), a later one wins. */
   readonly overlays?: readonly string[] | undefined;
   /** Today in UTC, `YYYY-MM-DD`: allow-list entries that expired earlier are inactive. */
@@ -24,10 +28,17 @@ export interface LoadOptions {
 
 export interface LoadedPack extends StackedPack {
   readonly sources: PackSources;
+  /** The rules of the packs that were asked for; of `core` where none was. */
+  readonly named: readonly Rule[];
   /** What was stacked, from the bottom up. */
   readonly contents: readonly PackContent[];
   readonly overlays: readonly Overlay[];
 }
+
+/** The pack that comes with the library. */
+const CORE = 'core';
+/** In a list of packs: leave `core` out. */
+export const NO_CORE = '-core';
 
 const CORE_BUNDLE = 'core-pack.json';
 
@@ -37,7 +48,11 @@ const CORE_BUNDLE = 'core-pack.json';
  * @throws PackError with every mistake, each with its file, line and a caret
  */
 export function loadPack(options: LoadOptions): LoadedPack {
-  const parts = (options.packs ?? [corePackPath()]).map(readPack);
+  const named = (options.packs ?? []).filter((name) => name !== NO_CORE).map(readPack);
+  const isWithoutCore = options.core === false || (options.packs ?? []).includes(NO_CORE);
+  const isCoreNamed = named.some(({ content }) => content.head.name === CORE);
+  const parts = isWithoutCore || isCoreNamed ? named : [readPack(CORE), ...named];
+  const isCoreAdded = named.length > 0 && parts.length > named.length;
   const overlays = (options.overlays ?? []).map(readOverlay);
   const sources: PackSources = {
     fileOf: (problem) =>
@@ -47,8 +62,11 @@ export function loadPack(options: LoadOptions): LoadedPack {
   };
   const contents = parts.map((part) => part.content);
   try {
+    const stacked = stackPacks(contents, { overlays, today: options.today, sha256 });
+    const { layers } = stacked.pack;
     return {
-      ...stackPacks(contents, { overlays, today: options.today, sha256 }),
+      ...stacked,
+      named: layers.slice(isCoreAdded ? 1 : 0).flatMap(({ rules }) => rules),
       sources,
       contents,
       overlays: overlays.map(({ overlay }) => overlay),
@@ -64,6 +82,7 @@ interface PackPart {
 }
 
 function readPack(name: string): PackPart {
+  if (name === CORE) return readPack(corePackPath());
   if (name.endsWith('.json')) return { content: readPackBundle(name) };
   if (existsSync(name) && statSync(name).isDirectory()) return readPackFolder(name);
   return readPackFolder(packageFolder(name));

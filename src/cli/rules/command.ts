@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { withPackOptions } from '../engine-flags.js';
 import { countOf, shareOf, withRowFlags } from '../row-flags.js';
 import { readText } from '../text-files.js';
 import { type DiffArgs, diffRules } from './diff-rules.js';
@@ -14,8 +15,7 @@ import { testRules } from './test-rules.js';
 const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
 
 const withPackFlags = (command: Command): Command =>
-  command
-    .option('--pack <folder>', 'a rule pack: folder, bundle or npm package; may be repeated', collect)
+  withPackOptions(command)
     .option('--overlay <file>', 'a local overlay file; may be repeated', collect)
     .option('--json', 'print JSON');
 
@@ -58,9 +58,10 @@ export function rulesCommand(): Command {
     .action(async (files: readonly string[], args: SuggestArgs) => end(await suggestRules(files, args, terminalIo())));
   withRowFlags(rules.command('diff <before> <after>'))
     .description(
-      'which verdicts change from one pack or overlay (*.yaml) to another; `core` is the pack of the package',
+      'which verdicts change from one pack or overlay (*.yaml) to another; `core` is the pack of the package, and others lie on top of it',
     )
     .requiredOption('--on <files...>', 'texts: JSON Lines, CSV, Parquet, evidence exports')
+    .option('--no-core', 'packs other than `core` by themselves, without the core rules')
     .option('--show <n>', 'changed texts to show', countOf('--show'), 20)
     .option('--json', 'print JSON')
     .action(async (before: string, after: string, args: DiffArgs) =>
@@ -70,4 +71,4 @@ export function rulesCommand(): Command {
 }
 
 const withFolder = (folder: string | undefined, args: RulesArgs): RulesArgs =>
-  folder === undefined ? args : { ...args, pack: [folder] };
+  folder === undefined ? args : { ...args, pack: [...(args.pack ?? []), folder] };

@@ -1,3 +1,4 @@
+import { NO_CORE } from '../../adapters/packs/load-pack.js';
 import { alignedTable } from '../../evaluation/report/text-format.js';
 import { diffPacks, type PackDifference } from '../../rule-authoring/diff-packs.js';
 import { signed } from '../../tuning/choose-changes.js';
@@ -10,6 +11,8 @@ import type { RulesArgs, RulesIo } from './rules-io.js';
 export interface DiffArgs extends Pick<RulesArgs, 'json'>, RowFlags {
   readonly on: readonly string[];
   readonly show: number;
+  /** False: each pack other than `core` by itself. */
+  readonly core?: boolean;
 }
 
 const headOf = ({
@@ -31,8 +34,8 @@ export const diffRules = async (
 ): Promise<number> => {
   const { texts } = await readRows(args.on, args);
   const progress = progressLine(process.stderr);
-  const core = { model: false } as const;
-  const difference = await diffPacks(texts, screenerWith(core, before), screenerWith(core, after), {
+  const rulesAlone = { model: false, packs: args.core === false ? [NO_CORE] : undefined } as const;
+  const difference = await diffPacks(texts, screenerWith(rulesAlone, before), screenerWith(rulesAlone, after), {
     onProgress: (_, done) => progress.update(`${done} of ${texts.length} texts`),
   });
   progress.clear();

@@ -5,14 +5,13 @@ import { lintPack } from '../../rule-authoring/lint-pack.js';
 import { printProblems } from './print-problems.js';
 import { openPack, type RulesArgs, type RulesIo } from './rules-io.js';
 
-/** Lints the packs: files, schema, patterns, tags, examples. Exit code 0 clean, 1 with problems. */
+/** Lints the packs named, else core: files, schema, patterns, tags, examples. Exit code 0 clean, 1 with problems. */
 export const lintRules = (args: RulesArgs, io: RulesIo): number => {
   try {
     const { loaded } = openPack(args, io);
     const tags = readTags();
-    const problems = loaded.pack.layers.flatMap((layer) => lintPack(layer.rules, { tags }));
-    const rules = loaded.pack.layers.reduce((count, layer) => count + layer.rules.length, 0);
-    return printProblems(problems, reportProblems(problems, loaded.sources), `${rules} rules`, args, io);
+    const problems = lintPack(loaded.named, { tags });
+    return printProblems(problems, reportProblems(problems, loaded.sources), `${loaded.named.length} rules`, args, io);
   } catch (error) {
     if (!(error instanceof PackError)) throw error;
     return printProblems(error.problems, error.message, 'the pack', args, io);

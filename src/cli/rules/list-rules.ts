@@ -27,7 +27,9 @@ export const listRules = (args: ListArgs, io: RulesIo): number => {
       tags,
       title,
     }));
-    io.out(`${JSON.stringify({ pack: compiled.name, rules_version: compiled.rulesVersion, rules: rows }, null, 2)}\n`);
+    io.out(
+      `${JSON.stringify({ pack: compiled.name, packs: compiled.packs, rules_version: compiled.rulesVersion, rules: rows }, null, 2)}\n`,
+    );
     return 0;
   }
   const width = Math.max(0, ...rules.map(({ id }) => id.length));
@@ -38,6 +40,7 @@ export const listRules = (args: ListArgs, io: RulesIo): number => {
       `${io.paint.bold(rule.id.padEnd(width))}  ${rule.score.toFixed(2)}  ${rule.title}${io.paint.dim(level + state)}\n`,
     );
   }
-  io.out(`${rules.length} rules, ${compiled.name} ${compiled.rulesVersion}, threshold ${compiled.threshold}\n`);
+  const packs = compiled.packs.map(({ name, version, rules: count }) => `${name} ${version} (${count})`).join(', ');
+  io.out(`${rules.length} rules; in force: ${packs}; ${compiled.rulesVersion}, threshold ${compiled.threshold}\n`);
   return 0;
 };

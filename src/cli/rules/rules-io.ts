@@ -18,6 +18,7 @@ export interface RulesIo {
 
 /** What every rules command takes. */
 export interface RulesArgs {
+  /** On top of core; with `NO_CORE` in the list by themselves. */
   readonly pack?: readonly string[] | undefined;
   readonly overlay?: readonly string[] | undefined;
   readonly json?: boolean | undefined;

@@ -26,6 +26,11 @@ export function compilePack(pack: Pack, compiler: RegexCompiler, options: Compil
   const parts: ScanParts = { rules, prefilters, compiler, paranoia: pack.paranoia };
   return {
     name: pack.name,
+    packs: pack.layers.map((layer) => ({
+      name: layer.name,
+      version: layer.version,
+      rules: layer.rules.filter(({ status }) => status !== 'deprecated').length,
+    })),
     rulesVersion: pack.rulesVersion,
     threshold: pack.threshold,
     paranoia: pack.paranoia,

@@ -87,6 +87,7 @@ export interface Allowance {
 /** The rules of one pack with the word lists they may use: its own and those of the packs below it. */
 export interface PackLayer {
   readonly name: string;
+  readonly version: string;
   readonly words: WordLists;
   readonly rules: readonly Rule[];
   /** Patterns that were made ready with these very word lists; the others are prepared when the pack is compiled. */
@@ -162,9 +163,18 @@ export interface NearMiss {
   readonly why: 'missing steps' | 'apart' | 'excepted';
 }
 
+/** A pack in force, and how many rules of it run: deprecated ones and those that an overlay switched off don't. */
+export interface PackInForce {
+  readonly name: string;
+  readonly version: string;
+  readonly rules: number;
+}
+
 /** A pack ready to scan. Made by `compilePack`; reusable, never changes. */
 export interface CompiledPack {
   readonly name: string;
+  /** What it is made of, from the bottom up. */
+  readonly packs: readonly PackInForce[];
   readonly rulesVersion: string;
   readonly threshold: number;
   readonly paranoia: Paranoia;

@@ -63,6 +63,7 @@ export function stackPacks(contents: readonly PackContent[], options: StackOptio
     const below = layers.at(-1)?.words;
     layers.push({
       name: head.name,
+      version: head.version,
       words: { ...below, ...words },
       // Lists from below may change what a pattern means.
       prepared: below ? undefined : prepared,
