@@ -28,6 +28,7 @@ const RULES = [
 /** A pack of two rules, a word each, that needs no regular expressions. Threshold 0.5. */
 export const stubPack: CompiledPack = {
   name: 'stub',
+  packs: [{ name: 'stub', version: '0.0.1', rules: 2 }],
   rulesVersion: '0.0.1+000000000000',
   threshold: 0.5,
   paranoia: 1,

@@ -193,7 +193,7 @@ describe('the fast path finds what every pattern run alone finds', () => {
         paranoia: 1,
         isChecked: false,
         allow: [],
-        layers: [{ name: 'p', words: {}, rules: made }],
+        layers: [{ name: 'p', version: '1.0.0', words: {}, rules: made }],
       },
       broken,
     );

@@ -24,7 +24,7 @@ function makePack(rules: readonly Rule[], words: WordLists = {}): Pack {
     rulesVersion: '1.0.0+000000000000',
     threshold: 0.5,
     paranoia: 1,
-    layers: [{ name: 'test', words, rules }],
+    layers: [{ name: 'test', version: '1.0.0', words, rules }],
     isChecked: false,
     allow: [],
   };
