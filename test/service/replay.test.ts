@@ -174,7 +174,16 @@ describe.each(databases.slice(0, 1))('replay', ({ make }) => {
 
   it('needs the model that decided, and not the one that runs now', async () => {
     const database = await make();
-    const base = [...database.flags, '--scorers', '1', '--log-level', 'warn', '--no-core', '--pack', pack('d', '1.0.0', 0.9)];
+    const base = [
+      ...database.flags,
+      '--scorers',
+      '1',
+      '--log-level',
+      'warn',
+      '--no-core',
+      '--pack',
+      pack('d', '1.0.0', 0.9),
+    ];
     const model = writeTinyModel();
     const hybrid = await startService([...base, '--mode', 'hybrid', '--model', model]);
     const key = shownKey(hybrid);
