@@ -12,7 +12,7 @@ const checks = {
   ],
   lint: [[bin('biome'), 'check', '--error-on-warnings', '.']],
   layers: [['node', 'scripts/check-layers.mjs']],
-  sizes: [['node', 'scripts/check-sizes.mjs']],
+  documents: [['node', 'scripts/check-docs.mjs']],
   lock: [['node', 'scripts/check-lock.mjs']],
   generated: [['node', 'scripts/rule-json-schema.mjs', '--check']],
   unused: [[bin('knip'), '--no-progress']],
