@@ -1,3 +1,4 @@
+import type { Span } from '../span.js';
 import { type OffsetMap, segmentMap } from './offset-map.js';
 
 /** A rewriting under way: what was not replaced is copied from the source. Spans come in ascending order. */
@@ -144,17 +145,37 @@ export function spliceText(text: string, replacements: readonly Replacement[], c
   const fresh: number[] = [];
   let end = 0;
   for (const [i, { start, end: next, text: piece, starts }] of replacements.entries()) {
-    const from = i === 0 ? 0 : cutAfter(text, end + context);
-    const to = cutBefore(text, start - context);
+    const from = i === 0 ? 0 : edgeAfter(text, end + context);
+    const to = edgeBefore(text, start - context);
     if (to > from) replaceSpan(rewrite, from, to, i === 0 ? '' : JOINT);
     if (starts === undefined) replaceSpan(rewrite, start, next, piece);
     else replaceUnits(rewrite, start, next, piece, starts);
     fresh.push(next + rewrite.shift - piece.length, next + rewrite.shift);
     end = next;
   }
-  const last = cutAfter(text, end + context);
+  const last = edgeAfter(text, end + context);
   if (last < text.length) replaceSpan(rewrite, last, text.length, '');
   return { ...finishRewrite(rewrite), fresh };
+}
+
+/**
+ * Nothing but these spans of a text (ascending; one that overlaps the one before is left out), with a joint before each
+ * but the first.
+ */
+export function keepSpans<Part extends Span>(
+  text: string,
+  spans: readonly Part[],
+  jointBefore: (part: Part) => string = () => JOINT,
+): Rewritten {
+  const rewrite = startRewrite(text);
+  let kept = -1;
+  for (const span of spans) {
+    if (span.start < kept) continue;
+    replaceSpan(rewrite, Math.max(kept, 0), span.start, kept < 0 ? '' : jointBefore(span));
+    kept = span.end;
+  }
+  replaceSpan(rewrite, Math.max(kept, 0), text.length, '');
+  return finishRewrite(rewrite);
 }
 
 /** Upper bound of the length that `spliceText` gives. */
@@ -167,13 +188,13 @@ export function splicedLength(text: string, replacements: readonly Replacement[]
 }
 
 /** An edge at or before the offset that splits no surrogate pair. */
-function cutBefore(text: string, offset: number): number {
+export function edgeBefore(text: string, offset: number): number {
   if (offset <= 0) return 0;
   return (text.charCodeAt(offset) & 0xfc00) === 0xdc00 ? offset - 1 : offset;
 }
 
 /** An edge at or after the offset that splits no surrogate pair. */
-function cutAfter(text: string, offset: number): number {
+export function edgeAfter(text: string, offset: number): number {
   if (offset >= text.length) return text.length;
   return (text.charCodeAt(offset) & 0xfc00) === 0xdc00 ? offset + 1 : offset;
 }

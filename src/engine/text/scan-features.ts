@@ -92,15 +92,15 @@ function endLetters(scan: Scan, text: string, from: number, end: number): void {
     return;
   }
   const tag = tagAt(text, from, end);
-  if (tag !== 0 || scan.rank !== 0) readTag(scan, tag);
+  if (tag !== 0 || scan.rank !== 0) readTag(scan, tag, from);
   if (size >= LONG_WORD) scan.longWords.push(from);
 }
 
-function readTag(scan: Scan, tag: number): void {
+function readTag(scan: Scan, tag: number, from: number): void {
   if (tag >= FIRST_RANK) {
     // The rank before, and how many words in a row had a falling one.
     const falls = scan.rank !== 0 && (scan.rank & 0xff) > tag ? (scan.rank >> 8) + 1 : 0;
-    if (falls > 1) scan.backwardOrder = true;
+    if (falls > 1) scan.backwardOrders.push(from);
     scan.rank = (falls << 8) | tag;
     return;
   }
@@ -108,6 +108,7 @@ function readTag(scan: Scan, tag: number): void {
   if (tag === 0) return;
   scan.tags ??= new Uint32Array(TAGS);
   scan.tags[tag] = (scan.tags[tag] as number) + 1;
+  scan.tagged.push(from, tag);
 }
 
 /** Reads any other ASCII word. */
@@ -146,7 +147,7 @@ function endWord(scan: Scan, text: string, from: number, end: number, any: numbe
 
 /** Letters a to f alone may be a word all the same. */
 function endHexLetters(scan: Scan, text: string, from: number, end: number): void {
-  readTag(scan, end - from < 3 ? 0 : tagAt(text, from, end));
+  readTag(scan, end - from < 3 ? 0 : tagAt(text, from, end), from);
   if (end - from >= LONG_WORD) scan.longWords.push(from);
 }
 
@@ -288,8 +289,10 @@ export interface Scan {
   dots: number;
   /** Words met of each cipher tag; undefined when none was. */
   tags: Uint32Array | undefined;
-  /** Words of an order to a model run backwards; the rank of the last word and its falls. */
-  backwardOrder: boolean;
+  /** Where each of them begins, and its tag, in turn. */
+  readonly tagged: number[];
+  /** Where the words of an order to a model run backwards; the rank of the last word and its falls. */
+  readonly backwardOrders: number[];
   rank: number;
   selectors: number;
   tagCharacters: number;
@@ -330,7 +333,8 @@ export function newScan(): Scan {
     longWords: [],
     dots: 0,
     tags: undefined,
-    backwardOrder: false,
+    tagged: [],
+    backwardOrders: [],
     rank: 0,
     selectors: 0,
     tagCharacters: 0,

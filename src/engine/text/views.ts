@@ -2,7 +2,7 @@ import type { Span } from '../span.js';
 import { BRACKET, LESS } from './char-kinds.js';
 import { readCiphers } from './decode/ciphers.js';
 import { hiddenTexts } from './html/hidden.js';
-import { htmlTags, htmlText } from './html/tags.js';
+import { htmlTags, removeTags } from './html/tags.js';
 import { fold, foldAscii, foldPlain } from './normalize/fold.js';
 import { composeMaps, IDENTITY_MAP, type OffsetMap } from './offset-map.js';
 import { keepFresh, type Rewritten, settleReplacements, splicedLength, spliceText } from './rewrite.js';
@@ -137,15 +137,15 @@ function addDerived(start: Layer, seen: Set<string>, views: View[], limits: Text
 /** The drafts one step behind a draft, as far as the budget reaches. Linear in its text. */
 function deriveDrafts(draft: Draft, features: Features, limits: TextLimits, budget: Budget): readonly Draft[] {
   const made: Draft[] = [];
-  if (draft.freshMarkup && (features.signs & (LESS | BRACKET)) !== 0) addMarkup(made, draft, features, budget);
+  if (draft.freshMarkup && (features.signs & (LESS | BRACKET)) !== 0) addMarkup(made, draft, features, limits, budget);
   addRuns(made, draft, 'squeezed', DEOBFUSCATIONS, features, limits, budget);
   addRuns(made, draft, 'decoded', DECODINGS, features, limits, budget);
   addCiphers(made, draft, features, budget);
   return made;
 }
 
-/** What HTML and Markdown hide, one draft for each kind of hiding place; then the text without its tags. */
-function addMarkup(made: Draft[], draft: Draft, features: Features, budget: Budget): void {
+/** What HTML and Markdown hide, one draft for each kind of hiding place; then the text near tags without them. */
+function addMarkup(made: Draft[], draft: Draft, features: Features, limits: TextLimits, budget: Budget): void {
   const { text, chain } = draft;
   const tags = (features.signs & LESS) === 0 ? [] : htmlTags(text);
   for (const { transform, made: hidden } of hiddenTexts(text, features.signs, tags)) {
@@ -153,8 +153,10 @@ function addMarkup(made: Draft[], draft: Draft, features: Features, budget: Budg
     made.push(deriveDraft(draft, 'hidden', [transform], hidden, { freshMarkup: true }));
   }
   // Once its tags are gone, what is left of markup was written as escapes, which the next layer decodes.
-  if (tags.length === 0 || chain.at(-1) === 'html-text' || !spend(budget, draft, text.length, 'html-text')) return;
-  const shown = htmlText(text, tags);
+  if (tags.length === 0 || chain.at(-1) === 'html-text') return;
+  const runs = removeTags(text, tags);
+  if (!spend(budget, draft, splicedLength(text, runs, limits.context), 'html-text')) return;
+  const shown = spliceText(text, runs, limits.context);
   made.push(deriveDraft(draft, 'decoded', ['html-text'], shown, { freshMarkup: false, before: features }));
 }
 
@@ -183,11 +185,11 @@ function addRuns(
   made.push(deriveDraft(draft, kind, names, spliced, { fresh: spliced.fresh, freshMarkup, before: features }));
 }
 
-/** The whole text in another order or with its letters shifted, where its words show that this makes sense. */
+/** The text in another order or with its letters shifted, where its words show that this makes sense. */
 function addCiphers(made: Draft[], draft: Draft, features: Features, budget: Budget): void {
-  if (features.tags === undefined && !features.backwardOrder) return;
-  for (const { transform, make } of readCiphers(draft.text, draft.chain, features, draft.before)) {
-    if (!spend(budget, draft, draft.text.length, transform)) continue;
+  if (features.tags === undefined && features.backwardOrders.length === 0) return;
+  for (const { transform, length, make } of readCiphers(draft.text, draft.chain, features, draft.before)) {
+    if (!spend(budget, draft, length, transform)) continue;
     made.push(deriveDraft(draft, 'decoded', [transform], make(), { freshMarkup: true, before: features }));
   }
 }

@@ -1,15 +1,25 @@
-import { IDENTITY_MAP, type OffsetMap } from '../offset-map.js';
-import type { Rewritten } from '../rewrite.js';
+import type { Span } from '../../span.js';
+import { composeMaps, IDENTITY_MAP, type OffsetMap } from '../offset-map.js';
+import { edgeAfter, edgeBefore, keepSpans, type Rewritten } from '../rewrite.js';
 import type { Features } from '../scan-features.js';
 import { REVERSED, shiftLetters } from './cipher-words.js';
 
-/** A reading of the whole text, as long as the text. */
+/** A reading of a text, or of those parts of a long one that show words of the cipher. */
 export interface CipherReading {
   readonly transform: string;
+  /** About as long as the reading. */
+  readonly length: number;
   readonly make: () => Rewritten;
 }
 
-const MIN_REVERSED = 2;
+/** So many words of a shifted or reversed alphabet are no chance. */
+const MIN_WORDS = 2;
+/** Caesar shifts read of one text; more is a list of ciphers. */
+const MAX_SHIFTS = 3;
+/** Shorter texts are read completely. In longer ones chance words add up: only places with several count. */
+const WHOLE = 12_288;
+/** Words of one passage are no farther apart, and a passage reaches no farther beyond them. */
+const REACH = 400;
 
 /**
  * The text with its letters shifted back, backwards, or with its words in reverse order, where its words show that this
@@ -24,43 +34,63 @@ export function readCiphers(
 ): readonly CipherReading[] {
   const { tags } = features;
   const readings: CipherReading[] = [];
+  const add = (transform: string, hits: readonly number[], minHits: number, decode: Decode): void => {
+    const passages = passagesAround(text, hits, minHits);
+    if (passages.length > 0) readings.push(readPassages(text, transform, passages, decode));
+  };
   if (tags !== undefined) {
-    if (!chain.includes('rot13')) readings.push(...readCaesar(text, tags, before?.tags));
-    if (isNew(REVERSED, tags, before?.tags) && !chain.includes('reversed')) {
-      readings.push({ transform: 'reversed', make: () => reverseText(text) });
+    const isNew = (tag: number): boolean =>
+      (tags[tag] as number) >= MIN_WORDS && (tags[tag] as number) > (before?.tags?.[tag] ?? 0);
+    if (!chain.includes('rot13')) {
+      const shifts = Array.from({ length: REVERSED - 1 }, (_, i) => i + 1).filter(isNew);
+      shifts.sort((a, b) => (tags[b] as number) - (tags[a] as number));
+      for (const shift of shifts.slice(0, MAX_SHIFTS)) {
+        const decode: Decode = (part) => ({ text: shiftLetters(part, 26 - shift), map: IDENTITY_MAP });
+        add(shift === 13 ? 'rot13' : `caesar-${shift}`, hitsOf(features, shift), MIN_WORDS, decode);
+      }
+    }
+    if (isNew(REVERSED) && !chain.includes('reversed')) {
+      add('reversed', hitsOf(features, REVERSED), MIN_WORDS, reverseText);
     }
   }
-  if (features.backwardOrder && before?.backwardOrder !== true && !chain.includes('reversed-words')) {
-    readings.push({ transform: 'reversed-words', make: () => reverseWords(text) });
+  const isBackwards = features.backwardOrders.length > 0 && !(before !== undefined && before.backwardOrders.length > 0);
+  if (isBackwards && !chain.includes('reversed-words')) {
+    add('reversed-words', features.backwardOrders, 1, reverseWords);
   }
   return readings;
 }
 
-function isNew(tag: number, tags: Uint32Array, before: Uint32Array | undefined): boolean {
-  const count = tags[tag] as number;
-  return count >= MIN_REVERSED && count > (before?.[tag] ?? 0);
+type Decode = (text: string) => Rewritten;
+
+/** Where the words with this tag begin. */
+function hitsOf({ tagged }: Features, tag: number): readonly number[] {
+  return tagged.filter((_, i) => i % 2 === 0 && tagged[i + 1] === tag);
 }
 
-/** So many words of a shifted alphabet are no chance. */
-const MIN_WORDS = 2;
-/** Readings of one text; more is a list of ciphers. */
-const MAX_SHIFTS = 3;
-
-/**
- * Reads ROT13 and the other Caesar shifts of which the text shows words. `tags` counts the words of each shift, `before`
- * those of the text that this one was made from.
- */
-function readCaesar(text: string, tags: Uint32Array, before: Uint32Array | undefined): readonly CipherReading[] {
-  const shifts: number[] = [];
-  for (let shift = 1; shift < REVERSED; shift += 1) {
-    const count = tags[shift] as number;
-    if (count >= MIN_WORDS && count > (before?.[shift] ?? 0)) shifts.push(shift);
+/** The passages with so many hits near one another; all of a short text. */
+function passagesAround(text: string, hits: readonly number[], minHits: number): readonly Span[] {
+  if (text.length <= WHOLE) return [{ start: 0, end: text.length }];
+  const passages: Span[] = [];
+  for (let i = 0; i < hits.length; ) {
+    let last = i;
+    while (last + 1 < hits.length && (hits[last + 1] as number) - (hits[last] as number) <= REACH) last += 1;
+    const start = Math.max(passages.at(-1)?.end ?? 0, edgeBefore(text, (hits[i] as number) - REACH));
+    if (last + 1 - i >= minHits) passages.push({ start, end: edgeAfter(text, (hits[last] as number) + REACH) });
+    i = last + 1;
   }
-  shifts.sort((a, b) => (tags[b] as number) - (tags[a] as number));
-  return shifts.slice(0, MAX_SHIFTS).map((shift) => ({
-    transform: shift === 13 ? 'rot13' : `caesar-${shift}`,
-    make: () => ({ text: shiftLetters(text, 26 - shift), map: IDENTITY_MAP }),
-  }));
+  return passages;
+}
+
+function readPassages(text: string, transform: string, passages: readonly Span[], decode: Decode): CipherReading {
+  return {
+    transform,
+    length: passages.reduce((sum, { start, end }) => sum + end - start, 0),
+    make() {
+      const kept = keepSpans(text, passages);
+      const made = decode(kept.text);
+      return { text: made.text, map: composeMaps(made.map, kept.map) };
+    },
+  };
 }
 
 /** The text backwards, code point by code point. */

@@ -1,5 +1,5 @@
 import { BRACKET, LESS } from '../char-kinds.js';
-import { finishRewrite, JOINT, type Rewritten, replaceSpan, startRewrite } from '../rewrite.js';
+import { JOINT, keepSpans, type Rewritten } from '../rewrite.js';
 import { hiddenSelectors, isInvisibleStyle } from './invisible-style.js';
 import { type Attribute, htmlAttributes, type Markup } from './tags.js';
 
@@ -31,21 +31,10 @@ export function hiddenTexts(text: string, signs: number, tags: readonly Markup[]
     if (same === undefined) kinds.set(part.transform, [part]);
     else same.push(part);
   }
-  return [...kinds].map(([transform, same]) => ({ transform, made: extract(text, same) }));
-}
-
-function extract(text: string, parts: readonly HiddenPart[]): Rewritten {
-  const rewrite = startRewrite(text);
-  let read = 0;
-  let first = true;
-  for (const { start, end, joined } of parts) {
-    if (start < read) continue;
-    replaceSpan(rewrite, read, start, first ? '' : joined === true ? ' ' : JOINT);
-    read = end;
-    first = false;
-  }
-  replaceSpan(rewrite, read, text.length, '');
-  return finishRewrite(rewrite);
+  return [...kinds].map(([transform, same]) => ({
+    transform,
+    made: keepSpans(text, same, ({ joined }) => (joined === true ? ' ' : JOINT)),
+  }));
 }
 
 /** Elements whose content is not shown. */

@@ -1,4 +1,4 @@
-import { finishRewrite, type Rewritten, replaceSpan, startRewrite } from '../rewrite.js';
+import type { Replacement } from '../rewrite.js';
 
 /** One piece of markup; what lies between two pieces is text. */
 export interface Markup {
@@ -202,17 +202,24 @@ const INLINE = new Set(
 );
 const UNSHOWN = new Set(['script', 'style', 'template', 'noscript', 'noframes', 'iframe']);
 
-/** The text of an HTML document without its markup: what its reader sees, and what the reader doesn't but for attributes, comments and scripts. */
-export function htmlText(text: string, tags: readonly Markup[]): Rewritten {
-  const rewrite = startRewrite(text);
+/**
+ * What the tags of an HTML document are replaced with so that its text is left: nothing for those within a line, a line
+ * break for others. That is what its reader sees, and what its reader doesn't but for attributes, comments and scripts.
+ */
+export function removeTags(text: string, tags: readonly Markup[]): readonly Replacement[] {
+  const found: Replacement[] = [];
   let unshown = '';
+  let from = 0;
   for (const tag of tags) {
     if (unshown !== '' && !(tag.type === 'close' && tag.name === unshown)) continue;
-    const from = unshown === '' ? tag.start : rewrite.read;
-    replaceSpan(rewrite, from, tag.end, INLINE.has(tag.name) || tag.type === 'comment' ? '' : '\n');
+    if (unshown === '') from = tag.start;
     unshown = tag.type === 'open' && UNSHOWN.has(tag.name) && hasClose(text, tag) ? tag.name : '';
+    // The content of an element that is not shown goes with its tags.
+    const replacement = INLINE.has(tag.name) || tag.type === 'comment' ? '' : '\n';
+    found.push({ start: from, end: tag.end, text: replacement, transform: 'html-text' });
+    from = tag.end;
   }
-  return finishRewrite(rewrite);
+  return found;
 }
 
 function hasClose(text: string, open: Markup): boolean {
