@@ -10,6 +10,16 @@ const outcomes = (attacks: readonly number[], benign: readonly number[]): readon
 const repeated = (score: number, n: number): readonly number[] => new Array(n).fill(score);
 
 describe('averages over sources', () => {
+  it('a source with few texts of a kind does not count for that kind', () => {
+    const averages = sourceAverages(
+      new Map([
+        ['enough', outcomes(repeated(0.9, 20), repeated(0.1, 20))],
+        ['few benign', outcomes(repeated(0.1, 20), repeated(0.9, 19))],
+      ]),
+    );
+    expect(averages).toMatchObject({ recall: 0.5, falsePositiveRate: 0, sourcesWithAttacks: 2, sourcesWithBenign: 1 });
+  });
+
   it('count each source once, however large it is, and leave out sources without texts of the kind', () => {
     const averages = sourceAverages(
       new Map([
@@ -17,6 +27,7 @@ describe('averages over sources', () => {
         ['small', outcomes([0.2, 0.2], [0.9, 0.1])],
         ['attacks alone', outcomes([0.9, 0.2], [])],
       ]),
+      1,
     );
     expect(averages).toMatchObject({
       recall: 0.5,
@@ -32,6 +43,7 @@ describe('averages over sources', () => {
         ['a', outcomes([0.4, 0.8], [0.3, ...repeated(0.1, 9)])],
         ['b', outcomes([0.4, 0.9], repeated(0.1, 10))],
       ]),
+      1,
     );
     // At 0.3 one of ten is blocked in one of two sources: 5 % on average.
     expect(chosen['0.05']).toMatchObject({ threshold: 0.3, onAllSources: { recall: 1, falsePositiveRate: 0.05 } });
@@ -46,6 +58,7 @@ describe('averages over sources', () => {
         ['also quiet', outcomes([0.6, 0.95], repeated(0.1, 10))],
         ['noisy', noisy],
       ]),
+      1,
     );
     const { threshold, onAllSources, leftOut, leftOutThresholds } = chosen['0.01'];
     expect(threshold).toBe(0.95);
@@ -56,7 +69,7 @@ describe('averages over sources', () => {
   });
 
   it('there is nothing to leave out of a single source, and no threshold where the highest score is benign', () => {
-    const { chosen } = sourceAverages(new Map([['one', outcomes([0.5], [1, 1])]]));
+    const { chosen } = sourceAverages(new Map([['one', outcomes([0.5], [1, 1])]]), 1);
     expect(chosen['0.01']).toEqual({
       threshold: null,
       onAllSources: { recall: null, falsePositiveRate: null },

@@ -33,12 +33,12 @@ def test_every_host_gets_an_attack_and_a_benign_twin():
 
 
 def test_a_source_weighs_the_same_however_many_texts_it_has():
-    sources = np.array(["few"] * 10 + ["many"] * 90)
-    hit = np.array([True] * 10 + [False] * 90)
+    sources = np.array(["few"] * 20 + ["many"] * 180)
+    hit = np.array([True] * 20 + [False] * 180)
     assert mean_rate(hit, sources) == 0.5
     score = np.where(hit, 1.0, 0.0)
     assert (score >= threshold_for(score, sources, 0.4)).sum() == 0
-    assert (score >= threshold_for(score, sources, 0.5)).sum() == 10
+    assert (score >= threshold_for(score, sources, 0.5)).sum() == 20
 
 
 def test_left_out_sources_judge_the_threshold():

@@ -30,6 +30,9 @@ export interface SourceAverages extends SourceMeans {
   readonly chosen: Readonly<Record<SourceBudget, ChosenThreshold>>;
 }
 
+/** A source's attacks, or its benign texts, count from this number on: one false positive among 18 texts is noise. */
+export const MIN_SOURCE_TEXTS = 20;
+
 /** A source's scores, each ascending. */
 interface SourceScores {
   readonly attacks: readonly number[];
@@ -110,10 +113,18 @@ function chooseFor(all: SourceSet, others: readonly SourceSet[], budget: number)
 /**
  * Averages over sources at the thresholds in force, and at a threshold chosen for each budget. The check: a threshold
  * chosen on all sources but one is measured on that one, and the mean is taken over all of them. Where it differs from
- * the figure on all sources, the threshold fits the sources it was chosen on and would not hold on a new one.
+ * the figure on all sources, the threshold fits the sources it was chosen on and would not hold on a new one. A source with
+ * fewer than `minTexts` attacks (benign texts) counts for neither the recall (the false-positive rate).
  */
-export function sourceAverages(bySource: ReadonlyMap<string, readonly Outcome[]>): SourceAverages {
-  const all = [...bySource.values()];
+export function sourceAverages(
+  bySource: ReadonlyMap<string, readonly Outcome[]>,
+  minTexts: number = MIN_SOURCE_TEXTS,
+): SourceAverages {
+  const kept = (outcomes: readonly Outcome[], wanted: boolean): readonly Outcome[] => {
+    const kind = outcomes.filter(({ isAttack }) => isAttack === wanted);
+    return kind.length < minTexts ? [] : kind;
+  };
+  const all = [...bySource.values()].map((outcomes) => [...kept(outcomes, true), ...kept(outcomes, false)]);
   const sources = all.map((outcomes): SourceScores => {
     const scoresOf = (wanted: boolean): readonly number[] =>
       outcomes

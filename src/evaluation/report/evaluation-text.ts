@@ -1,6 +1,6 @@
 import type { Interval } from '../metrics/binomial.js';
 import type { RankingFigures } from '../metrics/figures.js';
-import { SOURCE_BUDGETS, type SourceMeans } from '../metrics/source-averages.js';
+import { MIN_SOURCE_TEXTS, SOURCE_BUDGETS, type SourceMeans } from '../metrics/source-averages.js';
 import type { Evaluation, PartFigures } from './evaluation.js';
 import type { Side } from './sides.js';
 import { alignedTable, markdownTable, number3, percent, percentInterval } from './text-format.js';
@@ -45,7 +45,7 @@ export function versionsLine(evaluation: Evaluation): string {
 export function sourcesSentence({ averageOverSources, decidedBy }: Evaluation): string {
   const { sourcesWithAttacks, sourcesWithBenign } = averageOverSources;
   const who = decidedBy === 'both' ? 'Rules and model together' : `The ${decidedBy} alone`;
-  return `${who}, averaged over sources (${sourcesWithAttacks} with attacks, ${sourcesWithBenign} with benign texts), each source counting once:`;
+  return `${who}, averaged over sources (${sourcesWithAttacks} with attacks, ${sourcesWithBenign} with benign texts; at least ${MIN_SOURCE_TEXTS} of them), each source counting once:`;
 }
 
 /** The averages over sources, at the thresholds in force and at thresholds chosen for a budget; the head first. */
