@@ -93,18 +93,22 @@ export function readPrepared(file: Buffer, rules: readonly Rule[], pack: Buffer)
   const sections = file.subarray(Math.ceil((end + 1) / ALIGNMENT) * ALIGNMENT);
   if (header.format !== FORMAT || header.pack !== sha256(pack) || header.sections !== sha256(sections))
     return undefined;
-  // A copy of its own: a Buffer may lie anywhere in a shared one, and typed arrays need their alignment.
-  const bytes = sections.buffer.slice(sections.byteOffset, sections.byteOffset + sections.byteLength) as ArrayBuffer;
+  // Typed arrays need their alignment, which a Buffer out of Node's pool may lack.
+  const isAligned = sections.byteOffset % ALIGNMENT === 0;
+  const { buffer, byteOffset } = isAligned ? sections : Buffer.from(new Uint8Array(sections).buffer);
   const section = (name: string): readonly [number, number] => header.table[name] as readonly [number, number];
   const ints = (name: string): Int32Array => {
     const [at, length] = section(name);
-    return new Int32Array(bytes, at, length / Int32Array.BYTES_PER_ELEMENT);
+    return new Int32Array(buffer, byteOffset + at, length / Int32Array.BYTES_PER_ELEMENT);
   };
-  const text = (name: string): Buffer => Buffer.from(bytes, ...section(name));
+  const bytes = (name: string): Buffer => {
+    const [at, length] = section(name);
+    return Buffer.from(buffer, byteOffset + at, length);
+  };
   const readForm = (form: PatternForm): PreparedForm => {
     const ends = ints(`${form}.ends`);
-    const sources = text(`${form}.sources`);
-    const stored = JSON.parse(text(`${form}.patterns`).toString()) as readonly StoredPattern[];
+    const sources = bytes(`${form}.sources`);
+    const stored = JSON.parse(bytes(`${form}.patterns`).toString()) as readonly StoredPattern[];
     const distinct = stored.map((one, at) =>
       restore(one, sources, at === 0 ? 0 : (ends[at - 1] as number), ends[at] as number),
     );
@@ -119,7 +123,11 @@ export function readPrepared(file: Buffer, rules: readonly Rule[], pack: Buffer)
         automaton: {
           table: ints(`${form}.table`),
           cells: ints(`${form}.cells`),
-          symbols: new Uint8Array(bytes, ...section(`${form}.symbols`)),
+          symbols: new Uint8Array(
+            bytes(`${form}.symbols`).buffer,
+            byteOffset + section(`${form}.symbols`)[0],
+            section(`${form}.symbols`)[1],
+          ),
           suffixes: ints(`${form}.suffixes`),
         },
         setsByLiteral: { first: ints(`${form}.first`), items: ints(`${form}.items`) },

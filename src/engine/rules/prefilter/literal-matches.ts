@@ -22,7 +22,7 @@ export interface LiteralMatches {
 export interface LiteralScan {
   /** Counts the scans, from 1 on. */
   readonly generation: number;
-  /** The literals that occur and for which `isWanted` was true, each once. */
+  /** The literals of wanted sets that occur, each once. */
   readonly met: readonly number[];
   readonly hasNonAscii: boolean;
 }
@@ -44,10 +44,10 @@ const SLOT = 3;
 const BEFORE = 1;
 const CELL_OF = 2;
 
-/** `isWanted` says which literals `LiteralScan.met` is to list. */
+/** `isWanted` says of a set whether `LiteralScan.met` is to list its literals. */
 export function createLiteralMatches(
   { automaton, setsByLiteral, sets }: LiteralIndex,
-  isWanted: (literal: number) => boolean,
+  isWanted: (set: number) => boolean,
 ): LiteralMatches {
   const { suffixes } = automaton;
   const cells = new Int32Array(CELL * suffixes.length);
@@ -55,12 +55,12 @@ export function createLiteralMatches(
   for (let literal = 0; literal < suffixes.length; literal++) {
     const cell = CELL * literal;
     cells[cell + SUFFIX] = suffixes[literal] as number;
-    cells[cell + IS_WANTED] = isWanted(literal) ? 1 : 0;
     cells[cell + SLOTS] = SLOT * (setsByLiteral.first[literal] as number);
     cells[cell + SLOTS_END] = SLOT * (setsByLiteral.first[literal + 1] as number);
     for (let slot = cells[cell + SLOTS] as number; slot < (cells[cell + SLOTS_END] as number); slot += SLOT) {
       slots[slot] = setsByLiteral.items[slot / SLOT] as number;
       slots[slot + CELL_OF] = cell;
+      if (isWanted(slots[slot] as number)) cells[cell + IS_WANTED] = 1;
     }
   }
   /** By set: when it was last seen, and the slot of its literal met last. */

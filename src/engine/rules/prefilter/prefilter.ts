@@ -3,7 +3,14 @@ import type { Span } from '../../span.js';
 import type { CompiledRule } from '../compiled-rule.js';
 import { type CompiledPattern, isUnfiltered, type UnfilteredPattern } from '../pattern/compiled-pattern.js';
 import { findScripts, type ScriptMask } from '../pattern/scripts.js';
-import { EDGES, type IndexedAlternative, type LiteralIndex, packLists, UNBOUNDED } from './literal-index.js';
+import {
+  EDGES,
+  type IndexedAlternative,
+  type LiteralIndex,
+  type PackedLists,
+  packLists,
+  UNBOUNDED,
+} from './literal-index.js';
 import { createLiteralMatches, type LiteralMatches } from './literal-matches.js';
 import { buildPatternSets, type PatternShard } from './pattern-sets.js';
 
@@ -87,8 +94,9 @@ export function buildPrefilter(
   compiler: RegexCompiler,
 ): Prefilter {
   const triggers = rules.flatMap(listTriggers);
-  const byLiteral = listTriggersByLiteral(triggers, index);
-  const matches = createLiteralMatches(index, (literal) => byLiteral.first[literal] !== byLiteral.first[literal + 1]);
+  const bySet = listTriggersBySet(triggers, index.sets);
+  const { first, items } = index.setsByLiteral;
+  const matches = createLiteralMatches(index, (set) => bySet.first[set] !== bySet.first[set + 1]);
   /** By trigger: a second set that must occur, checked before anything else of the trigger is touched. */
   const secondSets = Int32Array.from(triggers, secondSet);
   const unfiltered = listUnfiltered(rules);
@@ -105,25 +113,29 @@ export function buildPrefilter(
       const entering = new Set<CompiledRule>();
       const windows = new Map<CompiledPattern, Span>();
       const isWhole = isFirst && isLast;
+      const visit = (trigger: Trigger, hasSecond: boolean, literal: number): void => {
+        if (!allOccur(matches, trigger, scripts, generation)) return;
+        const { rule, pattern, reach } = trigger;
+        const window = hasSecond ? findWindow(matches, trigger, literal, scripts, generation) : undefined;
+        if (window) {
+          inside.add(rule);
+          windows.set(pattern, widen(windows.get(pattern), window));
+        }
+        // A rule of one step fires inside the part or not at all.
+        if (isWhole || rule.steps.length === 1) return;
+        if (!isFirst && matches.end(literal, 0) < reach) entering.add(rule);
+        if (!isLast && matches.end(literal, matches.count(literal) - 1) + reach > text.length) leaving.add(rule);
+      };
       for (const literal of met) {
-        const end = byLiteral.first[literal + 1] as number;
-        for (let at = byLiteral.first[literal] as number; at < end; at++) {
-          const number = byLiteral.items[at] as number;
-          const hasSecond = matches.seenSince(secondSets[number] as number, generation);
-          if (isWhole && !hasSecond) continue;
-          const trigger = triggers[number] as Trigger;
-          if (!occursWhole(matches, trigger.pattern, trigger.alternative, scripts, generation)) continue;
-          const window = hasSecond ? findWindow(matches, trigger, literal, scripts, generation) : undefined;
-          if (window) {
-            inside.add(trigger.rule);
-            windows.set(trigger.pattern, widen(windows.get(trigger.pattern), window));
+        const lastSlot = first[literal + 1] as number;
+        for (let slot = first[literal] as number; slot < lastSlot; slot++) {
+          const set = items[slot] as number;
+          const end = bySet.first[set + 1] as number;
+          for (let at = bySet.first[set] as number; at < end; at++) {
+            const number = bySet.items[at] as number;
+            const hasSecond = matches.seenSince(secondSets[number] as number, generation);
+            if (hasSecond || !isWhole) visit(triggers[number] as Trigger, hasSecond, literal);
           }
-          // A rule of one step fires inside the part or not at all.
-          if (isWhole || trigger.rule.steps.length === 1) continue;
-          const { rule, reach } = trigger;
-          const count = matches.count(literal);
-          if (!isFirst && matches.end(literal, 0) < reach) entering.add(rule);
-          if (!isLast && matches.end(literal, count - 1) + reach > text.length) leaving.add(rule);
         }
       }
       for (const pattern of matchShards(shards, text, subject)) {
@@ -161,21 +173,13 @@ function measureReach({ shape, steps }: CompiledRule): number {
   );
 }
 
-/** The triggers of each literal. */
-function listTriggersByLiteral(
-  triggers: readonly Trigger[],
-  { setsByLiteral, sets }: LiteralIndex,
-): ReturnType<typeof packLists> {
+/** The triggers of each set. */
+function listTriggersBySet(triggers: readonly Trigger[], sets: number): PackedLists {
   const bySet: number[][] = Array.from({ length: sets }, () => []);
   triggers.forEach(({ alternative }, number) => {
     bySet[alternative.trigger]?.push(number);
   });
-  const { first, items } = setsByLiteral;
-  return packLists(
-    Array.from({ length: first.length - 1 }, (_, literal) =>
-      Array.from(items.subarray(first[literal], first[literal + 1])).flatMap((set) => bySet[set] ?? []),
-    ),
-  );
+  return packLists(bySet);
 }
 
 /** A set besides the trigger's that must occur: another one of its alternative, or of a step with a single alternative. */
@@ -190,15 +194,9 @@ function allSeen(matches: LiteralMatches, { trigger, nearby }: IndexedAlternativ
   return true;
 }
 
-/** True when all that an alternative requires occurs in the part, near or far. */
-function occursWhole(
-  matches: LiteralMatches,
-  pattern: CompiledPattern,
-  alternative: IndexedAlternative,
-  scripts: ScriptMask,
-  generation: number,
-): boolean {
-  return (pattern.scripts & ~scripts) === 0 && allSeen(matches, alternative, generation);
+/** True when all that the alternative of a trigger requires occurs in the part, near or far. */
+function allOccur(matches: LiteralMatches, trigger: Trigger, scripts: ScriptMask, generation: number): boolean {
+  return (trigger.pattern.scripts & ~scripts) === 0 && allSeen(matches, trigger.alternative, generation);
 }
 
 /**
