@@ -1,4 +1,4 @@
-import { loadModel } from './adapters/model/load-model.js';
+import { loadModel, readThresholds } from './adapters/model/load-model.js';
 import { findModel } from './adapters/model/model-folder.js';
 import { createEngine } from './create-engine.js';
 import type { AnalyzeOptions, Engine } from './engine/engine.js';
@@ -35,6 +35,6 @@ async function open(): Promise<Engine> {
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     if (error.code === 'MODEL_RUNTIME_MISSING') return createEngine({ modeReason: error.message });
-    return createEngine({ model: unavailableModel(error), modeReason: error.message });
+    return createEngine({ model: unavailableModel(error, await readThresholds(folder)), modeReason: error.message });
   }
 }

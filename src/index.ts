@@ -7,7 +7,7 @@ export { openPack as loadPack } from './adapters/packs/open-pack.js';
 export { re2Compiler } from './adapters/re2/re2-compiler.js';
 export { createEngine, type EngineOptions } from './create-engine.js';
 export { analyze, defaultEngine } from './default-engine.js';
-export type { JsonValue } from './engine/canonical-json.js';
+export { JsonNumber, type JsonValue } from './engine/canonical-json.js';
 export type { RouterLevel } from './engine/decide.js';
 export type { AnalyzeOptions, Engine, EngineInfo, ScanCallOptions } from './engine/engine.js';
 export type { EngineSettings, Thresholds } from './engine/engine-settings.js';
@@ -20,7 +20,7 @@ export type {
   Explanation,
   ModelReport,
 } from './engine/explain.js';
-export { type Input, inputText, type ToolCall } from './engine/input.js';
+export { type Input, inputText, JsonText, type ToolCall, toJsonText } from './engine/input.js';
 export type { EngineLimits } from './engine/limits.js';
 export { unavailableModel } from './engine/model/guard.js';
 export type { Classifier, ClassifierAnswer, ClassifierInfo, ClassifyOptions, Clock } from './engine/ports.js';

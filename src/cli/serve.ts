@@ -88,6 +88,16 @@ export function serveCommand(): Command {
       .default(String(Math.max(1, availableParallelism() - 1))),
     new Option('--body-limit <bytes>', 'largest body').env('PORTCULLIS_BODY_LIMIT').default('1048576'),
     new Option('--calls-at-once <number>', 'more are refused with 503').env('PORTCULLIS_CALLS_AT_ONCE').default('1000'),
+    new Option('--calls-per-account <number>', 'of one account at once; default: a quarter of all, at least 32').env(
+      'PORTCULLIS_CALLS_PER_ACCOUNT',
+    ),
+    new Option('--connections-per-address <number>', 'open at once; default 512, none for trusted proxies').env(
+      'PORTCULLIS_CONNECTIONS_PER_ADDRESS',
+    ),
+    new Option(
+      '--trust-proxy <networks>',
+      'proxies whose X-Forwarded-* headers are believed: addresses, 10.0.0.0/8, loopback, uniquelocal',
+    ).env('PORTCULLIS_TRUST_PROXY'),
     new Option('--deadline <ms>', 'of one call in a scorer').env('PORTCULLIS_DEADLINE').default('30000'),
     new Option('--sign-up <on|off>', 'whether strangers may make an account')
       .env('PORTCULLIS_SIGN_UP')

@@ -9,6 +9,16 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [name: string]: JsonValue | undefined };
 
+/** A number as it stands in a JSON text, where no double has its value: `1e400`, an integer of 20 digits. */
+export class JsonNumber {
+  /** The number's JSON text. */
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 interface Frame {
   readonly value: object;
   /** Undefined for an array. */
@@ -53,6 +63,8 @@ export function canonicalJson(value: unknown): string {
     const item = hasJsonForm(given) ? (given.toJSON() ?? null) : given;
     if (typeof item === 'bigint') {
       parts.push(item.toString());
+    } else if (item instanceof JsonNumber) {
+      parts.push(item.text);
     } else if (typeof item !== 'object' || item === null) {
       parts.push(JSON.stringify(item));
     } else {

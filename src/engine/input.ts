@@ -9,7 +9,23 @@ export interface ToolCall {
 }
 
 /** A string is screened as it is; anything else as its canonical JSON text. */
-export type Input = string | ToolCall | JsonValue;
+export type Input = string | ToolCall | JsonValue | JsonText;
+
+/** The canonical JSON text of an input, so that it isn't written twice and keeps its digits on the way to another process. */
+export class JsonText {
+  readonly text: string;
+  readonly isToolCall: boolean;
+
+  constructor(text: string, isToolCall: boolean) {
+    this.text = text;
+    this.isToolCall = isToolCall;
+  }
+}
+
+/** Writes an input that isn't a string as JSON. @throws InputError where it has no JSON text */
+export function toJsonText(input: Exclude<Input, string>): JsonText {
+  return input instanceof JsonText ? input : new JsonText(canonicalJson(input), isToolCall(input));
+}
 
 /** The text to screen with its channel (a tool call's default is `tool_call`, any other input's `user`), and how to say where in a structured input a span lies. */
 export interface Subjected {
@@ -25,21 +41,21 @@ export interface Subjected {
  * @throws InputError where the input has no JSON text
  */
 export function inputText(input: Input): string {
-  return typeof input === 'string' ? input : canonicalJson(input);
+  return typeof input === 'string' ? input : toJsonText(input).text;
 }
 
 /** Reads an input for a channel. @throws InputError where the input has no JSON text */
 export function readInput(input: Input, channel?: Channel): Subjected {
-  const text = inputText(input);
-  if (typeof input === 'string') return { text, channel: channel ?? 'user', pathOf: () => undefined };
+  if (typeof input === 'string') return { text: input, channel: channel ?? 'user', pathOf: () => undefined };
+  const { text, isToolCall } = toJsonText(input);
   return {
     text,
-    channel: channel ?? (isToolCall(input) ? 'tool_call' : 'user'),
+    channel: channel ?? (isToolCall ? 'tool_call' : 'user'),
     pathOf: (span) => jsonPathAt(text, span.start),
   };
 }
 
-function isToolCall(input: Exclude<Input, string>): input is ToolCall {
+function isToolCall(input: Exclude<Input, string | JsonText>): boolean {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return false;
   return 'arguments' in input && 'name' in input && typeof input.name === 'string';
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { packageVersion } from '../adapters/package-version.js';
-import type { Input } from '../engine/input.js';
+import { type Input, JsonText } from '../engine/input.js';
 import type { Channel } from '../engine/rules/types.js';
 import type { Mode, Verdict } from '../engine/verdict.js';
 import type { EvidenceRecord, RecordedLimits, ReplayReport } from './evidence-record.js';
@@ -32,7 +32,7 @@ export function recordedInput({ input }: Pick<EvidenceRecord, 'input'>): Recorde
   if (kept === 'masked') return { missing: 'the account kept the input masked' };
   if (text === null || kept !== 'whole') return { missing: 'the account kept the input as its SHA-256 only' };
   if (hash('sha256', text) !== sha256) return { missing: 'the input kept no longer has the SHA-256 that was recorded' };
-  return { input: json ? (JSON.parse(text) as Input) : text };
+  return { input: json ? new JsonText(text, false) : text };
 }
 
 /**

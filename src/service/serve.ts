@@ -86,7 +86,13 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
       },
       scorers,
       logger: log,
-      limits: { bodyBytes: settings.bodyLimit, callsAtOnce: settings.callsAtOnce },
+      limits: {
+        bodyBytes: settings.bodyLimit,
+        callsAtOnce: settings.callsAtOnce,
+        callsPerAccount: settings.callsPerAccount,
+        connectionsPerAddress: settings.connectionsPerAddress,
+      },
+      trustProxy: settings.trustProxy,
     });
     opened.push(() => drain(app));
     await app.listen({ host: settings.host, port: settings.port });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { trustedProxies } from './http/connections.js';
 
 const whole = (min: number, max: number): z.ZodNumber => z.coerce.number().int().min(min).max(max) as z.ZodNumber;
 
@@ -30,6 +31,15 @@ export const settingsSchema: z.ZodType<ServiceSettings> = z
     scorers: whole(1, 256),
     bodyLimit: whole(1_024, 64 * 1024 * 1024),
     callsAtOnce: whole(1, 100_000),
+    callsPerAccount: whole(1, 100_000).optional(),
+    connectionsPerAddress: whole(1, 100_000).optional(),
+    trustProxy: z
+      .string()
+      .transform((text) => text.split(',').map((it) => it.trim()))
+      .refine((networks) => trustedProxies(networks) !== undefined, {
+        message: '--trust-proxy takes addresses, networks (10.0.0.0/8), loopback, linklocal, uniquelocal',
+      })
+      .optional(),
     deadline: whole(100, 600_000),
     signUp: z.enum(['on', 'off']).transform((value) => value === 'on'),
     publicUrl: z
@@ -83,11 +93,20 @@ export interface ServiceSettings {
   /** Bytes. */
   readonly bodyLimit: number;
   readonly callsAtOnce: number;
+  /** Calls of one account at once. Default: a quarter of `callsAtOnce`, at least 32. */
+  readonly callsPerAccount?: number | undefined;
+  /** Open connections of one address. Default 512. */
+  readonly connectionsPerAddress?: number | undefined;
+  /** Proxies whose `X-Forwarded-*` headers are believed. Default: none. */
+  readonly trustProxy?: readonly string[] | undefined;
   /** Milliseconds that one call may take in a scorer. */
   readonly deadline: number;
   /** Whether strangers may make an account on the dashboard. */
   readonly signUp: boolean;
-  /** Where readers reach the service, without a slash at the end; Stripe sends them back there. */
+  /**
+   * Where readers reach the service, without a slash at the end; Stripe sends them back there. With `https:` the
+   * dashboard's cookies are `Secure` and `__Host-`.
+   */
   readonly publicUrl?: string | undefined;
   /** With it Stripe takes the payments; without it orders wait for the operator. */
   readonly stripeSecretKey?: string | undefined;

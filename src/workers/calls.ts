@@ -35,6 +35,8 @@ export interface ScoreOptions {
   readonly mode?: Mode | undefined;
   /** Milliseconds a scorer may take over it before it is killed. Default: the pool's. */
   readonly deadlineMs?: number | undefined;
+  /** Whose call it is: workers serve the tenants in turn, by what their texts cost. Default: nobody's. */
+  readonly tenant?: string | undefined;
   /** Milliseconds the call may wait for a scorer; then it is refused with `OverloadedError`. Default: no bound. */
   readonly waitMs?: number | undefined;
 }
@@ -45,10 +47,12 @@ export type WorkerCall = ScoreCall | TaskCall;
 /** A text to score. */
 export interface ScoreCall {
   readonly id: number;
-  /** The input's text; of anything but a string its JSON text, since a deep value can't be sent as it is. */
+  /** The input's text; of anything but a string its canonical JSON text. */
   readonly text: string;
   readonly isJson: boolean;
-  readonly options: Omit<ScoreOptions, 'deadlineMs' | 'waitMs'>;
+  /** Of an input that isn't a string. */
+  readonly isToolCall?: boolean | undefined;
+  readonly options: Omit<ScoreOptions, 'deadlineMs' | 'waitMs' | 'tenant'>;
   /** True: the rules alone, as if the model had failed. */
   readonly withoutModel: boolean;
 }

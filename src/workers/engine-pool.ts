@@ -1,5 +1,5 @@
 import { systemClock } from '../adapters/system-clock.js';
-import { type Clock, type EngineInfo, type ExplainedVerdict, type Input, inputText, type Verdict } from '../index.js';
+import { type Clock, type EngineInfo, type ExplainedVerdict, type Input, toJsonText, type Verdict } from '../index.js';
 import {
   type EngineWorkerSettings,
   OverloadedError,
@@ -8,6 +8,7 @@ import {
   ScoringError,
   type TaskCall,
 } from './calls.js';
+import { createFairQueue } from './fair-queue.js';
 import { workerProgram } from './worker-process.js';
 import { createWorkerSlot, type PendingCall, type WorkerSlot } from './worker-slot.js';
 
@@ -70,6 +71,9 @@ export interface EnginePool {
 
 type CallBounds = Pick<ScoreOptions, 'deadlineMs' | 'waitMs'>;
 
+/** UTF-16 code units. Longer texts of tenants leave one worker of several to shorter ones. */
+const LONG_TEXT = 64 * 1024;
+
 /** Starts in a row that may fail on every scorer before waiting calls are given up. */
 const MAX_FAILURES = 5;
 
@@ -83,7 +87,14 @@ export async function openEnginePool(options: EnginePoolOptions = {}): Promise<E
   let scored = 0;
   let lost = 0;
   let idle = (): void => {};
-  const waiting: PendingCall[] = [];
+  const waiting = createFairQueue<PendingCall>({
+    tenantOf: ({ tenant }) => tenant ?? '',
+    // A call costs something even without a text.
+    costOf: (pending) => pending.size + 64,
+    isLong,
+  });
+  /** Calls whose worker was lost: before all others. */
+  let retries: PendingCall[] = [];
   const { packs, overlays, model, mode, thresholds, timeoutMs, limits } = options;
   const slotOptions = {
     settings: { packs, overlays, today, model, mode, thresholds, timeoutMs, limits },
@@ -100,7 +111,7 @@ export async function openEnginePool(options: EnginePoolOptions = {}): Promise<E
     onLoss(toRetry: readonly PendingCall[]) {
       lost += 1;
       for (const pending of toRetry) pending.wait();
-      waiting.unshift(...toRetry);
+      retries = [...toRetry, ...retries];
       dispatch();
     },
   };
@@ -111,38 +122,50 @@ export async function openEnginePool(options: EnginePoolOptions = {}): Promise<E
   );
 
   function dispatch(): void {
-    while (waiting.length > 0) {
-      const [next] = waiting as [PendingCall];
-      const free = leastLoaded(slots, next);
-      if (free === undefined) break;
-      waiting.shift();
+    for (;;) {
+      let free: WorkerSlot | undefined;
+      const fits = (call: PendingCall): boolean => {
+        free = leastLoaded(isLong(call) && slots.length > 1 ? slots.slice(1) : slots, call);
+        return free !== undefined;
+      };
+      const [retry] = retries;
+      const next = retry === undefined ? waiting.shift(fits) : fits(retry) ? retries.shift() : undefined;
+      if (next === undefined) break;
       next.endWait();
-      free.take(next);
+      free?.take(next);
     }
-    if (waiting.length > 0 && slots.every((slot) => slot.failedStarts() > MAX_FAILURES)) {
-      for (const { reject } of waiting.splice(0)) reject(new ScoringError('SCORER_UNAVAILABLE', 'no scorer comes up'));
+    if (isWaiting() && slots.every((slot) => slot.failedStarts() > MAX_FAILURES)) {
+      const lost = [...retries, ...waiting.drain()];
+      retries = [];
+      for (const { reject } of lost) reject(new ScoringError('SCORER_UNAVAILABLE', 'no engine worker comes up'));
     }
-    if (waiting.length === 0 && slots.every((slot) => slot.held() === 0)) idle();
+    if (!isWaiting() && slots.every((slot) => slot.held() === 0)) idle();
+  }
+
+  function isWaiting(): boolean {
+    return retries.length + waiting.size() > 0;
   }
 
   function enqueue(
     call: Omit<ScoreCall, 'id'> | Omit<TaskCall, 'id'>,
-    { size, usesModel, deadlineMs, waitMs }: Pick<PendingCall, 'size' | 'usesModel'> & CallBounds,
+    { size, usesModel, tenant, deadlineMs, waitMs }: Pick<PendingCall, 'size' | 'usesModel' | 'tenant'> & CallBounds,
   ): Promise<unknown> {
     if (closing) return Promise.reject(new ScoringError('SCORER_CLOSED', 'the scorers were closed'));
-    if (waiting.length >= (options.queueLimit ?? 1_000))
-      return Promise.reject(new OverloadedError('the queue in front of the scorers is full'));
+    if (retries.length + waiting.size() >= (options.queueLimit ?? 1_000))
+      return Promise.reject(new OverloadedError('the queue in front of the engine workers is full'));
     return new Promise((resolve, reject) => {
       const queueTimeoutMs = waitMs ?? options.waitMs;
       let endWait = (): void => {};
       const giveUp = (): void => {
-        const at = waiting.findIndex((one) => one.call.id === pending.call.id);
-        waiting.splice(at, 1);
-        pending.reject(new OverloadedError('the call waited too long for a scorer'));
+        const isThis = ({ call: { id } }: PendingCall): boolean => id === pending.call.id;
+        retries = retries.filter((one) => !isThis(one));
+        waiting.remove(isThis);
+        pending.reject(new OverloadedError('the call waited too long for an engine worker'));
       };
       const pending: PendingCall = {
         call: { ...call, id: nextId++ },
         usesModel,
+        tenant,
         deadlineMs: deadlineMs ?? options.deadlineMs ?? 30_000,
         size,
         strikes: 0,
@@ -166,11 +189,11 @@ export async function openEnginePool(options: EnginePoolOptions = {}): Promise<E
     });
   }
 
-  async function score(input: Input, { deadlineMs, waitMs, ...rest }: ScoreOptions = {}): Promise<Verdict> {
-    const text = inputText(input);
+  async function score(input: Input, { deadlineMs, waitMs, tenant, ...rest }: ScoreOptions = {}): Promise<Verdict> {
+    const { text, ...json } = typeof input === 'string' ? { text: input } : toJsonText(input);
     const usesModel = (rest.mode ?? info?.mode) !== 'rules';
-    const call = { text, isJson: typeof input !== 'string', options: rest, withoutModel: false };
-    return (await enqueue(call, { size: text.length, usesModel, deadlineMs, waitMs })) as Verdict;
+    const call = { text, isJson: typeof input !== 'string', ...json, options: rest, withoutModel: false };
+    return (await enqueue(call, { size: text.length, usesModel, tenant, deadlineMs, waitMs })) as Verdict;
   }
 
   try {
@@ -183,12 +206,12 @@ export async function openEnginePool(options: EnginePoolOptions = {}): Promise<E
   }
   return {
     score: score as EnginePool['score'],
-    run: (task, size) => enqueue({ task }, { size, usesModel: false }),
+    run: (task, size) => enqueue({ task }, { size, usesModel: false, tenant: undefined }),
     info,
     stats: () => ({
       scored,
       lost,
-      waiting: waiting.length,
+      waiting: retries.length + waiting.size(),
       underWay: slots.reduce((sum, slot) => sum + slot.held(), 0),
       pids: slots.flatMap((slot) => slot.pid() ?? []),
     }),
@@ -202,6 +225,10 @@ export async function openEnginePool(options: EnginePoolOptions = {}): Promise<E
       for (const slot of slots) slot.stop();
     },
   };
+}
+
+function isLong({ tenant, size }: PendingCall): boolean {
+  return tenant !== undefined && size > LONG_TEXT;
 }
 
 function leastLoaded(slots: readonly WorkerSlot[], call: PendingCall): WorkerSlot | undefined {

@@ -1,9 +1,10 @@
+import { readThresholds } from '../adapters/model/load-model.js';
 import {
   type Classifier,
   createEngine,
   type Engine,
   findModel,
-  type JsonValue,
+  JsonText,
   loadModel,
   loadPack,
   ModelError,
@@ -44,7 +45,7 @@ export function serveEngine(runTask?: TaskRunner): void {
         return { id, done: await runTask(call.task, scorer.engine) };
       }
       const engine = call.withoutModel ? scorer.withoutModel : scorer.engine;
-      const input = call.isJson ? (JSON.parse(call.text) as JsonValue) : call.text;
+      const input = call.isJson ? new JsonText(call.text, call.isToolCall === true) : call.text;
       return { id, verdict: await engine.analyze(input, call.options) };
     } catch (error) {
       if (!(error instanceof PortcullisError)) throw error;
@@ -130,7 +131,7 @@ async function modelOf(settings: EngineWorkerSettings): Promise<FoundModel> {
     if (error.code === 'MODEL_RUNTIME_MISSING' && byDefault) return { model: false, modeReason: error.message };
     // Named by the caller and not there is a mistake to mend; damaged is trouble to live with.
     if (settings.model !== undefined && error.code === 'MODEL_MISSING') throw error;
-    return { model: unavailableModel(error), modeReason: error.message };
+    return { model: unavailableModel(error, await readThresholds(folder)), modeReason: error.message };
   }
 }
 

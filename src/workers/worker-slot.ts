@@ -172,6 +172,8 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
 export interface PendingCall {
   readonly call: WorkerCall;
   readonly usesModel: boolean;
+  /** Whose call it is; undefined for one that shares the queue with nobody. */
+  readonly tenant: string | undefined;
   /** Milliseconds a scorer may take over it. */
   readonly deadlineMs: number;
   /** Its rough cost: UTF-16 code units. */

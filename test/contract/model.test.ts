@@ -77,6 +77,8 @@ describe.each(databases)('a model that is watched, or that fails, on $name', ({ 
     const harmless = await hybrid.call({ body: { input: HARMLESS }, key });
     const record = await hybrid.store.evidence.get(accountId, harmless.json().evidence_id);
     await hybrid.stop();
+    const { operating_points, operating_point } = JSON.parse(readFileSync(join(model, 'manifest.json'), 'utf8'));
+    expect(harmless.json().ml_threshold).toBe(operating_points[operating_point].threshold);
     expect([attack.status, harmless.status]).toEqual([200, 200]);
     // What the rules block they block before the model is asked.
     expect(attack.json()).toMatchObject({ verdict: 'block', decided_by: 'rules' });

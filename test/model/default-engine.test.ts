@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -18,6 +18,7 @@ interface Report {
   readonly mode: string;
   readonly mode_reason: string | null;
   readonly ml_version: string;
+  readonly ml_threshold: number;
   readonly decided_by: string;
   readonly error: string | null;
 }
@@ -54,6 +55,8 @@ describe('the default engine', () => {
     const report = await run(installedCopy({ runtime: true, model }));
     expect(report).toMatchObject({ mode: 'hybrid', decided_by: 'ml-error-rules-fallback', error: 'MODEL_DIGEST' });
     expect(report.mode_reason).toContain('model.onnx differs');
+    const { operating_points, operating_point } = JSON.parse(readFileSync(join(model, 'manifest.json'), 'utf8'));
+    expect(report.ml_threshold).toBe(operating_points[operating_point].threshold);
   });
 });
 

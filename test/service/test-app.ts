@@ -5,7 +5,7 @@ import type { Scorers } from '../../src/service/screening/ports.js';
 import { type MemoryStore, memoryStore } from './memory-store.js';
 
 export const KEY = 'svc_live_test-key-of-the-first-account';
-const OTHER_KEY = 'svc_live_test-key-of-the-second-account';
+export const OTHER_KEY = 'svc_live_test-key-of-the-second-account';
 
 export interface TestApp {
   readonly app: FastifyInstance;

@@ -4,7 +4,7 @@ import { ModelError } from '../../engine/errors.js';
 import type { ModelManifest } from '../../engine/model/manifest.js';
 import { createWindowClassifier } from '../../engine/model/window-classifier.js';
 import { createWordPieceTokenizer, splitVocabulary } from '../../engine/model/wordpiece-tokenizer.js';
-import type { Classifier, Tokenizer } from '../../engine/ports.js';
+import type { Classifier, ClassifierInfo, Tokenizer } from '../../engine/ports.js';
 import { systemClock } from '../system-clock.js';
 import { createInlineScorer } from './inline-scorer.js';
 import { readModelFile, readModelFolder } from './model-folder.js';
@@ -40,9 +40,7 @@ export async function loadModel(folder: string, options: LoadModelOptions = {}):
   return createWindowClassifier({
     info: {
       version,
-      thresholds: Object.fromEntries(
-        Object.entries(manifest.operating_points).map(([name, { threshold }]) => [name, threshold]),
-      ),
+      thresholds: thresholdsOf(manifest.operating_points),
       defaultOperatingPoint: manifest.operating_point,
     },
     manifest,
@@ -50,6 +48,29 @@ export async function loadModel(folder: string, options: LoadModelOptions = {}):
     scorer: options.isolation === 'inline' ? createInlineScorer(spec) : createProcessScorer(spec, options),
     clock: options.clock ?? systemClock,
   });
+}
+
+const operatingPointsSchema = z.object({
+  operating_points: z.record(z.string(), z.object({ threshold: z.number().min(0).max(1) })),
+  operating_point: z.string(),
+});
+
+/** The thresholds in the manifest of a model that may be damaged; undefined where they can't be read. */
+export async function readThresholds(
+  folder: string,
+): Promise<Pick<ClassifierInfo, 'thresholds' | 'defaultOperatingPoint'> | undefined> {
+  try {
+    const text = (await readModelFile(folder, 'manifest.json')).toString('utf8');
+    const { operating_points, operating_point } = operatingPointsSchema.parse(JSON.parse(text));
+    return { thresholds: thresholdsOf(operating_points), defaultOperatingPoint: operating_point };
+  } catch {
+    // Why it can't be read is told by `loadModel`.
+    return undefined;
+  }
+}
+
+function thresholdsOf(points: ModelManifest['operating_points']): ClassifierInfo['thresholds'] {
+  return Object.fromEntries(Object.entries(points).map(([name, { threshold }]) => [name, threshold]));
 }
 
 function requireRuntime(): void {

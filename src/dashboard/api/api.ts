@@ -24,7 +24,8 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
   });
   app.setErrorHandler(
     (error: Error & { readonly statusCode?: number; readonly validation?: unknown }, request, reply) => {
-      if (error instanceof ApiError) return reply.code(error.statusCode).send({ error: error.message });
+      if (error instanceof ApiError || 'expose' in error)
+        return reply.code(error.statusCode ?? 400).send({ error: error.message });
       if (Array.isArray(error.validation)) return reply.code(400).send({ error: firstIssue(error.validation) });
       const status = error.statusCode ?? 500;
       if (status < 500) return reply.code(status).send({ error: 'The request cannot be read.' });

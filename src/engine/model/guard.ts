@@ -1,5 +1,5 @@
 import { ModelError, type ModelErrorCode } from '../errors.js';
-import type { Classifier, ClassifierAnswer, ClassifyOptions, Clock } from '../ports.js';
+import type { Classifier, ClassifierAnswer, ClassifierInfo, ClassifyOptions, Clock } from '../ports.js';
 
 /** What became of one question to the model. */
 export type GuardedAnswer =
@@ -131,15 +131,23 @@ function afterFailure(state: BreakerState, now: number, limits: BreakerLimits): 
 /**
  * Stands in for a model that couldn't be loaded: each call ends as `ml-error-rules-fallback`, so that
  * callers see that something is missing instead of a quiet verdict by rules.
+ *
+ * @param configured the thresholds that the model has in its manifest, where that can be read; a number stands for all
  */
-export function unavailableModel(error: ModelError, threshold = 0.5): Classifier {
+export function unavailableModel(
+  error: ModelError,
+  configured: number | Pick<ClassifierInfo, 'thresholds' | 'defaultOperatingPoint'> = 0.5,
+): Classifier {
+  const known =
+    typeof configured === 'number'
+      ? {
+          thresholds: { strict: configured, balanced: configured, permissive: configured },
+          defaultOperatingPoint: 'balanced',
+        }
+      : configured;
   const again = (): Promise<never> => Promise.reject(new ModelError(error.code, error.message, { cause: error }));
   return {
-    info: {
-      version: 'unavailable',
-      thresholds: { strict: threshold, balanced: threshold, permissive: threshold },
-      defaultOperatingPoint: 'balanced',
-    },
+    info: { ...known, version: 'unavailable' },
     classify: again,
     warmUp: again,
     close: () => Promise.resolve(),

@@ -12,10 +12,9 @@ export type AllowedMethods = (path: string) => readonly string[];
 export function watchMethods(app: FastifyInstance): AllowedMethods {
   const routes: KnownRoute[] = [];
   app.addHook('onRoute', ({ url, method }) => {
-    const source = url
-      .replace(/[.+?^${}()|[\]\\]/g, '\\$&')
-      .replace(/:[^/]+/g, '[^/]+')
-      .replace(/\*/g, '.*');
+    // Files: a path below it is nothing until the file is there.
+    if (url.includes('*')) return;
+    const source = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/:[^/]+/g, '[^/]+');
     routes.push({ pattern: new RegExp(`^${source}$`), methods: [method].flat() });
   });
   return (path) => {

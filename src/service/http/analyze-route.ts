@@ -52,7 +52,7 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const owner = await findKey(bearerKey(request.raw));
     if (owner === undefined) throw new HttpError(401, 'The API key is not valid.');
-    const leave = admission.enter();
+    const leave = admission.enter(owner.account.id);
     metrics.underWay.inc();
     reply.raw.once('close', () => {
       metrics.underWay.dec();

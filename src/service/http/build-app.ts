@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import swagger from '@fastify/swagger';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
@@ -7,9 +8,9 @@ import type { Scorers, ScreeningStore } from '../screening/ports.js';
 import { createAdmission } from './admission.js';
 import { type AllowedMethods, watchMethods } from './allowed-methods.js';
 import { analyzeRoutes } from './analyze-route.js';
-import { refuseConnections } from './connections.js';
+import { drainBody, refuseConnections, trustedProxies } from './connections.js';
 import { answerErrors, HttpError, notFound } from './http-error.js';
-import { readJson } from './json-body.js';
+import { readJsonObject } from './json-body.js';
 import { openApiOptions } from './open-api.js';
 import { operatorRoutes } from './operator-routes.js';
 import { commonHeaders, sendJson } from './responses.js';
@@ -17,8 +18,11 @@ import { commonHeaders, sendJson } from './responses.js';
 /** All headers of a request together. */
 const MAX_HEADER_BYTES = 16_384;
 
-/** Headers that Node keeps of a request; what a request needs comes among the first. */
+/** Headers of a request. */
 const MAX_HEADERS = 100;
+
+/** How much of a body is read that nobody wants, bytes: a client that sends first and reads later gets its response. */
+const MIN_DRAINED_BYTES = 32 * 1024 * 1024;
 
 /** Bounds of the app; times in milliseconds. */
 export interface AppLimits {
@@ -26,6 +30,10 @@ export interface AppLimits {
   readonly bodyBytes?: number | undefined;
   /** Screening calls under way at once. Default 1,000. */
   readonly callsAtOnce?: number | undefined;
+  /** Those of one account. Default: a quarter of `callsAtOnce`, at least 32. */
+  readonly callsPerAccount?: number | undefined;
+  /** Open connections of one address. Default 512. */
+  readonly connectionsPerAddress?: number | undefined;
   /** A request that takes longer to arrive is dropped. Default 30,000. */
   readonly requestMs?: number | undefined;
 }
@@ -41,6 +49,8 @@ export interface AppParts {
   readonly logger?: FastifyBaseLogger | undefined;
   /** Metrics of the Node process too. Default true. */
   readonly nodeMetrics?: boolean | undefined;
+  /** Proxies whose `X-Forwarded-*` headers are believed: addresses, networks, `loopback`, `linklocal`, `uniquelocal`. Default: none. */
+  readonly trustProxy?: readonly string[] | undefined;
   /** More routes, e.g. the dashboard's; registered before the app is ready. */
   readonly extend?: ((app: FastifyInstance) => Promise<void>) | undefined;
 }
@@ -49,13 +59,21 @@ export interface AppParts {
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { store, scorers, limits = {}, now = () => new Date() } = parts;
   const requestMs = limits.requestMs ?? 30_000;
+  const callsAtOnce = limits.callsAtOnce ?? 1_000;
   let methods: AllowedMethods = () => [];
-  const { clientError, watch } = refuseConnections((path) => methods(path));
+  const bodyBytes = limits.bodyBytes ?? 1024 * 1024;
+  const drainedBytes = Math.max(MIN_DRAINED_BYTES, 4 * bodyBytes);
+  const isProxy = trustedProxies(parts.trustProxy ?? []) ?? (() => false);
+  const { clientError, watch } = refuseConnections((path) => methods(path), {
+    perAddress: limits.connectionsPerAddress ?? 512,
+    isProxy,
+  });
   const app: FastifyInstance = Fastify({
     ...(parts.logger === undefined ? { logger: false as const } : { loggerInstance: parts.logger }),
     // A line a request would hold its URL, and costs a tenth of the throughput: the metrics count instead.
     logController: new LogController({ disableRequestLogging: true }),
-    bodyLimit: limits.bodyBytes ?? 1024 * 1024,
+    bodyLimit: bodyBytes,
+    trustProxy: isProxy,
     requestTimeout: requestMs,
     keepAliveTimeout: 75_000,
     return503OnClosing: false,
@@ -73,7 +91,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       sendJson(commonHeaders(answer), 400, { error: 'The path is not a valid URL path.' });
     },
   });
-  app.server.maxHeadersCount = MAX_HEADERS;
+  // Node drops those beyond it without a word: one more than allowed shows that there are too many.
+  app.server.maxHeadersCount = MAX_HEADERS + 1;
   watch(app.server);
   const metrics = createMetrics(parts.nodeMetrics ?? true, scorers);
   methods = watchMethods(app);
@@ -82,21 +101,30 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   // Hooks that wait for nothing are no promises: those cost each call its turns of the queue.
   app.addHook('onRequest', (request, reply, done) => {
     commonHeaders(reply);
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
-      done(new HttpError(400, 'The request has no `Host` header.'));
+    const problem = headerProblem(request.raw);
+    if (problem !== undefined) done(problem);
     // Now: the not-found handler is asked only after the body was read, and what is wrong with a body that nobody wants
     // would be the answer.
     else if (request.is404) notFound(request, reply, methods);
     else done();
+  });
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (reply.statusCode >= 400) {
+      // Fastify would close the connection at once, and the client that still sends would get a reset.
+      if (reply.statusCode === 413) reply.removeHeader('connection');
+      if (!request.raw.complete) drainBody(request.raw, drainedBytes);
+    }
+    done(null, payload);
   });
   app.addHook('onResponse', (request, reply, done) => {
     metrics.answered(request.routeOptions.url ?? 'none', reply.statusCode, reply.elapsedTime / 1000);
     done();
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request: unknown, body: Buffer, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     try {
-      done(null, objectIn(readJson(body)));
+      const isCall = request.routeOptions.url?.endsWith('/analyze');
+      done(null, readJsonObject(body, isCall ? 'a JSON object with `input`' : 'a JSON object'));
     } catch (error) {
       done(error instanceof Error ? error : new Error('the body could not be read'));
     }
@@ -109,7 +137,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       scorers,
       metrics,
       now,
-      admission: createAdmission(limits.callsAtOnce ?? 1_000),
+      admission: createAdmission(callsAtOnce, limits.callsPerAccount ?? Math.max(32, Math.ceil(callsAtOnce / 4))),
       findKey: cachedKeys(
         (secret) => store.keys.find(secret),
         () => performance.now(),
@@ -122,9 +150,22 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   return app;
 }
 
-/** @throws HttpError 400 that names the type of anything but an object */
-function objectIn(value: unknown): object {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  const type = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
-  throw new HttpError(400, `The body is ${type}; it must be a JSON object with \`input\`.`);
+/**
+ * What is wrong with the headers of a request, read as they were sent. Node keeps the first of two `Host` or `Content-Type`
+ * headers; a proxy may keep the last, and would have sent another request than the one that is screened.
+ */
+function headerProblem({ rawHeaders, httpVersion }: IncomingMessage): HttpError | undefined {
+  if (rawHeaders.length > 2 * MAX_HEADERS)
+    return new HttpError(431, `The request has more than ${MAX_HEADERS} headers.`);
+  let hosts = 0;
+  let types = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? '';
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+    else if (name.length === 12 && name.toLowerCase() === 'content-type') types++;
+  }
+  if (hosts === 0 && httpVersion === '1.1') return new HttpError(400, 'The request has no `Host` header.');
+  if (hosts > 1) return new HttpError(400, 'The request has several `Host` headers; send one.');
+  if (types > 1) return new HttpError(400, 'The request has several `Content-Type` headers; send one.');
+  return undefined;
 }

@@ -1,15 +1,15 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { BlockList, isIP, type Socket } from 'node:net';
 import { type AllowedMethods, pathOf } from './allowed-methods.js';
 
-/** An answer that is written to the socket itself, since no request came of what was sent. */
-interface RawAnswer {
+/** A response that is written to the socket itself, since no request came of what was sent. */
+interface RawResponse {
   readonly status: string;
   readonly error: string;
   readonly allow?: string;
 }
 
-const answers: Readonly<Record<string, RawAnswer>> = {
+const RESPONSES: Readonly<Record<string, RawResponse>> = {
   HPE_HEADER_OVERFLOW: {
     status: '431 Request Header Fields Too Large',
     error: 'The headers are larger than this service reads.',
@@ -21,35 +21,145 @@ const answers: Readonly<Record<string, RawAnswer>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', error: 'The request did not arrive in time.' },
 };
 
+const TOO_MANY: RawResponse = {
+  status: '503 Service Unavailable',
+  error: 'Too many connections are open from this address; close some and try again.',
+};
+
+/** How long a refused connection may take to read its response and close, milliseconds. */
+const LINGER_MS = 500;
+
+/** Which connections are refused, and when. */
+export interface ConnectionLimits {
+  /** Open connections of one address (IPv6: one /64 network). */
+  readonly perAddress: number;
+  /** True for an address that many clients share, such as a reverse proxy: `perAddress` doesn't apply to it. */
+  readonly isProxy: (address: string) => boolean;
+}
+
 /**
- * What Node's HTTP parser refuses, and what Node would answer by itself, gets the answer of every other error: JSON with
- * CORS. Then the connection ends. Gives the handler of `clientError`.
+ * Refuses connections: those over the limit of their address, and those whose bytes Node's HTTP parser refuses. The
+ * latter get the response of every other error, JSON with CORS. A refused connection is destroyed soon after its
+ * response, whether or not the client closes it. Gives the handler of `clientError`.
  */
-export function refuseConnections(allowed: AllowedMethods): {
+export function refuseConnections(
+  allowed: AllowedMethods,
+  { perAddress, isProxy }: ConnectionLimits,
+): {
   readonly clientError: (error: NodeJS.ErrnoException, socket: Socket) => void;
   watch(server: Server): void;
 } {
   /** The newest request of a connection: a client that pipelines is answered in order. */
   const newest = new WeakMap<Socket, { readonly request: IncomingMessage; readonly response: ServerResponse }>();
+  const refused = new WeakSet<Socket>();
+  const open = new Map<string, number>();
+
+  function refuse(socket: Socket, response: RawResponse): void {
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    socket.end(format(response));
+    // A close with unread bytes resets the connection, and the response may be lost (RFC 9112, 9.6). What is late isn't read on.
+    if (response === RESPONSES.ERR_HTTP_REQUEST_TIMEOUT) socket.pause();
+    else socket.resume();
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once('close', () => clearTimeout(timer));
+  }
+
+  function admit(socket: Socket): void {
+    const network = networkOf(socket.remoteAddress ?? '');
+    const connections = open.get(network) ?? 0;
+    if (connections >= perAddress && !isProxy(socket.remoteAddress ?? '')) {
+      socket.write(format(TOO_MANY));
+      socket.destroySoon();
+      return;
+    }
+    open.set(network, connections + 1);
+    socket.once('close', () => {
+      const left = (open.get(network) ?? 1) - 1;
+      if (left > 0) open.set(network, left);
+      else open.delete(network);
+    });
+  }
+
   return {
     clientError(error, socket) {
-      if (error.code === 'ECONNRESET' || !socket.writable) {
+      // What a refused client sends on is no HTTP either; its connection ends by itself.
+      if (refused.has(socket) && socket.writableEnded) return;
+      const last = newest.get(socket);
+      const isAnswered = last !== undefined && !last.request.complete && last.response.headersSent;
+      if (error.code === 'ECONNRESET' || !socket.writable || isAnswered) {
         socket.destroy();
         return;
       }
-      const refuse = (): void => write(socket, answerTo(error, allowed));
-      const last = newest.get(socket);
-      // The rest of a body that is wrong or late answers its own request; what follows a whole request waits its turn.
-      if (last === undefined || !last.request.complete || last.response.writableFinished) refuse();
-      else last.response.once('finish', refuse).once('close', () => socket.destroy());
+      const end = (): void => refuse(socket, responseTo(error, allowed));
+      // The rest of a body that is wrong or late ends its own request; what follows a whole request waits its turn.
+      if (last === undefined || !last.request.complete || last.response.writableFinished) end();
+      else last.response.once('finish', end).once('close', () => socket.destroy());
     },
     watch(server) {
+      server.prependListener('connection', admit);
       server.on('request', (request, response) => newest.set(request.socket, { request, response }));
       // RFC 9110, 10.1.1: an expectation that isn't understood may be ignored; Node's own 417 has no body.
       server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-      server.on('connect', (request, socket) => write(socket as Socket, noSuchMethod(request.url ?? '', allowed)));
+      server.on('connect', (request, socket) => refuse(socket as Socket, noSuchMethod(request.url ?? '', allowed)));
     },
   };
+}
+
+/**
+ * Reads on after a response that left before the request's body was read, so that a client which sends first and reads
+ * later gets the response and not a reset. Beyond `maxBytes` the connection is destroyed.
+ */
+export function drainBody(request: IncomingMessage, maxBytes: number): void {
+  let left = maxBytes;
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) request.socket.destroy();
+  });
+}
+
+const NAMED_NETWORKS: Readonly<Record<string, readonly string[]>> = {
+  loopback: ['127.0.0.0/8', '::1/128'],
+  linklocal: ['169.254.0.0/16', 'fe80::/10'],
+  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+};
+
+/**
+ * Whether an address is that of a trusted proxy.
+ *
+ * @param networks addresses, networks in CIDR notation, `loopback`, `linklocal`, `uniquelocal`
+ * @returns undefined where one of them is none of these
+ */
+export function trustedProxies(networks: readonly string[]): ((address: string) => boolean) | undefined {
+  const list = new BlockList();
+  for (const network of networks.flatMap((name) => NAMED_NETWORKS[name] ?? [name])) {
+    const [address = '', bits] = network.split('/');
+    const family = isIP(address);
+    const longest = family === 4 ? 32 : 128;
+    if (family === 0 || (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= longest))) return undefined;
+    list.addSubnet(address, Number(bits ?? longest), family === 4 ? 'ipv4' : 'ipv6');
+  }
+  return (address) => {
+    const plain = withoutMapping(address);
+    const family = isIP(plain);
+    return family !== 0 && list.check(plain, family === 4 ? 'ipv4' : 'ipv6');
+  };
+}
+
+/** An IPv4 address that a dual-stack socket shows as `::ffff:a.b.c.d`. */
+function withoutMapping(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, '');
+}
+
+/** The address of an IPv4 client; the /64 network of an IPv6 client, which is one customer's. */
+function networkOf(address: string): string {
+  const plain = withoutMapping(address);
+  if (isIP(plain) !== 6) return plain;
+  const [head = '', tail] = (plain.split('%')[0] ?? plain).split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length);
+  const zeros: string[] = new Array(missing).fill('0');
+  return [...groups, ...zeros, ...(tail ? tail.split(':') : [])].slice(0, 4).join(':');
 }
 
 interface ParseError extends NodeJS.ErrnoException {
@@ -57,7 +167,7 @@ interface ParseError extends NodeJS.ErrnoException {
   readonly bytesParsed?: number;
 }
 
-function answerTo(error: ParseError, allowed: AllowedMethods): RawAnswer {
+function responseTo(error: ParseError, allowed: AllowedMethods): RawResponse {
   if (error.code === 'HPE_INVALID_METHOD') {
     // A method that Node doesn't know is still a method (RFC 9110, 9.1). The packet may hold other requests before it.
     const { rawPacket = Buffer.alloc(0), bytesParsed = 0 } = error;
@@ -66,20 +176,20 @@ function answerTo(error: ParseError, allowed: AllowedMethods): RawAnswer {
     const target = /^[!#$%&'*+.^_`|~\w-]+ (\S+) HTTP\/1\.[01]\r?\n/.exec(line)?.[1];
     if (target !== undefined) return noSuchMethod(target, allowed);
   }
-  return answers[error.code ?? ''] ?? { status: '400 Bad Request', error: 'The request is not valid HTTP.' };
+  return RESPONSES[error.code ?? ''] ?? { status: '400 Bad Request', error: 'The request is not valid HTTP.' };
 }
 
-function noSuchMethod(target: string, allowed: AllowedMethods): RawAnswer {
+function noSuchMethod(target: string, allowed: AllowedMethods): RawResponse {
   const allow = allowed(pathOf(target)).join(', ');
   if (allow === '') return { status: '404 Not Found', error: 'There is nothing at this path.' };
   return { status: '405 Method Not Allowed', error: `This path answers ${allow}.`, allow };
 }
 
-function write(socket: Socket, { status, error, allow }: RawAnswer): void {
+function format({ status, error, allow }: RawResponse): string {
   const body = JSON.stringify({ error });
-  socket.end(
+  return (
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nAccess-Control-Allow-Origin: *\r\n` +
-      `${allow === undefined ? '' : `Allow: ${allow}\r\n`}` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    `${allow === undefined ? '' : `Allow: ${allow}\r\n`}` +
+    `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
   );
 }

@@ -2,16 +2,20 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { type AllowedMethods, pathOf } from './allowed-methods.js';
 import { sendJson } from './responses.js';
 
-/** An answer that isn't a verdict: its status, one sentence for the caller, and a code where the contract has one. */
+/** A response that isn't a verdict: its status, one sentence for the caller, and a code where the contract has one. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly status: number;
   readonly code: QuotaCode | undefined;
+  /** As `http-errors` names them: any error handler may send status and message. */
+  readonly statusCode: number;
+  readonly expose = true;
 
   /** `message` is sent to the caller, so it never holds screened text. */
   constructor(status: number, message: string, code?: QuotaCode) {
     super(message);
     this.status = status;
+    this.statusCode = status;
     this.code = code;
   }
 }
@@ -69,7 +73,9 @@ function invalid({ validation, validationContext }: FastifyError): string {
 /** 404, 405 with `Allow`, or 204 to a preflight. */
 export function notFound(request: FastifyRequest, reply: FastifyReply, allowed: AllowedMethods): FastifyReply {
   const methods = allowed(pathOf(request.url));
-  if (methods.length === 0) return sendJson(reply, 404, { error: 'There is nothing at this path.' });
+  // A route that found nothing, such as one for files.
+  const isThere = request.method !== 'OPTIONS' && methods.includes(request.method);
+  if (methods.length === 0 || isThere) return sendJson(reply, 404, { error: 'There is nothing at this path.' });
   if (request.method === 'OPTIONS') {
     return reply
       .code(204)

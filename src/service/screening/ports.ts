@@ -8,6 +8,8 @@ export interface ScorersCall {
   /** Default: the scorers' own. */
   readonly mode?: Mode | undefined;
   readonly channel?: Channel | undefined;
+  /** The account whose call it is: accounts are served in turn. */
+  readonly tenant?: string | undefined;
 }
 
 /** Whoever scores: the pool of processes, or an engine in this one. */

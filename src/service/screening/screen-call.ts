@@ -17,6 +17,7 @@ import {
   type Input,
   inputText,
   type Mode,
+  toJsonText,
   type Verdict,
 } from '../../index.js';
 import type { Scorers, ScreeningStore } from './ports.js';
@@ -49,14 +50,15 @@ export interface ScreenedInput {
 export async function screenCall(
   { store, scorers, now, recent }: ScreenParts,
   { accountId, keyId, keep }: CallOwner,
-  input: Input,
+  given: Input,
 ): Promise<ScreenedInput> {
+  const input = typeof given === 'string' ? given : toJsonText(given);
   const evidenceId = newEvidenceId();
   const started = performance.now();
   // Rules say the same of the same text; a model may fail.
   const isRemembered = recent !== undefined && typeof input === 'string' && scorers.info.mode === 'rules';
   const known = isRemembered ? recent.get(accountId, input) : undefined;
-  const explained = known ?? (await scorers.score(input, { explain: true, evidenceId }));
+  const explained = known ?? (await scorers.score(input, { explain: true, evidenceId, tenant: accountId }));
   if (isRemembered && known === undefined) recent.put(accountId, input, explained);
   const { explanation } = explained;
   const verdict = bareVerdict(explained, evidenceId, performance.now() - started);
