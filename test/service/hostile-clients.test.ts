@@ -118,8 +118,8 @@ describe('V2: a body over the limit', () => {
             Buffer.from('\r\n0\r\n\r\n'),
           ]);
     const length = way === 'announced' ? `Content-Length: ${bytes}` : 'Transfer-Encoding: chunked';
-    for (let run = 0; run < 5; run++)
-      expect(await sendFirst(ask(KEY, `${length}\r\n`), body)).toMatch(/^HTTP\/1\.1 413 .*"error"/s);
+    for (const connection of ['', '', '', 'Connection: close\r\n', 'Connection: close\r\n'])
+      expect(await sendFirst(ask(KEY, `${connection}${length}\r\n`), body)).toMatch(/^HTTP\/1\.1 413 .*"error"/s);
   });
 
   it('is read on up to a bound, and no further', async () => {

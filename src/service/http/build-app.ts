@@ -109,10 +109,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     else done();
   });
   app.addHook('onSend', (request, reply, payload, done) => {
-    if (reply.statusCode >= 400) {
-      // Fastify would close the connection at once, and the client that still sends would get a reset.
-      if (reply.statusCode === 413) reply.removeHeader('connection');
-      if (!request.raw.complete) drainBody(request.raw, drainedBytes);
+    if (reply.statusCode >= 400 && !request.raw.complete) {
+      reply.removeHeader('connection');
+      drainBody(request.raw, reply.raw, drainedBytes);
     }
     done(null, payload);
   });

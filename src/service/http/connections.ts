@@ -107,15 +107,21 @@ export function refuseConnections(
 }
 
 /**
- * Reads on after a response that left before the request's body was read, so that a client which sends first and reads
- * later gets the response and not a reset. Beyond `maxBytes` the connection is destroyed.
+ * Reads on where a response leaves before the request's body was read, so that a client which sends first and reads later
+ * gets the response and not a reset. Beyond `maxBytes` the connection is destroyed. Call it before the headers are sent.
  */
-export function drainBody(request: IncomingMessage, maxBytes: number): void {
+export function drainBody(request: IncomingMessage, response: ServerResponse, maxBytes: number): void {
+  const { socket } = request;
+  const closes = !response.shouldKeepAlive;
+  // Node would destroy the connection together with the response.
+  response.shouldKeepAlive = true;
   let left = maxBytes;
   request.on('data', (chunk: Buffer) => {
     left -= chunk.length;
-    if (left < 0) request.socket.destroy();
+    if (left < 0) socket.destroy();
   });
+  if (closes)
+    request.once('end', () => (response.writableFinished ? socket.end() : response.once('finish', () => socket.end())));
 }
 
 const NAMED_NETWORKS: Readonly<Record<string, readonly string[]>> = {
