@@ -64,8 +64,8 @@ describe('a scoring process', () => {
   it('ends when its parent is killed', async () => {
     const root = installedCopy({ runtime: true, model: undefined });
     const program = `
-      import { createProcessScorer } from './dist/adapters/process-scorer.js';
-      import { readModelFolder } from './dist/adapters/model-files.js';
+      import { createProcessScorer } from './dist/adapters/model/process-scorer.js';
+      import { readModelFolder } from './dist/adapters/model/model-folder.js';
       const folder = ${JSON.stringify(writeTinyModel())};
       const { manifest } = await readModelFolder(folder);
       const { inputs, outputs, files } = manifest;

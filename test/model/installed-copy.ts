@@ -5,7 +5,9 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const DEPENDENCIES = ['re2', 'yaml', 'zod'];
+const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  readonly dependencies: Readonly<Record<string, string>>;
+};
 
 /** A pack of one rule, where the library looks for its own. */
 const PACK = {
@@ -44,13 +46,15 @@ export function installedCopy(parts: { readonly runtime: boolean; readonly model
     mkdirSync(dirname(out), { recursive: true });
     writeFileSync(out, outputText);
   }
+  // Where the build puts the programs of child processes.
+  writeFileSync(join(root, 'dist/model-worker.js'), "import './adapters/model/model-worker.js';\n");
   writeFileSync(join(root, 'package.json'), '{ "name": "portcullis", "type": "module" }');
   for (const [file, text] of Object.entries(PACK)) {
     mkdirSync(dirname(join(root, file)), { recursive: true });
     writeFileSync(join(root, file), text);
   }
   mkdirSync(join(root, 'node_modules'));
-  for (const name of [...DEPENDENCIES, ...(parts.runtime ? ['onnxruntime-node'] : [])]) {
+  for (const name of [...Object.keys(dependencies), ...(parts.runtime ? ['onnxruntime-node'] : [])]) {
     symlinkSync(join(ROOT, 'node_modules', name), join(root, 'node_modules', name));
   }
   if (parts.model !== undefined) {
