@@ -75,6 +75,21 @@ export const ensureInstalled = async () => {
   return false;
 };
 
+/** Installs the packages that the adapters are tested against. Returns false, having said why, when that failed. */
+export const ensureHostsInstalled = async () => {
+  const folder = join(root, 'test', 'hosts');
+  const lock = readFileSync(join(folder, 'package-lock.json'), 'utf8');
+  const stamp = join(folder, 'node_modules', '.installed-from');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return true;
+  say('installing the hosts of the adapters (npm ci in test/hosts), 1-2 minutes ...');
+  if (!(await npm(['ci', '--prefix', folder]))) {
+    say('npm ci in test/hosts failed; its message is above');
+    return false;
+  }
+  writeFileSync(stamp, lock);
+  return true;
+};
+
 const buildInputs = [
   'src',
   'rules',

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ensureBuilt, ensureInstalled, root } from './checkout.mjs';
+import { ensureBuilt, ensureHostsInstalled, ensureInstalled, root } from './checkout.mjs';
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const node = (args) => spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }).status;
@@ -63,6 +63,10 @@ if (!(await ensureInstalled()) || !(await ensureBuilt())) {
 } else {
   step('npm run check', [join('scripts', 'check.mjs')]);
   ensureBrowser();
+  // Without them their tests are left out, so that failing to install them is a failure of its own.
+  if (await ensureHostsInstalled())
+    step('types of the hosts', [join('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'test/hosts']);
+  else counts.failed += 1;
   vitest([]);
   step('rules lint', [join('dist', 'cli', 'main.js'), 'rules', 'lint']);
   step('rules test', [join('dist', 'cli', 'main.js'), 'rules', 'test']);

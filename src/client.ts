@@ -1,7 +1,16 @@
 /** A client of the screening service. Uses `fetch` alone: it runs in Node, Deno, Bun, workers and browsers. */
-import type { Verdict } from './engine/verdict.js';
+import type { Channel, ExplainedVerdict, Input, Verdict } from './index.js';
 
-export type { DecidedBy, MinimalVerdict, Mode, Verdict } from './engine/verdict.js';
+export type {
+  Channel,
+  DecidedBy,
+  ExplainedVerdict,
+  Explanation,
+  Input,
+  MinimalVerdict,
+  Mode,
+  Verdict,
+} from './index.js';
 
 /** What the service may refuse a call for. */
 export type ScreeningErrorCode =
@@ -60,16 +69,21 @@ export interface ClientCallOptions {
   /** Ends the call; it rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
+  /** Where the text comes from; default `tool_call` for `{ name, arguments }`, else `user`. */
+  readonly channel?: Channel | undefined;
+  /** Adds `explanation` to the verdict. */
+  readonly explain?: boolean | undefined;
 }
 
 /** Asks a screening service. */
 export interface ScreeningClient {
   /**
-   * Screens the exact text that will go to the tool. A 500 is tried once more, after a moment; each try counts.
+   * Screens the exact text that will go to the tool; another JSON value is screened as its canonical JSON text. A 500 is tried once more, after a moment; each try counts.
    *
    * @throws ScreeningError
    */
-  analyze(input: string, options?: ClientCallOptions): Promise<Verdict>;
+  analyze(input: Input, options: ClientCallOptions & { readonly explain: true }): Promise<ExplainedVerdict>;
+  analyze(input: Input, options?: ClientCallOptions): Promise<Verdict>;
 }
 
 /** Makes a client. It opens no connection until the first call. */
@@ -77,25 +91,29 @@ export function createClient(options: ClientOptions): ScreeningClient {
   const { baseUrl, apiKey, timeoutMs = 20_000, backoffMs = 250, fetch: ask = globalThis.fetch } = options;
   const url = `${baseUrl.replace(/\/+$/, '')}/analyze?form=extended`;
 
-  async function attempt(input: string, signal: AbortSignal): Promise<Response> {
+  function urlFor({ channel, explain }: ClientCallOptions): string {
+    return `${url}${channel === undefined ? '' : `&channel=${channel}`}${explain ? '&explain=true' : ''}`;
+  }
+
+  async function attempt(url: string, input: Input, signal: AbortSignal): Promise<Response> {
     const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
     return ask(url, { method: 'POST', headers, body: JSON.stringify({ input }), signal, redirect: 'error' });
   }
 
-  async function withRetry(input: string, signal: AbortSignal): Promise<Verdict> {
-    const first = await attempt(input, signal);
+  async function withRetry(url: string, input: Input, signal: AbortSignal): Promise<ExplainedVerdict> {
+    const first = await attempt(url, input, signal);
     if (first.status !== 500) return verdictIn(first);
     await first.body?.cancel();
     await pause(backoffMs * (1 + Math.random()), signal);
-    return verdictIn(await attempt(input, signal));
+    return verdictIn(await attempt(url, input, signal));
   }
 
   return {
-    async analyze(input, call = {}) {
+    async analyze(input: Input, call: ClientCallOptions = {}): Promise<ExplainedVerdict> {
       const deadline = AbortSignal.timeout(call.timeoutMs ?? timeoutMs);
       const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline]);
       try {
-        return await withRetry(input, signal);
+        return await withRetry(urlFor(call), input, signal);
       } catch (cause) {
         if (cause instanceof ScreeningError) throw cause;
         if (call.signal?.aborted) throw call.signal.reason;
@@ -106,7 +124,7 @@ export function createClient(options: ClientOptions): ScreeningClient {
   };
 }
 
-async function verdictIn(response: Response): Promise<Verdict> {
+async function verdictIn(response: Response): Promise<ExplainedVerdict> {
   const { status } = response;
   const body: unknown = await response.json().catch(() => undefined);
   if (status === 200) {
@@ -127,8 +145,8 @@ async function verdictIn(response: Response): Promise<Verdict> {
   throw new ScreeningError(status >= 500 ? 'SERVICE_FAILED' : 'REQUEST_REFUSED', message, { status });
 }
 
-/** Checks what a caller decides by; fields that later versions add are let by. */
-function isVerdict(body: unknown): body is Verdict {
+/** Checks what a caller decides by (`explanation` is there where it was asked for); fields that later versions add are let by. */
+function isVerdict(body: unknown): body is ExplainedVerdict {
   if (typeof body !== 'object' || body === null) return false;
   const { verdict, score, threshold, evidence_id } = body as Readonly<Record<string, unknown>>;
   if (typeof score !== 'number' || typeof threshold !== 'number' || typeof evidence_id !== 'string') return false;

@@ -31,6 +31,15 @@ describe('client', () => {
     expect(await calls[0]?.json()).toEqual({ input: 'a "b" \u0000' });
   });
 
+  it('passes channel and explain on, and any JSON value', async () => {
+    const { client, calls } = serving(() => answer(200, { ...verdict, explanation: { findings: [] } }));
+    const call = { name: 'mail', arguments: { to: 'x' } };
+    const explained = await client.analyze(call, { channel: 'tool_result', explain: true });
+    expect(explained.explanation.findings).toEqual([]);
+    expect(calls[0]?.url).toBe('http://service.test/analyze?form=extended&channel=tool_result&explain=true');
+    expect(await calls[0]?.json()).toEqual({ input: call });
+  });
+
   it('tries a 500 once more, and no more', async () => {
     const good = serving(
       () => answer(500, { error: 'x' }),

@@ -106,13 +106,15 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         const input = request.body.input as Input;
         const { account, key } = owner;
         const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep };
-        const { verdict, explanation } = await screenCall({ store, scorers, now, recent }, caller, input);
+        const { channel, explain } = request.query;
+        const { verdict, explanation } = await screenCall({ store, scorers, now, recent }, caller, input, channel);
         const time = now();
         store.keys.used(key.id, time.getTime());
         metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
         verdictHeaders(reply, explanation, time.getTime());
-        const form = request.query.form ?? account.settings.verdictForm;
-        return sendJson(reply, 200, form === 'minimal' ? toMinimal(verdict) : verdict);
+        const form = request.query.form ?? (explain === 'true' ? 'extended' : account.settings.verdictForm);
+        if (form === 'minimal') return sendJson(reply, 200, toMinimal(verdict));
+        return sendJson(reply, 200, explain === 'true' ? { ...verdict, explanation } : verdict);
       },
     });
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type MinimalVerdict, minimalVerdictSchema, type Verdict, verdictSchema } from '../../index.js';
+import { type Channel, minimalVerdictSchema, verdictSchema } from '../../index.js';
 import type { QuotaCode } from './http-error.js';
 
 // `unknown`, since a schema of the JSON types would copy the value, and a copy loses members named `__proto__`.
@@ -19,11 +19,25 @@ export const analyzeBodySchema: z.ZodType<{ readonly input: unknown }> = z.loose
 });
 
 /** The query of `POST /analyze`. */
-export const analyzeQuerySchema: z.ZodType<{ readonly form?: 'extended' | 'minimal' | undefined }> = z.object({
+export interface AnalyzeQuery {
+  readonly form?: 'extended' | 'minimal' | undefined;
+  readonly channel?: Channel | undefined;
+  readonly explain?: 'true' | 'false' | undefined;
+}
+
+export const analyzeQuerySchema: z.ZodType<AnalyzeQuery> = z.object({
   form: z
     .enum(['extended', 'minimal'])
     .optional()
     .describe('`minimal` has the first seven fields only; without it the account’s setting holds.'),
+  channel: z
+    .enum(['user', 'document', 'tool_result', 'tool_call'])
+    .optional()
+    .describe('Where the text comes from. Default: `tool_call` for `{ name, arguments }`, else `user`.'),
+  explain: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('`true` adds `explanation`, with the span of each finding, to the extended form, which it asks for.'),
 });
 
 /** Any error but those of the quota. */
@@ -42,7 +56,20 @@ export const quotaErrorSchema: z.ZodType<{ readonly error: string; readonly code
     examples: [{ error: 'The trial has ended; choose a plan to continue.', code: 'TRIAL_ENDED' }],
   });
 
-/** A verdict in either form. */
-export const verdictAnswerSchema: z.ZodType<Verdict | MinimalVerdict> = verdictSchema
+const explainedSchema = z
+  .looseObject({
+    verdict: z.enum(['allow', 'block']),
+    evidence_id: z.string(),
+    explanation: z.looseObject({
+      text_length: z.int().min(0),
+      channel: z.string(),
+      findings: z.array(z.looseObject({ rule: z.string(), span: z.object({ start: z.int(), end: z.int() }) })),
+    }),
+  })
+  .meta({ id: 'ExplainedVerdict', description: 'The extended form with `explanation`, for `explain=true`.' });
+
+/** A verdict in either form, or explained. */
+export const verdictAnswerSchema: z.ZodType<unknown> = verdictSchema
   .meta({ id: 'Verdict' })
-  .or(minimalVerdictSchema.meta({ id: 'MinimalVerdict' }));
+  .or(minimalVerdictSchema.meta({ id: 'MinimalVerdict' }))
+  .or(explainedSchema);

@@ -63,9 +63,15 @@ function answerFor(error: FastifyError | HttpError): Answer {
   return { status, body: { error: ownWords[error.code] ?? 'The request is not valid.' } };
 }
 
+const queryMistakes: Readonly<Record<string, string>> = {
+  '/form': '`form` must be `extended` or `minimal`.',
+  '/channel': '`channel` must be `user`, `document`, `tool_result` or `tool_call`.',
+  '/explain': '`explain` must be `true` or `false`.',
+};
+
 function invalid({ validation, validationContext }: FastifyError): string {
-  if (validationContext === 'querystring') return '`form` must be `extended` or `minimal`.';
   const path = validation?.[0]?.instancePath ?? '';
+  if (validationContext === 'querystring') return queryMistakes[path] ?? 'The query is not valid.';
   if (validationContext !== 'body') return 'The request is not valid.';
   return path === '' ? 'The body is empty; it must be a JSON object with `input`.' : 'The body lacks `input`.';
 }

@@ -11,6 +11,7 @@ import type {
 import { keepInput } from '../../evidence/keep-input.js';
 import { replayDigest } from '../../evidence/replay-digest.js';
 import {
+  type Channel,
   type ExplainedFinding,
   type ExplainedVerdict,
   type Explanation,
@@ -51,14 +52,16 @@ export async function screenCall(
   { store, scorers, now, recent }: ScreenParts,
   { accountId, keyId, keep }: CallOwner,
   given: Input,
+  channel?: Channel,
 ): Promise<ScreenedInput> {
   const input = typeof given === 'string' ? given : toJsonText(given);
   const evidenceId = newEvidenceId();
   const started = performance.now();
   // Rules say the same of the same text; a model may fail.
-  const isRemembered = recent !== undefined && typeof input === 'string' && scorers.info.mode === 'rules';
+  const isRemembered =
+    recent !== undefined && typeof input === 'string' && channel === undefined && scorers.info.mode === 'rules';
   const known = isRemembered ? recent.get(accountId, input) : undefined;
-  const explained = known ?? (await scorers.score(input, { explain: true, evidenceId, tenant: accountId }));
+  const explained = known ?? (await scorers.score(input, { explain: true, evidenceId, tenant: accountId, channel }));
   if (isRemembered && known === undefined) recent.put(accountId, input, explained);
   const { explanation } = explained;
   const verdict = bareVerdict(explained, evidenceId, performance.now() - started);

@@ -1,0 +1,135 @@
+/** Guards routes of Express, Hono and Fastify. Imports nothing of them: their types are met by shape. */
+import {
+  type Decision,
+  type Enforcement,
+  type Guard,
+  type Point,
+  PortcullisBlocked,
+  passes,
+} from '../../policy/index.js';
+
+/** What of a request is screened. */
+export interface RouteOptions {
+  /** The member of the JSON body, e.g. `input` or `message.text`. Default `input`. */
+  readonly field?: string | undefined;
+  /** Default `user`. */
+  readonly point?: Point | undefined;
+  /** Lets a request pass that has no such member. Default false: it is refused. */
+  readonly optional?: boolean | undefined;
+}
+
+/** The body of a refusal, status 422. */
+interface Refusal {
+  readonly error: 'blocked' | 'missing_input';
+  readonly reason: string;
+  readonly rule?: string;
+  readonly evidence_id?: string;
+  readonly run_id?: string;
+}
+
+type Outcome = { readonly refusal: Refusal } | { readonly body: unknown };
+
+async function screenBody(guard: Guard, given: unknown, options: RouteOptions, signal?: AbortSignal): Promise<Outcome> {
+  const { field = 'input', point = 'user', optional = false } = options;
+  const path = field.split('.');
+  const value = memberAt(given, path);
+  if (value === undefined) {
+    if (optional) return { body: given };
+    const reason = `The request has no \`${field}\` to screen. Is its body parsed before the guard?`;
+    return { refusal: { error: 'missing_input', reason } };
+  }
+  let decision: Decision<unknown>;
+  try {
+    decision = await guard.screen(point, value, { signal });
+  } catch (error) {
+    if (error instanceof PortcullisBlocked) return { refusal: refusalOf(error.enforcement) };
+    throw error;
+  }
+  if (!passes(decision)) return { refusal: refusalOf(decision.enforcement) };
+  return { body: decision.value === value ? given : withMember(given, path, decision.value) };
+}
+
+/** A middleware for Express 4 and 5; put it after the body parser. */
+export function guardExpress(
+  guard: Guard,
+  options: RouteOptions = {},
+): (
+  request: { body?: unknown },
+  response: { status(code: number): { json(body: unknown): unknown } },
+  next: (error?: unknown) => void,
+) => Promise<void> {
+  return async (request, response, next) => {
+    let outcome: Outcome;
+    try {
+      outcome = await screenBody(guard, request.body, options);
+    } catch (error) {
+      next(error);
+      return;
+    }
+    if ('refusal' in outcome) {
+      response.status(422).json(outcome.refusal);
+      return;
+    }
+    if (outcome.body !== request.body) request.body = outcome.body;
+    next();
+  };
+}
+
+/** What the middleware uses of a context of Hono. */
+export interface HonoContext {
+  readonly req: { raw: Request; json(): Promise<unknown>; bodyCache: object };
+  json(body: object, status: 422): Response;
+}
+
+/** A middleware for Hono. */
+export function guardHono(
+  guard: Guard,
+  options: RouteOptions = {},
+): <C extends HonoContext>(context: C, next: () => Promise<void>) => Promise<Response | undefined> {
+  return async (context, next) => {
+    const { req } = context;
+    const given = await req.json().catch(() => undefined);
+    const outcome = await screenBody(guard, given, options, req.raw.signal);
+    if ('refusal' in outcome) return context.json(outcome.refusal, 422);
+    if (outcome.body !== given) {
+      const { method, url, headers, signal } = req.raw;
+      req.raw = new Request(url, { method, headers, signal, body: JSON.stringify(outcome.body) });
+      req.bodyCache = {};
+    }
+    await next();
+    return undefined;
+  };
+}
+
+/** A `preHandler` for Fastify 5. */
+export function guardFastify(
+  guard: Guard,
+  options: RouteOptions = {},
+): (request: { body: unknown }, reply: { code(status: number): { send(body: unknown): unknown } }) => Promise<unknown> {
+  return async (request, reply) => {
+    const outcome = await screenBody(guard, request.body, options);
+    if ('refusal' in outcome) return reply.code(422).send(outcome.refusal);
+    if (outcome.body !== request.body) request.body = outcome.body;
+    return undefined;
+  };
+}
+
+function refusalOf({ reason, rule, evidenceId, runId }: Enforcement): Refusal {
+  return { error: 'blocked', reason, rule, evidence_id: evidenceId, run_id: runId };
+}
+
+function memberAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (at, name) =>
+      typeof at === 'object' && at !== null && Object.hasOwn(at, name)
+        ? (at as Record<string, unknown>)[name]
+        : undefined,
+    value,
+  );
+}
+
+function withMember(value: unknown, [name, ...rest]: readonly string[], member: unknown): unknown {
+  if (name === undefined) return member;
+  const object = value as Record<string, unknown>;
+  return { ...object, [name]: withMember(object[name], rest, member) };
+}

@@ -1,0 +1,82 @@
+import type { Guard, ScreenCall } from './guard.js';
+import { type Decision, PortcullisBlocked, passes } from './policy.js';
+
+/**
+ * Wraps a tool's function: its arguments are screened before it runs, then its result, or the message of what it throws.
+ * For agent loops of one's own; the adapters do the same in the terms of their hosts.
+ *
+ * The wrapped function throws `PortcullisBlocked` where a call is denied, and for a blocked result that is no string;
+ * a blocked string becomes the note.
+ */
+export function guardFunction<A extends readonly unknown[], R>(
+  guard: Guard,
+  name: string,
+  run: (...args: A) => R | Promise<R>,
+): (...args: A) => Promise<R> {
+  return async (...args) => {
+    await allowCall(guard, name, args.length === 1 ? args[0] : args);
+    let result: R;
+    try {
+      result = await run(...args);
+    } catch (error) {
+      throw await screenedError(guard, error, { tool: name });
+    }
+    const decision = await guard.screen('tool_result', result, { tool: name });
+    if (passes(decision)) return decision.value;
+    if (typeof result === 'string' && decision.action === 'replace') return decision.enforcement.note as R;
+    throw new PortcullisBlocked(decision.enforcement);
+  };
+}
+
+/** Screens a call's arguments. @throws PortcullisBlocked unless they pass */
+export async function allowCall(guard: Guard, name: string, args: unknown, call: ScreenCall = {}): Promise<void> {
+  const decision = await guard.screen('tool_call', { name, arguments: args ?? null }, { ...call, tool: name });
+  if (!passes(decision)) throw new PortcullisBlocked(decision.enforcement);
+}
+
+/** What to throw in place of a tool's error, whose message the model will read: the error itself where it is allowed. */
+export async function screenedError(guard: Guard, error: unknown, call: ScreenCall = {}): Promise<unknown> {
+  if (error instanceof PortcullisBlocked || call.signal?.aborted) return error;
+  const text = errorText(error);
+  const decision = await guard.screen('tool_result', text, call);
+  if (!passes(decision)) return new PortcullisBlocked(decision.enforcement);
+  if (decision.value === text) return error;
+  // Without `cause`: hosts print it.
+  return new Error(decision.value);
+}
+
+/** The text of an error as most hosts show it to a model: its name and message. */
+export function errorText(error: unknown): string {
+  return error instanceof Error || typeof error !== 'object' ? String(error) : (JSON.stringify(error) ?? String(error));
+}
+
+/** How to read and replace the text of a document. */
+export interface DocumentText<D> {
+  read(document: D): string;
+  write(document: D, text: string): D;
+}
+
+/**
+ * Screens retrieved documents before they become part of a prompt. Hidden ones are left out; the text of replaced ones is
+ * the note.
+ *
+ * @throws PortcullisBlocked for the action `throw`
+ */
+export async function guardDocuments<D>(
+  guard: Guard,
+  documents: readonly D[],
+  ...[text]: D extends string ? [text?: DocumentText<D>] : [text: DocumentText<D>]
+): Promise<D[]> {
+  const read = text?.read ?? ((document: D): string => document as string);
+  const write = text?.write ?? ((_: D, value: string): D => value as D);
+  const kept = await Promise.all(
+    documents.map(async (document): Promise<readonly D[]> => {
+      const given = read(document);
+      const decision: Decision<string> = await guard.screen('document', given);
+      if (decision.action === 'hide') return [];
+      const shown = passes(decision) ? decision.value : decision.enforcement.note;
+      return [shown === given ? document : write(document, shown)];
+    }),
+  );
+  return kept.flat();
+}

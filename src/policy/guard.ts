@@ -1,0 +1,249 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { newEvidenceId } from '../adapters/evidence-id.js';
+import type { Input } from '../index.js';
+import {
+  CHANNELS,
+  DEFAULT_POLICY,
+  type Decision,
+  type Enforcement,
+  type GuardEvent,
+  type Point,
+  type Policy,
+  PortcullisBlocked,
+} from './policy.js';
+import { createQuote } from './quote-untrusted.js';
+import { cutSpans } from './redact.js';
+import {
+  type Analyzer,
+  type CacheOptions,
+  createScreener,
+  digestOf,
+  type Screened,
+  ScreeningTimeout,
+} from './screener.js';
+
+/** How a guard is set up. */
+export interface GuardOptions {
+  /** Screens in this process. Without `engine` and `client`: the library's default engine, opened by the first call. */
+  readonly engine?: Analyzer | undefined;
+  /** Screens at a service: `createClient` of `portcullis/client`. */
+  readonly client?: Analyzer | undefined;
+  /** What to do with a blocked text, by point. What is left out is refused, denied, replaced, replaced, hidden. */
+  readonly on?: Partial<Policy> | undefined;
+  /** What to do with a text that could not be screened, also not in time. Default `block`. */
+  readonly onError?: 'block' | 'allow' | undefined;
+  /** Milliseconds for one screening; keep it below the host's own deadline. Default 10,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Fences tool results and documents that are strings, so that a model can tell them from instructions. Default false. */
+  readonly quoteUntrusted?: boolean | undefined;
+  /** Verdicts are remembered by the SHA-256 of channel and text; false screens every time. */
+  readonly cache?: CacheOptions | false | undefined;
+  /** Told of every screening and enforcement. What it throws rejects the call. */
+  readonly report?: ((event: GuardEvent) => void) | undefined;
+}
+
+/** How one value is to be screened. */
+export interface ScreenCall {
+  /** The host's id of the run; default: that of `inRun`, else the guard's own. */
+  readonly runId?: string | undefined;
+  /** The name of the tool; only reported. */
+  readonly tool?: string | undefined;
+  /** Ends the call; it rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A policy with an engine behind it: what every adapter asks. Reusable; calls may overlap. */
+export interface Guard {
+  readonly policy: Policy;
+  /**
+   * Screens a value and does what the policy says. A string is screened as it is, anything else as its canonical JSON text.
+   *
+   * @throws PortcullisBlocked for the action `throw`; the signal's reason
+   */
+  screen<T>(point: Point, value: T, call?: ScreenCall): Promise<Decision<T>>;
+  /** Runs a function whose screenings share one run id, a fresh one unless given. */
+  inRun<R>(work: () => R, runId?: string): R;
+  /** The current run's id. */
+  readonly runId: string;
+}
+
+/** Rounds of cutting and screening again. */
+const REDACTIONS = 3;
+/** Texts of our own that are remembered, so that a later layer lets them pass. */
+const OWN_TEXTS = 2_000;
+
+/**
+ * Makes a guard: one policy for all layers of an agent.
+ *
+ * @throws TypeError where both `engine` and `client` are given; RangeError for a bad `timeoutMs`
+ */
+export function createGuard(options: GuardOptions = {}): Guard {
+  const { engine, client, onError = 'block', timeoutMs = 10_000, cache = {}, report } = options;
+  if (engine !== undefined && client !== undefined)
+    throw new TypeError('give createGuard an engine or a client, not both');
+  const policy: Policy = { ...DEFAULT_POLICY, ...options.on };
+  const analyzer = engine ?? client;
+  const screener = createScreener(analyzer === undefined ? openDefault : () => analyzer, timeoutMs, cache);
+  const quote = options.quoteUntrusted ? createQuote() : undefined;
+  const runs = new AsyncLocalStorage<string>();
+  const ownRun = newRunId();
+  /** Digests of what the guard itself passed on: notes, redacted and fenced texts; with what a later layer has to do. */
+  const own = new LRUCache<string, { readonly enforcement: Enforcement | undefined }>({ max: OWN_TEXTS });
+
+  function remember(value: unknown, point: Point, enforcement?: Enforcement): void {
+    own.set(digestOf(value as Input, CHANNELS[point]), { enforcement });
+  }
+
+  /** Cuts the spans out until the rest is allowed; undefined where it never is. */
+  async function redacted<T>(point: Point, value: T, first: Screened, signal?: AbortSignal): Promise<T | undefined> {
+    let rest = value;
+    let { spans } = first;
+    for (let round = 0; round < REDACTIONS; round += 1) {
+      const cut = cutSpans(rest, spans);
+      if (cut === undefined) return undefined;
+      const found = await screener.screen(cut as Input, CHANNELS[point], true, signal);
+      if (found.verdict.verdict === 'allow') return cut;
+      rest = cut;
+      spans = found.spans;
+    }
+    return undefined;
+  }
+
+  async function screen<T>(point: Point, value: T, call: ScreenCall = {}): Promise<Decision<T>> {
+    const { signal, tool } = call;
+    signal?.throwIfAborted();
+    const runId = call.runId ?? runs.getStore() ?? ownRun;
+    const started = performance.now();
+    const action = policy[point];
+
+    const tell = (event: Omit<GuardEvent, 'runId' | 'point' | 'tool' | 'durationMs'>): void =>
+      report?.({ runId, point, tool, ...event, durationMs: performance.now() - started });
+
+    function passed(text: T): Decision<T> {
+      if (quote === undefined || typeof text !== 'string' || text === '') return { action: 'allow', value: text };
+      if (point !== 'tool_result' && point !== 'document') return { action: 'allow', value: text };
+      const fenced = quote(text, point);
+      remember(fenced, point);
+      return { action: 'allow', value: fenced as T };
+    }
+
+    async function enforce(cause: Enforcement['cause'], found: Screened | undefined): Promise<Decision<T>> {
+      const verdict = found?.verdict;
+      const rest = action === 'redact' && found ? await tryRedact(found) : undefined;
+      const done = action !== 'redact' || rest !== undefined ? action : point === 'user' ? 'refuse' : 'replace';
+      const rule = verdict?.rule ?? 'none';
+      const evidenceId = verdict?.evidence_id ?? newEvidenceId();
+      const reason = verdict?.reason ?? REASONS[cause];
+      const note = `[${NOTES[point]} by portcullis: ${reason} rule=${rule} evidence=${evidenceId}]`;
+      const enforcement: Enforcement = { runId, evidenceId, point, action: done, cause, rule, reason, note };
+      tell({
+        evidenceId,
+        verdict: verdict === undefined ? 'error' : 'block',
+        action: done,
+        cause,
+        rule,
+        reason,
+        score: verdict?.score ?? null,
+        cached: found?.cached ?? false,
+      });
+      if (done === 'report') return { action: done, value, enforcement };
+      if (done === 'redact' && rest !== undefined) {
+        const { value: text } = passed(rest) as { value: T };
+        remember(text, point);
+        return { action: done, value: text, enforcement };
+      }
+      // A layer that sees the note later lets it pass, or ends the run where this layer couldn't.
+      remember(note, 'tool_result', done === 'stop' || done === 'throw' ? enforcement : undefined);
+      if (point === 'document') remember(note, point);
+      if (done === 'throw') throw new PortcullisBlocked(enforcement);
+      return { action: done as Exclude<typeof done, 'redact'>, enforcement };
+    }
+
+    async function tryRedact(found: Screened): Promise<T | undefined> {
+      try {
+        return await redacted(point, value, found, signal);
+      } catch (error) {
+        if (signal?.aborted) throw error;
+        // Not screened again: replaced whole.
+        return undefined;
+      }
+    }
+
+    // Numbers, booleans and nothing say nothing.
+    if (value === '' || value === null || !['string', 'object', 'bigint'].includes(typeof value)) {
+      return { action: 'allow', value };
+    }
+    let found: Screened;
+    try {
+      const mine = own.get(digestOf(value as Input, CHANNELS[point]));
+      if (mine?.enforcement !== undefined) {
+        // Once: the note may stand in the history of later runs.
+        remember(value, point);
+        if (mine.enforcement.action === 'throw') throw new PortcullisBlocked(mine.enforcement);
+        return { action: 'stop', enforcement: mine.enforcement };
+      }
+      if (mine !== undefined) return { action: 'allow', value };
+      found = await screener.screen(value as Input, CHANNELS[point], action === 'redact', signal);
+    } catch (error) {
+      if (error instanceof PortcullisBlocked || signal?.aborted) throw error;
+      const cause = error instanceof ScreeningTimeout || isTimeout(error) ? 'timeout' : 'error';
+      if (onError === 'block') return enforce(cause, undefined);
+      const evidenceId = newEvidenceId();
+      const reason = REASONS[cause];
+      tell({ evidenceId, verdict: 'error', action: 'allow', cause, rule: 'none', reason, score: null, cached: false });
+      return passed(value);
+    }
+    const { verdict, cached } = found;
+    if (verdict.verdict === 'block') return enforce('verdict', found);
+    tell({
+      evidenceId: verdict.evidence_id,
+      verdict: 'allow',
+      action: 'allow',
+      cause: 'verdict',
+      rule: 'none',
+      reason: null,
+      score: verdict.score,
+      cached,
+    });
+    return passed(value);
+  }
+
+  return {
+    policy,
+    screen,
+    inRun: (work, runId = newRunId()) => runs.run(runId, work),
+    get runId() {
+      return runs.getStore() ?? ownRun;
+    },
+  };
+}
+
+const REASONS = {
+  verdict: 'Blocked.',
+  error: 'The text could not be screened.',
+  timeout: 'The text could not be screened in time.',
+} as const;
+
+const NOTES: Readonly<Record<Point, string>> = {
+  user: 'refused',
+  tool_call: 'denied',
+  tool_result: 'removed',
+  document: 'removed',
+  tool_definition: 'hidden',
+};
+
+async function openDefault(): Promise<Analyzer> {
+  const { defaultEngine } = await import('../default-engine.js');
+  return defaultEngine();
+}
+
+function newRunId(): string {
+  return `run_${randomBytes(12).toString('hex')}`;
+}
+
+/** A client says `TIMEOUT` where its own deadline passed first. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'TIMEOUT';
+}

@@ -1,0 +1,22 @@
+/** One policy for all layers of an agent. The adapters (`portcullis/ai-sdk` and so on) take a guard. */
+export { createGuard, type Guard, type GuardOptions, type ScreenCall } from './guard.js';
+export {
+  allowCall,
+  type DocumentText,
+  errorText,
+  guardDocuments,
+  guardFunction,
+  screenedError,
+} from './guard-function.js';
+export {
+  type Action,
+  DEFAULT_POLICY,
+  type Decision,
+  type Enforcement,
+  type GuardEvent,
+  type Point,
+  type Policy,
+  PortcullisBlocked,
+  passes,
+} from './policy.js';
+export type { Analyzer, CacheOptions } from './screener.js';

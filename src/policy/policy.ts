@@ -1,0 +1,117 @@
+import type { Channel } from '../index.js';
+
+/** Where in an agent a text is screened. */
+export type Point = 'user' | 'tool_call' | 'tool_result' | 'document' | 'tool_definition';
+
+/**
+ * What happens to a text that is blocked, by point. `report` lets it pass and only reports it.
+ *
+ * - `refuse`: the model isn't called; the run ends with a refusal.
+ * - `throw`: the run fails with `PortcullisBlocked`.
+ * - `deny`: the tool isn't run; the model is told why. `ask`: a person decides, where the host can ask one.
+ * - `replace`: a note stands in the text's place. `stop`: the same, and the model isn't called again.
+ * - `redact`: the offending spans are removed and the rest is screened again; a rest that is still blocked is replaced
+ *   (refused, for `user`).
+ * - `hide`: the document or tool definition is left out.
+ */
+export interface Policy {
+  readonly user: 'refuse' | 'throw' | 'redact' | 'report';
+  readonly tool_call: 'deny' | 'ask' | 'throw' | 'report';
+  readonly tool_result: 'replace' | 'redact' | 'stop' | 'throw' | 'report';
+  readonly document: 'replace' | 'redact' | 'hide' | 'throw' | 'report';
+  readonly tool_definition: 'hide' | 'throw' | 'report';
+}
+
+/** What was done with a text. */
+export type Action = Policy[Point];
+
+/** The policy where a guard is given none. */
+export const DEFAULT_POLICY: Policy = {
+  user: 'refuse',
+  tool_call: 'deny',
+  tool_result: 'replace',
+  document: 'replace',
+  tool_definition: 'hide',
+};
+
+/** The engine's channel of each point. */
+export const CHANNELS: Readonly<Record<Point, Channel>> = {
+  user: 'user',
+  tool_call: 'tool_call',
+  tool_result: 'tool_result',
+  document: 'document',
+  tool_definition: 'document',
+};
+
+/** Why a text didn't pass as it was. */
+export interface Enforcement {
+  /** `run_` and 24 hex digits, or the host's own id: the same for every layer of a run. */
+  readonly runId: string;
+  /** The verdict's; a fresh one where the screening failed. */
+  readonly evidenceId: string;
+  readonly point: Point;
+  readonly action: Action;
+  /** `verdict`: the engine blocked it. Otherwise it wasn't screened, and the guard fails closed. */
+  readonly cause: 'verdict' | 'error' | 'timeout';
+  /** The rule that blocked it; `none` where it wasn't screened. */
+  readonly rule: string;
+  /** One sentence. Never quotes the input. */
+  readonly reason: string;
+  /** What a model or a person may read in the text's place: reason, rule and evidence id. */
+  readonly note: string;
+}
+
+/** What became of a value. `value` is what may be passed on. */
+export type Decision<T> =
+  | { readonly action: 'allow'; readonly value: T; readonly enforcement?: undefined }
+  | { readonly action: 'redact' | 'report'; readonly value: T; readonly enforcement: Enforcement }
+  | {
+      readonly action: 'refuse' | 'deny' | 'ask' | 'replace' | 'stop' | 'hide';
+      readonly value?: undefined;
+      readonly enforcement: Enforcement;
+    };
+
+/** Whether a decision has a value to pass on. */
+export function passes<T>(
+  decision: Decision<T>,
+): decision is Extract<Decision<T>, { action: 'allow' | 'redact' | 'report' }> {
+  return decision.action === 'allow' || decision.action === 'redact' || decision.action === 'report';
+}
+
+/** One screening or enforcement, without any screened text: safe to log. */
+export interface GuardEvent {
+  readonly runId: string;
+  readonly evidenceId: string;
+  readonly point: Point;
+  /** The name of the tool, where there is one. */
+  readonly tool: string | undefined;
+  /** What the engine said; `error` where it said nothing. */
+  readonly verdict: 'allow' | 'block' | 'error';
+  /** What was done. */
+  readonly action: 'allow' | Action;
+  readonly cause: Enforcement['cause'];
+  readonly rule: string;
+  readonly reason: string | null;
+  /** 0..1; null where the screening failed. */
+  readonly score: number | null;
+  /** Whether the verdict came from the guard's cache. */
+  readonly cached: boolean;
+  /** Milliseconds of this decision. */
+  readonly durationMs: number;
+}
+
+/** Thrown for the action `throw`. The message is the note: it never quotes the input. */
+export class PortcullisBlocked extends Error {
+  override readonly name = 'PortcullisBlocked';
+  readonly enforcement: Enforcement;
+
+  constructor(enforcement: Enforcement) {
+    super(enforcement.note);
+    this.enforcement = enforcement;
+  }
+
+  /** The note alone: hosts show a model an error's text by it. */
+  override toString(): string {
+    return this.message;
+  }
+}

@@ -1,0 +1,98 @@
+import type { Span } from '../index.js';
+
+/** What stands where a span was removed. */
+const REMOVED = '[removed]';
+
+/** Values nested deeper aren't cut: they are replaced whole. */
+const MAX_DEPTH = 200;
+
+/**
+ * A copy of a value without the given spans of its `inputText`. In a structured value only the insides of strings are cut:
+ * its shape stays. Undefined where nothing can be cut, e.g. where a span lies in a member's name.
+ */
+export function cutSpans<T>(value: T, spans: readonly Span[]): T | undefined {
+  const sorted = [...spans].filter(({ start, end }) => end > start).sort((a, b) => a.start - b.start);
+  if (sorted.length === 0) return undefined;
+  if (typeof value === 'string') return cutText(value, sorted) as T;
+  const cut = cutJson(value, 0, sorted, 0);
+  return cut?.changed ? (cut.value as T) : undefined;
+}
+
+function cutText(text: string, spans: readonly Span[]): string {
+  let out = '';
+  let at = 0;
+  for (const { start, end } of spans) {
+    if (start >= at) out += text.slice(at, start) + REMOVED;
+    at = Math.max(at, end);
+  }
+  return out + text.slice(at);
+}
+
+interface Cut {
+  readonly value: unknown;
+  /** Where the value's canonical JSON text ends. */
+  readonly end: number;
+  readonly changed: boolean;
+}
+
+/** Walks a value in the order of its canonical JSON text, which starts at `start`. Undefined for one nested too deep. */
+function cutJson(given: unknown, start: number, spans: readonly Span[], depth: number): Cut | undefined {
+  const value = hasJsonForm(given) ? (given.toJSON() ?? null) : given;
+  if (typeof value === 'string') return cutJsonString(value, start, spans);
+  if (typeof value !== 'object' || value === null) return { value, end: start + scalarLength(value), changed: false };
+  if (depth > MAX_DEPTH) return undefined;
+  const isList = Array.isArray(value);
+  const names = isList ? [...value.keys()] : Object.keys(value).sort();
+  const members: [string, unknown][] = [];
+  let at = start + 1;
+  let changed = false;
+  for (const name of names) {
+    const member = (value as Record<string | number, unknown>)[name];
+    if (!isList && isOmitted(member)) continue;
+    if (members.length > 0) at += 1;
+    if (!isList) at += JSON.stringify(name).length + 1;
+    const cut = cutJson(isOmitted(member) ? null : member, at, spans, depth + 1);
+    if (cut === undefined) return undefined;
+    members.push([String(name), cut.value]);
+    at = cut.end;
+    changed ||= cut.changed;
+  }
+  return { value: isList ? members.map(([, item]) => item) : Object.fromEntries(members), end: at + 1, changed };
+}
+
+function cutJsonString(text: string, start: number, spans: readonly Span[]): Cut {
+  const end = start + JSON.stringify(text).length;
+  const touching = spans.filter((span) => span.start < end - 1 && span.end > start + 1);
+  if (touching.length === 0) return { value: text, end, changed: false };
+  const inText = touching.map((span) => ({
+    start: unitAt(text, span.start - start - 1),
+    end: unitAt(text, span.end - start - 1, true),
+  }));
+  return { value: cutText(text, inText), end, changed: true };
+}
+
+/** The code unit of `text` whose escaped form holds the given offset of its JSON text. */
+function unitAt(text: string, offset: number, roundUp = false): number {
+  let at = 0;
+  let unit = 0;
+  for (const point of text) {
+    if (at >= offset) break;
+    const next = at + JSON.stringify(point).length - 2;
+    if (next > offset && !roundUp) break;
+    at = next;
+    unit += point.length;
+  }
+  return unit;
+}
+
+function scalarLength(value: unknown): number {
+  return typeof value === 'bigint' ? value.toString().length : (JSON.stringify(value) ?? 'null').length;
+}
+
+function hasJsonForm(value: unknown): value is { toJSON(): unknown } {
+  return typeof value === 'object' && value !== null && 'toJSON' in value && typeof value.toJSON === 'function';
+}
+
+function isOmitted(value: unknown): boolean {
+  return value === undefined || typeof value === 'function' || typeof value === 'symbol';
+}

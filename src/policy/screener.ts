@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { inputText } from '../engine/input.js';
+import type { Channel, ExplainedVerdict, Input, Span, Verdict } from '../index.js';
+
+/** What screens: an `Engine`, a `ScreeningClient` of `portcullis/client`, or anything with their `analyze`. */
+export interface Analyzer {
+  analyze(
+    input: Input,
+    options?: {
+      readonly channel?: Channel | undefined;
+      readonly explain?: boolean | undefined;
+      readonly timeoutMs?: number | undefined;
+    },
+  ): Promise<Verdict>;
+}
+
+/** A verdict with the spans behind it. */
+export interface Screened {
+  readonly verdict: Verdict;
+  /** In the text screened; where a redaction cuts. */
+  readonly spans: readonly Span[];
+  readonly cached: boolean;
+}
+
+/** The deadline passed before there was a verdict. */
+export class ScreeningTimeout extends Error {
+  override readonly name = 'ScreeningTimeout';
+}
+
+/** How verdicts are remembered. */
+export interface CacheOptions {
+  /** Texts; default 2,000. */
+  readonly max?: number | undefined;
+  /** Milliseconds that a verdict holds; default: as long as the guard lives. */
+  readonly ttlMs?: number | undefined;
+}
+
+/** Asks an analyzer, once a text: a text that is known or under way isn't screened again. */
+export interface Screener {
+  screen(input: Input, channel: Channel, explain: boolean, signal: AbortSignal | undefined): Promise<Screened>;
+}
+
+/** The share of the deadline that the analyzer gets: an engine's rules can still answer when its model is late. */
+const ANALYZER_SHARE = 0.8;
+
+/** @throws RangeError for a deadline that is no positive number */
+export function createScreener(
+  analyzer: () => Analyzer | Promise<Analyzer>,
+  timeoutMs: number,
+  cache: CacheOptions | false,
+): Screener {
+  if (!(timeoutMs > 0 && timeoutMs < 2 ** 31))
+    throw new RangeError('timeoutMs must be a positive number of milliseconds');
+  const known =
+    cache === false
+      ? undefined
+      : new LRUCache<string, Omit<Screened, 'cached'>>({
+          max: cache.max ?? 2_000,
+          ...(cache.ttlMs === undefined ? {} : { ttl: cache.ttlMs }),
+        });
+  const underWay = new Map<string, Promise<Omit<Screened, 'cached'>>>();
+
+  async function ask(input: Input, channel: Channel, explain: boolean): Promise<Omit<Screened, 'cached'>> {
+    const asked = await analyzer();
+    const verdict = await asked.analyze(input, { channel, explain, timeoutMs: Math.ceil(timeoutMs * ANALYZER_SHARE) });
+    return { verdict: bare(verdict), spans: verdict.verdict === 'block' ? spansOf(verdict) : [] };
+  }
+
+  return {
+    async screen(input, channel, explain, signal) {
+      signal?.throwIfAborted();
+      const key = `${explain ? 'e' : 'v'}${digestOf(input, channel)}`;
+      const remembered = known?.get(key);
+      if (remembered !== undefined) return { ...remembered, cached: true };
+      const running = underWay.get(key);
+      if (running !== undefined) return { ...(await inTime(running, timeoutMs, signal)), cached: true };
+      const answer = ask(input, channel, explain).then((found) => {
+        known?.set(key, found);
+        return found;
+      });
+      if (known !== undefined) {
+        underWay.set(key, answer);
+        const forget = (): boolean => underWay.delete(key);
+        answer.then(forget, forget);
+      }
+      return { ...(await inTime(answer, timeoutMs, signal)), cached: false };
+    },
+  };
+}
+
+/** SHA-256 of the channel and the text, 64 hex digits. */
+export function digestOf(input: Input, channel: Channel): string {
+  const kind = typeof input === 'string' ? 's' : 'j';
+  return createHash('sha256').update(`${channel}\0${kind}`).update(inputText(input)).digest('hex');
+}
+
+function bare(verdict: Verdict): Verdict {
+  const { explanation: _, ...rest } = verdict as Verdict & { explanation?: unknown };
+  return rest;
+}
+
+/** The spans of the side that blocked: the rules' findings, or where the model saw its evidence. */
+function spansOf(verdict: Verdict): readonly Span[] {
+  const { explanation } = verdict as Partial<ExplainedVerdict>;
+  if (explanation === undefined) return [];
+  const { findings, model } = explanation;
+  const byModel = model.hotspots.length > 0 ? model.hotspots : model.windows.slice(0, 1).map(({ span }) => span);
+  return [...findings.map(({ span }) => span), ...(verdict.decided_by === 'ml' ? byModel : [])];
+}
+
+async function inTime<T>(answer: Promise<T>, timeoutMs: number, signal: AbortSignal | undefined): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let onAbort: (() => void) | undefined;
+  try {
+    return await Promise.race([
+      answer,
+      new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(new ScreeningTimeout(`no verdict within ${timeoutMs} ms`)), timeoutMs);
+        onAbort = () => reject(signal?.reason);
+        signal?.addEventListener('abort', onAbort, { once: true });
+      }),
+    ]);
+  } finally {
+    clearTimeout(timer);
+    if (onAbort !== undefined) signal?.removeEventListener('abort', onAbort);
+  }
+}
