@@ -34,6 +34,7 @@ const app = await buildApp({
     dashboard(inner, {
       store,
       service: { playground: none, replay: none },
+      rules: () => ({ version: info.rules_version, rules: [] }),
       ...{ orders, billing: operatorBilling(orders), signUp: false, now: () => firstDay + 89 * day },
     }),
 });

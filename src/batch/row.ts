@@ -3,8 +3,8 @@ import { verdictFields } from '../engine/verdict.js';
 import type { ExplainedFinding, ExplainedVerdict, Input, Verdict } from '../index.js';
 import type { JsonLine } from './record-slices.js';
 
-/** A rule's finding as it stands in an output row: without the excerpt, which quotes the text. */
-export type RowFinding = Omit<ExplainedFinding, 'excerpt'>;
+/** A rule's finding as it stands in an output row: without what quotes the text. */
+export type RowFinding = Omit<ExplainedFinding, 'excerpt' | 'read_as'>;
 
 /** One row of the output: a verdict, or why there is none. */
 export type OutputRow =
@@ -58,7 +58,7 @@ export function rowReader(fields: RowFields): (line: JsonLine) => ReadRow {
 export function rowOf(row: Extract<ReadRow, { input: Input }>, verdict: Verdict | ExplainedVerdict): OutputRow {
   if (!('explanation' in verdict)) return { id: row.id, ...row.kept, ...verdict };
   const { explanation, ...rest } = verdict;
-  const findings = explanation.findings.map(({ excerpt: _quotes, ...finding }) => finding);
+  const findings = explanation.findings.map(({ excerpt: _quotes, read_as: _decoded, ...finding }) => finding);
   return { id: row.id, ...row.kept, ...rest, findings };
 }
 

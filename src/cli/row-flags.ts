@@ -57,7 +57,7 @@ function mistakesText({ mistakes, leftOut }: ReadTexts): string {
   const lines = mistakes.map(({ file, line, fault }) => `  ${file}:${line}: ${fault}`);
   const more = all > mistakes.length ? [`  … and ${all - mistakes.length} more`] : [];
   return `${all} ${all === 1 ? "row can't" : "rows can't"} be used:\n${[...lines, ...more].join('\n')}
-A label is 0 or 1, benign or injection, false_alarm or missed_attack. Name the fields with --text-field and --label-field, or leave such rows out with --skip-bad-rows.`;
+A label is 0 or 1, benign or injection, or a mark of the dashboard (false_alarm, correct_allow, missed_attack, correct_block). Name the fields with --text-field and --label-field, or leave such rows out with --skip-bad-rows.`;
 }
 
 /** Reads the texts that the flags name. @throws CliError with the lines that can't be used; where there is none to use */

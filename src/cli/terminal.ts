@@ -1,4 +1,5 @@
 import type { WriteStream } from 'node:tty';
+import { chainWords } from '../engine/chain-words.js';
 import type { Span } from '../engine/span.js';
 import { mergeSpans } from '../engine/span.js';
 import { visibleText } from '../engine/visible-text.js';
@@ -121,9 +122,10 @@ export function screened(text: string, verdict: ExplainedVerdict, paint: Paint):
     ...(verdict.reason === null ? [] : [verdict.reason]),
     `model: ${modelLine(verdict)}`,
   ];
-  for (const { rule, span, view, chain, score } of explanation.findings) {
-    const how = view === 'raw' || view === 'folded' ? '' : `, in ${view} text (${chain.join(' > ')})`;
-    lines.push(`  ${paint.bold(rule)}  score ${score.toFixed(2)}, characters ${span.start}-${span.end}${how}`);
+  for (const { rule, span, view, chain, score, read_as: reading } of explanation.findings) {
+    lines.push(`  ${paint.bold(rule)}  score ${score.toFixed(2)}, characters ${span.start}-${span.end}`);
+    if (view !== 'raw' && view !== 'folded' && reading !== undefined)
+      lines.push(paint.dim(`    read as: ${visibleText(reading)}; ${chainWords(chain)}`));
   }
   for (const { span, by, limit } of explanation.unseen) {
     lines.push(paint.dim(`  not read by ${by}: characters ${span.start}-${span.end} (limit ${limit})`));

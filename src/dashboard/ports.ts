@@ -1,3 +1,4 @@
+import type { Rule } from '../engine/rules/types.js';
 import type { EvidenceLabel, EvidenceRecord, ReplayReport } from '../evidence/evidence-record.js';
 import type { EvidenceFilter, EvidencePage } from '../store/evidence-store.js';
 
@@ -29,7 +30,7 @@ export interface AccountName {
   readonly name: string;
 }
 
-/** What the page knows of itself. Without a member it shows the door. */
+/** What the page knows of its reader. Without a member it shows the sign-in page. */
 export interface SessionAnswer {
   readonly member: Member | null;
   /** Goes with every change. */
@@ -148,4 +149,51 @@ export interface DashboardService {
   readonly playground: (accountId: string, input: string) => Promise<PlaygroundAnswer>;
   /** By the versions recorded, or by those that run now. */
   readonly replay: (record: RecordView, against: 'recorded' | 'current') => Promise<ReplayReport>;
+}
+
+/** Sums over a period. */
+export type ActivityTotals = Pick<TimeStep, 'calls' | 'blocks' | 'modelErrors'>;
+
+/** What may need attention on every page. */
+export interface StatusResponse {
+  readonly account: AccountState;
+  /** Calls of the last two clock hours, and those whose model failed. */
+  readonly model: { readonly calls: number; readonly errors: number };
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** A rule in force. */
+export interface RuleListing
+  extends Pick<Rule, 'id' | 'title' | 'severity' | 'status' | 'score' | 'tags' | 'languages'> {
+  /** Blocks of the account that the rule decided. */
+  readonly blocks: number;
+  /** How many of them members marked as false positives. */
+  readonly falsePositives: number;
+}
+
+/** A rule in force with its description and examples. */
+export interface RuleDetail extends RuleListing, Pick<Rule, 'description' | 'version' | 'paranoia' | 'references'> {
+  readonly examples: {
+    readonly positive: readonly { readonly text: string }[];
+    readonly negative: readonly { readonly text: string; readonly why: string }[];
+  };
+  readonly knownFalsePositives: readonly string[];
+}
+
+/** What the members' marks say about the threshold of the rules. */
+export interface ReviewResult {
+  readonly marks: Readonly<Record<Label, number>>;
+  /** From the first marked call to the last; at least 1, 0 where nothing is marked. */
+  readonly days: number;
+  /** The present threshold. */
+  readonly threshold: number;
+  /** By threshold, the present one among them. */
+  readonly points: readonly {
+    readonly threshold: number;
+    /** Marked benign calls at or above it. */
+    readonly falsePositives: number;
+    /** Marked attacks below it. */
+    readonly missed: number;
+  }[];
 }

@@ -23,6 +23,11 @@ export interface ExplainedFinding {
   readonly chain: readonly string[];
   /** The start of the span's original text. It quotes the input: don't log it. */
   readonly excerpt: string;
+  /**
+   * What the rule read at the span, where its view is not `raw`: the start of the decoded or normalised text. It quotes the
+   * input: don't log it.
+   */
+  readonly read_as?: string;
   /** Where in a structured input, e.g. `$.arguments.body`; absent for a string. */
   readonly path?: string;
 }
@@ -92,7 +97,7 @@ export function explain(evidence: Evidence, limits: EngineLimits): Explanation {
     [...findings]
       .sort((a, b) => b.score - a.score || a.span.start - b.span.start)
       .slice(0, limits.findings)
-      .map((finding) => explainFinding(finding, input, limits.excerptLength));
+      .map((finding) => explainFinding(finding, evidence, limits.excerptLength));
   return {
     text_length: input.text.length,
     channel: input.channel,
@@ -105,8 +110,10 @@ export function explain(evidence: Evidence, limits: EngineLimits): Explanation {
   };
 }
 
-function explainFinding(finding: Finding, input: Subjected, length: number): ExplainedFinding {
+function explainFinding(finding: Finding, { input, views }: Evidence, length: number): ExplainedFinding {
   const path = input.pathOf(finding.span);
+  // A view's chain is its own object.
+  const view = views.views.find(({ kind, chain }) => kind === finding.view && chain === finding.chain);
   return {
     rule: finding.rule,
     severity: finding.severity,
@@ -115,6 +122,7 @@ function explainFinding(finding: Finding, input: Subjected, length: number): Exp
     view: finding.view,
     chain: finding.chain,
     excerpt: excerptOf(input.text, finding.span, length),
+    ...(view === undefined || view.kind === 'raw' ? {} : { read_as: excerptOf(view.text, finding.shown, length) }),
     ...(path === undefined ? {} : { path }),
   };
 }

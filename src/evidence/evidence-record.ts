@@ -7,8 +7,8 @@ import type { Verdict } from '../engine/verdict.js';
 /** How much of an input an account keeps: all of it, with secrets masked, or its SHA-256 alone. */
 export type Keep = 'whole' | 'masked' | 'hash';
 
-/** What a person said of a verdict afterwards. */
-export type EvidenceLabel = 'false_alarm' | 'missed_attack';
+/** What a person said of a verdict afterwards: it was wrong (`false_alarm`, `missed_attack`), or right. */
+export type EvidenceLabel = 'false_alarm' | 'missed_attack' | 'correct_block' | 'correct_allow';
 
 /** What is left of an input after the account's setting. */
 export interface KeptInput {
@@ -23,7 +23,7 @@ export interface KeptInput {
   readonly json: boolean;
 }
 
-/** A finding without its excerpt: the span says where to look in what was kept. */
+/** A finding without its excerpt: the span says where to look in what was kept. `read_as` is kept with whole texts only. */
 export type EvidenceFinding = Omit<ExplainedFinding, 'excerpt'>;
 
 /** The engine's bounds that decide what a model reads of a text. */

@@ -1,6 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
+import { type LoadOptions, loadPack } from '../adapters/packs/load-pack.js';
+import type { DashboardParts } from '../dashboard/api/api-parts.js';
 import { dashboard } from '../dashboard/dashboard.js';
 import { keepVersions } from '../evidence/kept-versions.js';
 import { findModel } from '../index.js';
@@ -80,6 +82,7 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
           store,
           service: dashboardService(store, scorers, () => new Date(), replays.replay),
           ...billing,
+          rules: rulesInForce({ packs: pack, overlays: overlay, today }),
           signUp: settings.signUp,
           now: Date.now,
         });
@@ -119,6 +122,18 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
     for (const close of opened.reverse()) await close().catch(() => undefined);
     throw error;
   }
+}
+
+/** Loads the rules when they are first asked for, and keeps them. */
+function rulesInForce(options: LoadOptions): DashboardParts['rules'] {
+  let kept: ReturnType<DashboardParts['rules']> | undefined;
+  return () => {
+    if (kept === undefined) {
+      const { pack } = loadPack(options);
+      kept = { version: pack.rulesVersion, rules: pack.layers.flatMap(({ rules }) => rules) };
+    }
+    return kept;
+  };
 }
 
 /** Ends when the last answer left: a connection that is kept alive would hold the server for its whole idle time. */

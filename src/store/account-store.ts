@@ -34,6 +34,7 @@ export interface AccountStore {
   find(idOrName: string): Promise<Account>;
   /** Oldest first. */
   list(): Promise<readonly Account[]>;
+  rename(id: string, name: string): Promise<Account>;
   setPlan(id: string, plan: string): Promise<Account>;
   /** `at` in milliseconds since 1970. */
   setTrialEnd(id: string, at: number): Promise<Account>;

@@ -45,6 +45,12 @@ describe('analyze', () => {
     expect(run.stdout).not.toContain('\u001b');
   });
 
+  test('--explain says what was read, and how it was decoded', () => {
+    const encoded = Buffer.from(attack).toString('base64');
+    const { stdout } = runCli(['analyze', '--explain', ...rules, encoded]);
+    expect(stdout).toMatch(/read as: ignore .*; from base64, then confusables folded/i);
+  });
+
   test('--explain --json adds the explanation', () => {
     const { explanation } = JSON.parse(runCli(['analyze', '--explain', '--json', ...rules, attack]).stdout);
     const [{ span }] = explanation.findings;

@@ -27,14 +27,16 @@ describe.each(databases)('the overview on $name', ({ make }) => {
   });
   afterAll(() => it.close());
 
-  test('has each step of its range, with percentiles that fit the calls', async () => {
+  test('has each step of its period, finer for a young account, with percentiles that fit the calls', async () => {
     for (const [range, steps] of [
       ['day', 24],
-      ['week', 28],
-      ['month', 30],
+      ['week', 12],
+      ['month', 13],
     ] as const) {
       const { activity } = await overview(range);
       expect(activity.steps.length).toBe(steps);
+      // All calls are an hour old: every period shows hours.
+      expect((activity.steps[1]?.time ?? 0) - (activity.steps[0]?.time ?? 0)).toBe(hour);
       expect(activity.steps.reduce((sum, { calls }) => sum + calls, 0)).toBe(100);
       const [busy, ...rest] = activity.steps.filter(({ calls }) => calls > 0);
       expect(rest).toEqual([]);
@@ -48,6 +50,19 @@ describe.each(databases)('the overview on $name', ({ make }) => {
       expect(activity.steps.filter(({ latency }) => latency === null)).toHaveLength(steps - 1);
       expect(activity.byRule).toEqual([{ rule: 'x.a', blocks: 25 }]);
     }
+  });
+
+  test('compares with the period before, and keeps the steps of a period that is full', async () => {
+    const bob = await signIn(it, 'sign-up', { account: 'B', email: 'b@example.com', password: 'a long password' });
+    for (const days of [1, 6.5, 8, 9])
+      await it.store.evidence.append({
+        ...versioned('1.0.0+aaa', { time: now - days * 24 * hour, rule: days === 8 ? 'x.a' : 'none' }),
+        account_id: bob.accountId,
+      });
+    const { activity, previous, latest } = (await ask(it, bob, 'GET', '/overview?range=week')).json();
+    expect(activity.steps.length).toBe(28);
+    expect(previous).toEqual({ calls: 2, blocks: 1, modelErrors: 0 });
+    expect(latest.map(({ verdict }: { verdict: { rule: string } }) => verdict.rule)).toEqual(['x.a']);
   });
 
   test('says what the newest versions changed, by rule, with what members marked', async () => {

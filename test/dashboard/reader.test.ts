@@ -69,8 +69,8 @@ test('sign in, open a record, mark it and replay it with the keyboard alone', { 
   await page.locator('.ruling').waitFor();
   await enter(page, 'Replay');
   await page.getByText('Identical: the same text').waitFor();
-  await enter(page, 'False alarm');
-  await page.locator('button[aria-pressed=true]', { hasText: 'False alarm' }).waitFor();
+  await enter(page, 'False positive');
+  await page.locator('button[aria-pressed=true]', { hasText: 'False positive' }).waitFor();
   expect((await it.store.evidence.get(owner.accountId, record.id))?.label).toBe('false_alarm');
   await enter(page, 'Sign out');
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
@@ -87,7 +87,7 @@ test('times stand in the reader’s zone', { timeout: 60_000 }, async () => {
     const { page } = await it.watch(wide, { timezoneId, locale: 'en-US' });
     await signInByKeyboard(page);
     await page.goto(`${it.origin}/dashboard/#/evidence/${record.id}`);
-    const shown = page.locator('.ruling time');
+    const shown = page.locator('.facts time');
     await shown.waitFor();
     expect(await shown.innerText()).toContain(`${day}, 2026`);
     expect(await shown.innerText()).toContain(time);
@@ -121,9 +121,15 @@ test('what is marked in the browser is what eval and tune read', { timeout: 180_
   expect([missed.verdict.verdict, alarm.verdict.verdict]).toEqual(['allow', 'block']);
   const { page } = await it.watch(wide);
   await signInByKeyboard(page);
+  const right = [
+    await it.screen(owner.accountId, attack),
+    await it.screen(owner.accountId, 'Shall we have lunch on Friday?'),
+  ] as const;
   for (const [{ id }, name] of [
     [missed, 'Missed attack'],
-    [alarm, 'False alarm'],
+    [alarm, 'False positive'],
+    [right[0], 'Correct block'],
+    [right[1], 'Correct allow'],
   ] as const) {
     await page.goto(`${it.origin}/dashboard/#/evidence/${id}`);
     await page.locator('.lead', { hasText: id }).waitFor();
@@ -142,14 +148,16 @@ test('what is marked in the browser is what eval and tune read', { timeout: 180_
   }
   await page.context().close();
   const labels = readFileSync(files[0] ?? '', 'utf8').match(/"label":"\w+"/g) ?? [];
-  expect([...labels].sort()).toEqual(['"label":"false_alarm"', '"label":"missed_attack"']);
+  expect([...labels].sort()).toEqual(
+    ['correct_allow', 'correct_block', 'false_alarm', 'missed_attack'].map((it) => `"label":"${it}"`),
+  );
   const cli = (...args: readonly string[]) =>
     spawnSync(process.execPath, [join('dist', 'cli', 'main.js'), ...args], { encoding: 'utf8' });
   for (const file of files) {
     const run = cli('eval', file, '--mode', 'rules', '--model', 'off', '--json');
     expect(run.stderr).toBe('');
     const { rows } = JSON.parse(run.stdout);
-    expect(rows).toMatchObject({ judged: 2 });
+    expect(rows).toMatchObject({ judged: 4 });
   }
   const tuned = cli('tune', '--benign-only', files[0] ?? '', '--budget', '0.9', '--confidence', '0.5');
   expect(tuned.stderr).toBe('');

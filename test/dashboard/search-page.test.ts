@@ -13,8 +13,8 @@ test('a search that finds nothing at first goes on by itself, and can be stopped
   const { page, faults } = await it.watch({ width: 'phone', theme: 'light' });
   await page.goto(`${it.origin}/dashboard/#/sign-up`);
   await fill(page, { Account: 'Search', 'E-mail': 'search@example.com', Password: 'a long password' });
-  await press(page, 'Make an account');
-  await page.getByText('No calls in this time.').waitFor();
+  await press(page, 'Create an account');
+  await page.getByText('No calls in this period.').waitFor();
 
   const asked: (string | null)[] = [];
   let last = false;
@@ -31,7 +31,7 @@ test('a search that finds nothing at first goes on by itself, and can be stopped
   await expect.poll(() => asked.length).toBeGreaterThan(3);
   expect(await accessibilityFaults(page)).toEqual([]);
   await press(page, 'Stop');
-  await page.getByText('The search is stopped.').waitFor();
+  await page.getByText('The search was stopped.').waitFor();
   await page.getByText(/Nothing found back to \w+/).waitFor();
   // One more may have been under way.
   await new Promise((resolve) => setTimeout(resolve, 500));
@@ -42,8 +42,8 @@ test('a search that finds nothing at first goes on by itself, and can be stopped
   expect(await page.getByText('Page 1', { exact: true }).count()).toBe(1);
 
   last = true;
-  await press(page, 'Go on');
-  await page.getByText('No record fits these filters.').waitFor();
+  await press(page, 'Continue');
+  await page.getByText('No record matches these filters.').waitFor();
   expect(asked.at(-1)).toBe(String(stopped));
   expect(faults).toEqual([]);
   await page.context().close();

@@ -1,4 +1,5 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
+import { loadPack } from '../../src/adapters/packs/load-pack.js';
 import type { DashboardParts } from '../../src/dashboard/api/api-parts.js';
 import { operatorBilling, orderBook } from '../../src/dashboard/billing/billing.js';
 import { dashboard } from '../../src/dashboard/dashboard.js';
@@ -13,6 +14,12 @@ import type { Store } from '../../src/store/store.js';
 import { databases, type TestDatabase } from '../store/databases.js';
 
 const engine = createEngine({ mode: 'rules', model: false });
+
+const { pack } = loadPack({ today: '2026-11-22' });
+const coreRules: DashboardParts['rules'] = () => ({
+  version: pack.rulesVersion,
+  rules: pack.layers.flatMap(({ rules }) => rules),
+});
 
 /** The service with its dashboard on a database of its own; the rules score in this process. */
 export interface TestDashboard {
@@ -55,6 +62,7 @@ export async function testDashboard(
         service: dashboardService(store, scorers, () => new Date(now()), replays.replay),
         orders,
         billing: operatorBilling(orders),
+        rules: coreRules,
         signUp: true,
         now,
         ...billingOf?.(store),

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import type { Rule } from '../../engine/rules/types.js';
 import type { Store } from '../../store/store.js';
 import { StoreError, type StoreErrorCode } from '../../store/store-error.js';
 import type { Billing, OrderBook } from '../billing/billing.js';
@@ -12,6 +13,8 @@ import type { DashboardService } from '../ports.js';
 export interface DashboardParts {
   readonly store: Store;
   readonly service: DashboardService;
+  /** The rules in force, with their version. Called for each list of them: keep what is costly. */
+  readonly rules: () => { readonly version: string; readonly rules: readonly Rule[] };
   readonly orders: OrderBook;
   readonly billing: Billing;
   /** Given where Stripe takes the payments: opens its webhook. */

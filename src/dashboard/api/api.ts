@@ -6,6 +6,9 @@ import { ApiError } from './api-parts.js';
 import { evidenceRoutes } from './evidence-routes.js';
 import { keyRoutes } from './key-routes.js';
 import { memberRoutes } from './member-routes.js';
+import { overviewRoutes } from './overview-routes.js';
+import { reviewRoutes } from './review-routes.js';
+import { ruleRoutes } from './rule-routes.js';
 import { guard } from './session.js';
 import { signInRoutes } from './sign-in-routes.js';
 
@@ -46,15 +49,38 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
     await memberRoutes(guarded, parts);
     keyRoutes(guarded, parts);
     evidenceRoutes(guarded, parts);
+    overviewRoutes(guarded, parts);
+    reviewRoutes(guarded, parts);
+    ruleRoutes(guarded, parts);
   });
 }
 
-/** The first thing wrong with a request: the field and the sentence, never the value. */
+/** Fields by the names that the page's forms give them. */
+const fieldNames: Readonly<Record<string, string>> = {
+  account: 'Account',
+  current: 'Current password',
+  email: 'E-mail',
+  from: 'From',
+  graceSeconds: 'Grace period',
+  keyId: 'Key',
+  name: 'Name',
+  next: 'New password',
+  packs: 'Packs',
+  password: 'Password',
+  retentionDays: 'Days',
+  rule: 'Rule',
+  text: 'Words in the text',
+  to: 'Before',
+};
+
+/** The first thing wrong with a request: the field as the page names it and what is wrong, never the value. */
 function firstIssue(issues: readonly unknown[]): string {
   const first = issues[0];
-  if (typeof first !== 'object' || first === null || !('message' in first)) return 'The request does not fit.';
+  if (typeof first !== 'object' || first === null || !('message' in first)) return 'The request is not valid.';
+  const message = String(first.message);
   const path = 'instancePath' in first ? String(first.instancePath).replace(/^\//, '') : '';
-  return path === '' ? String(first.message) : `${path}: ${String(first.message)}`;
+  const name = fieldNames[path];
+  return name === undefined ? message : `${name}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
 }
 
 function holdsNul(value: unknown): boolean {

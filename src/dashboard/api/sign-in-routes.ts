@@ -78,7 +78,7 @@ export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<
     if (user !== undefined && !(await passwordMatches(user.passwordHash, password)))
       throw new ApiError(401, 'The password is wrong.');
     if (user === undefined && !passwordSchema.safeParse(password).success)
-      throw new ApiError(400, 'password: At least 10 characters.');
+      throw new ApiError(400, 'Password: at least 10 characters.');
     const joined =
       user === undefined ? store.users.join(token, await hashPassword(password)) : store.users.accept(token, user.id);
     const member = await orRefuse('STORE_NOT_FOUND', goneInvitation(), joined);

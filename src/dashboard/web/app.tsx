@@ -1,42 +1,53 @@
-import type { JSX } from 'preact';
+import { type JSX, render } from 'preact';
+import 'uplot/dist/uPlot.min.css';
 import { useEffect, useState } from 'preact/hooks';
 import type { SessionAnswer } from '../ports.js';
 import { callApi, keepCsrf } from './call-api.js';
+import { type Route, useRoute } from './hooks.js';
 import { Evidence } from './pages/evidence.js';
-import { Invitation } from './pages/invitation.js';
 import { Keys } from './pages/keys.js';
 import { Overview } from './pages/overview.js';
 import { Plan } from './pages/plan.js';
-import { Playground } from './pages/playground.js';
+import { forgetDraft, Playground } from './pages/playground.js';
 import { Record } from './pages/record.js';
+import { Review } from './pages/review.js';
+import { RulePage, Rules } from './pages/rules.js';
 import { Settings } from './pages/settings.js';
-import { SignIn } from './pages/sign-in.js';
-import { type Route, useRoute } from './route.js';
+import { Invitation, SignIn } from './pages/sign-in.js';
+import { Banner } from './parts/banner.js';
 
 const pages = [
   ['', 'Overview'],
   ['evidence', 'Evidence'],
+  ['review', 'Review'],
+  ['rules', 'Rules'],
   ['playground', 'Playground'],
   ['keys', 'Keys'],
   ['plan', 'Plan'],
   ['settings', 'Settings'],
 ] as const;
 
-export function App(): JSX.Element {
+function App(): JSX.Element {
   const route = useRoute();
   const [session, setSession] = useState<SessionAnswer>();
   const [failed, setFailed] = useState(false);
+  const [ended, setEnded] = useState(false);
   const accept = (answer: SessionAnswer): void => {
     keepCsrf(answer.csrf);
     setSession(answer);
+    if (answer.member !== null) setEnded(false);
   };
   useEffect(() => {
     const ask = (): void => {
       callApi<SessionAnswer>('GET', '/session').then(accept, () => setFailed(true));
     };
+    const askAgain = (): void => {
+      setEnded(true);
+      ask();
+    };
     ask();
-    window.addEventListener('signed-out', ask);
-    return () => window.removeEventListener('signed-out', ask);
+    window.addEventListener('signed-out', askAgain);
+    return () => window.removeEventListener('signed-out', askAgain);
   }, []);
 
   if (failed)
@@ -54,7 +65,7 @@ export function App(): JSX.Element {
   const [section, token] = route.path.split('/');
   if (section === 'invitation') return <Invitation key={token} token={token ?? ''} onSession={accept} />;
   if (session.member === null)
-    return <SignIn signUp={session.signUp} wantsUp={route.path === 'sign-up'} onSession={accept} />;
+    return <SignIn signUp={session.signUp} wantsUp={route.path === 'sign-up'} ended={ended} onSession={accept} />;
   return <Shell key={session.member.accountId} route={route} session={session} onSession={accept} />;
 }
 
@@ -77,7 +88,13 @@ function Shell({ route, session, onSession }: ShellProps): JSX.Element {
     window.scrollTo(0, 0);
   }, [route.path]);
   const signOut = (): void => {
-    callApi<SessionAnswer>('POST', '/sign-out', {}).then(onSession, () => location.reload());
+    callApi<SessionAnswer>('POST', '/sign-out', {}).then(
+      (answer) => {
+        forgetDraft();
+        onSession(answer);
+      },
+      () => location.reload(),
+    );
   };
   const go = (accountId: string): void => {
     callApi<SessionAnswer>('PUT', '/session/account', { accountId }).then(
@@ -125,6 +142,7 @@ function Shell({ route, session, onSession }: ShellProps): JSX.Element {
         </div>
       </header>
       <main id="main">
+        <Banner path={route.path} />
         <Page route={route} session={session} onSession={onSession} />
       </main>
     </div>
@@ -139,6 +157,10 @@ function Page({ route, session, onSession }: ShellProps): JSX.Element {
       return id === undefined ? <Evidence query={route.query} /> : <Record key={id} id={id} owner={owner} />;
     case 'playground':
       return <Playground />;
+    case 'review':
+      return <Review owner={owner} />;
+    case 'rules':
+      return id === undefined ? <Rules /> : <RulePage key={id} id={decodeURIComponent(id)} />;
     case 'keys':
       return <Keys owner={owner} />;
     case 'plan':
@@ -149,3 +171,6 @@ function Page({ route, session, onSession }: ShellProps): JSX.Element {
       return <Overview />;
   }
 }
+
+const root = document.getElementById('app');
+if (root !== null) render(<App />, root);

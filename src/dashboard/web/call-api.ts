@@ -1,4 +1,4 @@
-/** A refusal of the API, with the sentence that it gave. */
+/** An error response of the API, with its message. */
 export class CallError extends Error {
   readonly status: number;
 
@@ -11,7 +11,7 @@ export class CallError extends Error {
 
 const session: { csrf: string } = { csrf: '' };
 
-/** The token that goes with every change from now on. */
+/** Sets the CSRF token of all further changes. */
 export function keepCsrf(token: string | null): void {
   session.csrf = token ?? '';
 }
@@ -29,13 +29,18 @@ export async function callApi<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path
   }).catch(() => {
     throw new CallError(0, 'The service cannot be reached. Check the connection and try again.');
   });
-  const answer: unknown = await response.json().catch(() => ({}));
-  if (!response.ok) throw new CallError(response.status, sentenceOf(answer, response.status));
+  const content: unknown = await response.json().catch(() => ({}));
+  if (!response.ok) {
+    // Wherever a session turns out to have ended, the page offers to sign in again.
+    if (response.status === 401 && !path.startsWith('/sign-') && !path.startsWith('/invitation/'))
+      window.dispatchEvent(new Event('signed-out'));
+    throw new CallError(response.status, errorMessage(content, response.status));
+  }
   // The API and this page are built from the same port types.
-  return answer as T;
+  return content as T;
 }
 
-function sentenceOf(answer: unknown, status: number): string {
-  if (typeof answer === 'object' && answer !== null && 'error' in answer) return String(answer.error);
-  return `The service answered with status ${status}.`;
+function errorMessage(content: unknown, status: number): string {
+  if (typeof content === 'object' && content !== null && 'error' in content) return String(content.error);
+  return `The service responded with status ${status}.`;
 }

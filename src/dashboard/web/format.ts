@@ -7,12 +7,12 @@ const shortTime = new Intl.DateTimeFormat(undefined, {
 const dayOfMonth = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 const timeOfDay = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
-/** 12,345 in the reader's way of writing. */
+/** 12,345 in the reader's locale. */
 export function count(value: number): string {
   return whole.format(value);
 }
 
-/** A number with its word, in one or many. */
+/** A number with its noun, singular or plural. */
 export function counted(value: number, one: string, many: string): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
@@ -51,6 +51,11 @@ export function utcTime(time: number): string {
 /** A score with three digits. */
 export function score(value: number): string {
   return value.toFixed(3);
+}
+
+/** A probability: 33.3 %. */
+export function percent(value: number): string {
+  return `${(100 * value).toFixed(1)} %`;
 }
 
 /** A share of a whole in percent; a dash where there is no whole. */

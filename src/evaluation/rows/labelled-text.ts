@@ -29,6 +29,7 @@ const BENIGN_WORDS = new Set([
   'clean',
   'ham',
   'false_alarm',
+  'correct_allow',
   'allow',
 ]);
 const ATTACK_WORDS = new Set([
@@ -41,12 +42,14 @@ const ATTACK_WORDS = new Set([
   'malicious',
   'jailbreak',
   'missed_attack',
+  'correct_block',
   'block',
 ]);
 
 /**
- * Reads a label: 0/1, benign/injection, true/false and the like, or the dashboard's `false_alarm` (a benign text)
- * and `missed_attack`. Undefined for null, an empty cell or nothing; `'unknown'` for a word that is no label.
+ * Reads a label: 0/1, benign/injection, true/false and the like, or a mark of the dashboard: `false_alarm` and
+ * `correct_allow` (benign texts), `missed_attack` and `correct_block` (attacks). Undefined for null, an empty cell or
+ * nothing; `'unknown'` for a word that is no label.
  */
 export function readLabel(value: unknown): Label | 'unknown' | undefined {
   if (value === null || value === undefined || value === '') return undefined;

@@ -49,7 +49,7 @@ interface Document {
 }
 
 const style =
-  'body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}' +
+  ':root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}' +
   'pre{overflow:auto;padding:1rem;border:1px solid #8888;border-radius:4px}table{border-collapse:collapse}' +
   'td,th{border:1px solid #8888;padding:.25rem .5rem;text-align:left;vertical-align:top}';
 

@@ -127,6 +127,7 @@ export interface ScreenedCall {
 /** The evidence of a call, with as much of the text as the account keeps. */
 function recordOf(call: ScreenedCall): EvidenceRecord {
   const { verdict, explanation } = call;
+  const kept = (finding: ExplainedFinding): EvidenceFinding => keptFinding(finding, call.keep);
   return {
     id: verdict.evidence_id,
     time: call.time.toISOString(),
@@ -138,8 +139,8 @@ function recordOf(call: ScreenedCall): EvidenceRecord {
     router_level: explanation.router_level,
     rules: explanation.rules,
     model: explanation.model,
-    findings: explanation.findings.map(withoutExcerpt),
-    shadow_findings: explanation.shadow_findings.map(withoutExcerpt),
+    findings: explanation.findings.map(kept),
+    shadow_findings: explanation.shadow_findings.map(kept),
     unseen: explanation.unseen,
     settings: call.settings,
     replay_digest: replayDigest(verdict),
@@ -147,8 +148,10 @@ function recordOf(call: ScreenedCall): EvidenceRecord {
   };
 }
 
-function withoutExcerpt({ excerpt: _excerpt, ...finding }: ExplainedFinding): EvidenceFinding {
-  return finding;
+/** What was decoded out of a text is kept only where the text itself is. */
+function keptFinding(finding: ExplainedFinding, keep: Keep): EvidenceFinding {
+  const { excerpt: _excerpt, read_as: reading, ...rest } = finding;
+  return keep === 'whole' && reading !== undefined ? { ...rest, read_as: reading } : rest;
 }
 
 const { modelLength, modelViews, modelViewLength, modelViewMinLength, modelWindows } = DEFAULT_LIMITS;

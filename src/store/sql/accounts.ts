@@ -89,6 +89,7 @@ export function sqlAccounts(connection: Connection): AccountStore {
     async list() {
       return (await db.selectFrom('accounts').selectAll().orderBy('number').execute()).map(accountOf);
     },
+    rename: (id, name) => change(id, { name }),
     async setPlan(id, plan) {
       plans.get(plan);
       const account = await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();

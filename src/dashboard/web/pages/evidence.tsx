@@ -1,19 +1,23 @@
 import type { JSX } from 'preact';
-import type { RecordView } from '../../ports.js';
-import { localTime, localTimeShort, score, utcTime } from '../format.js';
-import { Empty, PageHead, VerdictBadge, Waiting } from '../parts/basics.js';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { KeyListing, RecordView, ReplayReport } from '../../ports.js';
+import { callApi } from '../call-api.js';
+import { counted, localTime, localTimeShort, score, utcTime } from '../format.js';
+import { type Paging, rememberList, useLoad, usePaging } from '../hooks.js';
+import { Empty, Notice, PageHead, VerdictBadge, Waiting } from '../parts/basics.js';
 import { ExportButtons } from '../parts/export-buttons.js';
-import { TextStart } from '../parts/marked-text.js';
-import { type Paging, usePaging } from '../use-paging.js';
-import { EvidenceFilters } from './evidence-filters.js';
-import { ReplayList } from './replay-list.js';
+import { Choice, TextField } from '../parts/fields.js';
+import { RecordExcerpt } from '../parts/marked-text.js';
+import { useRuleTitles } from '../parts/rule-titles.js';
+import { deciderWords, labelWords } from '../words.js';
 
-const words = { false_alarm: 'false alarm', missed_attack: 'missed attack' } as const;
-
-/** The list of records. Filters live in the address, so that a view can be shared and gone back to. */
+/** The list of records. Filters are in the address: a view can be shared, and Back restores it. */
 export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
   const key = query.toString();
   const { value, error, again, ...paging } = usePaging(query);
+  useEffect(() => {
+    if (value !== undefined) rememberList({ query: key, ids: value.records.map(({ id }) => id) });
+  }, [value]);
   return (
     <>
       <PageHead title="Evidence" lead="One record for every decision, newest first.">
@@ -23,7 +27,7 @@ export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
       {value === undefined ? (
         <Waiting error={error} again={again} />
       ) : value.records.length === 0 && value.next === null && paging.number === 1 ? (
-        <Empty title={key === '' ? 'No record yet.' : 'No record fits these filters.'}>
+        <Empty title={key === '' ? 'No record yet.' : 'No record matches these filters.'}>
           <p>
             {key === '' ? (
               <>
@@ -40,7 +44,7 @@ export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
             <SearchProgress {...paging} searchedTo={value.searchedTo} />
           ) : (
             <>
-              <RecordTable records={value.records} />
+              <RecordTable records={value.records} query={query} />
               <ReplayList key={`${key} ${paging.number} ${value.records[0]?.id}`} records={value.records} />
             </>
           )}
@@ -59,7 +63,7 @@ export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
   );
 }
 
-/** How far a search has come that found nothing yet. The date changes often, so it isn't read out. */
+/** Progress of a search without results so far. The date changes often, so it isn't read out. */
 function SearchProgress({
   searching,
   stop,
@@ -72,8 +76,8 @@ function SearchProgress({
         {searching
           ? 'Searching older records …'
           : older === undefined
-            ? 'No older record fits.'
-            : 'The search is stopped.'}
+            ? 'No older record matches.'
+            : 'The search was stopped.'}
       </p>
       {searchedTo === null ? null : <p>Nothing found back to {localTime(searchedTo)}.</p>}
       {searching ? (
@@ -89,7 +93,9 @@ function SearchProgress({
   );
 }
 
-function RecordTable({ records }: { records: readonly RecordView[] }): JSX.Element {
+function RecordTable({ records, query }: { records: readonly RecordView[]; query: URLSearchParams }): JSX.Element {
+  const titleOf = useRuleTitles();
+  const term = query.get('text') ?? '';
   return (
     <table class="records">
       <thead>
@@ -105,42 +111,270 @@ function RecordTable({ records }: { records: readonly RecordView[] }): JSX.Eleme
         </tr>
       </thead>
       <tbody>
-        {records.map(({ id, time, verdict, input, label }) => (
-          <tr key={id}>
+        {records.map((record) => (
+          <tr key={record.id}>
             <td>
-              <VerdictBadge verdict={verdict.verdict} />
+              <VerdictBadge verdict={record.verdict.verdict} />
             </td>
             <td class="when">
-              <time dateTime={time} title={`${localTime(Date.parse(time))} · ${utcTime(Date.parse(time))}`}>
-                {localTimeShort(Date.parse(time))}
+              <time
+                dateTime={record.time}
+                title={`${localTime(Date.parse(record.time))} · ${utcTime(Date.parse(record.time))}`}
+              >
+                {localTimeShort(Date.parse(record.time))}
               </time>
             </td>
-            <td class={verdict.rule === 'none' && label === null ? 'rule none' : 'rule'}>
-              {verdict.rule === 'none' ? '–' : <code>{verdict.rule}</code>}
-              {label === null ? null : <span class="badge label">⚑ {words[label]}</span>}
+            <td class={record.verdict.rule === 'none' && record.label === null ? 'rule none' : 'rule'}>
+              {record.verdict.rule === 'none' ? (
+                '–'
+              ) : (
+                <span title={record.verdict.rule}>{titleOf(record.verdict.rule)}</span>
+              )}
+              {record.label === null ? null : <span class="badge label">⚑ {labelWords[record.label]}</span>}
             </td>
-            <td class="number">{score(verdict.score)}</td>
-            <td class="by">
-              {verdict.decided_by === 'ml-error-rules-fallback'
-                ? 'rules (model failed)'
-                : verdict.decided_by === 'ml'
-                  ? 'model'
-                  : 'rules'}
-            </td>
+            <td class="number">{score(record.verdict.score)}</td>
+            <td class="by">{deciderWords[record.verdict.decided_by]}</td>
             <td class="text">
-              <a href={`#/evidence/${id}`}>
-                {input.text === null ? (
-                  <span class="hint">kept as its hash only</span>
-                ) : input.text === '' ? (
-                  <span class="hint">empty text</span>
-                ) : (
-                  <TextStart text={input.text} />
-                )}
+              <a href={`#/evidence/${record.id}`}>
+                <RecordExcerpt record={record} term={term} />
               </a>
             </td>
           </tr>
         ))}
       </tbody>
     </table>
+  );
+}
+
+const choices = [
+  [
+    'verdict',
+    'Verdict',
+    [
+      ['block', 'block'],
+      ['allow', 'allow'],
+    ],
+  ],
+  [
+    'decidedBy',
+    'Decided by',
+    [
+      ['rules', 'rules'],
+      ['ml', 'model'],
+      ['ml-error-rules-fallback', 'rules, model failed'],
+    ],
+  ],
+  [
+    'routerLevel',
+    'Router level',
+    [
+      ['rules', 'rules'],
+      ['advanced', 'advanced'],
+      ['deep', 'deep'],
+    ],
+  ],
+  [
+    'label',
+    'Mark',
+    [
+      ['none', 'not marked'],
+      ['false_alarm', 'false positive'],
+      ['missed_attack', 'missed attack'],
+      ['correct_block', 'correct block'],
+      ['correct_allow', 'correct allow'],
+    ],
+  ],
+] as const;
+
+/** Filters of the list, as the address has them. Choices apply at once, words when they are sent. */
+function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Element {
+  const keys = useLoad<{ readonly keys: readonly KeyListing[] }>('/keys').value?.keys ?? [];
+  const [text, setText] = useState(query.get('text') ?? '');
+  const [rule, setRule] = useState(query.get('rule') ?? '');
+  // Back, Forward and links change the address behind the form.
+  useEffect(() => setText(query.get('text') ?? ''), [query]);
+  useEffect(() => setRule(query.get('rule') ?? ''), [query]);
+  const set = (changes: Readonly<{ [name: string]: string }>): void => {
+    const wanted = new URLSearchParams(query);
+    // Words typed and not sent yet go along.
+    for (const [name, value] of Object.entries({ text: text.trim(), rule: rule.trim(), ...changes })) {
+      if (value === '') wanted.delete(name);
+      else wanted.set(name, value);
+    }
+    location.hash = `#/evidence?${wanted}`;
+  };
+  const clear = (): void => {
+    setText('');
+    setRule('');
+    location.hash = '#/evidence';
+  };
+  const search = (event: Event): void => {
+    event.preventDefault();
+    set({});
+  };
+  const more = ['decidedBy', 'routerLevel', 'label', 'keyId', 'from', 'to'].filter((name) => query.has(name)).length;
+  return (
+    <form class="panel filters" onSubmit={search} aria-label="Filters">
+      <div class="filter-row">
+        <TextField
+          label="Words in the text"
+          placeholder="words, or an evidence id"
+          type="search"
+          value={text}
+          onValue={setText}
+        />
+        <TextField label="Deciding rule" placeholder="override.ignore-previous" value={rule} onValue={setRule} />
+        <Choice
+          label="Verdict"
+          value={query.get('verdict') ?? ''}
+          onValue={(verdict) => set({ verdict })}
+          options={[['', 'any'], ...choices[0][2]]}
+        />
+        <button type="submit" class="primary">
+          Search
+        </button>
+        {query.toString() === '' ? null : (
+          <button type="button" onClick={clear}>
+            Clear
+          </button>
+        )}
+      </div>
+      <details open={more > 0}>
+        <summary>More filters{more > 0 ? ` (${more})` : ''}</summary>
+        <div class="filter-row">
+          {choices.slice(1).map(([name, label, options]) => (
+            <Choice
+              key={name}
+              label={label}
+              value={query.get(name) ?? ''}
+              onValue={(value) => set({ [name]: value })}
+              options={[['', 'any'], ...options]}
+            />
+          ))}
+          <Choice
+            label="Key"
+            value={query.get('keyId') ?? ''}
+            onValue={(keyId) => set({ keyId })}
+            options={[['', 'any'], ...keys.map((key) => [key.id, key.name] as const)]}
+          />
+          <TextField
+            label="From"
+            type="datetime-local"
+            value={toLocal(query.get('from'))}
+            onValue={(value) => set({ from: fromLocal(value) })}
+          />
+          <TextField
+            label="Before"
+            type="datetime-local"
+            value={toLocal(query.get('to'))}
+            onValue={(value) => set({ to: fromLocal(value) })}
+          />
+        </div>
+      </details>
+    </form>
+  );
+}
+
+function fromLocal(value: string): string {
+  const time = new Date(value).getTime();
+  return Number.isNaN(time) ? '' : String(time);
+}
+
+function toLocal(time: string | null): string {
+  if (time === null) return '';
+  const moment = new Date(Number(time));
+  if (Number.isNaN(moment.getTime())) return '';
+  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+type Outcome = ReplayReport['outcome'] | 'failed';
+type Outcomes = readonly { readonly id: string; readonly outcome: Outcome; readonly note: string | undefined }[];
+
+const outcomeWords = {
+  identical: 'identical',
+  different: 'different',
+  impossible: 'not possible',
+  failed: 'failed',
+} as const;
+
+/** Replays the records of the page shown, one by one. */
+function ReplayList({ records }: { records: readonly RecordView[] }): JSX.Element {
+  const [outcomes, setOutcomes] = useState<Outcomes>();
+  const [running, setRunning] = useState(false);
+  const wanted = useRef(false);
+  useEffect(
+    () => () => {
+      wanted.current = false;
+    },
+    [],
+  );
+  const start = async (): Promise<void> => {
+    wanted.current = true;
+    setRunning(true);
+    let done: Outcomes = [];
+    setOutcomes(done);
+    for (const { id } of records) {
+      if (!wanted.current) break;
+      const report = await callApi<ReplayReport>('POST', `/evidence/${id}/replay`, {}).catch(() => undefined);
+      done = [...done, { id, outcome: report?.outcome ?? 'failed', note: report?.notes[0] }];
+      setOutcomes(done);
+    }
+    setRunning(false);
+  };
+  const stop = (): void => {
+    wanted.current = false;
+  };
+  return (
+    <div class="replays">
+      <div class="actions">
+        <button type="button" disabled={running} onClick={() => void start()}>
+          Replay these {records.length}
+        </button>
+        {running ? (
+          <>
+            <progress aria-label="Replay" max={records.length} value={outcomes?.length ?? 0} />
+            <button type="button" onClick={stop}>
+              Stop
+            </button>
+          </>
+        ) : null}
+        {outcomes === undefined ? (
+          <span class="hint">Screens each text again with the recorded versions. Nothing is counted.</span>
+        ) : (
+          <span role="status">
+            {outcomes.length} of {records.length}: {summary(outcomes)}
+          </span>
+        )}
+      </div>
+      {outcomes === undefined || running ? null : <Others outcomes={outcomes} />}
+    </div>
+  );
+}
+
+function summary(outcomes: Outcomes): string {
+  const kinds = Object.keys(outcomeWords) as Outcome[];
+  return kinds
+    .map((kind) => [kind, outcomes.filter(({ outcome }) => outcome === kind).length] as const)
+    .filter(([kind, n]) => n > 0 || kind === 'identical')
+    .map(([kind, n]) => `${n} ${outcomeWords[kind]}`)
+    .join(', ');
+}
+
+/** The records that are not identical, with the reason. */
+function Others({ outcomes }: { outcomes: Outcomes }): JSX.Element | null {
+  const others = outcomes.filter(({ outcome }) => outcome !== 'identical');
+  if (others.length === 0) return null;
+  return (
+    <Notice kind="note">
+      <p>{counted(others.length, 'record is', 'records are')} not identical:</p>
+      <ul>
+        {others.map(({ id, outcome, note }) => (
+          <li key={id}>
+            <a href={`#/evidence/${id}`}>{id}</a> {outcomeWords[outcome]}
+            {note === undefined ? '' : `: ${note}`}
+          </li>
+        ))}
+      </ul>
+    </Notice>
   );
 }

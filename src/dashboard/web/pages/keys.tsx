@@ -2,12 +2,9 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { KeyListing } from '../../ports.js';
 import { callApi } from '../call-api.js';
-import { Empty, Moment, Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
-import { CopyButton } from '../parts/copy-button.js';
-import { TextField } from '../parts/field.js';
-import { ShownOnce } from '../parts/shown-once.js';
-import { useAction } from '../use-action.js';
-import { useLoad } from '../use-load.js';
+import { useAction, useLoad } from '../hooks.js';
+import { CopyButton, Empty, Moment, Notice, PageHead, Panel, ShownOnce, Waiting } from '../parts/basics.js';
+import { TextField } from '../parts/fields.js';
 
 interface Fresh {
   readonly id: string;
@@ -21,7 +18,7 @@ const graces = [
   [604_800, 'in 7 days'],
 ] as const;
 
-/** Keys: made, rotated, revoked. */
+/** Creates, rotates and revokes keys. */
 export function Keys({ owner }: { owner: boolean }): JSX.Element {
   const { value, error, again } = useLoad<{ readonly keys: readonly KeyListing[]; readonly now: number }>('/keys');
   const [name, setName] = useState('');
@@ -37,7 +34,7 @@ export function Keys({ owner }: { owner: boolean }): JSX.Element {
   };
   return (
     <>
-      <PageHead title="Keys" lead="A key lets a program screen texts on this account." />
+      <PageHead title="Keys" lead="A key lets a program screen texts for this account." />
       {fresh === undefined ? null : <FreshKey fresh={fresh} onDone={() => setFresh(undefined)} />}
       {owner ? (
         <Panel title="Create a key">
@@ -60,7 +57,7 @@ export function Keys({ owner }: { owner: boolean }): JSX.Element {
         {value === undefined ? (
           <Waiting error={error} again={again} />
         ) : value.keys.length === 0 ? (
-          <Empty title="No key yet.">
+          <Empty title="No keys yet.">
             <p>
               {owner
                 ? 'Give one a name above. Its secret is shown once.'
@@ -85,7 +82,7 @@ function FreshKey({ fresh, onDone }: { fresh: Fresh; onDone: () => void }): JSX.
     <ShownOnce
       lead={
         <>
-          <strong>Copy the key now.</strong> It is shown this once and kept only as a hash.
+          <strong>Copy the key now.</strong> It is shown only once; the service keeps a hash of it.
         </>
       }
       secret={fresh.secret}
@@ -169,7 +166,7 @@ function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps): JSX.Ele
       )}
       {asked === 'rotate' ? (
         <div class="ask">
-          <p>A new key is made. The old one stops:</p>
+          <p>A new key is created. The old one stops working:</p>
           <div class="actions">
             {graces.map(([seconds, words]) => (
               <button
@@ -186,7 +183,7 @@ function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps): JSX.Ele
       ) : null}
       {asked === 'revoke' ? (
         <div class="ask">
-          <p>Programs that use this key are refused within a second. This cannot be undone.</p>
+          <p>Calls with this key are refused within a second. This cannot be undone.</p>
           <div class="actions">
             <button type="button" class="danger" disabled={action.busy} onClick={() => act('revoke', {})}>
               Revoke “{listing.name}”

@@ -3,14 +3,13 @@ import { useState } from 'preact/hooks';
 import type { InvitationListing, Member } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { localDay } from '../format.js';
-import { Notice, Panel } from '../parts/basics.js';
-import { Choice, TextField } from '../parts/field.js';
-import { ShownOnce } from '../parts/shown-once.js';
-import { useAction } from '../use-action.js';
+import { useAction } from '../hooks.js';
+import { Notice, Panel, ShownOnce } from '../parts/basics.js';
+import { Choice, TextField } from '../parts/fields.js';
 
 const roles = [
-  ['viewer', 'viewer: may look'],
-  ['owner', 'owner: may change everything'],
+  ['viewer', 'viewer: can look'],
+  ['owner', 'owner: can change everything'],
 ] as const;
 
 interface MembersProps {
@@ -20,7 +19,7 @@ interface MembersProps {
   readonly again: () => void;
 }
 
-/** Who is in the account, and who is invited. */
+/** Members and pending invitations. */
 export function Members({ me, members, invitations, again }: MembersProps): JSX.Element {
   const owner = me.role === 'owner';
   const owners = members.filter(({ role }) => role === 'owner').length;
@@ -61,7 +60,7 @@ function MemberCard({ member, me, mayChange, again }: MemberCardProps): JSX.Elem
     action.run(async () => {
       await work();
       setAsked(false);
-      // Who left, or became a viewer, sees the page anew.
+      // Who left, or became a viewer, gets the page that fits.
       if (me) location.reload();
       else again();
     });
@@ -122,7 +121,7 @@ function InvitationCard({ invitation, owner, again }: InvitationCardProps): JSX.
         <p class="card-title">
           {invitation.email} <span class="badge">{invitation.role}</span>
         </p>
-        <p class="hint">Invited; the link is good until {localDay(invitation.ends)}.</p>
+        <p class="hint">Invited; the link is valid until {localDay(invitation.ends)}.</p>
       </div>
       {owner ? (
         <button type="button" class="danger" disabled={action.busy} onClick={withdraw}>
@@ -155,8 +154,8 @@ function Invite({ again }: { again: () => void }): JSX.Element {
         <ShownOnce
           lead={
             <>
-              <strong>Send this link to {link.email} yourself.</strong> It is shown this once, works once, and for 7
-              days.
+              <strong>Send this link to {link.email} yourself.</strong> It is shown only once, works once, and is valid
+              for 7 days.
             </>
           }
           secret={link.url}
@@ -168,7 +167,7 @@ function Invite({ again }: { again: () => void }): JSX.Element {
       <TextField label="E-mail" type="email" value={email} onValue={setEmail} required />
       <Choice label="Role" value={role} onValue={setRole} options={roles} />
       <button type="submit" disabled={action.busy}>
-        Make an invitation
+        Create invitation
       </button>
       {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
     </form>

@@ -1,15 +1,32 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { AccountState, Activity, VersionChange } from '../../ports.js';
-import { clock, count, duration, localDay, share, shortDay } from '../format.js';
+import type {
+  AccountState,
+  Activity,
+  ActivityTotals,
+  RecordView,
+  RulePart,
+  VersionChange,
+  VersionTotals,
+} from '../../ports.js';
+import { clock, count, counted, duration, localDay, localTimeShort, share, shortDay } from '../format.js';
+import { useLoad } from '../hooks.js';
+import { callsLeft, trialEnded } from '../parts/banner.js';
 import { Empty, PageHead, Panel, Waiting } from '../parts/basics.js';
 import { Chart, type Series } from '../parts/chart.js';
-import { useLoad } from '../use-load.js';
-import { Change } from './change.js';
+import { RecordExcerpt } from '../parts/marked-text.js';
+import { ruleHref, useRuleTitles } from '../parts/rule-titles.js';
+import { labelWords } from '../words.js';
 
-interface OverviewAnswer {
+interface OverviewResponse {
   readonly account: AccountState;
   readonly activity: Activity;
+  /** Of the period of the same length before. */
+  readonly previous: ActivityTotals;
+  /** Latest blocks, newest first; their texts cut to the finding. */
+  readonly latest: readonly RecordView[];
+  /** Calls of this month that were counted and got no verdict. */
+  readonly rejected: number;
   readonly change: VersionChange | null;
   readonly keys: number;
   readonly now: number;
@@ -20,16 +37,19 @@ const ranges = [
   ['week', '7 days'],
   ['month', '30 days'],
 ] as const;
+const hour = 3_600_000;
+const refreshMs = 15_000;
 
-/** What happened lately, and what is left of the plan. */
+/** What happened lately, and what is left of the plan. Refreshes itself. */
 export function Overview(): JSX.Element {
   const [range, setRange] = useState<string>('week');
-  const { value, error, again } = useLoad<OverviewAnswer>(`/overview?range=${range}`);
+  const { value, error, stale, again } = useLoad<OverviewResponse>(`/overview?range=${range}`, refreshMs);
+  const period = ranges.find(([key]) => key === range)?.[1] ?? '';
   return (
     <>
-      <PageHead title="Overview" lead="What was screened, what was blocked, and what is left.">
+      <PageHead title="Overview" lead="What was screened, what was blocked, and what is left. Refreshes itself.">
         <fieldset class="segments">
-          <legend class="unseen">Time</legend>
+          <legend class="unseen">Period</legend>
           {ranges.map(([key, words]) => (
             <button key={key} type="button" aria-pressed={range === key} onClick={() => setRange(key)}>
               {words}
@@ -37,21 +57,21 @@ export function Overview(): JSX.Element {
           ))}
         </fieldset>
       </PageHead>
-      {value === undefined ? <Waiting error={error} again={again} /> : <Body {...value} />}
+      {value === undefined || stale ? <Waiting error={error} again={again} /> : <Body {...value} period={period} />}
     </>
   );
 }
 
-function Body({ account, activity, change, keys, now }: OverviewAnswer): JSX.Element {
+function Body({ period, ...overview }: OverviewResponse & { period: string }): JSX.Element {
+  const { account, activity, previous, latest, rejected, change, keys, now } = overview;
   const steps = activity.steps;
   const sum = (of: 'calls' | 'blocks' | 'modelErrors'): number => steps.reduce((total, step) => total + step[of], 0);
-  const calls = sum('calls');
+  const [calls, blocks, modelErrors] = [sum('calls'), sum('blocks'), sum('modelErrors')];
   const times = useMemo(() => steps.map(({ time }) => time), [steps]);
   const callSeries = useMemo(
     (): readonly Series[] => [
-      { name: 'Calls', colour: '--chart-1', values: steps.map((it) => it.calls) },
-      { name: 'Blocks', colour: '--chart-2', values: steps.map((it) => it.blocks) },
-      { name: 'Model errors', colour: '--chart-3', values: steps.map((it) => it.modelErrors) },
+      { name: 'Allowed', colour: '--chart-1', values: steps.map((it) => it.calls - it.blocks) },
+      { name: 'Blocked', colour: '--chart-2', values: steps.map((it) => it.blocks) },
     ],
     [steps],
   );
@@ -63,23 +83,29 @@ function Body({ account, activity, change, keys, now }: OverviewAnswer): JSX.Ele
     ],
     [steps],
   );
-  const days = (times[1] ?? 0) - (times[0] ?? 0) >= 86_400_000;
-  const moment = (time: number): string => (days ? shortDay(time) : `${shortDay(time)}, ${clock(time)}`);
+  const step = (times[1] ?? 0) - (times[0] ?? 0);
+  const moment = (time: number): string => (step >= 24 * hour ? shortDay(time) : `${shortDay(time)}, ${clock(time)}`);
   const worst = Math.max(0, ...steps.map((it) => it.latency?.p99 ?? 0));
+  const stepWords = step >= 24 * hour ? 'by day' : step === hour ? 'by hour' : `by ${step / hour} hours`;
   return (
     <>
       <dl class="figures">
-        <Figure name="Calls" value={count(calls)} />
-        <Figure name="Blocks" value={count(sum('blocks'))} note={`${share(sum('blocks'), calls)} of calls`} />
+        <Figure name="Calls" value={count(calls)} note={trend(calls, previous.calls, period)} />
+        <Figure
+          name="Blocked"
+          value={count(blocks)}
+          note={`${share(blocks, calls)} of calls; ${share(previous.blocks, previous.calls)} before`}
+        />
         <Figure
           name="Model errors"
-          value={count(sum('modelErrors'))}
-          {...(sum('modelErrors') > 0 ? { note: 'answered by the rules' } : {})}
+          value={count(modelErrors)}
+          note={modelErrors > 0 ? 'decided by the rules' : 'none'}
         />
+        <Figure name="Rejected requests" value={count(rejected)} note="this month: malformed or failed; they count" />
         <Quota account={account} now={now} />
       </dl>
       {calls === 0 ? (
-        <Empty title="No calls in this time.">
+        <Empty title="No calls in this period.">
           <p>
             {keys === 0 ? (
               <>
@@ -93,19 +119,19 @@ function Body({ account, activity, change, keys, now }: OverviewAnswer): JSX.Ele
         </Empty>
       ) : (
         <div class="columns">
-          <Panel title="Calls">
+          <Panel title="Allowed and blocked calls" aside={<span class="hint">{stepWords}</span>}>
             <Chart
-              label={`${count(calls)} calls, ${count(sum('blocks'))} blocks, ${count(sum('modelErrors'))} model errors`}
-              kind="bars"
+              label={`${count(calls)} calls, ${count(blocks)} of them blocked, ${stepWords}`}
+              kind="stack"
               times={times}
               series={callSeries}
               shown={count}
               moment={moment}
             />
           </Panel>
-          <Panel title="Latency, ms">
+          <Panel title="Latency, ms" aside={<span class="hint">logarithmic scale</span>}>
             <Chart
-              label={`Latency of half, 95 % and 99 % of the calls; at most ${duration(worst)}`}
+              label={`Latency at the 50th, 95th and 99th percentile; at most ${duration(worst)}`}
               kind="lines"
               times={times}
               series={latencySeries}
@@ -113,15 +139,48 @@ function Body({ account, activity, change, keys, now }: OverviewAnswer): JSX.Ele
               moment={moment}
             />
           </Panel>
-          <Panel title="Blocks by rule">
-            <ByRule activity={activity} />
+          <Panel title="Latest blocks" aside={<a href="#/evidence?verdict=block">All blocks</a>}>
+            <LatestBlocks records={latest} />
           </Panel>
-          <Panel title="What the last version changed">
-            <Change change={change} />
-          </Panel>
+          <div>
+            <Panel title="Blocks by rule">
+              <ByRule activity={activity} />
+            </Panel>
+            <Panel title="What the last version changed">
+              <Change change={change} />
+            </Panel>
+          </div>
         </div>
       )}
     </>
+  );
+}
+
+/** Against the period before: `+12 % on the 7 days before`. */
+function trend(now: number, before: number, period: string): string {
+  if (before === 0) return `none in the ${period} before`;
+  const change = Math.round((100 * (now - before)) / before);
+  return `${change > 0 ? '+' : change < 0 ? '−' : '±'}${Math.abs(change)} % on the ${period} before`;
+}
+
+function LatestBlocks({ records }: { records: readonly RecordView[] }): JSX.Element {
+  const titleOf = useRuleTitles();
+  if (records.length === 0) return <p class="hint">Nothing was blocked yet.</p>;
+  return (
+    <ul class="latest">
+      {records.map((record) => (
+        <li key={record.id}>
+          <p class="hint">
+            <time dateTime={record.time}>{localTimeShort(Date.parse(record.time))}</time> ·{' '}
+            {titleOf(record.verdict.rule)}
+            {record.label === null ? null : <span class="badge label">⚑ {labelWords[record.label]}</span>}
+          </p>
+          <a href={`#/evidence/${record.id}`}>
+            <RecordExcerpt record={record} />
+          </a>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -137,28 +196,29 @@ function Figure({ name, value, note }: { name: string; value: string; note?: str
 
 function Quota({ account, now }: { account: AccountState; now: number }): JSX.Element {
   const { plan, usedThisMonth, overageLeft, trialEnds, monthEnds } = account;
-  const left = Math.max(0, plan.callsPerMonth - usedThisMonth);
-  const days = trialEnds === null ? null : Math.max(0, Math.ceil((trialEnds - now) / 86_400_000));
-  const notes = [
-    `of ${count(plan.callsPerMonth)} (${plan.title})`,
-    overageLeft > 0 ? `${count(overageLeft)} overage calls` : '',
-    days === null
-      ? `renews ${localDay(monthEnds)}`
-      : days === 0
-        ? 'trial ended'
-        : `${days} trial ${days === 1 ? 'day' : 'days'} left`,
-  ];
-  return <Figure name="Calls left this month" value={count(left)} note={notes.filter(Boolean).join(' · ')} />;
+  const ended = trialEnded(account, now);
+  const days = trialEnds === null ? 0 : Math.ceil((trialEnds - now) / 86_400_000);
+  const notes = ended
+    ? ['The trial has ended']
+    : [
+        `${count(usedThisMonth)} of ${count(plan.callsPerMonth)} used (${plan.title})`,
+        overageLeft > 0 ? `${counted(overageLeft, 'overage call', 'overage calls')}` : '',
+        trialEnds === null ? `renews ${localDay(monthEnds)}` : `${counted(days, 'trial day', 'trial days')} left`,
+      ];
+  return <Figure name="Calls left" value={count(callsLeft(account, now))} note={notes.filter(Boolean).join(' · ')} />;
 }
 
 function ByRule({ activity }: { activity: Activity }): JSX.Element {
+  const titleOf = useRuleTitles();
   const most = activity.byRule[0]?.blocks ?? 1;
-  if (activity.byRule.length === 0) return <p class="hint">Nothing was blocked in this time.</p>;
+  if (activity.byRule.length === 0) return <p class="hint">Nothing was blocked in this period.</p>;
   return (
     <ul class="bars">
       {activity.byRule.slice(0, 10).map(({ rule, blocks }) => (
         <li key={rule}>
-          <a href={`#/evidence?verdict=block&rule=${encodeURIComponent(rule)}`}>{rule}</a>
+          <a href={ruleHref(rule)} title={rule}>
+            {titleOf(rule)}
+          </a>
           <span class="number">{count(blocks)}</span>
           <span class="bar" aria-hidden="true">
             <span style={{ width: `${(100 * blocks) / most}%` }} />
@@ -166,5 +226,97 @@ function ByRule({ activity }: { activity: Activity }): JSX.Element {
         </li>
       ))}
     </ul>
+  );
+}
+
+const mostRules = 12;
+
+/** Blocks and false positives before and after the last change of rules or model, in total and by rule. */
+function Change({ change }: { change: VersionChange | null }): JSX.Element {
+  const titleOf = useRuleTitles();
+  if (change === null)
+    return (
+      <p class="hint">
+        Nothing to compare yet: all calls had the same versions of rules and model. After the next update this shows
+        what was blocked and what members marked, before and after.
+      </p>
+    );
+  const { before, after, rules } = change;
+  return (
+    <>
+      <p class="hint">
+        {before.rulesVersion === after.rulesVersion ? 'Another model' : 'Other rules'}
+        {before.rulesVersion !== after.rulesVersion && before.mlVersion !== after.mlVersion ? ' and another model' : ''}{' '}
+        since {localTimeShort(after.firstAt)}. Shares are of all calls with that version.
+      </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <section class="scroll" aria-label="Before and after" tabIndex={0}>
+        <table class="compare">
+          <thead>
+            <tr>
+              <th scope="col">
+                <span class="unseen">What</span>
+              </th>
+              <th scope="col" class="number">
+                Before
+              </th>
+              <th scope="col" class="number">
+                After
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            <Row name="Rules" cell={(it) => <code>{it.rulesVersion}</code>} {...change} />
+            <Row name="Model" cell={(it) => <code>{it.mlVersion}</code>} {...change} />
+            <Row name="Calls" cell={(it) => count(it.calls)} {...change} />
+            <Row name="Blocked" cell={(it) => `${count(it.blocks)} · ${share(it.blocks, it.calls)}`} {...change} />
+            <Row name="Marked as false positives" cell={(it) => count(it.falseAlarms)} {...change} />
+            <Row name="Marked as missed attacks" cell={(it) => count(it.missedAttacks)} {...change} />
+          </tbody>
+          <tbody>
+            {rules.slice(0, mostRules).map(({ rule, before: old, after: now }) => (
+              <tr key={rule}>
+                <th scope="row">
+                  <a href={ruleHref(rule)} title={rule}>
+                    {titleOf(rule)}
+                  </a>
+                </th>
+                <Part part={old} of={before} />
+                <Part part={now} of={after} />
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {rules.length > mostRules ? (
+        <p class="hint">{counted(rules.length - mostRules, 'rule', 'rules')} moved less.</p>
+      ) : null}
+    </>
+  );
+}
+
+function Part({ part, of }: { part: RulePart; of: VersionTotals }): JSX.Element {
+  return (
+    <td class="number">
+      {count(part.blocks)} · {share(part.blocks, of.calls)}
+      {part.falseAlarms === 0 ? null : (
+        <div class="hint">{counted(part.falseAlarms, 'false positive', 'false positives')}</div>
+      )}
+    </td>
+  );
+}
+
+interface RowProps extends VersionChange {
+  readonly name: string;
+  readonly cell: (totals: VersionTotals) => JSX.Element | string;
+}
+
+function Row({ name, cell, before, after }: RowProps): JSX.Element {
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td class="number">{cell(before)}</td>
+      <td class="number">{cell(after)}</td>
+    </tr>
   );
 }

@@ -4,12 +4,12 @@ import type { Billing, OrderOutcome, Purchase, StoredOrder } from '../../billing
 import type { AccountState, PlanListing } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { count, counted, localDay } from '../format.js';
+import { useAction, useLoad } from '../hooks.js';
+import { trialEnded } from '../parts/banner.js';
 import { Moment, Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
-import { TextField } from '../parts/field.js';
-import { useAction } from '../use-action.js';
-import { useLoad } from '../use-load.js';
+import { TextField } from '../parts/fields.js';
 
-interface PlanAnswer {
+interface PlanResponse {
   readonly account: AccountState;
   readonly usage: readonly { readonly month: string; readonly calls: number }[];
   readonly plans: readonly PlanListing[];
@@ -18,11 +18,12 @@ interface PlanAnswer {
   readonly onSale: readonly string[];
   readonly overagePackCalls: number;
   readonly payment: Billing['payment'];
+  readonly now: number;
 }
 
-/** Usage by month, and what more can be had. */
+/** Usage by month, plans and overage. */
 export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.Element {
-  const { value, error, again } = useLoad<PlanAnswer>('/plan');
+  const { value, error, again } = useLoad<PlanResponse>('/plan');
   const [packs, setPacks] = useState('1');
   const [said, setSaid] = useState<string>();
   const action = useAction();
@@ -30,7 +31,7 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
     action.run(async () => {
       const outcome = await callApi<OrderOutcome>('POST', '/orders', purchase);
       if (outcome.kind === 'redirect') location.assign(outcome.url);
-      else setSaid('Ordered. The operator of this service has to approve it; you see it below.');
+      else setSaid('Ordered. The operator of this service has to approve it. Its state is listed under Orders.');
       again();
     });
   return (
@@ -47,7 +48,7 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
       ) : (
         <>
           <Panel title="This month">
-            <Month account={value.account} />
+            <Month account={value.account} now={value.now} />
           </Panel>
           <div class="columns">
             <Panel title="Usage by month">
@@ -60,8 +61,8 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
           <Panel title="Plans">
             <p class="hint">
               {value.payment === 'stripe'
-                ? 'You pay at Stripe; the plan changes as soon as the payment is confirmed.'
-                : 'An order waits until the operator of this service approves it. Nothing is paid here.'}
+                ? 'You pay with Stripe. The plan changes as soon as the payment is confirmed.'
+                : 'An order waits until the operator of this service approves it. No payment is taken here.'}
             </p>
             <ul class="cards">
               {value.plans.map((plan) => (
@@ -88,6 +89,7 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
             <Panel title="Overage">
               <p class="hint">
                 A pack is {count(value.overagePackCalls)} calls for when the month’s are used up. It does not expire.
+                {trialEnded(value.account, value.now) ? ' It does not extend a trial: change to a plan first.' : ''}
               </p>
               <form
                 class="row"
@@ -97,7 +99,7 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
                 }}
               >
                 <TextField label="Packs" type="number" min={1} max={100} value={packs} onValue={setPacks} required />
-                <button type="submit" disabled={action.busy}>
+                <button type="submit" disabled={action.busy || trialEnded(value.account, value.now)}>
                   Buy overage
                 </button>
               </form>
@@ -109,24 +111,29 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
   );
 }
 
-function Month({ account }: { account: AccountState }): JSX.Element {
+function Month({ account, now }: { account: AccountState; now: number }): JSX.Element {
   const { plan, usedThisMonth, overageLeft, trialEnds, monthEnds } = account;
+  const ended = trialEnded(account, now);
   const used = Math.min(1, usedThisMonth / plan.callsPerMonth);
   return (
     <div class="scale">
       <p>
-        <strong>{count(usedThisMonth)}</strong> of {count(plan.callsPerMonth)} calls; {count(overageLeft)} overage calls
-        left.{' '}
-        {trialEnds === null ? `The month turns ${localDay(monthEnds)}.` : `The trial ends ${localDay(trialEnds)}.`}
+        <strong>{count(usedThisMonth)}</strong> of {count(plan.callsPerMonth)} calls used;{' '}
+        {counted(overageLeft, 'overage call', 'overage calls')} left.{' '}
+        {trialEnds === null
+          ? `The next month begins on ${localDay(monthEnds)}.`
+          : ended
+            ? `The trial ended on ${localDay(trialEnds)}: calls are refused.`
+            : `The trial ends on ${localDay(trialEnds)}.`}
       </p>
-      <div class={used >= 1 ? 'track over' : 'track'} aria-hidden="true">
+      <div class={used >= 1 || ended ? 'track over' : 'track'} aria-hidden="true">
         <span class="fill" style={{ width: `${100 * used}%` }} />
       </div>
     </div>
   );
 }
 
-function Usage({ usage }: { usage: PlanAnswer['usage'] }): JSX.Element {
+function Usage({ usage }: { usage: PlanResponse['usage'] }): JSX.Element {
   if (usage.length === 0) return <p class="hint">No calls yet.</p>;
   return (
     <table>
@@ -151,8 +158,8 @@ function Usage({ usage }: { usage: PlanAnswer['usage'] }): JSX.Element {
 }
 
 function Orders({ orders }: { orders: readonly StoredOrder[] }): JSX.Element {
-  const states = { open: '… waits for the operator', done: '✓ done', declined: '✕ declined' } as const;
-  if (orders.length === 0) return <p class="hint">None yet. What you order below is listed here.</p>;
+  const states = { open: '… waiting for the operator', done: '✓ done', declined: '✕ declined' } as const;
+  if (orders.length === 0) return <p class="hint">None yet.</p>;
   return (
     <ul>
       {orders.map(({ id, purchase, time, state }) => (

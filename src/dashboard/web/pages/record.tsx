@@ -2,33 +2,35 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Label, RecordView, ReplayReport } from '../../ports.js';
 import { callApi } from '../call-api.js';
-import { Notice, PageHead, VerdictBadge, Waiting } from '../parts/basics.js';
-import { useAction } from '../use-action.js';
-import { useLoad } from '../use-load.js';
-import { RecordBody } from './record-body.js';
+import { percent, score } from '../format.js';
+import { lastList, useAction, useLoad } from '../hooks.js';
+import { CopyButton, Notice, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
+import { MarkButtons } from '../parts/mark-buttons.js';
+import { RecordBody } from '../parts/record-body.js';
+import { useRuleTitles } from '../parts/rule-titles.js';
 
 type Against = 'recorded' | 'current';
 
 const replayWords = {
   recorded: {
     identical: 'Identical: the same text, rules and model give the same verdict again.',
-    different: 'Different, by the versions of the record:',
+    different: 'Different, with the recorded versions:',
     impossible: 'It cannot be replayed:',
   },
   current: {
-    identical: 'The versions that run now say the same.',
-    different: 'The versions that run now say something else:',
+    identical: 'The current rules and model give the same verdict.',
+    different: 'The current rules and model give another verdict:',
     impossible: 'It cannot be screened again:',
   },
 } as const;
 
-/** One record, whole, with what a reader can do about it. */
+/** One record with what a reader can do about it. */
 export function Record({ id, owner }: { id: string; owner: boolean }): JSX.Element {
-  const { value, error, again } = useLoad<{ readonly record: RecordView }>(`/evidence/${encodeURIComponent(id)}`);
+  const path = `/evidence/${encodeURIComponent(id)}`;
+  const { value, error, again } = useLoad<{ readonly record: RecordView }>(path);
   const [replayed, setReplayed] = useState<{ readonly against: Against; readonly report: ReplayReport }>();
   const action = useAction();
   const marking = useAction();
-  const path = `/evidence/${encodeURIComponent(id)}`;
   const replay = (against: Against): void =>
     action.run(async () => {
       setReplayed(undefined);
@@ -42,9 +44,7 @@ export function Record({ id, owner }: { id: string; owner: boolean }): JSX.Eleme
   const record = value?.record;
   return (
     <>
-      <p class="back">
-        <a href="#/evidence">← Evidence</a>
-      </p>
+      <Neighbours id={id} />
       <PageHead title="Record" lead={id}>
         <button
           type="button"
@@ -55,96 +55,162 @@ export function Record({ id, owner }: { id: string; owner: boolean }): JSX.Eleme
           Replay
         </button>
         <button type="button" disabled={record === undefined || action.busy} onClick={() => replay('current')}>
-          Screen by today’s versions
+          Screen with the current rules
         </button>
-        {action.busy ? <progress aria-label="Replay under way" /> : null}
+        {action.busy ? <progress aria-label="Replay in progress" /> : null}
       </PageHead>
       {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
-      {replayed === undefined ? null : <Replayed {...replayed} />}
+      {replayed === undefined || record === undefined ? null : <Replayed {...replayed} record={record} />}
       {record === undefined ? (
         <Waiting error={error} again={again} />
       ) : (
         <RecordBody record={record}>
-          <Judge
+          <MarkButtons
             verdict={record.verdict.verdict}
             label={record.label}
             busy={marking.busy}
-            error={marking.error}
             owner={owner}
             onMark={mark}
           />
+          {marking.error === undefined ? null : <Notice kind="error">{marking.error}</Notice>}
+          <CopyTools record={record} />
         </RecordBody>
       )}
     </>
   );
 }
 
-function Replayed({ against, report }: { against: Against; report: ReplayReport }): JSX.Element {
-  const { outcome, notes, verdict } = report;
+/** Back to the list, and the records beside this one in it. */
+function Neighbours({ id }: { id: string }): JSX.Element {
+  const { query, ids } = lastList();
+  const at = ids.indexOf(id);
+  const newer = at > 0 ? ids[at - 1] : undefined;
+  const older = at >= 0 ? ids[at + 1] : undefined;
   return (
-    <Notice kind={outcome === 'identical' ? 'good' : 'note'}>
-      <p>
-        {replayWords[against][outcome]}{' '}
-        {against === 'current' && verdict !== null ? <VerdictBadge verdict={verdict.verdict} /> : null}
-      </p>
-      {notes.length === 0 ? null : (
-        <ul>
-          {notes.map((note) => (
-            <li key={note}>{note}</li>
-          ))}
-        </ul>
-      )}
-    </Notice>
+    <nav class="actions back" aria-label="Records">
+      <a href={at >= 0 && query !== '' ? `#/evidence?${query}` : '#/evidence'}>← Evidence</a>
+      {newer === undefined ? null : <a href={`#/evidence/${newer}`}>↑ Newer record</a>}
+      {older === undefined ? null : <a href={`#/evidence/${older}`}>↓ Older record</a>}
+    </nav>
   );
 }
 
-const labels = [
-  ['false_alarm', 'False alarm'],
-  ['missed_attack', 'Missed attack'],
-] as const;
-
-interface JudgeProps {
-  readonly verdict: 'allow' | 'block';
-  readonly label: Label | null;
-  readonly busy: boolean;
-  readonly error: string | undefined;
-  readonly owner: boolean;
-  readonly onMark: (label: Label | null) => void;
-}
-
-/** Where an owner says that a verdict was wrong, and how; a viewer sees what was said. */
-function Judge({ verdict, label, busy, error, owner, onMark }: JudgeProps): JSX.Element | null {
-  // A block can be a false alarm, an allowed call a missed attack; an older mark of the other kind can be taken off.
-  const fitting = verdict === 'block' ? 'false_alarm' : 'missed_attack';
-  if (!owner) {
-    const said = labels.find(([key]) => key === label)?.[1];
-    return said === undefined ? null : <p class="badge">⚑ {said}</p>;
-  }
+function CopyTools({ record }: { record: RecordView }): JSX.Element {
+  const { text } = record.input;
+  // Single quotes end a shell's string: closed, escaped, opened again.
+  const body = JSON.stringify({ input: text }).replaceAll("'", `'\\''`);
+  const curl = `curl -s ${location.origin}/analyze -H 'Authorization: Bearer <API_KEY>' -H 'Content-Type: application/json' -d '${body}'`;
+  const allow = text === null ? undefined : allowEntry(record, text);
   return (
     <>
-      <fieldset class="judge actions">
-        <legend>Was this wrong?</legend>
-        {labels
-          .filter(([key]) => key === fitting || key === label)
-          .map(([key, words]) => (
-            <button
-              key={key}
-              type="button"
-              aria-pressed={label === key}
-              disabled={busy}
-              onClick={() => onMark(label === key ? null : key)}
-            >
-              {label === key ? '⚑ ' : ''}
-              {words}
-            </button>
-          ))}
-        <span class="hint">
-          {label === null
-            ? 'Marks go with the export; rules and thresholds are tuned on them.'
-            : 'Press it again to take the mark off.'}
-        </span>
-      </fieldset>
-      {error === undefined ? null : <Notice kind="error">{error}</Notice>}
+      <p class="actions">
+        <CopyButton text={record.id} label="Copy id" />
+        <CopyButton text={JSON.stringify(record, null, 2)} label="Copy JSON" />
+        {record.input.kept === 'whole' ? <CopyButton text={curl} label="Copy curl" /> : null}
+      </p>
+      {allow === undefined || record.verdict.verdict !== 'block' ? null : (
+        <details>
+          <summary>Allow this text</summary>
+          <p class="hint">
+            Add this entry to an overlay of the service (<code>serve --overlay FILE</code>). It expires after 90 days.
+          </p>
+          <pre class="secret">
+            <code>{allow}</code>
+          </pre>
+          <p class="actions">
+            <CopyButton text={allow} label="Copy entry" />
+          </p>
+        </details>
+      )}
     </>
+  );
+}
+
+/** An overlay's entry that allows what a rule found in this text; undefined where no rule did. */
+function allowEntry(record: RecordView, text: string): string | undefined {
+  const found = record.findings[0];
+  if (found === undefined || record.input.kept !== 'whole') return undefined;
+  const expires = new Date(Date.now() + 90 * 86_400_000).toISOString().slice(0, 10);
+  return [
+    'allow:',
+    // JSON strings are YAML strings.
+    `  - text: ${JSON.stringify(text.slice(found.span.start, found.span.end))}`,
+    `    rule: ${found.rule}`,
+    `    reason: "false positive, see ${record.id}"`,
+    `    expires: ${expires}`,
+  ].join('\n');
+}
+
+interface ReplayedProps {
+  readonly against: Against;
+  readonly report: ReplayReport;
+  readonly record: RecordView;
+}
+
+function Replayed({ against, report: { outcome, notes, verdict }, record }: ReplayedProps): JSX.Element {
+  return (
+    <>
+      <Notice kind={outcome === 'identical' ? 'good' : 'note'}>
+        <p>{replayWords[against][outcome]}</p>
+        {notes.length === 0 ? null : (
+          <ul>
+            {notes.map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        )}
+      </Notice>
+      {verdict === null ? null : (
+        <Compared then={record.verdict} now={verdict} title={against === 'current' ? 'Now' : 'Replayed'} />
+      )}
+    </>
+  );
+}
+
+type Verdict = RecordView['verdict'];
+
+/** A recorded verdict beside another one on the same text. */
+function Compared({ then, now, title }: { then: Verdict; now: Verdict; title: string }): JSX.Element {
+  const titleOf = useRuleTitles();
+  const rows: readonly (readonly [string, (it: Verdict) => JSX.Element | string])[] = [
+    ['Verdict', (it) => <VerdictBadge verdict={it.verdict} />],
+    ['Rule', (it) => (it.rule === 'none' ? '–' : titleOf(it.rule))],
+    ['Decided by', (it) => (it.decided_by === 'ml' ? 'model' : 'rules')],
+    [
+      'Score / threshold',
+      (it) =>
+        it.decided_by === 'ml'
+          ? `${percent(it.score)} / ${percent(it.threshold)}`
+          : `${score(it.score)} / ${score(it.threshold)}`,
+    ],
+    ['Rules version', (it) => <code>{it.rules_version}</code>],
+    ['Model version', (it) => <code>{it.ml_version}</code>],
+  ];
+  return (
+    <Panel title="Then and now">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <section class="scroll" aria-label="Verdicts then and now" tabIndex={0}>
+        <table class="compare">
+          <thead>
+            <tr>
+              <th scope="col">
+                <span class="unseen">What</span>
+              </th>
+              <th scope="col">Then</th>
+              <th scope="col">{title}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(([name, cell]) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td>{cell(then)}</td>
+                <td>{cell(now)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </Panel>
   );
 }

@@ -3,14 +3,13 @@ import { useEffect, useState } from 'preact/hooks';
 import type { AccountSettings } from '../../../store/account-store.js';
 import type { InvitationListing, Member, SessionAnswer } from '../../ports.js';
 import { callApi } from '../call-api.js';
+import { useAction, useLoad } from '../hooks.js';
 import { Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
-import { Choice, TextField } from '../parts/field.js';
-import { useAction } from '../use-action.js';
-import { useLoad } from '../use-load.js';
+import { Choice, TextField } from '../parts/fields.js';
 import { Members } from './members.js';
-import { OwnPassword } from './own-password.js';
 
-interface SettingsAnswer {
+interface SettingsResponse {
+  readonly account: { readonly name: string };
   readonly settings: AccountSettings;
   readonly members: readonly Member[];
   readonly invitations: readonly InvitationListing[];
@@ -21,11 +20,11 @@ interface SettingsProps {
   readonly onSession: (answer: SessionAnswer) => void;
 }
 
-/** Retention, the verdict's form, and who may look. */
+/** Account name, retention, the verdict's form, members and one's own password. */
 export function Settings({ session, onSession }: SettingsProps): JSX.Element {
   const me = session.member;
   const owner = me?.role === 'owner';
-  const { value, error, again } = useLoad<SettingsAnswer>('/settings');
+  const { value, error, again } = useLoad<SettingsResponse>('/settings');
   return (
     <>
       <PageHead title="Settings" {...(owner ? {} : { lead: 'Only an owner can change these.' })} />
@@ -34,6 +33,7 @@ export function Settings({ session, onSession }: SettingsProps): JSX.Element {
       ) : (
         <div class="columns">
           <div>
+            <AccountName name={value.account.name} owner={owner} onSession={onSession} />
             <Retention settings={value.settings} owner={owner} />
             <OwnPassword email={me.email} onSession={onSession} />
           </div>
@@ -44,10 +44,55 @@ export function Settings({ session, onSession }: SettingsProps): JSX.Element {
   );
 }
 
+function AccountName({
+  name,
+  owner,
+  onSession,
+}: {
+  name: string;
+  owner: boolean;
+  onSession: (answer: SessionAnswer) => void;
+}): JSX.Element {
+  const [draft, setDraft] = useState(name);
+  const [saved, setSaved] = useState(false);
+  const action = useAction();
+  const save = (event: Event): void => {
+    event.preventDefault();
+    action.run(async () => {
+      onSession(await callApi<SessionAnswer>('PUT', '/account', { name: draft }));
+      setSaved(true);
+    });
+  };
+  return (
+    <Panel title="Account">
+      <form onSubmit={save}>
+        <TextField
+          label="Account name"
+          value={draft}
+          onValue={(value) => {
+            setSaved(false);
+            setDraft(value);
+          }}
+          hint="Your company or project. Members of several accounts choose by it."
+          disabled={!owner}
+          required
+        />
+        {owner ? (
+          <button type="submit" disabled={action.busy}>
+            Rename
+          </button>
+        ) : null}
+        {saved ? <Notice kind="good">Renamed.</Notice> : null}
+        {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      </form>
+    </Panel>
+  );
+}
+
 const keepHints = {
-  whole: 'For new records: searched, shown and replayed.',
-  masked: 'For new records: e-mail addresses, numbers and secrets are masked, places stay. Not replayed.',
-  hash: 'For new records: not searched, shown or replayed.',
+  whole: 'New records can be searched, shown and replayed.',
+  masked: 'In new records e-mail addresses, numbers and secrets are masked. They cannot be replayed.',
+  hash: 'New records cannot be searched, shown or replayed.',
 } as const;
 
 function Retention({ settings, owner }: { settings: AccountSettings; owner: boolean }): JSX.Element {
@@ -93,7 +138,7 @@ function Retention({ settings, owner }: { settings: AccountSettings; owner: bool
         />
         <Choice
           label="Form of the verdict"
-          hint="A call can ask for the minimal one as well: form=minimal in its query."
+          hint="A call can also ask for the minimal form with form=minimal in its query."
           value={draft.verdictForm}
           disabled={!owner}
           onValue={(form) => (form === 'extended' || form === 'minimal') && change({ verdictForm: form })}
@@ -108,6 +153,54 @@ function Retention({ settings, owner }: { settings: AccountSettings; owner: bool
           </button>
         ) : null}
         {saved ? <Notice kind="good">Saved.</Notice> : null}
+        {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      </form>
+    </Panel>
+  );
+}
+
+/** Changes one's own password. */
+function OwnPassword({ email, onSession }: { email: string; onSession: (answer: SessionAnswer) => void }): JSX.Element {
+  const [current, setCurrent] = useState('');
+  const [next, setNext] = useState('');
+  const [done, setDone] = useState(false);
+  const action = useAction();
+  const change = (event: Event): void => {
+    event.preventDefault();
+    setDone(false);
+    action.run(async () => {
+      onSession(await callApi<SessionAnswer>('PUT', '/password', { current, next }));
+      setCurrent('');
+      setNext('');
+      setDone(true);
+    });
+  };
+  return (
+    <Panel title="Your password">
+      <form onSubmit={change}>
+        <p class="hint">For {email}, in every account. Your sessions in other browsers end.</p>
+        <input type="email" value={email} autocomplete="username" hidden readOnly />
+        <TextField
+          label="Current password"
+          type="password"
+          value={current}
+          onValue={setCurrent}
+          required
+          autoComplete="current-password"
+        />
+        <TextField
+          label="New password"
+          type="password"
+          value={next}
+          onValue={setNext}
+          required
+          autoComplete="new-password"
+          hint="At least 10 characters."
+        />
+        <button type="submit" disabled={action.busy}>
+          {action.busy ? 'One moment …' : 'Change password'}
+        </button>
+        {done ? <Notice kind="good">Your password was changed.</Notice> : null}
         {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
       </form>
     </Panel>

@@ -1,27 +1,28 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { SessionAnswer } from '../../ports.js';
+import type { Role, SessionAnswer } from '../../ports.js';
 import { callApi } from '../call-api.js';
-import { Notice } from '../parts/basics.js';
-import { Door } from '../parts/door.js';
-import { TextField } from '../parts/field.js';
-import { useAction } from '../use-action.js';
+import { useAction } from '../hooks.js';
+import { Notice, Waiting } from '../parts/basics.js';
+import { TextField } from '../parts/fields.js';
 
 interface SignInProps {
   readonly signUp: boolean;
   /** The reader came to make an account. */
   readonly wantsUp: boolean;
+  /** The reader was signed in until now. */
+  readonly ended: boolean;
   readonly onSession: (answer: SessionAnswer) => void;
 }
 
 /** Sign-in, and sign-up where the operator lets strangers in. */
-export function SignIn({ signUp, wantsUp, onSession }: SignInProps): JSX.Element {
+export function SignIn({ signUp, wantsUp, ended, onSession }: SignInProps): JSX.Element {
   const up = signUp && wantsUp;
   const [account, setAccount] = useState('');
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const action = useAction();
-  const title = up ? 'Make an account' : 'Sign in';
+  const title = up ? 'Create an account' : 'Sign in';
   useEffect(() => {
     document.title = `${title} · Portcullis`;
   }, [title]);
@@ -30,12 +31,14 @@ export function SignIn({ signUp, wantsUp, onSession }: SignInProps): JSX.Element
     action.run(async () => {
       const body = up ? { account, email, password } : { email, password };
       const answer = await callApi<SessionAnswer>('POST', up ? '/sign-up' : '/sign-in', body);
-      location.hash = '#/';
+      // After an ended session the reader goes on where they were.
+      if (!ended || up) location.hash = '#/';
       onSession(answer);
     });
   };
   return (
-    <Door title={title} onSubmit={send}>
+    <AuthLayout title={title} onSubmit={send}>
+      {ended ? <Notice kind="note">Your session has ended. Sign in to go on where you were.</Notice> : null}
       {up ? (
         <TextField
           label="Account"
@@ -62,12 +65,115 @@ export function SignIn({ signUp, wantsUp, onSession }: SignInProps): JSX.Element
       </button>
       {signUp ? (
         <p class="hint">
-          {up ? 'You have one? ' : 'New here? '}
-          <a href={up ? '#/sign-in' : '#/sign-up'}>{up ? 'Sign in' : 'Make an account'}</a>
+          {up ? 'Already have an account? ' : 'New here? '}
+          <a href={up ? '#/sign-in' : '#/sign-up'}>{up ? 'Sign in' : 'Create an account'}</a>
         </p>
       ) : (
-        <p class="hint">Accounts are made by the operator of this service.</p>
+        <p class="hint">The operator of this service creates accounts.</p>
       )}
-    </Door>
+    </AuthLayout>
+  );
+}
+
+interface Look {
+  readonly email: string;
+  readonly role: Role;
+  readonly accountName: string;
+  /** The e-mail has a password here already. */
+  readonly known: boolean;
+}
+
+/** Where the link of an invitation leads. */
+export function Invitation({
+  token,
+  onSession,
+}: {
+  token: string;
+  onSession: (answer: SessionAnswer) => void;
+}): JSX.Element {
+  const [look, setLook] = useState<Look>();
+  const [error, setError] = useState<string>();
+  const [password, setPassword] = useState('');
+  const action = useAction();
+  useEffect(() => {
+    document.title = 'Invitation · Portcullis';
+    callApi<Look>('POST', '/invitation/look', { token }).then(setLook, (failed: Error) => setError(failed.message));
+  }, [token]);
+  const accept = (event: Event): void => {
+    event.preventDefault();
+    action.run(async () => {
+      const answer = await callApi<SessionAnswer>('POST', '/invitation/accept', { token, password });
+      location.hash = '#/';
+      onSession(answer);
+    });
+  };
+  if (look === undefined)
+    return (
+      <AuthLayout title="Invitation">
+        {error === undefined ? (
+          <Waiting error={undefined} again={() => undefined} />
+        ) : (
+          <>
+            <Notice kind="error">{error}</Notice>
+            <p>
+              <a href="#/">Go to the dashboard</a>
+            </p>
+          </>
+        )}
+      </AuthLayout>
+    );
+  return (
+    <AuthLayout title={`Join ${look.accountName}`} onSubmit={accept}>
+      <p class="lead">
+        You are invited as{' '}
+        {look.role === 'owner' ? 'an owner, who can change everything' : 'a viewer, who can look but not change'}.
+      </p>
+      <TextField
+        label="E-mail"
+        type="email"
+        value={look.email}
+        onValue={() => undefined}
+        autoComplete="username"
+        readOnly
+      />
+      <TextField
+        label={look.known ? 'Your password' : 'Choose a password'}
+        type="password"
+        value={password}
+        onValue={setPassword}
+        required
+        autoComplete={look.known ? 'current-password' : 'new-password'}
+        hint={
+          look.known ? 'You already have one here. It is the same for all your accounts.' : 'At least 10 characters.'
+        }
+      />
+      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <button type="submit" class="primary wide" disabled={action.busy}>
+        {action.busy ? 'One moment …' : 'Join'}
+      </button>
+    </AuthLayout>
+  );
+}
+
+interface AuthLayoutProps {
+  readonly title: string;
+  readonly children: ComponentChildren;
+  readonly onSubmit?: (event: Event) => void;
+}
+
+/** The layout of the pages before sign-in: the name of the product and one panel. */
+function AuthLayout({ title, children, onSubmit }: AuthLayoutProps): JSX.Element {
+  return (
+    <main class="auth">
+      <p class="brand">
+        <span class="gate" aria-hidden="true" />
+        Portcullis
+      </p>
+      <form class="panel" onSubmit={onSubmit}>
+        <h1>{title}</h1>
+        {children}
+      </form>
+      <p class="hint">Screens text for prompt injection before it reaches a tool or a model.</p>
+    </main>
   );
 }

@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { localTime, utcTime } from '../format.js';
 
 type WithChildren = { readonly children: ComponentChildren };
@@ -96,6 +97,58 @@ export function Waiting({ error, again }: { error: string | undefined; again: ()
       <button type="button" class="link" onClick={again}>
         Try again
       </button>
+    </Notice>
+  );
+}
+
+/** Copies a text; says that it did. */
+export function CopyButton({ text, label }: { text: string; label: string }): JSX.Element {
+  const [said, setSaid] = useState('');
+  const copy = (): void => {
+    navigator.clipboard.writeText(text).then(
+      () => setSaid('Copied'),
+      () => setSaid('Select the text and copy it'),
+    );
+  };
+  return (
+    <>
+      <button type="button" onClick={copy}>
+        {label}
+      </button>
+      <span role="status" class="said">
+        {said}
+      </span>
+    </>
+  );
+}
+
+interface ShownOnceProps {
+  readonly lead: ComponentChildren;
+  readonly secret: string;
+  readonly copyLabel: string;
+  readonly doneLabel: string;
+  readonly onDone: () => void;
+  /** What else is good to know, below the secret. */
+  readonly children?: ComponentChildren;
+}
+
+/** A secret that no page shows again, to be copied. */
+export function ShownOnce({ lead, secret, copyLabel, doneLabel, onDone, children }: ShownOnceProps): JSX.Element {
+  return (
+    <Notice kind="good">
+      <p>{lead}</p>
+      <p class="secret">
+        <code>{secret}</code>
+      </p>
+      <p class="actions">
+        <CopyButton text={secret} label={copyLabel} />
+      </p>
+      {children}
+      <p class="actions">
+        <button type="button" onClick={onDone}>
+          {doneLabel}
+        </button>
+      </p>
     </Notice>
   );
 }

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { chartOptions } from './chart-options.js';
+import { clock, count, shortDay } from '../format.js';
 
-/** One row of values over time. */
+/** Values over time. */
 export interface Series {
   readonly name: string;
   /** A property of the style sheet. */
@@ -14,7 +14,8 @@ export interface Series {
 interface ChartProps {
   /** Says the chart in words. */
   readonly label: string;
-  readonly kind: 'bars' | 'lines';
+  /** `stack` piles the series up, the first at the bottom; `lines` are on a logarithmic scale. */
+  readonly kind: 'stack' | 'lines';
   /** Starts of the steps, milliseconds since 1970, ascending. */
   readonly times: readonly number[];
   readonly series: readonly Series[];
@@ -24,7 +25,7 @@ interface ChartProps {
   readonly moment: (time: number) => string;
 }
 
-/** Values over time: drawn, read off under the pointer, and as a table. */
+/** Values over time: drawn, shown under the pointer, and as a table. */
 export function Chart({ label, kind, times, series, shown, moment }: ChartProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState<number>();
@@ -34,8 +35,10 @@ export function Chart({ label, kind, times, series, shown, moment }: ChartProps)
     let plot: uPlot | undefined;
     const draw = (): void => {
       plot?.destroy();
-      const rows = [times.map((it) => it / 1000), ...series.map((it) => [...it.values])];
-      plot = new uPlot(chartOptions(element, kind, times, series, setAt), rows as uPlot.AlignedData, element);
+      // Stacked bars are drawn from the highest pile down, each over the one before.
+      const drawn = kind === 'stack' ? stacked(series).reverse() : series.map(aboveZero);
+      const rows = [times.map((it) => it / 1000), ...drawn.map(({ values }) => [...values])];
+      plot = new uPlot(chartOptions(element, kind, times, drawn, setAt), rows as uPlot.AlignedData, element);
     };
     draw();
     const watcher = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: plot.height }));
@@ -98,4 +101,92 @@ export function Chart({ label, kind, times, series, shown, moment }: ChartProps)
       </details>
     </figure>
   );
+}
+
+const height = 190;
+const daySeconds = 86_400;
+
+/** The foot of a logarithmic scale: calls of 0 ms are drawn there. */
+const leastShown = 0.5;
+
+/** Each series on top of those before it. */
+function stacked(series: readonly Series[]): Series[] {
+  let below: readonly number[] = [];
+  return series.map((it) => {
+    below = it.values.map((value, index) => (value ?? 0) + (below[index] ?? 0));
+    return { ...it, values: below };
+  });
+}
+
+function aboveZero(series: Series): Series {
+  return { ...series, values: series.values.map((it) => (it === null ? null : Math.max(leastShown, it))) };
+}
+
+/** Powers of ten alone are written beside a logarithmic axis. */
+function logLabel(value: number): string {
+  return value >= 1 && Number.isInteger(Math.log10(value)) ? count(value) : '';
+}
+
+/** How uPlot draws a chart, in the colours of the page's theme. `onAt` is told the step under the pointer. */
+function chartOptions(
+  element: HTMLElement,
+  kind: ChartProps['kind'],
+  times: readonly number[],
+  series: readonly Series[],
+  onAt: (index: number | undefined) => void,
+): uPlot.Options {
+  const style = getComputedStyle(element);
+  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  const axis = {
+    stroke: colour('--text-soft'),
+    font: `12px ${colour('--font')}`,
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { show: false },
+  };
+  const step = ((times[1] ?? 0) - (times[0] ?? 0)) / 1000;
+  const bars = uPlot.paths.bars?.({ size: [0.7, 40], radius: 0.15 });
+  return {
+    width: element.clientWidth,
+    height,
+    padding: [8, 8, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+    hooks: { setCursor: [(plot) => onAt(plot.cursor.idx ?? undefined)] },
+    scales: {
+      x: { range: (_plot, min, max) => [min - step / 2, max + step / 2] },
+      y:
+        kind === 'lines'
+          ? { distr: 3, log: 10, range: (_plot, _min, max) => [leastShown, Math.max(max ?? 0, 10) * 1.5] }
+          : { range: (_plot, _min, max) => [0, Math.max(max ?? 0, 1) * 1.1] },
+    },
+    axes: [
+      { ...axis, grid: { show: false }, size: 30, space: 64, values: timeLabels },
+      {
+        ...{ ...axis, size: 54, space: kind === 'lines' ? 20 : 36 },
+        ...(kind === 'lines'
+          ? { values: (_plot: uPlot, splits: readonly number[]) => splits.map(logLabel) }
+          : { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5] }),
+      },
+    ],
+    series: [
+      {},
+      ...series.map((it, index) => ({
+        label: it.name,
+        stroke: colour(it.colour),
+        width: kind === 'stack' ? 0 : 2,
+        ...(kind === 'stack' && bars !== undefined ? { fill: colour(it.colour), paths: bars } : {}),
+        ...(kind === 'lines' ? { dash: [[], [8, 4], [2, 3]][index] ?? [] } : {}),
+        points: { show: kind === 'lines', size: 5, fill: colour(it.colour) },
+      })),
+    ],
+  };
+}
+
+/** Days where a day or more lies between, else the time, and the day at midnight; in the reader's zone. */
+function timeLabels(_plot: uPlot, splits: readonly number[], _axis: number, _space: number, step: number): string[] {
+  return splits.map((at) => {
+    const moment = at * 1000;
+    const midnight = new Date(moment).getHours() === 0 && new Date(moment).getMinutes() === 0;
+    return step >= daySeconds || midnight ? shortDay(moment) : clock(moment);
+  });
 }

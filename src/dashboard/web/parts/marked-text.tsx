@@ -1,25 +1,33 @@
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Span } from '../../../engine/span.js';
+import type { RecordView } from '../../ports.js';
 import { count, counted } from '../format.js';
-import { visiblePieces } from '../visible-pieces.js';
 
-/** Longer texts leave out stretches that hold nothing marked, until they are asked for. */
+/** Longer texts are shown around their marks until the reader asks for all. */
 const longFrom = 20_000;
 /** Code units shown on either side of a mark, and at the start, of a long text. */
 const around = 1_500;
 
-/** A screened text as it is, inert: spans marked, invisible and direction-changing characters spelled out. */
+/** A screened text, inert: spans marked, the first one scrolled to; invisible and direction-changing characters spelled out. */
 export function MarkedText({ text, spans }: { text: string; spans: readonly Span[] }): JSX.Element {
   const [all, setAll] = useState(text.length <= longFrom);
   const place = useRef<HTMLElement>(null);
   const [at, setAt] = useState(-1);
   const parts = markedParts(text, spans);
   const marks = parts.filter(({ marked }) => marked).length;
+  const show = (index: number): void => {
+    const box = place.current;
+    const mark = box?.querySelectorAll('mark')[index];
+    // Within the box alone: the page stays where the reader is.
+    if (box && mark)
+      box.scrollTop += mark.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
+  };
   const go = (index: number): void => {
     setAt(index);
-    place.current?.querySelectorAll('mark')[index]?.scrollIntoView({ block: 'center' });
+    show(index);
   };
+  useEffect(() => show(0), [text]);
   return (
     <>
       {marks < 2 && all ? null : (
@@ -57,7 +65,7 @@ export function MarkedText({ text, spans }: { text: string; spans: readonly Span
   );
 }
 
-/** The ends of a stretch beside its marks; of one that begins or ends the text, the end that is inside. */
+/** The ends of an unmarked part beside its marks; of the first and the last part, only the inner end. */
 function shortened(text: string, { start, end }: Part): readonly (JSX.Element | string)[] {
   const head = Math.min(end, start + around);
   const tail = end === text.length ? end : Math.max(head, end - around);
@@ -72,12 +80,58 @@ function Gap({ size }: { size: number }): JSX.Element {
   return <span class="gap">{counted(size, 'character', 'characters')} without a mark left out</span>;
 }
 
-/** Short and on one line, for lists. */
-export function TextStart({ text }: { text: string }): JSX.Element {
-  const start = text.slice(0, 160);
+/** Code units of an excerpt: before its first mark, and in all. */
+const lead = 40;
+const excerptLength = 200;
+
+/** One line of a record's text around what matters there, marked: the words searched for, else the first finding. */
+export function RecordExcerpt({ record, term = '' }: { record: RecordView; term?: string }): JSX.Element {
+  const { text } = record.input;
+  if (text === null) return <span class="hint">kept as its hash only</span>;
+  if (text === '') return <span class="hint">empty text</span>;
+  const hits = term === '' ? [] : occurrences(text, term);
+  const findings = record.findings.map((it) => it.span);
+  const marks =
+    hits.length > 0 ? hits : record.verdict.decided_by === 'ml' ? [...findings, ...record.model.hotspots] : findings;
+  const first = marks.length === 0 ? 0 : Math.min(...marks.map(({ start }) => start));
+  const start = first > lead ? onCodePoint(text, first - lead) : 0;
+  const shown = text.slice(start, onCodePoint(text, start + excerptLength));
   // A link needs something that can be seen and pressed.
-  if (start.trim() === '') return <span class="hint">white space only</span>;
-  return <span class="text-start">{pieces(start)}</span>;
+  if (shown.trim() === '') return <span class="hint">white space only</span>;
+  const inside = marks.map((it) => ({ start: it.start - start, end: it.end - start }));
+  return (
+    <span class="text-start">
+      {start > 0 ? '… ' : ''}
+      {markedParts(shown, inside).map((part) =>
+        part.marked ? (
+          <mark key={part.start}>{pieces(shown.slice(part.start, part.end))}</mark>
+        ) : (
+          <span key={part.start}>{pieces(shown.slice(part.start, part.end))}</span>
+        ),
+      )}
+    </span>
+  );
+}
+
+/** Where a term stands, upper and lower case alike; at most 20 places. */
+function occurrences(text: string, term: string): readonly Span[] {
+  const literal = term.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  const found = text.matchAll(new RegExp(literal, 'giu'));
+  return [...take(found, 20)].map((match) => ({ start: match.index, end: match.index + match[0].length }));
+}
+
+function* take<T>(values: Iterable<T>, most: number): Generator<T, void, undefined> {
+  let left = most;
+  for (const value of values) {
+    yield value;
+    left -= 1;
+    if (left === 0) return;
+  }
+}
+
+/** The index itself, or one before it where it would part a surrogate pair. */
+function onCodePoint(text: string, index: number): number {
+  return /[\uD800-\uDBFF]/.test(text.charAt(index - 1)) ? index - 1 : index;
 }
 
 /** A few words of a screened text, as inert as the whole. */
@@ -121,4 +175,35 @@ function markedParts(text: string, spans: readonly Span[]): readonly Part[] {
   }
   if (at < end) parts.push({ start: at, end, marked: false });
   return parts;
+}
+
+/** Ordinary text, or one character spelled out. */
+interface Piece {
+  readonly text: string;
+  /** `U+202E` for a character that can't be seen or that changes the order of others. */
+  readonly code?: string;
+}
+
+/** Most marks over one letter that are drawn; more would climb over the lines above. */
+const mostMarks = 8;
+const hidden = /\p{Cf}|\p{Cc}|\p{Co}|\p{Cs}|\p{Default_Ignorable_Code_Point}/u;
+const runOfMarks = /\p{M}{9,}/gu;
+
+/** Cuts a text into what may be drawn as it is and what must be spelled out. Tabs and line ends stay. */
+function visiblePieces(text: string): readonly Piece[] {
+  const pieces: Piece[] = [];
+  let plain = '';
+  const calm = text.replace(runOfMarks, (marks) => `${[...marks].slice(0, mostMarks).join('')}\u2026`);
+  for (const character of calm) {
+    if (character === '\n' || character === '\t' || character === '\r' || !hidden.test(character)) {
+      plain += character;
+      continue;
+    }
+    if (plain !== '') pieces.push({ text: plain });
+    plain = '';
+    const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    pieces.push({ text: '', code: `U+${code}` });
+  }
+  if (plain !== '') pieces.push({ text: plain });
+  return pieces;
 }

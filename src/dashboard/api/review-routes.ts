@@ -1,0 +1,119 @@
+import type { EvidenceStore } from '../../store/evidence-store.js';
+import type { Label, RecordView, ReviewResult } from '../ports.js';
+import type { ApiApp, DashboardParts } from './api-parts.js';
+import { memberOf } from './session.js';
+
+const day = 86_400_000;
+/** Marks older than this say little about the present traffic. */
+const markedDays = 90;
+/** Records read at most for one response: marks of each kind, and allowed calls. */
+const mostRead = 2_000;
+const queueLength = 25;
+const excerptLength = 2_000;
+/** Thresholds shown beside the present one. */
+const mostPoints = 6;
+
+/** What is to be reviewed, and what the marks say. Marks themselves are set on `/evidence/:id/label`. */
+export function reviewRoutes(app: ApiApp, { store, now }: DashboardParts): void {
+  app.get('/review/near', async (request) => {
+    const filter = { verdict: 'allow', label: null, from: now() - markedDays * day } as const;
+    const records = await newest(store.evidence, memberOf(request).accountId, filter);
+    const near = records.filter((record) => nearness(record) > 0).sort((a, b) => nearness(b) - nearness(a));
+    return { records: near.slice(0, queueLength).map(shortened) };
+  });
+
+  app.get('/review/result', async (request) => {
+    const { accountId } = memberOf(request);
+    const from = now() - markedDays * day;
+    const of = (label: Label) => newest(store.evidence, accountId, { label, from });
+    const [correctBlock, falseAlarm, correctAllow, missedAttack] = await Promise.all([
+      of('correct_block'),
+      of('false_alarm'),
+      of('correct_allow'),
+      of('missed_attack'),
+    ]);
+    return reviewResult({
+      correct_block: correctBlock,
+      false_alarm: falseAlarm,
+      correct_allow: correctAllow,
+      missed_attack: missedAttack,
+    });
+  });
+}
+
+async function newest(
+  evidence: EvidenceStore,
+  accountId: string,
+  filter: Parameters<EvidenceStore['list']>[1],
+): Promise<readonly RecordView[]> {
+  const records: RecordView[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<EvidenceStore['list']>> = await evidence.list(accountId, filter, cursor, 500);
+    records.push(...page.records);
+    cursor = page.next;
+  } while (cursor !== null && records.length < mostRead);
+  return records;
+}
+
+/** How near an allowed call came to a block: the larger share of a threshold. */
+function nearness({ rules, model, verdict }: RecordView): number {
+  return Math.max(rules.score / rules.threshold, (model.score ?? 0) / verdict.ml_threshold);
+}
+
+/** A record for a list: a long text is cut to the surroundings of its first finding, the spans with it. */
+export function shortened(record: RecordView): RecordView {
+  const { text } = record.input;
+  if (text === null || text.length <= excerptLength) return record;
+  const spans = [...record.findings.map((it) => it.span), ...record.model.hotspots];
+  const first = Math.min(...spans.map(({ start }) => start), text.length);
+  const start = spans.length === 0 ? 0 : Math.max(0, first - 200);
+  const move = <T extends { readonly start: number; readonly end: number }>(span: T): T => ({
+    ...span,
+    start: Math.max(0, span.start - start),
+    end: Math.max(0, span.end - start),
+  });
+  return {
+    ...record,
+    input: { ...record.input, text: text.slice(start, start + excerptLength) },
+    findings: record.findings.map((it) => ({ ...it, span: move(it.span) })),
+    model: { ...record.model, hotspots: record.model.hotspots.map(move) },
+  };
+}
+
+/** What the rules alone would do to the marked calls at several thresholds. */
+export function reviewResult(marked: Readonly<Record<Label, readonly RecordView[]>>): ReviewResult {
+  const all = Object.values(marked).flat();
+  const times = all.map(({ time }) => Date.parse(time));
+  const newestRecord = all.reduce<RecordView | undefined>(
+    (last, it) => (last === undefined || it.time > last.time ? it : last),
+    undefined,
+  );
+  const threshold = newestRecord?.rules.threshold ?? 1;
+  const benign = [...marked.false_alarm, ...marked.correct_allow].map((it) => it.rules.score);
+  const attacks = [...marked.correct_block, ...marked.missed_attack].map((it) => it.rules.score);
+  // Just above each benign score that blocks now, and just at each attack's score that doesn't.
+  const raised = benign.filter((it) => it >= threshold).map((it) => Math.ceil(it * 1000 + 1) / 1000);
+  const lowered = attacks.filter((it) => it > 0 && it < threshold).map((it) => Math.floor(it * 1000) / 1000);
+  const candidates = [...new Set([...raised, ...lowered])].filter((it) => it > 0 && it <= 1);
+  const pointAt = (at: number): ReviewResult['points'][number] => ({
+    threshold: at,
+    falsePositives: benign.filter((it) => it >= at).length,
+    missed: attacks.filter((it) => it < at).length,
+  });
+  const points = candidates
+    .map(pointAt)
+    .sort((a, b) => a.falsePositives + a.missed - b.falsePositives - b.missed)
+    .slice(0, mostPoints);
+  return {
+    marks: {
+      correct_block: marked.correct_block.length,
+      false_alarm: marked.false_alarm.length,
+      correct_allow: marked.correct_allow.length,
+      missed_attack: marked.missed_attack.length,
+    },
+    days: times.length === 0 ? 0 : Math.max(1, Math.ceil((Math.max(...times) - Math.min(...times)) / day)),
+    threshold,
+    points: [pointAt(threshold), ...points].sort((a, b) => a.threshold - b.threshold),
+  };
+}

@@ -1,0 +1,298 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Label, RecordView, ReviewResult } from '../../ports.js';
+import { callApi } from '../call-api.js';
+import { counted, localTimeShort, score } from '../format.js';
+import { rememberList, useAction, useLoad } from '../hooks.js';
+import { CopyButton, Empty, Notice, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
+import { RecordExcerpt } from '../parts/marked-text.js';
+import { useRuleTitles } from '../parts/rule-titles.js';
+import { labelWords, marksFor } from '../words.js';
+
+const queues = [
+  ['blocks', 'Blocks', '/evidence?verdict=block&label=none&limit=25'],
+  ['near', 'Allowed, near the threshold', '/review/near'],
+] as const;
+
+/** Verdicts to be judged, one after another, and what the marks say so far. */
+export function Review({ owner }: { owner: boolean }): JSX.Element {
+  const [queue, setQueue] = useState<(typeof queues)[number]>(queues[0]);
+  const { value, error, stale, again } = useLoad<{ readonly records: readonly RecordView[] }>(queue[2]);
+  const result = useLoad<ReviewResult>('/review/result');
+  return (
+    <>
+      <PageHead title="Review" lead="Say which verdicts were right. eval and tune learn from the marks.">
+        <fieldset class="segments">
+          <legend class="unseen">Queue</legend>
+          {queues.map((it) => (
+            <button key={it[0]} type="button" aria-pressed={queue === it} onClick={() => setQueue(it)}>
+              {it[1]}
+            </button>
+          ))}
+        </fieldset>
+      </PageHead>
+      {value === undefined || stale ? (
+        <Waiting error={error} again={again} />
+      ) : value.records.length === 0 ? (
+        <Empty title="Nothing to review here.">
+          <p>Every such call is marked, or there was none.</p>
+        </Empty>
+      ) : (
+        <Queue
+          key={value.records[0]?.id}
+          records={value.records}
+          owner={owner}
+          onMarked={result.again}
+          onNext={again}
+        />
+      )}
+      <Panel title="What the marks say">
+        {result.value === undefined ? (
+          <Waiting error={result.error} again={result.again} />
+        ) : (
+          <Result result={result.value} />
+        )}
+      </Panel>
+    </>
+  );
+}
+
+interface QueueProps {
+  readonly records: readonly RecordView[];
+  readonly owner: boolean;
+  readonly onMarked: () => void;
+  /** Loads the records that come next. */
+  readonly onNext: () => void;
+}
+
+function Queue({ records, owner, onMarked, onNext }: QueueProps): JSX.Element {
+  const [labels, setLabels] = useState<ReadonlyMap<string, Label | null>>(
+    new Map(records.map(({ id, label }) => [id, label])),
+  );
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [at, setAt] = useState(0);
+  const list = useRef<HTMLUListElement>(null);
+  const action = useAction();
+  const titleOf = useRuleTitles();
+  useEffect(() => rememberList({ query: '', ids: records.map(({ id }) => id) }), [records]);
+
+  const move = (to: number): void => {
+    const next = Math.min(records.length - 1, Math.max(0, to));
+    setAt(next);
+    list.current?.querySelectorAll<HTMLElement>('.queued > a')[next]?.focus();
+  };
+  const mark = (targets: readonly RecordView[], is: 'right' | 'wrong' | 'none'): void =>
+    action.run(async () => {
+      for (const { id, verdict } of targets) {
+        const label = is === 'none' ? null : marksFor(verdict.verdict)[is];
+        await callApi('PUT', `/evidence/${id}/label`, { label });
+        setLabels((now) => new Map(now).set(id, label));
+      }
+      setChosen(new Set());
+      onMarked();
+    });
+  const current = records[at];
+  const onKey = (event: KeyboardEvent): void => {
+    if (current === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    const keys: Readonly<Record<string, () => void>> = {
+      j: () => move(at + 1),
+      ArrowDown: () => move(at + 1),
+      k: () => move(at - 1),
+      ArrowUp: () => move(at - 1),
+      ...(owner
+        ? {
+            c: () => markAndMove('right'),
+            w: () => markAndMove('wrong'),
+            u: () => mark([current], 'none'),
+            x: () => toggle(current.id),
+          }
+        : {}),
+    };
+    const act = keys[event.key];
+    if (act === undefined) return;
+    event.preventDefault();
+    act();
+  };
+  const markAndMove = (is: 'right' | 'wrong'): void => {
+    if (current === undefined) return;
+    mark([current], is);
+    move(at + 1);
+  };
+  const toggle = (id: string): void =>
+    setChosen((now) => {
+      const next = new Set(now);
+      if (!next.delete(id)) next.add(id);
+      return next;
+    });
+  const picked = records.filter(({ id }) => chosen.has(id));
+  const left = records.filter(({ id }) => labels.get(id) === null).length;
+  return (
+    <Panel
+      title="To review"
+      aside={
+        <span class="hint" role="status">
+          {counted(left, 'record', 'records')} left on this page
+        </span>
+      }
+    >
+      {owner ? (
+        <div class="actions">
+          <button
+            type="button"
+            onClick={() => setChosen(new Set(picked.length === records.length ? [] : records.map(({ id }) => id)))}
+          >
+            {picked.length === records.length ? 'Select none' : 'Select all'}
+          </button>
+          <button type="button" disabled={picked.length === 0 || action.busy} onClick={() => mark(picked, 'right')}>
+            Mark {picked.length} correct
+          </button>
+          <button type="button" disabled={picked.length === 0 || action.busy} onClick={() => mark(picked, 'wrong')}>
+            Mark {picked.length} wrong
+          </button>
+          <button type="button" disabled={action.busy} onClick={onNext}>
+            Load the next
+          </button>
+        </div>
+      ) : (
+        <p class="hint">Only an owner can mark.</p>
+      )}
+      <p class="hint">
+        Keys in the list: <kbd>j</kbd> <kbd>k</kbd> move
+        {owner ? (
+          <>
+            , <kbd>c</kbd> correct, <kbd>w</kbd> wrong, <kbd>u</kbd> remove the mark, <kbd>x</kbd> select
+          </>
+        ) : null}
+        , <kbd>Enter</kbd> open.
+      </p>
+      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <ul class="queue" ref={list} onKeyDown={onKey}>
+        {records.map((record, index) => {
+          const label = labels.get(record.id) ?? null;
+          const { right, wrong } = marksFor(record.verdict.verdict);
+          return (
+            <li key={record.id} class={index === at ? 'queued current' : 'queued'} onFocusIn={() => setAt(index)}>
+              {owner ? (
+                <input
+                  type="checkbox"
+                  aria-label={`Select record ${index + 1}`}
+                  checked={chosen.has(record.id)}
+                  onChange={() => toggle(record.id)}
+                />
+              ) : null}
+              <a href={`#/evidence/${record.id}`}>
+                <span class="hint">
+                  <VerdictBadge verdict={record.verdict.verdict} /> {localTimeShort(Date.parse(record.time))} ·{' '}
+                  {record.verdict.rule === 'none' ? nearest(record) : titleOf(record.verdict.rule)}
+                </span>
+                <RecordExcerpt record={record} />
+              </a>
+              {owner ? (
+                <span class="actions">
+                  {([right, wrong] as const).map((key) => (
+                    <button
+                      key={key}
+                      type="button"
+                      aria-pressed={label === key}
+                      disabled={action.busy}
+                      onClick={() => mark([record], label === key ? 'none' : key === right ? 'right' : 'wrong')}
+                    >
+                      {key === right ? 'Correct' : 'Wrong'}
+                      <span class="unseen"> verdict of record {index + 1}</span>
+                    </button>
+                  ))}
+                </span>
+              ) : label === null ? null : (
+                <span class="badge">⚑ {labelWords[label]}</span>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+    </Panel>
+  );
+}
+
+/** How near an allowed call came. */
+function nearest({ rules, model, verdict }: RecordView): string {
+  return model.score !== null && model.score / verdict.ml_threshold > rules.score / rules.threshold
+    ? `model ${score(model.score)} of ${score(verdict.ml_threshold)}`
+    : `rules ${score(rules.score)} of ${score(rules.threshold)}`;
+}
+
+function Result({ result }: { result: ReviewResult }): JSX.Element {
+  const { marks, days, points, threshold } = result;
+  const attacks = marks.correct_block + marks.missed_attack;
+  const benign = marks.false_alarm + marks.correct_allow;
+  if (attacks + benign === 0) return <p class="hint">No marks yet. Mark a few blocks and a few allowed calls.</p>;
+  return (
+    <>
+      <p>
+        {(Object.keys(labelWords) as Label[]).map((label) => `${marks[label]} × ${labelWords[label]}`).join(' · ')},
+        over {counted(days, 'day', 'days')}.
+      </p>
+      {attacks === 0 || benign === 0 ? (
+        <Notice kind="note">
+          The marks are one-sided: {attacks === 0 ? 'no attack' : 'no benign text'} is among them. eval and tune need
+          both; mark some verdicts as correct as well.
+        </Notice>
+      ) : null}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <section class="scroll" aria-label="Result by threshold" tabIndex={0}>
+        <table class="compare">
+          <thead>
+            <tr>
+              <th scope="col">Threshold of the rules</th>
+              <th scope="col" class="number">
+                False positives a day
+              </th>
+              <th scope="col" class="number">
+                Marked attacks not blocked
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {points.map((point) => (
+              <tr key={point.threshold}>
+                <th scope="row">
+                  {score(point.threshold)} {point.threshold === threshold ? '(present)' : ''}
+                </th>
+                <td class="number">{(point.falsePositives / days).toFixed(1)}</td>
+                <td class="number">
+                  {point.missed} of {attacks}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      <p class="hint">
+        Of the marked calls, as the rules alone would decide them. Where a model runs, it still sees what the rules let
+        through.
+      </p>
+      {attacks === 0 || benign === 0 ? null : <Apply points={points} threshold={threshold} />}
+    </>
+  );
+}
+
+/** The overlay for the best of the thresholds: fewest errors, the lower one of equals. */
+function Apply({ points, threshold }: Pick<ReviewResult, 'points' | 'threshold'>): JSX.Element | null {
+  const errors = (it: ReviewResult['points'][number]): number => it.falsePositives + it.missed;
+  const best = [...points].sort((a, b) => errors(a) - errors(b) || a.threshold - b.threshold)[0];
+  if (best === undefined || best.threshold === threshold) return null;
+  const overlay = `threshold: ${best.threshold}\n`;
+  return (
+    <details>
+      <summary>Use {score(best.threshold)}, with the fewest errors on the marks</summary>
+      <p class="hint">
+        An owner of the service puts this into an overlay (<code>serve --overlay FILE</code>).
+      </p>
+      <pre class="secret">
+        <code>{overlay}</code>
+      </pre>
+      <p class="actions">
+        <CopyButton text={overlay} label="Copy overlay" />
+      </p>
+    </details>
+  );
+}

@@ -1,0 +1,249 @@
+import type { JSX } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import type { RuleDetail, RuleListing } from '../../ports.js';
+import { count, score } from '../format.js';
+import { useLoad } from '../hooks.js';
+import { CopyButton, Empty, PageHead, Panel, Waiting } from '../parts/basics.js';
+import { Choice, TextField } from '../parts/fields.js';
+import { Excerpt } from '../parts/marked-text.js';
+
+interface RulesResponse {
+  readonly version: string;
+  readonly rules: readonly RuleListing[];
+}
+
+const orders = [
+  ['blocks', 'most blocks'],
+  ['falsePositives', 'most false positives'],
+  ['id', 'id'],
+] as const;
+/** Rows shown at first; all of them are a click away. */
+const firstRows = 50;
+
+/** The rules in force, with what each did in this account. */
+export function Rules(): JSX.Element {
+  const { value, error, again } = useLoad<RulesResponse>('/rules');
+  const [words, setWords] = useState('');
+  const [severity, setSeverity] = useState('');
+  const [order, setOrder] = useState<string>('blocks');
+  const [all, setAll] = useState(false);
+  const found = useMemo(() => {
+    const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+    const fitting = (value?.rules ?? []).filter((rule) => {
+      const text = `${rule.id} ${rule.title} ${rule.tags.join(' ')} ${rule.languages.join(' ')}`.toLowerCase();
+      return (severity === '' || rule.severity === severity) && wanted.every((word) => text.includes(word));
+    });
+    const by = order === 'blocks' || order === 'falsePositives' ? order : undefined;
+    return fitting.sort((a, b) => (by === undefined ? 0 : b[by] - a[by]) || (a.id < b.id ? -1 : 1));
+  }, [value, words, severity, order]);
+  return (
+    <>
+      <PageHead
+        title="Rules"
+        lead={
+          value === undefined ? 'The rules in force.' : `${count(value.rules.length)} rules, version ${value.version}.`
+        }
+      />
+      {value === undefined ? (
+        <Waiting error={error} again={again} />
+      ) : (
+        <>
+          <form class="panel filter-row" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+            <TextField
+              label="Words"
+              type="search"
+              placeholder="title, id, tag or language"
+              value={words}
+              onValue={setWords}
+            />
+            <Choice
+              label="Severity"
+              value={severity}
+              onValue={setSeverity}
+              options={[['', 'any'], ...['critical', 'high', 'medium', 'low'].map((it) => [it, it] as const)]}
+            />
+            <Choice label="Order" value={order} onValue={setOrder} options={orders} />
+          </form>
+          <p class="hint" role="status">
+            {count(found.length)} of {count(value.rules.length)} rules
+          </p>
+          {found.length === 0 ? (
+            <Empty title="No rule matches.">
+              <p>Try fewer words.</p>
+            </Empty>
+          ) : (
+            <RuleTable rules={all ? found : found.slice(0, firstRows)} />
+          )}
+          {all || found.length <= firstRows ? null : (
+            <p class="actions paging">
+              <button type="button" onClick={() => setAll(true)}>
+                Show all {count(found.length)}
+              </button>
+            </p>
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+function RuleTable({ rules }: { rules: readonly RuleListing[] }): JSX.Element {
+  return (
+    <table class="rules">
+      <thead>
+        <tr>
+          <th scope="col">Rule</th>
+          <th scope="col">Severity</th>
+          <th scope="col" class="number">
+            Score
+          </th>
+          <th scope="col" class="number">
+            Blocks
+          </th>
+          <th scope="col" class="number">
+            False positives
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rules.map((rule) => (
+          <tr key={rule.id}>
+            <th scope="row">
+              <a href={`#/rules/${encodeURIComponent(rule.id)}`}>{rule.title}</a>
+              <div class="hint">
+                <code>{rule.id}</code>
+                {rule.status === 'stable' ? null : <span class="badge label">{rule.status}</span>}
+              </div>
+            </th>
+            <td>
+              <span class="badge">{rule.severity}</span>
+            </td>
+            <td class="number">{score(rule.score)}</td>
+            <td class="number">{count(rule.blocks)}</td>
+            <td class="number">{count(rule.falsePositives)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** One rule: what it is for, what it did, examples, and how to switch it off. */
+export function RulePage({ id }: { id: string }): JSX.Element {
+  const { value, error, again } = useLoad<{ readonly rule: RuleDetail }>(`/rules/${encodeURIComponent(id)}`);
+  return (
+    <>
+      <nav class="actions back" aria-label="Rules">
+        <a href="#/rules">← Rules</a>
+      </nav>
+      <PageHead title={value?.rule.title ?? 'Rule'} lead={id} />
+      {value === undefined ? <Waiting error={error} again={again} /> : <RuleBody rule={value.rule} />}
+    </>
+  );
+}
+
+function RuleBody({ rule }: { rule: RuleDetail }): JSX.Element {
+  const overlay = `rules:\n  ${rule.id}:\n    status: experimental\n`;
+  const decided = `#/evidence?rule=${encodeURIComponent(rule.id)}`;
+  return (
+    <>
+      <Panel title="About">
+        <p>{rule.description}</p>
+        <dl class="facts">
+          {(
+            [
+              ['Severity', rule.severity],
+              ['Status', rule.status],
+              ['Score', score(rule.score)],
+              ['Paranoia level', String(rule.paranoia)],
+              ['Version', rule.version],
+              ['Languages', rule.languages.join(', ') || 'any'],
+              ['Tags', rule.tags.join(', ') || '–'],
+            ] as const
+          ).map(([name, words]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{words}</dd>
+            </div>
+          ))}
+        </dl>
+      </Panel>
+      <Panel title="In this account">
+        <p>
+          <strong>{count(rule.blocks)}</strong> blocks decided by this rule,{' '}
+          <strong>{count(rule.falsePositives)}</strong> of them marked as false positives.
+        </p>
+        <p class="actions">
+          <a class="button" href={decided}>
+            Calls that it decided
+          </a>
+          <a class="button" href={`${decided}&label=false_alarm`}>
+            Its false positives
+          </a>
+        </p>
+        <details>
+          <summary>Stop it from blocking</summary>
+          <p class="hint">
+            With this overlay (<code>serve --overlay FILE</code>) the rule is still reported, but no longer counts.
+          </p>
+          <pre class="secret">
+            <code>{overlay}</code>
+          </pre>
+          <p class="actions">
+            <CopyButton text={overlay} label="Copy overlay" />
+          </p>
+        </details>
+      </Panel>
+      <Examples title="Texts that it finds" texts={rule.examples.positive.map(({ text }) => text)} />
+      <Examples
+        title="Texts that it leaves alone"
+        texts={rule.examples.negative.map(({ text }) => text)}
+        why={rule.examples.negative.map(({ why }) => why)}
+      />
+      {rule.knownFalsePositives.length === 0 ? null : (
+        <Panel title="Known false positives">
+          <ul>
+            {rule.knownFalsePositives.map((it) => (
+              <li key={it}>{it}</li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+      {rule.references.length === 0 ? null : (
+        <Panel title="References">
+          <ul>
+            {rule.references.map((it) => (
+              <li key={it}>{it}</li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+    </>
+  );
+}
+
+const mostExamples = 12;
+
+function Examples({
+  title,
+  texts,
+  why = [],
+}: {
+  title: string;
+  texts: readonly string[];
+  why?: readonly string[];
+}): JSX.Element | null {
+  if (texts.length === 0) return null;
+  return (
+    <Panel title={title}>
+      <ul class="findings">
+        {texts.slice(0, mostExamples).map((text, index) => (
+          <li key={text}>
+            <Excerpt text={text} />
+            {why[index] === undefined ? null : <p class="hint">{why[index]}</p>}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

@@ -1,0 +1,245 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { chainWords } from '../../../engine/chain-words.js';
+import type { EvidenceFinding } from '../../../evidence/evidence-record.js';
+import type { KeyListing, RecordView } from '../../ports.js';
+import { count, counted, percent, score } from '../format.js';
+import { useLoad } from '../hooks.js';
+import { deciderWords } from '../words.js';
+import { Moment, Panel, VerdictBadge } from './basics.js';
+import { Excerpt, MarkedText } from './marked-text.js';
+import { ruleHref, useRuleTitles } from './rule-titles.js';
+
+const mostWindows = 20;
+
+const keptWords = {
+  whole: 'kept whole',
+  masked: 'kept with secrets masked, places as they were',
+  hash: 'kept as its SHA-256 only',
+} as const;
+
+const levelWords = {
+  rules: 'rules only',
+  advanced: 'advanced: one model pass',
+  deep: 'deep: several windows or decoded views',
+} as const;
+
+/** The verdict, the text with its marks, and what is behind them. `children` stand under the verdict. */
+export function RecordBody({ record, children }: { record: RecordView; children?: ComponentChildren }): JSX.Element {
+  const { verdict, input, model } = record;
+  const titleOf = useRuleTitles();
+  const spans = [...record.findings.map((it) => it.span), ...(verdict.decided_by === 'ml' ? model.hotspots : [])];
+  return (
+    <>
+      <section class="panel ruling" aria-label="Verdict">
+        <p class="ruling-head">
+          <VerdictBadge verdict={verdict.verdict} />{' '}
+          <span>{verdict.rule === 'none' ? 'Nothing found that blocks.' : titleOf(verdict.rule)}</span>
+        </p>
+        {verdict.reason === null ? null : <p>{verdict.reason}</p>}
+        <p class="hint">{decisionWords(record)}</p>
+        {children}
+      </section>
+      <Panel
+        title="Text"
+        aside={
+          <span class="hint">
+            {counted(input.length, 'character', 'characters')}, {keptWords[input.kept]}
+          </span>
+        }
+      >
+        {input.text === null ? (
+          <p class="hint">This account keeps no text of it, only its SHA-256 (see Details).</p>
+        ) : (
+          <MarkedText text={input.text} spans={spans} />
+        )}
+      </Panel>
+      <Panel title="Findings of the rules">
+        <Scale side="Rules" value={record.rules.score} threshold={record.rules.threshold} />
+        <Findings findings={record.findings} text={input.text} />
+        {record.shadow_findings.length === 0 ? null : (
+          <details>
+            <summary>
+              {counted(record.shadow_findings.length, 'finding', 'findings')} of experimental rules, which do not count
+            </summary>
+            <Findings findings={record.shadow_findings} text={input.text} />
+          </details>
+        )}
+      </Panel>
+      <Panel title="Model">
+        <ModelSide record={record} />
+      </Panel>
+      {record.unseen.length === 0 ? null : (
+        <Panel title="Not read in every way">
+          <ul>
+            {record.unseen.map((it) => (
+              <li key={`${it.by} ${it.span.start}`}>
+                Characters {count(it.span.start)}–{count(it.span.end)} by {it.by}: limit {it.limit}
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+      <Panel title="Details">
+        <dl class="facts">
+          <Fact name="Time">
+            <Moment time={Date.parse(record.time)} />
+          </Fact>
+          <Fact name="Rule">
+            <code>{verdict.rule}</code>
+          </Fact>
+          <Fact name="Decided by">{deciderWords[verdict.decided_by]}</Fact>
+          <Fact name="Router level">{levelWords[record.router_level]}</Fact>
+          <Fact name="Channel">{record.channel}</Fact>
+          <Fact name="Mode">{verdict.mode}</Fact>
+          <Fact name="Latency">{verdict.latency_ms} ms</Fact>
+          <Fact name="Rules version">
+            <code>{verdict.rules_version}</code>
+          </Fact>
+          <Fact name="Model version">
+            <code>{verdict.ml_version}</code>
+          </Fact>
+          <Fact name="Key">
+            {record.key_id === null ? 'none: from the playground' : <KeyName id={record.key_id} />}
+          </Fact>
+        </dl>
+        <details>
+          <summary>Digests</summary>
+          <dl class="facts wide">
+            <Fact name="Replay digest">
+              <code>{record.replay_digest}</code>
+            </Fact>
+            <Fact name="SHA-256 of the text">
+              <code>{input.sha256}</code>
+            </Fact>
+          </dl>
+        </details>
+      </Panel>
+    </>
+  );
+}
+
+/** How the scores led to the verdict. */
+function decisionWords({ rules, model, verdict }: RecordView): string {
+  const rulesSide = `the rules scored ${score(rules.score)} (they block from ${score(rules.threshold)})`;
+  if (model.verdict === 'error') return `Decided by the rules, as the model failed: ${rulesSide}.`;
+  if (model.score === null || model.verdict === 'off') return `Decided by the rules: ${rulesSide}.`;
+  const modelSide = `the model gave ${percent(model.score)} (it blocks from ${percent(verdict.ml_threshold)})`;
+  if (verdict.decided_by === 'ml')
+    return `Decided by the model: ${rulesSide}, so the model was asked, and ${modelSide}.`;
+  return `Decided by the rules: ${rulesSide}; ${modelSide}${verdict.mode === 'shadow' ? ', in shadow mode, which does not count' : ''}.`;
+}
+
+function KeyName({ id }: { id: string }): JSX.Element {
+  const keys = useLoad<{ readonly keys: readonly KeyListing[] }>('/keys').value?.keys ?? [];
+  const name = keys.find((key) => key.id === id)?.name;
+  return (
+    <a href={`#/evidence?keyId=${encodeURIComponent(id)}`} title={id}>
+      {name ?? id}
+    </a>
+  );
+}
+
+function Fact({
+  name,
+  children,
+}: {
+  name: string;
+  children: JSX.Element | string | readonly (string | number)[];
+}): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** A score against its threshold, drawn and in words. */
+function Scale({ side, value, threshold }: { side: string; value: number; threshold: number }): JSX.Element {
+  const over = value >= threshold;
+  return (
+    <div class="scale">
+      <p>
+        {side}: score <strong>{score(value)}</strong>, {over ? 'at or above' : 'below'} the threshold of{' '}
+        {score(threshold)}
+      </p>
+      <div class={over ? 'track over' : 'track'} aria-hidden="true">
+        <span class="fill" style={{ width: `${100 * value}%` }} />
+        <span class="limit" style={{ left: `${100 * threshold}%` }} />
+      </div>
+    </div>
+  );
+}
+
+function Findings({ findings, text }: { findings: readonly EvidenceFinding[]; text: string | null }): JSX.Element {
+  const titleOf = useRuleTitles();
+  if (findings.length === 0) return <p class="hint">No rule matched.</p>;
+  return (
+    <ul class="findings">
+      {findings.map((it) => {
+        const found = text?.slice(it.span.start, Math.min(it.span.end, it.span.start + 200));
+        return (
+          <li key={`${it.rule} ${it.span.start} ${it.view}`}>
+            <p class="finding-head">
+              <a href={ruleHref(it.rule)}>{titleOf(it.rule)}</a> <span class="badge">{it.severity}</span>{' '}
+              <span class="hint">score {score(it.score)}</span>
+            </p>
+            {found === undefined ? null : <Excerpt text={found} />}
+            <ReadAs finding={it} found={found} />
+            <p class="hint">
+              <code>{it.rule}</code> · characters {count(it.span.start)}–{count(it.span.end)}
+              {it.path === undefined ? null : (
+                <>
+                  {' '}
+                  at <code>{it.path}</code>
+                </>
+              )}
+            </p>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** What a rule read where the text itself doesn't say it, and by which steps. */
+function ReadAs({ finding, found }: { finding: EvidenceFinding; found: string | undefined }): JSX.Element | null {
+  if (finding.view === 'raw') return null;
+  const { read_as: reading } = finding;
+  const plain = finding.chain.every((step) => step === 'fold');
+  if (plain && (reading === undefined || reading.toLowerCase() === found?.toLowerCase())) return null;
+  const how = chainWords(finding.chain);
+  if (reading === undefined) return <p class="read-as">Read {how}.</p>;
+  return (
+    <div class="read-as">
+      <p>Read as:</p>
+      <Excerpt text={reading} />
+      <p class="hint">{how}</p>
+    </div>
+  );
+}
+
+function ModelSide({ record: { model, verdict } }: { record: RecordView }): JSX.Element {
+  if (model.verdict === 'off')
+    return (
+      <p class="hint">Not asked: {verdict.ml_version === 'off' ? 'no model is in use.' : 'the rules had decided.'}</p>
+    );
+  if (model.verdict === 'error')
+    return <p>The model failed ({model.error ?? 'no reason given'}), so the verdict of the rules stands.</p>;
+  return (
+    <>
+      <Scale side="Model" value={model.score ?? 0} threshold={verdict.ml_threshold} />
+      <ul>
+        {model.windows.slice(0, mostWindows).map((window) => (
+          <li key={`${window.view} ${window.span.start} ${window.span.end}`}>
+            Characters {count(window.span.start)}–{count(window.span.end)}, view {window.view}:{' '}
+            {score(window.probability)}
+          </li>
+        ))}
+      </ul>
+      {model.windows.length > mostWindows ? (
+        <p class="hint">{count(model.windows.length - mostWindows)} more windows.</p>
+      ) : null}
+    </>
+  );
+}
