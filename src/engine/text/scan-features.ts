@@ -18,6 +18,12 @@ export type Features = Readonly<Scan>;
 
 const LONG_WORD = 12;
 const MIN_CODE_RUN = 16;
+/** Digits of eight bytes; shorter words of digits are numbers. */
+const MIN_HEX_WORD = 16;
+/** Words of a row that show that decoders should look; its first and last may be next to letters of other scripts. */
+const MIN_HEX_PAIRS = 4;
+const MIN_NUMBERS = 4;
+const MIN_OCTETS = 2;
 /** Fewer single letters in a row are initials or a formula. */
 const MIN_SINGLES = 5;
 const WORD_KINDS = LETTER | DIGIT;
@@ -47,6 +53,7 @@ export function scanFeatures(text: string): Features {
     if (unit >= 0x80 && i < length) {
       const end = readForeignWord(scan, text, i);
       if (end > i) {
+        if (i - from >= MIN_HEX_WORD && (all & HEX) !== 0) scan.hexWords.push(from, i);
         endForeignWord(scan, text, from, end);
         if (i - runStart >= MIN_CODE_RUN) scan.codeRuns.push(runStart, i);
         runStart = end;
@@ -130,19 +137,27 @@ function endWord(scan: Scan, text: string, from: number, end: number, any: numbe
     return;
   }
   scan.rows = true;
-  if (size > scan.hexRun) scan.hexRun = size;
-  scan.hexPair = size === 2 ? scan.hexPair + 1 : 0;
-  if (scan.hexPair > scan.hexPairs) scan.hexPairs = scan.hexPair;
-  scan.number = size <= 3 && (all & DIGIT) !== 0 ? scan.number + 1 : 0;
-  if (scan.number > scan.numbers) scan.numbers = scan.number;
-  scan.binary = (all & BINARY) !== 0 && size >= 7 ? scan.binary + 1 : 0;
-  if (scan.binary > scan.binaries) scan.binaries = scan.binary;
-  if (scan.binary > 0 && size > scan.binaryRun) scan.binaryRun = size;
+  if (size >= MIN_HEX_WORD) scan.hexWords.push(from, end);
+  growRow(scan.hexPairRow, size === 2, MIN_HEX_PAIRS, from, end);
+  growRow(scan.numberRow, size <= 3 && (all & DIGIT) !== 0, MIN_NUMBERS, from, end);
+  growRow(scan.octetRow, size >= 7 && (all & BINARY) !== 0, MIN_OCTETS, from, end);
   if ((any & DIGIT) === 0) endHexLetters(scan, text, from, end);
   else {
     scan.rank = 0;
     if ((any & LETTER) !== 0) scan.leetSpots.push(from);
   }
+}
+
+/** Adds a word to a row, or ends the row. */
+function growRow(row: Row, belongs: boolean, min: number, from: number, end: number): void {
+  if (!belongs) {
+    row.size = 0;
+    return;
+  }
+  if (row.size === 0) row.from = from;
+  row.size += 1;
+  if (row.size === min) row.found.push(row.from, end);
+  else if (row.size > min) row.found[row.found.length - 1] = end;
 }
 
 /** Letters a to f alone may be a word all the same. */
@@ -161,18 +176,27 @@ function addSingle(scan: Scan): void {
 function resetRows(scan: Scan): void {
   scan.rows = false;
   scan.single = 0;
-  scan.hexPair = 0;
-  scan.number = 0;
-  scan.binary = 0;
+  scan.hexPairRow.size = 0;
+  scan.numberRow.size = 0;
+  scan.octetRow.size = 0;
 }
 
 /** Reads on through a word that has letters of other scripts, from the first of them; gives where it ends. */
 function readForeignWord(scan: Scan, text: string, from: number): number {
   let to = from;
+  let digits = 0;
   for (; to < text.length; to += 1) {
     const unit = text.charCodeAt(to);
-    if (unit < 0x80 ? ((KINDS[unit] as number) & WORD_KINDS) === 0 : !readForeign(scan, text, unit, to)) break;
+    const kind = unit < 0x80 ? (KINDS[unit] as number) : 0;
+    if (unit < 0x80 ? (kind & WORD_KINDS) === 0 : !readForeign(scan, text, unit, to)) break;
+    if ((kind & HEX) !== 0) {
+      digits += 1;
+      continue;
+    }
+    if (digits >= MIN_HEX_WORD) scan.hexWords.push(to - digits, to);
+    digits = 0;
   }
+  if (digits >= MIN_HEX_WORD) scan.hexWords.push(to - digits, to);
   return to;
 }
 
@@ -243,6 +267,19 @@ function readSign(scan: Scan, text: string, unit: number, kind: number, at: numb
   scan.joinerAt = at;
 }
 
+/** Rows of words of one kind that follow one another, whatever stands between them. */
+interface Row {
+  /** The row under way: how many words, and where it began. */
+  size: number;
+  from: number;
+  /** Rows long enough: start, end, in turn. */
+  readonly found: number[];
+}
+
+function newRow(): Row {
+  return { size: 0, from: 0, found: [] };
+}
+
 /** The counts of one pass over a text; see `scanFeatures`. */
 export interface Scan {
   /** ASCII alone. */
@@ -262,17 +299,12 @@ export interface Scan {
   singleFrom: number;
   /** One of the rows under way is not empty. */
   rows: boolean;
-  /** Longest word of hex digits. */
-  hexRun: number;
-  /** Longest row of words of two hex digits, of two or three digits, of seven or more binary digits; rows under way. */
-  hexPairs: number;
-  hexPair: number;
-  numbers: number;
-  number: number;
-  binaries: number;
-  binary: number;
-  /** Longest word of binary digits. */
-  binaryRun: number;
+  /** Words of 16 or more hex digits: start, end, in turn. */
+  readonly hexWords: number[];
+  /** Rows of words of two hex digits, of numbers of two or three digits, of seven or more bits. */
+  readonly hexPairRow: Row;
+  readonly numberRow: Row;
+  readonly octetRow: Row;
   /** Where words that mix letters and digits begin, and where signs stand that can stand for a letter beside one. */
   readonly leetSpots: number[];
   /** Where rows of three or more words begin that one sign joins. */
@@ -316,14 +348,10 @@ export function newScan(): Scan {
     single: 0,
     singleFrom: 0,
     rows: false,
-    hexRun: 0,
-    hexPairs: 0,
-    hexPair: 0,
-    numbers: 0,
-    number: 0,
-    binaries: 0,
-    binary: 0,
-    binaryRun: 0,
+    hexWords: [],
+    hexPairRow: newRow(),
+    numberRow: newRow(),
+    octetRow: newRow(),
     leetSpots: [],
     joinedRows: [],
     joiner: 0,

@@ -33,11 +33,12 @@ export const DECODINGS: readonly RunTransform[] = [
   { applies: ({ codeRuns }) => codeRuns.length > 0, find: decodeBase64 },
   { applies: ({ codeRuns }) => codeRuns.length > 0, find: decodeBase32 },
   {
-    applies: ({ hexRun, hexPairs, leetSpots }) => hexRun >= 16 || hexPairs >= 6 || leetSpots.length >= 6,
+    applies: ({ hexWords, hexPairRow, leetSpots }) =>
+      hexWords.length > 0 || hexPairRow.found.length > 0 || leetSpots.length >= 6,
     find: decodeHex,
   },
-  { applies: ({ numbers }) => numbers >= 6, find: decodeCharCodes },
-  { applies: ({ binaries, binaryRun }) => binaries >= 4 || binaryRun >= 32, find: decodeBinary },
+  { applies: ({ numberRow }) => numberRow.found.length > 0, find: decodeCharCodes },
+  { applies: ({ octetRow, hexWords }) => octetRow.found.length > 0 || hexWords.length > 0, find: decodeBinary },
   { applies: ({ signs }) => (signs & PERCENT) !== 0, find: decodePercent },
   { applies: ({ signs }) => (signs & AMPERSAND) !== 0, find: decodeEntities },
   { applies: ({ signs }) => (signs & BACKSLASH) !== 0, find: decodeEscapes },

@@ -1,5 +1,7 @@
 import type { Replacement } from '../rewrite.js';
-import { type CodeRowSyntax, findCodeRows } from './code-rows.js';
+import type { Features } from '../scan-features.js';
+import { RADIO } from './cipher-words.js';
+import { type CodeRowSyntax, findCodeRows, partsAround } from './code-rows.js';
 
 // --- Morse code ---
 
@@ -26,7 +28,7 @@ export function decodeMorse(text: string): readonly Replacement[] {
       at += 1;
       continue;
     }
-    if (at > 0 && /[\w/]/.test(text.charAt(at - 1))) {
+    if (at > 0 && (text.charCodeAt(at - 1) === 0x2f || isWordUnit(text.charCodeAt(at - 1)))) {
       at = morseEnd(text, at);
       continue;
     }
@@ -55,7 +57,7 @@ function morseRun(text: string, from: number): MorseRun {
     if (next === 0) {
       // A full stop or a line may follow the last letter directly.
       let cut = Math.min(to, at + MAX_MORSE);
-      while (cut > at && /\w/.test(text.charAt(cut))) cut -= 1;
+      while (cut > at && isWordUnit(text.charCodeAt(cut))) cut -= 1;
       return cut > at ? { end: cut, letters: letters + 1, next: to } : { end, letters, next: to };
     }
     letters += 1;
@@ -84,6 +86,12 @@ function skipBlanks(text: string, from: number): number {
   let at = from;
   while (text.charCodeAt(at) === 0x20 || text.charCodeAt(at) === 0x09) at += 1;
   return at;
+}
+
+/** As `\w` has it. */
+function isWordUnit(unit: number): boolean {
+  const lower = unit | 0x20;
+  return (unit >= 0x30 && unit <= 0x39) || (lower >= 0x61 && lower <= 0x7a) || unit === 0x5f;
 }
 
 function isMorse(text: string, at: number): boolean {
@@ -178,20 +186,23 @@ function readBraille(text: string, start: number, end: number): Replacement {
 const RADIO_WORDS =
   'alfa|alpha|bravo|charlie|delta|echo|foxtrot|golf|hotel|india|juliett?|kilo|lima|mike|november|oscar|papa|quebec|romeo|sierra|tango|uniform|victor|whiskey|x-?ray|yankee|zulu';
 const RADIO_WORD = new RegExp(`(?:${RADIO_WORDS})(?!\\w)`, 'iy');
+/** Longer than any word of it with its separators. */
+const RADIO_REACH = 16;
 const RADIO_ROWS: CodeRowSyntax = {
   codeEnd(text, at) {
     RADIO_WORD.lastIndex = at;
     return RADIO_WORD.test(text) ? RADIO_WORD.lastIndex : 0;
   },
-  beginsAfter: (unit) => !/\w/.test(String.fromCharCode(unit)),
+  beginsAfter: (unit) => !isWordUnit(unit),
   separators: ' ,./|\n-',
   maxGap: 4,
   minCodes: 4,
 };
 
 /** Reads words that are spelt in the radio alphabet (India Golf November ...). */
-export function decodeRadioAlphabet(text: string): readonly Replacement[] {
-  return findCodeRows(text, RADIO_ROWS).map(({ starts: words, ends }) => {
+export function decodeRadioAlphabet(text: string, { tagged }: Features): readonly Replacement[] {
+  const places = tagged.filter((_, i) => tagged[i + 1] === RADIO && i % 2 === 0);
+  return findCodeRows(text, partsAround(text, places, RADIO_REACH), RADIO_ROWS).map(({ starts: words, ends }) => {
     let read = '';
     const starts: number[] = [];
     for (const [i, word] of words.entries()) {

@@ -17,29 +17,59 @@ export interface CodeRowSyntax {
   readonly minCodes: number;
 }
 
-/** Finds the rows of codes in a text. Each unit is looked at a bounded number of times: no backtracking. */
-export function findCodeRows(text: string, syntax: CodeRowSyntax): readonly CodeRow[] {
-  const { codeEnd, beginsAfter, separators, maxGap, minCodes } = syntax;
+/** A row may begin this much before a part: with a prefix, or with a code next to a letter of another script. */
+const LEAD = 12;
+
+/**
+ * Finds the rows of codes in these parts of a text (start, end, in turn; ascending, apart). Each unit is looked at a
+ * bounded number of times: no backtracking.
+ */
+export function findCodeRows(text: string, parts: readonly number[], syntax: CodeRowSyntax): readonly CodeRow[] {
+  const { codeEnd, beginsAfter, minCodes } = syntax;
   const rows: CodeRow[] = [];
-  for (let at = 0; at < text.length; ) {
-    let end = beginsAfter(text.charCodeAt(at - 1)) ? codeEnd(text, at) : 0;
-    if (end === 0) {
-      at += 1;
-      continue;
+  let read = 0;
+  for (let k = 0; k < parts.length; k += 2) {
+    const stop = parts[k + 1] as number;
+    let at = Math.max(read, (parts[k] as number) - LEAD);
+    while (at < stop) {
+      const end = beginsAfter(text.charCodeAt(at - 1)) ? codeEnd(text, at) : 0;
+      if (end === 0) {
+        at += 1;
+        continue;
+      }
+      const row = readRow(text, at, end, syntax);
+      if (row.starts.length >= minCodes) rows.push(row);
+      at = row.ends.at(-1) as number;
     }
-    const starts = [at];
-    const ends = [end];
-    for (;;) {
-      let next = end;
-      while (next - end < maxGap && next < text.length && separators.includes(text.charAt(next))) next += 1;
-      const nextEnd = next === end ? 0 : codeEnd(text, next);
-      if (nextEnd === 0) break;
-      starts.push(next);
-      ends.push(nextEnd);
-      end = nextEnd;
-    }
-    if (starts.length >= minCodes) rows.push({ starts, ends });
-    at = end;
+    read = at;
   }
   return rows;
+}
+
+/** The row that begins with the code between these offsets. */
+function readRow(text: string, start: number, firstEnd: number, syntax: CodeRowSyntax): CodeRow {
+  const { codeEnd, separators, maxGap } = syntax;
+  const starts = [start];
+  const ends = [firstEnd];
+  for (let end = firstEnd; ; ) {
+    let next = end;
+    while (next - end < maxGap && next < text.length && separators.includes(text.charAt(next))) next += 1;
+    const nextEnd = next === end ? 0 : codeEnd(text, next);
+    if (nextEnd === 0) return { starts, ends };
+    starts.push(next);
+    ends.push(nextEnd);
+    end = nextEnd;
+  }
+}
+
+/** The parts of a text around places (ascending): places that are at most `reach` apart share one. */
+export function partsAround(text: string, places: readonly number[], reach: number): readonly number[] {
+  const parts: number[] = [];
+  for (const place of places) {
+    const end = Math.min(text.length, place + reach);
+    const last = parts.at(-1);
+    if (last !== undefined && place - reach <= last) parts[parts.length - 1] = end;
+    else parts.push(Math.max(0, place - reach), end);
+  }
+  return parts;
 }

@@ -1,7 +1,7 @@
 import type { Replacement } from '../rewrite.js';
 import type { Features } from '../scan-features.js';
 import { decodeBytes } from './bytes.js';
-import { type CodeRow, type CodeRowSyntax, findCodeRows } from './code-rows.js';
+import { type CodeRow, type CodeRowSyntax, findCodeRows, partsAround } from './code-rows.js';
 
 const HEX_PAIRS: CodeRowSyntax = {
   codeEnd: hexPairEnd,
@@ -24,26 +24,45 @@ const OCTETS: CodeRowSyntax = {
   maxGap: 2,
   minCodes: 4,
 };
-/** Digits of eight bytes, bits of four: shorter words of digits are numbers. */
-const MIN_HEX_WORD = 16;
+/** Bits of four bytes; shorter words of bits are numbers. */
 const MIN_BIT_WORD = 32;
 /** So many bytes of a long number or digest show that it is no text. */
 const PROBE = 48;
+/** How far codes with a prefix (`0x69, 0x67`) are from one another. */
+const PREFIXED_REACH = 24;
 
 /** Reads bytes in hexadecimal, in one word or pair by pair with separators (`69 67`, `69:67`, `0x69, 0x67`). */
-export function decodeHex(text: string, { hexRun, hexPairs }: Features): readonly Replacement[] {
+export function decodeHex(text: string, { hexWords, hexPairRow, leetSpots }: Features): readonly Replacement[] {
   const found: Replacement[] = [];
-  // Many words that mix letters and digits are `0x69 0x67` or nothing to decode.
-  if (hexRun < MIN_HEX_WORD && hexPairs < HEX_PAIRS.minCodes && !/0x/i.test(text)) return found;
-  for (const { start, digits, end } of hexWords(text)) {
-    const starts = Array.from({ length: (end - digits) / 2 }, (_, i) => digits + 2 * i);
-    addHex(found, text, start, end, starts);
+  for (let k = 0; k < hexWords.length; k += 2) {
+    const start = hexWords[k] as number;
+    addHexWord(found, text, start, start, hexWords[k + 1] as number);
   }
-  for (const { starts, ends } of findCodeRows(text, HEX_PAIRS)) {
+  // The x of 0x makes it a word that mixes letters and digits.
+  const prefixed = leetSpots.filter((at) => text.charCodeAt(at) === 0x30 && (text.charCodeAt(at + 1) | 0x20) === 0x78);
+  for (const start of prefixed) {
+    let end = start + 2;
+    while (isHex(text.charCodeAt(end))) end += 1;
+    addHexWord(found, text, start, start + 2, end);
+  }
+  addHexRows(found, text, hexPairRow.found);
+  if (prefixed.length > 0) addHexRows(found, text, partsAround(text, prefixed, PREFIXED_REACH));
+  return found;
+}
+
+/** A word of 16 or more hex digits. */
+function addHexWord(found: Replacement[], text: string, start: number, digits: number, end: number): void {
+  const size = end - digits;
+  if (size < 16 || size % 2 !== 0 || isWord(text.charCodeAt(start - 1)) || isWord(text.charCodeAt(end))) return;
+  const starts = Array.from({ length: size / 2 }, (_, i) => digits + 2 * i);
+  addHex(found, text, start, end, starts);
+}
+
+function addHexRows(found: Replacement[], text: string, parts: readonly number[]): void {
+  for (const { starts, ends } of findCodeRows(text, parts, HEX_PAIRS)) {
     const digits = ends.map((end) => end - 2);
     addHex(found, text, starts[0] as number, ends.at(-1) as number, digits);
   }
-  return found;
 }
 
 function addHex(found: Replacement[], text: string, start: number, end: number, digits: readonly number[]): void {
@@ -56,26 +75,10 @@ function addHex(found: Replacement[], text: string, start: number, end: number, 
   if (whole !== undefined) found.push(whole);
 }
 
-/** Words of an even number of hex digits, with or without `0x` before them. */
-function hexWords(text: string): readonly { readonly start: number; readonly digits: number; readonly end: number }[] {
-  const found = [];
-  for (let start = 0; start < text.length; ) {
-    const prefixed = text.charCodeAt(start) === 0x30 && (text.charCodeAt(start + 1) | 0x20) === 0x78;
-    const digits = prefixed ? start + 2 : start;
-    let end = digits;
-    while (isHex(text.charCodeAt(end))) end += 1;
-    const size = end - digits;
-    if (size >= MIN_HEX_WORD && size % 2 === 0 && !isWord(text.charCodeAt(end))) found.push({ start, digits, end });
-    while (isWord(text.charCodeAt(end))) end += 1;
-    start = end + 1;
-  }
-  return found;
-}
-
 /** Reads character codes in decimal (or octal, where decimal gives no text): `105 103 110`, `105,103,110`. */
-export function decodeCharCodes(text: string): readonly Replacement[] {
+export function decodeCharCodes(text: string, { numberRow }: Features): readonly Replacement[] {
   const found: Replacement[] = [];
-  for (const row of findCodeRows(text, NUMBERS)) {
+  for (const row of findCodeRows(text, numberRow.found, NUMBERS)) {
     const read = readCodes(text, row, 10, 'char-codes') ?? readCodes(text, row, 8, 'octal');
     if (read !== undefined) found.push(read);
   }
@@ -83,23 +86,19 @@ export function decodeCharCodes(text: string): readonly Replacement[] {
 }
 
 /** Reads bytes as binary digits: seven or eight a byte with separators, or eight without. */
-export function decodeBinary(text: string): readonly Replacement[] {
+export function decodeBinary(text: string, { octetRow, hexWords }: Features): readonly Replacement[] {
   const found: Replacement[] = [];
   const add = (row: CodeRow): void => {
     const read = readCodes(text, row, 2, 'binary');
     if (read !== undefined) found.push(read);
   };
-  findCodeRows(text, OCTETS).forEach(add);
-  for (let start = 0; start < text.length; ) {
-    let end = start;
-    while (isBit(text.charCodeAt(end))) end += 1;
-    const size = end - start;
-    if (size >= MIN_BIT_WORD && size % 8 === 0 && !isWord(text.charCodeAt(end))) {
-      const starts = Array.from({ length: size / 8 }, (_, i) => start + 8 * i);
-      add({ starts, ends: starts.map((at) => at + 8) });
-    }
-    while (isWord(text.charCodeAt(end))) end += 1;
-    start = end + 1;
+  findCodeRows(text, octetRow.found, OCTETS).forEach(add);
+  for (let k = 0; k < hexWords.length; k += 2) {
+    const start = hexWords[k] as number;
+    const size = (hexWords[k + 1] as number) - start;
+    if (size < MIN_BIT_WORD || size % 8 !== 0 || wordEnd(text, start, isBit, size, size) === 0) continue;
+    const starts = Array.from({ length: size / 8 }, (_, i) => start + 8 * i);
+    add({ starts, ends: starts.map((at) => at + 8) });
   }
   return found;
 }
