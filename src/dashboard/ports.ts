@@ -128,6 +128,7 @@ export interface AccountState {
   readonly plan: PlanListing;
   /** Milliseconds since 1970; null outside a trial. */
   readonly trialEnds: number | null;
+  /** In a trial: since it began. */
   readonly usedThisMonth: number;
   readonly overageLeft: number;
   /** Milliseconds since 1970: when the month turns, in UTC. */

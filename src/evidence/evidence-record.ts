@@ -4,7 +4,7 @@ import type { EngineLimits } from '../engine/limits.js';
 import type { Channel } from '../engine/rules/types.js';
 import type { Verdict } from '../engine/verdict.js';
 
-/** How much of an input an account keeps: all of it, with secrets masked, or its SHA-256 alone. */
+/** How much of an input an account keeps: all of it, with secrets masked, or a digest alone. */
 export type Keep = 'whole' | 'masked' | 'hash';
 
 /** What a person said of a verdict afterwards: it was wrong (`false_alarm`, `missed_attack`), or right. */
@@ -15,8 +15,10 @@ export interface KeptInput {
   readonly kept: Keep;
   /** The text screened; masked texts keep their length, so that spans stay aligned. Null with `hash`. */
   readonly text: string | null;
-  /** Of the whole text as UTF-8, 64 lower-case hex digits. */
+  /** Of the whole text as UTF-8, 64 lower-case hex digits; with `keyed` HMAC-SHA-256 of it, under the service's pepper. */
   readonly sha256: string;
+  /** Set where the text isn't kept whole: a plain digest would give a short text away. */
+  readonly keyed?: boolean | undefined;
   /** Of the whole text, UTF-16 code units. */
   readonly length: number;
   /** Whether the caller sent a JSON value that is no string; `text` is its JSON text then. */

@@ -84,6 +84,7 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
           ...billing,
           rules: rulesInForce({ packs: pack, overlays: overlay, today }),
           signUp: settings.signUp,
+          publicUrl: settings.publicUrl,
           now: Date.now,
         });
       },

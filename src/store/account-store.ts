@@ -18,6 +18,8 @@ export interface Account {
   readonly plan: string;
   /** Milliseconds since 1970; counts only while the plan is a trial. */
   readonly trialEndsAt: number | null;
+  /** Calls of the trial used: it has one allowance, however many months it lasts. */
+  readonly trialUsed: number;
   /** Calls bought and not yet used. */
   readonly overageLeft: number;
   readonly settings: AccountSettings;

@@ -90,8 +90,12 @@ export interface EvidenceStore {
   latencies(accountId: string, from: number, to: number, unit: 'hour' | 'day'): Promise<readonly LatencyCount[]>;
   /** Calls by the versions that answered them and by rule, in no order. Purged evidence stays counted. */
   versions(accountId: string): Promise<readonly VersionCount[]>;
-  /** Deletes what is older than its account keeps. Gives the number of records. */
-  purge(now: number): Promise<number>;
+  /**
+   * Deletes what is older than its account keeps. Gives the number of records.
+   *
+   * @throws StoreError `STORE_CLOCK` where the clock seems wrong, unless `trustClock`
+   */
+  purge(now: number, options?: { readonly trustClock?: boolean | undefined }): Promise<number>;
 }
 
 const exactBelow = 16;

@@ -39,6 +39,19 @@ export function secretHash(secret: string, pepper: string): string {
   return createHmac('sha256', pepper).update(secret).digest('hex');
 }
 
+/**
+ * What is kept of a text that isn't kept whole: HMAC-SHA-256 under the pepper, hex, over its SHA-256. A plain digest of a
+ * short text, e.g. of a phone number, is found by trying.
+ */
+export function textDigest(sha256: string, pepper: string): string {
+  return createHmac('sha256', pepper).update(`evidence:${sha256}`).digest('hex');
+}
+
+/** What is kept of a name that attempts are counted by: an e-mail or an address of a stranger. */
+export function attemptDigest(name: string, pepper: string): string {
+  return createHmac('sha256', pepper).update(`attempt:${name}`).digest('hex');
+}
+
 /** Compares two hashes in a time that doesn't tell where they differ. */
 export function sameHash(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));

@@ -8,6 +8,10 @@ export type StoreErrorCode =
   | 'STORE_CLOSED'
   /** A package that the chosen database needs isn't installed. */
   | 'STORE_PACKAGE_MISSING'
+  /** The database's file is damaged. */
+  | 'STORE_DAMAGED'
+  /** The clock seems wrong, and something would be deleted by it. */
+  | 'STORE_CLOCK'
   /** Something about how the store is set up: a path, an address, the plans file, the pepper. */
   | 'STORE_SETTINGS'
   /** There is no such account, key, plan, order ... */
@@ -26,10 +30,21 @@ export class StoreError extends Error {
   }
 }
 
+/** What to do about a damaged file. */
+export const DAMAGED =
+  'the database file portcullis.db is damaged: stop the service and restore a backup; "sqlite3 portcullis.db .recover" may save what is left';
+
+/** Whether SQLite says that its file is damaged, or no database at all. */
+export function isDamage(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB';
+}
+
 /** The error of a database as the store's own. Its message may name columns and files, never values. */
 const storeErrorOf = (error: unknown): StoreError => {
   if (error instanceof StoreError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  if (isDamage(error)) return new StoreError('STORE_DAMAGED', DAMAGED, { cause: error });
   if (code === 'SQLITE_FULL') return new StoreError('STORE_DISK_FULL', 'the disk is full', { cause: error });
   return new StoreError('STORE_UNAVAILABLE', `the database failed (${code})`, { cause: error });
 };

@@ -2,7 +2,7 @@ import type { VersionKind, VersionShelf } from '../evidence/kept-versions.js';
 import type { AccountStore, KeyStore, OrderStore, UsageStore } from './account-store.js';
 import type { EvidenceStore } from './evidence-store.js';
 import type { Plans } from './plans.js';
-import type { SessionStore, UserStore } from './user-store.js';
+import type { AttemptStore, DeviceStore, SessionStore, UserStore } from './user-store.js';
 
 /** Where the store is, and what it goes by. Exactly one of `data` and `databaseUrl` chooses the database. */
 export interface StoreOptions {
@@ -37,6 +37,8 @@ export interface Store {
   readonly accounts: AccountStore;
   readonly users: UserStore;
   readonly sessions: SessionStore;
+  readonly devices: DeviceStore;
+  readonly attempts: AttemptStore;
   readonly keys: KeyStore;
   readonly usage: UsageStore;
   readonly evidence: EvidenceStore;

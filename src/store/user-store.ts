@@ -9,6 +9,13 @@ export interface User {
   readonly email: string;
   readonly passwordHash: string;
   readonly createdAt: number;
+  /**
+   * The account whose invitation made the user, null for one who signed up or whom the operator made. An invitation proves
+   * nothing about an e-mail: whoever had its link made this user, beside the one who signed up with the e-mail.
+   */
+  readonly invitedTo: string | null;
+  /** The account used last. */
+  readonly lastAccountId: string | null;
 }
 
 /** A user in an account. */
@@ -40,8 +47,8 @@ export interface InvitationStore {
   invitations(accountId: string): Promise<readonly Invitation[]>;
   findInvitation(token: string): Promise<Invitation | undefined>;
   /**
-   * Makes a user of the invitation's e-mail, a member, and the token void; all or nothing.
-   * @throws StoreError `STORE_NOT_FOUND`; `STORE_CONFLICT` where the e-mail has a user, who accepts instead.
+   * Makes another user of the invitation's e-mail, a member of this account alone, and the token void; all or nothing.
+   * @throws StoreError `STORE_NOT_FOUND`; `STORE_CONFLICT` where an invitation to this account made such a user already.
    */
   join(token: string, passwordHash: string): Promise<Member>;
   /** Makes the user a member and the token void. @throws StoreError STORE_NOT_FOUND */
@@ -63,9 +70,14 @@ export interface UserStore extends InvitationStore {
     readonly accountName: string;
     readonly plan: string;
   }): Promise<Member>;
+  /** Makes one of several users who are the same person: the first takes over the accounts of the others, who are gone. */
+  merge(into: string, others: readonly string[]): Promise<void>;
   get(id: string): Promise<User | undefined>;
+  /** Who signed up with the e-mail, or else the first who was invited by it. */
   findByEmail(email: string): Promise<User | undefined>;
-  /** Ends every session of the user as well. */
+  /** All whom an e-mail names: who signed up first, then those invited, the latest first; eight at most. */
+  allByEmail(email: string): Promise<readonly User[]>;
+  /** Ends every session of the user as well, and forgets their devices. */
   setPassword(id: string, passwordHash: string): Promise<void>;
   /** Adds a member or changes the role. @throws StoreError `STORE_CONFLICT` where no owner would be left. */
   setMember(accountId: string, userId: string, role: Role): Promise<void>;
@@ -85,13 +97,39 @@ export interface Session {
   readonly expiresAt: number;
 }
 
+/** Browsers that somebody signed in from, by opaque token; only a hash of it is kept. */
+export interface DeviceStore {
+  /** Gives the token for the cookie. */
+  create(userId: string): Promise<string>;
+  /** Whose it is; undefined for an unknown token. */
+  find(token: string): Promise<string | undefined>;
+}
+
+/** What failed attempts at an e-mail are counted by. */
+export function emailAttempts(email: string): string {
+  return `email ${email.trim().toLowerCase()}`;
+}
+
+/** Attempts at passwords. Each counts as failed until it is taken back. Only digests of the names are kept. */
+export interface AttemptStore {
+  /**
+   * Counts an attempt and gives 0, or gives the milliseconds to wait and counts nothing. `delayOf` gives how long the next
+   * one has to wait after so many failures. A day without attempts forgets them.
+   */
+  begin(name: string, delayOf: (failures: number) => number): Promise<number>;
+  /** Takes one back: it was right. */
+  takeBack(name: string): Promise<void>;
+  /** Forgets all of them. True where there were any. */
+  forget(name: string): Promise<boolean>;
+}
+
 /** Sessions by opaque token; only a hash of it is kept. */
 export interface SessionStore {
-  /** Gives the token for the cookie. */
+  /** Gives the token for the cookie. The account is the user's last one from then on. */
   create(userId: string, accountId: string, expiresAt: number): Promise<string>;
   /** Undefined for an unknown or expired token. */
   find(token: string): Promise<Session | undefined>;
-  /** Another of the user's accounts. */
+  /** Another of the user's accounts; their last one from then on. */
   switchAccount(token: string, accountId: string): Promise<void>;
   end(token: string): Promise<void>;
   endAll(userId: string): Promise<void>;

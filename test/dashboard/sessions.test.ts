@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { emailAttempts } from '../../src/store/user-store.js';
 import { ask, type Caller, newMember, signIn, type TestDashboard, testDashboard } from './test-dashboard.js';
 
 const password = 'a long password';
@@ -32,6 +33,31 @@ describe('sessions', () => {
     expect(cookies[0]?.secure).toBeUndefined();
   });
 
+  test.each<[string, Parameters<typeof testDashboard>[0], Record<string, string>]>([
+    ['--public-url is https', { publicUrl: 'https://screen.example.com' }, { host: 'inner:8080' }],
+    [
+      'a trusted proxy says so',
+      { trustProxy: ['127.0.0.1'] },
+      { host: 'inner:8080', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'screen.example.com' },
+    ],
+  ])('behind TLS the cookies are guarded: %s', async (_, parts, headers) => {
+    const other = await testDashboard(parts);
+    await ask(other, headers, 'POST', '/sign-up', { account: 'T', email: 't@example.com', password });
+    const origin = { ...headers, origin: 'https://screen.example.com' };
+    const { statusCode, cookies } = await ask(other, origin, 'POST', '/sign-in', { email: 't@example.com', password });
+    expect(statusCode).toBe(200);
+    expect(cookies.map(({ name }) => name)).toEqual(['__Host-portcullis', '__Host-portcullis-device']);
+    for (const cookie of cookies) expect(cookie).toMatchObject({ secure: true, httpOnly: true, sameSite: 'Strict' });
+    const cookie = `${cookies[0]?.name}=${cookies[0]?.value}`;
+    expect((await ask(other, { ...headers, cookie }, 'GET', '/keys')).statusCode).toBe(200);
+    await other.close();
+  });
+
+  test('nobody but a trusted proxy says that there is TLS', async () => {
+    const headers = { host: 'inner:8080', 'x-forwarded-proto': 'https' };
+    expect((await give(headers)).cookies[0]).toMatchObject({ name: 'portcullis_session' });
+  });
+
   test('another site cannot sign a reader in', async () => {
     for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }, { origin: 'null' }])
       expect((await give(headers)).statusCode).toBe(403);
@@ -52,14 +78,62 @@ describe('sessions', () => {
     await other.close();
   });
 
-  test('the ninth attempt on one e-mail has to wait, right password or not', async () => {
-    const other = await testDashboard();
-    await signIn(other, 'sign-up', { account: 'D', email: 'd@example.com', password });
-    const attempt = (given: string) => ask(other, {}, 'POST', '/sign-in', { email: 'd@example.com', password: given });
-    const codes = [];
-    for (let round = 0; round < 7; round += 1) codes.push((await attempt('wrong password')).statusCode);
-    expect(codes).toEqual([401, 401, 401, 401, 401, 401, 401]);
+  test('failures make the next attempt wait, longer each time; the right password and a known browser go on', async () => {
+    const clock = { time: 1_800_000_000_000 };
+    const other = await testDashboard({ now: () => clock.time });
+    const email = 'd@example.com';
+    const { cookies } = await ask(other, {}, 'POST', '/sign-up', { account: 'D', email, password });
+    const device = cookies.find(({ name }) => name.endsWith('device'));
+    const known = { cookie: `${device?.name}=${device?.value}` };
+    const attempt = (given: string, headers: Record<string, string> = {}) =>
+      ask(other, headers, 'POST', '/sign-in', { email, password: given });
+    const codes = async (times: number, given: string) => {
+      const all = [];
+      for (let round = 0; round < times; round += 1) all.push((await attempt(given)).statusCode);
+      return all;
+    };
+    expect(await codes(12, password), 'only failures count').toEqual(Array.from({ length: 12 }, () => 200));
+    expect(await codes(6, 'wrong')).toEqual([401, 401, 401, 401, 401, 401]);
+    const waits = [];
+    for (let round = 0; round < 12; round += 1) {
+      const refused = await attempt(password);
+      expect(refused.statusCode).toBe(429);
+      waits.push(Number(refused.headers['retry-after']));
+      expect((await attempt(password, known)).statusCode, 'a browser that was here before').toBe(200);
+      clock.time += Number(refused.headers['retry-after']) * 1000;
+      expect((await attempt('wrong')).statusCode).toBe(401);
+    }
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]);
     expect((await attempt(password)).statusCode).toBe(429);
+    expect(await other.store.attempts.forget(emailAttempts(' D@example.com')), 'portcullis admin user unlock').toBe(
+      true,
+    );
+    expect((await attempt(password)).statusCode).toBe(200);
+    await other.close();
+  });
+
+  test('a known browser is no way around the waiting', async () => {
+    const other = await testDashboard();
+    const { cookies } = await ask(other, {}, 'POST', '/sign-up', { account: 'K', email: 'k@example.com', password });
+    const device = cookies.find(({ name }) => name.endsWith('device'));
+    const headers = { cookie: `${device?.name}=${device?.value}` };
+    const codes = [];
+    for (let round = 0; round < 7; round += 1)
+      codes.push((await ask(other, headers, 'POST', '/sign-in', { email: 'k@example.com', password: 'x' })).statusCode);
+    expect(codes).toEqual([401, 401, 401, 401, 401, 401, 429]);
+    await other.close();
+  });
+
+  test('many failures at many e-mails make their address wait, and nobody else', async () => {
+    const other = await testDashboard();
+    const attempt = (round: number, remoteAddress: string) =>
+      other.app.inject({
+        ...{ method: 'POST', url: '/dashboard/api/sign-in', remoteAddress },
+        payload: { email: `nobody${round}@example.com`, password: 'x' },
+      });
+    for (let round = 0; round < 31; round += 1) expect((await attempt(round, '192.0.2.1')).statusCode).toBe(401);
+    expect((await attempt(31, '192.0.2.1')).statusCode).toBe(429);
+    expect((await attempt(31, '192.0.2.2')).statusCode).toBe(401);
     await other.close();
   });
 
@@ -74,10 +148,10 @@ describe('sessions', () => {
 });
 
 describe('members', () => {
-  test('an invitation is taken up once, by who knows the password if there is one', async () => {
+  test('an invitation is taken up once, by somebody new or by who knows their password', async () => {
     const { token } = (await ask(it, ada, 'POST', '/invitations', { email: 'Bea@example.com', role: 'viewer' })).json();
     const look = async () => (await ask(it, {}, 'POST', '/invitation/look', { token })).json();
-    expect(await look()).toEqual({ email: 'bea@example.com', role: 'viewer', accountName: 'Ada', known: false });
+    expect(await look()).toEqual({ email: 'bea@example.com', role: 'viewer', accountName: 'Ada' });
     const short = await ask(it, {}, 'POST', '/invitation/accept', { token, password: 'short' });
     expect(short.statusCode).toBe(400);
     const bea = await signIn(it, 'invitation/accept', { token, password });
@@ -86,9 +160,9 @@ describe('members', () => {
 
     const cem = await signIn(it, 'sign-up', { account: 'Cem', email: 'cem@example.com', password });
     const again = (await ask(it, ada, 'POST', '/invitations', { email: 'cem@example.com', role: 'owner' })).json();
-    const wrong = { token: again.token, password: 'a wrong password' };
+    const wrong = { token: again.token, password: 'a wrong password', as: 'member' };
     expect((await ask(it, {}, 'POST', '/invitation/accept', wrong)).statusCode).toBe(401);
-    const joined = await signIn(it, 'invitation/accept', { token: again.token, password });
+    const joined = await signIn(it, 'invitation/accept', { token: again.token, password, as: 'member' });
     expect([joined.memberId, joined.accountId]).toEqual([cem.memberId, ada.accountId]);
     const { accounts } = (await ask(it, joined, 'GET', '/session')).json();
     expect(accounts.map(({ name }: { name: string }) => name)).toEqual(['Ada', 'Cem']);
@@ -96,6 +170,73 @@ describe('members', () => {
     expect(back.json().member).toMatchObject({ accountId: cem.accountId, role: 'owner' });
     expect((await ask(it, joined, 'GET', '/settings')).json().members).toHaveLength(1);
     expect((await ask(it, bea, 'PUT', '/session/account', { accountId: cem.accountId })).statusCode).toBe(404);
+  });
+
+  test('who keeps the link of an invitation binds no password to the e-mail of somebody else', async () => {
+    const email = 'victim@example.com';
+    const link = async (by: Caller) =>
+      (await ask(it, by, 'POST', '/invitations', { email, role: 'owner' })).json().token;
+    const mallory = await signIn(it, 'sign-up', { account: 'Mallory', email: 'mallory@example.com', password });
+    const trap = await signIn(it, 'invitation/accept', { token: await link(mallory), password: 'known to mallory' });
+    // Invited to Ada's account: the victim sets their own password there.
+    const victim = await signIn(it, 'invitation/accept', { token: await link(ada), password: 'known to the victim' });
+    expect(victim.memberId).not.toBe(trap.memberId);
+    const accountOf = async (given: string) => (await signIn(it, 'sign-in', { email, password: given })).accountId;
+    expect(await accountOf('known to the victim')).toBe(ada.accountId);
+    expect(await accountOf('known to mallory')).toBe(mallory.accountId);
+    const { accounts } = (await ask(it, trap, 'GET', '/session')).json();
+    expect(accounts.map(({ name }: { name: string }) => name)).toEqual(['Mallory']);
+    // And nothing keeps them from an account of their own.
+    const own = await signIn(it, 'sign-up', { account: 'Victim', email, password: 'their own account' });
+    expect(own.memberId).not.toBe(victim.memberId);
+  });
+
+  test('neither a look at an invitation nor its acceptance tells whether an e-mail is known', async () => {
+    await signIn(it, 'sign-up', { account: 'Known', email: 'known@example.com', password });
+    const answers = [];
+    for (const email of ['known@example.com', 'unknown@example.com']) {
+      const { token } = (await ask(it, ada, 'POST', '/invitations', { email, role: 'viewer' })).json();
+      const look = await ask(it, {}, 'POST', '/invitation/look', { token });
+      const wrong = await ask(it, {}, 'POST', '/invitation/accept', { token, password: 'wrong one', as: 'member' });
+      const joined = await ask(it, {}, 'POST', '/invitation/accept', { token, password: 'a new password' });
+      const { accounts } = joined.json();
+      answers.push([Object.keys(look.json()), wrong.statusCode, wrong.json(), joined.statusCode, accounts.length]);
+    }
+    expect(answers[0]).toEqual(answers[1]);
+    expect(answers[0]?.slice(1, 2)).toEqual([401]);
+  });
+
+  test('guesses through invitations count as guesses at the e-mail', async () => {
+    const email = 'guessed@example.com';
+    await signIn(it, 'sign-up', { account: 'Guessed', email, password });
+    const codes = [];
+    for (let round = 0; round < 7; round += 1) {
+      const { token } = (await ask(it, ada, 'POST', '/invitations', { email, role: 'viewer' })).json();
+      codes.push((await ask(it, {}, 'POST', '/invitation/accept', { token, password: 'x', as: 'member' })).statusCode);
+    }
+    expect(codes.at(-1)).toBe(429);
+    expect((await ask(it, {}, 'POST', '/sign-in', { email, password })).statusCode).toBe(429);
+    await it.store.attempts.forget(emailAttempts(email));
+  });
+
+  test('sign-in goes to the account used last', async () => {
+    const gus = await signIn(it, 'sign-up', { account: 'Gus', email: 'gus@example.com', password });
+    const { token } = (await ask(it, ada, 'POST', '/invitations', { email: 'gus@example.com', role: 'viewer' })).json();
+    const joined = await signIn(it, 'invitation/accept', { token, password, as: 'member' });
+    const signedIn = async () => (await signIn(it, 'sign-in', { email: 'gus@example.com', password })).accountId;
+    expect(await signedIn()).toBe(ada.accountId);
+    await ask(it, joined, 'PUT', '/session/account', { accountId: gus.accountId });
+    expect(await signedIn()).toBe(gus.accountId);
+  });
+
+  test('who joined as somebody new with the password they have is one person after signing in', async () => {
+    await signIn(it, 'sign-up', { account: 'Hal', email: 'hal@example.com', password });
+    const { token } = (await ask(it, ada, 'POST', '/invitations', { email: 'hal@example.com', role: 'viewer' })).json();
+    await signIn(it, 'invitation/accept', { token, password });
+    const hal = await signIn(it, 'sign-in', { email: 'hal@example.com', password });
+    const { accounts } = (await ask(it, hal, 'GET', '/session')).json();
+    expect(accounts.map(({ name }: { name: string }) => name)).toEqual(['Ada', 'Hal']);
+    expect(await it.store.users.allByEmail('hal@example.com')).toHaveLength(1);
   });
 
   test('a withdrawn invitation opens nothing', async () => {
@@ -141,4 +282,29 @@ test('a mistake in a request is refused without being quoted', async () => {
   const response = await ask(it, ada, 'PUT', '/settings', { keep: 'quoted-secret', retentionDays: 0 });
   expect(response.statusCode).toBe(400);
   expect(response.body).not.toContain('quoted-secret');
+});
+
+test('a body that is no JSON is a 400 that says where, and nothing is logged', async () => {
+  for (const [path, headers] of [
+    ['sign-in', {}],
+    ['invitation/accept', {}],
+    ['orders', { cookie: ada.cookie, 'x-csrf-token': ada.csrf }],
+  ] as const) {
+    const url = `/dashboard/api/${path}`;
+    const sent = { ...headers, 'content-type': 'application/json' };
+    const response = await it.app.inject({ method: 'POST', url, headers: sent, payload: '{"email": "a", secret}' });
+    expect([path, response.statusCode]).toEqual([path, 400]);
+    expect(response.json().error).toMatch(/\d/);
+    expect(response.body).not.toContain('secret');
+  }
+});
+
+test('a dashboard path that is nowhere is a 404', async () => {
+  for (const url of ['/dashboard/api/nowhere', '/dashboard/nowhere.js', '/dashboard/api/keys/x/y'])
+    expect([url, (await it.app.inject({ url })).statusCode]).toEqual([url, 404]);
+});
+
+test('a trial cannot be ordered', async () => {
+  const response = await ask(it, ada, 'POST', '/orders', { kind: 'plan', plan: 'trial' });
+  expect([response.statusCode, response.json().error]).toEqual([409, 'A trial cannot be ordered.']);
 });

@@ -34,11 +34,14 @@ export interface TestDashboard {
 }
 
 export async function testDashboard(
-  changes: Partial<DashboardParts> & { readonly billingOf?: (store: Store) => Partial<DashboardParts> } = {},
+  changes: Partial<DashboardParts> & {
+    readonly billingOf?: (store: Store) => Partial<DashboardParts>;
+    readonly trustProxy?: readonly string[];
+  } = {},
   make: (() => Promise<TestDatabase>) | undefined = databases[0]?.make,
 ): Promise<TestDashboard> {
   if (make === undefined) throw new Error('no database');
-  const { billingOf, ...parts } = changes;
+  const { billingOf, trustProxy, ...parts } = changes;
   const now = changes.now ?? Date.now;
   const database = await make();
   const store = await database.open({ now });
@@ -54,6 +57,7 @@ export async function testDashboard(
     store,
     scorers,
     nodeMetrics: false,
+    trustProxy,
     now: () => new Date(now()),
     async extend(inner) {
       inner.addHook('onRoute', noteRoute);

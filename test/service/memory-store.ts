@@ -46,6 +46,7 @@ export function memoryStore(): MemoryStore {
         name: id,
         plan: 'trial',
         trialEndsAt: null,
+        trialUsed: 0,
         overageLeft: 0,
         settings: { verdictForm: 'extended', retentionDays: 30, keep: 'whole', ...settings },
         createdAt: 0,

@@ -22,6 +22,7 @@ describe.each(allDatabases)('accounts in $name', ({ make }) => {
       name: 'Trial',
       plan: 'trial',
       trialEndsAt: now + 14 * 86_400_000,
+      trialUsed: 0,
       overageLeft: 0,
       settings: { verdictForm: 'extended', retentionDays: 90, keep: 'whole' },
       createdAt: now,

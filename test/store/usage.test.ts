@@ -66,6 +66,28 @@ describe.each(allDatabases)('usage in $name', ({ make }) => {
     expect(await chargeTimes(id, 1, november + 1)).toMatchObject([{ allowed: true, limit: 3 }]);
   });
 
+  it('has one allowance for a trial, whatever month it is', async () => {
+    const { id } = await store.accounts.create('One trial', 'trial');
+    await store.accounts.setTrialEnd(id, november + 30 * 86_400_000);
+    expect(await chargeTimes(id, 3)).toMatchObject([{ remaining: 4 }, { remaining: 3 }, { remaining: 2 }]);
+    const december = november + 1_000;
+    expect(await store.usage.quota(id, december)).toMatchObject({ limit: 5, remaining: 2 });
+    expect(await chargeTimes(id, 3, december)).toMatchObject([
+      { allowed: true, remaining: 1 },
+      { allowed: true, remaining: 0 },
+      { allowed: false, code: 'MONTHLY_LIMIT_REACHED', remaining: 0 },
+    ]);
+    expect(await store.accounts.find(id)).toMatchObject({ trialUsed: 5 });
+    await store.accounts.addOverage(id, 1);
+    expect(await chargeTimes(id, 2, december)).toMatchObject([{ allowed: true }, { allowed: false }]);
+    expect(await store.usage.months(id, 3)).toEqual([
+      { month: '2026-12', used: 2, overageUsed: 1 },
+      { month: '2026-11', used: 3, overageUsed: 0 },
+    ]);
+    await store.accounts.setPlan(id, 'small');
+    expect(await chargeTimes(id, 1, december), 'another plan counts by the month').toMatchObject([{ remaining: 0 }]);
+  });
+
   it('tells the quota without counting', async () => {
     const { id } = await store.accounts.create('Asking', 'small');
     await chargeTimes(id, 1);

@@ -82,9 +82,54 @@ describe.each(allDatabases)('users and orders in $name', ({ make }) => {
     const member = await store.users.join(first.token, 'hash');
     expect(member).toMatchObject({ accountId: account.id, email: 'stranger@example.com', role: 'viewer' });
     await expect(store.users.join(first.token, 'hash')).rejects.toMatchObject({ code: 'STORE_NOT_FOUND' });
-    await expect(store.users.join(second.token, 'hash')).rejects.toMatchObject({ code: 'STORE_CONFLICT' });
+    await expect(store.users.join(second.token, 'hash'), 'to the same account').rejects.toMatchObject({
+      code: 'STORE_CONFLICT',
+    });
     expect(await store.users.findInvitation(second.token)).toBeDefined();
     await store.users.withdrawInvitation(account.id, second.id);
+  });
+
+  it('makes somebody else of whoever joins by an invitation, whatever users the e-mail has', async () => {
+    const theirs = await store.accounts.create('Theirs', 'pro');
+    const squatted = await store.users.join(
+      (await store.users.invite(theirs.id, 'vic@example.com', 'owner', now + 9_000)).token,
+      'a',
+    );
+    const own = await store.users.signUp({
+      email: 'Vic@example.com',
+      passwordHash: 'b',
+      accountName: 'Vic',
+      plan: 'trial',
+    });
+    expect(own.userId).not.toBe(squatted.userId);
+    expect(await store.users.memberships(own.userId)).toMatchObject([{ accountId: own.accountId }]);
+    expect((await store.users.findByEmail('vic@example.com'))?.id, 'who signed up').toBe(own.userId);
+    const invited = await store.users.join(
+      (await store.users.invite(account.id, 'vic@example.com', 'viewer', now + 9_000)).token,
+      'c',
+    );
+    const all = await store.users.allByEmail('VIC@example.com');
+    expect(new Set(all.map(({ id }) => id))).toEqual(new Set([own.userId, squatted.userId, invited.userId]));
+    expect(all[0]).toMatchObject({ id: own.userId, invitedTo: null, passwordHash: 'b' });
+    await store.users.removeMember(account.id, invited.userId).catch(() => undefined);
+  });
+
+  it('remembers the account that a user used last', async () => {
+    const user = await store.users.create('two@example.com', 'h');
+    const [first, second] = [await store.accounts.create('First', 'pro'), await store.accounts.create('Second', 'pro')];
+    for (const { id } of [first, second]) await store.users.setMember(id, user.id, 'owner');
+    const last = async () => (await store.users.get(user.id))?.lastAccountId;
+    const token = await store.sessions.create(user.id, second.id, now + 9_000);
+    expect(await last()).toBe(second.id);
+    await store.sessions.switchAccount(token, first.id);
+    expect(await last()).toBe(first.id);
+  });
+
+  it('sells no trial', async () => {
+    await expect(store.orders.create(account.id, { kind: 'plan', plan: 'trial' })).rejects.toMatchObject({
+      code: 'STORE_SETTINGS',
+      message: expect.stringContaining("is a trial and can't be ordered"),
+    });
   });
 
   it('invites: once, until it is too old or withdrawn', async () => {

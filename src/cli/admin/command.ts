@@ -6,14 +6,14 @@ import { printOne, type StoreFlags, withStore, withStoreFlags } from './store-co
 import { userCommand } from './user.js';
 
 function purge(): Command {
-  return withStoreFlags(
-    new Command('purge').description('delete the evidence that no account keeps any longer'),
-  ).action((flags: StoreFlags) =>
-    withStore(flags, async (store) => {
-      const purged = await store.evidence.purge(Date.now());
-      printOne(flags, { purged }, `${purged} evidence records purged`);
-    }),
-  );
+  return withStoreFlags(new Command('purge').description('delete the evidence that no account keeps any longer'))
+    .option('--trust-clock', 'purge although the clock has jumped since the last purge')
+    .action((flags: StoreFlags & { readonly trustClock?: boolean }) =>
+      withStore(flags, async (store) => {
+        const purged = await store.evidence.purge(Date.now(), { trustClock: flags.trustClock });
+        printOne(flags, { purged }, `${purged} evidence records purged`);
+      }),
+    );
 }
 
 function check(): Command {

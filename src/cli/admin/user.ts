@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Command, Option } from 'commander';
-import type { Role } from '../../store/user-store.js';
+import { emailAttempts, type Role } from '../../store/user-store.js';
 import { CliError } from '../cli-error.js';
 import { printOne, type StoreFlags, withStore, withStoreFlags } from './store-command.js';
 
@@ -68,7 +68,23 @@ const resetPassword = withStoreFlags(new Command('reset-password').description('
     }),
   );
 
+const unlock = withStoreFlags(
+  new Command('unlock').description('forget the failed attempts at a password, which make the next one wait'),
+)
+  .argument('<email>')
+  .action((email: string, flags: StoreFlags) =>
+    withStore(flags, async (store) => {
+      const name = email.trim().toLowerCase();
+      const wasLocked = await store.attempts.forget(emailAttempts(email));
+      printOne(flags, { email: name, wasLocked }, `${name}: ${wasLocked ? 'unlocked' : 'had no failed attempts'}`);
+    }),
+  );
+
 /** `portcullis admin user` */
 export function userCommand(): Command {
-  return new Command('user').description('users of the dashboard').addCommand(create).addCommand(resetPassword);
+  return new Command('user')
+    .description('users of the dashboard')
+    .addCommand(create)
+    .addCommand(resetPassword)
+    .addCommand(unlock);
 }

@@ -37,8 +37,11 @@ export function accountRoutes(app: ApiApp, parts: DashboardParts): void {
   app.post('/orders', { schema: { body: orderBody } }, async (request) => {
     const { accountId, email } = memberOf(request);
     const purchase = request.body;
-    if (purchase.kind === 'plan' && !store.plans.all.some(({ name }) => name === purchase.plan))
-      throw new ApiError(404, 'There is no such plan.');
+    if (purchase.kind === 'plan') {
+      const plan = store.plans.all.find(({ name }) => name === purchase.plan);
+      if (plan === undefined) throw new ApiError(404, 'There is no such plan.');
+      if (plan.trialDays !== null) throw new ApiError(409, 'A trial cannot be ordered.');
+    }
     if (!billing.sells(purchase)) throw new ApiError(409, 'This is not on sale here. Ask the operator.');
     return billing.order(accountId, purchase, email);
   });

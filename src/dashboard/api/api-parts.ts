@@ -21,6 +21,8 @@ export interface DashboardParts {
   readonly stripe?: StripeBilling | undefined;
   /** Whether strangers may make an account. */
   readonly signUp: boolean;
+  /** Where readers reach the service; with `https:` the cookies are `Secure`. */
+  readonly publicUrl?: string | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Folder of the built page. Default: beside the program. */

@@ -9,7 +9,7 @@ import { memberRoutes } from './member-routes.js';
 import { overviewRoutes } from './overview-routes.js';
 import { reviewRoutes } from './review-routes.js';
 import { ruleRoutes } from './rule-routes.js';
-import { guard } from './session.js';
+import { guard, noteSecurity } from './session.js';
 import { signInRoutes } from './sign-in-routes.js';
 
 /** The JSON routes behind the page. Errors are `{ error }`. */
@@ -17,6 +17,7 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
   const app = scope.withTypeProvider<ZodTypeProvider>();
   app.setValidatorCompiler(validatorCompiler);
   app.decorateRequest('dashboardMember', null);
+  noteSecurity(app, parts.publicUrl);
   app.addHook('onSend', async (_request, reply) => {
     reply.header('Cache-Control', 'no-store');
   });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { hashPassword, passwordMatches } from '../../adapters/password-hash.js';
 import type { ApiApp, DashboardParts } from './api-parts.js';
 import { ApiError, emailSchema, givenPasswordSchema, orRefuse, passwordSchema } from './api-parts.js';
-import { countAttempts } from './attempts.js';
+import { beginAttempt } from './attempts.js';
 import { memberOf, openSession, sessionAnswer, sessionIdOf } from './session.js';
 
 const roleSchema = z.enum(['owner', 'viewer']);
@@ -16,7 +16,6 @@ const lastOwner = 'There is no such member, or it is the last owner.';
 /** Members, invitations, and one's own password and account. */
 export async function memberRoutes(app: ApiApp, parts: DashboardParts): Promise<void> {
   const { store, now } = parts;
-  const attempt = await countAttempts(app, (request) => `user ${request.dashboardMember?.id}`);
 
   const requireMember = async (accountId: string, id: string): Promise<void> => {
     const members = await store.users.members(accountId);
@@ -52,12 +51,13 @@ export async function memberRoutes(app: ApiApp, parts: DashboardParts): Promise<
   });
 
   app.put('/password', { schema: { body: passwordBody } }, async (request, reply) => {
-    await attempt(request, reply);
     const member = memberOf(request);
+    const attempt = await beginAttempt(store.attempts, { request, reply }, `user ${member.id}`, true);
     const { current, next } = request.body;
     const user = await store.users.get(member.id);
     if (user === undefined || !(await passwordMatches(user.passwordHash, current)))
       throw new ApiError(403, 'The current password is wrong.');
+    await attempt.right();
     await store.users.setPassword(member.id, await hashPassword(next));
     // Every session has ended, this one too: here is another.
     return openSession(parts, request, reply, member);

@@ -62,14 +62,15 @@ export function overviewRoutes(app: ApiApp, { store, now }: DashboardParts): voi
 
 /** Plan and usage of an account. */
 export async function accountState(store: Store, id: string, now: number): Promise<AccountState> {
-  const { name, plan, trialEndsAt, overageLeft } = await store.accounts.find(id);
+  const { name, plan, trialEndsAt, trialUsed, overageLeft } = await store.accounts.find(id);
   const today = new Date(now);
   const latest = (await store.usage.months(id, 1))[0];
+  const usedNow = latest?.month === monthOf(now) ? latest.used : 0;
   const listing = toPlanListing(store.plans.get(plan));
   return {
     ...{ id, name, overageLeft, plan: listing },
     trialEnds: listing.trialDays === null ? null : trialEndsAt,
-    usedThisMonth: latest?.month === monthOf(now) ? latest.used : 0,
+    usedThisMonth: listing.trialDays === null ? usedNow : trialUsed,
     monthEnds: Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 1),
   };
 }

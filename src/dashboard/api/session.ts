@@ -5,8 +5,11 @@ import type { Member as Membership } from '../../store/user-store.js';
 import type { AccountName, Member, SessionAnswer } from '../ports.js';
 import { type ApiApp, ApiError, type DashboardParts } from './api-parts.js';
 
-const guardedName = '__Host-portcullis';
-const plainName = 'portcullis_session';
+const names = {
+  session: { guarded: '__Host-portcullis', plain: 'portcullis_session' },
+  device: { guarded: '__Host-portcullis-device', plain: 'portcullis_device' },
+} as const;
+const deviceSeconds = 365 * 86_400;
 
 /** How long a session lasts: 12 hours, in milliseconds. */
 export const sessionLength: number = 12 * 3_600_000;
@@ -25,31 +28,48 @@ export function csrfTokenFits(id: string, given: unknown): boolean {
 
 /** The session's id out of the request's cookie. */
 export function sessionIdOf(request: FastifyRequest): string | undefined {
-  return request.cookies[cookieIsGuarded(request) ? guardedName : plainName];
+  return cookieOf(request, 'session');
 }
 
-/** Gives the browser the session. `__Host-` and `Secure` wherever browsers take them. */
-export function giveSession(request: FastifyRequest, reply: FastifyReply, id: string): void {
-  const secure = cookieIsGuarded(request);
-  if (!secure) request.log.warn('dashboard over plain http: the session cookie is sent in the clear; put TLS in front');
-  reply.setCookie(secure ? guardedName : plainName, id, {
-    path: '/',
-    httpOnly: true,
-    sameSite: 'strict',
-    secure,
-    maxAge: sessionLength / 1000,
-  });
+/** The token of the browser, if somebody signed in from it before. */
+export function deviceOf(request: FastifyRequest): string | undefined {
+  return cookieOf(request, 'device');
 }
 
 /** Takes the session back. */
 export function takeSession(request: FastifyRequest, reply: FastifyReply): void {
-  const secure = cookieIsGuarded(request);
-  reply.clearCookie(secure ? guardedName : plainName, { path: '/', httpOnly: true, sameSite: 'strict', secure });
+  giveCookie(request, reply, 'session', '', 0);
 }
 
-/** Browsers take `Secure` cookies over https, and on the machine itself over http as well. */
-function cookieIsGuarded(request: FastifyRequest): boolean {
-  return request.protocol === 'https' || /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(request.host);
+function cookieOf(request: FastifyRequest, name: keyof typeof names): string | undefined {
+  return request.cookies[names[name][request.dashboardSecure ? 'guarded' : 'plain']];
+}
+
+/** `__Host-` and `Secure` wherever browsers take them. */
+function giveCookie(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  name: keyof typeof names,
+  value: string,
+  maxAge: number,
+): void {
+  const secure = request.dashboardSecure;
+  const options = { path: '/', httpOnly: true, sameSite: 'strict', secure, maxAge } as const;
+  reply.setCookie(names[name][secure ? 'guarded' : 'plain'], value, options);
+}
+
+/**
+ * Notes of each request whether its cookies are `Secure`: browsers take those over https, and on the machine itself over
+ * http as well. Behind TLS that another server ends, `publicUrl` says so, or a trusted proxy's `X-Forwarded-Proto`.
+ */
+export function noteSecurity(app: ApiApp, publicUrl: string | undefined): void {
+  app.decorateRequest('dashboardSecure', false);
+  app.addHook('onRequest', async (request) => {
+    request.dashboardSecure =
+      publicUrl?.startsWith('https:') === true ||
+      request.protocol === 'https' ||
+      /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(request.host);
+  });
 }
 
 /** Signs a member in: makes the session and gives its cookie. */
@@ -60,7 +80,12 @@ export async function openSession(
   member: Member,
 ): Promise<SessionAnswer> {
   const id = await store.sessions.create(member.id, member.accountId, now() + sessionLength);
-  giveSession(request, reply, id);
+  if (!request.dashboardSecure)
+    request.log.warn('dashboard over plain http: the session cookie is sent in the clear; put TLS in front');
+  giveCookie(request, reply, 'session', id, sessionLength / 1000);
+  const device = deviceOf(request);
+  if (device === undefined || (await store.devices.find(device)) !== member.id)
+    giveCookie(request, reply, 'device', await store.devices.create(member.id), deviceSeconds);
   return { member, csrf: csrfToken(id), signUp, accounts: await accountsOf(store, member.id) };
 }
 
@@ -83,6 +108,8 @@ export function nobody(signUp: boolean): SessionAnswer {
 declare module 'fastify' {
   interface FastifyRequest {
     dashboardMember: Member | null;
+    /** Whether cookies are `Secure`. */
+    dashboardSecure: boolean;
   }
 }
 
@@ -111,10 +138,12 @@ export function memberOf(request: FastifyRequest): Member {
 }
 
 /** Refuses what another site's page sent, where there is no session yet that could prove it. */
-export function refuseOtherSites(request: FastifyRequest): void {
+export function refuseOtherSites(request: FastifyRequest, publicUrl: string | undefined): void {
   const site = request.headers['sec-fetch-site'];
   const { origin } = request.headers;
-  const foreign = origin !== undefined && URL.canParse(origin) && new URL(origin).host !== request.host;
+  const host = origin !== undefined && URL.canParse(origin) ? new URL(origin).host : undefined;
+  const own = publicUrl === undefined ? undefined : new URL(publicUrl).host;
+  const foreign = host !== undefined && host !== request.host && host !== own;
   if ((site !== undefined && site !== 'same-origin' && site !== 'none') || foreign || origin === 'null')
     throw new ApiError(403, 'This request came from another site.');
 }

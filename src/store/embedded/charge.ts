@@ -8,9 +8,11 @@ import type { Tally } from './group-commit.js';
 interface AccountRow {
   readonly plan: string;
   readonly trial_ends_at: number | null;
+  trial_used: number;
   overage_left: number;
-  /** Bought calls that this commit took. */
+  /** Bought calls and calls of the trial that this commit took. */
   taken: number;
+  tried: number;
 }
 
 interface Month {
@@ -32,8 +34,8 @@ export interface EmbeddedCharge extends Tally {
  * with all the calls that the commit lets in.
  */
 export function embeddedCharge(db: Database, plans: Plans): EmbeddedCharge {
-  const account = db.prepare<[string], Omit<AccountRow, 'taken'>>(
-    'SELECT plan, trial_ends_at, overage_left FROM accounts WHERE id = ?',
+  const account = db.prepare<[string], Omit<AccountRow, 'taken' | 'tried'>>(
+    'SELECT plan, trial_ends_at, trial_used, overage_left FROM accounts WHERE id = ?',
   );
   const usage = db
     .prepare<[string, string], number>('SELECT used FROM usage_months WHERE account_id = ? AND month = ?')
@@ -43,7 +45,9 @@ export function embeddedCharge(db: Database, plans: Plans): EmbeddedCharge {
      ON CONFLICT (account_id, month)
      DO UPDATE SET used = used + excluded.used, overage_used = overage_used + excluded.overage_used`,
   );
-  const takeOverage = db.prepare<[number, string]>('UPDATE accounts SET overage_left = overage_left - ? WHERE id = ?');
+  const take = db.prepare<[number, number, string]>(
+    'UPDATE accounts SET overage_left = overage_left - ?, trial_used = trial_used + ? WHERE id = ?',
+  );
   const accounts = new Map<string, AccountRow>();
   const months = new Map<string, Month>();
 
@@ -52,7 +56,7 @@ export function embeddedCharge(db: Database, plans: Plans): EmbeddedCharge {
     if (known) return known;
     const row = account.get(id);
     if (!row) throw new StoreError('STORE_NOT_FOUND', `no account "${id}"`);
-    const read = { ...row, taken: 0 };
+    const read = { ...row, taken: 0, tried: 0 };
     accounts.set(id, read);
     return read;
   };
@@ -74,22 +78,26 @@ export function embeddedCharge(db: Database, plans: Plans): EmbeddedCharge {
       const row = accountOf(accountId);
       const plan = plans.get(row.plan);
       const month = monthFor(accountId, monthOf(at));
-      if (trialEnded(plan, row.trial_ends_at, at)) return refused('TRIAL_ENDED', quotaOf(plan, month.used, 0, at));
-      if (month.used < plan.monthlyCalls) {
+      const isTrial = plan.trialDays !== null;
+      const used = (): number => (isTrial ? row.trial_used : month.used);
+      if (trialEnded(plan, row.trial_ends_at, at)) return refused('TRIAL_ENDED', quotaOf(plan, used(), 0, at));
+      if (used() < plan.monthlyCalls) {
         month.used += 1;
         month.added += 1;
-        return { allowed: true, ...quotaOf(plan, month.used, row.overage_left, at) };
+        row.trial_used += Number(isTrial);
+        row.tried += Number(isTrial);
+        return { allowed: true, ...quotaOf(plan, used(), row.overage_left, at) };
       }
-      if (row.overage_left < 1) return refused('MONTHLY_LIMIT_REACHED', quotaOf(plan, month.used, 0, at));
+      if (row.overage_left < 1) return refused('MONTHLY_LIMIT_REACHED', quotaOf(plan, used(), 0, at));
       month.bought += 1;
       row.overage_left -= 1;
       row.taken += 1;
-      return { allowed: true, ...quotaOf(plan, month.used, row.overage_left, at) };
+      return { allowed: true, ...quotaOf(plan, used(), row.overage_left, at) };
     },
     write() {
       for (const { accountId, month, added, bought } of months.values())
         if (added + bought > 0) count.run(accountId, month, added, bought);
-      for (const [id, { taken }] of accounts) if (taken > 0) takeOverage.run(taken, id);
+      for (const [id, { taken, tried }] of accounts) if (taken + tried > 0) take.run(taken, tried, id);
       drop();
     },
     drop,

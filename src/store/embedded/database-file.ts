@@ -1,9 +1,72 @@
-import { existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
-import { StoreError } from '../store-error.js';
+import { DAMAGED, StoreError } from '../store-error.js';
 import { foldText } from './search-terms.js';
+
+const privateFiles = ['portcullis.db', 'portcullis.db-wal', 'portcullis.db-shm', 'serve.lock', 'ballast', 'key-pepper'];
+/** A larger file is checked in part at a start: all of it takes a second for every few hundred MiB. */
+const quickBytes = 256 * 1024 * 1024;
+
+/**
+ * Makes a data folder ready: only its owner reads its files.
+ *
+ * @throws StoreError `STORE_SETTINGS` where it can't be made, or lost its database
+ */
+export function prepareFolder(folder: string): void {
+  const path = (name: string): string => join(folder, name);
+  try {
+    if (!existsSync(folder)) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      chmodSync(folder, 0o700);
+    }
+    if (existsSync(path('key-pepper')) && isEmpty(path('portcullis.db')))
+      throw new StoreError(
+        'STORE_SETTINGS',
+        `${folder} has the pepper of a database, but its database portcullis.db is gone: restore it from a backup; to begin with an empty one, move key-pepper away`,
+      );
+    // SQLite gives its log the mode of the database.
+    for (const name of ['portcullis.db', 'serve.lock']) closeSync(openSync(path(name), 'a', 0o600));
+    for (const name of privateFiles) if (existsSync(path(name))) chmodSync(path(name), 0o600);
+  } catch (error) {
+    if (error instanceof StoreError) throw error;
+    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+    throw new StoreError('STORE_SETTINGS', `the data folder ${folder} can't be used${code}`, { cause: error });
+  }
+}
+
+function isEmpty(file: string): boolean {
+  return !existsSync(file) || statSync(file).size === 0;
+}
+
+/**
+ * A look at the structure of a file before it is served: all of it, or of a large one its length and its small tables.
+ *
+ * @throws StoreError `STORE_DAMAGED`
+ */
+export function requireSound(db: Database, file: string): void {
+  const { size } = statSync(file);
+  const pages = Number(db.pragma('page_count', { simple: true }));
+  const pageBytes = Number(db.pragma('page_size', { simple: true }));
+  const found = (what: string): readonly unknown[] =>
+    (db.pragma(what) as readonly object[]).flatMap((row) => Object.values(row)).filter((line) => line !== 'ok');
+  // Pages that are in the log alone are no part of the file yet.
+  const isShort = size < pages * pageBytes && !existsSync(`${file}-wal`);
+  const tables = ['accounts', 'usage_months', 'api_keys', 'users', 'members', 'notes'];
+  const checks = size <= quickBytes ? ['quick_check(1)'] : tables.map((table) => `quick_check(${table})`);
+  if (isShort || checks.some((check) => found(check).length > 0)) throw new StoreError('STORE_DAMAGED', DAMAGED);
+}
 
 /** A connection to an embedded database that waits so long where another one writes. */
 export function connect(file: string, busyMs: number): Database {

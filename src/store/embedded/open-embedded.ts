@@ -1,17 +1,20 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Kysely, SqliteDialect, sql } from 'kysely';
 import { childProgram } from '../../adapters/child-program.js';
 import { loadPlans } from '../plans.js';
 import { newPepper, settledPepper } from '../secrets.js';
 import { requirePlansInUse } from '../sql/accounts.js';
+import type { Connection } from '../sql/connection.js';
 import { rowOf } from '../sql/evidence-row.js';
+import { keyOldDigests } from '../sql/key-old-digests.js';
 import { migrate } from '../sql/migrate.js';
-import { sqlNotes, sqlStore } from '../sql/sql-store.js';
+import { sqlNotes } from '../sql/notes.js';
+import { sqlStore } from '../sql/sql-store.js';
 import type { Tables } from '../sql/tables.js';
 import type { Store, StoreOptions } from '../store.js';
-import { StoreError } from '../store-error.js';
-import { connect, embeddedCheck, lockFolder, openBallast } from './database-file.js';
+import { DAMAGED, isDamage, StoreError } from '../store-error.js';
+import { connect, embeddedCheck, lockFolder, openBallast, prepareFolder, requireSound } from './database-file.js';
 import { embeddedPage } from './evidence-page.js';
 import { openWriter } from './writer.js';
 import { openWriterThread } from './writer-thread.js';
@@ -39,25 +42,18 @@ const pepperFile = (folder: string): string => {
   return readFileSync(file, 'utf8').trim();
 };
 
-const prepareFolder = (folder: string): void => {
-  try {
-    if (existsSync(folder)) return;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    chmodSync(folder, 0o700);
-  } catch (error) {
-    throw new StoreError('STORE_SETTINGS', `the data folder ${folder} can't be made`, { cause: error });
-  }
-};
-
 /** Opens the embedded database of a data folder. @throws StoreError */
 export async function openEmbedded(folder: string, options: StoreOptions): Promise<Store> {
   prepareFolder(folder);
+  // Before SQLite makes any of its files.
   const release = options.serves ? lockFolder(folder) : () => undefined;
   try {
     return await openFolder(folder, options, release);
   } catch (error) {
     release();
-    throw error;
+    throw isDamage(error) || (error instanceof StoreError && isDamage(error.cause))
+      ? new StoreError('STORE_DAMAGED', DAMAGED, { cause: error })
+      : error;
   }
 }
 
@@ -73,6 +69,7 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
   }
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: reader }) });
   try {
+    requireSound(reader, file);
     await migrate(db, 'sqlite');
     if (options.serves) await requirePlansInUse({ db, plans });
     const pepper = await settledPepper(sqlNotes({ db }), options.pepper, async () => pepperFile(folder));
@@ -92,15 +89,26 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
       ballast.release();
       hasRoom = false;
     };
+    let isDamaged = false;
+    /** What a write failed over is told to readiness: the file doesn't heal. */
+    const watched = async <T>(work: Promise<T>): Promise<T> => {
+      try {
+        return await work;
+      } catch (error) {
+        isDamaged ||= isDamage(error);
+        throw error;
+      }
+    };
     const program = options.writerProgram ?? (options.serves ? childProgram('store-writer') : undefined);
     const writer =
       program === undefined
         ? await openWriter({ file, plans, onFull })
         : await openWriterThread({ file, plans, onFull, program });
-    const connection = {
+    const connection: Connection = {
       db,
-      dialect: 'sqlite' as const,
+      dialect: 'sqlite',
       plans,
+      pepper,
       now: options.now ?? Date.now,
       transaction: <T>(work: (inside: Kysely<Tables>) => Promise<T>): Promise<T> =>
         writer.alone(() =>
@@ -117,21 +125,31 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
           }),
         ),
     };
+    await keyOldDigests(connection, () =>
+      writer.alone(async () => {
+        reader.exec('VACUUM');
+        reader.pragma('wal_checkpoint(TRUNCATE)');
+      }),
+    );
     return sqlStore(connection, {
-      pepper,
       async charge(accountId, at) {
         room();
-        return writer.charge(accountId, at);
+        return watched(writer.charge(accountId, at));
       },
       async append(record) {
         room();
-        return writer.append(rowOf(record));
+        return watched(writer.append(rowOf(record, pepper)));
       },
       page: embeddedPage(connection),
       deleteBefore: writer.deleteBefore,
+      purged: writer.emptyLog,
       async ready() {
         reader.prepare('SELECT 1').get();
-        return [...writer.problems(), ...(ballast.there || ballast.restore() ? [] : ['the disk is full'])];
+        return [
+          ...writer.problems(),
+          ...(isDamaged ? [DAMAGED] : []),
+          ...(ballast.there || ballast.restore() ? [] : ['the disk is full']),
+        ];
       },
       check: async () => embeddedCheck(reader, ballast),
       async close() {

@@ -70,6 +70,9 @@ export async function serveWriter(port: MessagePort, { file, plans }: WriterSett
       case 'delete':
         settle(job.id, writer.deleteBefore(job.accountId, job.before, job.limit));
         break;
+      case 'empty-log':
+        settle(job.id, writer.emptyLog());
+        break;
       case 'hold':
         void hold(job.id);
         break;

@@ -133,6 +133,7 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
     charge: (accountId, at) => ask<Charge>((id) => ({ kind: 'charge', id, accountId, at })),
     append: (row) => ask<void>((id) => ({ kind: 'append', id, row })),
     deleteBefore: (accountId, before, limit) => ask<number>((id) => ({ kind: 'delete', id, accountId, before, limit })),
+    emptyLog: () => ask<void>((id) => ({ kind: 'empty-log', id })),
     async alone(work) {
       let held = 0;
       await ask<void>((id) => {

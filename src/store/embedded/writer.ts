@@ -16,6 +16,8 @@ export interface Writer {
   append(row: CountedRow): Promise<void>;
   /** Deletes up to `limit` of an account's records before a place in the order; gives their number. */
   deleteBefore(accountId: string, before: number, limit: number): Promise<number>;
+  /** Moves the write-ahead log into the database and empties it: it holds what was deleted, too. */
+  emptyLog(): Promise<void>;
   /** Keeps commits back while `work` runs a transaction on another connection. */
   alone<T>(work: () => Promise<T>): Promise<T>;
   /** What keeps it from writing now, one line each. */
@@ -49,6 +51,7 @@ export type WriterJob =
       readonly before: number;
       readonly limit: number;
     }
+  | { readonly kind: 'empty-log'; readonly id: number }
   /** Answered once no commit is under way; there is none until the same `id` is released. */
   | { readonly kind: 'hold'; readonly id: number }
   | { readonly kind: 'release'; readonly id: number }
@@ -91,6 +94,11 @@ export async function openWriter({ file, onFull, plans }: WriterParts & { readon
       charge: (accountId, at) => commits.runAhead(() => charges.charge(accountId, at)),
       append: (row) => commits.run(() => append(row)),
       deleteBefore: embeddedDelete(db, commits, mark),
+      emptyLog: () =>
+        commits.alone(async () => {
+          // Where a reader is in the way the next purge does it.
+          db.pragma('wal_checkpoint(TRUNCATE)');
+        }),
       alone: commits.alone,
       problems: () => [],
       async close() {

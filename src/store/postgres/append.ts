@@ -61,9 +61,12 @@ SELECT id FROM rows`;
 const column = <T, K extends keyof T>(rows: readonly T[], name: K): readonly T[K][] => rows.map((row) => row[name]);
 
 /** Writes a batch of records with their counts. An id that is there already is refused alone. */
-export function postgresAppend(pool: Pool): (records: readonly EvidenceRecord[]) => Promise<readonly (true | Error)[]> {
+export function postgresAppend(
+  pool: Pool,
+  pepper: string,
+): (records: readonly EvidenceRecord[]) => Promise<readonly (true | Error)[]> {
   return async (records) => {
-    const rows = records.map(rowOf);
+    const rows = records.map((it) => rowOf(it, pepper));
     const hours: readonly Tables['evidence_hours'][] = rows.map(hourOf);
     const versions = rows.map(versionOf);
     const { rows: written } = await pool.query<{ readonly id: string }>({

@@ -4,8 +4,10 @@ import { loadPlans } from '../plans.js';
 import { newPepper, settledPepper } from '../secrets.js';
 import { requirePlansInUse } from '../sql/accounts.js';
 import type { Connection } from '../sql/connection.js';
+import { keyOldDigests } from '../sql/key-old-digests.js';
 import { migrate } from '../sql/migrate.js';
-import { sqlNotes, sqlStore } from '../sql/sql-store.js';
+import { sqlNotes } from '../sql/notes.js';
+import { sqlStore } from '../sql/sql-store.js';
 import type { Tables } from '../sql/tables.js';
 import type { Store, StoreOptions } from '../store.js';
 import { StoreError } from '../store-error.js';
@@ -79,11 +81,12 @@ export async function openPostgres(url: string, options: StoreOptions): Promise<
     // Replicas share it; an operator who wants it apart from the hashes sets it in the environment.
     const pepper = await settledPepper(notes, options.pepper, () => notes.claim('pepper', newPepper()));
     const charges = openBatcher(postgresCharge(pool, plans), 2, 512);
-    const appends = openBatcher(postgresAppend(pool), 3, 256);
+    const appends = openBatcher(postgresAppend(pool, pepper), 3, 256);
     const connection: Connection = {
       db,
       dialect: 'postgres',
       plans,
+      pepper,
       now: options.now ?? Date.now,
       transaction: (work) => db.transaction().execute(work),
     };
@@ -91,13 +94,14 @@ export async function openPostgres(url: string, options: StoreOptions): Promise<
       await pool.query({ name: 'portcullis-ready', text: 'SELECT 1' });
       return [];
     };
+    await keyOldDigests(connection, async () => undefined);
     return sqlStore(connection, {
-      pepper,
       charge: (accountId, at) => charges.add({ accountId, at } satisfies ChargeItem),
       append: async (record) => {
         await appends.add(record);
       },
       ...postgresPage(connection),
+      purged: async () => undefined,
       ready: alive,
       check: alive,
       async close() {

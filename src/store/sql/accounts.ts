@@ -15,6 +15,7 @@ export const accountOf = (row: Tables['accounts']): Account => ({
   name: row.name,
   plan: row.plan,
   trialEndsAt: row.trial_ends_at,
+  trialUsed: row.trial_used,
   overageLeft: row.overage_left,
   settings: { ...defaultSettings, ...(JSON.parse(row.settings) as Partial<AccountSettings>) },
   createdAt: row.created_at,
@@ -44,6 +45,7 @@ export async function createAccount(
         name,
         plan,
         trial_ends_at,
+        trial_used: 0,
         overage_left: 0,
         settings: '{}',
         created_at: at,
@@ -140,7 +142,8 @@ export function sqlUsage({ db, plans }: Connection): Omit<UsageStore, 'charge'> 
         .where('month', '=', monthOf(at))
         .executeTakeFirst();
       const plan = plans.get(account.plan);
-      const quota = quotaOf(plan, usage?.used ?? 0, account.overage_left, at);
+      const used = plan.trialDays === null ? (usage?.used ?? 0) : account.trial_used;
+      const quota = quotaOf(plan, used, account.overage_left, at);
       return trialEnded(plan, account.trial_ends_at, at) ? { ...quota, remaining: 0 } : quota;
     },
     async months(accountId, limit) {

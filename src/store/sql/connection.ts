@@ -7,6 +7,8 @@ export interface Connection {
   readonly db: Kysely<Tables>;
   readonly dialect: 'sqlite' | 'postgres';
   readonly plans: Plans;
+  /** Secret that keys and digests of texts are made with. */
+  readonly pepper: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** All of it or nothing. Inside, only the handed-in database may be asked. */

@@ -1,5 +1,6 @@
-import type { EvidenceLabel, EvidenceRecord } from '../../evidence/evidence-record.js';
+import type { EvidenceLabel, EvidenceRecord, KeptInput } from '../../evidence/evidence-record.js';
 import { latencyStep } from '../evidence-store.js';
+import { textDigest } from '../secrets.js';
 import type { EvidenceRow, Tables } from './tables.js';
 
 const hourMs = 3_600_000;
@@ -39,13 +40,18 @@ export interface Counted extends Pick<EvidenceRow, 'account_id' | 'verdict' | 'r
 /** A row with all that is counted of it. */
 export type CountedRow = EvidenceRow & Counted;
 
+/** An input whose digest can't be guessed from: see `textDigest`. */
+export const keyedInput = (input: KeptInput, pepper: string): KeptInput =>
+  input.kept === 'whole' || input.keyed ? input : { ...input, sha256: textDigest(input.sha256, pepper), keyed: true };
+
 /** The columns of a record. A text that a column can't hold exactly stays exact in the JSON, where it is escaped. */
-export const rowOf = (record: EvidenceRecord): CountedRow => {
+export const rowOf = (record: EvidenceRecord, pepper: string): CountedRow => {
   const { text } = record.input;
   const { verdict } = record;
   const at = Date.parse(record.time);
   const column = text === null ? null : storable(text);
-  const input = column === text ? { ...record.input, text: undefined } : record.input;
+  const kept = keyedInput(record.input, pepper);
+  const input = column === text ? { ...kept, text: undefined } : kept;
   return {
     seq: nextSeq(at),
     id: record.id,

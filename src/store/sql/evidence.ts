@@ -7,6 +7,7 @@ import type { Connection } from './connection.js';
 import { sqlEvidenceCounts } from './evidence-counts.js';
 import { cursorOf, filterConditions, type Place, placeOf } from './evidence-filter.js';
 import { firstSeq, recordOf, rowOf, timeOfSeq, versionOf } from './evidence-row.js';
+import { sqlNotes } from './notes.js';
 import type { EvidenceRow, Tables } from './tables.js';
 
 /** Rows of a page. */
@@ -22,6 +23,8 @@ export interface EvidenceOwn extends Pick<EvidenceStore, 'append'> {
   page(accountId: string, filter: EvidenceFilter, after: Place | null, limit: number): Promise<PageOfRows>;
   /** Deletes up to `limit` of an account's records before a place in the order; gives their number. */
   deleteBefore(accountId: string, seq: number, limit: number): Promise<number>;
+  /** After a purge that deleted something: takes what is left of it off the disk. */
+  purged(): Promise<void>;
 }
 
 /** An evidence id, or its beginning. */
@@ -102,13 +105,13 @@ export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceS
     },
     label: (accountId, id, label) => labelEvidence(connection, accountId, id, label),
     ...sqlEvidenceCounts(connection),
-    purge: (now) => purgeEvidence(connection, own, now),
+    purge: (now, options) => purgeEvidence(connection, own, now, options?.trustClock === true),
   };
 }
 
 /** Labels a record and moves the counts of its versions with it, in one transaction. @throws StoreError STORE_NOT_FOUND */
 export async function labelEvidence(
-  { transaction }: Connection,
+  { transaction, pepper }: Connection,
   accountId: string,
   id: string,
   label: EvidenceLabel | null,
@@ -119,7 +122,7 @@ export async function labelEvidence(
     const row = await own.set({ label: sql`label` }).returning(['record', 'text', 'label']).executeTakeFirst();
     if (!row) throw new StoreError('STORE_NOT_FOUND', `no evidence "${id}" in this account`);
     await own.set({ label }).execute();
-    const counted = rowOf(recordOf(row));
+    const counted = rowOf(recordOf(row), pepper);
     const [before, after] = [versionOf(counted), versionOf({ ...counted, label })];
     await inside
       .updateTable('evidence_versions')
@@ -136,11 +139,44 @@ export async function labelEvidence(
 }
 
 const dayMs = 86_400_000;
-const batch = 200;
+/** Few, since what is deleted is overwritten, and calls wait meanwhile. */
+const batch = 25;
 const eventDays = 90;
+const attemptDays = 2;
+const deviceDays = 400;
+const clockNote = 'purge-clock';
+/** A clock that has gone on for longer since the last purge, or since the newest record where there was none, may be wrong. */
+const clockDays = 7;
+
+/** @throws StoreError `STORE_CLOCK` where the clock may be wrong: what is deleted by mistake is gone */
+async function requireClock({ db }: Connection, now: number): Promise<void> {
+  const noted = await sqlNotes({ db }).get(clockNote);
+  let known = Number(noted);
+  if (noted === undefined) {
+    const newest = await db
+      .selectFrom('evidence')
+      .select(({ fn }) => fn.max('seq').as('seq'))
+      .executeTakeFirst();
+    known = newest?.seq == null ? now : timeOfSeq(newest.seq);
+  }
+  const days = Math.floor((now - known) / dayMs);
+  if (days < clockDays) return;
+  const since = noted === undefined ? 'newest evidence' : 'last purge';
+  throw new StoreError(
+    'STORE_CLOCK',
+    `no purge: by the clock (${new Date(now).toISOString()}) the ${since} was ${days} days ago; if the clock is right, run "portcullis admin purge --trust-clock"`,
+  );
+}
 
 /** Deletes what retention doesn't keep, in small steps so that screening goes on, and what has expired. Gives the records' number. */
-export async function purgeEvidence({ db }: Connection, own: EvidenceOwn, now: number): Promise<number> {
+async function purgeEvidence(
+  connection: Connection,
+  own: EvidenceOwn,
+  now: number,
+  trustClock: boolean,
+): Promise<number> {
+  const { db } = connection;
+  if (!trustClock) await requireClock(connection, now);
   let purged = 0;
   for (const account of (await db.selectFrom('accounts').selectAll().execute()).map(accountOf)) {
     const before = firstSeq(now - account.settings.retentionDays * dayMs);
@@ -152,9 +188,11 @@ export async function purgeEvidence({ db }: Connection, own: EvidenceOwn, now: n
   }
   await db.deleteFrom('sessions').where('expires_at', '<=', now).execute();
   await db.deleteFrom('invitations').where('expires_at', '<=', now).execute();
-  await db
-    .deleteFrom('seen_events')
-    .where('seen_at', '<', now - eventDays * dayMs)
-    .execute();
+  const old = (days: number): number => now - days * dayMs;
+  await db.deleteFrom('seen_events').where('seen_at', '<', old(eventDays)).execute();
+  await db.deleteFrom('attempts').where('last_at', '<', old(attemptDays)).execute();
+  await db.deleteFrom('devices').where('used_at', '<', old(deviceDays)).execute();
+  await sqlNotes({ db }).set(clockNote, String(now));
+  if (purged > 0) await own.purged();
   return purged;
 }

@@ -71,7 +71,7 @@ export function sqlInvitations({ db, now, transaction }: Connection): Invitation
     join: (token, passwordHash) =>
       transaction(async (inside) => {
         const row = await takeUp(inside, token);
-        return addMember(inside, row, await createUser({ db: inside, now }, row.email, passwordHash));
+        return addMember(inside, row, await createUser({ db: inside, now }, row.email, passwordHash, row.account_id));
       }),
     async withdrawInvitation(accountId, id) {
       await db.deleteFrom('invitations').where('id', '=', id).where('account_id', '=', accountId).execute();

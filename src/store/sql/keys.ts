@@ -21,10 +21,10 @@ const keyOf = (row: Tables['api_keys']): ApiKey => ({
 const missing = (id: string): StoreError => new StoreError('STORE_NOT_FOUND', `no key "${id}" in this account`);
 
 /** API keys in SQL. `flushUses` writes the uses remembered so far. */
-export function sqlKeys(
-  { db, now, transaction }: Connection,
-  pepper: string,
-): { readonly keys: KeyStore; readonly flushUses: () => Promise<void> } {
+export function sqlKeys({ db, now, transaction, pepper }: Connection): {
+  readonly keys: KeyStore;
+  readonly flushUses: () => Promise<void>;
+} {
   const uses = new Map<string, number>();
 
   const fresh = (accountId: string, name: string): { readonly row: Tables['api_keys']; readonly secret: string } => {

@@ -4,10 +4,14 @@ import {
   chargeFunction,
   commonTables,
   embeddedTables,
+  invitedUsers,
   plainSearch,
   postgresTables,
   searchMark,
   searchStretches,
+  signInTables,
+  trialChargeFunction,
+  trialCount,
   versionTables,
 } from './schema.js';
 import type { Tables } from './tables.js';
@@ -15,6 +19,25 @@ import type { Tables } from './tables.js';
 const running = (statements: readonly string[]): Migration => ({
   async up(db) {
     for (const statement of statements) await sql.raw(statement).execute(db);
+  },
+});
+
+/** SQLite: statements that make a table anew, in one transaction, while no reference to it is checked. */
+const rebuilding = (statements: readonly string[]): Migration => ({
+  async up(db) {
+    await sql`PRAGMA foreign_keys = OFF`.execute(db);
+    try {
+      await sql`BEGIN IMMEDIATE`.execute(db);
+      try {
+        for (const statement of statements) await sql.raw(statement).execute(db);
+        await sql`COMMIT`.execute(db);
+      } catch (error) {
+        await sql`ROLLBACK`.execute(db);
+        throw error;
+      }
+    } finally {
+      await sql`PRAGMA foreign_keys = ON`.execute(db);
+    }
   },
 });
 
@@ -26,6 +49,21 @@ const migrations = (dialect: 'sqlite' | 'postgres'): Readonly<Record<string, Mig
   '2026-11-21-versions-and-latencies': running(versionTables),
   '2026-11-22-search-mark': running(dialect === 'sqlite' ? searchMark : []),
   '2026-11-22-search-stretches': running(dialect === 'sqlite' ? searchStretches : []),
+  '2026-11-23-attempts': running(signInTables),
+  '2026-11-23-invited-users': dialect === 'sqlite' ? rebuilding(invitedUsers.sqlite) : running(invitedUsers.postgres),
+  '2026-11-23-one-trial': {
+    async up(db) {
+      if (dialect === 'postgres') {
+        await sql`ALTER TABLE accounts ADD COLUMN IF NOT EXISTS trial_used BIGINT NOT NULL DEFAULT 0`.execute(db);
+        await sql.raw(trialChargeFunction).execute(db);
+      } else {
+        const there = await sql`SELECT 1 FROM pragma_table_info('accounts') WHERE name = 'trial_used'`.execute(db);
+        if (there.rows.length === 0)
+          await sql`ALTER TABLE accounts ADD COLUMN trial_used BIGINT NOT NULL DEFAULT 0`.execute(db);
+      }
+      await sql.raw(trialCount).execute(db);
+    },
+  },
   '2026-11-23-plain-search': running(dialect === 'sqlite' ? plainSearch : []),
 });
 

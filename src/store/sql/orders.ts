@@ -18,7 +18,14 @@ const orderOf = (row: Tables['orders']): Order => ({
 
 const missing = (id: string): StoreError => new StoreError('STORE_NOT_FOUND', `no order "${id}"`);
 
+/** @throws StoreError for a trial: it is had once, and not bought */
+const requireSold = (plans: Plans, name: string): void => {
+  if (plans.get(name).trialDays !== null)
+    throw new StoreError('STORE_SETTINGS', `the plan "${name}" is a trial and can't be ordered`);
+};
+
 const grant = async (db: Kysely<Tables>, plans: Plans, { accountId, item }: Order): Promise<void> => {
+  if (item.kind === 'plan') requireSold(plans, item.plan);
   const account = db.updateTable('accounts').where('id', '=', accountId);
   if (item.kind === 'plan') await account.set({ plan: item.plan }).execute();
   else await account.set({ overage_left: sql`overage_left + ${item.packs * plans.overagePackCalls}` }).execute();
@@ -32,7 +39,7 @@ export function sqlOrders({ db, plans, now, transaction }: Connection): OrderSto
   };
   return {
     async create(accountId, item, externalId) {
-      if (item.kind === 'plan') plans.get(item.plan);
+      if (item.kind === 'plan') requireSold(plans, item.plan);
       else if (!Number.isInteger(item.packs) || item.packs < 1 || item.packs > 1000)
         throw new StoreError('STORE_SETTINGS', 'packs are a whole number from 1 to 1000');
       const row = {

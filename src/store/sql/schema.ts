@@ -180,3 +180,91 @@ export const plainSearch: readonly string[] = [
   'DELETE FROM evidence_unsearched',
   'UPDATE evidence_indexed SET seq = 0',
 ];
+
+/**
+ * The same with one allowance for a whole trial. PostgreSQL: counts calls of several accounts in one statement and one transaction. Accounts come once each and sorted,
+ * so that two servers lock them in the same order. The answer says how many of the calls asked for were let in.
+ */
+export const trialChargeFunction = `
+CREATE OR REPLACE FUNCTION portcullis_charge(ids TEXT[], wanted BIGINT[], months TEXT[], ats BIGINT[], plans JSONB)
+RETURNS TABLE (id TEXT, granted BIGINT, trial_ended BOOLEAN, plan_limit BIGINT, plan_used BIGINT, bought_left BIGINT)
+LANGUAGE plpgsql AS $$
+DECLARE
+  i INT;
+  account accounts%ROWTYPE;
+  months_limit BIGINT;
+  had BIGINT;
+  is_trial BOOLEAN;
+  by_plan BIGINT;
+  by_overage BIGINT;
+BEGIN
+  FOR i IN 1 .. coalesce(array_length(ids, 1), 0) LOOP
+    SELECT * INTO account FROM accounts a WHERE a.id = ids[i] FOR UPDATE;
+    CONTINUE WHEN NOT FOUND;
+    months_limit := (plans -> account.plan ->> 'calls')::BIGINT;
+    SELECT u.used INTO had FROM usage_months u WHERE u.account_id = ids[i] AND u.month = months[i];
+    is_trial := coalesce((plans -> account.plan ->> 'trial')::BOOLEAN, FALSE);
+    had := CASE WHEN is_trial THEN account.trial_used ELSE coalesce(had, 0) END;
+    by_plan := 0;
+    by_overage := 0;
+    trial_ended := is_trial AND account.trial_ends_at IS NOT NULL AND ats[i] >= account.trial_ends_at;
+    IF months_limit IS NOT NULL AND NOT trial_ended THEN
+      by_plan := greatest(0, least(wanted[i], months_limit - had));
+      by_overage := least(wanted[i] - by_plan, account.overage_left);
+      IF by_plan + by_overage > 0 THEN
+        INSERT INTO usage_months AS u (account_id, month, used, overage_used)
+        VALUES (ids[i], months[i], by_plan, by_overage)
+        ON CONFLICT (account_id, month)
+        DO UPDATE SET used = u.used + by_plan, overage_used = u.overage_used + by_overage;
+      END IF;
+      IF by_overage > 0 OR (is_trial AND by_plan > 0) THEN
+        UPDATE accounts a SET overage_left = a.overage_left - by_overage,
+          trial_used = a.trial_used + CASE WHEN is_trial THEN by_plan ELSE 0 END WHERE a.id = ids[i];
+      END IF;
+    END IF;
+    id := ids[i];
+    granted := by_plan + by_overage;
+    plan_limit := months_limit;
+    plan_used := had + by_plan;
+    bought_left := account.overage_left - by_overage;
+    RETURN NEXT;
+  END LOOP;
+END $$`;
+
+/** One allowance for a trial: what it used until now stands in its months. */
+export const trialCount =
+  'UPDATE accounts SET trial_used = (SELECT coalesce(sum(used), 0) FROM usage_months WHERE account_id = accounts.id) WHERE trial_ends_at IS NOT NULL';
+
+/** Sign-in, on both databases. */
+export const signInTables: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS attempts (
+    name TEXT PRIMARY KEY, failures BIGINT NOT NULL, last_at BIGINT NOT NULL, free_at BIGINT NOT NULL)`,
+  `CREATE TABLE IF NOT EXISTS devices (
+    token_hash TEXT PRIMARY KEY, user_id TEXT NOT NULL REFERENCES users (id), created_at BIGINT NOT NULL, used_at BIGINT NOT NULL)`,
+  'CREATE INDEX IF NOT EXISTS devices_user ON devices (user_id)',
+];
+
+const userIndexes: readonly string[] = [
+  'CREATE UNIQUE INDEX users_own_email ON users (email) WHERE invited_to IS NULL',
+  'CREATE UNIQUE INDEX users_invited_email ON users (email, invited_to) WHERE invited_to IS NOT NULL',
+];
+
+/** An e-mail may name several users: who accepted an invitation is somebody else than who signed up, until they say so. */
+export const invitedUsers: { readonly sqlite: readonly string[]; readonly postgres: readonly string[] } = {
+  // SQLite can't drop the constraint: the table is made anew. @see https://sqlite.org/lang_altertable.html
+  sqlite: [
+    'DROP TABLE IF EXISTS users_new',
+    `CREATE TABLE users_new (
+      id TEXT PRIMARY KEY, email TEXT NOT NULL, password_hash TEXT NOT NULL, created_at BIGINT NOT NULL,
+      invited_to TEXT, last_account_id TEXT)`,
+    'INSERT INTO users_new (id, email, password_hash, created_at) SELECT id, email, password_hash, created_at FROM users',
+    'DROP TABLE users',
+    'ALTER TABLE users_new RENAME TO users',
+    ...userIndexes,
+  ],
+  postgres: [
+    'ALTER TABLE users DROP CONSTRAINT IF EXISTS users_email_key',
+    'ALTER TABLE users ADD COLUMN IF NOT EXISTS invited_to TEXT, ADD COLUMN IF NOT EXISTS last_account_id TEXT',
+    ...userIndexes,
+  ],
+};

@@ -1,11 +1,13 @@
 import type { Charge } from '../account-store.js';
-import type { NoteStore, Store, StoreHealth, VersionStore } from '../store.js';
+import type { Store, StoreHealth, VersionStore } from '../store.js';
 import { guarded } from '../store-error.js';
 import { sqlAccounts, sqlUsage } from './accounts.js';
+import { sqlAttempts, sqlDevices } from './attempts.js';
 import type { Connection } from './connection.js';
 import { type EvidenceOwn, sqlEvidence } from './evidence.js';
 import { sqlInvitations } from './invitations.js';
 import { sqlKeys } from './keys.js';
+import { sqlNotes } from './notes.js';
 import { sqlOrders } from './orders.js';
 import { sqlSessions, sqlUsers } from './users.js';
 
@@ -13,7 +15,6 @@ const usesMs = 5_000;
 
 /** What a database brings beside its connection. */
 export interface DatabaseOwn extends EvidenceOwn {
-  readonly pepper: string;
   charge(accountId: string, at: number): Promise<Charge>;
   ready(): Promise<readonly string[]>;
   check(): Promise<readonly string[]>;
@@ -22,7 +23,7 @@ export interface DatabaseOwn extends EvidenceOwn {
 
 /** The store over a connection. */
 export function sqlStore(connection: Connection, own: DatabaseOwn): Store {
-  const { keys, flushUses } = sqlKeys(connection, own.pepper);
+  const { keys, flushUses } = sqlKeys(connection);
   const database = connection.dialect === 'sqlite' ? 'embedded' : 'postgres';
   // A last use that isn't written is no loss: the next one is.
   const timer = setInterval(() => void flushUses().catch(() => undefined), usesMs);
@@ -43,6 +44,8 @@ export function sqlStore(connection: Connection, own: DatabaseOwn): Store {
     accounts: guarded(sqlAccounts(connection)),
     users: guarded({ ...sqlUsers(connection), ...sqlInvitations(connection) }),
     sessions: guarded(sqlSessions(connection)),
+    devices: guarded(sqlDevices(connection)),
+    attempts: guarded(sqlAttempts(connection)),
     keys: guarded(keys),
     usage: guarded({ ...sqlUsage(connection), charge: own.charge }),
     evidence: guarded(sqlEvidence(connection, own)),
@@ -54,24 +57,6 @@ export function sqlStore(connection: Connection, own: DatabaseOwn): Store {
     close() {
       closing ??= close();
       return closing;
-    },
-  };
-}
-
-/** Notes in SQL. */
-export function sqlNotes({ db }: Pick<Connection, 'db'>): NoteStore {
-  const get = async (name: string): Promise<string | undefined> =>
-    (await db.selectFrom('notes').select('value').where('name', '=', name).executeTakeFirst())?.value;
-  return {
-    get,
-    async set(name, value) {
-      const put = db.insertInto('notes').values({ name, value });
-      await put.onConflict((conflict) => conflict.column('name').doUpdateSet({ value })).execute();
-    },
-    async claim(name, value) {
-      const put = db.insertInto('notes').values({ name, value });
-      await put.onConflict((conflict) => conflict.doNothing()).execute();
-      return (await get(name)) ?? value;
     },
   };
 }

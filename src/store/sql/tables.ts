@@ -7,6 +7,7 @@ export interface Tables {
     readonly name: string;
     readonly plan: string;
     readonly trial_ends_at: number | null;
+    readonly trial_used: number;
     readonly overage_left: number;
     readonly settings: string;
     readonly created_at: number;
@@ -34,6 +35,10 @@ export interface Tables {
     readonly email: string;
     readonly password_hash: string;
     readonly created_at: number;
+    /** The account whose invitation made the user; null for one who signed up, or whom the operator made. */
+    readonly invited_to: string | null;
+    /** The account used last. */
+    readonly last_account_id: string | null;
   };
   readonly members: { readonly account_id: string; readonly user_id: string; readonly role: string };
   readonly invitations: {
@@ -50,6 +55,21 @@ export interface Tables {
     readonly account_id: string;
     readonly created_at: number;
     readonly expires_at: number;
+  };
+  /** Failed attempts at a password, by a digest of whose it is or where they came from. */
+  readonly attempts: {
+    readonly name: string;
+    readonly failures: number;
+    readonly last_at: number;
+    /** The next attempt counts from then on. */
+    readonly free_at: number;
+  };
+  /** Browsers that somebody signed in from. */
+  readonly devices: {
+    readonly token_hash: string;
+    readonly user_id: string;
+    readonly created_at: number;
+    readonly used_at: number;
   };
   readonly orders: {
     readonly id: string;

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { randomId, randomToken, tokenHash } from '../secrets.js';
 import { StoreError } from '../store-error.js';
 import type { InvitationStore, Member, SessionStore, User, UserStore } from '../user-store.js';
@@ -6,12 +6,17 @@ import { createAccount } from './accounts.js';
 import type { Connection } from './connection.js';
 import type { Tables } from './tables.js';
 
+/** Passwords are compared with those of so many users of one e-mail. */
+const mostUsers = 8;
+
 /** A user as callers see it. */
 export const userOf = (row: Tables['users']): User => ({
   id: row.id,
   email: row.email,
   passwordHash: row.password_hash,
   createdAt: row.created_at,
+  invitedTo: row.invited_to,
+  lastAccountId: row.last_account_id,
 });
 
 /** One spelling of an e-mail address. */
@@ -22,8 +27,16 @@ export async function createUser(
   { db, now }: Pick<Connection, 'db' | 'now'>,
   email: string,
   passwordHash: string,
+  invitedTo: string | null = null,
 ): Promise<User> {
-  const row = { id: randomId('user'), email: spelled(email), password_hash: passwordHash, created_at: now() };
+  const row = {
+    id: randomId('user'),
+    email: spelled(email),
+    password_hash: passwordHash,
+    created_at: now(),
+    invited_to: invitedTo,
+    last_account_id: invitedTo,
+  };
   const made = db
     .insertInto('users')
     .values(row)
@@ -45,6 +58,13 @@ const lockedOwner = async (inside: Kysely<Tables>, accountId: string): Promise<b
 /** Users and members in SQL. */
 export function sqlUsers(connection: Connection): Omit<UserStore, keyof InvitationStore> {
   const { db, transaction } = connection;
+
+  const byEmail = async (email: string): Promise<readonly User[]> => {
+    const rows = db.selectFrom('users').selectAll().where('email', '=', spelled(email));
+    const own = sql`CASE WHEN invited_to IS NULL THEN 0 ELSE 1 END`;
+    const some = await rows.orderBy(own).orderBy('created_at', 'desc').orderBy('id').limit(mostUsers).execute();
+    return some.map(userOf);
+  };
 
   const memberships = (by: 'members.account_id' | 'members.user_id', id: string) =>
     db
@@ -68,20 +88,39 @@ export function sqlUsers(connection: Connection): Omit<UserStore, keyof Invitati
         await inside.insertInto('members').values(row).execute();
         return { accountId: account.id, userId: user.id, email: user.email, role: 'owner' as const };
       }),
+    merge: (into, others) =>
+      transaction(async (inside) => {
+        for (const other of others) {
+          const accounts = inside.selectFrom('members').selectAll().where('user_id', '=', other);
+          for (const { account_id, role } of await accounts.execute()) {
+            const own = inside.insertInto('members').values({ account_id, user_id: into, role });
+            const kept = own.onConflict((conflict) => {
+              const both = conflict.columns(['account_id', 'user_id']);
+              return role === 'owner' ? both.doUpdateSet({ role }) : both.doNothing();
+            });
+            await kept.execute();
+          }
+          for (const table of ['members', 'sessions', 'devices'] as const)
+            await inside.deleteFrom(table).where('user_id', '=', other).execute();
+          await inside.deleteFrom('users').where('id', '=', other).execute();
+        }
+      }),
     async get(id) {
       const row = await db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst();
       return row && userOf(row);
     },
     async findByEmail(email) {
-      const row = await db.selectFrom('users').selectAll().where('email', '=', spelled(email)).executeTakeFirst();
-      return row && userOf(row);
+      const [first] = await byEmail(email);
+      return first;
     },
+    allByEmail: byEmail,
     setPassword: (id, passwordHash) =>
       transaction(async (inside) => {
         const changed = inside.updateTable('users').set({ password_hash: passwordHash }).where('id', '=', id);
         if (!(await changed.returning('id').executeTakeFirst()))
           throw new StoreError('STORE_NOT_FOUND', `no user "${id}"`);
         await inside.deleteFrom('sessions').where('user_id', '=', id).execute();
+        await inside.deleteFrom('devices').where('user_id', '=', id).execute();
       }),
     setMember: (accountId, userId, role) =>
       transaction(async (inside) => {
@@ -109,6 +148,9 @@ export function sqlUsers(connection: Connection): Omit<UserStore, keyof Invitati
 
 /** Sessions in SQL. */
 export function sqlSessions({ db, now }: Connection): SessionStore {
+  const used = async (userId: string, accountId: string): Promise<void> => {
+    await db.updateTable('users').set({ last_account_id: accountId }).where('id', '=', userId).execute();
+  };
   return {
     async create(userId, accountId, expiresAt) {
       const token = randomToken();
@@ -122,6 +164,7 @@ export function sqlSessions({ db, now }: Connection): SessionStore {
           expires_at: expiresAt,
         })
         .execute();
+      await used(userId, accountId);
       return token;
     },
     async find(token) {
@@ -136,7 +179,8 @@ export function sqlSessions({ db, now }: Connection): SessionStore {
     },
     async switchAccount(token, accountId) {
       const own = db.updateTable('sessions').set({ account_id: accountId }).where('token_hash', '=', tokenHash(token));
-      await own.execute();
+      const session = await own.returning('user_id').executeTakeFirst();
+      if (session) await used(session.user_id, accountId);
     },
     async end(token) {
       await db.deleteFrom('sessions').where('token_hash', '=', tokenHash(token)).execute();

@@ -79,8 +79,6 @@ interface Look {
   readonly email: string;
   readonly role: Role;
   readonly accountName: string;
-  /** The e-mail has a password here already. */
-  readonly known: boolean;
 }
 
 /** Where the link of an invitation leads. */
@@ -94,6 +92,8 @@ export function Invitation({
   const [look, setLook] = useState<Look>();
   const [error, setError] = useState<string>();
   const [password, setPassword] = useState('');
+  /** Whether the reader says that they have a password here: the service tells nobody. */
+  const [known, setKnown] = useState(false);
   const action = useAction();
   useEffect(() => {
     document.title = 'Invitation · Portcullis';
@@ -102,7 +102,9 @@ export function Invitation({
   const accept = (event: Event): void => {
     event.preventDefault();
     action.run(async () => {
-      const answer = await callApi<SessionAnswer>('POST', '/invitation/accept', { token, password });
+      const answer = await callApi<SessionAnswer>('POST', '/invitation/accept', {
+        ...{ token, password, as: known ? 'member' : 'new' },
+      });
       location.hash = '#/';
       onSession(answer);
     });
@@ -137,16 +139,18 @@ export function Invitation({
         readOnly
       />
       <TextField
-        label={look.known ? 'Your password' : 'Choose a password'}
+        label={known ? 'Your password' : 'Choose a password'}
         type="password"
         value={password}
         onValue={setPassword}
         required
-        autoComplete={look.known ? 'current-password' : 'new-password'}
-        hint={
-          look.known ? 'You already have one here. It is the same for all your accounts.' : 'At least 10 characters.'
-        }
+        autoComplete={known ? 'current-password' : 'new-password'}
+        hint={known ? 'The one that you sign in with.' : 'At least 10 characters.'}
       />
+      <label class="choice">
+        <input type="checkbox" checked={known} onChange={(event) => setKnown(event.currentTarget.checked)} /> I already
+        have a password here
+      </label>
       {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
       <button type="submit" class="primary wide" disabled={action.busy}>
         {action.busy ? 'One moment …' : 'Join'}
