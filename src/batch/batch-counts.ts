@@ -6,6 +6,8 @@ export interface BatchCounts {
   readonly blocked: number;
   /** Rows that could not be screened. */
   readonly bad: number;
+  /** The first of them: its line and why. */
+  readonly firstError: { readonly line: number; readonly error: string } | null;
   /** Rows whose text had come before and wasn't scored again. */
   readonly repeated: number;
   /** Rows that the rules decided because the model failed. */
@@ -21,6 +23,7 @@ export const NO_COUNTS: BatchCounts = {
   rows: 0,
   blocked: 0,
   bad: 0,
+  firstError: null,
   repeated: 0,
   fallbacks: 0,
   rules: {},
@@ -31,11 +34,13 @@ export const NO_COUNTS: BatchCounts = {
 export function countRows(scored: readonly ScoredRow[]): BatchCounts {
   const rules: Record<string, number> = {};
   const latency: Record<string, number> = {};
+  let firstError: BatchCounts['firstError'] = null;
   const next = { ...NO_COUNTS, rules, latency };
   for (const { row, repeated } of scored) {
     next.rows += 1;
     if ('error' in row) {
       next.bad += 1;
+      firstError ??= { line: Number(row.line), error: String(row.error) };
       continue;
     }
     const verdict = row as { verdict: string; rule: string; latency_ms: number; decided_by: string };
@@ -49,7 +54,7 @@ export function countRows(scored: readonly ScoredRow[]): BatchCounts {
     next.blocked += 1;
     rules[verdict.rule] = (rules[verdict.rule] ?? 0) + 1;
   }
-  return next;
+  return { ...next, firstError };
 }
 
 /** Adds two counts. */
@@ -58,6 +63,7 @@ export function addCounts(a: BatchCounts, b: BatchCounts): BatchCounts {
     rows: a.rows + b.rows,
     blocked: a.blocked + b.blocked,
     bad: a.bad + b.bad,
+    firstError: a.firstError ?? b.firstError,
     repeated: a.repeated + b.repeated,
     fallbacks: a.fallbacks + b.fallbacks,
     rules: addEach(a.rules, b.rules),

@@ -1,5 +1,6 @@
 import { stringify } from 'csv-stringify/sync';
 import { verdictFields } from '../engine/verdict.js';
+import { visibleText } from '../engine/visible-text.js';
 import type { ExplainedFinding, ExplainedVerdict, Input, Verdict } from '../index.js';
 import type { JsonLine } from './record-slices.js';
 
@@ -44,14 +45,26 @@ export function rowReader(fields: RowFields): (line: JsonLine) => ReadRow {
     if (typeof row !== 'object' || row === null || Array.isArray(row)) return bad('not a JSON object');
     const record = row as Readonly<Record<string, unknown>>;
     const named = id(record);
-    if (named === undefined && fields.idField !== undefined) return bad(`no field "${fields.idField}"`);
+    if (named === undefined && fields.idField !== undefined) return bad(missingField(fields.idField, record));
     const name = named === undefined ? line : named;
     const input = text(record);
-    if (input === undefined) return bad(`no field "${fields.textField ?? 'text'}"`, name);
+    if (input === undefined) return bad(missingField(fields.textField ?? 'text', record), name);
     const kept = Object.fromEntries(keep.map(([field, read]) => [field, read(record) ?? null]));
     // The value came out of JSON. Anything but a string is screened as its JSON text.
     return { input: input as Input, size: typeof input === 'string' ? input.length : 1_024, id: name, kept };
   };
+}
+
+/** Names of fields that an error lists at most, and their characters. */
+const MOST_FIELDS = 12;
+const MOST_NAME = 40;
+
+function missingField(wanted: string, row: Readonly<Record<string, unknown>>): string {
+  const names = Object.keys(row);
+  if (names.length === 0) return `no field "${wanted}": the row has no fields`;
+  const listed = names.slice(0, MOST_FIELDS).map((name) => visibleText(name.slice(0, MOST_NAME)));
+  const more = names.length > listed.length ? ` and ${names.length - listed.length} more` : '';
+  return `no field "${wanted}"; the row has ${listed.join(', ')}${more}`;
 }
 
 /** An output row of a verdict. */

@@ -26,7 +26,7 @@ export interface BatchJob extends RowFields {
   /** Stops at the first row that can't be scored. */
   readonly strict?: boolean | undefined;
   /** Engine workers: processes that score. */
-  readonly scorers: number;
+  readonly workers: number;
   readonly engine: EngineWorkerSettings;
   readonly onProgress?: ((progress: BatchProgress) => void) | undefined;
 }
@@ -46,14 +46,14 @@ export interface BatchResult extends BatchProgress {
   readonly rulesVersion: string;
   readonly mlVersion: string;
   readonly mode: string;
-  readonly scorersLost: number;
+  readonly workersLost: number;
 }
 
 /** Bytes of rows that a scorer is given at once: some 40 milliseconds of its time; with the model a second. */
 const RULES_SLICE = 2 ** 16;
 const MODEL_SLICE = 2 ** 14;
 /** Another number for each change of what a resume point says. */
-const LAYOUT = 2;
+const LAYOUT = 3;
 const START = { counts: NO_COUNTS, place: { file: 0, line: 1 } };
 const CHECKPOINT_MS = 2_000;
 /** Nobody waits for a row: a busy machine must not turn the model's verdicts into the rules'. */
@@ -77,7 +77,7 @@ export async function runBatch(job: BatchJob): Promise<BatchResult> {
   const pool = await openEnginePool({
     ...job.engine,
     timeoutMs: MODEL_MS,
-    scorers: job.scorers,
+    scorers: job.workers,
     childFile: workerProgram('batch-child'),
     queueLimit: 100_000,
     deadlineMs: 120_000,
@@ -113,7 +113,7 @@ export async function runBatch(job: BatchJob): Promise<BatchResult> {
       });
       // The first rows make the first resume point.
       let checkpointed = Number.NEGATIVE_INFINITY;
-      for await (const { result, next } of scoreSlices(slices, rows, pool, job.scorers)) {
+      for await (const { result, next } of scoreSlices(slices, rows, pool, job.workers)) {
         await put(output, result.bytes);
         counts = addCounts(counts, result.counts);
         job.onProgress?.(progress());
@@ -130,7 +130,7 @@ export async function runBatch(job: BatchJob): Promise<BatchResult> {
       target.format === 'parquet' ? (partial, made) => writeParquet(partial, made, keep, findings) : undefined,
     );
     const { rules_version, ml_version, mode } = pool.info;
-    return { ...progress(), rulesVersion: rules_version, mlVersion: ml_version, mode, scorersLost: pool.stats().lost };
+    return { ...progress(), rulesVersion: rules_version, mlVersion: ml_version, mode, workersLost: pool.stats().lost };
   } finally {
     await output?.close();
     await pool.close();

@@ -9,6 +9,7 @@ interface AnalyzeFlags extends EngineFlags {
   readonly file?: string;
   readonly channel?: Channel;
   readonly explain?: boolean;
+  readonly allowEmpty?: boolean;
   readonly form: 'extended' | 'minimal';
 }
 
@@ -17,6 +18,10 @@ async function analyzeText(argument: string | undefined, flags: AnalyzeFlags): P
     throw new CliError('--explain needs the extended form: leave out --form minimal.');
   }
   const text = await readText({ argument, file: flags.file });
+  if (text === '' && !flags.allowEmpty)
+    throw new CliError(
+      'The text is empty. Check what feeds this command, or pass --allow-empty to screen it as it is.',
+    );
   const engine = await openEngine(flags);
   const channel = flags.channel === undefined ? {} : { channel: flags.channel };
   try {
@@ -57,6 +62,7 @@ export function analyzeCommand(): Command {
           'tool_call',
         ]),
       )
+      .option('--allow-empty', 'screen an empty text instead of treating it as an error')
       .option('--explain', 'show the text with what was found in it; with --json, the explanation as JSON')
       .addOption(
         new Option('--form <form>', 'the fields of the Verdict').choices(['extended', 'minimal']).default('extended'),

@@ -5,8 +5,8 @@ import { latencyAt } from '../batch/batch-counts.js';
 import type { RowFormat } from '../batch/file-format.js';
 import type { BatchProgress, BatchResult } from '../batch/run-batch.js';
 import { CliError } from './cli-error.js';
-import { type EngineFlags, withEngineFlags } from './engine-flags.js';
-import { progressLine } from './terminal.js';
+import { type EngineFlags, thresholdsOf, withEngineFlags } from './engine-flags.js';
+import { formatDuration, progressLine } from './terminal.js';
 
 interface BatchFlags extends EngineFlags {
   readonly out: string;
@@ -15,6 +15,7 @@ interface BatchFlags extends EngineFlags {
   readonly idField?: string;
   readonly keep?: readonly string[];
   readonly findings?: boolean;
+  readonly workers?: number;
   readonly scorers?: number;
   readonly resume?: boolean;
   readonly strict?: boolean;
@@ -36,7 +37,7 @@ function reporter(asEvents: boolean): ((progress: BatchProgress) => void) & { re
     const rate = (counts.rows - resumedRows) / seconds;
     const share = bytesTotal === undefined || bytesTotal === 0 ? undefined : bytesRead / bytesTotal;
     const left = share === undefined || share === 0 ? undefined : (seconds * (1 - share)) / share;
-    const ends = left === undefined ? '' : `, ${Math.round((share ?? 0) * 100)} %, ${Math.ceil(left)} s left`;
+    const ends = left === undefined ? '' : `, ${Math.round((share ?? 0) * 100)} %, ${formatDuration(left)} left`;
     line.update(`${counts.rows} rows, ${counts.blocked} blocked, ${Math.round(rate)} a second${ends}`);
     if (!asEvents || now - said < EVENT_MS) return;
     said = now;
@@ -60,12 +61,13 @@ async function run(inputs: readonly string[], flags: BatchFlags): Promise<void> 
     result = await runBatch({
       ...flags,
       inputs,
-      scorers: flags.scorers ?? availableParallelism(),
+      workers: flags.workers ?? flags.scorers ?? availableParallelism(),
       engine: {
         packs: flags.pack,
         overlays: flags.overlay,
         model: flags.model === 'off' ? false : flags.model,
         mode: flags.mode,
+        thresholds: thresholdsOf(flags),
       },
       onProgress: report,
     });
@@ -87,7 +89,7 @@ function collect(value: string, before: readonly string[] | undefined): readonly
 function count(value: string): number {
   const number = Number(value);
   if (!Number.isInteger(number) || number < 1 || number > 1_024)
-    throw new CliError('--scorers takes a number from 1 on.');
+    throw new CliError('--workers takes a whole number from 1 to 1024.');
   return number;
 }
 
@@ -99,17 +101,25 @@ export function batchCommand(): Command {
         'screen JSON Lines, CSV or Parquet row by row; exits with 0, with 1 if some rows could not be screened, with 2 for an error, with 3 for --fail-on block',
       )
       .argument('<input...>', 'files or patterns, also .gz and .zst; "-" reads standard input')
-      .requiredOption('--out <file>', 'where the rows go; "-" is standard output')
+      .requiredOption('--out <file>', 'output file; "-" is standard output')
       .addOption(
-        new Option('--format <format>', 'where the name does not say').choices(['jsonl', 'csv', 'tsv', 'parquet']),
+        new Option('--format <format>', 'format of files whose name does not tell').choices([
+          'jsonl',
+          'csv',
+          'tsv',
+          'parquet',
+        ]),
       )
       .option('--text-field <field>', 'the field that holds the text: a name, or a path such as a.b[0].c', 'text')
-      .option('--id-field <field>', 'the field that names the row (default: "id", or the line number)')
-      .addOption(new Option('--keep <fields>', 'fields to copy into the output, by comma').argParser(collect))
+      .option('--id-field <field>', 'the field with the row\'s id (default: "id", else the line number)')
+      .addOption(
+        new Option('--keep <fields>', 'fields to copy into the output, separated by commas').argParser(collect),
+      )
       .option('--findings', 'add what each rule found, and where')
-      .addOption(new Option('--scorers <number>', 'scorer processes (default: one a core)').argParser(count))
-      .option('--resume', 'go on where a run that was interrupted left off')
-      .option('--strict', 'stop at the first row that can not be screened')
+      .addOption(new Option('--workers <number>', 'engine workers (default: one per core)').argParser(count))
+      .addOption(new Option('--scorers <number>').argParser(count).hideHelp())
+      .option('--resume', 'resume an interrupted run')
+      .option('--strict', 'stop at the first row that cannot be screened')
       .addOption(new Option('--fail-on <what>', 'exit with 3 if any row is blocked').choices(['block']))
       .option('--summary <file>', 'write the summary as JSON'),
   ).action(run);
@@ -125,6 +135,7 @@ export function summaryJson(result: BatchResult, seconds: number): Readonly<Reco
     blocked,
     allowed: rows - blocked - bad,
     bad,
+    first_error: counts.firstError,
     repeated,
     model_fallbacks: fallbacks,
     resumed_rows: result.resumedRows,
@@ -132,7 +143,8 @@ export function summaryJson(result: BatchResult, seconds: number): Readonly<Reco
     latency_ms: { p50: latencyAt(counts, 0.5), p95: latencyAt(counts, 0.95), p99: latencyAt(counts, 0.99) },
     seconds,
     rows_per_second: Math.round((rows - result.resumedRows) / seconds),
-    scorers_lost: result.scorersLost,
+    workers_lost: result.workersLost,
+    scorers_lost: result.workersLost,
     mode: result.mode,
     rules_version: result.rulesVersion,
     ml_version: result.mlVersion,
@@ -150,12 +162,15 @@ export function summaryText(result: BatchResult, seconds: number): string {
   const latency = [0.5, 0.95, 0.99].map((share) => `p${share * 100} ${latencyAt(counts, share) ?? '-'}`);
   const odd = [
     [repeated, 'repeated'],
-    [result.resumedRows, 'scored before'],
-    [fallbacks, 'without the model, which failed'],
-    [result.scorersLost, 'scorers lost'],
+    [result.resumedRows, 'scored in an earlier run'],
+    [fallbacks, 'decided by the rules because the model failed'],
+    [result.workersLost, 'workers lost'],
   ].flatMap(([count, what]) => (Number(count) > 0 ? [`${count} ${what}`] : []));
   return [
     `${rows} rows in ${seconds.toFixed(1)} s, ${rate} a second: ${blocked} blocked, ${rows - blocked - bad} allowed, ${bad} not screened`,
+    ...(counts.firstError === null
+      ? []
+      : [`first row not screened: line ${counts.firstError.line}: ${counts.firstError.error}`]),
     ...(odd.length > 0 ? [odd.join(', ')] : []),
     ...(fired.length > 0 ? [`blocked by ${[...shown, ...more].join(', ')}`] : []),
     `${latency.join(', ')} ms at most; mode ${result.mode}, rules ${result.rulesVersion}, model ${result.mlVersion}`,

@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { findModel } from '../adapters/model/model-folder.js';
 import { NO_CORE } from '../adapters/packs/load-pack.js';
 import type { Screener } from '../evaluation/scoring/score-texts.js';
-import type { Classifier, Engine } from '../index.js';
+import type { Classifier, Engine, Thresholds } from '../index.js';
 import { CliError } from './cli-error.js';
 
 /** The options that every command takes about the engine. */
@@ -13,6 +13,7 @@ export interface EngineFlags {
   readonly pack?: readonly string[];
   readonly overlay?: readonly string[];
   readonly model?: string;
+  readonly operatingPoint?: string;
   readonly json?: boolean;
 }
 
@@ -50,16 +51,28 @@ export function withScreenerFlags(command: Command): Command {
     .addOption(
       new Option(
         '--mode <mode>',
-        'who decides: the rules alone, rules and model, or the rules with the model watched',
+        'who decides: the rules, rules and model, or the rules while the model only reports',
       ).choices(['rules', 'hybrid', 'shadow']),
     )
     .addOption(
       new Option(
         '--overlay <file>',
-        'a local file that switches rules off, re-scores or allow-lists; may be repeated',
+        'a local file with thresholds, changed rules and an allow-list; may be repeated',
       ).argParser(collect),
     )
-    .option('--model <folder>', 'a model folder; "off" for none');
+    .option('--model <folder>', 'a model folder; "off" for none')
+    .option(
+      '--operating-point <name>',
+      "where the model blocks: strict, balanced or permissive; overrides an overlay's",
+    );
+}
+
+/** The thresholds that the flags set. @throws CliError for an operating point without a model */
+export function thresholdsOf({ operatingPoint, mode, model }: EngineFlags): Thresholds | undefined {
+  if (operatingPoint === undefined) return undefined;
+  if (mode === 'rules' || model === 'off')
+    throw new CliError(`--operating-point ${operatingPoint} needs a model: leave out --mode rules and --model off.`);
+  return { model: operatingPoint };
 }
 
 async function modelFor({ mode, model }: EngineFlags): Promise<Classifier | false> {
@@ -79,20 +92,27 @@ async function modelFor({ mode, model }: EngineFlags): Promise<Classifier | fals
  */
 export async function openEngine(flags: EngineFlags): Promise<Engine> {
   const { createEngine, defaultEngine, loadPack } = await import('../index.js');
-  const { mode, pack, overlay, model } = flags;
-  if (mode === undefined && pack === undefined && overlay === undefined && model === undefined) return defaultEngine();
+  const { mode, pack, overlay, model, operatingPoint } = flags;
+  if ([mode, pack, overlay, model, operatingPoint].every((flag) => flag === undefined)) return defaultEngine();
   if (model === 'off' && (mode === 'hybrid' || mode === 'shadow'))
     throw new CliError(`Mode ${mode} needs a model: leave out --model off.`);
   const compiled = loadPack({ packs: pack, overlays: overlay });
-  return createEngine({ pack: compiled, model: await modelFor(flags), ...(mode === undefined ? {} : { mode }) });
+  return createEngine({
+    pack: compiled,
+    model: await modelFor(flags),
+    mode,
+    thresholds: thresholdsOf(flags),
+  });
 }
 
 /** Who screens, by the flags: with a model unless `--mode rules` or `--model off` says otherwise, or none is installed. */
-export function screenerOf({ mode, pack, overlay, model }: EngineFlags): Screener {
+export function screenerOf(flags: EngineFlags): Screener {
+  const { mode, pack, overlay, model } = flags;
   return {
     packs: pack,
     overlays: overlay,
     model: mode === 'rules' || model === 'off' ? false : (model ?? findModel() ?? false),
+    modelThreshold: thresholdsOf(flags)?.model,
   };
 }
 

@@ -1,14 +1,16 @@
 import { basename } from 'node:path';
 import { Command } from 'commander';
+import { visibleText } from '../engine/visible-text.js';
 import { evaluationPage } from '../evaluation/html/evaluation-page.js';
 import { changedFromRecord, changedVerdicts, type VerdictChanges } from '../evaluation/report/changed-verdicts.js';
+import type { Evaluation, WrongText } from '../evaluation/report/evaluation.js';
 import { evaluationMarkdown, evaluationText } from '../evaluation/report/evaluation-text.js';
 import { runEvaluation } from '../evaluation/run-evaluation.js';
 import { type Screener, scoreTexts } from '../evaluation/scoring/score-texts.js';
 import { CliError } from './cli-error.js';
 import { type EngineFlags, screenerOf, screenerWith, withScreenerFlags } from './engine-flags.js';
-import { type RowFlags, readRows, shareOf, withRowFlags } from './row-flags.js';
-import { progressLine } from './terminal.js';
+import { countOf, type RowFlags, readRows, shareOf, withRowFlags } from './row-flags.js';
+import { markedText, paintFor, progressCounter } from './terminal.js';
 import { writeReport } from './text-files.js';
 
 interface EvalFlags extends Omit<EngineFlags, 'json'>, RowFlags {
@@ -19,6 +21,7 @@ interface EvalFlags extends Omit<EngineFlags, 'json'>, RowFlags {
   readonly shadow?: boolean;
   readonly rulesThreshold?: number;
   readonly mlThreshold?: string;
+  readonly show?: number;
 }
 
 function changesText(changes: VerdictChanges, than: string): string {
@@ -34,16 +37,40 @@ function numberOrName(value: string | undefined): number | string | undefined {
   return value === undefined || Number.isNaN(Number(value)) ? value : Number(value);
 }
 
+/** Characters shown on each side of a finding. */
+const AROUND = 100;
+
+/** Texts decided wrongly, for a person: what each side says of a text, and the text with its findings marked. */
+function wrongTexts({ missed, wronglyBlocked }: Evaluation, show: number | undefined): string {
+  if (show === undefined)
+    return missed.length + wronglyBlocked.length > 0
+      ? '--show 10 prints some of them, --html FILE writes a report with all.\n'
+      : '';
+  const paint = paintFor(process.stdout);
+  const list = (title: string, texts: readonly WrongText[]): string => {
+    const shown = texts.slice(0, show).map((text) => {
+      const model = text.probability === null ? '' : `, model ${text.probability.toFixed(3)}`;
+      const rules = `rules ${text.rulesScore.toFixed(3)}${text.rule === null ? '' : ` ${text.rule}`}`;
+      const head = `${paint.bold(visibleText(text.id))}  ${paint.dim(visibleText([text.source, text.language].join(', ')))}  ${rules}${model}`;
+      const body = markedText(text.text, text.spans, { paint, around: AROUND }).replaceAll('\n', '\n    ');
+      return `  ${head}\n    ${body}\n`;
+    });
+    const rest = texts.length > shown.length ? `  … and ${texts.length - shown.length} more\n` : '';
+    return `\n${paint.bold(`${title}: ${texts.length}`)}\n${shown.join('\n')}${rest}`;
+  };
+  return list('Attacks missed', missed) + list('Benign texts blocked', wronglyBlocked);
+}
+
 async function runEval(files: readonly string[], flags: EvalFlags): Promise<void> {
   const { texts, leftOut } = await readRows(files, flags);
   const { json, ...engineFlags } = flags;
   const screener: Screener = {
     ...screenerOf(engineFlags),
     rulesThreshold: flags.rulesThreshold,
-    modelThreshold: numberOrName(flags.mlThreshold),
+    modelThreshold: numberOrName(flags.mlThreshold) ?? flags.operatingPoint,
   };
-  const progress = progressLine(process.stderr);
-  const onProgress = (what: string, done: number): void => progress.update(`${what}: ${done} of ${texts.length} texts`);
+  const progress = progressCounter(process.stderr);
+  const onProgress = (what: string, done: number): void => progress.update(`texts, ${what}`, done, texts.length);
   if (!flags.shadow && texts.every(({ label }) => label === undefined))
     throw new CliError('No text has a label. Name its field with --label-field, or use --shadow for records alone.');
   const facts = { date: new Date().toISOString().slice(0, 10), files: files.map((file) => basename(file)), leftOut };
@@ -60,9 +87,13 @@ async function runEval(files: readonly string[], flags: EvalFlags): Promise<void
   if (flags.html !== undefined) await writeReport(flags.html, evaluationPage(evaluation, scored));
   if (json === true) {
     process.stdout.write(`${JSON.stringify(whole, null, 2)}\n`);
+    for (const warning of evaluation.warnings) process.stderr.write(`warning: ${warning}\n`);
     return;
   }
-  if (!flags.shadow || evaluation.rows.judged > 0) process.stdout.write(evaluationText(evaluation));
+  if (!flags.shadow || evaluation.rows.judged > 0) {
+    process.stdout.write(evaluationText(evaluation));
+    process.stdout.write(wrongTexts(evaluation, flags.show));
+  }
   if (changes) process.stdout.write(`\n${changesText(changes, flags.baseline ?? 'the recorded verdicts')}`);
 }
 
@@ -72,11 +103,12 @@ export function evalCommand(): Command {
     .description('measure rules and model on labelled texts: JSON Lines, CSV, Parquet, evidence exports')
     .argument('<files...>', 'files or patterns')
     .option('--json [file]', 'write every figure and every wrong text as JSON; without a file to standard output')
+    .option('--show <n>', 'print this many of the texts decided wrongly, of each kind', countOf('--show'))
     .option('--md <file>', 'write the figures as Markdown')
-    .option('--html <file>', 'write a self-contained report with plots and the texts decided wrongly')
-    .option('--baseline <old>', 'a pack, overlay or model folder to compare with; `core` is the pack of the package')
+    .option('--html <file>', 'write a self-contained report with the texts decided wrongly and plots')
+    .option('--baseline <old>', 'a pack, overlay or model folder to compare with; `core` is the built-in pack')
     .option('--shadow', 'compare with the verdicts recorded in an evidence export')
-    .option('--rules-threshold <score>', 'the rules block at or above it', shareOf('--rules-threshold'))
-    .option('--ml-threshold <probability>', 'the model blocks at or above it; a number or an operating point')
+    .option('--rules-threshold <score>', 'the rules block at or above this score', shareOf('--rules-threshold'))
+    .option('--ml-threshold <probability>', 'the model blocks at or above this probability, or at an operating point')
     .action(runEval);
 }

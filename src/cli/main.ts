@@ -12,6 +12,7 @@ const COMMANDS = {
   rules: async () => (await import('./rules/command.js')).rulesCommand(),
   serve: async () => (await import('./serve.js')).serveCommand(),
   replay: async () => (await import('./replay.js')).replayCommand(),
+  doctor: async () => (await import('./doctor.js')).doctorCommand(),
   info: async () => (await import('./info.js')).infoCommand(),
   try: async () => (await import('./try.js')).tryCommand(),
   admin: async () => (await import('./admin/command.js')).adminCommand(),

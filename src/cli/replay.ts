@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { EvidenceRecord, ReplayReport } from '../evidence/evidence-record.js';
 import { layModel, layRules, NotKeptError } from '../evidence/kept-versions.js';
 import { recordedScorers } from '../evidence/recorded-scorers.js';
@@ -13,8 +13,10 @@ import { CliError } from './cli-error.js';
 
 interface ReplayFlags extends StoreFlags {
   readonly withRules?: readonly string[];
-  readonly withOverlay?: readonly string[];
+  readonly withOverlay?: readonly string[] | undefined;
   readonly withModel?: string;
+  readonly overlay?: readonly string[];
+  readonly operatingPoint?: string;
 }
 
 /** 2 is for mistakes, as everywhere. */
@@ -34,6 +36,7 @@ async function otherwise(store: Store, record: EvidenceRecord, flags: ReplayFlag
       today: laid?.today,
       model: mode === 'rules' ? false : (flags.withModel ?? folder),
       mode,
+      thresholds: flags.operatingPoint === undefined ? undefined : { model: flags.operatingPoint },
     });
     pool = opened;
     return await whatIf(record, (input, options) => opened.score(input, options));
@@ -59,10 +62,15 @@ function shown(id: string, { verdict: then }: EvidenceRecord, report: ReplayRepo
   return [`${id}: ${report.outcome}${said}`, ...report.notes.map((note) => `  ${note}`)].join('\n');
 }
 
-function run(id: string, flags: ReplayFlags): Promise<void> {
+function run(id: string, given: ReplayFlags): Promise<void> {
+  const flags = { ...given, withOverlay: given.withOverlay ?? given.overlay };
   return withStore(flags, async (store) => {
     const record = await recordOf(store, id);
-    const isOther = flags.withRules !== undefined || flags.withOverlay !== undefined || flags.withModel !== undefined;
+    const isOther =
+      flags.withRules !== undefined ||
+      flags.withOverlay !== undefined ||
+      flags.withModel !== undefined ||
+      flags.operatingPoint !== undefined;
     const recorded = recordedScorers(store.versions);
     try {
       const report = isOther ? await otherwise(store, record, flags) : await replay(record, recorded.screen);
@@ -87,7 +95,9 @@ export function replayCommand(): Command {
       .argument('<evidence-id>', 'ev_ and 24 hex digits'),
   )
     .option('--with-rules <folder...>', 'what these packs would have said instead')
-    .option('--with-overlay <file...>', 'with these overlays')
+    .option('--with-overlay <file...>', 'what these overlays would have said instead')
+    .addOption(new Option('--overlay <file...>').hideHelp())
+    .option('--operating-point <name>', 'what the model would have said at this operating point')
     .option('--with-model <folder>', 'what this model would have said instead')
     .action(run);
 }

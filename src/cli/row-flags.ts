@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { type ReadTexts, readLabelled } from '../evaluation/rows/read-labelled.js';
 import { chooseRows } from '../evaluation/rows/split-rows.js';
 import { CliError } from './cli-error.js';
@@ -12,6 +12,7 @@ export interface RowFlags {
   readonly languageField?: string;
   readonly togetherField?: string;
   readonly limit?: number;
+  readonly maxPerSource?: number;
   readonly per?: number;
   readonly skipBadRows?: boolean;
 }
@@ -46,9 +47,10 @@ export function withRowFlags(command: Command): Command {
       '--together-field <field>',
       'rows with the same value stay in one part of a split (default: pair or together)',
     )
-    .option('--limit <n>', 'at most so many texts, the same ones in each run', countOf('--limit'))
-    .option('--per <n>', 'at most so many of each source and label', countOf('--per'))
-    .option('--skip-bad-rows', 'leave out rows without text or with a label that is none, instead of ending');
+    .option('--limit <n>', 'at most this many texts, the same ones in each run', countOf('--limit'))
+    .option('--max-per-source <n>', 'at most this many texts of each source and label', countOf('--max-per-source'))
+    .addOption(new Option('--per <n>').argParser(countOf('--per')).hideHelp())
+    .option('--skip-bad-rows', 'skip rows without a text or with an unknown label, instead of stopping');
 }
 
 function mistakesText({ mistakes, leftOut }: ReadTexts): string {
@@ -75,5 +77,8 @@ export async function readRows(files: readonly string[], flags: RowFlags): Promi
     const why = Object.entries(read.leftOut).map(([reason, n]) => `${n} rows: ${reason}`);
     throw new CliError(`There is no text to use${why.length > 0 ? ` (${why.join('; ')})` : ''}.`);
   }
-  return { ...read, texts: chooseRows(read.texts, flags) };
+  return {
+    ...read,
+    texts: chooseRows(read.texts, { limit: flags.limit, maxPerSource: flags.maxPerSource ?? flags.per }),
+  };
 }

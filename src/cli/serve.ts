@@ -8,7 +8,8 @@ function collect(value: string, before: readonly string[] | undefined): readonly
   return [...(before ?? []), value];
 }
 
-const PACKAGES =
+/** What `npm install` needs for the service. */
+export const PACKAGES =
   'fastify@5 fastify-type-provider-zod@7 @fastify/swagger@9 @fastify/cookie@11 @fastify/helmet@13 @fastify/rate-limit@11 @fastify/static@10 pino@10 prom-client@15 @node-rs/argon2@2 kysely@0.28.18 better-sqlite3@12.11.1';
 
 /** The service's code, which stands on optional packages. */
@@ -36,7 +37,13 @@ function shownAccount(first: FirstAccount | UnshownAccount, url: string): string
   return `the first start ended before it showed its key. With the same --data or --database-url,\n  portcullis admin key create ${account}\nmakes a key, and\n  ${password}\na password for the dashboard.`;
 }
 
-async function run({ printConfig, core: _core, ...flags }: Record<string, unknown>): Promise<void> {
+async function run({ printConfig, core: _core, workers, maxConcurrency, ...given }: Record<string, unknown>): Promise<void> {
+  // The names of 1.0 still work; where both are given, the new one counts.
+  const flags = {
+    ...given,
+    scorers: workers ?? given.scorers ?? String(Math.max(1, availableParallelism() - 1)),
+    callsAtOnce: maxConcurrency ?? given.callsAtOnce ?? '1000',
+  };
   const { serve, settingsSchema, maskedSettings } = await loadService();
   const parsed = settingsSchema.safeParse(flags);
   if (!parsed.success) {
@@ -83,11 +90,16 @@ export function serveCommand(): Command {
     new Option('--mode <mode>', 'rules, hybrid or shadow').env('PORTCULLIS_MODE'),
     new Option('--overlay <file>', 'an overlay; may be repeated').argParser(collect),
     new Option('--model <folder>', '"off" for none').env('PORTCULLIS_MODEL'),
-    new Option('--scorers <number>', 'scorer processes')
-      .env('PORTCULLIS_SCORERS')
-      .default(String(Math.max(1, availableParallelism() - 1))),
+    new Option('--operating-point <name>', 'where the model blocks: strict, balanced or permissive').env(
+      'PORTCULLIS_OPERATING_POINT',
+    ),
+    new Option('--workers <number>', 'engine workers (default: one per core, less one)').env('PORTCULLIS_WORKERS'),
+    new Option('--scorers <number>').env('PORTCULLIS_SCORERS').hideHelp(),
     new Option('--body-limit <bytes>', 'largest body').env('PORTCULLIS_BODY_LIMIT').default('1048576'),
-    new Option('--calls-at-once <number>', 'more are refused with 503').env('PORTCULLIS_CALLS_AT_ONCE').default('1000'),
+    new Option('--max-concurrency <number>', 'calls in flight; more are refused with 503 (default: 1000)').env(
+      'PORTCULLIS_MAX_CONCURRENCY',
+    ),
+    new Option('--calls-at-once <number>').env('PORTCULLIS_CALLS_AT_ONCE').hideHelp(),
     new Option('--calls-per-account <number>', 'of one account at once; default: a quarter of all, at least 32').env(
       'PORTCULLIS_CALLS_PER_ACCOUNT',
     ),

@@ -48,11 +48,11 @@ export interface ProgressLine {
 }
 
 /** A progress line that redraws at most every 100 ms. */
-export function progressLine(stream: WriteStream): ProgressLine {
+export function progressLine(stream: WriteStream, clock: () => number = () => performance.now()): ProgressLine {
   let drawn = Number.NEGATIVE_INFINITY;
   return {
     update(text) {
-      const now = performance.now();
+      const now = clock();
       if (stream.isTTY !== true || now - drawn < 100) return;
       drawn = now;
       stream.write(`\r\u001b[2K${text.slice(0, (stream.columns || 80) - 1)}`);
@@ -60,6 +60,39 @@ export function progressLine(stream: WriteStream): ProgressLine {
     clear() {
       if (stream.isTTY === true) stream.write('\r\u001b[2K');
     },
+  };
+}
+
+/** A time for a person: `40 s`, `3 min`, `2 h 5 min`. */
+export function formatDuration(seconds: number): string {
+  if (seconds < 90) return `${Math.ceil(seconds)} s`;
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Progress of counted work: how much is done, the rate, and the time left. */
+export interface ProgressCounter {
+  update(what: string, done: number, of: number): void;
+  clear(): void;
+}
+
+/** A progress line that counts. Rate and time left begin again with each new `what`. */
+export function progressCounter(stream: WriteStream, now: () => number = () => performance.now()): ProgressCounter {
+  const line = progressLine(stream, now);
+  let current: string | undefined;
+  let started = 0;
+  return {
+    update(what, done, of) {
+      if (what !== current) [current, started] = [what, now()];
+      const seconds = (now() - started) / 1_000;
+      // The first second says little about the rest.
+      const pace =
+        seconds < 1 || done === 0
+          ? ''
+          : `, ${Math.round(done / seconds)} a second, ${formatDuration(((of - done) * seconds) / done)} left`;
+      line.update(`${what}: ${done} of ${of}${pace}`);
+    },
+    clear: () => line.clear(),
   };
 }
 

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { Command, Option } from 'commander';
 import type { Side } from '../evaluation/report/sides.js';
+import { labelWarnings } from '../evaluation/rows/labelled-text.js';
 import { givenSplit, type SplitRows, splitRows } from '../evaluation/rows/split-rows.js';
 import { scoreTexts } from '../evaluation/scoring/score-texts.js';
 import { changesOverlay } from '../tuning/choose-changes.js';
@@ -11,7 +12,7 @@ import { overlayHead, tuningMarkdown, tuningText } from '../tuning/tuning-text.j
 import { CliError } from './cli-error.js';
 import { type EngineFlags, screenerOf, withScreenerFlags } from './engine-flags.js';
 import { countOf, type RowFlags, readRows, shareOf, withRowFlags } from './row-flags.js';
-import { progressLine } from './terminal.js';
+import { progressCounter } from './terminal.js';
 import { writeReport } from './text-files.js';
 
 interface TuneFlags extends LabelledFlags {
@@ -31,21 +32,22 @@ async function tuneBenign(files: readonly string[], flags: TuneFlags): Promise<v
       '--max-fpr, --choose, --confirm, --md and --html are for labelled texts: leave out --benign-only.',
     );
   const isOverlay = out !== undefined && /\.ya?ml$/.test(out);
-  if (isOverlay && side !== 'rules')
-    throw new CliError("An overlay holds the rules' threshold alone: give --out a .json file for the model's.");
   const { json: _, ...engineFlags } = flags;
   const screener = screenerOf(side === 'rules' ? { ...engineFlags, model: 'off' } : engineFlags);
   if (side !== 'rules' && screener.model === false)
     throw new CliError(`--side ${side} needs a model: give one with --model FOLDER, and leave out --mode rules.`);
   const { texts } = await readRows(files, flags);
-  const progress = progressLine(process.stderr);
+  if (side !== 'rules' && out !== undefined && !isOverlay && !/\.json$/.test(out))
+    throw new CliError('--out writes an overlay or the whole result: give it a .yaml or a .json file.');
+  const progress = progressCounter(process.stderr);
   const scored = await scoreTexts(texts, screener, {
-    onProgress: (what, done) => progress.update(`${what}: ${done} of ${texts.length} texts`),
+    onProgress: (what, done) => progress.update(`texts, ${what}`, done, texts.length),
   });
   progress.clear();
+  const date = new Date().toISOString().slice(0, 10);
   const tuned = tuneThreshold(scored, side, { budget, confidence });
   const whole = `${JSON.stringify(tuned, null, 2)}\n`;
-  if (out !== undefined) await writeReport(out, isOverlay ? thresholdOverlay(tuned) : whole);
+  if (out !== undefined) await writeReport(out, isOverlay ? thresholdOverlay(tuned, date) : whole);
   if (typeof json === 'string') await writeReport(json, whole);
   process.stdout.write(json === true ? whole : thresholdText(tuned));
 }
@@ -58,35 +60,38 @@ function collect(value: string, before: readonly string[] | undefined): readonly
 export function tuneCommand(): Command {
   return withRowFlags(withScreenerFlags(new Command('tune')))
     .description(
-      'from labelled texts: what every rule does, and changes of rules within a budget of false alarms; with --benign-only: a threshold from unlabelled benign traffic, with a guarantee',
+      'from labelled texts: what each rule does, and rule changes within a false-positive budget; with --benign-only: a threshold from benign traffic, with a guarantee',
     )
     .argument('[files...]', 'files or patterns: JSON Lines, CSV, Parquet, evidence exports')
-    .option('--max-fpr <share>', 'labelled texts: the largest false-positive rate that is borne', shareOf('--max-fpr'))
+    .option('--max-fpr <share>', 'labelled texts: the largest false-positive rate allowed', shareOf('--max-fpr'))
     .option('--choose <file>', 'labelled texts to choose the changes on; may be repeated', collect)
     .option('--confirm <file>', 'labelled texts to confirm them on; may be repeated', collect)
     .option(
       '--confirm-share <share>',
-      'without those: the share of the families kept apart',
+      'without those: the share of families to confirm on',
       shareOf('--confirm-share'),
       0.5,
     )
-    .option('--seed <n>', 'of that split', countOf('--seed'), 1)
-    .option('--support <n>', 'families of texts that a change must turn', countOf('--support'), 3)
-    .option('--keep-weak', 'a rule that does not block alone never gets to')
-    .option('--benign-only', 'every text is benign, save rows labelled as attacks, which are left out')
+    .option('--seed <n>', 'seed of that split', countOf('--seed'), 1)
+    .option('--support <n>', 'families of texts that a change must affect', countOf('--support'), 3)
+    .option('--keep-weak', 'never let a rule that does not block alone block alone')
+    .option('--benign-only', 'treat every text as benign; rows labelled as attacks are left out')
     .addOption(
       new Option('--side <side>', "benign texts: the rules' threshold, the model's, or the model's beside the rules")
         .choices(['rules', 'model', 'both'])
         .default('rules'),
     )
+    .option('--budget <share>', 'benign texts: the largest false-positive rate allowed', shareOf('--budget'), 0.01)
     .option(
-      '--budget <share>',
-      'benign texts: the largest false-positive rate that is borne',
-      shareOf('--budget'),
-      0.01,
+      '--confidence <share>',
+      'benign texts: the probability that the budget holds',
+      shareOf('--confidence'),
+      0.99,
     )
-    .option('--confidence <share>', 'benign texts: how sure that must be', shareOf('--confidence'), 0.99)
-    .option('--out <file>', 'write an overlay (*.yaml) for --overlay; for benign texts also the whole result (*.json)')
+    .option(
+      '--out <file>',
+      'write an overlay (*.yaml), for --overlay; with --benign-only also the whole result (*.json)',
+    )
     .option('--json [file]', 'write everything as JSON; without a file to standard output')
     .option('--md <file>', 'labelled texts: write the report as Markdown')
     .option('--html <file>', 'labelled texts: write a self-contained report')
@@ -132,7 +137,9 @@ export async function tuneLabelled(files: readonly string[], flags: LabelledFlag
   const named = [...files, ...(flags.choose ?? []), ...(flags.confirm ?? [])];
   if (named.length === 0) throw new CliError('Give labelled texts: files, or --choose and --confirm.');
   const split = await splitOf(files, flags);
-  const progress = progressLine(process.stderr);
+  for (const warning of labelWarnings([...split.choose, ...split.confirm]))
+    process.stderr.write(`warning: ${warning}\n`);
+  const progress = progressCounter(process.stderr);
   const tuned = await tuneRules(split, {
     packs: flags.pack,
     overlays: flags.overlay,
@@ -142,7 +149,7 @@ export async function tuneLabelled(files: readonly string[], flags: LabelledFlag
     seed: flags.seed,
     date: new Date().toISOString().slice(0, 10),
     files: named.map((file) => basename(file)),
-    onProgress: (what, done, of) => progress.update(`${what}: ${done} of ${of}`),
+    onProgress: progress.update,
   });
   progress.clear();
   const whole = `${JSON.stringify(tuned, null, 2)}\n`;

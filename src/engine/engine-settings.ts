@@ -3,7 +3,7 @@ import { DEFAULT_LIMITS, DEFAULT_TIMEOUT_MS, type EngineLimits } from './limits.
 import type { Classifier } from './ports.js';
 import type { Mode } from './verdict.js';
 
-/** Thresholds that replace the pack's and the model's own. */
+/** Thresholds that replace those of the pack, its overlays and the model. */
 export interface Thresholds {
   /** Rules block at or above it, 0..1. */
   readonly rules?: number | undefined;
@@ -26,6 +26,8 @@ export interface ResolvedSettings {
   readonly mode: Mode;
   readonly rulesThreshold: number;
   readonly modelThreshold: number;
+  /** The model's operating point in force; null without a model, and where the threshold was given as a number. */
+  readonly operatingPoint: string | null;
   readonly timeoutMs: number;
   readonly limits: EngineLimits;
 }
@@ -36,7 +38,7 @@ const THRESHOLD_WITHOUT_MODEL = 0.5;
 /** @throws ConfigError that names every setting that doesn't fit */
 export function resolveSettings(
   settings: EngineSettings,
-  pack: { readonly threshold: number },
+  pack: { readonly threshold: number; readonly modelThreshold?: number | string | undefined },
   model: Classifier | undefined,
 ): ResolvedSettings {
   const issues: string[] = [];
@@ -48,7 +50,10 @@ export function resolveSettings(
   }
   const rulesThreshold = settings.thresholds?.rules ?? pack.threshold;
   if (!isUnit(rulesThreshold)) issues.push('`thresholds.rules` must be a number from 0 to 1');
-  const modelThreshold = resolveModelThreshold(settings.thresholds?.model, model, issues);
+  const given = settings.thresholds?.model ?? pack.modelThreshold;
+  const modelThreshold = resolveModelThreshold(given, model, issues);
+  const operatingPoint =
+    model === undefined || typeof given === 'number' ? null : (given ?? model.info.defaultOperatingPoint);
   const timeoutMs = settings.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   if (!isTimeout(timeoutMs)) issues.push('`timeoutMs` must be a positive number of milliseconds below 2^31');
   const limits = { ...DEFAULT_LIMITS, ...settings.limits };
@@ -56,7 +61,7 @@ export function resolveSettings(
     if (typeof value === 'number' && !(value >= 0)) issues.push(`\`limits.${name}\` must be 0 or more`);
   }
   if (issues.length > 0) throw new ConfigError(issues);
-  return { mode, rulesThreshold, modelThreshold, timeoutMs, limits };
+  return { mode, rulesThreshold, modelThreshold, operatingPoint, timeoutMs, limits };
 }
 
 /** True for a number of milliseconds that a timer can take. */

@@ -57,6 +57,8 @@ export interface EngineInfo {
   readonly rules_threshold: number;
   readonly ml_version: string;
   readonly ml_threshold: number;
+  /** The model's operating point in force; null without a model, and where a threshold was given as a number. */
+  readonly operating_point: string | null;
   /** Names that `thresholds.model` may take. */
   readonly operating_points: readonly string[];
   readonly timeout_ms: number;
@@ -199,6 +201,7 @@ function describe({ pack, modeReason, ...parts }: EngineParts, settings: Resolve
     rules_threshold: settings.rulesThreshold,
     ml_version: model?.version ?? 'off',
     ml_threshold: settings.modelThreshold,
+    operating_point: settings.operatingPoint,
     operating_points: Object.keys(model?.thresholds ?? {}),
     timeout_ms: settings.timeoutMs,
   };

@@ -21,12 +21,12 @@ export async function ensureFirstAccount(
   const accounts = await store.accounts.list();
   if (accounts.length > 0) return unshown(store);
   if (!(await claimed(store, now))) return undefined;
-  const account = await store.accounts.create('first', 'trial');
+  const account = await store.accounts.create('default', 'trial');
   await store.notes.set(MADE, account.id);
   const password = randomBytes(15).toString('base64url');
   const user = await store.users.create(FIRST_EMAIL, await hash(password));
   await store.users.setMember(account.id, user.id, 'owner');
-  const { secret } = await store.keys.create(account.id, 'first');
+  const { secret } = await store.keys.create(account.id, 'default');
   return { email: FIRST_EMAIL, password, key: secret };
 }
 

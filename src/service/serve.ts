@@ -57,6 +57,7 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
       today,
       model: model === 'off' ? false : model,
       mode,
+      thresholds: settings.operatingPoint === undefined ? undefined : { model: settings.operatingPoint },
     };
     const pool = openEnginePool({
       ...engineSettings,

@@ -28,6 +28,7 @@ export const settingsSchema: z.ZodType<ServiceSettings> = z
     pack: z.array(z.string()).optional(),
     overlay: z.array(z.string()).optional(),
     model: z.string().min(1).optional(),
+    operatingPoint: z.string().min(1).optional(),
     scorers: whole(1, 256),
     bodyLimit: whole(1_024, 64 * 1024 * 1024),
     callsAtOnce: whole(1, 100_000),
@@ -88,6 +89,8 @@ export interface ServiceSettings {
   readonly overlay?: readonly string[] | undefined;
   /** Folder, or `off`. */
   readonly model?: string | undefined;
+  /** Where the model blocks: the name of one of its operating points; overrides an overlay's. */
+  readonly operatingPoint?: string | undefined;
   /** Scorer processes. */
   readonly scorers: number;
   /** Bytes. */

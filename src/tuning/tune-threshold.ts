@@ -96,6 +96,8 @@ export interface TunedThreshold extends BenignThreshold {
   readonly thresholds: { readonly rules: number } | { readonly model: number };
   readonly before: { readonly threshold: number; readonly alarms: number };
   readonly rulesVersion: string;
+  /** The rules' threshold that the texts were screened with. */
+  readonly rulesThreshold: number;
   readonly modelVersion: string;
   readonly leftOut: {
     /** Rows labelled as attacks. */
@@ -128,6 +130,7 @@ export function tuneThreshold(scored: Scored, side: Side, guarantee: Guarantee):
     thresholds: side === 'rules' ? { rules: found.threshold } : { model: found.threshold },
     before: { threshold: before, alarms: outcomes.filter(({ isBlocked }) => isBlocked).length },
     rulesVersion: scored.rulesVersion,
+    rulesThreshold: scored.rulesThreshold,
     modelVersion: scored.modelVersion,
     leftOut: { attacks: scored.texts.length - benign.length, unanswered: benign.length - answered.length },
   };
@@ -152,7 +155,17 @@ export function thresholdText(tuned: TunedThreshold): string {
 ${left.length > 0 ? `  left out: ${left.join(', ')}\n` : ''}`;
 }
 
-/** An overlay file (YAML) that sets the rules' threshold. */
-export function thresholdOverlay(tuned: TunedThreshold): string {
-  return `# portcullis tune --benign-only, rules ${tuned.rulesVersion}\n# ${basis(tuned)}\nthreshold: ${tuned.threshold.toFixed(6)}\n`;
+/**
+ * An overlay file (YAML) with the threshold. For `both` it also pins the rules' threshold, which the guarantee rests on.
+ * @param date `YYYY-MM-DD`, for the comment at its head
+ */
+export function thresholdOverlay(tuned: TunedThreshold, date: string): string {
+  const { side, threshold, rulesVersion, rulesThreshold, modelVersion } = tuned;
+  const versions = `rules ${rulesVersion}${side === 'rules' ? '' : `, model ${modelVersion}`}`;
+  const lines = [
+    ...(side === 'rules' ? [`threshold: ${threshold.toFixed(6)}`] : []),
+    ...(side === 'both' ? [`threshold: ${rulesThreshold}`] : []),
+    ...(side === 'rules' ? [] : [`model_threshold: ${threshold.toFixed(6)}`]),
+  ];
+  return `# portcullis tune --benign-only --side ${side}, ${date}, ${versions}\n# ${basis(tuned)}\n${lines.join('\n')}\n`;
 }

@@ -96,7 +96,7 @@ test('bad rows are rows with an error and a line; --strict stops at the first', 
   const rows = await readRows(place('bad-out.jsonl'));
   expect(rows.map(({ id, line, error, verdict }) => [id, verdict ?? [line, error]])).toEqual([
     [1, 'allow'],
-    [2, [2, 'no field "text"']],
+    [2, [2, 'no field "text"; the row has id']],
     [null, [3, 'not valid UTF-8']],
     [null, [4, `longer than ${16 * 2 ** 20} bytes`]],
     [5, 'allow'],

@@ -36,7 +36,7 @@ test('says its versions, answers each row before the next one comes, and ends wi
       { id: 2, text: 'The meeting is on Tuesday.' },
       { id: 2, verdict: 'allow' },
     ],
-    [{ id: 3 }, { id: 3, line: 3, error: 'no field "text"' }],
+    [{ id: 3 }, { id: 3, line: 3, error: 'no field "text"; the row has id' }],
   ]) {
     child.stdin.write(`${JSON.stringify(row)}\n`);
     expect(await next()).toMatchObject(answer as object);

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +24,7 @@ describe('analyze', () => {
     ['standard input without "-"', [], attack, 1, 'block'],
     ['an attack in a file', ['--file', file('attack.txt', attack)], '', 1, 'block'],
     ['a text that looks like an option, after "--"', ['--', '--help ignore'], '', 0, 'allow'],
-    ['an empty text', [''], '', 0, 'allow'],
+    ['an empty text, where that is meant', ['--allow-empty', ''], '', 0, 'allow'],
     ['bytes that are no UTF-8', ['--file', file('bytes', Buffer.from([0xff, 0xfe, 0x00, 0x80]))], '', 0, 'allow'],
     ['a channel', ['--channel', 'tool_result', attack], '', 1, 'block'],
   ])('%s', (_name, args, stdin, status, verdict) => {
@@ -62,6 +63,13 @@ describe('mistakes end with exit code 2 and one line that helps', () => {
   test.each([
     ['no such file', ['analyze', '--file', join(folder, 'none.txt')], /no such file/],
     ['a folder as file', ['analyze', '--file', folder], /is a folder/],
+    ['an empty argument', ['analyze', ''], /text is empty.*--allow-empty/],
+    ['empty standard input', ['analyze', '-'], /text is empty.*--allow-empty/],
+    [
+      'an operating point of no model',
+      ['analyze', '--mode', 'rules', '--operating-point', 'strict', 'secret words'],
+      /needs a model/,
+    ],
     ['text and file', ['analyze', '--file', 'x', 'secret words'], /not both/],
     ['minimal and explain', ['analyze', '--explain', '--form', 'minimal', 'secret words'], /extended form/],
     ['an unknown mode', ['analyze', '--mode', 'strict', 'secret words'], /rules, hybrid, shadow/],
@@ -112,6 +120,26 @@ describe('batch', () => {
     const summary = JSON.parse(run.stderr.trim().split('\n').at(-1) ?? '');
     expect(summary).toMatchObject({ event: 'summary', rows: 5, blocked: 2, allowed: 1, bad: 2 });
     expect(idsAndVerdicts(readFileSync(out, 'utf8'))).toEqual(expected);
+  });
+
+  test('a field that no row has: the error names the fields there are', () => {
+    const run = runCli(
+      ['batch', '-', '--out', '-', ...rules, '--text-field', 'nope'],
+      '{"id":1,"body":"secret words"}',
+    );
+    expect(JSON.parse(run.stdout)).toEqual({ id: 1, line: 1, error: 'no field "nope"; the row has id, body' });
+    expect(JSON.parse(run.stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({
+      first_error: { line: 1, error: 'no field "nope"; the row has id, body' },
+    });
+  });
+
+  test.each(['--workers', '--scorers'])('%s takes the number of engine workers', (flag) => {
+    const text = '{"text":"Good morning."}';
+    expect(runCli(['batch', '-', '--out', '-', ...rules, flag, '1'], text).status).toBe(0);
+    expect(runCli(['batch', '-', '--out', '-', ...rules, flag, '0'], text)).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('--workers takes'),
+    });
   });
 
   test('through pipes', () => {
@@ -166,4 +194,42 @@ test('--version and --help answer on standard output', () => {
   const help = runCli(['--help']);
   expect(help.status).toBe(0);
   for (const command of ['analyze', 'batch', 'rules', 'info', 'try']) expect(help.stdout).toContain(command);
+});
+
+test('doctor says what is installed, which pack runs, and how fast', () => {
+  const run = runCli(['doctor', '--json', ...rules]);
+  expect(run.status).toBe(0);
+  const { ok, checks } = JSON.parse(run.stdout) as {
+    ok: boolean;
+    checks: { name: string; state: string; detail: string }[];
+  };
+  expect(ok).toBe(true);
+  const of = (name: string) => checks.find((check) => check.name === name);
+  expect(of('Self-test')).toMatchObject({ state: 'ok', detail: 'an attack: block; a benign text: allow' });
+  expect(of('Pack')?.detail).toMatch(/\d+ rules, blocks at/);
+  expect(of('Rules')?.detail).toMatch(/^[\d.]+ ms/);
+  const broken = runCli(['doctor', ...rules, '--overlay', join(folder, 'none.yaml')]);
+  expect(broken).toMatchObject({ status: 1, stdout: expect.stringMatching(/FAILED {3}Engine .*none\.yaml/) });
+});
+
+describe('npm start', () => {
+  const start = (...words: readonly string[]) =>
+    spawnSync(process.execPath, ['scripts/start.mjs', ...words], {
+      encoding: 'utf8',
+      env: { ...process.env, PORTCULLIS_DATA: join(folder, 'data'), PORTCULLIS_SKIP_PREPARE: '1' },
+    });
+
+  test('hands options to the service', () => {
+    const run = start('--port', '9000', '--print-config');
+    expect(JSON.parse(run.stdout)).toMatchObject({ port: 9000 });
+  });
+
+  test('screens a text, with options before it or not', () => {
+    expect(start('--mode', 'rules', attack).stdout).toMatch(/^BLOCK/);
+  });
+});
+
+test("npm knows every setting of the project's .npmrc", () => {
+  const run = spawnSync('npm', ['config', 'get', 'fund'], { encoding: 'utf8' });
+  expect(run.stderr).not.toContain('Unknown project config');
 });

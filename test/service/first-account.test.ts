@@ -22,6 +22,7 @@ describe.each(databases)('the first account on $name', ({ make }) => {
     const made = await Promise.all(Array.from({ length: 10 }, () => ensureFirstAccount(store, now)));
     expect(made.filter((it) => it !== undefined && 'key' in it)).toHaveLength(1);
     const [account] = await store.accounts.list();
+    expect(account?.name).toBe('default');
     // It was made, and the run ended before it showed it.
     const again = await ensureFirstAccount(store, now);
     expect(again).toEqual({ account: account?.id, hasOwner: true });

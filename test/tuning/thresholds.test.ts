@@ -121,7 +121,7 @@ describe('the rules threshold', () => {
     const tuned = tuneThreshold(await scoreTexts([...rows, attack], by), 'rules', guarantee);
     expect(tuned).toMatchObject({ texts: 600, alarms: 0, before: { alarms: 1 }, leftOut: { attacks: 1 } });
     const overlay = join(folder, 'overlay.yaml');
-    writeFileSync(overlay, thresholdOverlay(tuned));
+    writeFileSync(overlay, thresholdOverlay(tuned, '2026-11-22'));
     expect(openPack({ packs: [NO_CORE, pack], overlays: [overlay] }).threshold).toBe(tuned.threshold);
     const again = await scoreTexts(rows, { ...by, overlays: [overlay] });
     expect(again.texts.filter(({ rulesScore }) => rulesScore >= again.rulesThreshold)).toEqual([]);

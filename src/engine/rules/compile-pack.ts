@@ -33,6 +33,7 @@ export function compilePack(pack: Pack, compiler: RegexCompiler, options: Compil
     })),
     rulesVersion: pack.rulesVersion,
     threshold: pack.threshold,
+    modelThreshold: pack.modelThreshold,
     paranoia: pack.paranoia,
     rules: pack.layers.flatMap((layer) => layer.rules),
     size: {

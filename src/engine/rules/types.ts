@@ -101,6 +101,8 @@ export interface Pack {
   readonly rulesVersion: string;
   /** Rules block at or above this score, 0..1. */
   readonly threshold: number;
+  /** Where the model blocks, set by an overlay: a probability, 0..1, or the name of an operating point. */
+  readonly modelThreshold?: number | string | undefined;
   /** The level a scan runs at when it is given none. */
   readonly paranoia: Paranoia;
   readonly layers: readonly PackLayer[];
@@ -177,6 +179,8 @@ export interface CompiledPack {
   readonly packs: readonly PackInForce[];
   readonly rulesVersion: string;
   readonly threshold: number;
+  /** Where the model blocks, set by an overlay: a probability, 0..1, or the name of an operating point. */
+  readonly modelThreshold?: number | string | undefined;
   readonly paranoia: Paranoia;
   readonly rules: readonly Rule[];
   /** Distinct patterns; the pattern sets and literals that tell which of them to run. */

@@ -33,7 +33,10 @@ function unit(name: string): Plot['x'] {
 
 function rocPoints(scored: Scored, side: Side): readonly Point[] {
   const { attacks, benign, points } = curveOf(scoreSteps(outcomesOf(scored.texts, side, scored)));
-  return points.map((point): Point => [point.falsePositives / (benign || 1), point.truePositives / (attacks || 1)]);
+  // Of both sides the rules' own point is the first that any threshold of the model reaches: no line leads up to it.
+  return points
+    .slice(side === 'both' ? 1 : 0)
+    .map((point): Point => [point.falsePositives / (benign || 1), point.truePositives / (attacks || 1)]);
 }
 
 function precisionPoints(scored: Scored, side: Side): readonly Point[] {
@@ -54,6 +57,7 @@ function histogramPlot(scored: Scored, side: 'rules' | 'model'): Plot {
     outcomes.filter((outcome) => outcome.isAttack === isAttack).map(({ score }) => score);
   const benign = histogram(scores(false));
   const attacks = histogram(scores(true));
+  const threshold = side === 'rules' ? scored.rulesThreshold : scored.modelThreshold;
   const most = Math.max(1, ...[...benign, ...attacks].map(([, n]) => n));
   return {
     title: `Scores of the ${side}`,
@@ -64,6 +68,7 @@ function histogramPlot(scored: Scored, side: 'rules' | 'model'): Plot {
       { name: 'benign', tone: 'a', kind: 'bars', points: benign },
       { name: 'attacks', tone: 'b', kind: 'bars', points: attacks },
     ],
+    verticals: threshold === null ? [] : [{ x: threshold, name: `blocks at ${Number(threshold.toFixed(3))}` }],
   };
 }
 

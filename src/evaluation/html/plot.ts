@@ -27,6 +27,8 @@ export interface Plot {
   readonly x: Axis;
   readonly y: Axis;
   readonly series: readonly Series[];
+  /** Vertical lines with a name, such as a threshold, in the units of x. */
+  readonly verticals?: readonly { readonly x: number; readonly name: string }[] | undefined;
   /** The line from corner to corner, where it means something. */
   readonly hasDiagonal?: boolean | undefined;
 }
@@ -64,7 +66,7 @@ function ticksOf({ from, to, scale }: Axis): readonly (readonly [value: number, 
 }
 
 /** A plot as self-contained SVG; colours come from the page's style. */
-export function plotSvg({ title, x, y, series, hasDiagonal }: Plot): string {
+export function plotSvg({ title, x, y, series, verticals = [], hasDiagonal }: Plot): string {
   const px = (value: number): number => LEFT + along(x, value) * (WIDTH - LEFT - RIGHT);
   const py = (value: number): number => HEIGHT - BOTTOM - along(y, value) * (HEIGHT - TOP - BOTTOM);
   const place = ([a, b]: Point): string => `${px(a).toFixed(1)},${py(b).toFixed(1)}`;
@@ -99,6 +101,11 @@ export function plotSvg({ title, x, y, series, hasDiagonal }: Plot): string {
       })
       .join('');
   });
+  const lines = verticals.map(({ x: at, name }) => {
+    const isRight = along(x, at) > 0.6;
+    const side = isRight ? `x="${(px(at) - 4).toFixed(1)}" text-anchor="end"` : `x="${(px(at) + 4).toFixed(1)}"`;
+    return `<path class="threshold" d="M${px(at).toFixed(1)} ${TOP}V${HEIGHT - BOTTOM}"/><text ${side} y="${TOP + 11}">${escaped(name)}</text>`;
+  });
   const named = series.filter(({ tone }, i) => series.findIndex((one) => one.tone === tone) === i);
   const legend = named.map(
     ({ name, tone }, i) =>
@@ -107,7 +114,7 @@ export function plotSvg({ title, x, y, series, hasDiagonal }: Plot): string {
   return `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escaped(title)}">
 <text class="title" x="${LEFT}" y="14">${escaped(title)}</text>${legend.join('')}
 ${grid.join('\n')}
-${hasDiagonal ? `<path class="diagonal" d="M${px(x.from)} ${py(y.from)}L${px(x.to)} ${py(y.to)}"/>` : ''}${drawn.join('\n')}
+${hasDiagonal ? `<path class="diagonal" d="M${px(x.from)} ${py(y.from)}L${px(x.to)} ${py(y.to)}"/>` : ''}${drawn.join('\n')}${lines.join('')}
 <text x="${(LEFT + WIDTH - RIGHT) / 2}" y="${HEIGHT - 8}" text-anchor="middle">${escaped(x.name)}</text>
 <text transform="translate(13 ${(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)" text-anchor="middle">${escaped(y.name)}</text>
 </svg>`;

@@ -3,7 +3,7 @@ import type { RankingFigures } from '../metrics/figures.js';
 import { MIN_SOURCE_TEXTS, SOURCE_BUDGETS, type SourceMeans } from '../metrics/source-averages.js';
 import type { Evaluation, PartFigures } from './evaluation.js';
 import type { Side } from './sides.js';
-import { alignedTable, markdownTable, number3, percent, percentInterval } from './text-format.js';
+import { alignedTable, markdownTable, percent, percentDecimals, percentInterval, percentOf } from './text-format.js';
 
 function partRows(title: string, parts: readonly PartFigures[]): readonly (readonly string[])[] {
   return [
@@ -12,10 +12,10 @@ function partRows(title: string, parts: readonly PartFigures[]): readonly (reado
       part.name.slice(0, 40),
       String(part.attacks),
       String(part.truePositives),
-      percent(part.recall),
+      percentOf(part.recall, part.attacks),
       String(part.benign),
       String(part.falsePositives),
-      percent(part.falsePositiveRate),
+      percentOf(part.falsePositiveRate, part.benign),
     ]),
   ];
 }
@@ -84,9 +84,10 @@ export function evaluationText(evaluation: Evaluation): string {
     ['', ...sides.flatMap((side) => [side, '95 % interval'])],
     ...rows.map(({ name, cells }) => [name, ...cells.flatMap(({ value, interval }) => [value, interval])]),
   ];
+  const warnings = evaluation.warnings.map((warning) => `warning: ${warning}\n`).join('');
   return `${countsLine(evaluation)}
 ${versionsLine(evaluation)}
-
+${warnings}
 ${alignedTable(figures)}
 
 ${sourcesSentence(evaluation)}
@@ -99,6 +100,14 @@ ${evaluation.missed.length} attacks missed, ${evaluation.wronglyBlocked.length} 
 `;
 }
 
+/** Recall and false-positive rate of the deciding side, with n and intervals, as a sentence of Markdown. */
+function headline({ overall, decidedBy }: Evaluation): string {
+  const { attacks, benign } = overall;
+  const found = `**${percentOf(overall.recall, attacks)}** of ${attacks} attacks found (${percentInterval(overall.recallInterval, percentDecimals(attacks))})`;
+  const blocked = `**${percentOf(overall.falsePositiveRate, benign)}** of ${benign} benign texts blocked (${percentInterval(overall.falsePositiveRateInterval, percentDecimals(benign))})`;
+  return `By ${decidedBy}: ${found}, ${blocked}.`;
+}
+
 /** The evaluation as a page of Markdown. It quotes no text. */
 export function evaluationMarkdown(evaluation: Evaluation): string {
   const { sides, rows } = figureRows(evaluation);
@@ -106,12 +115,13 @@ export function evaluationMarkdown(evaluation: Evaluation): string {
     ['figure', ...sides.flatMap((side) => [side, '95 % interval'])],
     ...rows.map(({ name, cells }) => [name, ...cells.flatMap(({ value, interval }) => [value, interval])]),
   ];
-  const { overall, latency } = evaluation;
+  const { latency } = evaluation;
+  const warnings = evaluation.warnings.map((warning) => `> **Warning.** ${warning}\n\n`).join('');
   return `# Evaluation, ${evaluation.date}
 
 ${versionsLine(evaluation)}. Texts: ${evaluation.texts.join(', ')}; ${countsLine(evaluation)}.
 
-By ${evaluation.decidedBy}: **${percent(overall.recall)}** of the attacks found (${percentInterval(overall.recallInterval)}), **${percent(overall.falsePositiveRate)}** of the benign texts blocked (${percentInterval(overall.falsePositiveRateInterval)}). 
+${warnings}${headline(evaluation)}
 ## Averages over sources
 
 ${sourcesSentence(evaluation)}
@@ -134,41 +144,44 @@ export interface FigureRow {
   readonly cells: readonly { readonly value: string; readonly interval: string }[];
 }
 
-function plainInterval(interval: Interval | null): string {
-  return interval ? `${interval[0].toFixed(3)} to ${interval[1].toFixed(3)}` : '';
-}
-function shares(value: number | null, interval: Interval | null): FigureRow['cells'][number] {
+function shares(value: number | null, interval: Interval | null, n: number): FigureRow['cells'][number] {
   return {
-    value: percent(value),
-    interval: interval ? percentInterval(interval) : '',
+    value: value === null ? '-' : `${percentOf(value, n)} of ${n}`,
+    interval: interval ? percentInterval(interval, percentDecimals(n)) : '',
   };
 }
-function plain(value: number | null, interval: Interval | null): FigureRow['cells'][number] {
+/** A figure between 0 and 1, with no more decimals than `n` texts carry. */
+function plain(value: number | null, interval: Interval | null, n: number): FigureRow['cells'][number] {
+  const digits = n < 1_000 ? 2 : 3;
   return {
-    value: number3(value),
-    interval: plainInterval(interval),
+    value: value === null ? '-' : value.toFixed(digits),
+    interval: interval ? interval.map((end) => end.toFixed(digits)).join(' to ') : '',
   };
 }
 
 // Where no threshold keeps the budget (of both sides: the rules alone have more false positives) there is no recall to state.
-function recallAt({ value, interval, threshold }: RankingFigures['recallAt']['0.01']): FigureRow['cells'][number] {
-  return threshold === null ? { value: '-', interval: '' } : shares(value, interval);
+function recallAt(
+  { recallAt: all, attacks }: RankingFigures,
+  budget: keyof RankingFigures['recallAt'],
+): FigureRow['cells'][number] {
+  const { value, interval, threshold } = all[budget];
+  return threshold === null ? { value: '-', interval: '' } : shares(value, interval, attacks);
 }
 
 const LINES: readonly {
   readonly name: string;
   readonly of: (figures: RankingFigures) => FigureRow['cells'][number];
 }[] = [
-  { name: 'recall', of: (f) => shares(f.recall, f.recallInterval) },
-  { name: 'false positives', of: (f) => shares(f.falsePositiveRate, f.falsePositiveRateInterval) },
-  { name: 'precision', of: (f) => shares(f.precision, f.precisionInterval) },
-  { name: 'F1', of: (f) => plain(f.f1, f.f1Interval) },
-  { name: 'AUC', of: (f) => plain(f.auc, f.aucInterval) },
-  { name: 'average precision', of: (f) => plain(f.averagePrecision, f.averagePrecisionInterval) },
-  { name: 'recall at 0.5 % FP', of: (f) => recallAt(f.recallAt['0.005']) },
-  { name: 'recall at 1 % FP', of: (f) => recallAt(f.recallAt['0.01']) },
-  { name: 'recall at 2 % FP', of: (f) => recallAt(f.recallAt['0.02']) },
-  { name: 'calibration error', of: (f) => plain(f.calibrationError, null) },
+  { name: 'recall', of: (f) => shares(f.recall, f.recallInterval, f.attacks) },
+  { name: 'false positives', of: (f) => shares(f.falsePositiveRate, f.falsePositiveRateInterval, f.benign) },
+  { name: 'precision', of: (f) => shares(f.precision, f.precisionInterval, f.truePositives + f.falsePositives) },
+  { name: 'F1', of: (f) => plain(f.f1, f.f1Interval, f.n) },
+  { name: 'AUC', of: (f) => plain(f.auc, f.aucInterval, f.n) },
+  { name: 'average precision', of: (f) => plain(f.averagePrecision, f.averagePrecisionInterval, f.n) },
+  { name: 'recall at 0.5 % FP', of: (f) => recallAt(f, '0.005') },
+  { name: 'recall at 1 % FP', of: (f) => recallAt(f, '0.01') },
+  { name: 'recall at 2 % FP', of: (f) => recallAt(f, '0.02') },
+  { name: 'calibration error', of: (f) => plain(f.calibrationError, null, f.n) },
 ];
 
 /** The table of figures and the sides that its columns are. */

@@ -1,6 +1,7 @@
 import type { Span } from '../../engine/span.js';
 import { countFigures, type Figures, type RankingFigures, rankingFigures } from '../metrics/figures.js';
 import { type SourceAverages, sourceAverages } from '../metrics/source-averages.js';
+import { labelWarnings } from '../rows/labelled-text.js';
 import type { Scored, ScoredText } from '../scoring/score-texts.js';
 import { decidingSide, isBlocked, outcomesOf, type Side, sidesOf } from './sides.js';
 
@@ -41,6 +42,8 @@ export interface Evaluation {
     readonly unlabelled: number;
     readonly leftOut: Readonly<Record<string, number>>;
   };
+  /** What the labels can't tell, in sentences. */
+  readonly warnings: readonly string[];
   readonly decidedBy: Side;
   readonly rulesVersion: string;
   readonly rulesThreshold: number;
@@ -114,6 +117,7 @@ export function evaluate(scored: Scored, facts: EvaluationFacts): Evaluation {
     date: facts.date,
     texts: facts.files,
     rows: { judged: judged.length, unlabelled: scored.texts.length - judged.length, leftOut: facts.leftOut },
+    warnings: labelWarnings(scored.texts),
     decidedBy: deciding,
     rulesVersion: scored.rulesVersion,
     rulesThreshold: scored.rulesThreshold,

@@ -5,9 +5,20 @@ export function percent(share: number | null | undefined, digits: number = 2): s
   return share === null || share === undefined ? '-' : `${(100 * share).toFixed(digits)} %`;
 }
 
+/** Decimals of a percentage that a share of `n` texts carries. */
+export function percentDecimals(n: number): number {
+  if (n < 100) return 0;
+  return n < 10_000 ? 1 : 2;
+}
+
+/** A share of `n` texts in percent, with no more decimals than `n` carries; `-` where there is none. */
+export function percentOf(share: number | null | undefined, n: number): string {
+  return percent(share, percentDecimals(n));
+}
+
 /** An interval of shares in percent. */
-export function percentInterval(interval: Interval | null | undefined): string {
-  return interval ? `${(100 * interval[0]).toFixed(2)} to ${(100 * interval[1]).toFixed(2)} %` : '-';
+export function percentInterval(interval: Interval | null | undefined, digits: number = 2): string {
+  return interval ? `${(100 * interval[0]).toFixed(digits)} to ${(100 * interval[1]).toFixed(digits)} %` : '-';
 }
 
 /** A number with three decimals, `-` where there is none. */

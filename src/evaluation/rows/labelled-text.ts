@@ -15,6 +15,8 @@ export interface LabelledText {
   readonly language: string;
   /** Rows with the same word belong together (a twin, a host, a conversation): a split never parts them. */
   readonly together?: string | undefined;
+  /** True where the label says that a recorded verdict was wrong: a mark such as `false_alarm`. */
+  readonly corrects?: boolean | undefined;
   /** What was decided at the time, for rows of an evidence export. */
   readonly recorded: 'allow' | 'block' | undefined;
 }
@@ -30,6 +32,8 @@ const BENIGN_WORDS = new Set([
   'ham',
   'false_alarm',
   'correct_allow',
+  'false_positive',
+  'true_negative',
   'allow',
 ]);
 const ATTACK_WORDS = new Set([
@@ -43,6 +47,8 @@ const ATTACK_WORDS = new Set([
   'jailbreak',
   'missed_attack',
   'correct_block',
+  'false_negative',
+  'true_positive',
   'block',
 ]);
 
@@ -129,8 +135,10 @@ export function readRow(
   const text = textOf(fieldOf(row, names.text, USUAL.text), row);
   if (text === undefined) return 'no text';
   if (text === null) return 'not kept whole';
-  const label = readLabel(fieldOf(row, names.label, USUAL.label));
+  const given = fieldOf(row, names.label, USUAL.label);
+  const label = readLabel(given);
   if (label === 'unknown') return 'unknown label';
+  const recorded = recordedOf(row);
   return {
     id: wordOf(row.id, place.id),
     text,
@@ -139,6 +147,35 @@ export function readRow(
     group: wordOf(fieldOf(row, names.group, USUAL.group), 'none'),
     language: wordOf(fieldOf(row, names.language, USUAL.language), 'unknown'),
     together: wordOf(fieldOf(row, names.together, USUAL.together), '') || undefined,
-    recorded: recordedOf(row),
+    recorded,
+    corrects: label !== undefined && corrects(given, label, recorded),
   };
+}
+
+const CORRECTIONS: ReadonlySet<string> = new Set(['false_alarm', 'false_positive', 'missed_attack', 'false_negative']);
+
+function corrects(given: unknown, label: Label, recorded: LabelledText['recorded']): boolean {
+  if (CORRECTIONS.has(String(given).trim().toLowerCase())) return true;
+  return recorded !== undefined && (recorded === 'block') !== (label === 'injection');
+}
+
+/** What the labels can't tell, and what to do about it. Empty where they have both classes and don't only correct. */
+export function labelWarnings(texts: readonly LabelledText[]): readonly string[] {
+  const judged = texts.filter(({ label }) => label !== undefined);
+  if (judged.length === 0) return [];
+  const attacks = judged.filter(({ label }) => label === 'injection').length;
+  const benign = judged.length - attacks;
+  return [
+    ...(judged.every((text) => text.corrects)
+      ? [
+          `The marks are one-sided: each says that a verdict was wrong (${benign} false positives, ${attacks} missed attacks). Recall and false-positive rate on them describe these mistakes, not your traffic. Mark correct verdicts as well, or compare with the recorded verdicts by "portcullis eval --shadow".`,
+        ]
+      : []),
+    ...(attacks === 0
+      ? [
+          'No text is labelled as an attack, so recall can\'t be measured. "portcullis tune --benign-only" takes benign texts alone.',
+        ]
+      : []),
+    ...(benign === 0 ? ["No text is labelled as benign, so the false-positive rate can't be measured."] : []),
+  ];
 }

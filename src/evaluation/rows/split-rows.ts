@@ -48,7 +48,7 @@ export function givenSplit(choose: readonly LabelledText[], confirm: readonly La
 export interface RowLimits {
   readonly limit?: number | undefined;
   /** At most so many of each source and label. */
-  readonly per?: number | undefined;
+  readonly maxPerSource?: number | undefined;
 }
 
 function keyOf({ text }: LabelledText): string {
@@ -56,8 +56,11 @@ function keyOf({ text }: LabelledText): string {
 }
 
 /** Texts chosen by the digest of their content: the same ones in each run, in the order they were given. */
-export function chooseRows(texts: readonly LabelledText[], { limit, per }: RowLimits): readonly LabelledText[] {
-  if (limit === undefined && per === undefined) return texts;
+export function chooseRows(
+  texts: readonly LabelledText[],
+  { limit, maxPerSource }: RowLimits,
+): readonly LabelledText[] {
+  if (limit === undefined && maxPerSource === undefined) return texts;
   const taken = new Map<string, number>();
   const chosen = texts
     .map((row, place) => ({ row, place, key: keyOf(row) }))
@@ -66,7 +69,7 @@ export function chooseRows(texts: readonly LabelledText[], { limit, per }: RowLi
       const group = `${row.source}\n${row.label}`;
       const count = (taken.get(group) ?? 0) + 1;
       taken.set(group, count);
-      return per === undefined || count <= per;
+      return maxPerSource === undefined || count <= maxPerSource;
     })
     .slice(0, limit);
   return chosen.sort((a, b) => a.place - b.place).map(({ row }) => row);

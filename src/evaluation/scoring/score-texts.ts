@@ -79,7 +79,7 @@ export async function scoreTexts(
     withHits: options.withHits ?? false,
     onProgress: (done) => options.onProgress?.('rules', done),
   });
-  const model = await fromModel(texts, by, options);
+  const model = await fromModel(texts, { ...by, modelThreshold: by.modelThreshold ?? pack.modelThreshold }, options);
   return {
     texts: rows.map((row, i) => {
       const reading = rules[i] as (typeof rules)[number];

@@ -25,7 +25,12 @@ export interface OverlayChange {
 
 /** A local overlay file: what one deployment changes about its packs, without editing them. */
 export interface Overlay {
+  /** The rules block at or above it, 0..1. */
   readonly threshold?: number | undefined;
+  /** The model blocks at or above it, 0..1. */
+  readonly model_threshold?: number | undefined;
+  /** The model blocks at this one of its operating points; not together with `model_threshold`. */
+  readonly operating_point?: string | undefined;
   readonly paranoia?: Paranoia | undefined;
   /** By rule id. */
   readonly rules: Readonly<Record<string, 'off' | OverlayChange>>;
@@ -35,6 +40,8 @@ export interface Overlay {
 export const overlaySchema: z.ZodType<Overlay> = z
   .strictObject({
     threshold: z.number().gt(0).max(1).optional(),
+    model_threshold: z.number().gt(0).max(1).optional(),
+    operating_point: z.string().min(1).optional(),
     paranoia: level.optional(),
     rules: z
       .record(
@@ -61,5 +68,9 @@ export const overlaySchema: z.ZodType<Overlay> = z
       )
       .readonly()
       .default([]),
+  })
+  .refine((it) => it.model_threshold === undefined || it.operating_point === undefined, {
+    message: 'give `model_threshold` or `operating_point`, not both',
+    path: ['operating_point'],
   })
   .readonly();

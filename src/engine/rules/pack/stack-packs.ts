@@ -75,6 +75,7 @@ export function stackPacks(contents: readonly PackContent[], options: StackOptio
       name: contents.map(({ head }) => head.name).join('+'),
       rulesVersion: `${base.head.version}+${digest.slice(0, 12)}`,
       threshold: active.findLast(({ threshold }) => threshold !== undefined)?.threshold ?? base.head.threshold,
+      modelThreshold: modelThreshold(active),
       paranoia: active.findLast(({ paranoia }) => paranoia !== undefined)?.paranoia ?? base.head.paranoia,
       layers,
       isChecked:
@@ -92,6 +93,12 @@ export function digestPacks(
   sha256: (text: string) => string,
 ): string {
   return sha256(canonicalText([...contents.map(({ head, words, rules }) => ({ head, words, rules })), ...overlays]));
+}
+
+/** The model's threshold that the last overlay with one sets: a probability or an operating point. */
+function modelThreshold(overlays: readonly Overlay[]): number | string | undefined {
+  const last = overlays.findLast((it) => it.model_threshold !== undefined || it.operating_point !== undefined);
+  return last?.model_threshold ?? last?.operating_point;
 }
 
 function change(given: Rule, overlays: readonly Overlay[]): readonly Rule[] {

@@ -1,0 +1,183 @@
+import { Command } from 'commander';
+import { packageVersion } from '../adapters/package-version.js';
+import type { Engine } from '../index.js';
+import { type EngineFlags, openEngine, withEngineFlags } from './engine-flags.js';
+import { PACKAGES } from './serve.js';
+import { type Paint, paintFor } from './terminal.js';
+import { EXAMPLES } from './try.js';
+
+/** One thing that was looked at. */
+interface Check {
+  readonly name: string;
+  /** `missing`: optional, and something does without it. */
+  readonly state: 'ok' | 'missing' | 'failed';
+  readonly detail: string;
+  /** What to do about it. */
+  readonly advice?: string;
+}
+
+const ADVICE = {
+  re2: 'Run "npm rebuild re2". npm 12 needs re2 under allowScripts in package.json.',
+  onnx: 'For the model: npm install onnxruntime-node@1',
+  sqlite: 'For the embedded database: npm install better-sqlite3@12.11.1',
+  service: `For "portcullis serve": npm install ${PACKAGES}`,
+} as const;
+
+function nodeCheck(): Check {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const isEnough = major > 20 || (major === 20 && minor >= 19);
+  const detail = `${process.versions.node} on ${process.platform} ${process.arch}`;
+  return isEnough
+    ? { name: 'Node', state: 'ok', detail }
+    : { name: 'Node', state: 'failed', detail, advice: 'Install Node 20.19 or newer.' };
+}
+
+/** Loads the packages: a native module that is there may still not load. */
+async function packageCheck(
+  name: string,
+  packages: readonly string[],
+  without: Pick<Check, 'state' | 'advice'>,
+): Promise<Check> {
+  for (const one of packages) {
+    try {
+      await import(one);
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : 'it does not load';
+      const why = code === 'ERR_MODULE_NOT_FOUND' ? 'not installed' : code;
+      return { name, ...without, detail: `${one}: ${why}` };
+    }
+  }
+  return { name, state: 'ok', detail: packages.join(', ') };
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+async function timed(run: () => unknown): Promise<number> {
+  const started = performance.now();
+  await run();
+  return performance.now() - started;
+}
+
+const millis = (value: number): string => `${value < 10 ? value.toFixed(2) : value.toFixed(0)} ms`;
+
+const RULES_ROUNDS = 50;
+const MODEL_ROUNDS = 5;
+
+/** Screens an attack and a benign text, and says how long it takes. */
+async function selfTest(engine: Engine): Promise<readonly Check[]> {
+  const [attack, benign] = EXAMPLES as readonly [string, string];
+  const verdicts = [await engine.analyze(attack), await engine.analyze(benign)];
+  const isRight = verdicts[0]?.verdict === 'block' && verdicts[1]?.verdict === 'allow';
+  const fellBack = verdicts.find(({ decided_by }) => decided_by === 'ml-error-rules-fallback');
+  const rules: number[] = [];
+  for (let round = 0; round < RULES_ROUNDS; round += 1)
+    rules.push(await timed(() => engine.scan(`${benign} ${round}`)));
+  const checks: Check[] = [
+    {
+      name: 'Self-test',
+      state: isRight ? 'ok' : 'failed',
+      detail: `an attack: ${verdicts[0]?.verdict}; a benign text: ${verdicts[1]?.verdict}`,
+      ...(isRight ? {} : { advice: 'Check --pack, --overlay and the thresholds that "portcullis info" prints.' }),
+    },
+    { name: 'Rules', state: 'ok', detail: `${millis(median(rules))} for a short text (median of ${RULES_ROUNDS})` },
+  ];
+  if (engine.info.mode === 'rules') return checks;
+  if (fellBack !== undefined)
+    return [
+      ...checks,
+      {
+        name: 'Model speed',
+        state: 'failed',
+        detail: 'the model failed, and the rules decided',
+        advice: engine.info.mode_reason ?? 'Install the model again, or use --mode rules.',
+      },
+    ];
+  const model: number[] = [];
+  for (let round = 0; round < MODEL_ROUNDS; round += 1)
+    model.push(await timed(() => engine.analyze(`${benign} ${round}`)));
+  return [
+    ...checks,
+    {
+      name: 'Model speed',
+      state: 'ok',
+      detail: `${millis(median(model))} for a short text (median of ${MODEL_ROUNDS})`,
+    },
+  ];
+}
+
+async function engineChecks(flags: EngineFlags): Promise<readonly Check[]> {
+  let engine: Engine | undefined;
+  try {
+    const started = performance.now();
+    engine = await openEngine(flags);
+    const opened = performance.now() - started;
+    const { info } = engine;
+    const pack: Check = {
+      name: 'Pack',
+      state: 'ok',
+      detail: `${info.pack} ${info.rules_version}, ${info.rules} rules, blocks at ${info.rules_threshold}`,
+    };
+    const point = info.operating_point === null ? '' : ` (${info.operating_point})`;
+    const model: Check =
+      info.mode === 'rules'
+        ? {
+            name: 'Model',
+            state: 'missing',
+            detail: info.mode_reason ?? 'none is used',
+            advice:
+              'The rules decide alone. For a model: onnxruntime-node, and --model FOLDER where none is installed.',
+          }
+        : { name: 'Model', state: 'ok', detail: `${info.ml_version}, blocks at ${info.ml_threshold}${point}` };
+    return [
+      pack,
+      model,
+      { name: 'Start', state: 'ok', detail: `${millis(opened)}, mode ${info.mode}` },
+      ...(await selfTest(engine)),
+    ];
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return [{ name: 'Engine', state: 'failed', detail: error.message, advice: 'Correct this and run doctor again.' }];
+  } finally {
+    await engine?.close();
+  }
+}
+
+function shownCheck({ name, state, detail, advice }: Check, paint: Paint): string {
+  const word = { ok: paint.green('ok     '), missing: paint.dim('missing'), failed: paint.red('FAILED ') }[state];
+  return `${word}  ${name.padEnd(12)}  ${detail}\n${advice === undefined ? '' : `${' '.repeat(23)}${advice}\n`}`;
+}
+
+async function run(flags: EngineFlags): Promise<void> {
+  const checks: Check[] = [
+    { name: 'Portcullis', state: 'ok', detail: packageVersion() },
+    nodeCheck(),
+    await packageCheck('RE2', ['re2'], { state: 'failed', advice: ADVICE.re2 }),
+    await packageCheck('ONNX Runtime', ['onnxruntime-node'], { state: 'missing', advice: ADVICE.onnx }),
+    await packageCheck('Service', ['fastify', 'pino', 'kysely', 'prom-client', '@node-rs/argon2'], {
+      state: 'missing',
+      advice: ADVICE.service,
+    }),
+    await packageCheck('SQLite', ['better-sqlite3'], { state: 'missing', advice: ADVICE.sqlite }),
+  ];
+  // Without RE2 no engine opens, and the reason is above.
+  if (checks.every(({ state }) => state !== 'failed')) checks.push(...(await engineChecks(flags)));
+  const failed = checks.filter(({ state }) => state === 'failed').length;
+  const paint = paintFor(process.stdout);
+  process.stdout.write(
+    flags.json
+      ? `${JSON.stringify({ ok: failed === 0, checks }, null, 2)}\n`
+      : `${checks.map((check) => shownCheck(check, paint)).join('')}\n${failed === 0 ? 'Ready.' : `${failed} to fix.`}\n`,
+  );
+  process.exitCode = failed === 0 ? 0 : 1;
+}
+
+/** `portcullis doctor`: what is installed, which pack and model run, a self-test with timings, and what to do. */
+export function doctorCommand(): Command {
+  return withEngineFlags(
+    new Command('doctor').description(
+      'check the installation: packages, pack, model and a self-test with timings; exits with 1 if something must be fixed',
+    ),
+  ).action(run);
+}
