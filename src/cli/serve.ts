@@ -37,7 +37,13 @@ function shownAccount(first: FirstAccount | UnshownAccount, url: string): string
   return `the first start ended before it showed its key. With the same --data or --database-url,\n  portcullis admin key create ${account}\nmakes a key, and\n  ${password}\na password for the dashboard.`;
 }
 
-async function run({ printConfig, core: _core, workers, maxConcurrency, ...given }: Record<string, unknown>): Promise<void> {
+async function run({
+  printConfig,
+  core: _core,
+  workers,
+  maxConcurrency,
+  ...given
+}: Record<string, unknown>): Promise<void> {
   // The names of 1.0 still work; where both are given, the new one counts.
   const flags = {
     ...given,
