@@ -14,6 +14,14 @@ const leftOut = [
 ];
 
 export default defineConfig({
+  // The hosts' examples import the package by its name, as the pages show them.
+  resolve: {
+    alias: [
+      { find: /^portcullis$/, replacement: `${import.meta.dirname}/src/index.ts` },
+      { find: /^portcullis\/policy$/, replacement: `${import.meta.dirname}/src/policy/index.ts` },
+      { find: /^portcullis\/(.+)$/, replacement: `${import.meta.dirname}/src/integrations/$1/index.ts` },
+    ],
+  },
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/own-temp-folder.ts', 'test/postgres/global-setup.ts'],

@@ -8,6 +8,7 @@
 // -- benign-threshold --data FILE.jsonl --source NAME: whether `tune --benign-only` keeps its word on real texts.
 // -- detection --data FILE.jsonl: what the rules find on labelled texts, instead of how fast.
 // -- encoded --data FILE.jsonl: whether encoding a text changes what is said of it.
+// -- redact --data FILE.jsonl.gz: what `redact` leaves of attacks and of the benign text around them.
 // -- parity --data FILE.jsonl: whether the runtime says what the training pipeline says.
 import { spawnSync } from 'node:child_process';
 import { buildTool } from './build-tool.mjs';
@@ -24,6 +25,7 @@ const programs = {
   dashboard: 'bench/dashboard.ts',
   service: 'bench/service.ts',
   'benign-threshold': 'bench/benign-threshold.ts',
+  redact: 'bench/redact.ts',
   batch: 'bench/batch.ts',
 };
 const chosen = programs[first];
