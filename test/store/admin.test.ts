@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { passwordMatches } from '../../src/adapters/password-hash.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
+import { emailAttempts } from '../../src/store/user-store.js';
 import { databases, type TestDatabase } from './databases.js';
 
 const program = join('dist', 'cli', 'main.js');
@@ -85,6 +86,24 @@ describe.each(databases)('portcullis admin on $name, beside a process that has i
       true,
     ]);
     expect(await store.users.members(id)).toMatchObject([{ email: 'ops@example.com', role: 'owner' }]);
+  });
+
+  it('unlocks an e-mail after failed attempts', async () => {
+    const begin = () => store.attempts.begin(emailAttempts('ops@example.com'), () => 60_000);
+    expect([await begin(), (await begin()) > 0]).toEqual([0, true]);
+    expect((await admin('user', 'unlock', 'Ops@example.com')).out).toBe('ops@example.com: unlocked\n');
+    expect(await begin()).toBe(0);
+    await admin('user', 'unlock', 'ops@example.com');
+    expect((await admin('user', 'unlock', 'ops@example.com')).out).toContain('had no failed attempts');
+  });
+
+  it('purges by a clock that has jumped only when told to trust it', async () => {
+    await store.notes.set('purge-clock', String(Date.now() - 30 * 86_400_000));
+    const { code, out, err } = await admin('purge');
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toMatch(/no purge: by the clock .* the last purge was 30 days ago/);
+    expect((await admin('purge', '--trust-clock')).out).toBe('0 evidence records purged\n');
+    expect((await admin('purge')).code).toBe(0);
   });
 
   it('approves an order, purges and checks', async () => {
