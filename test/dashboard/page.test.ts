@@ -186,7 +186,7 @@ const looks = (['wide', 'phone'] as const).flatMap((width) => [
   ...(['light', 'dark'] as const).map((theme) => ({ width, theme })),
 ]);
 
-test.each(looks)('each page is accessible and fits: $width, $theme', { timeout: 120_000 }, async (look) => {
+test.each(looks)('each page is accessible and fits: $width, $theme', { timeout: 240_000 }, async (look) => {
   const { page, faults } = await it.watch(look);
   const email = `${look.width}-${look.theme}@example.com`;
   await page.goto(`${it.origin}/dashboard/#/sign-up`);
@@ -213,7 +213,7 @@ test.each(looks)('each page is accessible and fits: $width, $theme', { timeout: 
   const verdict = { ...last.verdict, rules_version: '0.9.0+000000000000', evidence_id: newEvidenceId() };
   await it.store.evidence.append({ ...older!, id: verdict.evidence_id, verdict, time: new Date(start).toISOString() });
   const check = async (name: string): Promise<void> => {
-    await page.locator('.waiting').waitFor({ state: 'detached' });
+    await expect.poll(() => page.locator('.waiting').count(), { timeout: 20_000 }).toBe(0);
     expect(await accessibilityFaults(page), name).toEqual([]);
     await expectNoSideways(page);
     await shoot(page, `${name}-${look.width}-${look.theme}`);

@@ -32,10 +32,10 @@ function App(): JSX.Element {
   const [session, setSession] = useState<SessionAnswer>();
   const [failed, setFailed] = useState(false);
   const [ended, setEnded] = useState(false);
-  const accept = (answer: SessionAnswer): void => {
-    keepCsrf(answer.csrf);
-    setSession(answer);
-    if (answer.member !== null) setEnded(false);
+  const accept = (response: SessionAnswer): void => {
+    keepCsrf(response.csrf);
+    setSession(response);
+    if (response.member !== null) setEnded(false);
   };
   useEffect(() => {
     const ask = (): void => {
@@ -72,7 +72,7 @@ function App(): JSX.Element {
 interface ShellProps {
   readonly route: Route;
   readonly session: SessionAnswer;
-  readonly onSession: (answer: SessionAnswer) => void;
+  readonly onSession: (response: SessionAnswer) => void;
 }
 
 function Shell({ route, session, onSession }: ShellProps): JSX.Element {
@@ -89,18 +89,18 @@ function Shell({ route, session, onSession }: ShellProps): JSX.Element {
   }, [route.path]);
   const signOut = (): void => {
     callApi<SessionAnswer>('POST', '/sign-out', {}).then(
-      (answer) => {
+      (response) => {
         forgetDraft();
-        onSession(answer);
+        onSession(response);
       },
       () => location.reload(),
     );
   };
   const go = (accountId: string): void => {
     callApi<SessionAnswer>('PUT', '/session/account', { accountId }).then(
-      (answer) => {
+      (response) => {
         location.hash = '#/';
-        onSession(answer);
+        onSession(response);
       },
       () => location.reload(),
     );

@@ -132,7 +132,7 @@ export function usePaging(query: URLSearchParams): Paging {
   useEffect(() => {
     if (!isEmpty) return;
     const further = { query: key, cursors: [...before, next], stopped: false };
-    // It may have been stopped between the answer and now.
+    // It may have been stopped between the response and now.
     setPlace((now) => (now.query === key && now.stopped ? now : further));
   }, [value]);
   return {

@@ -115,8 +115,9 @@ function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps): JSX.Ele
   const ended = listing.ends !== null && listing.ends <= now;
   const act = (path: string, body: object): void =>
     action.run(async () => {
-      const answer = await callApi<Partial<Fresh>>('POST', `/keys/${encodeURIComponent(listing.id)}/${path}`, body);
-      if (answer.id !== undefined && answer.secret !== undefined) onFresh({ id: answer.id, secret: answer.secret });
+      const response = await callApi<Partial<Fresh>>('POST', `/keys/${encodeURIComponent(listing.id)}/${path}`, body);
+      if (response.id !== undefined && response.secret !== undefined)
+        onFresh({ id: response.id, secret: response.secret });
       setAsked(undefined);
       again();
     });

@@ -17,7 +17,7 @@ interface SettingsResponse {
 
 interface SettingsProps {
   readonly session: SessionAnswer;
-  readonly onSession: (answer: SessionAnswer) => void;
+  readonly onSession: (response: SessionAnswer) => void;
 }
 
 /** Account name, retention, the verdict's form, members and one's own password. */
@@ -51,7 +51,7 @@ function AccountName({
 }: {
   name: string;
   owner: boolean;
-  onSession: (answer: SessionAnswer) => void;
+  onSession: (response: SessionAnswer) => void;
 }): JSX.Element {
   const [draft, setDraft] = useState(name);
   const [saved, setSaved] = useState(false);
@@ -160,7 +160,13 @@ function Retention({ settings, owner }: { settings: AccountSettings; owner: bool
 }
 
 /** Changes one's own password. */
-function OwnPassword({ email, onSession }: { email: string; onSession: (answer: SessionAnswer) => void }): JSX.Element {
+function OwnPassword({
+  email,
+  onSession,
+}: {
+  email: string;
+  onSession: (response: SessionAnswer) => void;
+}): JSX.Element {
   const [current, setCurrent] = useState('');
   const [next, setNext] = useState('');
   const [done, setDone] = useState(false);

@@ -12,7 +12,7 @@ interface SignInProps {
   readonly wantsUp: boolean;
   /** The reader was signed in until now. */
   readonly ended: boolean;
-  readonly onSession: (answer: SessionAnswer) => void;
+  readonly onSession: (response: SessionAnswer) => void;
 }
 
 /** Sign-in, and sign-up where the operator lets strangers in. */
@@ -30,10 +30,10 @@ export function SignIn({ signUp, wantsUp, ended, onSession }: SignInProps): JSX.
     event.preventDefault();
     action.run(async () => {
       const body = up ? { account, email, password } : { email, password };
-      const answer = await callApi<SessionAnswer>('POST', up ? '/sign-up' : '/sign-in', body);
+      const response = await callApi<SessionAnswer>('POST', up ? '/sign-up' : '/sign-in', body);
       // After an ended session the reader goes on where they were.
       if (!ended || up) location.hash = '#/';
-      onSession(answer);
+      onSession(response);
     });
   };
   return (
@@ -87,7 +87,7 @@ export function Invitation({
   onSession,
 }: {
   token: string;
-  onSession: (answer: SessionAnswer) => void;
+  onSession: (response: SessionAnswer) => void;
 }): JSX.Element {
   const [look, setLook] = useState<Look>();
   const [error, setError] = useState<string>();
@@ -102,11 +102,11 @@ export function Invitation({
   const accept = (event: Event): void => {
     event.preventDefault();
     action.run(async () => {
-      const answer = await callApi<SessionAnswer>('POST', '/invitation/accept', {
+      const response = await callApi<SessionAnswer>('POST', '/invitation/accept', {
         ...{ token, password, as: known ? 'member' : 'new' },
       });
       location.hash = '#/';
-      onSession(answer);
+      onSession(response);
     });
   };
   if (look === undefined)
