@@ -7,6 +7,7 @@ import { dashboard } from '../dashboard/dashboard.js';
 import { keepVersions } from '../evidence/kept-versions.js';
 import { findModel } from '../index.js';
 import { openStore } from '../store/open-store.js';
+import { StoreError } from '../store/store-error.js';
 import type { EngineWorkerSettings } from '../workers/calls.js';
 import { openEnginePool } from '../workers/engine-pool.js';
 import { withShortTextsInline } from '../workers/short-texts.js';
@@ -106,7 +107,12 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
     const purge = setInterval(() => {
       store.evidence.purge(Date.now()).then(
         (records) => records > 0 && log.info({ records }, 'evidence purged'),
-        (error: unknown) => log.warn({ name: error instanceof Error ? error.name : 'unknown' }, 'no purge'),
+        (error: unknown) =>
+          // The store's own errors say what to do and hold no text.
+          log.warn(
+            { name: error instanceof Error ? error.name : 'unknown' },
+            error instanceof StoreError ? error.message : 'no purge',
+          ),
       );
     }, PURGE_MS);
     purge.unref();
