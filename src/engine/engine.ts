@@ -179,6 +179,7 @@ export function createEngine(parts: EngineParts): Engine {
       conclude(read(input, options), 'rules', undefined, options)) as Engine['scan'],
     info: describe(parts, settings),
     async warmUp() {
+      pack.warmUp();
       read('Please summarise the attached report.', {});
       if (settings.mode !== 'rules') await model?.warmUp();
     },

@@ -1,5 +1,6 @@
 import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
-import { type CompileOptions, compilePack } from '../../src/engine/rules/compile-pack.js';
+import { compilePack } from '../../src/engine/rules/compile-pack.js';
+import type { CompileOptions } from '../../src/engine/rules/compile-rules.js';
 import { ruleSchema } from '../../src/engine/rules/pack/rule-schema.js';
 import type { CompiledPack, Pack, Rule, RulesSignal, ScanOptions, WordLists } from '../../src/engine/rules/types.js';
 import { buildViews } from '../../src/engine/text/views.js';

@@ -26,8 +26,15 @@ interface Header {
   readonly table: Readonly<Record<string, readonly [number, number]>>;
 }
 
-/** A pattern without its source: longest match (null: no bound), scripts, frequency, relaxed source, alternatives. */
-type StoredPattern = readonly [number | null, number, number, string | null, readonly (readonly number[])[]];
+/** A pattern without its source: longest match (null: no bound), scripts, frequency, relaxed source, screen, alternatives. */
+type StoredPattern = readonly [
+  number | null,
+  number,
+  number,
+  string | null,
+  string | null,
+  readonly (readonly number[])[],
+];
 
 /** Writes the prepared patterns of a pack. `pack` is the text of its bundle. */
 export function writePrepared(
@@ -138,12 +145,13 @@ export function readPrepared(file: Buffer, rules: readonly Rule[], pack: Buffer)
   return { prepared: { raw: readForm('raw'), folded: readForm('folded') }, digest: header.digest };
 }
 
-function store({ longest, scripts, frequency, relaxed, alternatives }: IndexedPattern): StoredPattern {
+function store({ longest, scripts, frequency, relaxed, screen, alternatives }: IndexedPattern): StoredPattern {
   return [
     Number.isFinite(longest) ? longest : null,
     scripts,
     frequency,
     relaxed ?? null,
+    screen ?? null,
     alternatives.map(({ trigger, before, after, nearby }) => [
       trigger,
       before,
@@ -155,12 +163,13 @@ function store({ longest, scripts, frequency, relaxed, alternatives }: IndexedPa
 
 /** The source is decoded when it is first asked for: most patterns never are. */
 function restore(stored: StoredPattern, sources: Buffer, from: number, to: number): IndexedPattern {
-  const [longest, scripts, frequency, relaxed, alternatives] = stored;
+  const [longest, scripts, frequency, relaxed, screen, alternatives] = stored;
   return {
     get source() {
       return sources.toString('utf8', from, to);
     },
     relaxed: relaxed ?? undefined,
+    screen: screen ?? undefined,
     longest: longest ?? Number.POSITIVE_INFINITY,
     scripts,
     frequency,

@@ -1,4 +1,4 @@
-import type { RegexCompiler } from '../ports.js';
+import type { Pattern, RegexCompiler } from '../ports.js';
 import { type CompiledRule, choosePatternForm, readSteps, viewBit } from './compiled-rule.js';
 import type { PackPlace, PackProblem } from './pack/pack-error.js';
 import { createWordLookup } from './pack/word-lists.js';
@@ -20,25 +20,31 @@ export interface RuleGroup {
   readonly index: LiteralIndex;
 }
 
+/** How to compile; only tests and benches need it. */
+export interface CompileOptions {
+  /** True: no prefilter and no screens; every pattern of every rule runs alone on every text. Slow, with the same result. */
+  readonly plain?: boolean | undefined;
+}
+
 export interface CompiledRules {
   readonly rules: readonly CompiledRule[];
   readonly groups: readonly RuleGroup[];
   /** Distinct patterns. */
-  readonly patterns: number;
+  readonly patterns: readonly CompiledPattern[];
   readonly problems: readonly PackProblem[];
 }
 
 /** Prepares and compiles every pattern of a pack's active rules. Mistakes are collected, not thrown. */
-export function compileRules(pack: Pack, compiler: RegexCompiler): CompiledRules {
+export function compileRules(pack: Pack, compiler: RegexCompiler, options: CompileOptions): CompiledRules {
   const problems: PackProblem[] = [];
   const rules: CompiledRule[] = [];
   const groups: RuleGroup[] = [];
-  let patterns = 0;
+  const patterns: CompiledPattern[] = [];
   for (const layer of pack.layers) {
-    const compiled = compileLayer(layer, pack, rules.length, compiler, problems);
+    const compiled = compileLayer(layer, pack, rules.length, compiler, options, problems);
     rules.push(...compiled.rules);
     groups.push(...compiled.groups);
-    patterns += compiled.patterns;
+    patterns.push(...compiled.patterns);
   }
   return { rules, groups, patterns, problems };
 }
@@ -48,6 +54,7 @@ function compileLayer(
   pack: Pack,
   firstIndex: number,
   compiler: RegexCompiler,
+  options: CompileOptions,
   problems: PackProblem[],
 ): Omit<CompiledRules, 'problems'> {
   let lookup: WordLookup | undefined;
@@ -64,9 +71,11 @@ function compileLayer(
       problems.push({ ...problem, place: { in: 'rule', name: id, path, at, length } });
     });
   const isChecked = pack.isChecked || layer.prepared !== undefined;
+  const build = (indexed: IndexedPattern): Pattern =>
+    isChecked ? compileLazily(indexed, compiler, options.plain !== true) : compiler.compile(indexed.source);
   const compiled = new Map<IndexedPattern, CompiledPattern | undefined>();
   const compileIndexed = (indexed: IndexedPattern, place: PackPlace): CompiledPattern | undefined => {
-    if (!compiled.has(indexed)) compiled.set(indexed, compilePattern(indexed, isChecked, compiler, place, problems));
+    if (!compiled.has(indexed)) compiled.set(indexed, compilePattern(indexed, build, place, problems));
     return compiled.get(indexed);
   };
 
@@ -98,20 +107,22 @@ function compileLayer(
     rules: rules.filter(({ rule }) => choosePatternForm(rule) === form),
     index: prepared[form].index,
   }));
-  return { rules, groups: groups.filter((group) => group.rules.length > 0), patterns: compiled.size };
+  return {
+    rules,
+    groups: groups.filter((group) => group.rules.length > 0),
+    patterns: [...compiled.values()].filter((pattern) => pattern !== undefined),
+  };
 }
 
 function compilePattern(
   indexed: IndexedPattern,
-  isChecked: boolean,
-  compiler: RegexCompiler,
+  build: (indexed: IndexedPattern) => Pattern,
   place: PackPlace,
   problems: PackProblem[],
 ): CompiledPattern | undefined {
   const { relaxed, longest, scripts, frequency, alternatives } = indexed;
   try {
-    const pattern = isChecked ? compileLazily(indexed, compiler) : compiler.compile(indexed.source);
-    return { pattern, relaxed, longest, scripts, frequency, alternatives };
+    return { pattern: build(indexed), relaxed, longest, scripts, frequency, alternatives };
   } catch (error) {
     // The compiler's refusal is the author's mistake, reported with all the others.
     const message = `RE2 refuses this pattern: ${error instanceof Error ? error.message : String(error)}.`;
@@ -148,7 +159,7 @@ function compileAllowances(
       return [];
     }
     const indexed = { ...prepared.pattern, frequency: 0, alternatives: [] };
-    return compilePattern(indexed, false, compiler, place, problems) ?? [];
+    return compilePattern(indexed, ({ source: made }) => compiler.compile(made), place, problems) ?? [];
   });
 }
 

@@ -189,6 +189,8 @@ export interface CompiledPack {
     readonly sets: number;
     readonly literals: number;
   };
+  /** Compiles the most common patterns, which otherwise are compiled when a text first needs them. */
+  readonly warmUp: () => void;
   /** Looks at the views of one input. Synchronous; never throws because of what the text says. */
   readonly scan: (views: readonly View[], options: ScanOptions) => RulesSignal;
   /** Which rules nearly fired, for people who write rules; slower than `scan`. */

@@ -9,6 +9,8 @@ export interface IndexedPattern {
   readonly source: string;
   /** See `PreparedPattern.relaxed`: for pattern sets; of a pattern without `alternatives`, and of no other. */
   readonly relaxed?: string | undefined;
+  /** See `PreparedPattern.screen`. */
+  readonly screen?: string | undefined;
   /** Longest match in UTF-16 code units; may be infinite. */
   readonly longest: number;
   /** Script families that every match holds. */
@@ -29,7 +31,7 @@ export interface PreparedForm {
 }
 
 /** One distinct pattern of a pack, shared by every rule step that uses it. */
-export interface CompiledPattern extends Omit<IndexedPattern, 'source'> {
+export interface CompiledPattern extends Omit<IndexedPattern, 'source' | 'screen'> {
   readonly pattern: Pattern;
 }
 
@@ -38,15 +40,28 @@ export type UnfilteredPattern = CompiledPattern & { readonly relaxed: string };
 
 export const isUnfiltered = (pattern: CompiledPattern): pattern is UnfilteredPattern => pattern.relaxed !== undefined;
 
-/** Compiles a pattern when it is first used: only for patterns that are known to compile. */
-export function compileLazily(indexed: IndexedPattern, compiler: RegexCompiler): Pattern {
-  let pattern: Pattern | undefined;
-  const compiled = (): Pattern => {
-    pattern ??= compiler.compile(indexed.source);
-    return pattern;
-  };
+/** Compiles a pattern when it is first used: only for patterns that are known to compile. A screen decides for most texts. */
+export function compileLazily(indexed: IndexedPattern, compiler: RegexCompiler, isScreened: boolean): Pattern {
+  const exact = once(() => compiler.compile(indexed.source));
+  const { screen } = indexed;
+  if (screen === undefined || !isScreened) {
+    return {
+      occursIn: (subject, part) => exact().occursIn(subject, part),
+      findAll: (subject, max) => exact().findAll(subject, max),
+    };
+  }
+  const screening = once(() => compiler.compile(screen));
   return {
-    occursIn: (subject, part) => compiled().occursIn(subject, part),
-    findAll: (subject, max) => compiled().findAll(subject, max),
+    occursIn: (subject, part) => screening().occursIn(subject, part) && exact().occursIn(subject, part),
+    findAll: (subject, max) =>
+      screening().occursIn(subject, { start: 0, end: subject.text.length }) ? exact().findAll(subject, max) : [],
+  };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
   };
 }

@@ -2,7 +2,7 @@ import type { Alternative } from '../prefilter/literal-set.js';
 import { requiredLiterals } from '../prefilter/required-literals.js';
 import { checkPattern } from './check-pattern.js';
 import { foldPattern } from './fold-pattern.js';
-import { measurePattern } from './measure-pattern.js';
+import { countPropertyClasses, measurePattern } from './measure-pattern.js';
 import { parsePattern, type WordLookup } from './parse-pattern.js';
 import type { PatternProblem } from './pattern-node.js';
 import { printPattern } from './print-pattern.js';
@@ -18,6 +18,11 @@ export interface PreparedPattern {
   readonly source: string;
   /** RE2 source that occurs at least wherever `source` does, for sets; only of a pattern without `alternatives`. */
   readonly relaxed?: string | undefined;
+  /**
+   * RE2 source that occurs at least wherever `source` does and compiles far faster: matched first. Only of a pattern that is
+   * slow to compile.
+   */
+  readonly screen?: string | undefined;
   /** Longest match in UTF-16 code units; may be infinite. */
   readonly longest: number;
   /** Script families that every match holds. */
@@ -30,6 +35,9 @@ export type PrepareResult =
   | { readonly ok: true; readonly pattern: PreparedPattern }
   | { readonly ok: false; readonly problems: readonly PatternProblem[] };
 
+/** A pattern with more copies of property classes takes 20 to 100 ms to compile, and as many as 60 of them megabytes. */
+const MAX_PROPERTY_CLASSES = 8;
+
 /** Parses, checks and folds an authored pattern, and extracts its required literals. */
 export function preparePattern(source: string, form: PatternForm, words: WordLookup): PrepareResult {
   const parsed = parsePattern(source, words);
@@ -41,12 +49,15 @@ export function preparePattern(source: string, form: PatternForm, words: WordLoo
   if (problems.length > 0) return { ok: false, problems };
   const separators = form === 'folded';
   const alternatives = requiredLiterals(node, form === 'raw');
+  const relaxed = printPattern(node, { separators, relaxed: true });
+  const isSlow = countPropertyClasses(node) > MAX_PROPERTY_CLASSES;
   return {
     ok: true,
     pattern: {
       form,
       source: printPattern(node, { separators, relaxed: false }),
-      ...(alternatives.length === 0 ? { relaxed: printPattern(node, { separators, relaxed: true }) } : {}),
+      ...(alternatives.length === 0 ? { relaxed } : {}),
+      ...(isSlow ? { screen: relaxed } : {}),
       longest: measurePattern(node).longest,
       scripts: requiredScripts(node),
       alternatives,

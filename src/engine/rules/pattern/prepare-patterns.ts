@@ -46,9 +46,17 @@ function prepareForm(
   const { index, alternatives } = indexLiterals(wanted);
   const indexed = new Map<PreparedPattern, IndexedPattern>();
   distinct.forEach((pattern, at) => {
-    const { source, relaxed, longest, scripts } = pattern;
+    const { source, relaxed, screen, longest, scripts } = pattern;
     const frequency = estimatePatternFrequency(pattern.alternatives);
-    indexed.set(pattern, { source, relaxed, longest, scripts, frequency, alternatives: alternatives[at] ?? [] });
+    indexed.set(pattern, {
+      source,
+      relaxed,
+      screen,
+      longest,
+      scripts,
+      frequency,
+      alternatives: alternatives[at] ?? [],
+    });
   });
   const patterns = new Map([...bySource].map(([source, pattern]) => [source, indexed.get(pattern) as IndexedPattern]));
   return { patterns, index };
