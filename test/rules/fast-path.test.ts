@@ -125,7 +125,7 @@ describe('the fast path finds what every pattern run alone finds', () => {
       }),
       { numRuns: 150 },
     );
-  });
+  }, 120_000);
 
   describe('on the core pack', () => {
     const { pack } = loadPack({ packs: ['rules/core'], today: '2026-01-01' });
