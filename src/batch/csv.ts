@@ -126,7 +126,7 @@ export interface CsvScanner extends RecordScanner {
 }
 
 /** Makes a scanner. A quote opens a field only where the field begins. */
-export function csvScanner(separator: string = ','): CsvScanner {
+function csvScanner(separator: string = ','): CsvScanner {
   const separatorByte = separator.charCodeAt(0);
   let delimiter: '\n' | '\r\n' | '\r' | undefined;
   let state: 'start' | 'plain' | 'quoted' | 'quote-in-quoted' = 'start';

@@ -85,7 +85,7 @@ export type ReadField = (row: Readonly<Record<string, unknown>>) => unknown;
  * A reader for a field: its name, or a path into nested values such as `message.parts[0].text`. A field whose whole
  * name is the path comes first. Gives undefined where there is none.
  */
-export function fieldPath(path: string): ReadField {
+function fieldPath(path: string): ReadField {
   const steps = path
     .replace(/^\$\./, '')
     .split(/\.|\[(\d+)\]/)

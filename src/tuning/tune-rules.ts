@@ -165,7 +165,7 @@ export interface TunedPart {
 const ROUNDS = 1_000;
 
 /** The figures of a part from its texts' verdicts before and after. */
-export function tunedPart(
+function tunedPart(
   rows: readonly FamilyText[],
   before: readonly boolean[],
   after: readonly boolean[],
@@ -190,7 +190,7 @@ export function tunedPart(
 }
 
 /** True where a part keeps the budget (0..1) after the changes, or at least has no more false positives than before, and is better for it. */
-export function isBetter({ before, after }: TunedPart, maxFpr: number): boolean {
+function isBetter({ before, after }: TunedPart, maxFpr: number): boolean {
   const [rateBefore, rateAfter] = [before.falsePositiveRate ?? 0, after.falsePositiveRate ?? 0];
   const [recallBefore, recallAfter] = [before.recall ?? 0, after.recall ?? 0];
   return rateAfter <= Math.max(maxFpr, rateBefore) && (recallAfter > recallBefore || rateAfter < rateBefore);

@@ -150,7 +150,7 @@ export function evaluate(scored: Scored, facts: EvaluationFacts): Evaluation {
 }
 
 /** Items by name, in the order of their first. */
-export function grouped<T>(items: readonly T[], nameOf: (item: T) => string): ReadonlyMap<string, readonly T[]> {
+function grouped<T>(items: readonly T[], nameOf: (item: T) => string): ReadonlyMap<string, readonly T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {
     const name = nameOf(item);

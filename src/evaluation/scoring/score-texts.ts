@@ -126,7 +126,7 @@ export interface ModelReadings {
 }
 
 /** Asks the model about every text, on all cores. @throws TuningError without a model; ModelError; ConfigError */
-export async function scoreModel(texts: readonly string[], job: ModelJob): Promise<ModelReadings> {
+async function scoreModel(texts: readonly string[], job: ModelJob): Promise<ModelReadings> {
   const folder = job.folder ?? findModel();
   if (folder === undefined) throw new TuningError('No model is installed. Give one with --model FOLDER.');
   const processes = availableParallelism();
