@@ -165,11 +165,7 @@ export interface TunedPart {
 const ROUNDS = 1_000;
 
 /** The figures of a part from its texts' verdicts before and after. */
-function tunedPart(
-  rows: readonly FamilyText[],
-  before: readonly boolean[],
-  after: readonly boolean[],
-): TunedPart {
+function tunedPart(rows: readonly FamilyText[], before: readonly boolean[], after: readonly boolean[]): TunedPart {
   const judged = rows.map(({ label, family }, i) => ({
     isAttack: label === 'injection',
     family,
