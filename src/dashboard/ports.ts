@@ -17,13 +17,6 @@ export interface Member {
   readonly role: Role;
 }
 
-/** A session. Its cookie holds the token, the store only the token's hash. */
-export interface Session {
-  readonly member: Member;
-  /** Milliseconds since 1970. */
-  readonly expires: number;
-}
-
 /** An account that a person belongs to. */
 export interface AccountName {
   readonly id: string;

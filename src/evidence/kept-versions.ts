@@ -19,7 +19,7 @@ export interface VersionShelf {
 }
 
 /** The file that a pack's version is kept as. */
-export const PACK_FILE = 'pack.json';
+const PACK_FILE = 'pack.json';
 
 /** What decides from now on. */
 export interface RunningVersions {

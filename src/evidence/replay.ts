@@ -27,7 +27,7 @@ export type ScreenAsThen = (call: ReplayCall) => Promise<Verdict>;
 export type RecordedInput = { readonly input: Input } | { readonly missing: string };
 
 /** What was sent, as far as the account kept it. */
-export function recordedInput({ input }: Pick<EvidenceRecord, 'input'>): RecordedInput {
+function recordedInput({ input }: Pick<EvidenceRecord, 'input'>): RecordedInput {
   const { kept, text, sha256, json } = input;
   if (kept === 'masked') return { missing: 'the account kept the input masked' };
   if (text === null || kept !== 'whole') return { missing: 'the account kept the input as its SHA-256 only' };
@@ -87,7 +87,7 @@ function otherProduct(then: string): readonly string[] {
 }
 
 /** Each field that differs, but those that always do. */
-export function differences(before: Verdict, after: Verdict): readonly string[] {
+function differences(before: Verdict, after: Verdict): readonly string[] {
   const names = Object.keys(before).filter((name) => name !== 'evidence_id' && name !== 'latency_ms');
   return names
     .filter((name) => before[name as keyof Verdict] !== after[name as keyof Verdict])

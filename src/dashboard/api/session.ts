@@ -12,15 +12,15 @@ const names = {
 const deviceSeconds = 365 * 86_400;
 
 /** How long a session lasts: 12 hours, in milliseconds. */
-export const sessionLength: number = 12 * 3_600_000;
+const sessionLength: number = 12 * 3_600_000;
 
 /** The token that a page must send with every change. Only who has the session's id can make it. */
-export function csrfToken(id: string): string {
+function csrfToken(id: string): string {
   return createHmac('sha256', id).update('portcullis csrf').digest('base64url');
 }
 
 /** True when `given` is the session's token; takes as long for a wrong one. */
-export function csrfTokenFits(id: string, given: unknown): boolean {
+function csrfTokenFits(id: string, given: unknown): boolean {
   if (typeof given !== 'string') return false;
   const [want, have] = [csrfToken(id), given].map((text) => createHash('sha256').update(text).digest());
   return want !== undefined && have !== undefined && timingSafeEqual(want, have);

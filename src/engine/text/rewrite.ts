@@ -48,13 +48,7 @@ export function replaceSpan(rewrite: Rewrite, from: number, to: number, text: st
  * Puts `text` where the source has `[from, to)`, with the source offset at which each unit of it begins
  * (ascending; a unit ends where the next one begins). The second unit of a pair repeats the first one's offset.
  */
-export function replaceUnits(
-  rewrite: Rewrite,
-  from: number,
-  to: number,
-  text: string,
-  starts: ArrayLike<number>,
-): void {
+function replaceUnits(rewrite: Rewrite, from: number, to: number, text: string, starts: ArrayLike<number>): void {
   if (from > rewrite.read) rewrite.out += rewrite.source.slice(rewrite.read, from);
   const base = from + rewrite.shift;
   let unit = 0;

@@ -336,7 +336,7 @@ export interface Scan {
 }
 
 /** Before the first character. */
-export function newScan(): Scan {
+function newScan(): Scan {
   return {
     ascii: true,
     plain: true,

@@ -110,7 +110,7 @@ export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceS
 }
 
 /** Labels a record and moves the counts of its versions with it, in one transaction. @throws StoreError STORE_NOT_FOUND */
-export async function labelEvidence(
+async function labelEvidence(
   { transaction, pepper }: Connection,
   accountId: string,
   id: string,

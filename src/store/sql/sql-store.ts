@@ -62,7 +62,7 @@ export function sqlStore(connection: Connection, own: DatabaseOwn): Store {
 }
 
 /** Versions of rules and models in SQL. */
-export function sqlVersions({ db, now }: Connection): VersionStore {
+function sqlVersions({ db, now }: Connection): VersionStore {
   return {
     async put(kind, version, file, bytes) {
       await db

@@ -10,7 +10,7 @@ import type { Tables } from './tables.js';
 const mostUsers = 8;
 
 /** A user as callers see it. */
-export const userOf = (row: Tables['users']): User => ({
+const userOf = (row: Tables['users']): User => ({
   id: row.id,
   email: row.email,
   passwordHash: row.password_hash,
@@ -20,7 +20,7 @@ export const userOf = (row: Tables['users']): User => ({
 });
 
 /** One spelling of an e-mail address. */
-export const spelled = (email: string): string => email.trim().toLowerCase();
+const spelled = (email: string): string => email.trim().toLowerCase();
 
 /** A new user; `db` may be inside a transaction. @throws StoreError `STORE_CONFLICT` for a known e-mail */
 export async function createUser(

@@ -63,7 +63,7 @@ const BITS: Int32Array = (() => {
 })();
 
 /** The family of one character; 0 for ASCII. */
-export function toScript(point: number): ScriptMask {
+function toScript(point: number): ScriptMask {
   return point > 0xffff ? OTHER : (BITS[point >> 4] as number);
 }
 
