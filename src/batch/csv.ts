@@ -31,7 +31,8 @@ export async function* csvSlices(
     const delimiter = scanner.delimiter();
     if (!('bytes' in found)) {
       yield { slice: { kind: 'rows', rows: [tooLong(nextLine - 1, bounds)] }, size: 0, nextLine };
-    } else if (header === undefined) header = recordsOf(found.bytes, { delimiter, separator }, 'utf8')[0]?.record ?? [];
+    } else if (header === undefined)
+      header = recordsOf(found.bytes, { delimiter, separator, line: 1 }, 'utf8')[0]?.record ?? [];
     else
       yield {
         slice: { kind: 'csv', bytes: found.bytes, line, header, separator, delimiter },
@@ -66,7 +67,7 @@ export function* csvRowsOf(slice: Extract<InputSlice, { kind: 'csv' }>): Generat
 /** @throws BatchError `BATCH_INPUT` */
 function recordsOf(
   bytes: Buffer,
-  { delimiter, separator }: { readonly delimiter: string; readonly separator: string },
+  { delimiter, separator, line }: { readonly delimiter: string; readonly separator: string; readonly line: number },
   encoding: 'utf8' | 'latin1',
 ): readonly ParsedRecord[] {
   try {
@@ -80,7 +81,8 @@ function recordsOf(
     }) as unknown as readonly ParsedRecord[];
   } catch (cause) {
     if (!(cause instanceof Error) || !('code' in cause) || !String(cause.code).startsWith('CSV_')) throw cause;
-    throw new BatchError('BATCH_INPUT', `the CSV can't be read any further: ${String(cause.code)}`, { cause });
+    const at = 'lines' in cause && typeof cause.lines === 'number' ? ` at line ${line + cause.lines - 1}` : '';
+    throw new BatchError('BATCH_INPUT', `the CSV can't be read any further: ${String(cause.code)}${at}`, { cause });
   }
 }
 

@@ -86,7 +86,7 @@ export interface KeyStore {
 
 /** What an account may still do in the month of `at`. */
 export interface Quota {
-  /** Calls of the plan in a month, and bought ones that are left: never less than `remaining`. */
+  /** Calls of the plan in a month, without bought ones. */
   readonly limit: number;
   /** Calls left: of the plan in this month, and bought ones. */
   readonly remaining: number;

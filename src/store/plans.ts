@@ -92,7 +92,7 @@ function secondsToNextMonth(at: number): number {
 /** The quota after `used` calls of the plan, with `overageLeft` bought calls. */
 export function quotaOf(plan: Plan, used: number, overageLeft: number, at: number): Quota {
   return {
-    limit: plan.monthlyCalls + overageLeft,
+    limit: plan.monthlyCalls,
     remaining: Math.max(0, plan.monthlyCalls - used) + overageLeft,
     resetSeconds: secondsToNextMonth(at),
   };

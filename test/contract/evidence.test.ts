@@ -33,7 +33,9 @@ onBothDatabases((service) => {
       const input = `Write to zebra@example.com. ${ATTACK}`;
       const verdict = (await service().call({ body: { input }, key })).json();
       const record = await service().store.evidence.get(accountId, verdict.evidence_id);
-      expect(record?.input.sha256).toBe(createHash('sha256').update(input).digest('hex'));
+      // Keyed: the plain digest of a short text is found by trying texts.
+      expect(record?.input.sha256).toMatch(/^[0-9a-f]{64}$/);
+      expect(record?.input.sha256).not.toBe(createHash('sha256').update(input).digest('hex'));
       expect(record?.input.length).toBe(input.length);
       expect(JSON.stringify(record)).not.toContain('zebra@example.com');
       expect(record?.input.text === null).toBe(keep === 'hash');

@@ -101,9 +101,12 @@ onBothDatabases((service) => {
     for (let of = 0; of < 3; of++) await service().call({ body, key });
     expect((await service().call({ body, key })).status).toBe(429);
     await service().store.accounts.addOverage(accountId, 2);
-    expect(quotaOf(await service().call({ body, key }))).toEqual(['4', '1']);
+    expect(quotaOf(await service().call({ body, key }))).toEqual(['3', '1']);
     await service().setClock('2027-01-01T00:00:00Z');
-    expect(quotaOf(await service().call({ body, key }))).toEqual(['4', '3']);
+    expect(quotaOf(await service().call({ body, key }))).toEqual(['3', '3']);
+    await service().store.accounts.addOverage(accountId, 10);
+    // Never more remaining than the limit.
+    expect(quotaOf(await service().call({ body, key }))).toEqual(['12', '12']);
   });
 
   it('row Plans: their calls a month, the pack of 10,000 and the trial of 14 days, from a file of the operator', async () => {

@@ -32,16 +32,15 @@ const setUp = (guard: Guard) => {
   };
   return { client, chat, sent };
 };
-const toolResult = (content: string) =>
-  [
-    { role: 'user', content: 'Read my mail.' },
-    {
-      role: 'assistant',
-      content: null,
-      tool_calls: [{ id: 't', type: 'function', function: { name: 'mail', arguments: '{}' } }],
-    },
-    { role: 'tool', tool_call_id: 't', content },
-  ] as const;
+const toolResult = (content: string): OpenAI.ChatCompletionMessageParam[] => [
+  { role: 'user', content: 'Read my mail.' },
+  {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id: 't', type: 'function', function: { name: 'mail', arguments: '{}' } }],
+  },
+  { role: 'tool', tool_call_id: 't', content },
+];
 
 matrix('openai 7', {
   async 'clean run'() {

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -146,7 +147,12 @@ describe.each(databases.slice(0, 1))('replay', ({ make }) => {
     const lost = {
       ...record,
       id: `ev_${'a'.repeat(24)}`,
-      input: { ...record.input, kept: 'whole', text: 'a blue pear' },
+      input: {
+        ...record.input,
+        kept: 'whole',
+        text: 'a blue pear',
+        sha256: createHash('sha256').update('a blue pear').digest('hex'),
+      },
     } as const;
     await store.evidence.append({ ...lost, verdict: { ...lost.verdict, rules_version: '0.1.0+000000000000' } });
     await store.evidence.append({

@@ -86,7 +86,7 @@ const count = { type: 'string', pattern: '^[0-9]+$' };
 const onAll = { 'Access-Control-Allow-Origin': text('Open to every origin.', { type: 'string', const: '*' }) };
 
 const quota = {
-  'RateLimit-Limit': text('Calls of the plan in a month, plus bought calls that are left.', count),
+  'RateLimit-Limit': text('Calls of the plan in a month, or what remains where bought calls make that more.', count),
   'RateLimit-Remaining': text('Calls that are left.', count),
   'RateLimit-Reset': text('Seconds until the month turns (UTC).', count),
 };

@@ -34,7 +34,7 @@ export interface QuotaWindow {
 
 /** `RateLimit-*` of the draft: plain numbers, seconds until the window turns. */
 export function quotaHeaders(reply: FastifyReply, quota: QuotaWindow): void {
-  reply.header('ratelimit-limit', String(quota.limit));
+  reply.header('ratelimit-limit', String(Math.max(quota.limit, quota.remaining)));
   reply.header('ratelimit-remaining', String(quota.remaining));
   reply.header('ratelimit-reset', String(quota.resetSeconds));
 }

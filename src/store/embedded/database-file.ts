@@ -163,8 +163,20 @@ export function openBallast(folder: string, file: string): Ballast {
   };
 }
 
-/** Everything that SQLite can verify, the search index too; one line for each fault. */
-export function embeddedCheck(db: Database, ballast: Ballast): readonly string[] {
+/**
+ * Everything that SQLite can verify, the search index too; one line for each fault. On a connection of its own: FTS5's check
+ * trusts the structure that a connection read last, and calls what another one has written since a corruption.
+ */
+export function embeddedCheck(file: string, ballast: Ballast): readonly string[] {
+  const db = connect(file, 5_000);
+  try {
+    return problemsOf(db, ballast);
+  } finally {
+    db.close();
+  }
+}
+
+function problemsOf(db: Database, ballast: Ballast): readonly string[] {
   const problems: string[] = [];
   const found = db.pragma('integrity_check') as readonly { readonly integrity_check: string }[];
   problems.push(...found.map((row) => row.integrity_check).filter((line) => line !== 'ok'));

@@ -151,7 +151,7 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
           ...(ballast.there || ballast.restore() ? [] : ['the disk is full']),
         ];
       },
-      check: async () => embeddedCheck(reader, ballast),
+      check: async () => embeddedCheck(reader.name, ballast),
       async close() {
         try {
           await writer.close();

@@ -64,6 +64,8 @@ type Put = Statement<[number, string]>;
 export interface SearchIndex {
   /** Indexes all that waits. */
   drain(): Promise<void>;
+  /** Merges the index into one segment, so that nothing is left in the file of the texts that were deleted. */
+  rewrite(): Promise<void>;
   close(): void;
 }
 
@@ -87,6 +89,8 @@ interface Waiting {
 }
 
 const atOnce = 64;
+/** Pages of the index written at once while it is rewritten: a few milliseconds. */
+const mergePages = 100;
 
 /** The search index of a database. */
 export function openSearchIndex(db: Database, commits: GroupCommit, mark: SearchMark): SearchIndex {
@@ -170,7 +174,24 @@ export function openSearchIndex(db: Database, commits: GroupCommit, mark: Search
   };
   plan(idleMs);
 
+  const changes = db.prepare<[], number>('SELECT total_changes()').pluck();
+  const merges = ['evidence_search', 'evidence_bigrams'].map((table) =>
+    db.prepare<[number]>(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`),
+  );
+
   return {
+    async rewrite() {
+      for (const merge of merges) {
+        // A negative number begins a merge of all segments; a step of fewer than two changes had nothing left to do.
+        const step = (pages: number): number => {
+          const before = changes.get() as number;
+          merge.run(pages);
+          return (changes.get() as number) - before;
+        };
+        let changed = await commits.run(() => step(-mergePages));
+        while (changed >= 2) changed = await commits.run(() => step(mergePages));
+      }
+    },
     async drain() {
       while (await commits.run(() => slice(longSliceMs)));
     },

@@ -94,11 +94,13 @@ export async function openWriter({ file, onFull, plans }: WriterParts & { readon
       charge: (accountId, at) => commits.runAhead(() => charges.charge(accountId, at)),
       append: (row) => commits.run(() => append(row)),
       deleteBefore: embeddedDelete(db, commits, mark),
-      emptyLog: () =>
-        commits.alone(async () => {
+      async emptyLog() {
+        await search.rewrite();
+        await commits.alone(async () => {
           // Where a reader is in the way the next purge does it.
           db.pragma('wal_checkpoint(TRUNCATE)');
-        }),
+        });
+      },
       alone: commits.alone,
       problems: () => [],
       async close() {

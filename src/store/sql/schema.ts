@@ -164,8 +164,8 @@ END $$`;
 
 /**
  * The embedded database: the search index without stretches, filled anew from the records behind the callers' backs. It
- * knows the places of terms by record alone, since what it finds is compared with the text. What is taken out of it is
- * overwritten.
+ * knows the places of terms by record alone, since what it finds is compared with the text. What is deleted is
+ * merged away by `SearchIndex.rewrite` and then overwritten, as SQLite's `secure_delete` does for every freed page.
  */
 export const plainSearch: readonly string[] = [
   'DROP TABLE IF EXISTS evidence_search',
@@ -175,8 +175,6 @@ export const plainSearch: readonly string[] = [
     USING fts5 (text, content = '', detail = none, tokenize = 'trigram case_sensitive 1')`,
   `CREATE VIRTUAL TABLE evidence_bigrams
     USING fts5 (text, content = '', detail = none, tokenize = 'unicode61 remove_diacritics 0')`,
-  `INSERT INTO evidence_search (evidence_search, rank) VALUES ('secure-delete', 1)`,
-  `INSERT INTO evidence_bigrams (evidence_bigrams, rank) VALUES ('secure-delete', 1)`,
   'DELETE FROM evidence_unsearched',
   'UPDATE evidence_indexed SET seq = 0',
 ];

@@ -86,7 +86,7 @@ function SearchProgress({
         </button>
       ) : older === undefined ? null : (
         <button type="button" onClick={older}>
-          Go on
+          Continue
         </button>
       )}
     </div>
