@@ -56,8 +56,7 @@ onBothDatabases((service) => {
     const statuses = [];
     // Another last character: a key may end in the one that is put there.
     const wrong = tiny.key.slice(0, -1) + (tiny.key.endsWith('_') ? '-' : '_');
-    for (const key of [trial.key, tiny.key, wrong])
-      statuses.push((await service().call({ body, key })).status);
+    for (const key of [trial.key, tiny.key, wrong]) statuses.push((await service().call({ body, key })).status);
     expect(statuses).toEqual([402, 429, 401]);
     expect([await usedBy(trial.accountId), await usedBy(tiny.accountId)]).toEqual(before);
     expect(before).toEqual([0, 3]);
