@@ -49,7 +49,7 @@ def collate(batch: list[Sample], device: torch.device) -> tuple[Tensor, Tensor, 
 
 
 def autocast(device: torch.device) -> torch.autocast:
-    """bfloat16: on a CPU with AVX-512 bf16 (`lscpu`) 3.5 times the tokens of fp32 a second; one without has `--fp32`."""
+    """bfloat16: on a CPU with AVX-512 bf16 (`lscpu`) 3.5 times the tokens of fp32 a second. Without it, set `BF16` to False."""
     return torch.autocast(device.type, torch.bfloat16, enabled=BF16)
 
 

@@ -180,8 +180,8 @@ export const plainSearch: readonly string[] = [
 ];
 
 /**
- * The same with one allowance for a whole trial. PostgreSQL: counts calls of several accounts in one statement and one transaction. Accounts come once each and sorted,
- * so that two servers lock them in the same order. The answer says how many of the calls asked for were let in.
+ * `portcullis_charge` with one allowance for a whole trial. It stands beside the first version, not instead of it: a migration that
+ * has run is never changed.
  */
 export const trialChargeFunction = `
 CREATE OR REPLACE FUNCTION portcullis_charge(ids TEXT[], wanted BIGINT[], months TEXT[], ats BIGINT[], plans JSONB)
