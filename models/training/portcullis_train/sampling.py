@@ -14,11 +14,12 @@ UNKNOWN = -1
 
 @dataclass(frozen=True)
 class Sample:
-    """One window: content ids, label, and the token range of the attack (`None`: not known)."""
+    """One window: content ids, label, the token range of the attack (`None`: not known), and a teacher's logit."""
 
     ids: np.ndarray
     label: int
     span: tuple[int, int] | None
+    logit: float | None = None
 
 
 @dataclass(frozen=True)
@@ -147,3 +148,30 @@ def batches(samples: list[Sample], budget: int, rng: np.random.Generator) -> lis
     if current:
         result.append(current)
     return [result[index] for index in rng.permutation(len(result))]
+
+
+def write_labelled(path: Path, samples: list[Sample]) -> None:
+    """Windows with their labels, spans (-1: not known) and teacher's logits (NaN: none)."""
+    np.savez(
+        path,
+        ids=np.concatenate([sample.ids for sample in samples]).astype(np.int32),
+        offsets=np.cumsum([0, *(len(sample.ids) for sample in samples)]),
+        labels=np.array([sample.label for sample in samples], np.int8),
+        spans=np.array([sample.span or (UNKNOWN, UNKNOWN) for sample in samples], np.int32),
+        logits=np.array([np.nan if sample.logit is None else sample.logit for sample in samples], np.float32),
+    )
+
+
+def read_labelled(path: Path) -> list[Sample]:
+    """What `write_labelled` wrote."""
+    with np.load(path) as stored:
+        ids, offsets, labels, spans, logits = (stored[name] for name in ("ids", "offsets", "labels", "spans", "logits"))
+    return [
+        Sample(
+            ids[offsets[row] : offsets[row + 1]],
+            int(labels[row]),
+            None if spans[row, 0] == UNKNOWN else (int(spans[row, 0]), int(spans[row, 1])),
+            None if np.isnan(logits[row]) else float(logits[row]),
+        )
+        for row in range(len(labels))
+    ]

@@ -33,9 +33,10 @@ class Teacher(nn.Module):
         for part in [self.encoder.embeddings, *self.encoder.encoder.layer[:FROZEN]]:
             part.requires_grad_(False)
         own = Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab()
-        table = torch.full((tokenizer.get_vocab_size(),), own["[UNK]"])
+        self.unknown = own["[UNK]"]
+        table = torch.full((tokenizer.get_vocab_size(),), self.unknown)
         for piece, number in tokenizer.get_vocab().items():
-            table[number] = own.get(SPECIAL.get(piece, piece), own["[UNK]"])
+            table[number] = own.get(SPECIAL.get(piece, piece), self.unknown)
         self.register_buffer("table", table, persistent=False)
         width = self.encoder.config.hidden_size
         self.dropout = nn.Dropout(dropout)

@@ -6,6 +6,7 @@ from its last checkpoint. The archive is read again when it has changed (texts a
 
 import argparse
 import json
+import math
 import time
 from pathlib import Path
 
@@ -20,21 +21,29 @@ from .encode import load_tokenizer
 from .metrics import auc, recall_at
 from .net import VOCAB, Screener, load_base, padded
 from .pairs import Translations
-from .sampling import Archive, Sample, batches, read_mixture, round_samples
+from .sampling import Archive, Sample, batches, read_labelled, read_mixture, round_samples
 from .teacher import Teacher
 
 HERE = Path(__file__).resolve().parent.parent
 SMOOTHING = 0.02
 BF16 = True
 TOKEN_SHARE = 0.3
+# With `--labelled`: how much of the goal is the teacher's view.
+TEACHER_SHARE = 0.7
 # With a teacher: of every so many batches one has a batch of translations beside it, at this weight.
 TRANSLATIONS_EVERY, TRANSLATION_SHARE = 4, 0.15
 # From this share of the schedule on, a sample within HARD of its label is learnt with the chance EASY_SHARE only.
 SELECT_FROM, HARD, EASY_SHARE, GROUP = 0.1, 0.12, 0.15, 12
 
 
+def goal(sample: Sample) -> float:
+    """The probability to learn: the smoothed label, moved towards the teacher's view where there is one."""
+    label = sample.label * (1 - SMOOTHING) + SMOOTHING / 2
+    return label if sample.logit is None else (1 - TEACHER_SHARE) * label + TEACHER_SHARE / (1 + math.exp(-sample.logit))
+
+
 def collate(batch: list[Sample], device: torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Ids, mask, labels, token targets and token weights (0 where a token's label is not known)."""
+    """Ids, mask, goals, token targets and token weights (0 where a token's label is not known)."""
     ids, mask = padded([sample.ids for sample in batch])
     target = np.zeros(ids.shape, np.float32)
     weight = np.zeros(ids.shape, np.float32)
@@ -43,9 +52,9 @@ def collate(batch: list[Sample], device: torch.device) -> tuple[Tensor, Tensor, 
             weight[row, 1 : len(sample.ids) + 1] = 1
             target[row, 1 + sample.span[0] : 1 + sample.span[1]] = 1
             weight[row, 1 + sample.span[0] : 1 + sample.span[1]] = 3
-    labels = np.array([sample.label for sample in batch], np.float32)
-    labels_t, target_t, weight_t = (torch.from_numpy(one).to(device) for one in (labels, target, weight))
-    return ids.to(device), mask.to(device), labels_t, target_t, weight_t
+    goals = np.array([goal(sample) for sample in batch], np.float32)
+    goals_t, target_t, weight_t = (torch.from_numpy(one).to(device) for one in (goals, target, weight))
+    return ids.to(device), mask.to(device), goals_t, target_t, weight_t
 
 
 def autocast(device: torch.device) -> torch.autocast:
@@ -55,11 +64,10 @@ def autocast(device: torch.device) -> torch.autocast:
 
 def loss_of(net: Screener, batch: list[Sample], device: torch.device) -> Tensor:
     """Document loss plus a share of the token loss."""
-    ids, mask, labels, target, weight = collate(batch, device)
+    ids, mask, goals, target, weight = collate(batch, device)
     with autocast(device):
         logit, tokens = net(ids, mask)
-    smooth = labels * (1 - SMOOTHING) + SMOOTHING / 2
-    document = bce(logit.float(), smooth, reduction="sum") / (len(batch) * 20) ** 0.5
+    document = bce(logit.float(), goals, reduction="sum") / (len(batch) * 20) ** 0.5
     token = (bce(tokens.float(), target, reduction="none") * weight).sum() / weight.sum().clamp(min=1)
     return document + TOKEN_SHARE * token
 
@@ -135,6 +143,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--teacher", type=Path, help="English weights whose view of a text its translations are to take on")
+    parser.add_argument("--labelled", type=Path, help="windows with a teacher's logits (`label`), instead of the mixture's")
     parser.add_argument("--mpnet", type=Path, help="train a teacher instead: folder of all-mpnet-base-v2")
     args = parser.parse_args()
 
@@ -169,13 +178,14 @@ def main() -> None:
 
     total = args.minutes * 60
     dev = Archive.load(args.work / "dev-quick.npz") if (args.work / "dev-quick.npz").exists() else None
+    labelled = read_labelled(args.labelled) if args.labelled else []
     saved, stamp, archive = time.monotonic(), 0.0, None
     smooth = 0.0
     while state["elapsed"] < total:
-        if archive is None or archive_path.stat().st_mtime != stamp:
+        if not labelled and (archive is None or archive_path.stat().st_mtime != stamp):
             stamp, archive = archive_path.stat().st_mtime, Archive.load(archive_path)
             mixture = read_mixture(args.mixture)
-        samples = round_samples(archive, mixture, state["number"], args.rounds, args.seed)
+        samples = labelled or round_samples(archive, mixture, state["number"], args.rounds, args.seed)
         plan = batches(samples, args.budget, np.random.default_rng([args.seed, state["number"]]))
         log(round=state["number"], first=state["batch"], batches=len(plan), samples=len(samples), injection=sum(one.label for one in samples))
         for first in range(state["batch"], len(plan), GROUP):
@@ -183,7 +193,7 @@ def main() -> None:
             rng = np.random.default_rng([args.seed, state["number"], first])
             group = plan[first : first + GROUP]
             state["seen"] = state.get("seen", 0) + sum(len(batch) for batch in group)
-            if state["elapsed"] > SELECT_FROM * total:
+            if not labelled and state["elapsed"] > SELECT_FROM * total:
                 group = batches([one for batch in group for one in hard_samples(net, batch, device, rng)], args.budget, rng)
             state["elapsed"] += time.monotonic() - began
             for batch in group:
