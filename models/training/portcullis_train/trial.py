@@ -1,4 +1,7 @@
-"""`trial`: weights against one another on a sample of dev, in fp32, one window a text. For choosing, not for the card."""
+"""`trial`: weights against one another by the world protocol (`protocol.py`), in fp32 or bf16, all windows. For choosing, not for the card.
+
+Several weights joined by `+` are judged by the mean of their logits. With `--mpnet`, weights of a teacher are known by their layers.
+"""
 
 import argparse
 from collections import Counter
@@ -7,77 +10,78 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from .calibrate import source_threshold
-from .devset import Item, dev_items, insert_items
+from .devset import Item, insert_items, item_of, world_items
 from .encode import encode, load_tokenizer
-from .metrics import auc, recall_at
 from .net import Screener
+from .protocol import curve, left_out, source_rates, threshold_for
+from .rows import read_rows
 from .sampling import Sample
+from .teacher import Teacher
 from .train import quick_scores
-from .windows import CONTENT
+from .windows import CONTENT, window_starts
 
 HERE = Path(__file__).resolve().parent.parent
-PARTS = {
-    "dev, English": (False, True),
-    "dev, other languages": (False, False),
-    "authored, English": (True, True),
-    "authored, other languages": (True, False),
-}
+BUDGET = 0.015
 
 
-def sample(items: list[Item], each: int) -> list[Item]:
-    """All authored texts and all that are not English; of the others the first `each` of a source and label."""
+def first_of_each(items: list[Item], each: int | None) -> list[Item]:
+    """The first `each` texts of a source and label; all of them without `each`."""
     counts: Counter[tuple[str, bool]] = Counter()
     kept = []
     for item in items:
         counts[item.source, item.positive] += 1
-        if item.authored or item.lang != "en" or counts[item.source, item.positive] <= each:
+        if each is None or counts[item.source, item.positive] <= each:
             kept.append(item)
     return kept
 
 
-def logits_of(weights: Path, tokenizer: Path, items: list[Item]) -> np.ndarray:
-    """Document logits of the texts' first windows."""
+def authored_items(data: Path) -> list[Item]:
+    """The authored texts of both sets that training leaves out."""
+    rows = [row for name in ("authored", "authored-2") for row in read_rows(data / f"{name}.jsonl.gz")]
+    return [item_of(row) for row in rows if row["split"] == "dev"]
+
+
+def load(weights: Path, mpnet: Path | None, tokenizer: Path) -> torch.nn.Module:
+    """A student, or a teacher if the weights are those of one."""
     stored = torch.load(weights, map_location="cpu")
-    net = Screener(len(stored["words.weight"]))
+    stored = stored.get("net", stored)
+    if "words.weight" in stored:
+        net = Screener(len(stored["words.weight"]))
+    elif mpnet:
+        net = Teacher(mpnet, load_tokenizer(tokenizer))
+    else:
+        raise SystemExit(f"{weights} holds a teacher: name its base with --mpnet")
     net.load_state_dict(stored)
+    return net
+
+
+def logits_of(net: torch.nn.Module, tokenizer: Path, items: list[Item]) -> np.ndarray:
+    """The greatest window logit of each text."""
     pieces = load_tokenizer(tokenizer)
-    texts = [np.array(encode(pieces, item.text)[:CONTENT]) for item in items]
-    return quick_scores(net, [Sample(ids, 0, None) for ids in texts], torch.device("cpu"))
+    texts = [np.array(encode(pieces, item.text)) for item in items]
+    windows = [(text, start) for text, ids in enumerate(texts) for start in window_starts(len(ids))]
+    samples = [Sample(texts[text][start : start + CONTENT], 0, None) for text, start in windows]
+    greatest = np.full(len(items), -np.inf)
+    for (text, _), logit in zip(windows, quick_scores(net, samples, torch.device("cpu")), strict=True):
+        greatest[text] = max(greatest[text], logit)
+    return greatest
 
 
-def threshold_of(logits: np.ndarray, items: list[Item]) -> float:
-    """The logit that blocks 1 % of benign English dev texts."""
-    english = [index for index, item in enumerate(items) if item.lang == "en"]
-    return source_threshold(logits[english], [items[index] for index in english], 0.01)
-
-
-def inserts(logits: np.ndarray, items: list[Item], threshold: float) -> list[str]:
-    """AUC of the inserted passages in English and not, and the share of each family at or over the threshold."""
-    positive = np.array([item.positive for item in items])
-    families = np.array([item.source.removeprefix("insert ") for item in items])
-    lines = []
-    for name, in_english in (("English", True), ("other languages", False)):
-        part = np.array([(item.lang == "en") == in_english for item in items])
-        shown = ", ".join(f"{one} {(logits[families == one] >= threshold).mean():.2f}" for one in sorted(set(families[part])))
-        lines.append(f"inserted, {name}: AUC {auc(logits[part], positive[part]):.4f}, at or over the threshold {shown}")
-    return lines
-
-
-def report(logits: np.ndarray, items: list[Item], threshold: float) -> list[str]:
-    """A line for each part: AUC; attacks found (mean of sources, and of all) and benign texts blocked at the threshold; recall at 2 %."""
-    positive = np.array([item.positive for item in items])
-    sources = np.array([item.source for item in items])
-    hit = logits >= threshold
-    lines = []
-    for name, (authored, in_english) in PARTS.items():
-        part = np.array([item.authored == authored and (item.lang == "en") == in_english for item in items])
-        found, benign = hit[part & positive].mean(), hit[part & ~positive].mean()
-        each = np.mean([hit[part & positive & (sources == source)].mean() for source in set(sources[part & positive])])
-        own = f"at 2 % of these {recall_at(logits[part], positive[part], 0.02):.2f}"
-        lines.append(f"{name}: AUC {auc(logits[part], positive[part]):.4f}, found {each:.3f} / {found:.2f}, blocked {benign:.2f}, {own}")
-    bipia = positive & (sources == "BIPIA train")
-    lines.append(f"BIPIA train: found {hit[bipia].mean():.2f} of {bipia.sum()}")
+def report(logits: dict[str, np.ndarray], texts: dict[str, list[Item]]) -> list[str]:
+    """The curve over world sources, the same with sources left out; at the threshold of 1.5 %: each source, and the other texts."""
+    world, world_texts = logits["world"], texts["world"]
+    positive = np.array([item.positive for item in world_texts])
+    sources = np.array([item.source for item in world_texts])
+    threshold = threshold_for(world[~positive], sources[~positive], BUDGET)
+    lines = [
+        f"world {curve(world, world_texts)}",
+        f"left out: 1 % {left_out(world, world_texts, 0.01)}, 2.5 % {left_out(world, world_texts, 0.025)}",
+        f"found at 1.5 %: { ({name: round(rate, 2) for name, rate in source_rates(world[positive] >= threshold, sources[positive]).items()}) }",
+        f"blocked: { ({name: round(rate, 3) for name, rate in source_rates(world[~positive] >= threshold, sources[~positive]).items()}) }",
+    ]
+    for name in ("authored", "inserted"):
+        attack, hit = np.array([item.positive for item in texts[name]]), logits[name] >= threshold
+        lines.append(f"{name}: found {hit[attack].mean():.3f}, blocked {hit[~attack].mean():.3f}")
     return lines
 
 
@@ -85,17 +89,25 @@ def main() -> None:
     """Command line of `trial`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--each", type=int, default=25)
-    parser.add_argument("weights", nargs="+", help="WEIGHTS=TOKENIZER, two files")
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--mpnet", type=Path, help="folder of all-mpnet-base-v2, for weights of a teacher")
+    parser.add_argument("--each", type=int, help="at most so many texts a source and label")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("weights", nargs="+", help="FILE or FILE+FILE, under WORK")
     args = parser.parse_args()
-    items = sample(dev_items(args.data, HERE / "data"), args.each)
-    apart = insert_items(args.data, HERE / "data")
-    for part in args.weights:
-        weights, tokenizer = map(Path, part.split("="))
-        logits = logits_of(weights, tokenizer, items)
-        threshold = threshold_of(logits, items)
-        lines = report(logits, items, threshold) + inserts(logits_of(weights, tokenizer, apart), apart, threshold)
-        print(weights.name, *lines, sep="\n  ", flush=True)
+    torch.set_num_threads(args.threads)
+    tokenizer = args.work / "tokenizer.json"
+    texts = {"world": world_items(args.data), "authored": authored_items(args.data), "inserted": insert_items(args.data, HERE / "data")}
+    texts = {name: first_of_each(items, args.each) for name, items in texts.items()}
+    known: dict[str, dict[str, np.ndarray]] = {}
+    for group in args.weights:
+        names = group.split("+")
+        for name in names:
+            if name not in known:
+                net = load(args.work / name, args.mpnet, tokenizer)
+                known[name] = {part: logits_of(net, tokenizer, items) for part, items in texts.items()}
+        logits = {part: np.mean([known[name][part] for name in names], axis=0) for part in texts}
+        print(group, *report(logits, texts), sep="\n  ", flush=True)
 
 
 if __name__ == "__main__":
