@@ -98,7 +98,7 @@ export function batchCommand(): Command {
   return withEngineFlags(
     new Command('batch')
       .description(
-        'screen JSON Lines, CSV or Parquet row by row; exits with 0, with 1 if some rows could not be screened, with 2 for an error, with 3 for --fail-on block',
+        'screen JSON Lines, CSV or Parquet row by row; exits with 0, 1 if some rows could not be screened, 2 for an error, 3 for --fail-on block',
       )
       .argument('<input...>', 'files or patterns, also .gz and .zst; "-" reads standard input')
       .requiredOption('--out <file>', 'output file; "-" is standard output')
@@ -115,7 +115,7 @@ export function batchCommand(): Command {
       .addOption(
         new Option('--keep <fields>', 'fields to copy into the output, separated by commas').argParser(collect),
       )
-      .option('--findings', 'add what each rule found, and where')
+      .option('--findings', 'add the findings of each rule, with spans')
       .addOption(new Option('--workers <number>', 'engine workers (default: one per core)').argParser(count))
       .addOption(new Option('--scorers <number>').argParser(count).hideHelp())
       .option('--resume', 'resume an interrupted run')

@@ -33,10 +33,10 @@ export function withPackOptions(command: Command): Command {
     .addOption(
       new Option(
         '--pack <folder>',
-        'a rule pack on top of core: folder, bundle or npm package; may be repeated, later ones lie on top',
+        'a rule pack on top of core: folder, bundle or npm package; may be repeated, later packs override earlier ones',
       ).argParser(collect),
     )
-    .option('--no-core', 'by the packs given alone, without the core rules')
+    .option('--no-core', 'leave out the core rules; use only the packs given')
     .hook('preAction', leaveOutCore);
 }
 
@@ -51,7 +51,7 @@ export function withScreenerFlags(command: Command): Command {
     .addOption(
       new Option(
         '--mode <mode>',
-        'who decides: the rules, rules and model, or the rules while the model only reports',
+        'who may block: the rules; rules and model; or the rules, while the model is only reported',
       ).choices(['rules', 'hybrid', 'shadow']),
     )
     .addOption(
@@ -63,7 +63,7 @@ export function withScreenerFlags(command: Command): Command {
     .option('--model <folder>', 'a model folder; "off" for none')
     .option(
       '--operating-point <name>',
-      "where the model blocks: strict, balanced or permissive; overrides an overlay's",
+      "the model's threshold: strict, balanced or permissive; overrides an overlay's",
     );
 }
 

@@ -35,6 +35,6 @@ async function printInfo(flags: EngineFlags): Promise<void> {
 /** `portcullis info`: versions, rules, languages, and whether a model runs and why not. */
 export function infoCommand(): Command {
   return withEngineFlags(
-    new Command('info').description('versions, rules, languages and the state of the model'),
+    new Command('info').description('show versions, rules, languages and the state of the model'),
   ).action(printInfo);
 }

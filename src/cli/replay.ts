@@ -90,14 +90,14 @@ export function replayCommand(): Command {
   return withStoreFlags(
     new Command('replay')
       .description(
-        'screen a stored input again by the versions recorded; exits with 0 for identical, 1 for different, 2 for an error, 3 where it can’t be replayed',
+        'screen a stored input again with the recorded versions; exits with 0 if identical, 1 if different, 2 for an error, 3 if it cannot be replayed',
       )
       .argument('<evidence-id>', 'ev_ and 24 hex digits'),
   )
-    .option('--with-rules <folder...>', 'what these packs would have said instead')
-    .option('--with-overlay <file...>', 'what these overlays would have said instead')
+    .option('--with-rules <folder...>', 'use these packs instead of the recorded ones')
+    .option('--with-overlay <file...>', 'use these overlays instead of the recorded ones')
     .addOption(new Option('--overlay <file...>').hideHelp())
-    .option('--operating-point <name>', 'what the model would have said at this operating point')
-    .option('--with-model <folder>', 'what this model would have said instead')
+    .option('--operating-point <name>', 'use this operating point instead of the recorded one')
+    .option('--with-model <folder>', 'use this model instead of the recorded one')
     .action(run);
 }

@@ -43,11 +43,8 @@ export function withRowFlags(command: Command): Command {
     .option('--source-field <field>', 'the field of the source (default: source, else the file)')
     .option('--group-field <field>', 'the field of the group (default: group, kind or category)')
     .option('--language-field <field>', 'the field of the language (default: language or lang)')
-    .option(
-      '--together-field <field>',
-      'rows with the same value stay in one part of a split (default: pair or together)',
-    )
-    .option('--limit <n>', 'at most this many texts, the same ones in each run', countOf('--limit'))
+    .option('--together-field <field>', 'rows with the same value stay in the same split (default: pair or together)')
+    .option('--limit <n>', 'at most this many texts; the same ones in every run', countOf('--limit'))
     .option('--max-per-source <n>', 'at most this many texts of each source and label', countOf('--max-per-source'))
     .addOption(new Option('--per <n>').argParser(countOf('--per')).hideHelp())
     .option('--skip-bad-rows', 'skip rows without a text or with an unknown label, instead of stopping');

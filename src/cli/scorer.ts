@@ -60,9 +60,9 @@ export function scorerCommand(): Command {
   return withScreenerFlags(
     new Command('scorer')
       .description(
-        'screen JSON Lines {"id", "text"} from standard input to standard output, in one process, until the input ends; the first line says the versions. For engines such as Spark that start one a core',
+        'screen JSON Lines {"id", "text"} from standard input to standard output, in one process, until the input ends; the first line names the versions. For engines such as Spark that start one process per core',
       )
-      .option('--findings', 'add what each rule found, and where')
+      .option('--findings', 'add the findings of each rule, with spans')
       .option('--today <date>', 'YYYY-MM-DD: decides which allow-list entries have expired (default: today in UTC)'),
   ).action(run);
 }

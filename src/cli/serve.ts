@@ -86,54 +86,66 @@ async function run({
 export function serveCommand(): Command {
   const command = new Command('serve').description('run the screening service');
   const options: readonly Option[] = [
-    new Option('--data <folder>', 'folder of the embedded database').env('PORTCULLIS_DATA'),
-    new Option('--database-url <url>', 'PostgreSQL instead: postgres://...').env('PORTCULLIS_DATABASE_URL'),
-    new Option('--plans <file>', 'plans, YAML or JSON').env('PORTCULLIS_PLANS'),
+    new Option('--data <folder>', 'data folder of the embedded database').env('PORTCULLIS_DATA'),
+    new Option('--database-url <url>', 'use PostgreSQL instead of the embedded database: postgres://...').env(
+      'PORTCULLIS_DATABASE_URL',
+    ),
+    new Option('--plans <file>', 'plans file, YAML or JSON').env('PORTCULLIS_PLANS'),
     // By the environment alone: a flag is seen in lists of processes.
     new Option('--key-pepper <secret>').env('PORTCULLIS_KEY_PEPPER').hideHelp(),
-    new Option('--host <address>', 'where to listen').env('PORTCULLIS_HOST').default('127.0.0.1'),
-    new Option('--port <number>', '0 takes a free one').env('PORTCULLIS_PORT').default('8080'),
+    new Option('--host <address>', 'address to listen on').env('PORTCULLIS_HOST').default('127.0.0.1'),
+    new Option('--port <number>', 'port to listen on; 0 picks a free one').env('PORTCULLIS_PORT').default('8080'),
     new Option('--mode <mode>', 'rules, hybrid or shadow').env('PORTCULLIS_MODE'),
-    new Option('--overlay <file>', 'an overlay; may be repeated').argParser(collect),
-    new Option('--model <folder>', '"off" for none').env('PORTCULLIS_MODEL'),
+    new Option('--overlay <file>', 'overlay file; may be repeated').argParser(collect),
+    new Option('--model <folder>', 'model folder; "off" runs the rules alone').env('PORTCULLIS_MODEL'),
     new Option('--operating-point <name>', 'where the model blocks: strict, balanced or permissive').env(
       'PORTCULLIS_OPERATING_POINT',
     ),
     new Option('--workers <number>', 'engine workers (default: one per core, less one)').env('PORTCULLIS_WORKERS'),
     new Option('--scorers <number>').env('PORTCULLIS_SCORERS').hideHelp(),
-    new Option('--body-limit <bytes>', 'largest body').env('PORTCULLIS_BODY_LIMIT').default('1048576'),
-    new Option('--max-concurrency <number>', 'calls in flight; more are refused with 503 (default: 1000)').env(
+    new Option('--body-limit <bytes>', 'largest request body; larger ones get 413')
+      .env('PORTCULLIS_BODY_LIMIT')
+      .default('1048576'),
+    new Option('--max-concurrency <number>', 'calls in flight at once; more get 503 (default: 1000)').env(
       'PORTCULLIS_MAX_CONCURRENCY',
     ),
     new Option('--calls-at-once <number>').env('PORTCULLIS_CALLS_AT_ONCE').hideHelp(),
-    new Option('--calls-per-account <number>', 'of one account at once; default: a quarter of all, at least 32').env(
-      'PORTCULLIS_CALLS_PER_ACCOUNT',
-    ),
-    new Option('--connections-per-address <number>', 'open at once; default 512, none for trusted proxies').env(
-      'PORTCULLIS_CONNECTIONS_PER_ADDRESS',
-    ),
+    new Option(
+      '--calls-per-account <number>',
+      'calls in flight for one account (default: a quarter of --max-concurrency, at least 32)',
+    ).env('PORTCULLIS_CALLS_PER_ACCOUNT'),
+    new Option(
+      '--connections-per-address <number>',
+      'open connections from one address (default: 512; trusted proxies are not limited)',
+    ).env('PORTCULLIS_CONNECTIONS_PER_ADDRESS'),
     new Option(
       '--trust-proxy <networks>',
-      'proxies whose X-Forwarded-* headers are believed: addresses, 10.0.0.0/8, loopback, uniquelocal',
+      'proxies whose X-Forwarded-* headers are trusted: addresses, 10.0.0.0/8, loopback, uniquelocal',
     ).env('PORTCULLIS_TRUST_PROXY'),
-    new Option('--deadline <ms>', 'of one call in a scorer').env('PORTCULLIS_DEADLINE').default('30000'),
-    new Option('--sign-up <on|off>', 'whether strangers may make an account')
+    new Option('--deadline <ms>', 'time limit of one call in an engine worker')
+      .env('PORTCULLIS_DEADLINE')
+      .default('30000'),
+    new Option('--sign-up <on|off>', 'whether visitors may create an account')
       .env('PORTCULLIS_SIGN_UP')
       .choices(['on', 'off'])
       .default('off'),
-    new Option('--public-url <url>', 'where readers reach the service').env('PORTCULLIS_PUBLIC_URL'),
-    new Option('--stripe-secret-key <key>', 'Stripe takes the payments; better by the variable').env(
+    new Option('--public-url <url>', 'URL under which the service is reached; https makes cookies Secure').env(
+      'PORTCULLIS_PUBLIC_URL',
+    ),
+    new Option('--stripe-secret-key <key>', 'take payments with Stripe; prefer the environment variable').env(
       'PORTCULLIS_STRIPE_SECRET_KEY',
     ),
-    new Option('--stripe-webhook-secret <secret>', 'of /dashboard/billing/stripe').env(
+    new Option('--stripe-webhook-secret <secret>', 'signing secret of the webhook /dashboard/billing/stripe').env(
       'PORTCULLIS_STRIPE_WEBHOOK_SECRET',
     ),
-    new Option('--stripe-price <plan=price>', 'of a plan on sale; may be repeated')
+    new Option('--stripe-price <plan=price>', 'Stripe price id of a plan; may be repeated')
       .env('PORTCULLIS_STRIPE_PRICE')
       .argParser(collect),
-    new Option('--stripe-overage-price <price>', 'of one overage pack').env('PORTCULLIS_STRIPE_OVERAGE_PRICE'),
-    new Option('--log-level <level>', 'on stderr, as JSON').env('PORTCULLIS_LOG_LEVEL').default('info'),
-    new Option('--print-config', 'print the settings as JSON and end'),
+    new Option('--stripe-overage-price <price>', 'Stripe price id of one overage pack').env(
+      'PORTCULLIS_STRIPE_OVERAGE_PRICE',
+    ),
+    new Option('--log-level <level>', 'level of the JSON log on stderr').env('PORTCULLIS_LOG_LEVEL').default('info'),
+    new Option('--print-config', 'print the settings as JSON and exit'),
   ];
   for (const option of options) command.addOption(option);
   return withPackOptions(command).action(run);

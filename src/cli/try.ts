@@ -67,7 +67,7 @@ async function tryTexts(words: readonly string[], flags: EngineFlags): Promise<v
 export function tryCommand(): Command {
   return withEngineFlags(
     new Command('try')
-      .description('screen a text and show the verdict for a person and as JSON; asks for the text when none is given')
+      .description('screen a text and show the verdict as text and as JSON; asks for the text if none is given')
       .argument('[text...]', 'the text'),
   ).action(tryTexts);
 }

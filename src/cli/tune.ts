@@ -60,7 +60,7 @@ function collect(value: string, before: readonly string[] | undefined): readonly
 export function tuneCommand(): Command {
   return withRowFlags(withScreenerFlags(new Command('tune')))
     .description(
-      'from labelled texts: what each rule does, and rule changes within a false-positive budget; with --benign-only: a threshold from benign traffic, with a guarantee',
+      'from labelled texts: measure each rule and find changes within a false-positive budget; with --benign-only: derive a threshold from benign traffic, with a statistical guarantee',
     )
     .argument('[files...]', 'files or patterns: JSON Lines, CSV, Parquet, evidence exports')
     .option('--max-fpr <share>', 'labelled texts: the largest false-positive rate allowed', shareOf('--max-fpr'))
@@ -68,13 +68,13 @@ export function tuneCommand(): Command {
     .option('--confirm <file>', 'labelled texts to confirm them on; may be repeated', collect)
     .option(
       '--confirm-share <share>',
-      'without those: the share of families to confirm on',
+      'without --choose and --confirm: share of families to confirm on',
       shareOf('--confirm-share'),
       0.5,
     )
     .option('--seed <n>', 'seed of that split', countOf('--seed'), 1)
     .option('--support <n>', 'families of texts that a change must affect', countOf('--support'), 3)
-    .option('--keep-weak', 'never let a rule that does not block alone block alone')
+    .option('--keep-weak', 'do not raise a rule to where it blocks on its own')
     .option('--benign-only', 'treat every text as benign; rows labelled as attacks are left out')
     .addOption(
       new Option('--side <side>', "benign texts: the rules' threshold, the model's, or the model's beside the rules")
@@ -84,7 +84,7 @@ export function tuneCommand(): Command {
     .option('--budget <share>', 'benign texts: the largest false-positive rate allowed', shareOf('--budget'), 0.01)
     .option(
       '--confidence <share>',
-      'benign texts: the probability that the budget holds',
+      'benign texts: probability with which the budget holds',
       shareOf('--confidence'),
       0.99,
     )

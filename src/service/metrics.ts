@@ -16,24 +16,24 @@ export function createMetrics(defaults: boolean, scorers: Scorers): ServiceMetri
   const registers = [registry];
   const requests = new Counter({
     name: 'portcullis_http_requests_total',
-    help: 'Answers by route and status.',
+    help: 'HTTP responses by route and status.',
     labelNames: ['route', 'status'] as const,
     registers,
   });
   const seconds = new Histogram({
     name: 'portcullis_http_request_seconds',
-    help: 'Time from the request line to the end of the answer.',
+    help: 'Time from the request line to the end of the response.',
     labelNames: ['route'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
     registers,
   });
   const verdicts = new Counter({
     name: 'portcullis_verdicts_total',
-    help: 'Verdicts by decision, deciding side and router level.',
+    help: 'Verdicts by decision, decided_by and router level.',
     labelNames: ['verdict', 'decided_by', 'router_level'] as const,
     registers,
   });
-  const underWay = new Gauge({ name: 'portcullis_calls_under_way', help: 'Screening calls now under way.', registers });
+  const underWay = new Gauge({ name: 'portcullis_calls_under_way', help: 'Screening calls in flight.', registers });
   scorerMetrics(registry, scorers);
   return {
     registry,
@@ -59,7 +59,7 @@ function scorerMetrics(registry: Registry, { stats }: Scorers): void {
         this.set(value());
       },
     });
-  gauge('portcullis_scorers_ready', 'Scorer processes that take calls.', () => stats().pids.length);
-  gauge('portcullis_scorers_waiting', 'Calls that wait for a scorer process.', () => stats().waiting);
-  gauge('portcullis_scorers_lost', 'Scorer processes lost since the start.', () => stats().lost);
+  gauge('portcullis_scorers_ready', 'Engine workers ready for calls.', () => stats().pids.length);
+  gauge('portcullis_scorers_waiting', 'Calls waiting for an engine worker.', () => stats().waiting);
+  gauge('portcullis_scorers_lost', 'Engine workers lost since the start.', () => stats().lost);
 }

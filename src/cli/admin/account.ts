@@ -21,9 +21,9 @@ function timeOf(text: string): number {
   return at;
 }
 
-const create = withStoreFlags(new Command('create').description('make an account; prints its id'))
+const create = withStoreFlags(new Command('create').description('create an account; prints its id'))
   .argument('<name>')
-  .option('--plan <plan>', 'a plan of the plans file', 'trial')
+  .option('--plan <plan>', 'plan, as named in the plans file', 'trial')
   .action((name: string, flags: StoreFlags & { readonly plan: string }) =>
     withStore(
       flags,
@@ -35,11 +35,11 @@ const create = withStoreFlags(new Command('create').description('make an account
     ),
   );
 
-const list = withStoreFlags(new Command('list').description('all accounts')).action((flags: StoreFlags) =>
+const list = withStoreFlags(new Command('list').description('list all accounts')).action((flags: StoreFlags) =>
   withStore(flags, async (store) => printTable(flags, await store.accounts.list(), COLUMNS)),
 );
 
-const show = withStoreFlags(new Command('show').description('an account with its usage, keys and members'))
+const show = withStoreFlags(new Command('show').description('show an account with its usage, keys and members'))
   .argument('<account>', 'id or name')
   .action((name: string, flags: StoreFlags) =>
     withStore(flags, async (store) => {
@@ -67,7 +67,7 @@ const show = withStoreFlags(new Command('show').description('an account with its
     }),
   );
 
-const setTrialEnd = withStoreFlags(new Command('set-trial-end').description('when the trial ends'))
+const setTrialEnd = withStoreFlags(new Command('set-trial-end').description('set the end of a trial'))
   .argument('<account>', 'id or name')
   .argument('<date>', '2026-11-21 (UTC) or 2026-11-21T12:00:00Z')
   .action((name: string, date: string, flags: StoreFlags) =>
@@ -81,7 +81,7 @@ const setTrialEnd = withStoreFlags(new Command('set-trial-end').description('whe
 /** `portcullis admin account` */
 export function accountCommand(): Command {
   return new Command('account')
-    .description('accounts')
+    .description('manage accounts')
     .addCommand(create)
     .addCommand(list)
     .addCommand(show)

@@ -6,8 +6,8 @@ import { printOne, type StoreFlags, withStore, withStoreFlags } from './store-co
 import { userCommand } from './user.js';
 
 function purge(): Command {
-  return withStoreFlags(new Command('purge').description('delete the evidence that no account keeps any longer'))
-    .option('--trust-clock', 'purge although the clock has jumped since the last purge')
+  return withStoreFlags(new Command('purge').description('delete evidence past its retention'))
+    .option('--trust-clock', 'purge even though the clock has jumped since the last purge')
     .action((flags: StoreFlags & { readonly trustClock?: boolean }) =>
       withStore(flags, async (store) => {
         const purged = await store.evidence.purge(Date.now(), { trustClock: flags.trustClock });
@@ -18,7 +18,7 @@ function purge(): Command {
 
 function check(): Command {
   return withStoreFlags(
-    new Command('check').description('verify the database; exit code 1 where something is wrong'),
+    new Command('check').description('verify the database; exits with 1 if something is wrong'),
   ).action((flags: StoreFlags) =>
     withStore(flags, async (store) => {
       const health = await store.check();
@@ -31,7 +31,7 @@ function check(): Command {
 /** `portcullis admin`: accounts, keys, plans and users, on the database that a server may be running on. */
 export function adminCommand(): Command {
   return new Command('admin')
-    .description('accounts, keys, plans and users of the service')
+    .description('manage accounts, keys, plans and users of the service')
     .addCommand(accountCommand())
     .addCommand(keyCommand())
     .addCommand(planCommand())

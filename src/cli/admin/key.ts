@@ -23,9 +23,9 @@ async function keyOf(store: Store, words: readonly string[]): Promise<ApiKey> {
   );
 }
 
-const create = withStoreFlags(new Command('create').description('make a key; prints it alone, once and never again'))
+const create = withStoreFlags(new Command('create').description('create a key; prints only the key, and only once'))
   .argument('<account>', 'id or name')
-  .option('--name <name>', 'what to call it', 'admin')
+  .option('--name <name>', 'name of the key', 'admin')
   .action((name: string, flags: StoreFlags & { readonly name: string }) =>
     withStore(flags, async (store) => {
       const key = await store.keys.create((await store.accounts.find(name)).id, flags.name);
@@ -39,7 +39,7 @@ function state(key: ApiKey): string {
   return `${key.expiresAt > Date.now() ? 'works until' : 'expired'} ${shownTime(key.expiresAt)}`;
 }
 
-const list = withStoreFlags(new Command('list').description("an account's keys"))
+const list = withStoreFlags(new Command('list').description('list the keys of an account'))
   .argument('<account>', 'id or name')
   .action((name: string, flags: StoreFlags) =>
     withStore(flags, async (store) => {
@@ -55,7 +55,7 @@ const list = withStoreFlags(new Command('list').description("an account's keys")
     }),
   );
 
-const rotate = withStoreFlags(new Command('rotate').description('a new key in place of an old one; prints it alone'))
+const rotate = withStoreFlags(new Command('rotate').description('replace a key; prints only the new key'))
   .argument('<key...>', 'the key, or the account and the key')
   .option('--grace <seconds>', 'how long the old key still works', String(DAY_S))
   .action((words: readonly string[], flags: StoreFlags & { readonly grace: string }) =>
@@ -67,7 +67,7 @@ const rotate = withStoreFlags(new Command('rotate').description('a new key in pl
     }),
   );
 
-const revoke = withStoreFlags(new Command('revoke').description('end a key at once'))
+const revoke = withStoreFlags(new Command('revoke').description('revoke a key immediately'))
   .argument('<key...>', 'the key, or the account and the key')
   .action((words: readonly string[], flags: StoreFlags) =>
     withStore(flags, async (store) => {
@@ -80,7 +80,7 @@ const revoke = withStoreFlags(new Command('revoke').description('end a key at on
 /** `portcullis admin key` */
 export function keyCommand(): Command {
   return new Command('key')
-    .description('API keys')
+    .description('manage API keys')
     .addCommand(create)
     .addCommand(list)
     .addCommand(rotate)

@@ -3,7 +3,7 @@ import type { Order } from '../../store/account-store.js';
 import { CliError } from '../cli-error.js';
 import { printOne, printTable, type StoreFlags, shownTime, withStore, withStoreFlags } from './store-command.js';
 
-const set = withStoreFlags(new Command('set').description("change an account's plan; counts from the next call on"))
+const set = withStoreFlags(new Command('set').description("change an account's plan from the next call on"))
   .argument('<account>', 'id or name')
   .argument('<plan>')
   .action((name: string, plan: string, flags: StoreFlags) =>
@@ -13,7 +13,7 @@ const set = withStoreFlags(new Command('set').description("change an account's p
     }),
   );
 
-const list = withStoreFlags(new Command('list').description('the plans there are')).action((flags: StoreFlags) =>
+const list = withStoreFlags(new Command('list').description('list the plans')).action((flags: StoreFlags) =>
   withStore(flags, async (store) =>
     printTable(flags, store.plans.all, {
       plan: (it) => it.name,
@@ -25,11 +25,11 @@ const list = withStoreFlags(new Command('list').description('the plans there are
 
 /** `portcullis admin plan` */
 export function planCommand(): Command {
-  return new Command('plan').description('plans').addCommand(set).addCommand(list);
+  return new Command('plan').description('manage plans').addCommand(set).addCommand(list);
 }
 
 const grant = withStoreFlags(
-  new Command('grant').description('give an account calls beyond its plan; they do not expire'),
+  new Command('grant').description('grant an account calls beyond its plan; they do not expire'),
 )
   .argument('<account>', 'id or name')
   .argument('<calls>', 'a whole number')
@@ -43,15 +43,15 @@ const grant = withStoreFlags(
 
 /** `portcullis admin overage` */
 export function overageCommand(): Command {
-  return new Command('overage').description('calls beyond the plan').addCommand(grant);
+  return new Command('overage').description('manage calls beyond the plan').addCommand(grant);
 }
 
 function bought({ item }: Order): string {
   return item.kind === 'plan' ? `plan ${item.plan}` : `${item.packs} overage packs`;
 }
 
-const listOrders = withStoreFlags(new Command('list').description('orders, the newest first'))
-  .argument('[account]', 'id or name; all accounts without it')
+const listOrders = withStoreFlags(new Command('list').description('list orders, newest first'))
+  .argument('[account]', 'id or name (default: all accounts)')
   .action((name: string | undefined, flags: StoreFlags) =>
     withStore(flags, async (store) => {
       const orders = await store.orders.list(name === undefined ? undefined : (await store.accounts.find(name)).id);
@@ -79,7 +79,7 @@ function settling(name: string, status: 'approved' | 'rejected', description: st
 /** `portcullis admin order` */
 export function orderCommand(): Command {
   return new Command('order')
-    .description('orders of plans and overage packs')
+    .description('manage orders of plans and overage packs')
     .addCommand(listOrders)
     .addCommand(settling('approve', 'approved', 'grant what was ordered'))
     .addCommand(settling('reject', 'rejected', 'grant nothing'));

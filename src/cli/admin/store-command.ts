@@ -17,7 +17,7 @@ export interface StoreFlags {
 export function withStoreFlags(command: Command): Command {
   return command
     .option('--data <dir>', 'data folder of the embedded database (or PORTCULLIS_DATA)')
-    .option('--database-url <url>', 'address of a PostgreSQL database (or PORTCULLIS_DATABASE_URL)')
+    .option('--database-url <url>', 'URL of a PostgreSQL database (or PORTCULLIS_DATABASE_URL)')
     .option('--plans <file>', 'plans file, YAML or JSON (or PORTCULLIS_PLANS)')
     .option('--json', 'print JSON');
 }

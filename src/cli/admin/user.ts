@@ -38,11 +38,13 @@ function printed(flags: PasswordFlags, value: object, password: string, done: st
   printOne(flags, flags.passwordStdin ? value : { ...value, password }, flags.passwordStdin ? done : password);
 }
 
-const create = withStoreFlags(new Command('create').description('make a user of an account; prints the password alone'))
+const create = withStoreFlags(
+  new Command('create').description('create a user of an account; prints only the password'),
+)
   .argument('<email>')
   .argument('<account>', 'id or name')
   .addOption(new Option('--role <role>', 'what the user may do').choices(['owner', 'viewer']).default('owner'))
-  .option('--password-stdin', 'read the password from stdin instead of making one')
+  .option('--password-stdin', 'read the password from stdin instead of generating one')
   .action((email: string, name: string, flags: PasswordFlags & { readonly role: Role }) =>
     withStore(flags, async (store) => {
       if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new CliError(`"${email}" is no e-mail address`);
@@ -55,9 +57,9 @@ const create = withStoreFlags(new Command('create').description('make a user of 
     }),
   );
 
-const resetPassword = withStoreFlags(new Command('reset-password').description('a new password; ends all sessions'))
+const resetPassword = withStoreFlags(new Command('reset-password').description('set a new password; ends all sessions'))
   .argument('<email>')
-  .option('--password-stdin', 'read the password from stdin instead of making one')
+  .option('--password-stdin', 'read the password from stdin instead of generating one')
   .action((email: string, flags: PasswordFlags) =>
     withStore(flags, async (store) => {
       const user = await store.users.findByEmail(email);
@@ -69,7 +71,7 @@ const resetPassword = withStoreFlags(new Command('reset-password').description('
   );
 
 const unlock = withStoreFlags(
-  new Command('unlock').description('forget the failed attempts at a password, which make the next one wait'),
+  new Command('unlock').description('clear failed sign-in attempts, which delay the next one'),
 )
   .argument('<email>')
   .action((email: string, flags: StoreFlags) =>
@@ -83,7 +85,7 @@ const unlock = withStoreFlags(
 /** `portcullis admin user` */
 export function userCommand(): Command {
   return new Command('user')
-    .description('users of the dashboard')
+    .description('manage users of the dashboard')
     .addCommand(create)
     .addCommand(resetPassword)
     .addCommand(unlock);

@@ -27,12 +27,12 @@ const end = (code: number): void => {
 export function rulesCommand(): Command {
   const rules = new Command('rules').description('list, show, check, test, write and compare rules');
   withPackFlags(rules.command('list'))
-    .description('the rules with their scores')
+    .description('list the rules with their scores')
     .option('--family <name>', 'only this family')
     .option('--language <tag>', 'only rules for this language')
     .action((args: ListArgs) => end(listRules(args, terminalIo())));
   withPackFlags(rules.command('show <id>'))
-    .description('one rule with its examples')
+    .description('show one rule with its examples')
     .action((id: string, args: RulesArgs) => end(showRule(id, args, terminalIo())));
   withPackFlags(rules.command('lint [folder]'))
     .description('check files, patterns, tags and examples')
@@ -41,28 +41,28 @@ export function rulesCommand(): Command {
     .description('run the examples of all rules, of a family or of one rule')
     .action((rule: string | undefined, args: RulesArgs) => end(testRules({ ...args, rule }, terminalIo())));
   withPackFlags(rules.command('explain [text]'))
-    .description('which views a text gives, which rules fire and which nearly do; - reads standard input')
+    .description('show the views of a text, the rules that match and the near misses; "-" reads standard input')
     .action(async (text: string | undefined, args: RulesArgs) =>
       end(explainText(await readText({ argument: text, file: undefined }), args, terminalIo())),
     );
   withPackFlags(rules.command('new <id>'))
-    .description('write the scaffold of a rule into --pack FOLDER, with examples, in shadow')
+    .description('write a new shadow rule with example placeholders into --pack FOLDER')
     .action((id: string, args: RulesArgs) => end(writeNewRule(id, args, terminalIo())));
   withRowFlags(withPackFlags(rules.command('suggest <files...>')))
-    .description('runs of words that missed attacks have and benign texts hardly, and a draft rule of them')
-    .option('--top <n>', 'suggestions at most', countOf('--top'), 12)
-    .option('--least <n>', 'families of missed attacks that each must add', countOf('--least'), 5)
-    .option('--max-fpr <share>', 'of the benign families that each may occur in', shareOf('--max-fpr'), 0.0005)
-    .option('--id <id>', "the draft's id", 'draft.suggested')
+    .description('find phrases that are common in missed attacks and rare in benign texts, and draft a rule from them')
+    .option('--top <n>', 'number of suggestions', countOf('--top'), 12)
+    .option('--least <n>', 'families of missed attacks that a phrase must add', countOf('--least'), 5)
+    .option('--max-fpr <share>', 'share of benign families that a phrase may occur in', shareOf('--max-fpr'), 0.0005)
+    .option('--id <id>', 'id of the draft', 'draft.suggested')
     .option('--out <file>', 'write the draft there (YAML)')
     .action(async (files: readonly string[], args: SuggestArgs) => end(await suggestRules(files, args, terminalIo())));
   withRowFlags(rules.command('diff <before> <after>'))
     .description(
-      'which verdicts change from one pack or overlay (*.yaml) to another; `core` is the pack of the package, and others lie on top of it',
+      'show which verdicts change from one pack or overlay (*.yaml) to another; `core` is the built-in pack, which other packs are added to',
     )
     .requiredOption('--on <files...>', 'texts: JSON Lines, CSV, Parquet, evidence exports')
-    .option('--no-core', 'packs other than `core` by themselves, without the core rules')
-    .option('--show <n>', 'changed texts to show', countOf('--show'), 20)
+    .option('--no-core', 'compare packs without the core rules under them')
+    .option('--show <n>', 'number of changed texts to show', countOf('--show'), 20)
     .option('--json', 'print JSON')
     .action(async (before: string, after: string, args: DiffArgs) =>
       end(await diffRules(before, after, args, terminalIo())),
