@@ -89,7 +89,7 @@ for (const source of sources) {
     if (side === 'rules') scores.push(rules.score);
     else if (model.score === null) throw new Error('the model gave no answer');
     else if (side === 'model') scores.push(model.score);
-    else scores.push(rules.score >= rules.threshold ? 1 : combinedScore(model.score, rules.score));
+    else scores.push(rules.score >= rules.threshold && !model.cleared ? 1 : combinedScore(model.score, rules.score));
   }
   results.push(judge(source, scores));
   console.log(JSON.stringify(results.at(-1)));

@@ -9,9 +9,14 @@ export interface RulesSide {
   readonly threshold: number;
   readonly rule: string | null;
   readonly reason: string | null;
+  /** Whether a finding lies in text that was decoded, deobfuscated or hidden. */
+  readonly hidden: boolean;
 }
 
-/** What became of the model: not asked, failed, or a calibrated probability from `passes` windows. */
+/**
+ * What became of the model: not asked, failed, or a calibrated probability from `passes` windows. Below `clearsBelow`
+ * it clears what the rules found; 0 where it clears nothing or has not read the whole text.
+ */
 export type ModelOutcome =
   | { readonly kind: 'off' }
   | { readonly kind: 'error' }
@@ -20,6 +25,7 @@ export type ModelOutcome =
       readonly probability: number;
       readonly threshold: number;
       readonly passes: number;
+      readonly clearsBelow: number;
     };
 
 /** The decided part of a verdict, and what the response headers say of the model. */
@@ -34,6 +40,16 @@ export interface Decision {
   /** The model's own view: null and `off` or `error` where it gave none. */
   readonly modelScore: number | null;
   readonly modelVerdict: 'block' | 'allow' | 'off' | 'error';
+  /** Whether the model clears what the rules found; in `shadow` mode, whether it would. */
+  readonly cleared: boolean;
+}
+
+/** Rules at or above this score block whatever the model says. */
+const CERTAIN = 0.9;
+
+/** Whether the rules block and no model may clear them: in `hybrid` mode the model is not asked then. */
+export function isFinal(rules: RulesSide, clearsBelow: number): boolean {
+  return rules.score >= rules.threshold && (clearsBelow === 0 || rules.score >= CERTAIN || rules.hidden);
 }
 
 const MODEL_REASON = 'The classifier judged the text to hold a prompt injection.';
@@ -44,10 +60,10 @@ const RULES_REASON = 'The rules judged the text to hold a prompt injection.';
 /** Turns both sides' signals into one decision. Total and pure: the same signals give the same decision. */
 export function decide(mode: Mode, rules: RulesSide, outcome: ModelOutcome): Decision {
   const model: ModelOutcome = mode === 'rules' ? { kind: 'off' } : outcome;
-  const seen = modelFacts(model);
+  const seen = modelFacts(rules, model);
   const rulesBlock = rules.score >= rules.threshold;
-  if (mode === 'hybrid' && !rulesBlock && model.kind === 'probability') {
-    const score = combinedScore(model.probability, rules.score);
+  if (mode === 'hybrid' && (!rulesBlock || seen.cleared) && model.kind === 'probability') {
+    const score = seen.cleared ? model.probability : combinedScore(model.probability, rules.score);
     const block = score >= model.threshold;
     return {
       verdict: block ? 'block' : 'allow',
@@ -76,12 +92,20 @@ function reasonOf({ probability, threshold }: { readonly probability: number; re
   return probability >= threshold ? MODEL_REASON : BOTH_REASON;
 }
 
-function modelFacts(model: ModelOutcome): Pick<Decision, 'routerLevel' | 'modelScore' | 'modelVerdict'> {
-  if (model.kind !== 'probability') return { routerLevel: 'rules', modelScore: null, modelVerdict: model.kind };
+function modelFacts(
+  rules: RulesSide,
+  model: ModelOutcome,
+): Pick<Decision, 'routerLevel' | 'modelScore' | 'modelVerdict' | 'cleared'> {
+  if (model.kind !== 'probability')
+    return { routerLevel: 'rules', modelScore: null, modelVerdict: model.kind, cleared: false };
   return {
     routerLevel: model.passes > 1 ? 'deep' : 'advanced',
     modelScore: model.probability,
     modelVerdict: model.probability >= model.threshold ? 'block' : 'allow',
+    cleared:
+      rules.score >= rules.threshold &&
+      !isFinal(rules, model.clearsBelow) &&
+      model.probability < Math.min(model.clearsBelow, model.threshold),
   };
 }
 

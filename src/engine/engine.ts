@@ -1,12 +1,12 @@
-import { type Decision, decide, type ModelOutcome, type RulesSide } from './decide.js';
+import { type Decision, decide, isFinal, type ModelOutcome, type RulesSide } from './decide.js';
 import { type EngineSettings, isTimeout, type ResolvedSettings, resolveSettings } from './engine-settings.js';
 import { ConfigError } from './errors.js';
 import { type ExplainedVerdict, explain } from './explain.js';
 import { type Input, readInput, type Subjected } from './input.js';
 import { type GuardedAnswer, guardClassifier } from './model/guard.js';
-import { type ModelTexts, modelTexts } from './model/views.js';
+import { HIDING_VIEWS, type ModelTexts, modelTexts } from './model/views.js';
 import { orderedMap } from './ordered-map.js';
-import type { Classifier, Clock } from './ports.js';
+import type { Classifier, ClassifierInfo, Clock } from './ports.js';
 import type { Channel, CompiledPack, PackInForce, Paranoia, RulesSignal } from './rules/types.js';
 import type { ViewSet } from './text/view.js';
 import { buildViews } from './text/views.js';
@@ -117,12 +117,13 @@ export function createEngine(parts: EngineParts): Engine {
       threshold: settings.rulesThreshold,
       rule: signal.rule ?? null,
       reason: rule === undefined ? null : reasonOf(rule),
+      hidden: signal.findings.some(({ view }) => HIDING_VIEWS.has(view)),
     };
     return { input, views, signal, rules, start };
   }
 
   function conclude(reading: Reading, mode: Mode, asked: Asked | undefined, options: ScanCallOptions): Verdict {
-    const decision = decide(mode, reading.rules, outcomeOf(asked, settings));
+    const decision = decide(mode, reading.rules, outcomeOf(asked, settings, model?.info));
     const verdict = verdictOf(decision, mode, reading.start, options);
     if (options.explain !== true) return verdict;
     return { ...verdict, explanation: explain({ ...reading, decision, model: asked }, settings.limits) } as Verdict;
@@ -147,8 +148,8 @@ export function createEngine(parts: EngineParts): Engine {
   }
 
   async function ask(reading: Reading, mode: Mode, timeoutMs: number): Promise<Asked | undefined> {
-    const decided = mode === 'hybrid' && reading.rules.score >= reading.rules.threshold;
-    if (guarded === undefined || mode === 'rules' || decided) return undefined;
+    if (guarded === undefined || mode === 'rules') return undefined;
+    if (mode === 'hybrid' && isFinal(reading.rules, model?.info.clearsBelow ?? 0)) return undefined;
     const texts = modelTexts(reading.input.text, reading.views.views, settings.limits);
     const given = texts.readings.map(({ text }) => text);
     const left = Math.max(1, timeoutMs - (clock.now() - reading.start));
@@ -213,11 +214,22 @@ interface Asked {
   readonly outcome: GuardedAnswer;
 }
 
-function outcomeOf(asked: Asked | undefined, settings: ResolvedSettings): ModelOutcome {
+function outcomeOf(
+  asked: Asked | undefined,
+  settings: ResolvedSettings,
+  info: ClassifierInfo | undefined,
+): ModelOutcome {
   if (asked === undefined) return { kind: 'off' };
   if (asked.outcome.kind === 'error') return { kind: 'error' };
-  const { probability, windows } = asked.outcome.answer;
-  return { kind: 'probability', probability, threshold: settings.modelThreshold, passes: windows.length };
+  const { probability, windows, unseen } = asked.outcome.answer;
+  const isWhole = unseen.length === 0 && asked.texts.skipped.length === 0;
+  return {
+    kind: 'probability',
+    probability,
+    threshold: settings.modelThreshold,
+    passes: windows.length,
+    clearsBelow: isWhole ? (info?.clearsBelow ?? 0) : 0,
+  };
 }
 
 const DETECTS = /^Detects\s+/;

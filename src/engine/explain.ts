@@ -45,6 +45,8 @@ export interface ModelReport {
   /** Calibrated probability, 0..1; null when it gave none. */
   readonly score: number | null;
   readonly verdict: 'block' | 'allow' | 'off' | 'error';
+  /** Whether it clears what the rules found; in `shadow` mode, whether it would. Absent in records of before 1.1. */
+  readonly cleared?: boolean | undefined;
   readonly error: ModelErrorCode | null;
   /** Worst first. */
   readonly windows: readonly ExplainedWindow[];
@@ -140,6 +142,7 @@ function reportModel({ decision, model }: Evidence): ModelReport {
   return {
     score: decision.modelScore,
     verdict: decision.modelVerdict,
+    cleared: decision.cleared,
     error: outcome?.kind === 'error' ? outcome.code : null,
     windows: (answer?.windows ?? []).map((window) => ({
       span: inInput(window, model?.texts),

@@ -45,6 +45,8 @@ export interface ClassifierInfo {
   /** Probability at or above which the model blocks, by operating point. */
   readonly thresholds: Readonly<Record<string, number>>;
   readonly defaultOperatingPoint: string;
+  /** Probability below which the model clears a finding of the rules that is not certain; absent: it clears none. */
+  readonly clearsBelow?: number | undefined;
 }
 
 /** Bounds of one classification. */

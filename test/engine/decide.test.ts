@@ -2,18 +2,30 @@ import { describe, expect, it } from 'vitest';
 import { combinedScore, decide, type ModelOutcome, type RulesSide } from '../../src/engine/decide.js';
 import type { Mode } from '../../src/engine/verdict.js';
 
-const BLOCKING: RulesSide = { score: 0.9, threshold: 0.5, rule: 'override.x', reason: 'The text holds x.' };
-const EXACT: RulesSide = { score: 0.5, threshold: 0.5, rule: 'override.x', reason: 'The text holds x.' };
-const WEAK: RulesSide = { score: 0.3, threshold: 0.5, rule: 'override.weak', reason: 'The text holds y.' };
-const SILENT: RulesSide = { score: 0, threshold: 0.5, rule: null, reason: null };
+const BLOCKING: RulesSide = {
+  score: 0.9,
+  threshold: 0.5,
+  rule: 'override.x',
+  reason: 'The text holds x.',
+  hidden: false,
+};
+const EXACT: RulesSide = { score: 0.5, threshold: 0.5, rule: 'override.x', reason: 'The text holds x.', hidden: false };
+const WEAK: RulesSide = {
+  score: 0.3,
+  threshold: 0.5,
+  rule: 'override.weak',
+  reason: 'The text holds y.',
+  hidden: false,
+};
+const SILENT: RulesSide = { score: 0, threshold: 0.5, rule: null, reason: null, hidden: false };
 
 const OFF: ModelOutcome = { kind: 'off' };
 const ERROR: ModelOutcome = { kind: 'error' };
-const HIGH: ModelOutcome = { kind: 'probability', probability: 0.8, threshold: 0.7, passes: 1 };
-const HIGH_DEEP: ModelOutcome = { kind: 'probability', probability: 0.8, threshold: 0.7, passes: 2 };
-const EQUAL: ModelOutcome = { kind: 'probability', probability: 0.7, threshold: 0.7, passes: 1 };
-const LOW: ModelOutcome = { kind: 'probability', probability: 0.1, threshold: 0.7, passes: 1 };
-const UNSURE: ModelOutcome = { kind: 'probability', probability: 0.5, threshold: 0.7, passes: 1 };
+const HIGH: ModelOutcome = { kind: 'probability', probability: 0.8, threshold: 0.7, passes: 1, clearsBelow: 0 };
+const HIGH_DEEP: ModelOutcome = { kind: 'probability', probability: 0.8, threshold: 0.7, passes: 2, clearsBelow: 0 };
+const EQUAL: ModelOutcome = { kind: 'probability', probability: 0.7, threshold: 0.7, passes: 1, clearsBelow: 0 };
+const LOW: ModelOutcome = { kind: 'probability', probability: 0.1, threshold: 0.7, passes: 1, clearsBelow: 0 };
+const UNSURE: ModelOutcome = { kind: 'probability', probability: 0.5, threshold: 0.7, passes: 1, clearsBelow: 0 };
 
 /** The odds of 0.8, 0.7, 0.5 and 0.1, times e^(6 * 0.3): worked out by hand. */
 const RAISED = {
@@ -79,6 +91,7 @@ describe('decide', () => {
         routerLevel: level,
         modelVerdict: mlVerdict,
         modelScore: mlScore,
+        cleared: false,
       });
     },
   );
@@ -104,7 +117,10 @@ describe('decide', () => {
   });
 
   it('gives a rules block its own reason and names the rule', () => {
-    expect(decide('hybrid', BLOCKING, OFF)).toMatchObject({ rule: 'override.x', reason: 'The text holds x.' });
+    expect(decide('hybrid', BLOCKING, OFF)).toMatchObject({
+      rule: 'override.x',
+      reason: 'The text holds x.',
+    });
   });
 
   it('blocks everything at a threshold of 0, and still names something', () => {
@@ -112,6 +128,52 @@ describe('decide', () => {
       verdict: 'block',
       rule: 'rules.threshold',
       reason: expect.stringMatching(/\.$/),
+    });
+  });
+
+  describe('a model that clears what the rules found', () => {
+    const found: RulesSide = { ...BLOCKING, score: 0.6 };
+    const clearing = (probability: number): ModelOutcome => ({
+      ...{ kind: 'probability', probability, threshold: 0.7, passes: 1, clearsBelow: 0.15 },
+    });
+
+    it('allows below its limit, and blocks at it', () => {
+      const cleared = decide('hybrid', found, clearing(0.14));
+      expect(cleared).toMatchObject({ verdict: 'allow', score: 0.14, threshold: 0.7, rule: 'none', decidedBy: 'ml' });
+      expect(cleared.cleared).toBe(true);
+      expect(decide('hybrid', found, clearing(0.15))).toMatchObject({
+        verdict: 'block',
+        rule: 'override.x',
+        cleared: false,
+      });
+    });
+
+    it('clears no certain finding, and none in hidden text', () => {
+      expect(decide('hybrid', BLOCKING, clearing(0))).toMatchObject({ verdict: 'block', decidedBy: 'rules' });
+      expect(decide('hybrid', { ...found, hidden: true }, clearing(0))).toMatchObject({ verdict: 'block' });
+    });
+
+    it('says in shadow mode what it would clear, and decides nothing', () => {
+      expect(decide('shadow', found, clearing(0.1))).toMatchObject({
+        verdict: 'block',
+        decidedBy: 'rules',
+        cleared: true,
+      });
+    });
+
+    it('leaves the decision to the rules when it fails', () => {
+      expect(decide('hybrid', found, ERROR)).toMatchObject({ verdict: 'block', decidedBy: 'ml-error-rules-fallback' });
+    });
+
+    it('does not allow what an operator lets it block', () => {
+      const strict: ModelOutcome = {
+        kind: 'probability',
+        probability: 0.1,
+        threshold: 0.05,
+        passes: 1,
+        clearsBelow: 0.15,
+      };
+      expect(decide('hybrid', found, strict)).toMatchObject({ verdict: 'block', cleared: false });
     });
   });
 
@@ -125,9 +187,14 @@ describe('decide', () => {
             threshold,
             rule: score > 0 ? 'a.b' : null,
             reason: score > 0 ? 'R.' : null,
+            hidden: false,
           };
           const models: ModelOutcome[] = grid.flatMap((probability) =>
-            grid.map((limit): ModelOutcome => ({ kind: 'probability', probability, threshold: limit, passes: 1 })),
+            grid.flatMap((limit) =>
+              [0, 0.3].map((clearsBelow): ModelOutcome => {
+                return { kind: 'probability', probability, threshold: limit, passes: 1, clearsBelow };
+              }),
+            ),
           );
           for (const model of [OFF, ERROR, ...models]) {
             const it = decide(mode, rules, model);

@@ -4,7 +4,7 @@ import { createEngine, type EngineParts } from '../../src/engine/engine.js';
 import { ConfigError, ModelError } from '../../src/engine/errors.js';
 import { verdictSchema } from '../../src/engine/verdict.js';
 import { manualClock } from './manual-clock.js';
-import { stubModel, sure } from './stub-model.js';
+import { type StubModel, stubModel, sure } from './stub-model.js';
 import { stubPack } from './stub-pack.js';
 
 const EVIDENCE_ID = 'ev_0123456789abcdef01234567';
@@ -37,6 +37,55 @@ describe('modes', () => {
     expect(verdict).toMatchObject({ ...expected, mode, evidence_id: EVIDENCE_ID });
     expect(verdictSchema.parse(verdict)).toEqual(verdict);
     expect(model.asked).toHaveLength(asked);
+  });
+
+  describe('with a model that clears findings', () => {
+    const clearing = (answer: StubModel) => ({ ...answer, info: { ...answer.info, clearsBelow: 0.15 } });
+    const engineWith = (model: StubModel, limits = {}) =>
+      engineOf({ model: clearing(model), thresholds: { rules: 0.2 }, limits });
+
+    it('asks it about a finding that is not certain, and allows what it clears', async () => {
+      const model = stubModel(sure(0.1));
+      const verdict = await engineWith(model).analyze(WEAK, { explain: true });
+      expect(verdict).toMatchObject({ verdict: 'allow', decided_by: 'ml', score: 0.1, rule: 'none' });
+      expect(verdict.explanation.model.cleared).toBe(true);
+      expect(model.asked).toHaveLength(1);
+      expect(await engineWith(stubModel(sure(0.2))).analyze(WEAK)).toMatchObject({
+        verdict: 'block',
+        decided_by: 'rules',
+      });
+    });
+
+    it('does not ask it about a certain finding', async () => {
+      const model = stubModel(sure(0));
+      expect(await engineWith(model).analyze(STRONG)).toMatchObject({ verdict: 'block', decided_by: 'rules' });
+      expect(model.asked).toHaveLength(0);
+    });
+
+    it('clears nothing that it has not read in full', async () => {
+      const long = `${WEAK} ${'and so on, '.repeat(2000)}`;
+      expect(await engineWith(stubModel(sure(0))).analyze(long)).toMatchObject({ verdict: 'allow' });
+      expect(await engineWith(stubModel(sure(0)), { modelLength: 4000 }).analyze(long)).toMatchObject({
+        ...{ verdict: 'block', decided_by: 'rules' },
+      });
+      const unread = async (texts: readonly string[]) => {
+        const answer = await sure(0)(texts);
+        return { ...answer, unseen: answer.windows };
+      };
+      expect(await engineWith(stubModel(unread)).analyze(WEAK)).toMatchObject({ verdict: 'block' });
+    });
+
+    it('clears nothing that was hidden', async () => {
+      const hidden = Buffer.from(`${WEAK}, what a strange thing to encode`).toString('base64');
+      expect(await engineWith(stubModel(sure(0))).analyze(hidden)).toMatchObject({ verdict: 'block' });
+    });
+
+    it('blocks by the rules when it fails', async () => {
+      const broken = stubModel(() => Promise.reject(new ModelError('MODEL_CRASHED', 'gone')));
+      expect(await engineWith(broken).analyze(WEAK)).toMatchObject({
+        ...{ verdict: 'block', decided_by: 'ml-error-rules-fallback', rule: 'test.weak' },
+      });
+    });
   });
 
   it('is hybrid with a model and rules without one, unless told otherwise', () => {

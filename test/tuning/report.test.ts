@@ -190,7 +190,7 @@ describe('sides', () => {
       language: 'en',
       recorded: undefined,
     },
-    ...{ rulesScore: 0.4, rule: 'a.b', hits: [], micros: 1, probability: 0.5, modelMillis: 1 },
+    ...{ rulesScore: 0.4, rule: 'a.b', hits: [], micros: 1, cleared: false, probability: 0.5, modelMillis: 1 },
   };
   const thresholds = { rulesThreshold: 0.5, modelThreshold: 0.8 };
 

@@ -42,6 +42,7 @@ export async function loadModel(folder: string, options: LoadModelOptions = {}):
       version,
       thresholds: thresholdsOf(manifest.operating_points),
       defaultOperatingPoint: manifest.operating_point,
+      clearsBelow: manifest.clears_below,
     },
     manifest,
     tokenizer,

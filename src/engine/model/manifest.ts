@@ -22,6 +22,8 @@ export interface ModelManifest {
   readonly calibration: Calibration;
   readonly operating_points: Readonly<Record<string, { readonly threshold: number }>>;
   readonly operating_point: string;
+  /** Probability below which the model clears a finding of the rules; absent: it clears none. */
+  readonly clears_below?: number | undefined;
 }
 
 /**
@@ -65,6 +67,7 @@ const schema = z
     }),
     operating_points: z.record(z.string().min(1), z.object({ threshold: z.number().min(0).max(1) })),
     operating_point: z.string().min(1),
+    clears_below: z.number().min(0).max(1).optional(),
   })
   .refine((it) => it.window.content <= it.window.tokens - 2, {
     message: 'a window must leave room for its two special tokens',

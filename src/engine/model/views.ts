@@ -21,7 +21,8 @@ export interface ModelTexts {
 
 type Limits = Pick<EngineLimits, 'modelLength' | 'modelViews' | 'modelViewLength' | 'modelViewMinLength'>;
 
-const HIDING: ReadonlySet<ViewKind> = new Set(['squeezed', 'decoded', 'hidden']);
+/** Views that show what a text hides: decoded, deobfuscated or invisible to a person. */
+export const HIDING_VIEWS: ReadonlySet<ViewKind> = new Set(['squeezed', 'decoded', 'hidden']);
 
 /**
  * Chooses what a model reads. The folded view says nothing new to an uncased tokenizer; a decoded,
@@ -34,7 +35,7 @@ export function modelTexts(input: string, views: readonly View[], limits: Limits
   const skipped = [...own.skipped];
   let room = limits.modelViewLength;
   let places = limits.modelViews;
-  const hiding = views.filter(({ kind, text }) => HIDING.has(kind) && text.length >= limits.modelViewMinLength);
+  const hiding = views.filter(({ kind, text }) => HIDING_VIEWS.has(kind) && text.length >= limits.modelViewMinLength);
   for (const { text, kind, map } of hiding.sort((a, b) => b.text.length - a.text.length)) {
     if (seen.has(text)) continue;
     seen.add(text);

@@ -20,24 +20,25 @@ export function decidingSide(scored: Pick<Scored, 'modelThreshold'>): Side {
 /** True where the side would block. A model that failed blocks nothing. */
 export function isBlocked(text: ScoredText, side: Side, thresholds: Thresholds): boolean {
   const byRules = text.rulesScore >= thresholds.rulesThreshold;
-  if (side === 'rules' || (side === 'both' && byRules)) return byRules;
+  if (side === 'rules') return byRules;
+  if (side === 'both' && byRules && !text.cleared) return true;
   const score = side === 'model' ? text.probability : modelSideScore(text);
   return score !== null && thresholds.modelThreshold !== null && score >= thresholds.modelThreshold;
 }
 
 /** What `hybrid` holds against the model's threshold; null where the model gave nothing. */
-function modelSideScore({ probability, rulesScore }: ScoredText): number | null {
-  return probability === null ? null : combinedScore(probability, rulesScore);
+function modelSideScore({ probability, rulesScore, cleared }: ScoredText): number | null {
+  return probability === null || cleared ? probability : combinedScore(probability, rulesScore);
 }
 
 /**
- * One number to rank by. Of both sides: 1 where the rules block (the model is not asked then), else the model's
+ * One number to rank by. Of both sides: 1 where the rules block and the model does not clear them, else the model's
  * probability as the rules raise it: the curve shows what other model thresholds would give beside the rules as they are.
  */
 function rankingScore(text: ScoredText, side: Side, { rulesThreshold }: Thresholds): number {
   if (side === 'rules') return text.rulesScore;
   if (side === 'model') return text.probability ?? 0;
-  return text.rulesScore >= rulesThreshold ? 1 : (modelSideScore(text) ?? text.rulesScore);
+  return text.rulesScore >= rulesThreshold && !text.cleared ? 1 : (modelSideScore(text) ?? text.rulesScore);
 }
 
 /** The judged texts as outcomes of one side; texts without a label are left out. */

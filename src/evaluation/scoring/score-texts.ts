@@ -17,6 +17,8 @@ export interface ScoredText extends LabelledText {
   readonly micros: number;
   /** Null where no model was asked, or it failed. */
   readonly probability: number | null;
+  /** Whether the model clears what the rules found. */
+  readonly cleared: boolean;
   /** Milliseconds of a call with the model; null without one. */
   readonly modelMillis: number | null;
 }
@@ -52,11 +54,15 @@ export interface ScoreOptions {
 async function fromModel(
   texts: readonly string[],
   by: Screener,
+  pack: CompiledPack,
   options: ScoreOptions,
 ): Promise<ModelReadings | undefined> {
   return by.model === false
     ? undefined
     : scoreModel(texts, {
+        pack,
+        rulesThreshold: by.rulesThreshold,
+        channel: by.channel,
         folder: by.model,
         threshold: by.modelThreshold,
         onProgress: (done) => options.onProgress?.('model', done),
@@ -79,7 +85,12 @@ export async function scoreTexts(
     withHits: options.withHits ?? false,
     onProgress: (done) => options.onProgress?.('rules', done),
   });
-  const model = await fromModel(texts, { ...by, modelThreshold: by.modelThreshold ?? pack.modelThreshold }, options);
+  const model = await fromModel(
+    texts,
+    { ...by, modelThreshold: by.modelThreshold ?? pack.modelThreshold },
+    pack,
+    options,
+  );
   return {
     texts: rows.map((row, i) => {
       const reading = rules[i] as (typeof rules)[number];
@@ -91,6 +102,7 @@ export async function scoreTexts(
         hits: reading.hits,
         micros: reading.micros,
         probability: said?.probability ?? null,
+        cleared: said?.cleared ?? false,
         modelMillis: said?.millis ?? null,
       };
     }),
@@ -105,12 +117,16 @@ export async function scoreTexts(
 export interface ModelReading {
   /** Calibrated probability, 0..1; null where the model failed or was late. */
   readonly probability: number | null;
+  readonly cleared: boolean;
   /** Milliseconds of the whole call, rules included. */
   readonly millis: number;
 }
 
-/** Which model is asked. */
+/** Which model is asked, beside which rules. */
 export interface ModelJob {
+  readonly pack: CompiledPack;
+  readonly rulesThreshold?: number | undefined;
+  readonly channel?: Channel | undefined;
   /** A model folder; default the one that comes with the package. */
   readonly folder?: string | undefined;
   /** A probability or the name of an operating point; default the model's own. */
@@ -131,7 +147,13 @@ async function scoreModel(texts: readonly string[], job: ModelJob): Promise<Mode
   if (folder === undefined) throw new TuningError('No model is installed. Give one with --model FOLDER.');
   const processes = availableParallelism();
   const model = await loadModel(folder, { processes });
-  const engine = createEngine({ model, mode: 'shadow', thresholds: { model: job.threshold }, timeoutMs: 120_000 });
+  const engine = createEngine({
+    model,
+    pack: job.pack,
+    mode: 'shadow',
+    thresholds: { rules: job.rulesThreshold, model: job.threshold },
+    timeoutMs: 120_000,
+  });
   const readings: ModelReading[] = new Array(texts.length);
   let next = 0;
   let done = 0;
@@ -139,8 +161,9 @@ async function scoreModel(texts: readonly string[], job: ModelJob): Promise<Mode
     while (next < texts.length) {
       const index = next++;
       const start = performance.now();
-      const { explanation } = await engine.analyze(texts[index] as string, { explain: true });
-      readings[index] = { probability: explanation.model.score, millis: performance.now() - start };
+      const { explanation } = await engine.analyze(texts[index] as string, { explain: true, channel: job.channel });
+      const { score, cleared } = explanation.model;
+      readings[index] = { probability: score, cleared: cleared ?? false, millis: performance.now() - start };
       done += 1;
       job.onProgress?.(done);
     }
