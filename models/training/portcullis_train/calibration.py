@@ -10,6 +10,8 @@ PER_WINDOW, SURE = 0.2, 5.0
 # Operating points, by the share of benign texts that each may block: the mean over the benign sources of `world-dev`, and the
 # mean over those of `dev` that no generator made. Both keep the budget.
 BUDGETS = {"strict": 0.02, "balanced": 0.01, "permissive": 0.003}
+# Below it the model clears a finding of the rules that is not certain: docs/decisions/2026-11-22-clearing.md.
+CLEARS_BELOW = 0.15
 
 
 def doubt(sure: np.ndarray, windows: np.ndarray, level: float | None) -> np.ndarray:
