@@ -22,7 +22,7 @@ export function dashboardService(
       }
       try {
         const owner = { accountId, keyId: null, keep: account.settings.keep };
-        const { record } = await screenCall({ store, scorers, now }, owner, input);
+        const { record } = await screenCall({ write: store.evidence.append, scorers, now }, owner, input);
         return { outcome: 'answered', record };
       } catch (error) {
         if (!(error instanceof Error && error.name === 'OverloadedError')) throw error;

@@ -1,6 +1,7 @@
 import type { RouterLevel } from '../engine/decide.js';
 import type { DecidedBy } from '../engine/verdict.js';
 import type { EvidenceLabel, EvidenceRecord } from '../evidence/evidence-record.js';
+import type { Charge } from './account-store.js';
 
 /** What a list of evidence may be narrowed by; everything given must hold. */
 export interface EvidenceFilter {
@@ -75,6 +76,11 @@ export interface VersionCount {
 export interface EvidenceStore {
   /** Durable when it resolves. @throws StoreError when it isn't: then there must be no verdict either. */
   append(record: EvidenceRecord): Promise<void>;
+  /**
+   * Counts the call of a record as `UsageStore.charge` does, and stores the record, in one commit. Where the quota refuses
+   * the call, nothing is stored. `at` in milliseconds since 1970. @throws StoreError as `append`
+   */
+  appendCounted(record: EvidenceRecord, at: number): Promise<Charge>;
   get(accountId: string, id: string): Promise<EvidenceRecord | undefined>;
   /** For the operator: a record of whatever account. */
   find(id: string): Promise<EvidenceRecord | undefined>;

@@ -78,15 +78,36 @@ export function loadPlans(file?: string): Plans {
   return parsed(value, file);
 }
 
+interface Month {
+  readonly name: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The month asked for last: a call asks for the same one three times, and so does the next call. */
+let lastMonth: Month = { name: '', start: 0, end: 0 };
+
+function monthAt(at: number): Month {
+  if (at < lastMonth.start || at >= lastMonth.end) {
+    const date = new Date(at);
+    const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+    lastMonth = {
+      name: date.toISOString().slice(0, 7),
+      start: Date.UTC(year, month, 1),
+      end: Date.UTC(year, month + 1, 1),
+    };
+  }
+  return lastMonth;
+}
+
 /** The calendar month in UTC of a time: `2026-11`. */
 export function monthOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 7);
+  return monthAt(at).name;
 }
 
 /** Whole seconds until the calendar month turns in UTC; at least 1. */
 function secondsToNextMonth(at: number): number {
-  const date = new Date(at);
-  return Math.max(1, Math.ceil((Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1) - at) / 1000));
+  return Math.max(1, Math.ceil((monthAt(at).end - at) / 1000));
 }
 
 /** The quota after `used` calls of the plan, with `overageLeft` bought calls. */

@@ -36,6 +36,16 @@ export function memoryStore(): MemoryStore {
     remaining: Math.max(0, limit - calls),
     resetSeconds: 3600,
   });
+  const charge: MemoryStore['usage']['charge'] = async (accountId) => {
+    await alive();
+    const entry = [...entries.values()].find(({ account }) => account.id === accountId);
+    if (entry === undefined) throw new Error('no such account');
+    const calls = used.get(accountId) ?? 0;
+    if (entry.trialEnded) return { allowed: false, code: 'TRIAL_ENDED', ...quotaOf(entry.limit, calls) };
+    if (calls >= entry.limit) return { allowed: false, code: 'MONTHLY_LIMIT_REACHED', ...quotaOf(entry.limit, calls) };
+    used.set(accountId, calls + 1);
+    return { allowed: true, ...quotaOf(entry.limit, calls + 1) };
+  };
   return {
     records,
     used,
@@ -82,17 +92,7 @@ export function memoryStore(): MemoryStore {
       revoke: missing,
     },
     usage: {
-      async charge(accountId) {
-        await alive();
-        const entry = [...entries.values()].find(({ account }) => account.id === accountId);
-        if (entry === undefined) throw new Error('no such account');
-        const calls = used.get(accountId) ?? 0;
-        if (entry.trialEnded) return { allowed: false, code: 'TRIAL_ENDED', ...quotaOf(entry.limit, calls) };
-        if (calls >= entry.limit)
-          return { allowed: false, code: 'MONTHLY_LIMIT_REACHED', ...quotaOf(entry.limit, calls) };
-        used.set(accountId, calls + 1);
-        return { allowed: true, ...quotaOf(entry.limit, calls + 1) };
-      },
+      charge,
       quota: missing,
       months: missing,
     },
@@ -100,6 +100,11 @@ export function memoryStore(): MemoryStore {
       async append(record) {
         await alive();
         records.set(record.id, record);
+      },
+      async appendCounted(record, at) {
+        const charged = await charge(record.account_id, at);
+        if (charged.allowed) records.set(record.id, record);
+        return charged;
       },
       get: async (accountId, id) => {
         const record = records.get(id);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Store } from '../../src/store/store.js';
 import { allDatabases, type TestDatabase } from './databases.js';
+import { makeRecord } from './make-record.js';
 
 const plansFile = join(mkdtempSync(join(tmpdir(), 'portcullis-plans-')), 'plans.yaml');
 writeFileSync(
@@ -105,5 +106,59 @@ describe.each(allDatabases)('usage in $name', ({ make }) => {
     await second.close();
     expect(answers.filter((it) => it.allowed)).toHaveLength(507);
     expect(new Set(answers.filter((it) => it.allowed).map((it) => it.remaining)).size, 'each sees its own').toBe(507);
+  });
+
+  it('counts a call and stores its record in one commit, or neither: exactly the limit of many at once', async () => {
+    const { id } = await store.accounts.create('Records', 'big');
+    await store.accounts.addOverage(id, 7);
+    const { id: other } = await store.accounts.create('Other', 'small');
+    const second = await database.open({ plansFile });
+    const charges = await Promise.all(
+      Array.from({ length: 1000 }, async (_, i) => {
+        const record = makeRecord({ accountId: i % 100 === 0 ? other : id, time: november });
+        // What was counted beforehand is stored whatever is left.
+        if (i % 10 === 5) return (i % 2 ? store : second).evidence.append(record).then(() => undefined);
+        return (i % 2 ? store : second).evidence.appendCounted(record, november + (i % 3));
+      }),
+    );
+    await second.close();
+    const of = (isOther: boolean) => charges.filter((it, i) => it !== undefined && (i % 100 === 0) === isOther);
+    expect(of(false).filter((it) => it?.allowed)).toHaveLength(507);
+    expect(of(true).filter((it) => it?.allowed)).toHaveLength(3);
+    expect(charges.filter((it) => it?.allowed === false)[0]).toMatchObject({ code: 'MONTHLY_LIMIT_REACHED' });
+    const kept = async (account: string) => (await store.evidence.list(account, {}, null, 500)).records.length;
+    expect(await kept(other)).toBe(3);
+    let stored = 0;
+    for await (const _ of store.evidence.iterate(id, {})) stored += 1;
+    expect(stored).toBe(507 + 100);
+    const hours = await store.evidence.counts(id, 0, Number.MAX_SAFE_INTEGER, 'hour');
+    expect(hours.reduce((sum, { calls }) => sum + calls, 0)).toBe(607);
+    const months = await store.usage.months(id, 2);
+    expect(months.reduce((sum, { used, overageUsed }) => sum + used + overageUsed, 0)).toBe(507);
+  });
+
+  it('counts each call of a batch in its own month', async () => {
+    const { id } = await store.accounts.create('Turn', 'small');
+    const charges = await Promise.all(
+      Array.from({ length: 10 }, (_, i) =>
+        store.evidence.appendCounted(makeRecord({ accountId: id, time: november }), november + (i % 2) * 1_000),
+      ),
+    );
+    expect(charges.filter(({ allowed }) => allowed)).toHaveLength(6);
+    expect(await store.usage.months(id, 3)).toEqual([
+      { month: '2026-12', used: 3, overageUsed: 0 },
+      { month: '2026-11', used: 3, overageUsed: 0 },
+    ]);
+  });
+
+  it('stores nothing of a call whose trial has ended', async () => {
+    const { id } = await store.accounts.create('Ended', 'trial');
+    await store.accounts.setTrialEnd(id, november);
+    expect(await store.evidence.appendCounted(makeRecord({ accountId: id, time: november }), november)).toMatchObject({
+      allowed: false,
+      code: 'TRIAL_ENDED',
+    });
+    expect((await store.evidence.list(id, {}, null, 10)).records).toEqual([]);
+    expect(await store.usage.months(id, 1)).toEqual([]);
   });
 });

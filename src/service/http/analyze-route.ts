@@ -4,13 +4,17 @@ import type {
   FastifyReply,
   FastifyRequest,
   FastifySchemaCompiler,
+  onSendHookHandler,
   preParsingHookHandler,
 } from 'fastify';
 import type { FastifyRouteSchemaDef } from 'fastify/types/schema.js';
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { ZodType } from 'zod';
+import type { EvidenceRecord } from '../../evidence/evidence-record.js';
 import { type Input, toMinimal } from '../../index.js';
+import type { Charge } from '../../store/account-store.js';
 import type { ServiceMetrics } from '../metrics.js';
+import { type CountedCall, createCallCounter } from '../screening/call-counter.js';
 import type { FindKey } from '../screening/key-cache.js';
 import type { KeyOwner, Scorers, ScreeningStore } from '../screening/ports.js';
 import { recentVerdicts } from '../screening/recent-verdicts.js';
@@ -38,16 +42,20 @@ export interface AnalyzeParts {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whose call it is, once its key was found. */
-    owner: KeyOwner | null;
+    /** The call, once its key was found and its quota let it in. */
+    call: { readonly owner: KeyOwner; readonly counted: CountedCall } | null;
   }
 }
 
-/** `POST /analyze` and its alias. The quota is charged before the body is read: a call with a bad body counts too. */
+/**
+ * `POST /analyze` and its alias. The quota lets a call in before its body is read, and a call that was let in is counted
+ * whatever comes of it: with its record, before an error is sent, or when the client is gone.
+ */
 export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
   const { store, findKey, scorers, admission, metrics, now } = parts;
   const recent = recentVerdicts();
-  app.decorateRequest('owner', null);
+  const counter = createCallCounter(store);
+  app.decorateRequest('call', null);
 
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const owner = await findKey(bearerKey(request.raw));
@@ -57,20 +65,30 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     reply.raw.once('close', () => {
       metrics.underWay.dec();
       leave();
+      request.call?.counted.countAtEnd().catch(() => undefined);
     });
-    request.owner = owner;
-    const charge = await store.usage.charge(owner.account.id, now().getTime());
-    quotaHeaders(reply, charge);
-    if (charge.allowed) return;
-    if (charge.code === 'TRIAL_ENDED')
-      throw new HttpError(402, 'The trial has ended; choose a plan to continue.', 'TRIAL_ENDED');
-    reply.header('retry-after', String(charge.resetSeconds));
-    throw new HttpError(
-      429,
-      'The calls of this month are used up and no overage credits remain; buy a pack or upgrade the plan.',
-      'MONTHLY_LIMIT_REACHED',
-    );
+    const entered = counter.enter(owner.account.id, now().getTime());
+    const counted = entered instanceof Promise ? await entered : entered;
+    if (counted.charge !== undefined) requireAllowed(reply, counted.charge);
+    request.call = { owner, counted };
   }
+
+  /** An error is sent once its call is counted. */
+  const countErrors: onSendHookHandler = (request, reply, payload, done) => {
+    const { call } = request;
+    if (call === null || reply.statusCode < 400) {
+      done(null, payload);
+      return;
+    }
+    call.counted.countAtEnd().then(
+      (charge) => {
+        if (charge !== undefined) quotaHeaders(reply, charge);
+        done(null, payload);
+      },
+      // The store fails; the call has failed already.
+      () => done(null, payload),
+    );
+  };
 
   const schema = {
     operationId: 'analyze',
@@ -100,24 +118,46 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       validatorCompiler: validateCall,
       onRequest: admit,
       preParsing: refuseCodings,
+      onSend: countErrors,
       handler: async (request, reply) => {
-        const { owner } = request;
-        if (owner === null) throw new Error('a call without an owner');
+        const { call } = request;
+        if (call === null) throw new Error('a call without an owner');
+        const { owner, counted } = call;
         const input = request.body.input as Input;
         const { account, key } = owner;
         const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep };
         const { channel, explain } = request.query;
-        const { verdict, explanation } = await screenCall({ store, scorers, now, recent }, caller, input, channel);
-        const time = now();
-        store.keys.used(key.id, time.getTime());
+        const at = now();
+        const write = async (record: EvidenceRecord): Promise<void> => {
+          if (!counted.countWithRecord()) return store.evidence.append(record);
+          const charge = await store.evidence.appendCounted(record, at.getTime());
+          counted.counted(charge);
+          requireAllowed(reply, charge);
+        };
+        const { verdict, explanation } = await screenCall({ write, scorers, now, recent }, caller, input, channel);
+        store.keys.used(key.id, at.getTime());
         metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
-        verdictHeaders(reply, explanation, time.getTime());
+        verdictHeaders(reply, explanation, at.getTime());
         const form = request.query.form ?? (explain === 'true' ? 'extended' : account.settings.verdictForm);
         if (form === 'minimal') return sendJson(reply, 200, toMinimal(verdict));
         return sendJson(reply, 200, explain === 'true' ? { ...verdict, explanation } : verdict);
       },
     });
   }
+}
+
+/** Sets the headers of the quota. @throws HttpError 402 or 429 where it refuses the call */
+function requireAllowed(reply: FastifyReply, charge: Charge): void {
+  quotaHeaders(reply, charge);
+  if (charge.allowed) return;
+  if (charge.code === 'TRIAL_ENDED')
+    throw new HttpError(402, 'The trial has ended; choose a plan to continue.', 'TRIAL_ENDED');
+  reply.header('retry-after', String(charge.resetSeconds));
+  throw new HttpError(
+    429,
+    'The calls of this month are used up and no overage credits remain; buy a pack or upgrade the plan.',
+    'MONTHLY_LIMIT_REACHED',
+  );
 }
 
 /** The schemas of a screening call are asked only of what isn't plainly right: no query, a body that has an `input`. */

@@ -21,12 +21,13 @@ import {
   toJsonText,
   type Verdict,
 } from '../../index.js';
-import type { Scorers, ScreeningStore } from './ports.js';
+import type { Scorers } from './ports.js';
 import type { RecentVerdicts } from './recent-verdicts.js';
 
-/** What a screening goes through once its quota is charged. */
+/** What a screening goes through once its quota let it in. */
 export interface ScreenParts {
-  readonly store: Pick<ScreeningStore, 'evidence'>;
+  /** Stores a record; resolves when it is durable. */
+  readonly write: (record: EvidenceRecord) => Promise<void>;
   readonly scorers: Scorers;
   readonly now: () => Date;
   /** Default: every text is scanned. */
@@ -49,7 +50,7 @@ export interface ScreenedInput {
 
 /** Scores an input and stores its evidence; resolves when the record is durable. */
 export async function screenCall(
-  { store, scorers, now, recent }: ScreenParts,
+  { write, scorers, now, recent }: ScreenParts,
   { accountId, keyId, keep }: CallOwner,
   given: Input,
   channel?: Channel,
@@ -78,7 +79,7 @@ export async function screenCall(
     explanation,
     settings: { portcullis: packageVersion(), rules_threshold, paranoia: null, timeout_ms, limits },
   });
-  await store.evidence.append(record);
+  await write(record);
   return { verdict, explanation, record };
 }
 

@@ -140,6 +140,10 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
         room();
         return watched(writer.append(rowOf(record, pepper)));
       },
+      async appendCounted(record, at) {
+        room();
+        return watched(writer.appendCounted(rowOf(record, pepper), at));
+      },
       page: embeddedPage(connection),
       deleteBefore: writer.deleteBefore,
       purged: writer.emptyLog,

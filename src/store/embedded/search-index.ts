@@ -72,16 +72,14 @@ export interface SearchIndex {
 const sliceMs = 8;
 const longSliceMs = 200;
 const restMs = 25;
-/**
- * While calls come in: the index takes a twelfth of the time, and what it lags behind is read without it. What stands in
- * SQLite's hands when a slice ends takes longer to write than to hand over: so the rest goes by the whole.
- */
-const loadedRests = 11;
 const idleMs = 250;
-/** With more calls than this waiting for a commit, indexing waits. */
-const busy = 32;
-/** More writes than this since the last slice are calls that come in. */
+/** More writes than this since the last look are calls that come in: indexing waits, since its slices would hold them up. */
 const few = 8;
+/**
+ * Records that indexing may be behind while it waits for calls; a search reads them without the index. Beyond it indexing
+ * takes half of the time, and so keeps up with whatever comes in.
+ */
+const mostBehind = 100_000;
 
 interface Waiting {
   readonly seq: number;
@@ -112,6 +110,8 @@ export function openSearchIndex(db: Database, commits: GroupCommit, mark: Search
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
   let asked = 0;
+  /** Records written since the index was complete last; it may have been behind when it was opened. */
+  let behind = Number.POSITIVE_INFINITY;
   /** The last slice, milliseconds. */
   let took = 0;
 
@@ -158,17 +158,24 @@ export function openSearchIndex(db: Database, commits: GroupCommit, mark: Search
   const plan = (wait: number): void => {
     if (closed) return;
     timer = setTimeout(async () => {
-      let more = true;
-      const loaded = commits.asked - asked > few;
+      const written = commits.asked - asked;
+      asked = commits.asked;
+      behind += written;
+      const isLoaded = written > few * (wait / restMs) || commits.waiting > few;
+      if (isLoaded && behind < mostBehind) {
+        plan(idleMs);
+        return;
+      }
+      let more = false;
       try {
-        if (commits.waiting < busy && waits.get() === 1) more = await commits.runAhead(() => slice(sliceMs));
-        else more = commits.waiting >= busy;
+        more = waits.get() === 1 && (await commits.runAhead(() => slice(sliceMs)));
+        if (!more) behind = 0;
       } catch {
         // A full disk or a busy database: what waits is searched without the index until it works again.
-        more = false;
       }
+      // The slice itself is no call.
       asked = commits.asked;
-      plan(more ? (loaded ? Math.max(restMs, loadedRests * took) : restMs) : idleMs);
+      plan(more ? Math.max(restMs, took) : idleMs);
     }, wait);
     timer.unref();
   };

@@ -65,7 +65,7 @@ export async function serveWriter(port: MessagePort, { file, plans }: WriterSett
         settle(job.id, writer.charge(job.accountId, job.at));
         break;
       case 'append':
-        settle(job.id, writer.append(job.row));
+        settle(job.id, job.at === null ? writer.append(job.row) : writer.appendCounted(job.row, job.at));
         break;
       case 'delete':
         settle(job.id, writer.deleteBefore(job.accountId, job.before, job.limit));

@@ -26,8 +26,6 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** So many jobs go out at once; fewer wait for the end of the turn. */
-const MOST_IN_ONE = 16;
 const MAX_RESTART_MS = 5_000;
 
 const lost = (): StoreError => new StoreError('STORE_UNAVAILABLE', 'the thread that writes the database ended');
@@ -102,8 +100,8 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
   };
   const send = (job: WriterJob): void => {
     jobs.push(job);
+    // All of a turn of the event loop in one message: to wake the thread costs more than a record.
     if (jobs.length === 1) setImmediate(flush);
-    else if (jobs.length === MOST_IN_ONE) flush();
   };
   const ask = <T>(jobOf: (id: number) => WriterJob): Promise<T> =>
     new Promise((resolve, reject) => {
@@ -131,7 +129,8 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
   await start();
   return {
     charge: (accountId, at) => ask<Charge>((id) => ({ kind: 'charge', id, accountId, at })),
-    append: (row) => ask<void>((id) => ({ kind: 'append', id, row })),
+    append: (row) => ask<void>((id) => ({ kind: 'append', id, row, at: null })),
+    appendCounted: (row, at) => ask<Charge>((id) => ({ kind: 'append', id, row, at })),
     deleteBefore: (accountId, before, limit) => ask<number>((id) => ({ kind: 'delete', id, accountId, before, limit })),
     emptyLog: () => ask<void>((id) => ({ kind: 'empty-log', id })),
     async alone(work) {

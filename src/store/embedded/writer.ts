@@ -14,6 +14,8 @@ export interface Writer {
   charge(accountId: string, at: number): Promise<Charge>;
   /** Durable when it resolves. @throws StoreError `STORE_CONFLICT` where the id is there already */
   append(row: CountedRow): Promise<void>;
+  /** The same with the call counted in the same commit; where it is refused, nothing is written. */
+  appendCounted(row: CountedRow, at: number): Promise<Charge>;
   /** Deletes up to `limit` of an account's records before a place in the order; gives their number. */
   deleteBefore(accountId: string, before: number, limit: number): Promise<number>;
   /** Moves the write-ahead log into the database and empties it: it holds what was deleted, too. */
@@ -43,7 +45,8 @@ export interface WriterSettings {
 /** One thing to write. `id` comes back with what came of it. */
 export type WriterJob =
   | { readonly kind: 'charge'; readonly id: number; readonly accountId: string; readonly at: number }
-  | { readonly kind: 'append'; readonly id: number; readonly row: CountedRow }
+  /** With `at` (milliseconds since 1970) the call is counted, too. */
+  | { readonly kind: 'append'; readonly id: number; readonly row: CountedRow; readonly at: number | null }
   | {
       readonly kind: 'delete';
       readonly id: number;
@@ -93,6 +96,12 @@ export async function openWriter({ file, onFull, plans }: WriterParts & { readon
     return {
       charge: (accountId, at) => commits.runAhead(() => charges.charge(accountId, at)),
       append: (row) => commits.run(() => append(row)),
+      appendCounted: (row, at) =>
+        commits.run(() => {
+          const charge = charges.charge(row.account_id, at);
+          if (charge.allowed) append(row);
+          return charge;
+        }),
       deleteBefore: embeddedDelete(db, commits, mark),
       async emptyLog() {
         await search.rewrite();

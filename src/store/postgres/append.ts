@@ -1,8 +1,11 @@
 import type { Pool } from 'pg';
 import type { EvidenceRecord } from '../../evidence/evidence-record.js';
+import type { Charge } from '../account-store.js';
+import { monthOf, type Plans } from '../plans.js';
 import { hourOf, latencyRowOf, rowOf, versionOf } from '../sql/evidence-row.js';
 import type { EvidenceRow, Tables } from '../sql/tables.js';
 import { StoreError } from '../store-error.js';
+import { chargeOf, type Granted, planTableOf } from './charge.js';
 
 const rowColumns = [
   'seq',
@@ -18,12 +21,20 @@ const rowColumns = [
   'record',
 ] as const satisfies readonly (keyof EvidenceRow)[];
 
-/** Rows and counts in one statement: one round trip, one transaction. Sorted, so that two servers lock in one order. */
+/**
+ * The quota, rows and counts in one statement: one round trip, one transaction. Of the rows of an account only as many are
+ * written as its quota grants. Sorted, so that two servers lock in one order.
+ */
 const text = `
-WITH rows AS (
+WITH charges AS (
+  SELECT * FROM portcullis_charge($26::TEXT[], $27::BIGINT[], $28::TEXT[], $29::BIGINT[], $30::JSONB)
+), rows AS (
   INSERT INTO evidence (${rowColumns.join(', ')})
-  SELECT * FROM unnest($1::BIGINT[], $2::TEXT[], $3::TEXT[], $4::TEXT[], $5::TEXT[], $6::TEXT[], $7::TEXT[], $8::TEXT[],
-    $9::TEXT[], $10::TEXT[], $11::TEXT[])
+  SELECT ${rowColumns.map((name) => `r.${name}`).join(', ')}
+  FROM unnest($1::BIGINT[], $2::TEXT[], $3::TEXT[], $4::TEXT[], $5::TEXT[], $6::TEXT[], $7::TEXT[], $8::TEXT[],
+    $9::TEXT[], $10::TEXT[], $11::TEXT[], $31::BIGINT[]) AS r (${rowColumns.join(', ')}, place)
+  LEFT JOIN charges ON charges.id = r.account_id
+  WHERE r.place IS NULL OR r.place < charges.granted
   ON CONFLICT (id) DO NOTHING RETURNING id
 ), hours AS (
   INSERT INTO evidence_hours AS h (account_id, hour, rule, calls, blocks, model_errors, latency_sum, latency_max)
@@ -56,20 +67,37 @@ WITH rows AS (
     calls = v.calls + excluded.calls, blocks = v.blocks + excluded.blocks,
     false_alarms = v.false_alarms + excluded.false_alarms, missed_attacks = v.missed_attacks + excluded.missed_attacks
 )
-SELECT id FROM rows`;
+SELECT NULL AS written, c.* FROM charges c UNION ALL
+SELECT rows.id, NULL, NULL, NULL, NULL, NULL, NULL FROM rows`;
 
 const column = <T, K extends keyof T>(rows: readonly T[], name: K): readonly T[K][] => rows.map((row) => row[name]);
+
+/** A record to write. With `at` (milliseconds since 1970) its call is counted in the same transaction. */
+export interface AppendItem {
+  readonly record: EvidenceRecord;
+  readonly at: number | null;
+}
+
+/** A row of the statement: what an account was granted, or the id of a record that was written. */
+type Result = { readonly written: string } | ({ readonly written: null } & Granted);
+
+/** What came of an item: how its call was counted, null where it wasn't to be. */
+export type Appended = Charge | null;
 
 /** Writes a batch of records with their counts. An id that is there already is refused alone. */
 export function postgresAppend(
   pool: Pool,
   pepper: string,
-): (records: readonly EvidenceRecord[]) => Promise<readonly (true | Error)[]> {
-  return async (records) => {
-    const rows = records.map((it) => rowOf(it, pepper));
+  plans: Plans,
+): (items: readonly AppendItem[]) => Promise<readonly (Appended | Error)[]> {
+  const planTable = planTableOf(plans);
+
+  const write = async (items: readonly AppendItem[]): Promise<ReadonlyMap<AppendItem, Appended | Error>> => {
+    const { heads, placeOf } = groupsOf(items);
+    const rows = items.map(({ record }) => rowOf(record, pepper));
     const hours: readonly Tables['evidence_hours'][] = rows.map(hourOf);
     const versions = rows.map(versionOf);
-    const { rows: written } = await pool.query<{ readonly id: string }>({
+    const { rows: results } = await pool.query<Result>({
       name: 'portcullis-append',
       text,
       values: [
@@ -88,12 +116,75 @@ export function postgresAppend(
         column(versions, 'first_at'),
         column(versions, 'false_alarms'),
         column(versions, 'missed_attacks'),
+        heads.map(({ accountId }) => accountId),
+        heads.map(({ calls }) => calls),
+        heads.map(({ at }) => monthOf(at)),
+        column(heads, 'at'),
+        planTable,
+        items.map((item) => placeOf.get(item) ?? null),
       ],
     });
-    const ids = new Set(written.map(({ id }) => id));
-    return rows.map(({ id }) =>
+    const ids = new Set(results.flatMap((it) => it.written ?? []));
+    const granted = new Map(results.flatMap((it) => (it.written === null ? [[it.id, it] as const] : [])));
+    const resultOf = (item: AppendItem): Appended | Error => {
+      const { id, account_id } = item.record;
+      const place = placeOf.get(item);
+      const charge = place === undefined ? null : chargeOf(granted.get(account_id), account_id, place, item.at ?? 0);
+      if (charge instanceof Error || charge?.allowed === false) return charge;
       // Deleted as it is found: the second of two in one batch is refused.
-      ids.delete(id) ? true : new StoreError('STORE_CONFLICT', `there is evidence "${id}" already`),
-    );
+      return ids.delete(id) ? charge : new StoreError('STORE_CONFLICT', `there is evidence "${id}" already`);
+    };
+    return new Map(items.map((item) => [item, resultOf(item)]));
   };
+
+  return async (items) => {
+    const results = new Map<AppendItem, Appended | Error>();
+    for (const batch of byMonth(items)) for (const [item, result] of await write(batch)) results.set(item, result);
+    return items.map((item) => results.get(item) as Appended | Error);
+  };
+}
+
+/** The calls of one account that are counted together, at the time of the last one. */
+interface Group {
+  readonly accountId: string;
+  calls: number;
+  at: number;
+}
+
+/** The accounts to charge, in the order in which every server locks them, and the place of each item among its account's. */
+function groupsOf(items: readonly AppendItem[]): {
+  readonly heads: readonly Group[];
+  readonly placeOf: ReadonlyMap<AppendItem, number>;
+} {
+  const groups = new Map<string, Group>();
+  const placeOf = new Map<AppendItem, number>();
+  for (const item of items) {
+    const { at } = item;
+    const accountId = item.record.account_id;
+    if (at === null) continue;
+    const group = groups.get(accountId) ?? { accountId, calls: 0, at };
+    groups.set(accountId, group);
+    placeOf.set(item, group.calls);
+    group.calls += 1;
+    group.at = Math.max(group.at, at);
+  }
+  const heads = [...groups.values()].sort((a, b) => (a.accountId < b.accountId ? -1 : 1));
+  return { heads, placeOf };
+}
+
+/** One batch, or at a month's turn one for each month: an account is charged once a statement. */
+function byMonth(items: readonly AppendItem[]): Iterable<readonly AppendItem[]> {
+  const months = new Map<string, AppendItem[]>();
+  for (const item of items) {
+    const month = item.at === null ? '' : monthOf(item.at);
+    const batch = months.get(month);
+    if (batch === undefined) months.set(month, [item]);
+    else batch.push(item);
+  }
+  const uncounted = months.get('');
+  const [first] = [...months.keys()].filter((month) => month !== '');
+  if (uncounted === undefined || first === undefined) return months.values();
+  months.delete('');
+  months.get(first)?.push(...uncounted);
+  return months.values();
 }

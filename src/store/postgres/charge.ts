@@ -10,7 +10,8 @@ export interface ChargeItem {
   readonly at: number;
 }
 
-interface Granted {
+/** What `portcullis_charge` says of an account. */
+export interface Granted {
   readonly id: string;
   readonly granted: number;
   readonly trial_ended: boolean;
@@ -24,9 +25,7 @@ export function postgresCharge(
   pool: Pool,
   plans: Plans,
 ): (items: readonly ChargeItem[]) => Promise<readonly (Charge | Error)[]> {
-  const planTable = JSON.stringify(
-    Object.fromEntries(plans.all.map((it) => [it.name, { calls: it.monthlyCalls, trial: it.trialDays !== null }])),
-  );
+  const planTable = planTableOf(plans);
   return async (items) => {
     const groups = new Map<string, ChargeItem[]>();
     for (const item of items) {
@@ -51,6 +50,13 @@ export function postgresCharge(
   };
 }
 
+/** The plans as `portcullis_charge` takes them. */
+export function planTableOf(plans: Plans): string {
+  return JSON.stringify(
+    Object.fromEntries(plans.all.map((it) => [it.name, { calls: it.monthlyCalls, trial: it.trialDays !== null }])),
+  );
+}
+
 const order = (a: ChargeItem | undefined, b: ChargeItem | undefined): number => {
   if (!a || !b) return 0;
   if (a.accountId !== b.accountId) return a.accountId < b.accountId ? -1 : 1;
@@ -67,17 +73,16 @@ function dealt(
   for (const group of groups) {
     const row = rows[next];
     const first = group[0];
-    if (!row || !first || row.id !== first.accountId) {
-      for (const it of group) answers.set(it, new StoreError('STORE_NOT_FOUND', `no account "${it.accountId}"`));
-      continue;
-    }
-    next += 1;
-    for (const [i, it] of group.entries()) answers.set(it, answer(row, i, it.at));
+    const own = row !== undefined && row.id === first?.accountId ? row : undefined;
+    if (own !== undefined) next += 1;
+    for (const [i, it] of group.entries()) answers.set(it, chargeOf(own, it.accountId, i, it.at));
   }
   return items.map((it) => answers.get(it) ?? new StoreError('STORE_UNAVAILABLE', 'the database gave no answer'));
 }
 
-function answer(row: Granted, place: number, at: number): Charge | Error {
+/** What an account's grant means for the call at this place of its group; an error where there is no such account. */
+export function chargeOf(row: Granted | undefined, accountId: string, place: number, at: number): Charge | Error {
+  if (row === undefined) return new StoreError('STORE_NOT_FOUND', `no account "${accountId}"`);
   if (row.plan_limit === null)
     return new StoreError('STORE_NOT_FOUND', 'the account has a plan that the plans file lacks');
   const plan = { name: '', monthlyCalls: row.plan_limit, trialDays: null };

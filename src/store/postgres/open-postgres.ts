@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import type { Charge } from '../account-store.js';
 import { loadPlans } from '../plans.js';
 import { newPepper, settledPepper } from '../secrets.js';
 import { requirePlansInUse } from '../sql/accounts.js';
@@ -81,7 +82,7 @@ export async function openPostgres(url: string, options: StoreOptions): Promise<
     // Replicas share it; an operator who wants it apart from the hashes sets it in the environment.
     const pepper = await settledPepper(notes, options.pepper, () => notes.claim('pepper', newPepper()));
     const charges = openBatcher(postgresCharge(pool, plans), 2, 512);
-    const appends = openBatcher(postgresAppend(pool, pepper), 3, 256);
+    const appends = openBatcher(postgresAppend(pool, pepper, plans), 3, 256);
     const connection: Connection = {
       db,
       dialect: 'postgres',
@@ -98,8 +99,9 @@ export async function openPostgres(url: string, options: StoreOptions): Promise<
     return sqlStore(connection, {
       charge: (accountId, at) => charges.add({ accountId, at } satisfies ChargeItem),
       append: async (record) => {
-        await appends.add(record);
+        await appends.add({ record, at: null });
       },
+      appendCounted: async (record, at) => (await appends.add({ record, at })) as Charge,
       ...postgresPage(connection),
       purged: async () => undefined,
       ready: alive,

@@ -18,7 +18,7 @@ export interface PageOfRows {
 }
 
 /** What each database does its own way. */
-export interface EvidenceOwn extends Pick<EvidenceStore, 'append'> {
+export interface EvidenceOwn extends Pick<EvidenceStore, 'append' | 'appendCounted'> {
   /** Rows of a list after a place, newest first. */
   page(accountId: string, filter: EvidenceFilter, after: Place | null, limit: number): Promise<PageOfRows>;
   /** Deletes up to `limit` of an account's records before a place in the order; gives their number. */
@@ -85,6 +85,7 @@ export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceS
 
   return {
     append: own.append,
+    appendCounted: own.appendCounted,
     list,
     async get(accountId, id) {
       const row = db.selectFrom('evidence').selectAll().where('id', '=', id).where('account_id', '=', accountId);

@@ -1,0 +1,78 @@
+import { LRUCache } from 'lru-cache';
+import type { Charge } from '../../store/account-store.js';
+import type { ScreeningStore } from './ports.js';
+
+/** A call that its quota let in. */
+export interface CountedCall {
+  /** How the call was counted; undefined while it isn't: it is counted with its record, or at its end. */
+  readonly charge: Charge | undefined;
+  /** Says that the call is counted from now on, with its record. False where it is counted already. */
+  countWithRecord(): boolean;
+  /** What came of it, once the record is stored. */
+  counted(charge: Charge): void;
+  /** Counts a call that ended without a record; undefined where it is counted already. */
+  countAtEnd(): Promise<Charge | undefined>;
+}
+
+/** Lets calls in by their account's quota. */
+export interface CallCounter {
+  /**
+   * Counts a call of an account whose quota may not suffice. A call of any other account is let in, and counted in the same
+   * commit as its record, which decides. So a quota is exact, and an ordinary call writes once.
+   */
+  enter(accountId: string, at: number): CountedCall | Promise<CountedCall>;
+}
+
+/** What is known of an account without asking the store. */
+interface Known {
+  /** Calls left when the store was asked last. */
+  remaining: number;
+  /** Calls that were let in since and are not counted yet. */
+  uncounted: number;
+}
+
+const MAX_ACCOUNTS = 10_000;
+
+/** Counts calls in a store. Other processes may count, too: then a call that was let in may still be refused. */
+export function createCallCounter({ usage }: Pick<ScreeningStore, 'usage'>): CallCounter {
+  const accounts = new LRUCache<string, Known>({ max: MAX_ACCOUNTS });
+
+  const learn = (accountId: string, { remaining }: Charge): void => {
+    const known = accounts.get(accountId);
+    if (known === undefined) accounts.set(accountId, { remaining, uncounted: 0 });
+    else known.remaining = remaining;
+  };
+  const charge = async (accountId: string, at: number): Promise<Charge> => {
+    const counted = await usage.charge(accountId, at);
+    learn(accountId, counted);
+    return counted;
+  };
+
+  return {
+    enter(accountId, at) {
+      const known = accounts.get(accountId);
+      if (known !== undefined && known.remaining > known.uncounted) {
+        known.uncounted += 1;
+        let waits = true;
+        const countWithRecord = (): boolean => {
+          const first = waits;
+          waits = false;
+          if (first) known.uncounted -= 1;
+          return first;
+        };
+        return {
+          charge: undefined,
+          countWithRecord,
+          counted: (counted) => learn(accountId, counted),
+          countAtEnd: async () => (countWithRecord() ? charge(accountId, at) : undefined),
+        };
+      }
+      return charge(accountId, at).then((counted) => ({
+        charge: counted,
+        countWithRecord: () => false,
+        counted: () => undefined,
+        countAtEnd: async () => undefined,
+      }));
+    },
+  };
+}
