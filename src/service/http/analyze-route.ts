@@ -28,7 +28,7 @@ import {
   verdictAnswerSchema,
 } from './api-schemas.js';
 import { HttpError } from './http-error.js';
-import { quotaHeaders, sendJson, verdictHeaders } from './responses.js';
+import { quotaHeaders, sendVerdict } from './responses.js';
 
 /** What a screening call goes through. */
 export interface AnalyzeParts {
@@ -82,7 +82,8 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     }
     call.counted.countAtEnd().then(
       (charge) => {
-        if (charge !== undefined) quotaHeaders(reply, charge);
+        const quota = charge ?? call.counted.charge;
+        if (quota !== undefined) quotaHeaders(reply, quota);
         done(null, payload);
       },
       // The store fails; the call has failed already.
@@ -128,28 +129,30 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep };
         const { channel, explain } = request.query;
         const at = now();
+        let quota = counted.charge;
         const write = async (record: EvidenceRecord): Promise<void> => {
           if (!counted.countWithRecord()) return store.evidence.append(record);
-          const charge = await store.evidence.appendCounted(record, at.getTime());
-          counted.counted(charge);
-          requireAllowed(reply, charge);
+          quota = await store.evidence.appendCounted(record, at.getTime());
+          counted.counted(quota);
+          requireAllowed(reply, quota);
         };
         const { verdict, explanation } = await screenCall({ write, scorers, now, recent }, caller, input, channel);
         store.keys.used(key.id, at.getTime());
         metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
-        verdictHeaders(reply, explanation, at.getTime());
+        if (quota === undefined) throw new Error('a call that nobody counted');
         const form = request.query.form ?? (explain === 'true' ? 'extended' : account.settings.verdictForm);
-        if (form === 'minimal') return sendJson(reply, 200, toMinimal(verdict));
-        return sendJson(reply, 200, explain === 'true' ? { ...verdict, explanation } : verdict);
+        const full = explain === 'true' ? { ...verdict, explanation } : verdict;
+        sendVerdict(reply, { quota, explanation, time: at.getTime() }, form === 'minimal' ? toMinimal(verdict) : full);
+        return reply;
       },
     });
   }
 }
 
-/** Sets the headers of the quota. @throws HttpError 402 or 429 where it refuses the call */
+/** @throws HttpError 402 or 429 where the quota refuses the call */
 function requireAllowed(reply: FastifyReply, charge: Charge): void {
-  quotaHeaders(reply, charge);
   if (charge.allowed) return;
+  quotaHeaders(reply, charge);
   if (charge.code === 'TRIAL_ENDED')
     throw new HttpError(402, 'The trial has ended; choose a plan to continue.', 'TRIAL_ENDED');
   reply.header('retry-after', String(charge.resetSeconds));

@@ -24,7 +24,20 @@ export interface WriterThreadParts extends WriterParts {
 interface Waiting {
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
+  /** The message that its job went out with. */
+  batch: Batch | undefined;
 }
+
+/** Calls and records that went out in one message. */
+interface Batch {
+  unanswered: number;
+}
+
+/**
+ * Messages with calls and records on their way at once: one that is written and one that comes next. What is asked for
+ * meanwhile waits for the next message, since to wake the thread costs more than a record.
+ */
+const MOST_BATCHES = 2;
 
 const MAX_RESTART_MS = 5_000;
 
@@ -44,6 +57,7 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
   let jobs: WriterJob[] = [];
   let nextId = 1;
   let failures = 0;
+  let batches = 0;
   let restart: NodeJS.Timeout | undefined;
   let closing: Promise<void> | undefined;
 
@@ -51,6 +65,10 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
     const one = waiting.get(answer.id);
     if (one === undefined) return;
     waiting.delete(answer.id);
+    if (one.batch !== undefined) {
+      one.batch.unanswered -= 1;
+      if (one.batch.unanswered === 0) batches -= 1;
+    }
     if ('failed' in answer) one.reject(errorOf(answer.failed));
     else one.resolve(answer.value as never);
   };
@@ -58,6 +76,7 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
   const onExit = (): void => {
     thread = undefined;
     jobs = [];
+    batches = 0;
     const refused = [...waiting.values()];
     waiting.clear();
     for (const { reject } of refused) reject(lost());
@@ -75,6 +94,7 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
         if (message.kind === 'answers') {
           failures = 0;
           for (const answer of message.answers) settle(answer);
+          if (jobs.length > 0) planFlush();
         } else if (message.kind === 'full') onFull();
         else if (message.kind === 'refused') reject(errorOf(message.failed));
         else if (closing !== undefined) void started.terminate();
@@ -93,15 +113,32 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
     });
   }
 
+  const isCall = ({ kind }: WriterJob): boolean => kind === 'append' || kind === 'charge';
   const flush = (): void => {
-    if (jobs.length === 0) return;
+    planned = false;
+    const isUrgent = jobs.length > 0 && !jobs.every(isCall);
+    if (jobs.length === 0 || (batches >= MOST_BATCHES && !isUrgent)) return;
+    // What isn't a call may take long, or be what the calls before it wait for.
+    if (!isUrgent) {
+      const batch = { unanswered: jobs.length };
+      for (const { id } of jobs) {
+        const one = waiting.get(id);
+        if (one !== undefined) one.batch = batch;
+      }
+      batches += 1;
+    }
     thread?.postMessage(jobs);
     jobs = [];
   };
+  let planned = false;
+  const planFlush = (): void => {
+    if (planned) return;
+    planned = true;
+    setImmediate(flush);
+  };
   const send = (job: WriterJob): void => {
     jobs.push(job);
-    // All of a turn of the event loop in one message: to wake the thread costs more than a record.
-    if (jobs.length === 1) setImmediate(flush);
+    planFlush();
   };
   const ask = <T>(jobOf: (id: number) => WriterJob): Promise<T> =>
     new Promise((resolve, reject) => {
@@ -109,7 +146,7 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
       else if (thread === undefined) reject(lost());
       else {
         const id = nextId++;
-        waiting.set(id, { resolve, reject });
+        waiting.set(id, { resolve, reject, batch: undefined });
         send(jobOf(id));
       }
     });
@@ -120,7 +157,7 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
     if (last === undefined) return;
     const ended = new Promise((resolve) => last.once('exit', resolve));
     const id = nextId++;
-    const closed = new Promise<void>((resolve, reject) => waiting.set(id, { resolve, reject }));
+    const closed = new Promise<void>((resolve, reject) => waiting.set(id, { resolve, reject, batch: undefined }));
     send({ kind: 'close', id });
     await closed;
     await ended;
