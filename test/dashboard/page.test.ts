@@ -8,7 +8,7 @@ import { type BrowsedDashboard, browsedDashboard } from './browsed-dashboard.js'
 import { accessibilityFaults, expectNoSideways, fill, press } from './browser.js';
 import { hostileTexts } from './hostile-texts.js';
 
-const shots = process.env['PORTCULLIS_SCREENSHOTS'];
+const shots = process.env.PORTCULLIS_SCREENSHOTS;
 const password = 'a long password';
 let it: BrowsedDashboard;
 

@@ -80,7 +80,8 @@ export async function testDashboard(
     routes,
     screen: async (accountId, input, time = now()) => {
       const owner = { accountId, keyId: null, keep: 'whole' } as const;
-      return (await screenCall({ write: store.evidence.append, scorers, now: () => new Date(time) }, owner, input)).record;
+      return (await screenCall({ write: store.evidence.append, scorers, now: () => new Date(time) }, owner, input))
+        .record;
     },
     accountIdOf: async (email) => {
       const user = await store.users.findByEmail(email);
