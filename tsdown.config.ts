@@ -24,16 +24,32 @@ const entries = {
   'tuning-rules-child': 'src/evaluation/scoring/rules-child.ts',
 };
 
-export default defineConfig({
-  entry: Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(file))),
+const shared = {
   format: 'esm',
-  platform: 'node',
   target: 'node20.19',
   fixedExtension: false,
   dts: true,
-  hash: true,
   clean: true,
   sourcemap: false,
-  tsconfig: 'src/tsconfig.json',
   report: false,
-});
+} as const;
+
+export default defineConfig([
+  {
+    ...shared,
+    entry: Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(file))),
+    platform: 'node',
+    hash: true,
+    tsconfig: 'src/tsconfig.json',
+  },
+  // On its own, so that it shares no file with code that needs Node.
+  {
+    ...shared,
+    entry: { index: 'src/web/index.ts' },
+    outDir: 'dist/web',
+    platform: 'neutral',
+    target: 'es2023',
+    hash: false,
+    tsconfig: 'src/web/tsconfig.json',
+  },
+]);

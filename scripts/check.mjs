@@ -7,6 +7,7 @@ const checks = {
   types: [
     [bin('tsc'), '-p', 'src'],
     [bin('tsc'), '-p', 'src/engine'],
+    [bin('tsc'), '-p', 'src/web', '--noEmit'],
     [bin('tsc'), '-p', 'src/dashboard/web'],
     [bin('tsc'), '-p', '.'],
   ],

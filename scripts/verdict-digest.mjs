@@ -1,22 +1,27 @@
 // `npm run digest -- FILE...`: one SHA-256 over what the rules say of every text of labelled JSONL files (gzip or plain):
 // verdict, rule, score and the explanation with every finding and span. Equal digests before and after a change mean equal verdicts.
+// `--web` asks the build for browsers (`portcullis/web`) instead of the native one: the digests must be equal.
 // `--every N` takes each N-th text; `--lines FILE` writes a line per text, to compare two runs with diff.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { gunzipSync } from 'node:zlib';
-import { createEngine } from '../dist/index.js';
 
 const { values, positionals } = parseArgs({
-  options: { every: { type: 'string', default: '1' }, lines: { type: 'string' } },
+  options: { every: { type: 'string', default: '1' }, lines: { type: 'string' }, web: { type: 'boolean' } },
   allowPositionals: true,
 });
 const every = Number(values.every);
 if (positionals.length === 0 || !Number.isInteger(every) || every < 1) {
-  console.error('usage: npm run digest -- [--every N] [--lines FILE] FILE.jsonl[.gz]...');
+  console.error('usage: npm run digest -- [--every N] [--lines FILE] [--web] FILE.jsonl[.gz]...');
   process.exit(2);
 }
-const engine = createEngine({ mode: 'rules' });
+const makeEngine = async () => {
+  if (!values.web) return (await import('../dist/index.js')).createEngine({ mode: 'rules' });
+  const { createEngine, loadPack } = await import('../dist/web/index.js');
+  return createEngine({ pack: await loadPack(readFileSync(new URL('../dist/web/core-pack.gz', import.meta.url))) });
+};
+const engine = await makeEngine();
 const total = createHash('sha256');
 const lines = [];
 let count = 0;

@@ -1,7 +1,8 @@
 import { ModelError } from '../../engine/errors.js';
 import type { WindowScorer } from '../../engine/ports.js';
 import { systemClock } from '../system-clock.js';
-import { type Network, type NetworkSpec, openNetwork } from './onnx-network.js';
+import type { Network } from './network.js';
+import { type NetworkSpec, openNetwork } from './onnx-network.js';
 import { createSemaphore } from './semaphore.js';
 
 /**

@@ -1,5 +1,6 @@
 import { ModelError } from '../../engine/errors.js';
-import { type FromChild, type Network, openNetwork, type ToChild } from './onnx-network.js';
+import type { Network } from './network.js';
+import { type FromChild, openNetwork, type ToChild } from './onnx-network.js';
 
 /** The program of a model worker: loads one network and scores windows until its parent is gone. */
 let network: Network | undefined;

@@ -2,31 +2,13 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { ModelError, type ModelErrorCode } from '../../engine/errors.js';
 import type { WindowScore } from '../../engine/ports.js';
-
-/** A window whose logit is known, to prove that this machine computes what the training's did. */
-export interface GoldenWindow {
-  /** With the special tokens at both ends. */
-  readonly ids: readonly number[];
-  readonly logit: number;
-}
+import { type Network, type NetworkShape, type OnnxRuntime, startNetwork } from './network.js';
 
 /** What to load, and how to know it. */
-export interface NetworkSpec {
+export interface NetworkSpec extends NetworkShape {
   readonly file: string;
   readonly sha256: string;
-  readonly inputs: { readonly ids: string; readonly mask: string };
-  readonly outputs: { readonly logit: string; readonly token_logits?: string | undefined };
-  readonly golden: readonly GoldenWindow[];
 }
-
-/** A loaded network. One run at a time. */
-export interface Network {
-  run(ids: readonly number[]): Promise<WindowScore>;
-  close(): Promise<void>;
-}
-
-/** How far a logit may lie from the golden one: builds of the runtime round differently, by 0.03 between 1.23 and 1.30. */
-const GOLDEN_TOLERANCE = 0.1;
 
 /** Threads and memory: one window at a time, and a peak that isn't kept. */
 const SESSION_OPTIONS = {
@@ -37,9 +19,6 @@ const SESSION_OPTIONS = {
   enableMemPattern: false,
   logSeverityLevel: 4,
 } as const;
-
-type Runtime = typeof import('onnxruntime-node');
-type Tensor = import('onnxruntime-node').Tensor;
 
 /**
  * Loads a network from bytes whose sha256 was checked, and tries it on the golden windows.
@@ -57,26 +36,11 @@ export async function openNetwork(spec: NetworkSpec): Promise<Network> {
   const session = await runtime.InferenceSession.create(bytes, SESSION_OPTIONS).catch((cause: unknown) => {
     throw new ModelError('MODEL_LOAD', 'the runtime refused the network', { cause });
   });
-  const run = async (ids: readonly number[]): Promise<WindowScore> => {
-    const shape = [1, ids.length];
-    const feeds = {
-      [spec.inputs.ids]: new runtime.Tensor('int64', BigInt64Array.from(ids, BigInt), shape),
-      [spec.inputs.mask]: new runtime.Tensor('int64', new BigInt64Array(ids.length).fill(1n), shape),
-    };
-    const outputs = await session.run(feeds).catch((cause: unknown) => {
-      throw new ModelError('MODEL_FAILED', 'the runtime failed on a window', { cause });
-    });
-    const [logit] = readFloats(outputs[spec.outputs.logit], [1]);
-    const tokens = spec.outputs.token_logits;
-    const tokenLogits = tokens === undefined ? undefined : readFloats(outputs[tokens], shape);
-    return { logit: logit as number, tokenLogits };
-  };
-  await checkGolden(run, spec.golden);
-  return { run, close: () => session.release() };
+  return startNetwork(runtime, session, spec);
 }
 
 /** @throws ModelError `MODEL_RUNTIME_MISSING` where the optional package isn't there or can't be loaded */
-async function importRuntime(): Promise<Runtime> {
+async function importRuntime(): Promise<OnnxRuntime> {
   try {
     return await import('onnxruntime-node');
   } catch (cause) {
@@ -85,25 +49,6 @@ async function importRuntime(): Promise<Runtime> {
       "the optional package onnxruntime-node isn't installed or can't be loaded; `npm install onnxruntime-node` adds it",
       { cause },
     );
-  }
-}
-
-function readFloats(tensor: Tensor | undefined, shape: readonly number[]): readonly number[] {
-  if (tensor?.type !== 'float32' || tensor.dims.join() !== shape.join()) {
-    throw new ModelError('MODEL_OUTPUT', 'an output of the network has another type or shape than the manifest says');
-  }
-  const values = Array.from(tensor.data as Float32Array);
-  if (!values.every(Number.isFinite))
-    throw new ModelError('MODEL_OUTPUT', 'the network gave a value that is no number');
-  return values;
-}
-
-async function checkGolden(run: Network['run'], golden: readonly GoldenWindow[]): Promise<void> {
-  for (const { ids, logit } of golden) {
-    const score = await run(ids);
-    if (!(Math.abs(score.logit - logit) <= GOLDEN_TOLERANCE)) {
-      throw new ModelError('MODEL_GOLDEN', "the network doesn't give its golden values on this machine");
-    }
   }
 }
 

@@ -8,7 +8,7 @@ import { createWordLookup } from '../../engine/rules/pack/word-lists.js';
 import { preparePatterns } from '../../engine/rules/pattern/prepare-patterns.js';
 import type { Rule } from '../../engine/rules/types.js';
 import { readPackFolder } from './pack-folder.js';
-import { readPrepared, writePrepared } from './prepared-file.js';
+import { joinPack, readPrepared, writePrepared } from './prepared-file.js';
 
 const FORMAT = 4;
 
@@ -23,7 +23,9 @@ const bundleSchema = z.object({
 /** A pack as a file of JSON, with its prepared patterns for a binary file beside it. */
 export interface PackBundle {
   readonly bundle: string;
-  readonly prepared: Buffer;
+  readonly prepared: Uint8Array;
+  /** Both in one, without what a scan doesn't need: for `portcullis/web`. Not compressed. */
+  readonly web: Uint8Array;
 }
 
 /** A pack's content as a bundle whose patterns are prepared when it is loaded. */
@@ -36,7 +38,11 @@ export function bundlePack(folder: string): PackBundle {
   const { content } = readPackFolder(folder);
   const bundle = plainBundle(content);
   const prepared = preparePatterns(content.rules, createWordLookup(content.words, refuse), refuse);
-  return { bundle, prepared: writePrepared(prepared, content.rules, bundle, digestPacks([content], [], sha256)) };
+  const digest = digestPacks([content], [], sha256);
+  const file = writePrepared(prepared, content.rules, bundle, digest, sha256);
+  const noExamples: Rule['examples'] = { positive: [], negative: [], todo_positive: [], todo_negative: [] };
+  const rules = content.rules.map((rule) => ({ ...rule, examples: noExamples }));
+  return { bundle, prepared: file, web: joinPack(plainBundle({ head: content.head, words: {}, rules }), file) };
 }
 
 /** Reads what `bundlePack` wrote: `<name>.json`, and `<name>.bin` if there is one. @throws PackError when it isn't such a file */
@@ -47,7 +53,11 @@ export function readPackBundle(path: string): PackContent {
   const preparedPath = path.replace(/\.json$/, '.bin');
   if (existsSync(preparedPath)) {
     const { head, words, rules } = parsed as z.infer<typeof bundleSchema>;
-    const file = readPrepared(readFileSync(preparedPath), rules, bytes);
+    const file = readPrepared(
+      readFileSync(preparedPath),
+      rules,
+      (digests, sections) => digests.pack === sha256(bytes) && digests.sections === sha256(sections),
+    );
     if (!file)
       throw bundleError(`${preparedPath} doesn't belong to ${path}, or is damaged.`, 'Reinstall, or rebuild both.');
     return { head, words, rules, isChecked: true, prepared: file.prepared, digest: file.digest };
@@ -66,6 +76,6 @@ function refuse(): never {
   throw new Error('a pattern or word list has a mistake: run `portcullis rules lint`');
 }
 
-function sha256(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
+function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { IndexedPattern, PreparedForm, PreparedPatterns } from '../../engine/rules/pattern/compiled-pattern.js';
 import type { PatternForm } from '../../engine/rules/pattern/prepare-pattern.js';
 import { listDistinctSources } from '../../engine/rules/pattern/prepare-patterns.js';
@@ -7,7 +6,8 @@ import type { Rule } from '../../engine/rules/types.js';
 
 /**
  * The prepared patterns of a pack as one binary file beside it: patterns parsed, word lists expanded, the automaton of the
- * literals laid out. A header of JSON says where each section lies; little-endian, as every machine is that Node runs on.
+ * literals laid out. A header of JSON says where each section lies; little-endian, as every machine is that JavaScript runs on.
+ * Without Node's own modules: `portcullis/web` reads it too.
  */
 const MAGIC = 'portcullis-prepared\n';
 const FORMAT = 1;
@@ -36,19 +36,27 @@ type StoredPattern = readonly [
   readonly (readonly number[])[],
 ];
 
+/** SHA-256 of bytes as 64 small hex digits. */
+export type Sha256 = (bytes: Uint8Array) => string;
+
+const encodeUtf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
+/** A byte order mark is a character of its pattern. */
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+
 /** Writes the prepared patterns of a pack. `pack` is the text of its bundle. */
 export function writePrepared(
   prepared: PreparedPatterns,
   rules: readonly Rule[],
   pack: string,
   digest: string,
-): Buffer {
-  const parts: Buffer[] = [];
+  sha256: Sha256,
+): Uint8Array {
+  const parts: Uint8Array[] = [];
   const table: Record<string, readonly [number, number]> = {};
   let size = 0;
-  const add = (name: string, bytes: Buffer): void => {
+  const add = (name: string, bytes: Uint8Array): void => {
     table[name] = [size, bytes.length];
-    const padding = Buffer.alloc((ALIGNMENT - (bytes.length % ALIGNMENT)) % ALIGNMENT);
+    const padding = new Uint8Array((ALIGNMENT - (bytes.length % ALIGNMENT)) % ALIGNMENT);
     parts.push(bytes, padding);
     size += bytes.length + padding.length;
   };
@@ -56,7 +64,7 @@ export function writePrepared(
     const { patterns, index } = prepared[form];
     const distinct = [...new Set(patterns.values())];
     const numbers = new Map(distinct.map((pattern, number) => [pattern, number]));
-    const sources = distinct.map(({ source }) => Buffer.from(source));
+    const sources = distinct.map(({ source }) => encodeUtf8(source));
     const ends = sources.map(({ length }) => length);
     ends.forEach((length, at) => {
       ends[at] = length + (ends[at - 1] ?? 0);
@@ -67,9 +75,9 @@ export function writePrepared(
       return numbers.get(pattern) as number;
     });
     add(`${form}.bySource`, bytesOf(Int32Array.from(bySource)));
-    add(`${form}.patterns`, Buffer.from(JSON.stringify(distinct.map(store))));
+    add(`${form}.patterns`, encodeUtf8(JSON.stringify(distinct.map(store))));
     add(`${form}.ends`, bytesOf(Int32Array.from(ends)));
-    add(`${form}.sources`, Buffer.concat(sources));
+    add(`${form}.sources`, concat(sources));
     add(`${form}.table`, bytesOf(index.automaton.table));
     add(`${form}.cells`, bytesOf(index.automaton.cells));
     add(`${form}.symbols`, bytesOf(index.automaton.symbols));
@@ -78,12 +86,9 @@ export function writePrepared(
     add(`${form}.items`, bytesOf(index.setsByLiteral.items));
     add(`${form}.sets`, bytesOf(Int32Array.of(index.sets)));
   }
-  const sections = Buffer.concat(parts);
-  const header: Header = { format: FORMAT, pack: sha256(pack), sections: sha256(sections), digest, table };
-  const head = Buffer.from(`${MAGIC}${JSON.stringify(header)}\n`);
-  const padded = Buffer.alloc(Math.ceil(head.length / ALIGNMENT) * ALIGNMENT, ' ');
-  head.copy(padded);
-  return Buffer.concat([padded, sections]);
+  const sections = concat(parts);
+  const header: Header = { format: FORMAT, pack: sha256(encodeUtf8(pack)), sections: sha256(sections), digest, table };
+  return concat([padToAlignment(`${MAGIC}${JSON.stringify(header)}\n`), sections]);
 }
 
 export interface PreparedFile {
@@ -92,30 +97,32 @@ export interface PreparedFile {
   readonly digest: string;
 }
 
-/** Reads what `writePrepared` wrote; undefined when it is damaged, of another format or from another pack. */
-export function readPrepared(file: Buffer, rules: readonly Rule[], pack: Buffer): PreparedFile | undefined {
+/** Reads what `writePrepared` wrote; undefined when it is of another format, or `isIntact` says no to its digests. */
+export function readPrepared(
+  file: Uint8Array,
+  rules: readonly Rule[],
+  isIntact: (digests: Pick<Header, 'pack' | 'sections'>, sections: Uint8Array) => boolean,
+): PreparedFile | undefined {
   const end = file.indexOf(10, MAGIC.length);
-  if (file.toString('latin1', 0, MAGIC.length) !== MAGIC || end < 0) return undefined;
-  const header = JSON.parse(file.toString('utf8', MAGIC.length, end)) as Header;
+  if (end < 0 || utf8.decode(file.subarray(0, MAGIC.length)) !== MAGIC) return undefined;
+  const header = JSON.parse(utf8.decode(file.subarray(MAGIC.length, end))) as Header;
   const sections = file.subarray(Math.ceil((end + 1) / ALIGNMENT) * ALIGNMENT);
-  if (header.format !== FORMAT || header.pack !== sha256(pack) || header.sections !== sha256(sections))
-    return undefined;
-  // Typed arrays need their alignment, which a Buffer out of Node's pool may lack.
-  const isAligned = sections.byteOffset % ALIGNMENT === 0;
-  const { buffer, byteOffset } = isAligned ? sections : Buffer.from(new Uint8Array(sections).buffer);
+  if (header.format !== FORMAT || !isIntact(header, sections)) return undefined;
+  // Typed arrays need their alignment, which a part of a larger buffer may lack.
+  const { buffer, byteOffset } = sections.byteOffset % ALIGNMENT === 0 ? sections : sections.slice();
   const section = (name: string): readonly [number, number] => header.table[name] as readonly [number, number];
   const ints = (name: string): Int32Array => {
     const [at, length] = section(name);
     return new Int32Array(buffer, byteOffset + at, length / Int32Array.BYTES_PER_ELEMENT);
   };
-  const bytes = (name: string): Buffer => {
+  const bytes = (name: string): Uint8Array => {
     const [at, length] = section(name);
-    return Buffer.from(buffer, byteOffset + at, length);
+    return new Uint8Array(buffer, byteOffset + at, length);
   };
   const readForm = (form: PatternForm): PreparedForm => {
     const ends = ints(`${form}.ends`);
     const sources = bytes(`${form}.sources`);
-    const stored = JSON.parse(bytes(`${form}.patterns`).toString()) as readonly StoredPattern[];
+    const stored = JSON.parse(utf8.decode(bytes(`${form}.patterns`))) as readonly StoredPattern[];
     const distinct = stored.map((one, at) =>
       restore(one, sources, at === 0 ? 0 : (ends[at - 1] as number), ends[at] as number),
     );
@@ -130,11 +137,7 @@ export function readPrepared(file: Buffer, rules: readonly Rule[], pack: Buffer)
         automaton: {
           table: ints(`${form}.table`),
           cells: ints(`${form}.cells`),
-          symbols: new Uint8Array(
-            bytes(`${form}.symbols`).buffer,
-            byteOffset + section(`${form}.symbols`)[0],
-            section(`${form}.symbols`)[1],
-          ),
+          symbols: bytes(`${form}.symbols`),
           suffixes: ints(`${form}.suffixes`),
         },
         setsByLiteral: { first: ints(`${form}.first`), items: ints(`${form}.items`) },
@@ -162,11 +165,11 @@ function store({ longest, scripts, frequency, relaxed, screen, alternatives }: I
 }
 
 /** The source is decoded when it is first asked for: most patterns never are. */
-function restore(stored: StoredPattern, sources: Buffer, from: number, to: number): IndexedPattern {
+function restore(stored: StoredPattern, sources: Uint8Array, from: number, to: number): IndexedPattern {
   const [longest, scripts, frequency, relaxed, screen, alternatives] = stored;
   return {
     get source() {
-      return sources.toString('utf8', from, to);
+      return utf8.decode(sources.subarray(from, to));
     },
     relaxed: relaxed ?? undefined,
     screen: screen ?? undefined,
@@ -185,10 +188,39 @@ function restoreAlternative([trigger = 0, before = 0, after = 0, ...rest]: reado
   return { trigger, before, after, nearby };
 }
 
-function bytesOf(array: Int32Array | Uint8Array): Buffer {
-  return Buffer.from(array.buffer, array.byteOffset, array.byteLength);
+function bytesOf(array: Int32Array | Uint8Array): Uint8Array {
+  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
 
-function sha256(content: string | Buffer): string {
-  return createHash('sha256').update(content).digest('hex');
+function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+/** A text in UTF-8 with spaces up to the next multiple of `ALIGNMENT`. */
+function padToAlignment(text: string): Uint8Array {
+  const bytes = encodeUtf8(text);
+  const padded = new Uint8Array(Math.ceil(bytes.length / ALIGNMENT) * ALIGNMENT).fill(0x20);
+  padded.set(bytes);
+  return padded;
+}
+
+/** A pack without its rules' examples and its word lists, and its prepared patterns, in one: what `portcullis/web` loads. */
+export function joinPack(pack: string, prepared: Uint8Array): Uint8Array {
+  return concat([padToAlignment(`${pack}\n`), prepared]);
+}
+
+/** The two parts of what `joinPack` made; undefined for anything else. */
+export function splitPack(file: Uint8Array): { readonly pack: string; readonly prepared: Uint8Array } | undefined {
+  const end = file.indexOf(10);
+  if (end < 0) return undefined;
+  return {
+    pack: utf8.decode(file.subarray(0, end)),
+    prepared: file.subarray(Math.ceil((end + 1) / ALIGNMENT) * ALIGNMENT),
+  };
 }

@@ -1,0 +1,103 @@
+/** The text files of a model folder, read without Node's own modules: `portcullis/web` reads them too. */
+import { z } from 'zod';
+import { ModelError } from '../../engine/errors.js';
+import type { ModelManifest } from '../../engine/model/manifest.js';
+import { createWordPieceTokenizer, splitVocabulary } from '../../engine/model/wordpiece-tokenizer.js';
+import type { ClassifierInfo, Tokenizer } from '../../engine/ports.js';
+import type { GoldenWindow } from './network.js';
+
+/** What a manifest says of its classifier. */
+export function classifierInfo(manifest: ModelManifest, version: string): ClassifierInfo {
+  return {
+    version,
+    thresholds: thresholdsOf(manifest.operating_points),
+    defaultOperatingPoint: manifest.operating_point,
+    clearsBelow: manifest.clears_below,
+  };
+}
+
+export function thresholdsOf(points: ModelManifest['operating_points']): ClassifierInfo['thresholds'] {
+  return Object.fromEntries(Object.entries(points).map(([name, { threshold }]) => [name, threshold]));
+}
+
+/** The one kind of `tokenizer.json` that is read: BERT's uncased WordPiece, exactly. */
+const schema = z.object({
+  normalizer: z.object({
+    type: z.literal('BertNormalizer'),
+    clean_text: z.literal(true),
+    handle_chinese_chars: z.literal(true),
+    strip_accents: z.union([z.null(), z.literal(true)]),
+    lowercase: z.literal(true),
+  }),
+  pre_tokenizer: z.object({ type: z.literal('BertPreTokenizer') }),
+  model: z.object({
+    type: z.literal('WordPiece').optional(),
+    unk_token: z.string(),
+    continuing_subword_prefix: z.literal('##'),
+    max_input_chars_per_word: z.int().min(1),
+    vocab: z.record(z.string(), z.int().min(0)),
+  }),
+});
+
+/**
+ * Makes the tokenizer of a `tokenizer.json` in Hugging Face's format.
+ *
+ * @throws ModelError `MODEL_MANIFEST` for another kind of tokenizer
+ */
+export function readTokenizer(text: string, manifest: ModelManifest): Tokenizer {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new ModelError('MODEL_MANIFEST', 'tokenizer.json is no JSON', { cause });
+  }
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) {
+    const where = parsed.error.issues.map(({ path }) => path.join('.')).join(', ');
+    throw new ModelError('MODEL_MANIFEST', `tokenizer.json is no uncased WordPiece tokenizer of BERT's kind: ${where}`);
+  }
+  const { model } = parsed.data;
+  if (model.vocab[model.unk_token] !== manifest.tokenizer.unk) {
+    throw new ModelError('MODEL_MANIFEST', 'tokenizer.json has another unknown token than the manifest');
+  }
+  return createWordPieceTokenizer(
+    splitVocabulary(model.vocab, manifest.tokenizer.unk, model.max_input_chars_per_word),
+    {
+      markRun: manifest.text.mark_run,
+      wordRun: manifest.text.word_run,
+    },
+  );
+}
+
+/** A text with the values that the training pipeline computed for it. */
+const goldenSchema = z.object({ text: z.string(), ids: z.array(z.int()), windows: z.int().min(1), logit: z.number() });
+
+/** Windows that a scoring process tries when it starts, shortest first: a moment, not seconds. */
+const MAX_GOLDEN = 6;
+
+/**
+ * Reads `golden.jsonl`, checks the tokenizer on every text of it, and gives the windows to try the network on.
+ *
+ * @throws ModelError `MODEL_GOLDEN` where a line is broken or the tokenizer gives other tokens
+ */
+export function checkGoldenTokens(jsonl: string, tokenizer: Tokenizer, manifest: ModelManifest): readonly GoldenWindow[] {
+  const windows: GoldenWindow[] = [];
+  jsonl.split('\n').forEach((line, index) => {
+    if (line.trim() === '') return;
+    const golden = parseGolden(line, index + 1);
+    if (tokenizer.tokenize(golden.text).ids.join() !== golden.ids.join()) {
+      throw new ModelError('MODEL_GOLDEN', `the tokenizer gives other tokens than line ${index + 1} of golden.jsonl`);
+    }
+    if (golden.windows > 1) return;
+    windows.push({ ids: [manifest.tokenizer.cls, ...golden.ids, manifest.tokenizer.sep], logit: golden.logit });
+  });
+  return windows.sort((a, b) => a.ids.length - b.ids.length).slice(0, MAX_GOLDEN);
+}
+
+function parseGolden(line: string, number: number): z.infer<typeof goldenSchema> {
+  try {
+    return goldenSchema.parse(JSON.parse(line));
+  } catch (cause) {
+    throw new ModelError('MODEL_GOLDEN', `line ${number} of golden.jsonl can't be read`, { cause });
+  }
+}

@@ -1,0 +1,73 @@
+import { ModelError } from '../../engine/errors.js';
+import type { WindowScore } from '../../engine/ports.js';
+
+/** The part of ONNX Runtime that is used: `onnxruntime-node` and `onnxruntime-web` both have it. */
+export type OnnxRuntime = Pick<typeof import('onnxruntime-node'), 'InferenceSession' | 'Tensor'>;
+type Session = import('onnxruntime-node').InferenceSession;
+type Tensor = import('onnxruntime-node').Tensor;
+
+/** A window whose logit is known, to prove that this machine computes what the training's did. */
+export interface GoldenWindow {
+  /** With the special tokens at both ends. */
+  readonly ids: readonly number[];
+  readonly logit: number;
+}
+
+/** How a network is asked, and how to know that it is the right one. */
+export interface NetworkShape {
+  readonly inputs: { readonly ids: string; readonly mask: string };
+  readonly outputs: { readonly logit: string; readonly token_logits?: string | undefined };
+  readonly golden: readonly GoldenWindow[];
+}
+
+/** A loaded network. One run at a time. */
+export interface Network {
+  run(ids: readonly number[]): Promise<WindowScore>;
+  close(): Promise<void>;
+}
+
+/** How far a logit may lie from the golden one: builds of the runtime round differently, by 0.03 between 1.23 and 1.30. */
+const GOLDEN_TOLERANCE = 0.1;
+
+/**
+ * Makes a network of a session, and tries it on the golden windows. Without Node's own modules: `portcullis/web` runs it too.
+ *
+ * @throws ModelError `MODEL_OUTPUT`, `MODEL_GOLDEN`
+ */
+export async function startNetwork(runtime: OnnxRuntime, session: Session, spec: NetworkShape): Promise<Network> {
+  const run = async (ids: readonly number[]): Promise<WindowScore> => {
+    const shape = [1, ids.length];
+    const feeds = {
+      [spec.inputs.ids]: new runtime.Tensor('int64', BigInt64Array.from(ids, BigInt), shape),
+      [spec.inputs.mask]: new runtime.Tensor('int64', new BigInt64Array(ids.length).fill(1n), shape),
+    };
+    const outputs = await session.run(feeds).catch((cause: unknown) => {
+      throw new ModelError('MODEL_FAILED', 'the runtime failed on a window', { cause });
+    });
+    const [logit] = readFloats(outputs[spec.outputs.logit], [1]);
+    const tokens = spec.outputs.token_logits;
+    const tokenLogits = tokens === undefined ? undefined : readFloats(outputs[tokens], shape);
+    return { logit: logit as number, tokenLogits };
+  };
+  await checkGolden(run, spec.golden);
+  return { run, close: () => session.release() };
+}
+
+function readFloats(tensor: Tensor | undefined, shape: readonly number[]): readonly number[] {
+  if (tensor?.type !== 'float32' || tensor.dims.join() !== shape.join()) {
+    throw new ModelError('MODEL_OUTPUT', 'an output of the network has another type or shape than the manifest says');
+  }
+  const values = Array.from(tensor.data as Float32Array);
+  if (!values.every(Number.isFinite))
+    throw new ModelError('MODEL_OUTPUT', 'the network gave a value that is no number');
+  return values;
+}
+
+async function checkGolden(run: Network['run'], golden: readonly GoldenWindow[]): Promise<void> {
+  for (const { ids, logit } of golden) {
+    const score = await run(ids);
+    if (!(Math.abs(score.logit - logit) <= GOLDEN_TOLERANCE)) {
+      throw new ModelError('MODEL_GOLDEN', "the network doesn't give its golden values on this machine");
+    }
+  }
+}

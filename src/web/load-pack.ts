@@ -1,0 +1,35 @@
+import { readPrepared, splitPack } from '../adapters/packs/prepared-file.js';
+import { compilePack } from '../engine/rules/compile-pack.js';
+import { PackError } from '../engine/rules/pack/pack-error.js';
+import { type PackContent, stackPacks } from '../engine/rules/pack/stack-packs.js';
+import type { CompiledPack } from '../engine/rules/types.js';
+import { type BytesSource, fetchBytes, gunzip } from './fetch-bytes.js';
+import { re2jsCompiler } from './re2js-compiler.js';
+
+/**
+ * Loads and compiles the pack that comes with the library, `portcullis/web/core-pack`: its address, or its bytes. The rules
+ * have no examples; their version is that of the same pack in Node.
+ *
+ * @throws PackError `PACK010` when it isn't such a file; TypeError when it can't be fetched or is damaged
+ */
+export async function loadPack(source: BytesSource): Promise<CompiledPack> {
+  const parts = splitPack(await gunzip(await fetchBytes(source)));
+  const content = parts && readContent(parts.pack, parts.prepared);
+  if (!content) throw notAPack();
+  const { pack } = stackPacks([content], { overlays: [], today: '', sha256: () => '' });
+  return compilePack(pack, re2jsCompiler);
+}
+
+function readContent(text: string, prepared: Uint8Array): PackContent | undefined {
+  if (!text.startsWith('{')) return undefined;
+  const { head, words, rules } = JSON.parse(text) as PackContent;
+  // Both parts lie in one file, whose checksum gzip has looked at.
+  const file = readPrepared(prepared, rules, () => true);
+  return file && { head, words, rules, isChecked: true, prepared: file.prepared, digest: file.digest };
+}
+
+function notAPack(): PackError {
+  const message = "This isn't the pack of `portcullis/web`, or that of another version.";
+  const advice = 'Load `portcullis/web/core-pack` of the same version of the library.';
+  return new PackError([{ code: 'PACK010', message, advice, place: { in: 'pack', name: '', path: [] } }]);
+}
