@@ -9,6 +9,7 @@ const checks = {
     [bin('tsc'), '-p', 'src/engine'],
     [bin('tsc'), '-p', 'src/web', '--noEmit'],
     [bin('tsc'), '-p', 'src/dashboard/web'],
+    [bin('tsc'), '-p', 'docs/playground'],
     [bin('tsc'), '-p', '.'],
   ],
   lint: [[bin('biome'), 'check', '--error-on-warnings', '.']],

@@ -23,7 +23,8 @@ export interface LoadModelOptions {
  * @throws ModelError `MODEL_MISSING`, `MODEL_MANIFEST`, `MODEL_DIGEST`, `MODEL_GOLDEN`
  */
 export async function loadModel(folder: string | URL, options: LoadModelOptions = {}): Promise<Classifier> {
-  const fetchFile = (name: string): Promise<Uint8Array<ArrayBuffer>> => fetchBytes(`${folder}`.replace(/\/*$/, `/${name}`));
+  const fetchFile = (name: string): Promise<Uint8Array<ArrayBuffer>> =>
+    fetchBytes(`${folder}`.replace(/\/*$/, `/${name}`));
   const read = async (name: string): Promise<Uint8Array<ArrayBuffer>> => {
     try {
       return await (options.readFile ?? fetchFile)(name);

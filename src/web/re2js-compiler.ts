@@ -8,7 +8,8 @@ export const re2jsCompiler: RegexCompiler = {
   compile(source): Pattern {
     const regex = RE2JS.compile(source);
     return {
-      occursIn: ({ text }, { start, end }) => regex.test(start <= 0 && end >= text.length ? text : text.slice(start, end)),
+      occursIn: ({ text }, { start, end }) =>
+        regex.test(start <= 0 && end >= text.length ? text : text.slice(start, end)),
       findAll: ({ text }, max) => (regex.test(text) ? findAll(regex, text, max) : NOWHERE),
     };
   },

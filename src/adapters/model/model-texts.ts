@@ -80,7 +80,11 @@ const MAX_GOLDEN = 6;
  *
  * @throws ModelError `MODEL_GOLDEN` where a line is broken or the tokenizer gives other tokens
  */
-export function checkGoldenTokens(jsonl: string, tokenizer: Tokenizer, manifest: ModelManifest): readonly GoldenWindow[] {
+export function checkGoldenTokens(
+  jsonl: string,
+  tokenizer: Tokenizer,
+  manifest: ModelManifest,
+): readonly GoldenWindow[] {
   const windows: GoldenWindow[] = [];
   jsonl.split('\n').forEach((line, index) => {
     if (line.trim() === '') return;

@@ -1,0 +1,89 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { build } from 'tsdown';
+import { describe, expect, it } from 'vitest';
+import { openPack } from '../../src/adapters/packs/open-pack.js';
+import { bundlePack } from '../../src/adapters/packs/pack-bundle.js';
+import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
+import { createEngine as createNativeEngine } from '../../src/create-engine.js';
+import { createEngine, loadPack, re2jsCompiler } from '../../src/web/index.js';
+
+const made = bundlePack(join('rules', 'core'));
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-web-'));
+const native = (() => {
+  const path = join(folder, 'core.json');
+  writeFileSync(path, made.bundle);
+  writeFileSync(join(folder, 'core.bin'), made.prepared);
+  return createNativeEngine({ pack: openPack({ packs: [path] }) });
+})();
+
+describe('portcullis/web', () => {
+  it('says of texts what the native build says', async () => {
+    const engine = createEngine({ pack: await loadPack(gzipSync(made.web)) });
+    expect(engine.info).toEqual(native.info);
+    const lines = ['attacks.txt', 'benign.txt'].flatMap((name) =>
+      readFileSync(join('bench', 'texts', name), 'utf8')
+        .split('\n')
+        .filter(Boolean),
+    );
+    const examples = openPack({ packs: [join(folder, 'core.json')] }).rules.flatMap(
+      ({ examples: { positive, negative } }) =>
+        [positive[0]?.text, negative[0]?.text].filter((text) => text !== undefined),
+    );
+    const texts = [...lines, ...examples.filter((_, index) => index % 3 === 0)];
+    const said = ({ scan }: typeof engine, text: string): unknown => {
+      const { evidence_id: _, latency_ms: __, ...verdict } = scan(text, { explain: true });
+      return verdict;
+    };
+    for (const text of texts) expect(said(engine, text)).toEqual(said(native, text));
+    expect(texts.length).toBeGreaterThan(300);
+  }, 120_000);
+
+  it('refuses a file that is no pack, without a word of it', async () => {
+    await expect(loadPack(new TextEncoder().encode('<!doctype html>\n'))).rejects.toMatchObject({
+      code: 'PACK_INVALID',
+    });
+  });
+
+  it('needs nothing of Node', async () => {
+    const outDir = join(folder, 'built');
+    await build({
+      config: false,
+      entry: { index: 'src/web/index.ts' },
+      outDir,
+      platform: 'neutral',
+      dts: false,
+      logLevel: 'silent',
+    });
+    const code = readFileSync(join(outDir, 'index.js'), 'utf8');
+    const imported = [...code.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map(([, name]) => name);
+    expect(new Set(imported)).toEqual(new Set(['entities/decode', 'zod', 're2js', 'onnxruntime-web/wasm']));
+  }, 60_000);
+});
+
+describe('RE2 in JavaScript', () => {
+  it.each([
+    ['a+', 'baab a', 'ab'],
+    ['\\bignore\\b', 'ignore, Ignore. ignored', ' '],
+    ['(?:ignore|forget) (?:all|every)', 'forget all, ignore every', 'forget'],
+    ['\\p{Han}{2}', 'ab 忽略 指令 😀忽略', '😀'],
+    ['[^a-z]+', '😀😀a\u{10ffff}', ''],
+    ['x*', 'axxb', ''],
+    ['(?i)straße|k', 'STRASSE Straße \u212a', 'k'],
+    ['^a|b$', 'a\nb\nab', 'a'],
+  ])('finds %s where native RE2 does', (source, text, other) => {
+    const [js, cpp] = [re2jsCompiler, re2Compiler].map((compiler) => {
+      const pattern = compiler.compile(source);
+      return [text, other].map((one) => {
+        const subject = compiler.prepare(one);
+        return [pattern.findAll(subject, 100), pattern.occursIn(subject, { start: 0, end: one.length })];
+      });
+    });
+    expect(js).toEqual(cpp);
+    const sources = ['zz', source];
+    const matched = (compiler: typeof re2Compiler) => compiler.compileSet(sources).match(compiler.prepare(text));
+    expect(matched(re2jsCompiler)).toEqual(matched(re2Compiler));
+  });
+});
