@@ -83,7 +83,7 @@ describe('a pack bundle', () => {
       (file: Buffer) => Buffer.from(file.toString('latin1').replace('"format":1', '"format":9'), 'latin1'),
     ],
   ])('with prepared patterns that have %s is refused', (_, damage) => {
-    expect(() => readPackBundle(laid(made.bundle, damage(made.prepared)))).toThrow(/damaged/);
+    expect(() => readPackBundle(laid(made.bundle, damage(Buffer.from(made.prepared))))).toThrow(/damaged/);
   });
 
   it('with the prepared patterns of another pack is refused', () => {
