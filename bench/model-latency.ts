@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { readTokenizer } from '../src/adapters/model/model-texts.js';
 import { readModelFolder } from '../src/adapters/model/model-folder.js';
+import { readTokenizer } from '../src/adapters/model/model-texts.js';
 import { openNetwork } from '../src/adapters/model/onnx-network.js';
 import { calibrate, tokenConfidence } from '../src/engine/model/calibration.js';
 import { planWindows } from '../src/engine/model/windows.js';

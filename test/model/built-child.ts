@@ -4,7 +4,12 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const SOURCES = ['src/adapters/model/model-worker.ts', 'src/adapters/model/onnx-network.ts', 'src/adapters/model/network.ts', 'src/engine/errors.ts'];
+const SOURCES = [
+  'src/adapters/model/model-worker.ts',
+  'src/adapters/model/onnx-network.ts',
+  'src/adapters/model/network.ts',
+  'src/engine/errors.ts',
+];
 
 /** The scoring process's program in JavaScript: tests run from the sources, but a fork can't. */
 export function builtChild(): string {

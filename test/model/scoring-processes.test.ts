@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { newEvidenceId } from '../../src/adapters/evidence-id.js';
-import { readTokenizer } from '../../src/adapters/model/model-texts.js';
 import { readModelFile, readModelFolder } from '../../src/adapters/model/model-folder.js';
+import { readTokenizer } from '../../src/adapters/model/model-texts.js';
 import {
   createProcessScorer,
   type ProcessScorer,

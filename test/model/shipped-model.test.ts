@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadModel } from '../../src/adapters/model/load-model.js';
-import { readTokenizer } from '../../src/adapters/model/model-texts.js';
 import { findModel, readModelFolder } from '../../src/adapters/model/model-folder.js';
+import { readTokenizer } from '../../src/adapters/model/model-texts.js';
 import type { Classifier, Tokenizer } from '../../src/engine/ports.js';
 import { builtChild } from './built-child.js';
 
