@@ -1,0 +1,165 @@
+/**
+ * What a hook of Claude Code says to an event: for the Agent SDK in process, `portcullis hook` and the service alike.
+ * Needs no state between events. Meets the host's types by shape.
+ */
+import { type Enforcement, type Guard, PortcullisBlocked, passes, type ScreenCall } from '../../policy/index.js';
+
+/** The events that say something to screen. All others pass. */
+export const HOOK_EVENTS = [
+  'UserPromptSubmit',
+  'PreToolUse',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'PostToolBatch',
+] as const;
+export type HookEventName = (typeof HOOK_EVENTS)[number];
+
+/** An event as the host describes it; what isn't here isn't read. */
+export interface HookEvent {
+  readonly hook_event_name?: unknown;
+  readonly session_id?: unknown;
+  readonly prompt?: unknown;
+  readonly tool_name?: unknown;
+  readonly tool_input?: unknown;
+  readonly tool_response?: unknown;
+  readonly error?: unknown;
+  readonly tool_calls?: unknown;
+}
+
+/** What a hook answers. */
+export interface HookOutput {
+  continue?: boolean;
+  stopReason?: string;
+  decision?: 'block';
+  reason?: string;
+  /** Shown to the user. */
+  systemMessage?: string;
+  hookSpecificOutput?:
+    | { hookEventName: 'UserPromptSubmit'; suppressOriginalPrompt: boolean }
+    | { hookEventName: 'PreToolUse'; permissionDecision: 'deny' | 'ask'; permissionDecisionReason: string }
+    | { hookEventName: 'PostToolUse'; updatedToolOutput: unknown };
+}
+
+/** Strings of one result that are screened one by one; a result with more of them ends the run instead. */
+const MAX_STRINGS = 100;
+
+/**
+ * Screens an event and answers it. A prompt is refused, a call denied or left to a person, a result replaced in its own
+ * shape (the host ignores a replacement of another shape): only the strings in it that are blocked become the note. Where
+ * that can't be done the run stops before the next model call. `PostToolBatch` has what the model is about to be shown, also
+ * of failed tools, which can't be replaced: blocked text there stops the run.
+ *
+ * @throws the signal's reason, and what the guard's report throws
+ */
+export async function answerHook(guard: Guard, event: HookEvent, call: ScreenCall = {}): Promise<HookOutput> {
+  const { hook_event_name: name, session_id, tool_name } = event;
+  const tool = typeof tool_name === 'string' ? tool_name : undefined;
+  const runId = typeof session_id === 'string' ? session_id : undefined;
+  const asked: ScreenCall = { ...call, ...(runId === undefined ? {} : { runId }), ...(tool === undefined ? {} : { tool }) };
+  const isKnown = Object.hasOwn(ANSWERS, String(name));
+  try {
+    return isKnown ? await ANSWERS[name as HookEventName](guard, event, asked) : {};
+  } catch (error) {
+    if (error instanceof PortcullisBlocked) return stopped(error.enforcement.note);
+    throw error;
+  }
+}
+
+/** Whether an answer keeps the text from going on: exit code 2 of a command hook. A person may still allow what is asked. */
+export function isBlocking({ continue: goesOn, decision, hookSpecificOutput: specific }: HookOutput): boolean {
+  const isDenied = specific?.hookEventName === 'PreToolUse' && specific.permissionDecision === 'deny';
+  return goesOn === false || decision === 'block' || isDenied;
+}
+
+/** The answer to an event that couldn't be screened: it blocks whatever the event was. `reason` holds no screened text. */
+export function failedHook(reason: string): HookOutput {
+  return { continue: false, stopReason: reason, decision: 'block', reason };
+}
+
+type Answer = (guard: Guard, event: HookEvent, call: ScreenCall) => Promise<HookOutput>;
+
+const ANSWERS: Readonly<Record<HookEventName, Answer>> = {
+  async UserPromptSubmit(guard, { prompt }, call) {
+    const decision = await guard.screen('user', prompt, call);
+    // A hook can't rewrite a prompt: `redact` refuses it.
+    if (decision.action === 'allow' || decision.action === 'report') return {};
+    return {
+      decision: 'block',
+      reason: decision.enforcement.note,
+      hookSpecificOutput: { hookEventName: 'UserPromptSubmit', suppressOriginalPrompt: true },
+    };
+  },
+  async PreToolUse(guard, { tool_name, tool_input }, call) {
+    const decision = await guard.screen('tool_call', { name: tool_name, arguments: tool_input ?? null }, call);
+    if (passes(decision)) return {};
+    return {
+      hookSpecificOutput: {
+        hookEventName: 'PreToolUse',
+        permissionDecision: decision.action === 'ask' ? 'ask' : 'deny',
+        permissionDecisionReason: decision.enforcement.note,
+      },
+    };
+  },
+  async PostToolUse(guard, { tool_response }, call) {
+    const decision = await guard.screen('tool_result', tool_response, call);
+    if (passes(decision)) return decision.value === tool_response ? {} : updated(decision.value);
+    const { note, cause } = decision.enforcement;
+    // Unscreened strings can't be told apart: all of them replaced would be another shape.
+    if (cause !== 'verdict' || stringsIn(tool_response, MAX_STRINGS + 1) > MAX_STRINGS) return stopped(note);
+    const scrubbed = await scrub(guard, tool_response, call);
+    if (scrubbed === tool_response) return stopped(note);
+    return decision.action === 'stop' ? { ...stopped(note), ...updated(scrubbed) } : updated(scrubbed);
+  },
+  async PostToolUseFailure(guard, { error }, call) {
+    const decision = await guard.screen('tool_result', error, call);
+    return decision.action === 'allow' || decision.action === 'report' ? {} : stopped(decision.enforcement.note);
+  },
+  async PostToolBatch(guard, { tool_calls }, call) {
+    const results = Array.isArray(tool_calls) ? (tool_calls as readonly { tool_response?: unknown }[]) : [];
+    for (const result of results) {
+      const decision = await guard.screen('tool_result', result?.tool_response, call);
+      if (decision.action !== 'allow' && decision.action !== 'report') return stopped(decision.enforcement.note);
+    }
+    return {};
+  },
+};
+
+/** A copy whose blocked strings are the note; the same value where no single string is blocked. */
+async function scrub(guard: Guard, value: unknown, call: ScreenCall): Promise<unknown> {
+  if (typeof value === 'string') {
+    const decision = await guard.screen('tool_result', value, call);
+    return passes(decision) ? decision.value : decision.enforcement.note;
+  }
+  if (!isContainer(value)) return value;
+  const entries = Object.entries(value);
+  const shown: unknown[] = [];
+  for (const [, item] of entries) shown.push(await scrub(guard, item, call));
+  if (shown.every((item, index) => item === entries[index]?.[1])) return value;
+  return Array.isArray(value) ? shown : Object.fromEntries(entries.map(([name], index) => [name, shown[index]]));
+}
+
+/** How many strings a value holds, counted up to `most`; its depth counts too, which bounds the recursion. */
+function stringsIn(value: unknown, most: number): number {
+  let count = 0;
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; level.length > 0 && count < most; depth += 1) {
+    if (depth > MAX_STRINGS) return most;
+    count += level.filter((item) => typeof item === 'string').length;
+    level = level.filter(isContainer).flatMap((item) => Object.values(item));
+  }
+  return Math.min(count, most);
+}
+
+/** An array or a plain object; a number of many digits is an object of its own. */
+function isContainer(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  return Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value));
+}
+
+function updated(updatedToolOutput: unknown): HookOutput {
+  return { hookSpecificOutput: { hookEventName: 'PostToolUse', updatedToolOutput } };
+}
+
+function stopped(note: Enforcement['note']): HookOutput {
+  return { continue: false, stopReason: note };
+}
