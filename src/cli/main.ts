@@ -14,6 +14,7 @@ const COMMANDS = {
   replay: async () => (await import('./replay.js')).replayCommand(),
   doctor: async () => (await import('./doctor.js')).doctorCommand(),
   info: async () => (await import('./info.js')).infoCommand(),
+  hook: async () => (await import('./hook/command.js')).hookCommand(),
   try: async () => (await import('./try.js')).tryCommand(),
   admin: async () => (await import('./admin/command.js')).adminCommand(),
 } satisfies Readonly<Record<string, () => Promise<Command>>>;

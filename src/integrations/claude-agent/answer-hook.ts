@@ -55,7 +55,11 @@ export async function answerHook(guard: Guard, event: HookEvent, call: ScreenCal
   const { hook_event_name: name, session_id, tool_name } = event;
   const tool = typeof tool_name === 'string' ? tool_name : undefined;
   const runId = typeof session_id === 'string' ? session_id : undefined;
-  const asked: ScreenCall = { ...call, ...(runId === undefined ? {} : { runId }), ...(tool === undefined ? {} : { tool }) };
+  const asked: ScreenCall = {
+    ...call,
+    ...(runId === undefined ? {} : { runId }),
+    ...(tool === undefined ? {} : { tool }),
+  };
   const isKnown = Object.hasOwn(ANSWERS, String(name));
   try {
     return isKnown ? await ANSWERS[name as HookEventName](guard, event, asked) : {};

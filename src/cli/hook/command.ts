@@ -1,0 +1,87 @@
+import { Command, Option } from 'commander';
+import { withScreenerFlags } from '../engine-flags.js';
+import { type InstallFlags, installHooks, type Scope, uninstallHooks } from './install.js';
+import { type HookFlags, runHook } from './run-hook.js';
+
+/** What happens to blocked texts, by point of the policy. */
+function withPolicyFlags(command: Command): Command {
+  return command
+    .addOption(new Option('--user <action>', 'a blocked prompt (default refuse)').choices(['refuse', 'report']))
+    .addOption(
+      new Option('--tool-call <action>', 'blocked arguments of a tool (default deny)').choices([
+        'deny',
+        'ask',
+        'report',
+      ]),
+    )
+    .addOption(
+      new Option('--tool-result <action>', 'a blocked result (default replace)').choices([
+        'replace',
+        'redact',
+        'stop',
+        'report',
+      ]),
+    );
+}
+
+function withScope(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--scope <scope>',
+        'project: .claude/settings.json; local: .claude/settings.local.json; user: ~/.claude',
+      )
+        .choices(['project', 'local', 'user'])
+        .default('project' satisfies Scope),
+    )
+    .option('-y, --yes', 'write without asking');
+}
+
+function installCommand(): Command {
+  return withPolicyFlags(withScope(new Command('install')))
+    .description('write the hooks into the settings of Claude Code, after showing the change')
+    .option(
+      '--service <url>',
+      'HTTP hooks to a running service: no process per event; the key comes from PORTCULLIS_API_KEY',
+    )
+    .argument('[flags...]', 'after "--": more flags of "portcullis hook", e.g. -- --on-error allow --mode hybrid')
+    .action((extra: readonly string[], flags: InstallFlags) => installHooks(flags, extra));
+}
+
+function uninstallCommand(): Command {
+  return withScope(new Command('uninstall'))
+    .description('remove these hooks from the settings, and nothing else')
+    .action(uninstallHooks);
+}
+
+/** `portcullis hook`: one event of Claude Code; `hook install` and `hook uninstall` write its settings. */
+export function hookCommand(): Command {
+  return withScreenerFlags(
+    withPolicyFlags(
+      new Command('hook')
+        .description(
+          'screen one event of Claude Code, read as JSON from standard input; exits with 2 to block, with 0 otherwise',
+        )
+        // Flags after `install` are those of `install`.
+        .enablePositionalOptions(),
+    )
+      .addOption(
+        new Option(
+          '--service <url>',
+          'ask a running service instead of screening here; its key is PORTCULLIS_API_KEY',
+        ).env('PORTCULLIS_SERVICE'),
+      )
+      // By the environment alone: a flag is seen in lists of processes.
+      .addOption(new Option('--key <secret>').env('PORTCULLIS_API_KEY').hideHelp())
+      .addOption(
+        new Option('--on-error <action>', 'what happens to a text that could not be screened')
+          .choices(['block', 'allow'])
+          .default('block'),
+      )
+      .option('--timeout <ms>', 'milliseconds for one screening', '10000')
+      .option('--max-bytes <bytes>', 'a larger event is one that could not be screened', '8388608'),
+  )
+    .addCommand(installCommand())
+    .addCommand(uninstallCommand())
+    .action((flags: HookFlags) => runHook(flags));
+}

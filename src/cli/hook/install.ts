@@ -1,0 +1,143 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { CliError } from '../cli-error.js';
+import { reasonOf } from '../text-files.js';
+import { lineDiff } from './line-diff.js';
+import { type HookEntry, withHooks } from './settings-file.js';
+
+/** Whose settings: of the project (committed), of this checkout alone, of the user. */
+export type Scope = 'project' | 'local' | 'user';
+
+interface ScopeFlags {
+  readonly scope: Scope;
+  readonly yes?: boolean;
+}
+
+/** The flags of `portcullis hook install`. */
+export interface InstallFlags extends ScopeFlags {
+  readonly user?: string;
+  readonly toolCall?: string;
+  readonly toolResult?: string;
+  readonly service?: string;
+}
+
+/** Seconds that Claude Code waits for a hook: above the default `--timeout` of a screening. */
+const HOST_TIMEOUT_S = 30;
+
+/** Shows what would change in the settings and writes it when that is wanted. @throws CliError with what to mend */
+export async function installHooks(flags: InstallFlags, extra: readonly string[] = []): Promise<void> {
+  await change(flags, entryFor(flags, extra), 'The hooks are there already.');
+}
+
+/** Removes what `installHooks` wrote. @throws CliError with what to mend */
+export async function uninstallHooks(flags: ScopeFlags): Promise<void> {
+  await change(flags, undefined, 'There are no hooks of portcullis to remove.');
+}
+
+async function change({ scope, yes }: ScopeFlags, entry: HookEntry | undefined, nothing: string): Promise<void> {
+  const file = await settingsFile(scope);
+  const before = await contentOf(file);
+  const after = withHooks(before ?? '', entry, file);
+  if (after === (before ?? '')) {
+    process.stdout.write(`${file}: ${nothing}\n`);
+    return;
+  }
+  process.stdout.write(`${file}${before === undefined ? ' (new)' : ''}\n${lineDiff(before ?? '', after)}\n`);
+  if (!yes && !(await isConfirmed(file))) {
+    process.stdout.write('Nothing was written.\n');
+    return;
+  }
+  if ((await contentOf(file)) !== before)
+    throw new CliError(`${file} was changed in the meantime; nothing was written.`);
+  await writeWhole(file, after);
+  process.stdout.write(`Written. Claude Code reads it when the next session starts.\n`);
+}
+
+function entryFor({ user, toolCall, toolResult, service }: InstallFlags, extra: readonly string[]): HookEntry {
+  const policy = { user, 'tool-call': toolCall, 'tool-result': toolResult };
+  const given = Object.entries(policy).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  if (service === undefined) {
+    const words = [...given.flatMap(([name, action]) => [`--${name}`, action]), ...extra];
+    const command = [...portcullis(), 'hook', ...words.map(quoted)].join(' ');
+    return { type: 'command', command, timeout: HOST_TIMEOUT_S, onFailure: 'block' };
+  }
+  if (extra.length > 0)
+    throw new CliError('with --service, flags after "--" have no place: set them up at the service.');
+  if (!URL.canParse(service) || !/^https?:/.test(service))
+    throw new CliError('--service takes an http or https URL, e.g. http://127.0.0.1:8080');
+  const url = new URL(`${service.replace(/\/+$/, '')}/hooks/claude-code`);
+  if (url.username !== '' || url.password !== '') throw new CliError('--service takes a URL without a password.');
+  for (const [name, action] of given) url.searchParams.set(name.replace('-', '_'), action);
+  return {
+    type: 'http',
+    url: url.href,
+    headers: { Authorization: 'Bearer $PORTCULLIS_API_KEY' },
+    allowedEnvVars: ['PORTCULLIS_API_KEY'],
+    timeout: HOST_TIMEOUT_S,
+    onFailure: 'block',
+  };
+}
+
+/** The words that start this program: the project's own copy where it has one, since its settings are for other machines too. */
+function portcullis(): readonly string[] {
+  const own = join('node_modules', '.bin', 'portcullis');
+  if (existsSync(own)) return ['"$CLAUDE_PROJECT_DIR"/node_modules/.bin/portcullis'];
+  return [quoted(process.execPath), quoted(process.argv[1] ?? 'portcullis')];
+}
+
+/** A word for a shell. */
+function quoted(word: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+async function settingsFile(scope: Scope): Promise<string> {
+  if (scope === 'user')
+    return followed(join(process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude'), 'settings.json'));
+  return followed(join(process.cwd(), '.claude', scope === 'local' ? 'settings.local.json' : 'settings.json'));
+}
+
+/** Where a link leads, so that writing doesn't replace the link. */
+async function followed(file: string): Promise<string> {
+  return realpath(file).catch(() => file);
+}
+
+async function contentOf(file: string): Promise<string | undefined> {
+  try {
+    const bytes = await readFile(file);
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) throw new CliError(`${file} is not UTF-8; nothing was written.`);
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw new CliError(`Can't read ${file}: ${reasonOf(error)}.`);
+  }
+}
+
+/** Whole or not at all: a full disk leaves the old file. */
+async function writeWhole(file: string, content: string): Promise<void> {
+  const next = `${file}.portcullis-${process.pid}`;
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    const mode = await stat(file).then(
+      (old) => old.mode & 0o777,
+      () => 0o644,
+    );
+    await writeFile(next, content, { mode });
+    await rename(next, file);
+  } catch (error) {
+    throw new CliError(`Can't write ${file}: ${reasonOf(error)}.`);
+  }
+}
+
+async function isConfirmed(file: string): Promise<boolean> {
+  if (!process.stdin.isTTY) throw new CliError('standard input is no terminal to ask at; pass --yes to write this.');
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`Write ${file}? [y/N] `)).trim());
+  } finally {
+    terminal.close();
+  }
+}
