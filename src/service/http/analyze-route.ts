@@ -150,7 +150,7 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
 }
 
 /** @throws HttpError 402 or 429 where the quota refuses the call */
-function requireAllowed(reply: FastifyReply, charge: Charge): void {
+export function requireAllowed(reply: FastifyReply, charge: Charge): void {
   if (charge.allowed) return;
   quotaHeaders(reply, charge);
   if (charge.code === 'TRIAL_ENDED')
@@ -187,7 +187,7 @@ const MISSING = 'The API key is missing: send it as `Authorization: Bearer <API_
  *
  * @throws HttpError 401
  */
-function bearerKey(request: IncomingMessage): string {
+export function bearerKey(request: IncomingMessage): string {
   const { authorization } = request.headers;
   if (authorization === undefined) throw new HttpError(401, MISSING);
   let seen = 0;
@@ -204,7 +204,7 @@ function bearerKey(request: IncomingMessage): string {
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
 
 /** A compressed body, or one in another charset than JSON's: screened as it is, it wouldn't be what was meant. */
-const refuseCodings: preParsingHookHandler = (request, reply, payload, done) => {
+export const refuseCodings: preParsingHookHandler = (request, reply, payload, done) => {
   const error = codingProblem(request);
   if (error !== undefined) reply.header('accept-encoding', 'identity');
   done(error ?? null, payload);

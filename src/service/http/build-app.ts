@@ -6,8 +6,9 @@ import { createMetrics } from '../metrics.js';
 import { cachedKeys } from '../screening/key-cache.js';
 import type { Scorers, ScreeningStore } from '../screening/ports.js';
 import { createAdmission } from './admission.js';
+import { agentRoutes } from './agent-routes.js';
 import { type AllowedMethods, watchMethods } from './allowed-methods.js';
-import { analyzeRoutes } from './analyze-route.js';
+import { type AnalyzeParts, analyzeRoutes } from './analyze-route.js';
 import { drainBody, refuseConnections, trustedProxies } from './connections.js';
 import { answerErrors, HttpError, notFound } from './http-error.js';
 import { readJsonObject } from './json-body.js';
@@ -131,7 +132,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   answerErrors(app, methods);
   await app.register(swagger, openApiOptions());
   await app.register(async (scope) => {
-    analyzeRoutes(scope, {
+    const calls: AnalyzeParts = {
       store,
       scorers,
       metrics,
@@ -141,7 +142,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
         (secret) => store.keys.find(secret),
         () => performance.now(),
       ),
-    });
+    };
+    analyzeRoutes(scope, calls);
+    agentRoutes(scope, calls);
   });
   await operatorRoutes(app, { store, scorers, metrics });
   await parts.extend?.(app);

@@ -68,7 +68,7 @@ interface DescribedDocument {
 
 const meanings: Readonly<Record<string, string>> = {
   200: 'The verdict.',
-  400: 'The body is not JSON, is no object, or lacks `input`.',
+  400: 'The body is not JSON, is no object, or lacks what the path needs, such as `input`.',
   401: 'The API key is missing or not valid.',
   402: 'The trial has ended; an upgrade is needed to continue.',
   408: 'The request did not arrive in time.',
@@ -109,15 +109,18 @@ const onVerdicts = {
 
 /** Gives every answer of the document its meaning, its headers and examples, which zod schemas can't say. */
 function describeAnswers<D extends object>(document: D): D {
-  for (const item of Object.values((document as DescribedDocument).paths ?? {})) {
+  for (const [path, item] of Object.entries((document as DescribedDocument).paths ?? {})) {
+    const own = agentAnswers[path];
     for (const { responses = {} } of Object.values(item)) {
       for (const [status, answer] of Object.entries(responses)) {
-        answer.description = meanings[status] ?? answer.description ?? '';
-        for (const media of Object.values(answer.content ?? {})) media.examples = answerExamples[status] ?? {};
+        const isVerdict = status === '200' && own === undefined;
+        answer.description = (status === '200' ? own?.meaning : undefined) ?? meanings[status] ?? '';
+        const examples = (status === '200' ? own?.examples : undefined) ?? answerExamples[status] ?? {};
+        for (const media of Object.values(answer.content ?? {})) media.examples = examples;
         answer.headers = {
           ...onAll,
           ...(status === '401' || status === '503' ? {} : quota),
-          ...(status === '200' ? onVerdicts : {}),
+          ...(isVerdict ? onVerdicts : {}),
           ...(status === '429' ? { 'Retry-After': text('Seconds until the month turns.', count) } : {}),
         };
       }
@@ -125,6 +128,36 @@ function describeAnswers<D extends object>(document: D): D {
   }
   return document;
 }
+
+/** What the routes that agents call answer instead of a verdict. */
+const agentAnswers: Readonly<Record<string, { readonly meaning: string; readonly examples: object }>> = {
+  '/hooks/claude-code': {
+    meaning: 'What Claude Code does next.',
+    examples: {
+      pass: { value: {} },
+      refused: {
+        value: {
+          decision: 'block',
+          reason: '[refused by portcullis: … rule=override.ignore-previous evidence=ev_0123456789abcdef01234567]',
+          hookSpecificOutput: { hookEventName: 'UserPromptSubmit', suppressOriginalPrompt: true },
+        },
+      },
+    },
+  },
+  '/beta/litellm_basic_guardrail_api': {
+    meaning: 'What LiteLLM does next.',
+    examples: {
+      pass: { value: { action: 'NONE' } },
+      blocked: {
+        value: {
+          action: 'BLOCKED',
+          blocked_reason:
+            '[refused by portcullis: … rule=override.ignore-previous evidence=ev_0123456789abcdef01234567]',
+        },
+      },
+    },
+  },
+};
 
 const blocked = {
   verdict: 'block',

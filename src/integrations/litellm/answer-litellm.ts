@@ -1,0 +1,105 @@
+/** The generic guardrail API of LiteLLM: what its proxy sends, and what to say. @see https://docs.litellm.ai/docs/adding_provider/generic_guardrail_api */
+import type { Guard, Point } from '../../policy/index.js';
+
+/** A call of LiteLLM; what isn't named is not read. */
+export interface LiteLlmCall {
+  readonly input_type: 'request' | 'response';
+  readonly texts?: readonly string[] | null | undefined;
+  readonly structured_messages?: readonly { readonly role: string; readonly content?: unknown }[] | null | undefined;
+  readonly tools?: readonly unknown[] | null | undefined;
+  readonly tool_calls?: readonly unknown[] | null | undefined;
+  readonly litellm_trace_id?: string | null | undefined;
+  readonly litellm_call_id?: string | null | undefined;
+}
+
+/** What LiteLLM does next. A blocked call ends as HTTP 400 with the reason. */
+export interface LiteLlmAnswer {
+  readonly action: 'NONE' | 'BLOCKED';
+  readonly blocked_reason?: string;
+}
+
+/** Texts of one call that are screened one by one; the oldest beyond them are screened as one. */
+const MAX_TEXTS = 100;
+
+interface Item {
+  readonly point: Point;
+  readonly value: unknown;
+}
+
+/**
+ * Screens what a model is about to read, or what came back: users' messages, results of tools, definitions, calls. What
+ * the model and the operator wrote earlier (`assistant`, `system`, `developer`) passes. A text without a role is a user's in a
+ * request, and a tool's in a response, where an MCP server's results are too.
+ */
+export async function answerLiteLlm(guard: Guard, call: LiteLlmCall): Promise<LiteLlmAnswer> {
+  const runId = call.litellm_trace_id ?? call.litellm_call_id ?? undefined;
+  for (const { point, value } of bounded(itemsOf(call))) {
+    const decision = await guard.screen(point, value, runId === undefined ? {} : { runId });
+    if (decision.action !== 'allow' && decision.action !== 'report')
+      return { action: 'BLOCKED', blocked_reason: decision.enforcement.note };
+  }
+  return { action: 'NONE' };
+}
+
+const ROLES: Readonly<Record<string, Point | undefined>> = {
+  user: 'user',
+  tool: 'tool_result',
+  function: 'tool_result',
+};
+const TRUSTED: ReadonlySet<string> = new Set(['assistant', 'system', 'developer']);
+
+function itemsOf({ input_type, texts, structured_messages, tools, tool_calls }: LiteLlmCall): readonly Item[] {
+  const items: Item[] = [];
+  /** Texts whose role is known, so that the bare list needn't tell of them. */
+  const placed = new Set<string>();
+  for (const { role, content } of structured_messages ?? []) {
+    const parts = textsOf(content);
+    for (const text of parts) placed.add(text);
+    // An attack may be split over the parts of one message.
+    const value = parts.join('\n');
+    const isTrusted = TRUSTED.has(role.toLowerCase()) && input_type === 'request';
+    if (!isTrusted) items.push({ point: ROLES[role.toLowerCase()] ?? 'tool_result', value });
+  }
+  const point = input_type === 'request' ? 'user' : 'tool_result';
+  for (const text of texts ?? []) if (!placed.has(text)) items.push({ point, value: text });
+  for (const tool of tools ?? []) items.push({ point: 'tool_definition', value: tool });
+  for (const one of tool_calls ?? []) items.push({ point: 'tool_call', value: calledTool(one) });
+  const seen = new Set<string>();
+  return items.filter(({ point, value }) => {
+    if (value === '') return false;
+    if (typeof value !== 'string') return true;
+    const name = `${point} ${value}`;
+    return seen.has(name) ? false : seen.add(name);
+  });
+}
+
+/** The newest one by one, those before them as one text a point: a call costs a bounded number of screenings. */
+function bounded(items: readonly Item[]): readonly Item[] {
+  if (items.length <= MAX_TEXTS) return items;
+  const oldest = items.slice(0, -MAX_TEXTS);
+  const joined = [...new Set(oldest.map(({ point }) => point))].map((point): Item => {
+    const values = oldest.filter((item) => item.point === point).map(({ value }) => value);
+    return { point, value: values.every((value) => typeof value === 'string') ? values.join('\n\n') : values };
+  });
+  return [...joined, ...items.slice(-MAX_TEXTS)];
+}
+
+/** The texts of a message's content: a string, or parts with a `text`; results nested in parts too. */
+function textsOf(content: unknown): readonly string[] {
+  if (typeof content === 'string') return [content];
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((part: unknown) => {
+    if (typeof part === 'string') return [part];
+    if (typeof part !== 'object' || part === null) return [];
+    const { text, content: inner } = part as Readonly<Record<string, unknown>>;
+    return typeof text === 'string' ? [text] : textsOf(inner);
+  });
+}
+
+/** A call as the engine reads it; one of another shape is screened as it is. */
+function calledTool(call: unknown): unknown {
+  const { function: called } = (typeof call === 'object' && call !== null ? call : {}) as { function?: unknown };
+  if (typeof called !== 'object' || called === null) return call;
+  const { name, arguments: args } = called as Readonly<Record<string, unknown>>;
+  return { name: String(name ?? ''), arguments: args ?? null };
+}

@@ -1,0 +1,181 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import { canonicalJson } from '../../engine/canonical-json.js';
+import type { EvidenceRecord } from '../../evidence/evidence-record.js';
+import { answerHook } from '../../integrations/claude-agent/answer-hook.js';
+import { answerLiteLlm } from '../../integrations/litellm/answer-litellm.js';
+import { type Analyzer, createGuard, type Guard, type Policy } from '../../policy/index.js';
+import { digestOf } from '../../policy/screener.js';
+import type { KeyOwner } from '../screening/ports.js';
+import { screenCall } from '../screening/screen-call.js';
+import {
+  hookAnswerSchema,
+  hookBodySchema,
+  hookQuerySchema,
+  liteLlmAnswerSchema,
+  liteLlmCallSchema,
+} from './agent-schemas.js';
+import { type AnalyzeParts, bearerKey, refuseCodings, requireAllowed } from './analyze-route.js';
+import { errorSchema, quotaErrorSchema } from './api-schemas.js';
+import { HttpError } from './http-error.js';
+import { quotaHeaders, sendJson } from './responses.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose call it is, once its key was found. */
+    agentOwner: KeyOwner | null;
+  }
+}
+
+/** How long a text that was allowed in a conversation is not screened again, milliseconds: a gateway sends it with each turn. */
+const ALLOWED_MS = 10 * 60_000;
+/** Such texts, of all accounts. */
+const ALLOWED_TEXTS = 20_000;
+
+const errors = {
+  400: errorSchema,
+  401: errorSchema,
+  402: quotaErrorSchema,
+  408: errorSchema,
+  413: errorSchema,
+  415: errorSchema,
+  429: quotaErrorSchema,
+  431: errorSchema,
+  500: errorSchema,
+  503: errorSchema,
+};
+
+/** The routes that agents call themselves, in the shapes of their hosts. A call counts once, however many texts it holds. */
+export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
+  app.decorateRequest('agentOwner', null);
+  const allowed = new LRUCache<string, Awaited<ReturnType<Analyzer['analyze']>>>({
+    max: ALLOWED_TEXTS,
+    ttl: ALLOWED_MS,
+  });
+  const refuseBody = (): never => {
+    throw new HttpError(400, 'The body is not what this path takes; see /openapi.json.');
+  };
+
+  app.route({
+    method: 'POST',
+    url: '/hooks/claude-code',
+    schema: {
+      operationId: 'claudeCodeHook',
+      summary: 'Answer an HTTP hook of Claude Code',
+      querystring: hookQuerySchema,
+      body: hookBodySchema,
+      response: { 200: hookAnswerSchema, ...errors },
+    },
+    validatorCompiler: () => (value: unknown) => ({ value }),
+    onRequest: admit(bearerKey),
+    preParsing: refuseCodings,
+    handler: async (request, reply) => {
+      const event = hookBodySchema.safeParse(request.body);
+      const on = hookQuerySchema.safeParse(request.query);
+      if (!on.success)
+        throw new HttpError(
+          400,
+          '`user`, `tool_call` or `tool_result` of the query names an action that is not there.',
+        );
+      if (!event.success) return refuseBody();
+      // The body itself: a parsed copy would lose members named `__proto__`.
+      const output = await guarded(request, on.data as Partial<Policy>, undefined, (guard) =>
+        answerHook(guard, request.body as object),
+      );
+      // Numbers that no double holds stay as they were sent: a result of another shape would be ignored.
+      return reply.code(200).header('content-type', 'application/json').serializer(canonicalJson).send(output);
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/beta/litellm_basic_guardrail_api',
+    schema: {
+      operationId: 'liteLlmGuardrail',
+      summary: 'Answer the generic guardrail of a LiteLLM proxy',
+      body: liteLlmCallSchema,
+      response: { 200: liteLlmAnswerSchema, ...errors },
+    },
+    validatorCompiler: () => (value: unknown) => ({ value }),
+    onRequest: admit(gatewayKey),
+    preParsing: refuseCodings,
+    handler: async (request, reply) => {
+      const call = liteLlmCallSchema.safeParse(request.body);
+      if (!call.success) return refuseBody();
+      return sendJson(
+        reply,
+        200,
+        await guarded(request, { user: 'refuse', tool_result: 'stop' }, allowed, (guard) =>
+          answerLiteLlm(guard, call.data),
+        ),
+      );
+    },
+  });
+
+  /** Lets a call in, counted before its body is read: one with a bad body counts too. */
+  function admit(readKey: (request: IncomingMessage) => string) {
+    return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+      const owner = await parts.findKey(readKey(request.raw));
+      if (owner === undefined) throw new HttpError(401, 'The API key is not valid.');
+      const leave = parts.admission.enter(owner.account.id);
+      parts.metrics.underWay.inc();
+      reply.raw.once('close', () => {
+        parts.metrics.underWay.dec();
+        leave();
+      });
+      request.agentOwner = owner;
+      const charge = await parts.store.usage.charge(owner.account.id, parts.now().getTime());
+      requireAllowed(reply, charge);
+      quotaHeaders(reply, charge);
+    };
+  }
+
+  /** Runs the work with a guard of the caller's own, whose verdicts are kept as evidence. A screening that fails is a 500. */
+  async function guarded<R>(
+    { agentOwner: owner, raw }: FastifyRequest,
+    on: Partial<Policy>,
+    known: typeof allowed | undefined,
+    work: (guard: Guard) => Promise<R>,
+  ): Promise<R> {
+    if (owner === null) throw new Error('a call without an owner');
+    const { account, key } = owner;
+    const { store, scorers, metrics, now } = parts;
+    const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep };
+    const write = (record: EvidenceRecord): Promise<void> => store.evidence.append(record);
+    let failure: unknown;
+    const engine: Analyzer = {
+      async analyze(input, { channel } = {}) {
+        const name = known === undefined ? '' : `${account.id} ${digestOf(input, channel ?? 'user')}`;
+        const seen = known?.get(name);
+        if (seen !== undefined) return seen;
+        // Nobody waits for the rest.
+        if (failure !== undefined || raw.destroyed) throw failure ?? new Error('the caller is gone');
+        try {
+          const { verdict, explanation } = await screenCall({ write, scorers, now }, caller, input, channel);
+          metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
+          if (verdict.verdict === 'allow') known?.set(name, verdict);
+          return { ...verdict, explanation };
+        } catch (error) {
+          failure = error;
+          throw error;
+        }
+      },
+    };
+    const answer = await work(createGuard({ engine, on, cache: { max: 100 }, timeoutMs: 2 ** 31 - 1 }));
+    if (failure !== undefined) throw failure;
+    store.keys.used(key.id, now().getTime());
+    return answer;
+  }
+}
+
+/** The key of a gateway that sends `x-api-key`; a bearer key will do. @throws HttpError 401 */
+function gatewayKey(request: IncomingMessage): string {
+  const given = request.headers['x-api-key'];
+  if (given === undefined) return bearerKey(request);
+  if (request.headers.authorization !== undefined)
+    throw new HttpError(401, 'Two keys were sent; send one, as `x-api-key` or `Authorization`.');
+  const key = typeof given === 'string' ? given.trim() : '';
+  if (!/^\S+$/.test(key)) throw new HttpError(401, 'The `x-api-key` header holds no key.');
+  return key;
+}
