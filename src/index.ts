@@ -9,7 +9,7 @@ export { createEngine, type EngineOptions } from './create-engine.js';
 export { analyze, defaultEngine } from './default-engine.js';
 export { JsonNumber, type JsonValue } from './engine/canonical-json.js';
 export type { RouterLevel } from './engine/decide.js';
-export type { AnalyzeOptions, Engine, EngineInfo, ScanCallOptions } from './engine/engine.js';
+export type { AnalyzeOptions, Engine, EngineInfo, ScanCallOptions, WarmUpOptions } from './engine/engine.js';
 export type { EngineSettings, Thresholds } from './engine/engine-settings.js';
 export { ConfigError, InputError, ModelError, type ModelErrorCode, PortcullisError } from './engine/errors.js';
 export type {

@@ -3,7 +3,7 @@ import { systemClock } from '../adapters/system-clock.js';
 import { createEngine as createEngineOf, type Engine, type EngineParts } from '../engine/engine.js';
 import type { CompiledPack } from '../engine/rules/types.js';
 
-export type { AnalyzeOptions, Engine, EngineInfo, ScanCallOptions } from '../engine/engine.js';
+export type { AnalyzeOptions, Engine, EngineInfo, ScanCallOptions, WarmUpOptions } from '../engine/engine.js';
 export type { EngineSettings, Thresholds } from '../engine/engine-settings.js';
 export { ConfigError, InputError, ModelError, type ModelErrorCode, PortcullisError } from '../engine/errors.js';
 export type { ExplainedFinding, ExplainedVerdict, Explanation } from '../engine/explain.js';

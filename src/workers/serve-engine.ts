@@ -30,6 +30,8 @@ export function serveEngine(runTask?: TaskRunner): void {
     try {
       scorer = await openWorkerEngine(settings);
       say({ kind: 'ready', info: scorer.engine.info });
+      // In slices between calls. A program with tasks of its own may be over before that pays.
+      if (runTask === undefined) scorer.compileRest();
     } catch (error) {
       if (!(error instanceof PortcullisError)) throw error;
       say({ kind: 'refused', name: error.name, message: error.message });
@@ -87,6 +89,8 @@ export interface WorkerEngine {
   readonly engine: Engine;
   /** The same rules, thresholds and versions; each call that would ask the model ends as `ml-error-rules-fallback`. */
   readonly withoutModel: Engine;
+  /** Compiles the patterns that the warm-up left out, in slices. */
+  readonly compileRest: () => void;
 }
 
 /**
@@ -106,12 +110,14 @@ export async function openWorkerEngine(settings: EngineWorkerSettings): Promise<
   const engine = createEngine({ ...parts, model });
   const withoutModel = createEngine({ ...parts, model: model && failing(model) });
   try {
-    await engine.warmUp();
+    await engine.warmUp({ patterns: 'common' });
   } catch (error) {
     // The scorer still answers, by the rules, and each answer says so.
     if (!(error instanceof ModelError)) throw error;
   }
-  return { engine, withoutModel };
+  // By the engine without its model, which the warm-up has loaded or has failed to.
+  const compileRest = (): void => void createEngine({ ...parts, mode: 'rules', model: false }).warmUp();
+  return { engine, withoutModel, compileRest };
 }
 
 interface FoundModel {

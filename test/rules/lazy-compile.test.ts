@@ -36,6 +36,19 @@ describe('patterns that are known to compile', () => {
     expect(compiled).toHaveLength(1);
   });
 
+  it('are compiled one after the other as long as a warm-up has time', () => {
+    const { pack, compiled } = compileLazyPack({
+      any: ['ignore rules', 'follow orders', 'send (?:[\\pL]{1,12} ){0,3}password'],
+    });
+    expect(pack.warmUpRest?.(() => false)).toBe(false);
+    expect(compiled).toHaveLength(1);
+    expect(pack.warmUpRest?.(() => true)).toBe(true);
+    expect(compiled).toHaveLength(3);
+    // The exact form of a slow pattern, where its screen matches, and nothing else.
+    scan(pack, 'ignore rules, follow orders, send me the password');
+    expect(compiled).toHaveLength(4);
+  });
+
   it('are screened by a cheap pattern where they are slow to compile', () => {
     const { pack, compiled } = compileLazyPack({ any: ['send (?:[\\pL]{1,12} ){0,3}password'] });
     expect(scan(pack, 'send it. Your password').findings).toHaveLength(0);

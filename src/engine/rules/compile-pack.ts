@@ -18,6 +18,7 @@ export function compilePack(pack: Pack, compiler: RegexCompiler, options: Compil
   const prefilters = groups.map((group) =>
     options.plain ? buildPlainPrefilter(group.rules) : buildPrefilter(group.rules, group.index, compiler),
   );
+  const warmUp = createWarmUp(patterns, compiler);
   const parts: ScanParts = { rules, prefilters, compiler, paranoia: pack.paranoia };
   return {
     name: pack.name,
@@ -36,18 +37,35 @@ export function compilePack(pack: Pack, compiler: RegexCompiler, options: Compil
       sets: prefilters.reduce((sum, { size }) => sum + size.sets, 0),
       literals: prefilters.reduce((sum, { size }) => sum + size.literals, 0),
     },
-    warmUp: () => compileCommon(patterns, compiler),
+    warmUp: () => void warmUp(COMMON_PATTERNS, () => true),
+    warmUpRest: (goOn) => warmUp(Number.POSITIVE_INFINITY, goOn),
     scan: (views, scanOptions) => scanViews(parts, views, scanOptions),
     nearMisses: (views) => findNearMisses(parts, views),
   };
 }
 
-/** Patterns that a warm-up compiles: some 60 ms and 16 MB, for a fourth of what 1,230 texts of 1 kB compile. */
+/** Patterns that a short warm-up compiles: some 60 ms and 16 MB, for a fourth of what 1,230 texts of 1 kB compile. */
 const COMMON_PATTERNS = 200;
 
-/** Compiles the patterns whose literals are most common, so that the first texts needn't wait for them. */
-function compileCommon(patterns: readonly CompiledPattern[], compiler: RegexCompiler): void {
-  const subject = compiler.prepare(' ');
-  const common = [...patterns].sort((a, b) => b.frequency - a.frequency).slice(0, COMMON_PATTERNS);
-  for (const { pattern } of common) pattern.occursIn(subject, { start: 0, end: 1 });
+/**
+ * Compiles patterns, those whose literals are most common first, so that no text needs to wait for them. Of a pattern that is
+ * slow to compile this is its screen; the exact one is compiled when the screen matches. Resumes where it stopped.
+ */
+function createWarmUp(patterns: readonly CompiledPattern[], compiler: RegexCompiler): WarmUp {
+  let byFrequency: readonly CompiledPattern[] | undefined;
+  let next = 0;
+  return (until, goOn) => {
+    byFrequency ??= [...patterns].sort((a, b) => b.frequency - a.frequency);
+    const end = Math.min(until, byFrequency.length);
+    const subject = compiler.prepare(' ');
+    while (next < end) {
+      byFrequency[next]?.pattern.occursIn(subject, { start: 0, end: 1 });
+      next += 1;
+      if (!goOn()) break;
+    }
+    return next >= byFrequency.length;
+  };
 }
+
+/** Compiles up to this many patterns in all, while `goOn` says so; true when none is left. */
+type WarmUp = (until: number, goOn: () => boolean) => boolean;

@@ -191,6 +191,11 @@ export interface CompiledPack {
   };
   /** Compiles the most common patterns, which otherwise are compiled when a text first needs them. */
   readonly warmUp: () => void;
+  /**
+   * Compiles the next patterns while `goOn`, asked after each, says true. True when none is left: texts then wait for the exact
+   * form of patterns alone that are slow to compile, where their cheap form matches.
+   */
+  readonly warmUpRest?: ((goOn: () => boolean) => boolean) | undefined;
   /** Looks at the views of one input. Synchronous; never throws because of what the text says. */
   readonly scan: (views: readonly View[], options: ScanOptions) => RulesSignal;
   /** Which rules nearly fired, for people who write rules; slower than `scan`. */

@@ -169,7 +169,7 @@ async function scoreModel(texts: readonly string[], job: ModelJob): Promise<Mode
     }
   };
   try {
-    await engine.warmUp();
+    await engine.warmUp({ patterns: 'common' });
     await Promise.all(Array.from({ length: processes }, work));
     return { version: engine.info.ml_version, threshold: engine.info.ml_threshold, readings };
   } finally {
