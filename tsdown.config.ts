@@ -19,6 +19,7 @@ const entries = {
   'batch/score-stream': 'src/batch/score-stream.ts',
   'workers/engine-pool': 'src/workers/engine-pool.ts',
   'engine-worker': 'src/workers/engine-worker.ts',
+  'service-process': 'src/service/service-process.ts',
   'store-writer': 'src/store/embedded/store-writer.ts',
   'batch-child': 'src/batch/batch-child.ts',
   'tuning-rules-child': 'src/evaluation/scoring/rules-child.ts',

@@ -15,7 +15,18 @@ export async function quotaSoak(rounds: number, calls = 2_000): Promise<SoakRepo
   const options = { databaseUrl: postgres.url, plansFile: place.plans };
   const flags = ['--database-url', postgres.url, '--plans', place.plans, ...rulesFlags];
   const services: ServiceProcess[] = [];
-  for (let i = 0; i < REPLICAS; i++) services.push(await startService([...flags, '--calls-at-once', '5000']));
+  for (let i = 0; i < REPLICAS; i++)
+    services.push(
+      await startService([
+        ...flags,
+        '--max-concurrency',
+        '5000',
+        '--calls-per-account',
+        '5000',
+        '--connections-per-address',
+        '5000',
+      ]),
+    );
   let passed = 0;
   await withSoakStore(options, async (store) => {
     for (let round = 0; round < rounds; round++) {

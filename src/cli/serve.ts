@@ -15,12 +15,12 @@ export const PACKAGES =
 /** The service's code, which stands on optional packages. */
 async function loadService() {
   try {
-    const [{ serve }, { settingsSchema }, { maskedSettings }] = await Promise.all([
+    const [{ serve }, { serveProcesses }, { settingsSchema, maskedSettings }] = await Promise.all([
       import('../service/serve.js'),
-      import('../service/settings.js'),
+      import('../service/processes.js'),
       import('../service/settings.js'),
     ]);
-    return { serve, settingsSchema, maskedSettings };
+    return { serve, serveProcesses, settingsSchema, maskedSettings };
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
     throw new CliError(`the service needs packages that aren't installed: npm install ${PACKAGES}`);
@@ -41,16 +41,19 @@ async function run({
   printConfig,
   core: _core,
   workers,
+  scorers,
+  processes,
   maxConcurrency,
   ...given
 }: Record<string, unknown>): Promise<void> {
   // The names of 1.0 still work; where both are given, the new one counts.
   const flags = {
     ...given,
-    scorers: workers ?? given.scorers ?? String(Math.max(1, availableParallelism() - 1)),
+    workers: workers ?? scorers ?? String(Math.max(1, availableParallelism() - Number(processes))),
+    processes,
     callsAtOnce: maxConcurrency ?? given.callsAtOnce ?? '1000',
   };
-  const { serve, settingsSchema, maskedSettings } = await loadService();
+  const { serve, serveProcesses, settingsSchema, maskedSettings } = await loadService();
   const parsed = settingsSchema.safeParse(flags);
   if (!parsed.success) {
     const issues = parsed.error.issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': '));
@@ -60,8 +63,10 @@ async function run({
     process.stdout.write(`${JSON.stringify(maskedSettings(parsed.data), null, 2)}\n`);
     return;
   }
-  const service = await serve(parsed.data).catch((error: unknown) => {
-    if (!(error instanceof Error && 'syscall' in error && error.syscall === 'listen' && 'code' in error)) throw error;
+  const start = parsed.data.processes > 1 ? serveProcesses : serve;
+  const service = await start(parsed.data).catch((error: unknown) => {
+    const isTaken = error instanceof Error && 'syscall' in error && /^(listen|bind)$/.test(String(error.syscall));
+    if (!isTaken || !('code' in error)) throw error;
     const { host, port } = parsed.data;
     throw new CliError(`can't listen on ${host}:${port} (${error.code}): choose another by --port or PORTCULLIS_PORT`);
   });
@@ -101,7 +106,10 @@ export function serveCommand(): Command {
     new Option('--operating-point <name>', 'where the model blocks: strict, balanced or permissive').env(
       'PORTCULLIS_OPERATING_POINT',
     ),
-    new Option('--workers <number>', 'engine workers (default: one per core, less one)').env('PORTCULLIS_WORKERS'),
+    new Option('--processes <number>', 'processes that share the port').env('PORTCULLIS_PROCESSES').default('1'),
+    new Option('--workers <number>', 'engine workers (default: one per core, less one per process)').env(
+      'PORTCULLIS_WORKERS',
+    ),
     new Option('--scorers <number>').env('PORTCULLIS_SCORERS').hideHelp(),
     new Option('--body-limit <bytes>', 'largest request body; larger ones get 413')
       .env('PORTCULLIS_BODY_LIMIT')

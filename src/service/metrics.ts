@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Scorers } from './screening/ports.js';
 
 /** What an operator watches. No label names an account, a key or a text. */
@@ -14,6 +14,8 @@ export function createMetrics(defaults: boolean, scorers: Scorers): ServiceMetri
   const registry = new Registry();
   if (defaults) collectDefaultMetrics({ register: registry });
   const registers = [registry];
+  // Asked for by the first process of several.
+  AggregatorRegistry.setRegistries(registry);
   const requests = new Counter({
     name: 'portcullis_http_requests_total',
     help: 'HTTP responses by route and status.',

@@ -14,7 +14,7 @@ import { withShortTextsInline } from '../workers/short-texts.js';
 import { dashboardService } from './dashboard-service.js';
 import { ensureFirstAccount, markShown } from './first-account.js';
 import type { FirstAccount, UnshownAccount } from './first-account-types.js';
-import { buildApp } from './http/build-app.js';
+import { buildApp, CONNECTIONS_PER_ADDRESS } from './http/build-app.js';
 import { openBilling } from './open-billing.js';
 import { replayService } from './replay-service.js';
 import type { ServiceSettings } from './settings.js';
@@ -37,8 +37,19 @@ const PURGE_MS = 3_600_000;
 /** How long calls that are under way may take to end when the service is told to, milliseconds. */
 const DRAIN_MS = 20_000;
 
-/** Starts the service. @throws StoreError, ScoringError */
-export async function serve(settings: ServiceSettings): Promise<RunningService> {
+/** One process of a service that has several. */
+export interface ProcessShare {
+  /** How many there are; bounds on calls, connections and engine workers are divided among them. */
+  readonly processes: number;
+  /** Does what one process does for all: it deletes old evidence. */
+  readonly isFirst: boolean;
+  /** The metrics of all processes, as Prometheus reads them. */
+  readonly metricsPage: () => Promise<string>;
+}
+
+/** Starts the service in this process, or (`share`) its part of one. @throws StoreError, ScoringError */
+export async function serve(settings: ServiceSettings, share?: ProcessShare): Promise<RunningService> {
+  const ofAll = (bound: number): number => Math.ceil(bound / (share?.processes ?? 1));
   const { data, databaseUrl, mode, pack, overlay, model } = settings;
   const log = pino({ level: settings.logLevel, base: null }, pino.destination(2));
   const store = await openStore({
@@ -47,6 +58,7 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
     plansFile: settings.plans,
     pepper: settings.keyPepper,
     serves: true,
+    isHeld: share !== undefined,
   });
   const opened: (() => Promise<void>)[] = [() => store.close()];
   try {
@@ -62,11 +74,11 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
     };
     const pool = openEnginePool({
       ...engineSettings,
-      scorers: settings.scorers,
+      workers: ofAll(settings.workers),
       deadlineMs: settings.deadline,
-      // Where no scorer comes up a caller hears of it, and not its own timeout.
+      // Where no worker comes up a caller hears of it, and not its own timeout.
       waitMs: settings.deadline,
-      queueLimit: settings.callsAtOnce,
+      queueLimit: ofAll(settings.callsAtOnce),
     });
     const scorers = await withShortTextsInline(pool, engineSettings);
     opened.push(() => scorers.close());
@@ -94,10 +106,11 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
       logger: log,
       limits: {
         bodyBytes: settings.bodyLimit,
-        callsAtOnce: settings.callsAtOnce,
-        callsPerAccount: settings.callsPerAccount,
-        connectionsPerAddress: settings.connectionsPerAddress,
+        callsAtOnce: ofAll(settings.callsAtOnce),
+        callsPerAccount: settings.callsPerAccount && ofAll(settings.callsPerAccount),
+        connectionsPerAddress: ofAll(settings.connectionsPerAddress ?? CONNECTIONS_PER_ADDRESS),
       },
+      metricsPage: share?.metricsPage,
       trustProxy: settings.trustProxy,
     });
     opened.push(() => drain(app));
@@ -105,6 +118,7 @@ export async function serve(settings: ServiceSettings): Promise<RunningService> 
     // After it: a start that can't listen must not make a key that nobody is shown.
     const firstAccount = await ensureFirstAccount(store);
     const purge = setInterval(() => {
+      if (share?.isFirst === false) return;
       store.evidence.purge(Date.now()).then(
         (records) => records > 0 && log.info({ records }, 'evidence purged'),
         (error: unknown) =>

@@ -29,7 +29,8 @@ export const settingsSchema: z.ZodType<ServiceSettings> = z
     overlay: z.array(z.string()).optional(),
     model: z.string().min(1).optional(),
     operatingPoint: z.string().min(1).optional(),
-    scorers: whole(1, 256),
+    workers: whole(1, 256),
+    processes: whole(1, 64),
     bodyLimit: whole(1_024, 64 * 1024 * 1024),
     callsAtOnce: whole(1, 100_000),
     callsPerAccount: whole(1, 100_000).optional(),
@@ -91,8 +92,10 @@ export interface ServiceSettings {
   readonly model?: string | undefined;
   /** Where the model blocks: the name of one of its operating points; overrides an overlay's. */
   readonly operatingPoint?: string | undefined;
-  /** Scorer processes. */
-  readonly scorers: number;
+  /** Engine workers. */
+  readonly workers: number;
+  /** Processes that share the port, each with a part of the engine workers. */
+  readonly processes: number;
   /** Bytes. */
   readonly bodyLimit: number;
   readonly callsAtOnce: number;
@@ -102,7 +105,7 @@ export interface ServiceSettings {
   readonly connectionsPerAddress?: number | undefined;
   /** Proxies whose `X-Forwarded-*` headers are believed. Default: none. */
   readonly trustProxy?: readonly string[] | undefined;
-  /** Milliseconds that one call may take in a scorer. */
+  /** Milliseconds that one call may take in an engine worker. */
   readonly deadline: number;
   /** Whether strangers may make an account on the dashboard. */
   readonly signUp: boolean;

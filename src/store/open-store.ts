@@ -10,6 +10,15 @@ const packageMissing = (error: unknown, packages: string): unknown => {
   });
 };
 
+/** Takes a data folder for a server of several processes: see `StoreOptions.isHeld`. @throws StoreError */
+export async function holdFolder(data: string): Promise<() => void> {
+  try {
+    return (await import('./embedded/open-embedded.js')).holdFolder(data);
+  } catch (error) {
+    throw packageMissing(error, 'better-sqlite3@12.11.1 kysely@0.28.18');
+  }
+}
+
 /** Opens the store and brings its schema up to date. @throws StoreError */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { data, databaseUrl } = options;

@@ -16,6 +16,8 @@ export interface StoreOptions {
   readonly pepper?: string | undefined;
   /** Refuses a data folder that another process has opened so: for servers. Replicas share PostgreSQL instead. */
   readonly serves?: boolean | undefined;
+  /** With `serves`: the folder is held by the process that started this one (`holdFolder`). */
+  readonly isHeld?: boolean | undefined;
   /** Program of the thread that writes the embedded database. Default: this package's for servers; otherwise no thread. */
   readonly writerProgram?: string | undefined;
   /** Milliseconds since 1970. Default: the system's clock. */

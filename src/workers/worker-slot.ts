@@ -1,3 +1,4 @@
+import { createBackoff } from '../adapters/supervisor.js';
 import { type Clock, ModelError } from '../index.js';
 import { type EngineWorkerSettings, ScoringError, type WorkerCall, type WorkerReply } from './calls.js';
 import { startWorkerProcess, type WorkerProcess } from './worker-process.js';
@@ -46,7 +47,7 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
   let held: PendingCall[] = [];
   let outbox: PendingCall[] = [];
   let characters = 0;
-  let failures = 0;
+  const backoff = createBackoff(options.restartMs, MAX_RESTART_MS);
   let failedStarts = 0;
   let stopped = false;
   let retiring = false;
@@ -83,10 +84,8 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
   }
 
   function restartLater(): void {
-    const restMs = failures === 0 ? 0 : Math.min(options.restartMs * 2 ** (failures - 1), MAX_RESTART_MS);
-    failures += 1;
     // The pool hears of it through `failedStarts`; the next try comes by itself.
-    cancelRestart = clock.after(restMs, () => void start().catch(() => undefined));
+    cancelRestart = clock.after(backoff.next(), () => void start().catch(() => undefined));
   }
 
   async function start(): Promise<WorkerProcess> {
@@ -102,7 +101,7 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
             characters -= pending.size;
             settle(pending, answer);
           }
-          failures = 0;
+          backoff.reset();
           watch();
           if (held.length === 0) {
             scorer?.hold(false);

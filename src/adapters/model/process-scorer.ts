@@ -1,7 +1,6 @@
-import { type ChildProcess, fork } from 'node:child_process';
 import { ModelError } from '../../engine/errors.js';
 import type { Clock, WindowScore, WindowScorer } from '../../engine/ports.js';
-import { childProgram } from '../child-program.js';
+import { type Backoff, type Child, childProgram, createBackoff, forkChild } from '../supervisor.js';
 import { systemClock } from '../system-clock.js';
 import type { FromChild, NetworkSpec, ToChild } from './onnx-network.js';
 import { createSemaphore } from './semaphore.js';
@@ -31,11 +30,12 @@ export interface ProcessScorer extends WindowScorer {
 interface Slot {
   child: Promise<ScoringChild> | undefined;
   ready: ScoringChild | undefined;
-  failures: number;
+  readonly backoff: Backoff;
   notBefore: number;
 }
 
 const MAX_RESTART_MS = 30_000;
+const HEAP_MB = 256;
 
 /**
  * Scores windows in forked processes: a run blocks its thread, and a thread that is stopped during one
@@ -43,13 +43,21 @@ const MAX_RESTART_MS = 30_000;
  */
 export function createProcessScorer(spec: NetworkSpec, options: ProcessScorerOptions = {}): ProcessScorer {
   const clock = options.clock ?? systemClock;
-  const slots = Array.from({ length: Math.max(1, options.processes ?? 1) }, newSlot);
+  const slots = Array.from(
+    { length: Math.max(1, options.processes ?? 1) },
+    (): Slot => ({
+      child: undefined,
+      ready: undefined,
+      backoff: createBackoff(options.restartMs ?? 200, MAX_RESTART_MS, false),
+      notBefore: 0,
+    }),
+  );
   const semaphore = createSemaphore(slots, clock);
   let closed = false;
 
   async function childOf(slot: Slot): Promise<ScoringChild> {
     if (closed) throw new ModelError('MODEL_CLOSED', 'the model was closed');
-    if (slot.ready !== undefined && !slot.ready.alive()) slot.child = undefined;
+    if (slot.ready !== undefined && !slot.ready.isAlive()) slot.child = undefined;
     if (slot.child === undefined) {
       if (clock.now() < slot.notBefore)
         throw new ModelError('MODEL_RESTARTING', 'the scoring process crashed just now');
@@ -68,22 +76,21 @@ export function createProcessScorer(spec: NetworkSpec, options: ProcessScorerOpt
     try {
       const child = await childOf(slot);
       const score = ids && (await child.run(ids));
-      slot.failures = 0;
+      slot.backoff.reset();
       if (child.rssBytes() > (options.memoryLimitMb ?? 1_024) * 2 ** 20) retire(slot);
       return score;
     } catch (error) {
       // A child that is alive answered that the network failed on this window.
-      if (slot.child !== undefined && !slot.ready?.alive()) {
+      if (slot.child !== undefined && !slot.ready?.isAlive()) {
         retire(slot);
-        slot.failures += 1;
-        slot.notBefore = clock.now() + Math.min((options.restartMs ?? 200) * 2 ** (slot.failures - 1), MAX_RESTART_MS);
+        slot.notBefore = clock.now() + slot.backoff.next();
       }
       throw error;
     }
   }
 
   return {
-    pids: () => slots.flatMap(({ ready }) => (ready?.alive() && ready.pid !== undefined ? [ready.pid] : [])),
+    pids: () => slots.flatMap(({ ready }) => (ready?.isAlive() && ready.pid !== undefined ? [ready.pid] : [])),
     async score(ids, { timeoutMs }) {
       const score = await semaphore((slot) => runIn(slot, ids), timeoutMs);
       return score as WindowScore;
@@ -96,10 +103,6 @@ export function createProcessScorer(spec: NetworkSpec, options: ProcessScorerOpt
       for (const slot of slots) retire(slot);
     },
   };
-}
-
-function newSlot(): Slot {
-  return { child: undefined, ready: undefined, failures: 0, notBefore: 0 };
 }
 
 function retire(slot: Slot): void {
@@ -129,18 +132,12 @@ export interface ChildOptions {
 }
 
 /** A child process with a loaded network. One run at a time. */
-export interface ScoringChild {
+export interface ScoringChild extends Pick<Child<never>, 'pid' | 'isAlive' | 'kill'> {
   /** Rejects with `MODEL_CRASHED` or `MODEL_HUNG` when the child is gone afterwards. */
   run(ids: readonly number[]): Promise<WindowScore>;
-  readonly pid: number | undefined;
-  alive(): boolean;
   /** Resident memory after the last run. */
   rssBytes(): number;
-  kill(): void;
 }
-
-/** Nothing of the parent's environment that the runtime doesn't need: it may hold secrets. */
-const PASSED_ON = ['PATH', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'SystemRoot', 'TEMP', 'TMPDIR'];
 
 /**
  * Forks a child and loads the network in it. An idle child doesn't keep this process alive, and it ends
@@ -149,19 +146,44 @@ const PASSED_ON = ['PATH', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'SystemRoot',
  * @throws ModelError as `openNetwork` does, `MODEL_CRASHED`, `MODEL_HUNG`
  */
 async function startScoringChild(spec: NetworkSpec, options: ChildOptions): Promise<ScoringChild> {
-  const child = fork(options.file, [], {
-    execArgv: ['--max-old-space-size=256'],
-    env: Object.fromEntries(PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
   let rss = 0;
-  const ask = createAsk(child);
-  const scoring: ScoringChild = {
+  let settle: ((outcome: FromChild | ModelError) => void) | undefined;
+  const child = forkChild<ToChild, FromChild>({
+    file: options.file,
+    heapMb: HEAP_MB,
+    onMessage: (reply) => settle?.(reply),
+    onEnd: () => settle?.(new ModelError('MODEL_CRASHED', 'the scoring process ended')),
+  });
+  /** Sends a message and waits for the one reply, for the child's end, or for the time to pass. */
+  const ask = (message: ToChild, timeoutMs: number): Promise<FromChild> =>
+    new Promise((resolve, reject) => {
+      child.hold(true);
+      const timer = setTimeout(() => {
+        child.kill();
+        settle?.(new ModelError('MODEL_HUNG', 'the scoring process did not respond and was killed'));
+      }, timeoutMs);
+      settle = (outcome) => {
+        settle = undefined;
+        clearTimeout(timer);
+        child.hold(false);
+        if (outcome instanceof ModelError) reject(outcome);
+        else resolve(outcome);
+      };
+      if (child.isAlive()) child.send(message);
+      else settle(new ModelError('MODEL_CRASHED', 'the scoring process ended'));
+    });
+  try {
+    const reply = await ask({ kind: 'load', spec }, options.loadTimeoutMs);
+    if (reply.kind !== 'ready') throw unexpected(reply);
+  } catch (error) {
+    child.kill();
+    throw error;
+  }
+  return {
     pid: child.pid,
-    alive: () => !child.killed && child.exitCode === null && child.signalCode === null && child.connected,
+    isAlive: child.isAlive,
     rssBytes: () => rss,
-    kill: () => void child.kill('SIGKILL'),
+    kill: child.kill,
     async run(ids) {
       const reply = await ask({ kind: 'run', ids }, options.runTimeoutMs);
       if (reply.kind !== 'score') throw unexpected(reply);
@@ -169,47 +191,9 @@ async function startScoringChild(spec: NetworkSpec, options: ChildOptions): Prom
       return reply.score;
     },
   };
-  try {
-    const reply = await ask({ kind: 'load', spec }, options.loadTimeoutMs);
-    if (reply.kind !== 'ready') throw unexpected(reply);
-    return scoring;
-  } catch (error) {
-    scoring.kill();
-    throw error;
-  }
 }
 
 function unexpected(reply: FromChild): ModelError {
   if (reply.kind === 'failed') return new ModelError(reply.code, reply.message);
-  return new ModelError('MODEL_FAILED', 'the scoring process answered out of turn');
-}
-
-/** Sends a message and waits for the one reply, for the child's end, or for the time to pass. */
-function createAsk(child: ChildProcess): (message: ToChild, timeoutMs: number) => Promise<FromChild> {
-  let settle: ((outcome: FromChild | ModelError) => void) | undefined;
-  const crashed = (): void => settle?.(new ModelError('MODEL_CRASHED', 'the scoring process ended'));
-  child.on('message', (reply) => settle?.(reply as FromChild));
-  child.on('exit', crashed);
-  child.on('error', crashed);
-  child.unref();
-  child.channel?.unref();
-
-  return (message, timeoutMs) =>
-    new Promise((resolve, reject) => {
-      // The channel keeps this process alive only while someone waits for an answer.
-      child.channel?.ref();
-      const timer = setTimeout(() => {
-        child.kill('SIGKILL');
-        settle?.(new ModelError('MODEL_HUNG', 'the scoring process gave no answer and was killed'));
-      }, timeoutMs);
-      settle = (outcome) => {
-        settle = undefined;
-        clearTimeout(timer);
-        child.channel?.unref();
-        if (outcome instanceof ModelError) reject(outcome);
-        else resolve(outcome);
-      };
-      if (child.connected) child.send(message, (error) => error && crashed());
-      else crashed();
-    });
+  return new ModelError('MODEL_FAILED', 'the scoring process responded out of turn');
 }

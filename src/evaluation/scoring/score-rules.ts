@@ -1,7 +1,6 @@
-import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { childProgram } from '../../adapters/child-program.js';
 import { openPack } from '../../adapters/packs/open-pack.js';
+import { type Child, childProgram, forkChild } from '../../adapters/supervisor.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
 import { TuningError } from '../tuning-error.js';
 import { type FromRulesChild, type RulesReading, type ScanRequest, scanText, type ToRulesChild } from './scan-text.js';
@@ -21,6 +20,8 @@ export interface RulesJob extends Partial<ScanRequest> {
 const PIECE_SIZE = 100;
 /** Fewer texts than this are done sooner than a child has started. */
 const WORTH_ACHILD = 600;
+/** A piece takes little: the heap is for the pack. */
+const HEAP_MB = 1_024;
 
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
@@ -58,42 +59,40 @@ async function inChildren(
   const readings: (readonly RulesReading[])[] = new Array(pieces).fill([]);
   let next = 0;
   let done = 0;
-  const work = (child: ChildProcess): Promise<void> =>
+  const children: Child<ToRulesChild>[] = [];
+  const work = (): Promise<void> =>
     new Promise((resolve, reject) => {
+      const child = forkChild<ToRulesChild, FromRulesChild>({
+        file,
+        heapMb: HEAP_MB,
+        onMessage({ piece, readings: found }) {
+          readings[piece] = found;
+          done += found.length;
+          job.onProgress?.(done);
+          give();
+        },
+        onEnd: () => reject(new TuningError('A process that screens texts ended before it was done.')),
+      });
+      children.push(child);
+      child.hold(true);
       const give = (): void => {
         if (next === pieces) {
-          child.removeAllListeners();
-          child.disconnect();
           resolve();
           return;
         }
         const piece = next++;
-        const message: ToRulesChild = {
+        child.send({
           packs: job.packs,
           overlays: job.overlays,
           piece,
           texts: texts.slice(piece * PIECE_SIZE, (piece + 1) * PIECE_SIZE),
           request,
-        };
-        child.send(message);
+        });
       };
-      child.on('message', (message) => {
-        const { piece, readings: found } = message as FromRulesChild;
-        readings[piece] = found;
-        done += found.length;
-        job.onProgress?.(done);
-        give();
-      });
-      const ended = (): void => reject(new TuningError('A process that screens texts ended before it was done.'));
-      child.on('exit', ended);
-      child.on('error', ended);
       give();
     });
-  const children = Array.from({ length: processes }, () =>
-    fork(file, [], { serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }),
-  );
   try {
-    await Promise.all(children.map(work));
+    await Promise.all(Array.from({ length: processes }, work));
   } finally {
     for (const child of children) child.kill();
   }

@@ -25,6 +25,9 @@ const MAX_HEADERS = 100;
 /** How much of a body is read that nobody wants, bytes: a client that sends first and reads later gets its response. */
 const MIN_DRAINED_BYTES = 32 * 1024 * 1024;
 
+/** Open connections of one address. */
+export const CONNECTIONS_PER_ADDRESS = 512;
+
 /** Bounds of the app; times in milliseconds. */
 export interface AppLimits {
   /** Bytes of a body. Default 1 MiB. */
@@ -52,6 +55,8 @@ export interface AppParts {
   readonly nodeMetrics?: boolean | undefined;
   /** Proxies whose `X-Forwarded-*` headers are believed: addresses, networks, `loopback`, `linklocal`, `uniquelocal`. Default: none. */
   readonly trustProxy?: readonly string[] | undefined;
+  /** What `/metrics` responds with. Default: the metrics of this process. */
+  readonly metricsPage?: (() => Promise<string>) | undefined;
   /** More routes, e.g. the dashboard's; registered before the app is ready. */
   readonly extend?: ((app: FastifyInstance) => Promise<void>) | undefined;
 }
@@ -66,7 +71,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const drainedBytes = Math.max(MIN_DRAINED_BYTES, 4 * bodyBytes);
   const isProxy = trustedProxies(parts.trustProxy ?? []) ?? (() => false);
   const { clientError, watch } = refuseConnections((path) => methods(path), {
-    perAddress: limits.connectionsPerAddress ?? 512,
+    perAddress: limits.connectionsPerAddress ?? CONNECTIONS_PER_ADDRESS,
     isProxy,
   });
   const app: FastifyInstance = Fastify({
@@ -146,7 +151,12 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     analyzeRoutes(scope, calls);
     agentRoutes(scope, calls);
   });
-  await operatorRoutes(app, { store, scorers, metrics });
+  await operatorRoutes(app, {
+    store,
+    scorers,
+    metricsType: metrics.registry.contentType,
+    metricsPage: parts.metricsPage ?? (() => metrics.registry.metrics()),
+  });
   await parts.extend?.(app);
   await app.ready();
   return app;

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { securePages } from '../../adapters/secure-pages.js';
-import type { ServiceMetrics } from '../metrics.js';
 import type { Scorers, ScreeningStore } from '../screening/ports.js';
 import { sendJson } from './responses.js';
 
@@ -9,11 +8,16 @@ import { sendJson } from './responses.js';
 export interface OperatorParts {
   readonly store: ScreeningStore;
   readonly scorers: Scorers;
-  readonly metrics: ServiceMetrics;
+  /** Media type and text of the metrics. */
+  readonly metricsType: string;
+  readonly metricsPage: () => Promise<string>;
 }
 
 /** `/openapi.json`, `/docs`, `/healthz`, `/readyz` and `/metrics`: no key, and nothing of any account. */
-export async function operatorRoutes(app: FastifyInstance, { store, scorers, metrics }: OperatorParts): Promise<void> {
+export async function operatorRoutes(
+  app: FastifyInstance,
+  { store, scorers, metricsType, metricsPage }: OperatorParts,
+): Promise<void> {
   const hide = { schema: { hide: true } };
   let document: string | undefined;
 
@@ -38,8 +42,8 @@ export async function operatorRoutes(app: FastifyInstance, { store, scorers, met
     return sendJson(reply, 200, { status: 'ready', mode, rules_version, ml_version });
   });
   app.get('/metrics', hide, async (_request, reply) => {
-    reply.header('content-type', metrics.registry.contentType);
-    return reply.send(await metrics.registry.metrics());
+    reply.header('content-type', metricsType);
+    return reply.send(await metricsPage());
   });
 }
 

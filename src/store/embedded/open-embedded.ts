@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Kysely, SqliteDialect, sql } from 'kysely';
-import { childProgram } from '../../adapters/child-program.js';
+import { childProgram } from '../../adapters/supervisor.js';
 import { loadPlans } from '../plans.js';
 import { newPepper, settledPepper } from '../secrets.js';
 import { requirePlansInUse } from '../sql/accounts.js';
@@ -42,11 +42,20 @@ const pepperFile = (folder: string): string => {
   return readFileSync(file, 'utf8').trim();
 };
 
+/**
+ * Takes a data folder for one server of several processes, which open it with `isHeld`; until the function returned is
+ * called, or this process ends. @throws StoreError `STORE_CONFLICT` where another server has it
+ */
+export function holdFolder(folder: string): () => void {
+  prepareFolder(folder);
+  return lockFolder(folder);
+}
+
 /** Opens the embedded database of a data folder. @throws StoreError */
 export async function openEmbedded(folder: string, options: StoreOptions): Promise<Store> {
   prepareFolder(folder);
   // Before SQLite makes any of its files.
-  const release = options.serves ? lockFolder(folder) : () => undefined;
+  const release = options.serves && !options.isHeld ? lockFolder(folder) : () => undefined;
   try {
     return await openFolder(folder, options, release);
   } catch (error) {

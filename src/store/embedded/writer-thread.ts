@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { createBackoff } from '../../adapters/supervisor.js';
 import type { Charge } from '../account-store.js';
 import type { Plans } from '../plans.js';
 import { StoreError, type StoreErrorCode } from '../store-error.js';
@@ -56,7 +57,9 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
   let thread: Worker | undefined;
   let jobs: WriterJob[] = [];
   let nextId = 1;
-  let failures = 0;
+  const backoff = createBackoff(restartMs, MAX_RESTART_MS);
+  /** A thread has been up: its end, and that of those after it, is followed by a restart. */
+  let hasBeenUp = false;
   let batches = 0;
   let restart: NodeJS.Timeout | undefined;
   let closing: Promise<void> | undefined;
@@ -81,25 +84,22 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
     waiting.clear();
     for (const { reject } of refused) reject(lost());
     if (closing !== undefined) return;
-    const restMs = failures === 0 ? 0 : Math.min(restartMs * 2 ** (failures - 1), MAX_RESTART_MS);
-    failures += 1;
-    restart = setTimeout(() => void start().catch(() => undefined), restMs);
+    restart = setTimeout(() => void start().catch(() => undefined), backoff.next());
   };
 
   function start(): Promise<void> {
     return new Promise((resolve, reject) => {
       const started = new Worker(program, { workerData: settings });
-      let isUp = false;
       started.on('message', (message: FromWriter) => {
         if (message.kind === 'answers') {
-          failures = 0;
+          backoff.reset();
           for (const answer of message.answers) settle(answer);
           if (jobs.length > 0) planFlush();
         } else if (message.kind === 'full') onFull();
         else if (message.kind === 'refused') reject(errorOf(message.failed));
         else if (closing !== undefined) void started.terminate();
         else {
-          isUp = true;
+          hasBeenUp = true;
           thread = started;
           resolve();
         }
@@ -108,7 +108,7 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
       started.on('error', reject);
       started.on('exit', () => {
         reject(lost());
-        if (isUp || failures > 0) onExit();
+        if (hasBeenUp) onExit();
       });
     });
   }
