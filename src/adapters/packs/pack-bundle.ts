@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
@@ -30,7 +31,15 @@ export interface PackBundle {
 
 /** A pack's content as a bundle whose patterns are prepared when it is loaded. */
 export function plainBundle({ head, words, rules }: PackContent): string {
-  return JSON.stringify({ format: FORMAT, head, words, rules });
+  return asciiJson({ format: FORMAT, head, words, rules });
+}
+
+/** JSON in ASCII: Node decodes that several times faster than other UTF-8. */
+function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[^\0-\x7f]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** A pack folder as a bundle, so that a start parses neither YAML nor patterns. @throws PackError with every mistake of the folder */
@@ -49,7 +58,7 @@ export function bundlePack(folder: string): PackBundle {
 export function readPackBundle(path: string): PackContent {
   if (!existsSync(path)) throw bundleError(`There is no file ${path}.`, 'Check the path.');
   const bytes = readFileSync(path);
-  const parsed: unknown = JSON.parse(bytes.toString());
+  const parsed: unknown = JSON.parse(bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8'));
   const preparedPath = path.replace(/\.json$/, '.bin');
   if (existsSync(preparedPath)) {
     const { head, words, rules } = parsed as z.infer<typeof bundleSchema>;

@@ -1,5 +1,10 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
-import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+
+/** The built library has a zod of its own, and with it the registry of the schemas that have a name. */
+const schemas = { schemaRegistry: z.globalRegistry };
+const transformObject = createJsonSchemaTransformObject(schemas);
 
 /** Version of the interface; fields are only ever added within 1.x. */
 const API_VERSION = '1.0.0';
@@ -24,8 +29,8 @@ export function openApiOptions(): FastifyDynamicSwaggerOptions {
       },
       security: [{ key: [] }],
     },
-    transform: jsonSchemaTransform,
-    transformObject: (given) => describeAnswers(oneSchemaEach(jsonSchemaTransformObject(given))),
+    transform: createJsonSchemaTransform(schemas),
+    transformObject: (given) => describeAnswers(oneSchemaEach(transformObject(given))),
   };
 }
 
