@@ -15,7 +15,14 @@ import { findModel, loadModel } from '../src/index.js';
 import { installedCorpus } from './corpus.js';
 
 const { values } = parseArgs({
-  options: { model: { type: 'string' }, child: { type: 'string' }, rounds: { type: 'string', default: '40' } },
+  options: {
+    model: { type: 'string' },
+    child: { type: 'string' },
+    rounds: { type: 'string', default: '40' },
+    isolation: { type: 'string', default: 'process' },
+    // Texts up to this many characters.
+    most: { type: 'string', default: '50000' },
+  },
 });
 const folder = values.model ?? findModel();
 if (folder === undefined) throw new Error('there is no model: name its folder with --model');
@@ -29,7 +36,8 @@ const bare = await openNetwork({
   outputs: manifest.outputs,
   golden: [],
 });
-const classifier = await loadModel(folder, values.child === undefined ? {} : { childFile: values.child });
+if (values.isolation !== 'process' && values.isolation !== 'thread') throw new Error('--isolation process or thread');
+const classifier = await loadModel(folder, { isolation: values.isolation, childFile: values.child });
 await classifier.warmUp();
 
 const { cls, sep } = manifest.tokenizer;
@@ -52,7 +60,7 @@ console.log(
   '| characters | windows | tokens | n | bare p50 | ours p50 | ours p95 | ratio p50 |\n| -: | -: | -: | -: | -: | -: | -: | -: |',
 );
 const corpus = installedCorpus();
-for (const size of [60, 120, 250, 500, 1_000, 10_000, 50_000]) {
+for (const size of [60, 120, 250, 500, 1_000, 10_000, 50_000].filter((size) => size <= Number(values.most))) {
   const rounds = Math.max(3, Math.round(Number(values.rounds) / Math.ceil(size / 1_000)));
   const times: { bare: number; ours: number; windows: number; tokens: number }[] = [];
   for (const [round, text] of corpus.pieces(size, rounds).entries()) {

@@ -1,6 +1,6 @@
 // `npm run bench`: builds what is missing, then the bench itself, and runs it.
 // -- --quick: a short run; -- --data FILE.jsonl: other texts; -- --record NAME: where the record goes.
-// -- model [--model FOLDER]: what the model's way costs over a bare session.run on the same tokens.
+// -- model [--model FOLDER] [--isolation thread] [--most CHARACTERS]: what the model's way costs over a bare session.run on the same tokens.
 // -- batch [--rows N] [--mode hybrid]: what a batch costs over the bare scan of its rows.
 // -- store [--records N]: lists and searches over a million evidence records in the embedded database.
 // -- dashboard --data DIR: the dashboard's routes over the records that `store --data DIR` made.

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { newEvidenceId } from '../../src/adapters/evidence-id.js';
 import { readModelFile, readModelFolder } from '../../src/adapters/model/model-folder.js';
@@ -192,5 +193,31 @@ describe('several scoring processes', () => {
       const logits = scores.map(({ logit }) => logit);
       expect(order === windows ? logits : logits.toReversed()).toEqual(expected);
     }
+  });
+});
+
+describe('a scoring thread', () => {
+  it('responds, and starts no process', async () => {
+    const { engine, scorer } = await open({ threads: true });
+    expect(await ask(engine)).toEqual(HEALTHY);
+    expect(scorer.pids()).toEqual([]);
+  });
+
+  it('that hangs in a run is left alone, and the next text gets another', async () => {
+    const silent = `${childFile.replace(/\.js$/, '')}-silent.mjs`;
+    writeFileSync(
+      silent,
+      `import { parentPort } from 'node:worker_threads';
+      parentPort.on('message', ({ kind }) => kind === 'load' && parentPort.postMessage({ kind: 'ready' }));`,
+    );
+    const { engine } = await open({ threads: true, childFile: silent, runTimeoutMs: 50 });
+    expect(await ask(engine)).toEqual(fallback('MODEL_HUNG'));
+    await eventually(async () => (await ask(engine))[2] === 'MODEL_HUNG');
+  });
+
+  it('stops when the engine is closed', async () => {
+    const { engine } = await open({ threads: true });
+    await engine.close();
+    expect(await ask(engine)).toEqual(fallback('MODEL_CLOSED'));
   });
 });

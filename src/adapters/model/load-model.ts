@@ -11,9 +11,12 @@ import type { NetworkSpec } from './onnx-network.js';
 import { createProcessScorer, type ProcessScorerOptions } from './process-scorer.js';
 
 /** How a model is run. */
-export interface LoadModelOptions extends ProcessScorerOptions {
-  /** `process` (default): in a child that can be killed. `inline`: in this process, blocking its event loop. */
-  readonly isolation?: 'process' | 'inline' | undefined;
+export interface LoadModelOptions extends Omit<ProcessScorerOptions, 'threads'> {
+  /**
+   * `process` (default): in a child that can be killed. `thread`: in a thread, whose replies are back sooner; a crash of the
+   * runtime ends this process, and a run that hangs goes on. `inline`: in this thread, blocking its event loop.
+   */
+  readonly isolation?: 'process' | 'thread' | 'inline' | undefined;
 }
 
 /**
@@ -40,7 +43,10 @@ export async function loadModel(folder: string, options: LoadModelOptions = {}):
     info: classifierInfo(manifest, version),
     manifest,
     tokenizer,
-    scorer: options.isolation === 'inline' ? createInlineScorer(spec) : createProcessScorer(spec, options),
+    scorer:
+      options.isolation === 'inline'
+        ? createInlineScorer(spec)
+        : createProcessScorer(spec, { ...options, threads: options.isolation === 'thread' }),
     clock: options.clock ?? systemClock,
   });
 }

@@ -1,8 +1,9 @@
+import { parentPort } from 'node:worker_threads';
 import { ModelError } from '../../engine/errors.js';
 import type { Network } from './network.js';
 import { type FromChild, openNetwork, type ToChild } from './onnx-network.js';
 
-/** The program of a model worker: loads one network and scores windows until its parent is gone. */
+/** The program of a model worker, a process or a thread: loads one network and scores windows until its parent is gone. */
 let network: Network | undefined;
 
 async function answer(message: ToChild): Promise<FromChild> {
@@ -19,9 +20,13 @@ async function answer(message: ToChild): Promise<FromChild> {
   }
 }
 
-process.on('message', (message: ToChild) => {
-  void answer(message).then((reply) => process.send?.(reply));
+const send = (reply: FromChild): void => void (parentPort ? parentPort.postMessage(reply) : process.send?.(reply));
+
+(parentPort ?? process).on('message', (message: ToChild) => {
+  void answer(message).then(send);
 });
-process.on('disconnect', () => process.exit(0));
-// An operator's Ctrl-C is for the parent; the child ends when the parent does.
-process.on('SIGINT', () => {});
+if (parentPort === null) {
+  process.on('disconnect', () => process.exit(0));
+  // An operator's Ctrl-C is for the parent; the child ends when the parent does.
+  process.on('SIGINT', () => {});
+}

@@ -3,10 +3,13 @@ import type { Clock, WindowScore, WindowScorer } from '../../engine/ports.js';
 import { type Backoff, type Child, childProgram, createBackoff, forkChild } from '../supervisor.js';
 import { systemClock } from '../system-clock.js';
 import type { FromChild, NetworkSpec, ToChild } from './onnx-network.js';
+import { startThread } from './scoring-thread.js';
 import { createSemaphore } from './semaphore.js';
 
-/** Bounds of scoring in child processes. Times in milliseconds. */
+/** Bounds of scoring in child processes or threads. Times in milliseconds. */
 export interface ProcessScorerOptions {
+  /** True: in threads of this process; see `LoadModelOptions.isolation`. Default false. */
+  readonly threads?: boolean | undefined;
   /** Child processes; each scores one window at a time on one thread. Default 1. */
   readonly processes?: number | undefined;
   /** A child that takes longer over one window is killed. Default 10,000. */
@@ -39,7 +42,8 @@ const HEAP_MB = 256;
 
 /**
  * Scores windows in forked processes: a run blocks its thread, and a thread that is stopped during one
- * takes the whole process with it; a process can be killed. Children start with the first window.
+ * takes the whole process with it; a process can be killed. Children start with the first window. With `threads` replies are
+ * back sooner, but a crash of the runtime ends this process, and a run that hangs goes on.
  */
 export function createProcessScorer(spec: NetworkSpec, options: ProcessScorerOptions = {}): ProcessScorer {
   const clock = options.clock ?? systemClock;
@@ -66,6 +70,7 @@ export function createProcessScorer(spec: NetworkSpec, options: ProcessScorerOpt
         file: options.childFile ?? childFile(),
         loadTimeoutMs: options.loadTimeoutMs ?? 60_000,
         runTimeoutMs: options.runTimeoutMs ?? 10_000,
+        threads: options.threads === true,
       });
     }
     slot.ready = await slot.child;
@@ -129,6 +134,7 @@ export interface ChildOptions {
   readonly loadTimeoutMs: number;
   /** Milliseconds that one window may take; then the child is killed. */
   readonly runTimeoutMs: number;
+  readonly threads: boolean;
 }
 
 /** A child process with a loaded network. One run at a time. */
@@ -148,7 +154,8 @@ export interface ScoringChild extends Pick<Child<never>, 'pid' | 'isAlive' | 'ki
 async function startScoringChild(spec: NetworkSpec, options: ChildOptions): Promise<ScoringChild> {
   let rss = 0;
   let settle: ((outcome: FromChild | ModelError) => void) | undefined;
-  const child = forkChild<ToChild, FromChild>({
+  const start = options.threads ? startThread<ToChild, FromChild> : forkChild<ToChild, FromChild>;
+  const child = start({
     file: options.file,
     heapMb: HEAP_MB,
     onMessage: (reply) => settle?.(reply),
@@ -187,7 +194,8 @@ async function startScoringChild(spec: NetworkSpec, options: ChildOptions): Prom
     async run(ids) {
       const reply = await ask({ kind: 'run', ids }, options.runTimeoutMs);
       if (reply.kind !== 'score') throw unexpected(reply);
-      rss = reply.rssBytes;
+      // That of a thread is this process's.
+      rss = options.threads ? 0 : reply.rssBytes;
       return reply.score;
     },
   };
