@@ -9,6 +9,7 @@
 // -- detection --data FILE.jsonl: what the rules find on labelled texts, instead of how fast.
 // -- encoded --data FILE.jsonl: whether encoding a text changes what is said of it.
 // -- redact --data FILE.jsonl.gz: what `redact` leaves of attacks and of the benign text around them.
+// -- mcp [--calls N] [--mode hybrid]: what the MCP gateway adds to a tool call against a direct connection.
 // -- parity --data FILE.jsonl: whether the runtime says what the training pipeline says.
 import { spawnSync } from 'node:child_process';
 import { buildTool } from './build-tool.mjs';
@@ -27,6 +28,7 @@ const programs = {
   'benign-threshold': 'bench/benign-threshold.ts',
   redact: 'bench/redact.ts',
   batch: 'bench/batch.ts',
+  mcp: 'bench/mcp.ts',
 };
 const chosen = programs[first];
 if (first === 'service') await buildTool('bench/service/echo.ts');

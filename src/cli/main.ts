@@ -16,6 +16,8 @@ const COMMANDS = {
   info: async () => (await import('./info.js')).infoCommand(),
   hook: async () => (await import('./hook/command.js')).hookCommand(),
   try: async () => (await import('./try.js')).tryCommand(),
+  'mcp-proxy': async () => (await import('./mcp/proxy-command.js')).mcpProxyCommand(),
+  mcp: async () => (await import('./mcp/pins-command.js')).mcpCommand(),
   admin: async () => (await import('./admin/command.js')).adminCommand(),
 } satisfies Readonly<Record<string, () => Promise<Command>>>;
 
@@ -47,6 +49,7 @@ const MISTAKES: ReadonlySet<string> = new Set([
   'ModelError',
   'NativeModuleError',
   'PackError',
+  'PinFileError',
   'TuningError',
   'NotKeptError',
   'VersionError',

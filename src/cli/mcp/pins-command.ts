@@ -1,0 +1,155 @@
+import { Command } from 'commander';
+import { visibleText } from '../../engine/visible-text.js';
+import type { OfferedDefinition, PinnedServer, PinnedTool } from '../../integrations/mcp/pin-file.js';
+import type { PinEdit } from '../../integrations/mcp/pins.js';
+import { CliError } from '../cli-error.js';
+import { type Paint, paintFor } from '../terminal.js';
+import { pinFileOption } from './pin-path.js';
+
+interface PinFlags {
+  readonly pins: string;
+  readonly json?: boolean;
+  readonly all?: boolean;
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+async function serversOf({ pins }: PinFlags, name?: string): Promise<readonly PinnedServer[]> {
+  const { readPins } = await import('../../integrations/mcp/pin-file.js');
+  const servers = await readPins(pins);
+  if (name === undefined) return servers;
+  const found = servers.filter((server) => server.name === name);
+  if (found.length > 0) return found;
+  const known = servers.map((server) => visibleText(server.name)).join(', ') || 'none';
+  throw new CliError(`no server of that name has pins; known: ${known}`);
+}
+
+function stateOf({ approved, offered }: PinnedTool): string {
+  if (offered === undefined) return approved?.by === 'person' ? 'approved' : 'trusted on first use';
+  if (offered.rejected) return 'rejected';
+  return `${CHANGES[offered.change]}, waits for approval`;
+}
+
+const CHANGES: Readonly<Record<OfferedDefinition['change'], string>> = {
+  added: 'new',
+  changed: 'changed',
+  renamed: 'renamed',
+  lookalike: 'name like another',
+  blocked: 'blocked by the engine',
+  unscreened: 'not screened yet',
+};
+
+async function list(server: string | undefined, flags: PinFlags): Promise<void> {
+  const servers = await serversOf(flags, server);
+  if (flags.json) {
+    const shown = servers.map(({ tools, ...rest }) => ({
+      ...rest,
+      tools: tools.map((tool) => ({
+        name: tool.name,
+        state: stateOf(tool),
+        approved: withoutDefinition(tool.approved),
+        offered: withoutDefinition(tool.offered),
+      })),
+    }));
+    say(JSON.stringify(shown, null, 2));
+    return;
+  }
+  const paint = paintFor(process.stdout);
+  if (servers.length === 0) say('No pins yet: the first tools/list through portcullis mcp-proxy makes them.');
+  for (const { name, since, tools } of servers) {
+    say(`${paint.bold(visibleText(name))}  since ${since.slice(0, 10)}`);
+    for (const tool of tools) {
+      const { offered } = tool;
+      const of = offered?.of === undefined ? '' : ` (${visibleText(offered.of)})`;
+      const proof =
+        offered?.rule === undefined ? '' : `  rule=${offered.rule} evidence=${offered.evidenceId ?? 'none'}`;
+      const state = offered === undefined || offered.rejected ? stateOf(tool) : paint.red(stateOf(tool));
+      say(`  ${visibleText(tool.name)}  ${state}${of}${proof}`);
+    }
+  }
+}
+
+function withoutDefinition(pin: { readonly definition?: string | undefined } | undefined): object | undefined {
+  if (pin === undefined) return undefined;
+  const { definition: _, ...rest } = pin;
+  return rest;
+}
+
+async function show(server: string, name: string, flags: PinFlags): Promise<void> {
+  const [found] = await serversOf(flags, server);
+  const tool = found?.tools.find((each) => each.name === name);
+  if (tool === undefined) throw new CliError('the server has no tool of that name; see portcullis mcp pins list');
+  const paint = paintFor(process.stdout);
+  const [approved, offered] = [linesOf(tool.approved), linesOf(tool.offered)];
+  say(`${visibleText(tool.name)}: ${stateOf(tool)}`);
+  if (tool.approved !== undefined) sayDefinition('approved', tool.approved, approved, offered, '-', paint);
+  if (tool.offered !== undefined) sayDefinition('offered', tool.offered, offered, approved, '+', paint);
+}
+
+/** One definition; the lines that the other hasn't are marked. */
+function sayDefinition(
+  title: string,
+  { digest, at }: { readonly digest: string; readonly at: string },
+  lines: readonly string[],
+  others: readonly string[],
+  mark: string,
+  paint: Paint,
+): void {
+  say(paint.bold(`\n${title} ${at.slice(0, 10)}, SHA-256 ${digest}`));
+  const known = new Set(others);
+  for (const line of lines) say(others.length > 0 && !known.has(line) ? paint.red(`${mark} ${line}`) : `  ${line}`);
+}
+
+function linesOf(pin: { readonly definition?: string | undefined } | undefined): readonly string[] {
+  if (pin === undefined) return [];
+  if (pin.definition === undefined) return ['(too long to be kept: ask the server)'];
+  return JSON.stringify(JSON.parse(pin.definition), null, 2).split('\n').map(visibleText);
+}
+
+async function edit(
+  action: 'approve' | 'reject',
+  server: string,
+  tools: readonly string[],
+  flags: PinFlags,
+): Promise<void> {
+  if ((tools.length === 0) === !flags.all)
+    throw new CliError(`Name the tools to ${action}, or give --all for those that wait.`);
+  await serversOf(flags, server);
+  const { approvePins, rejectPins } = await import('../../integrations/mcp/pins.js');
+  const change = action === 'approve' ? approvePins : rejectPins;
+  sayEdit(action === 'approve' ? 'approved' : 'rejected', await change(flags.pins, server, flags.all ? 'all' : tools));
+  const edited = new Set((await serversOf(flags, server)).flatMap(({ tools: now }) => now.map(({ name }) => name)));
+  const unknown = tools.filter((tool) => !edited.has(tool));
+  if (unknown.length > 0) throw new CliError(`the server has no such tool: ${unknown.map(visibleText).join(', ')}`);
+}
+
+async function reset(server: string, flags: PinFlags): Promise<void> {
+  await serversOf(flags, server);
+  const { resetPins } = await import('../../integrations/mcp/pins.js');
+  sayEdit('forgotten', await resetPins(flags.pins, server));
+}
+
+function sayEdit(what: string, { tools }: PinEdit): void {
+  say(tools.length === 0 ? `nothing ${what}: nothing waits` : `${what}: ${tools.map(visibleText).join(', ')}`);
+}
+
+/** `portcullis mcp`: what belongs to `mcp-proxy`. */
+export function mcpCommand(): Command {
+  const pins = new Command('pins').description(
+    'the tool definitions that were approved, and those that wait for approval',
+  );
+  const add = (name: string, description: string): Command =>
+    pins.command(name).description(description).addOption(pinFileOption());
+  add('list [server]', 'servers with their tools, and what waits').option('--json', 'print JSON').action(list);
+  add('show <server> <tool>', 'the approved and the offered definition').action(show);
+  add('approve <server> [tools...]', 'allow what the server offers now, also what the engine blocked')
+    .option('--all', 'everything that waits')
+    .action((server: string, tools: readonly string[], flags: PinFlags) => edit('approve', server, tools, flags));
+  add('reject <server> [tools...]', 'keep it hidden and stop asking; what was approved before stays approved')
+    .option('--all', 'everything that waits')
+    .action((server: string, tools: readonly string[], flags: PinFlags) => edit('reject', server, tools, flags));
+  add('reset <server>', 'forget a server: its next listing is a first use again').action(reset);
+  return new Command('mcp').description('what belongs to mcp-proxy').addCommand(pins);
+}

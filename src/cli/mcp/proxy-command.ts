@@ -1,0 +1,317 @@
+import { createHash } from 'node:crypto';
+import { appendFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { Engine } from '../../index.js';
+import type { Gateway, GatewayEvent } from '../../integrations/mcp/gateway.js';
+import type { Analyzer, Guard, GuardEvent, Policy } from '../../policy/index.js';
+import { CliError } from '../cli-error.js';
+import { type EngineFlags, openEngine, withScreenerFlags } from '../engine-flags.js';
+import { pinFileOption } from './pin-path.js';
+
+interface ProxyFlags extends Omit<EngineFlags, 'json'> {
+  readonly url?: URL;
+  readonly host: string;
+  readonly port: number;
+  readonly header?: Readonly<Record<string, string>>;
+  readonly name?: string;
+  /** False by `--no-pins`. */
+  readonly pins: string | false;
+  readonly requireApproval?: boolean;
+  readonly dryRun?: boolean;
+  readonly redact?: boolean;
+  readonly onError: 'block' | 'allow';
+  readonly timeout: number;
+  readonly service?: URL;
+  readonly key?: string;
+  readonly report?: string;
+  readonly maxMessageBytes: number;
+  readonly quiet?: boolean;
+}
+
+/** What screens, and how to end it. */
+interface Screening {
+  readonly analyzer: Analyzer;
+  /** Rejects where the engine can't be opened. */
+  readonly ready: Promise<unknown>;
+  readonly close: () => Promise<void>;
+}
+
+const REPORT_ONLY: Policy = {
+  user: 'report',
+  tool_call: 'report',
+  tool_result: 'report',
+  document: 'report',
+  tool_definition: 'report',
+};
+
+/** The variables that a server must not see. */
+const SECRETS = ['PORTCULLIS_API_KEY', 'PORTCULLIS_KEY_PEPPER', 'PORTCULLIS_DATABASE_URL'];
+
+async function run(command: readonly string[], flags: ProxyFlags): Promise<void> {
+  const { url } = flags;
+  if ((url === undefined) === (command.length === 0))
+    throw new CliError(
+      url === undefined
+        ? 'Name the server: portcullis mcp-proxy [options] -- COMMAND ..., or --url URL.'
+        : 'Give a command or --url, not both.',
+    );
+  const [{ createGuard }, { createGateway }, { openPins }, { updatePins }] = await Promise.all([
+    import('../../policy/index.js'),
+    import('../../integrations/mcp/gateway.js'),
+    import('../../integrations/mcp/pins.js'),
+    import('../../integrations/mcp/pin-file.js'),
+  ]);
+  const server = flags.name ?? (url === undefined ? nameOf(command) : `${url.origin}${url.pathname}`);
+  const tell = createReporter(flags, server);
+  const screening = await openScreening(flags);
+  const guard: Guard = createGuard({
+    engine: screening.analyzer,
+    on: flags.dryRun ? REPORT_ONLY : flags.redact ? { tool_result: 'redact', document: 'redact' } : {},
+    onError: flags.onError,
+    timeoutMs: flags.timeout,
+    report: (event) => {
+      if (event.action !== 'allow' || event.verdict === 'error') tell(event);
+    },
+  });
+  if (flags.pins !== false) await updatePins(flags.pins, () => undefined);
+  const { pins: path, requireApproval = false, dryRun } = flags;
+  const pins = path === false ? undefined : openPins({ path, server, requireApproval });
+  const gateway = createGateway({ guard, pins, dryRun, report: tell });
+  const runId = process.env.PORTCULLIS_RUN_ID;
+  const start = (): Promise<void> =>
+    url === undefined
+      ? serveStdio(command, gateway, flags, screening, (event) => tell({ runId: guard.runId, ...event }))
+      : serveHttp(url, gateway, flags, screening, (event) => tell({ runId: guard.runId, ...event }));
+  await (runId === undefined ? start() : guard.inRun(start, runId));
+}
+
+async function openScreening(flags: ProxyFlags): Promise<Screening> {
+  const { service } = flags;
+  if (service !== undefined) {
+    for (const name of ['mode', 'pack', 'overlay', 'model', 'operatingPoint'] as const)
+      if (flags[name] !== undefined)
+        throw new CliError(
+          '--service screens by its own rules and model: leave out --mode, --pack, --overlay, --model and --operating-point.',
+        );
+    const apiKey = flags.key;
+    if (!apiKey)
+      throw new CliError('--service needs a key: set PORTCULLIS_API_KEY (portcullis admin key create makes one).');
+    const { createClient } = await import('../../client.js');
+    const client = createClient({ baseUrl: service.href, apiKey });
+    return { analyzer: client, ready: Promise.resolve(), close: async () => {} };
+  }
+  // Opened while the server starts.
+  const engine: Promise<Engine> = openEngine(flags).then(async (opened) => {
+    await opened.warmUp();
+    return opened;
+  });
+  engine.catch(() => {});
+  return {
+    analyzer: { analyze: async (input, options) => (await engine).analyze(input, options) },
+    ready: engine,
+    close: async () => {
+      await (await engine.catch(() => undefined))?.close();
+    },
+  };
+}
+
+async function serveStdio(
+  [command = '', ...args]: readonly string[],
+  gateway: Gateway,
+  flags: ProxyFlags,
+  screening: Screening,
+  report: (event: Pick<GatewayEvent, 'event' | 'action' | 'reason' | 'from'>) => void,
+): Promise<void> {
+  const { startStdioProxy } = await import('../../integrations/mcp/stdio-proxy.js');
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !SECRETS.includes(name)));
+  const session = startStdioProxy({
+    gateway,
+    server: { command, args, env },
+    client: { input: process.stdin, output: process.stdout },
+    maxMessageBytes: flags.maxMessageBytes,
+    report,
+  });
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.on(signal, () => session.kill(signal));
+  process.on('exit', () => session.kill('SIGTERM'));
+  const failed = screening.ready.then(() => new Promise<never>(() => {}));
+  const { code, signal } = await Promise.race([session.end, failed]).catch((error: unknown) => {
+    session.kill('SIGTERM');
+    // The client's pipe would keep this process.
+    process.stdin.destroy();
+    if (!(error instanceof Error && 'syscall' in error && 'code' in error)) throw error;
+    throw new CliError(`can't start ${command} (${error.code}): check the command after "--"`);
+  });
+  await screening.close();
+  if (signal !== null) {
+    for (const each of signals) process.removeAllListeners(each);
+    process.kill(process.pid, signal);
+    return;
+  }
+  process.exit(code ?? 1);
+}
+
+async function serveHttp(
+  url: URL,
+  gateway: Gateway,
+  flags: ProxyFlags,
+  screening: Screening,
+  report: (event: Pick<GatewayEvent, 'event' | 'action' | 'reason' | 'from'>) => void,
+): Promise<void> {
+  await screening.ready;
+  const { isLoopback, startHttpProxy } = await import('../../integrations/mcp/http-proxy.js');
+  const { host, port, header = {}, maxMessageBytes } = flags;
+  const proxy = await startHttpProxy({
+    ...{ gateway, url, host, port, headers: header, maxMessageBytes, report },
+  }).catch((error: NodeJS.ErrnoException) => {
+    throw new CliError(
+      `can't listen on ${host}:${port} (${error.code ?? error.message}): choose another by --host or --port`,
+    );
+  });
+  if (!isLoopback(host))
+    process.stderr.write(
+      'portcullis: other machines can reach the gateway: anyone who does acts with its --header values\n',
+    );
+  process.stdout.write(`ready ${proxy.url}\n`);
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+  });
+  await proxy.close();
+  await screening.close();
+}
+
+type ReportedEvent = GuardEvent | GatewayEvent;
+
+/** Writes enforcements to the file and to standard error. Screened text stands in none of them. */
+function createReporter({ report, quiet }: ProxyFlags, server: string): (event: ReportedEvent) => void {
+  let fails = false;
+  return (event) => {
+    const where = 'event' in event ? event.event : event.point;
+    const action = event.action === 'report' ? 'would act on' : event.action;
+    const proof = 'rule' in event ? ` rule=${event.rule} evidence=${event.evidenceId}` : '';
+    const tool = event.tool === undefined ? '' : ` ${event.tool}`;
+    if (!quiet) process.stderr.write(`portcullis: ${action} ${where}${tool}: ${event.reason ?? 'blocked'}${proof}\n`);
+    if (report === undefined || fails) return;
+    const line = { time: new Date().toISOString(), server, event: 'screening', ...event };
+    try {
+      appendFileSync(report, `${JSON.stringify(line)}\n`, { mode: 0o600 });
+    } catch (error) {
+      fails = true;
+      const code = error instanceof Error && 'code' in error ? error.code : 'unknown error';
+      process.stderr.write(`portcullis: the report ${report} can't be written (${code}); going on without it\n`);
+    }
+  };
+}
+
+/** A name for a server by its command: arguments may hold secrets, so that they count by their digest. */
+function nameOf(command: readonly string[]): string {
+  const RUNNERS = new Set([
+    'node',
+    'npx',
+    'npm',
+    'bunx',
+    'bun',
+    'deno',
+    'uvx',
+    'uv',
+    'python',
+    'python3',
+    'docker',
+    'cmd',
+  ]);
+  const words = command.filter((word) => !word.startsWith('-') && word !== 'run' && word !== 'exec');
+  const named = words.find((word) => !RUNNERS.has(basename(word))) ?? command[0] ?? 'server';
+  const steps = named.split(/[\\/]/).filter((step) => !/^(?:dist|build|src|lib|index\.\w+|)$/.test(step));
+  const word = (steps.at(-1) ?? 'server').replace(/[^\w.@-]/g, '').slice(0, 40);
+  return `${word}-${createHash('sha256').update(JSON.stringify(command)).digest('hex').slice(0, 8)}`;
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new InvalidArgumentError('give an http:// or https:// URL.');
+  if (url.username !== '' || url.password !== '') throw new InvalidArgumentError('give credentials by --header.');
+  return url;
+}
+
+function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (!Number.isInteger(number) || number < least || number > most)
+      throw new InvalidArgumentError(`give a whole number from ${least} to ${most}.`);
+    return number;
+  };
+}
+
+/** `Name: value`; `$VARIABLE` or `${VARIABLE}` in the value is that of the environment. */
+function parseHeader(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):\s*(.*)$/.exec(text) ?? [];
+  if (name === undefined || value === undefined) throw new InvalidArgumentError('write it as "Name: value".');
+  const filled = value.replace(/\$(?:(\w+)|\{(\w+)\})/g, (_, bare: string | undefined, braced = '') => {
+    const variable: string = bare ?? braced;
+    const found = process.env[variable];
+    if (found === undefined) throw new InvalidArgumentError(`the variable ${variable} is not set.`);
+    return found;
+  });
+  return { ...before, [name.toLowerCase()]: filled };
+}
+
+const HELP = `
+Examples:
+  portcullis mcp-proxy -- npx -y @modelcontextprotocol/server-everything
+  portcullis mcp-proxy --url https://mcp.example/mcp --port 8808 --header 'Authorization: Bearer \${TOKEN}'
+
+Pins:
+  The tool definitions of a server's first listing are trusted as they are, unless the engine blocks them; with
+  --require-approval none is. From then on a tool that is added, changed or renamed is hidden and can't be called until
+  "portcullis mcp pins approve" allows it. Pins belong to the command line or URL; with --name they survive a change of it.
+
+What is screened:
+  tool definitions, prompt and resource lists, arguments of tool calls, results and errors, prompts, resources, server
+  instructions, requests for sampling. All else passes as it is. A blocked definition is hidden; a blocked call, result
+  or text becomes a note that names the rule and the evidence id.
+
+Exit code: the server's own, or the signal that ended it; 2 for a mistake in the options.`;
+
+/** `portcullis mcp-proxy`: a gateway in front of one MCP server. */
+export function mcpProxyCommand(): Command {
+  const command = new Command('mcp-proxy')
+    .description('screen everything between an MCP client and a server: stdio (-- COMMAND) or streamable HTTP (--url)')
+    .argument('[command...]', 'after "--": the command that starts a stdio server')
+    .usage('[options] -- COMMAND [ARGUMENT ...]\n       portcullis mcp-proxy [options] --url URL');
+  const options: readonly Option[] = [
+    new Option('--url <url>', 'the streamable HTTP endpoint of a server; clients use this gateway instead').argParser(
+      parseUrl,
+    ),
+    new Option('--host <address>', 'with --url: where to listen').default('127.0.0.1'),
+    new Option('--port <number>', 'with --url: 0 takes a free one').argParser(wholeNumber(0, 65_535)).default(8808),
+    new Option(
+      '--header <header>',
+      'with --url: "Name: value" sent to the server, such as its token; $VARIABLE is the environment\'s; may be repeated',
+    ).argParser(parseHeader),
+    pinFileOption(),
+    new Option('--no-pins', 'screen tool definitions without pinning them'),
+    new Option('--require-approval', 'hide every tool until a person has approved it, also on first use'),
+    new Option('--name <name>', "the server's name among the pins (default: from its command or URL)"),
+    new Option('--dry-run', 'change nothing: report what would be hidden, denied or replaced'),
+    new Option('--redact', 'remove the offending passages of results and documents instead of replacing them whole'),
+    new Option('--on-error <action>', 'what to do with what could not be screened')
+      .choices(['block', 'allow'])
+      .default('block'),
+    new Option('--timeout <ms>', 'for one screening').argParser(wholeNumber(1, 600_000)).default(10_000),
+    new Option('--service <url>', 'screen at a running service, which keeps the evidence')
+      .env('PORTCULLIS_SERVICE_URL')
+      .argParser(parseUrl),
+    new Option('--key <key>', "the service's key; better by the variable: flags are seen in lists of processes").env(
+      'PORTCULLIS_API_KEY',
+    ),
+    new Option('--report <file>', 'append each enforcement as a line of JSON, without screened text'),
+    new Option('--max-message-bytes <bytes>', 'larger messages are refused')
+      .argParser(wholeNumber(1_000, 2 ** 30))
+      .default(32 * 2 ** 20),
+    new Option('--quiet', 'no lines about enforcements on standard error'),
+  ];
+  for (const option of options) command.addOption(option);
+  return withScreenerFlags(command).addHelpText('after', HELP).action(run);
+}

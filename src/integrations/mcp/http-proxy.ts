@@ -1,0 +1,265 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { request as secureRequest } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Connection, Gateway, GatewayEvent } from './gateway.js';
+import { errorResponse, INVALID_REQUEST, isObject, type JsonObject, REFUSED, readJson } from './messages.js';
+import { readEvents, writeEvent } from './server-sent-events.js';
+
+/** How an HTTP gateway runs. */
+export interface HttpOptions {
+  readonly gateway: Gateway;
+  /** The server's endpoint; the gateway answers at the same path. */
+  readonly url: URL;
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** Added to each request to the server, in place of the client's own of the same name. Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Bytes of one message. */
+  readonly maxMessageBytes: number;
+  readonly report: (event: Pick<GatewayEvent, 'event' | 'action' | 'reason' | 'from'>) => void;
+}
+
+/** A gateway that listens. */
+export interface HttpProxy {
+  /** Where clients reach it. */
+  readonly url: string;
+  /** Ends what is under way. */
+  close(): Promise<void>;
+}
+
+/** Headers of one connection, and those that this side writes itself. */
+const OWN_HEADERS = new Set([
+  'accept-encoding',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'origin',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** The request was refused here; its message is for the client. */
+class Refusal extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Starts a gateway in front of a server's streamable HTTP endpoint. @throws where it can't listen */
+export async function startHttpProxy(options: HttpOptions): Promise<HttpProxy> {
+  const { url, host } = options;
+  const server = createServer((incoming, outgoing) => {
+    forward(incoming, outgoing, options).catch((error: unknown) => refuse(outgoing, error));
+  });
+  // A stream of events may be silent for as long as it likes.
+  server.requestTimeout = 0;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}${url.pathname}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function forward(incoming: IncomingMessage, outgoing: ServerResponse, options: HttpOptions): Promise<void> {
+  checkCaller(incoming, options);
+  const { gateway, maxMessageBytes } = options;
+  const connection = gateway.connect();
+  let body: string | undefined;
+  let replies: readonly JsonObject[] = [];
+  if (incoming.method === 'POST') {
+    if (incoming.headers['content-encoding'] !== undefined)
+      throw new Refusal(415, 'send the message without a content-encoding');
+    const text = await readText(incoming, maxMessageBytes, 413);
+    const turn = await connection.fromClient(text);
+    replies = turn.replies;
+    body = turn.forward;
+    if (body === undefined) {
+      if (replies.length === 0) outgoing.writeHead(202).end();
+      else sendJson(outgoing, statusOf(replies), text.trimStart().startsWith('[') ? replies : replies[0]);
+      return;
+    }
+  }
+  const response = await ask(incoming, outgoing, body, options);
+  const { statusCode = 502 } = response;
+  if (statusCode >= 300 && statusCode < 400 && statusCode !== 304) {
+    response.destroy();
+    throw new Refusal(502, 'the server redirects to another URL: give that one as --url');
+  }
+  if (!['', 'identity'].includes(response.headers['content-encoding'] ?? '')) {
+    response.destroy();
+    throw new Refusal(502, 'the server compresses its response though it was asked not to');
+  }
+  const headers = withoutOwn(response.headers);
+  delete headers.location;
+  if (/^text\/event-stream\b/i.test(response.headers['content-type'] ?? '')) {
+    outgoing.writeHead(statusCode, headers).flushHeaders();
+    for (const reply of replies) await write(outgoing, writeEvent(['event: message'], JSON.stringify(reply)));
+    await passEvents(response, outgoing, connection, incoming, options);
+    return;
+  }
+  const text = await readText(response, maxMessageBytes, 502);
+  const shown = await shownBody(text, connection, gateway);
+  if (replies.length > 0) {
+    const own = shown === '' ? [] : [JSON.parse(shown) as JsonObject | JsonObject[]].flat();
+    sendJson(outgoing, 200, [...replies, ...own]);
+    return;
+  }
+  outgoing.writeHead(statusCode, headers).end(shown);
+}
+
+/** Refuses web pages of others, also where a name of theirs points at this machine (DNS rebinding). */
+function checkCaller(incoming: IncomingMessage, { url, host }: HttpOptions): void {
+  const path = (incoming.url ?? '').split('?')[0];
+  if (path !== url.pathname) throw new Refusal(404, `the gateway's only path is ${url.pathname}`);
+  if (incoming.headers.origin !== undefined) throw new Refusal(403, 'web pages may not use the gateway');
+  const name = (incoming.headers.host ?? '').replace(/:\d+$/, '');
+  if (isLoopback(host) && !isLoopback(name))
+    throw new Refusal(403, 'the Host header names another machine than this one');
+}
+
+/** Whether an address or name is this machine's own. */
+export function isLoopback(name: string): boolean {
+  return name === 'localhost' || name === '::1' || name === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(name);
+}
+
+/** Asks the server; ends the request when the client goes. */
+function ask(
+  incoming: Pick<IncomingMessage, 'method' | 'headers'>,
+  outgoing: ServerResponse | undefined,
+  body: string | undefined,
+  { url, headers }: HttpOptions,
+): Promise<IncomingMessage> {
+  const bytes = body === undefined ? undefined : Buffer.from(body);
+  return new Promise((resolve, reject) => {
+    const sent = (url.protocol === 'https:' ? secureRequest : request)(url, {
+      method: incoming.method,
+      headers: {
+        ...withoutOwn(incoming.headers),
+        ...headers,
+        'accept-encoding': 'identity',
+        ...(bytes === undefined ? {} : { 'content-length': bytes.length }),
+      },
+    });
+    sent.on('response', resolve);
+    sent.on('error', (error: NodeJS.ErrnoException) =>
+      reject(new Refusal(502, `the server can't be reached (${error.code ?? 'no reason given'})`)),
+    );
+    outgoing?.on('close', () => sent.destroy());
+    sent.end(bytes);
+  });
+}
+
+function withoutOwn(headers: IncomingHttpHeaders): Record<string, string | string[]> {
+  const kept: Record<string, string | string[]> = {};
+  // Also those that `Connection` names: they are for this connection alone.
+  const named = (headers.connection ?? '').toLowerCase().split(/\s*,\s*/);
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined && !OWN_HEADERS.has(name) && !named.includes(name)) kept[name] = value;
+  return kept;
+}
+
+async function passEvents(
+  response: IncomingMessage,
+  outgoing: ServerResponse,
+  connection: Connection,
+  incoming: IncomingMessage,
+  options: HttpOptions,
+): Promise<void> {
+  try {
+    for await (const { fields, data } of readEvents(response, options.maxMessageBytes)) {
+      if (data === undefined || data.trim() === '') {
+        await write(outgoing, writeEvent(fields, data));
+        continue;
+      }
+      const { forward: shown, replies } = await connection.fromServer(data);
+      // What a request of the server's was refused with goes to it as a message of its own.
+      for (const reply of replies) {
+        const { 'last-event-id': _, ...headers } = incoming.headers;
+        const post = { ...headers, accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+        ask({ method: 'POST', headers: post }, undefined, JSON.stringify(reply), options).then(
+          (accepted) => accepted.resume(),
+          () => {},
+        );
+      }
+      // Without its data, but with its id: a client resumes after it.
+      await write(outgoing, writeEvent(fields, shown));
+    }
+    outgoing.end();
+  } catch (error) {
+    if (error instanceof RangeError)
+      options.report({ event: 'limit', from: 'server', action: 'drop', reason: error.message });
+    // The client sees a broken stream, as it would without the gateway.
+    outgoing.destroy();
+  }
+}
+
+/** A body that is no stream, as it may be shown. */
+async function shownBody(text: string, connection: Connection, gateway: Gateway): Promise<string> {
+  if (text.trim() === '') return text;
+  const read = readJson(text);
+  const isRpc = (value: unknown): boolean => isObject(value) && ('jsonrpc' in value || 'id' in value);
+  if ('json' in read && (isRpc(read.json) || (Array.isArray(read.json) && read.json.some(isRpc)))) {
+    const { forward: shown } = await connection.fromServer(text);
+    return (
+      shown ?? JSON.stringify(errorResponse(null, REFUSED, "portcullis: the server's response is no valid JSON-RPC"))
+    );
+  }
+  return gateway.screenText(text);
+}
+
+async function readText(stream: IncomingMessage, maxBytes: number, status: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) throw new Refusal(status, `a message of more than ${maxBytes} bytes; see --max-message-bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** A refused call is a result as any other; a message that isn't JSON-RPC is a bad request. */
+function statusOf(replies: readonly JsonObject[]): number {
+  return replies.every(({ error, id }) => error !== undefined && id === null) ? 400 : 200;
+}
+
+function sendJson(outgoing: ServerResponse, status: number, value: unknown): void {
+  outgoing.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+}
+
+function refuse(outgoing: ServerResponse, error: unknown): void {
+  if (outgoing.headersSent || outgoing.destroyed) {
+    outgoing.destroy();
+    return;
+  }
+  const status = error instanceof Refusal ? error.status : 502;
+  const reason = error instanceof Refusal ? error.message : 'the exchange with the server failed';
+  outgoing.shouldKeepAlive = false;
+  sendJson(outgoing, status, errorResponse(null, status === 413 ? INVALID_REQUEST : REFUSED, `portcullis: ${reason}`));
+}
+
+function write(outgoing: ServerResponse, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    if (outgoing.destroyed) resolve();
+    else outgoing.write(text, () => resolve());
+  });
+}

@@ -1,0 +1,212 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+import type { Connection, Gateway, GatewayEvent, Turn } from './gateway.js';
+import { errorResponse, INTERNAL_ERROR, INVALID_REQUEST, idIn } from './messages.js';
+
+/** A server that speaks JSON-RPC on its standard input and output. */
+export interface StdioServer {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** How a stdio session runs. */
+export interface StdioOptions {
+  readonly gateway: Gateway;
+  readonly server: StdioServer;
+  readonly client: { readonly input: Readable; readonly output: Writable };
+  /** Bytes of one message. */
+  readonly maxMessageBytes: number;
+  readonly report: (event: Pick<GatewayEvent, 'event' | 'action' | 'reason' | 'from'>) => void;
+}
+
+/** How the server ended; `signal` where one ended it. */
+export interface StdioEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A session under way. */
+export interface StdioSession {
+  /** Once the server has ended and all it wrote is delivered. @throws Error where it couldn't be started */
+  readonly end: Promise<StdioEnd>;
+  /** Passes a signal on to the server. */
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** Messages of one direction that are screened at once; they are delivered in their order. */
+const AT_ONCE = 32;
+/** Milliseconds for a server to end once its input has, and again after SIGTERM. */
+const GRACE_MS = 5_000;
+
+/** Starts a server and stands between it and the client. Its standard error is the caller's own. */
+export function startStdioProxy(options: StdioOptions): StdioSession {
+  const { gateway, server, client, maxMessageBytes, report } = options;
+  const connection = gateway.connect();
+  const child = spawn(server.command, [...server.args], { stdio: ['pipe', 'pipe', 'inherit'], env: server.env });
+  const { stdin, stdout } = child;
+  // A server that closes its input early ends by itself; so does a client.
+  stdin.on('error', () => {});
+  client.output.on('error', () => stdin.end());
+
+  async function send(text: string | undefined, to: Writable, replies: Turn['replies'], back: Writable): Promise<void> {
+    for (const reply of replies) await writeLine(back, JSON.stringify(reply));
+    if (text !== undefined) await writeLine(to, text);
+  }
+
+  function tooLong(from: 'client' | 'server', head: string): Turn {
+    const reason = `a message of more than ${maxMessageBytes} bytes; see --max-message-bytes`;
+    report({ event: 'limit', from, action: 'drop', reason });
+    const id = idIn(head);
+    if (from === 'client')
+      return { forward: undefined, replies: [errorResponse(id, INVALID_REQUEST, `portcullis: ${reason}`)] };
+    if (id === null || /"method"\s*:/.test(head)) return { forward: undefined, replies: [] };
+    return { forward: JSON.stringify(errorResponse(id, INTERNAL_ERROR, `portcullis: ${reason}`)), replies: [] };
+  }
+
+  async function fromServer(text: string): Promise<Turn> {
+    const turn = await connection.fromServer(text);
+    if (turn.forward !== undefined || !text.startsWith('{')) return turn;
+    // Not JSON, but it may have been meant as a response: its request shouldn't wait for ever.
+    const id = turn.replies.length > 0 ? null : idIn(text);
+    if (id === null || /"method"\s*:/.test(text.slice(0, 1_000))) return turn;
+    const reason = "portcullis: the server's response is no valid JSON-RPC";
+    return { forward: JSON.stringify(errorResponse(id, INTERNAL_ERROR, reason)), replies: [] };
+  }
+
+  const upstream = inOrder(
+    lines(client.input, maxMessageBytes),
+    async (line) => (line.isWhole ? connection.fromClient(line.text) : tooLong('client', line.text)),
+    ({ forward, replies }) => send(forward, stdin, replies, client.output),
+    maxMessageBytes,
+  );
+  const downstream = inOrder(
+    lines(stdout, maxMessageBytes),
+    async (line) => (line.isWhole ? fromServer(line.text) : tooLong('server', line.text)),
+    ({ forward, replies }) => send(forward, client.output, replies, stdin),
+    maxMessageBytes,
+  );
+
+  async function run(): Promise<StdioEnd> {
+    const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+    upstream
+      .catch(() => {})
+      .then(() => {
+        stdin.end();
+        return endAfterGrace(child, connection);
+      })
+      .catch(() => {});
+    const [code, signal] = await exited;
+    // What it wrote before it ended.
+    await downstream.catch(() => {});
+    return { code, signal };
+  }
+
+  return { end: run(), kill: (signal) => void child.kill(signal) };
+}
+
+/** Ends a server that doesn't when its input has ended, once it owes no response. */
+async function endAfterGrace(child: ChildProcess, connection: Connection): Promise<void> {
+  const wait = async (): Promise<boolean> => {
+    const timer = new AbortController();
+    const exit = once(child, 'exit', { signal: timer.signal }).then(
+      () => true,
+      () => false,
+    );
+    const clock = setTimeout(() => timer.abort(), GRACE_MS);
+    const ended = child.exitCode !== null || child.signalCode !== null || (await exit);
+    clearTimeout(clock);
+    return ended;
+  };
+  do if (await wait()) return;
+  while (connection.waiting > 0);
+  child.kill('SIGTERM');
+  if (!(await wait())) child.kill('SIGKILL');
+}
+
+/** A line; of one that is too long, its beginning. */
+interface Line {
+  readonly text: string;
+  readonly isWhole: boolean;
+}
+
+const NEWLINE = 0x0a;
+/** Bytes kept of a line that is too long. */
+const HEAD_BYTES = 1_000;
+
+/** The lines of a stream without blank ones. Invalid UTF-8 becomes U+FFFD. */
+export async function* lines(stream: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Line> {
+  let parts: Buffer[] = [];
+  let size = 0;
+  let head: string | undefined;
+  const take = (): Line | undefined => {
+    const line =
+      head === undefined
+        ? { text: Buffer.concat(parts).toString('utf8').trim(), isWhole: true }
+        : { text: head, isWhole: false };
+    parts = [];
+    size = 0;
+    head = undefined;
+    return line.text === '' ? undefined : line;
+  };
+  for await (const chunk of stream) {
+    for (let from = 0; from < chunk.length; ) {
+      const at = chunk.indexOf(NEWLINE, from);
+      const part = chunk.subarray(from, at === -1 ? chunk.length : at);
+      size += part.length;
+      if (head === undefined) parts.push(part);
+      if (size > maxBytes && head === undefined) {
+        head = Buffer.concat(parts).subarray(0, HEAD_BYTES).toString('utf8');
+        parts = [];
+      }
+      from += part.length + 1;
+      if (at === -1) break;
+      const line = take();
+      if (line !== undefined) yield line;
+    }
+  }
+  const last = take();
+  if (last !== undefined) yield last;
+}
+
+/**
+ * Screens lines as they come, several at once, and delivers them in their order. Reads no further while the other side
+ * takes nothing, or while more than twice `maxBytes` are under way.
+ */
+async function inOrder(
+  source: AsyncIterable<Line>,
+  work: (line: Line) => Promise<Turn>,
+  deliver: (turn: Turn) => Promise<void>,
+  maxBytes: number,
+): Promise<void> {
+  const underWay: { readonly done: Promise<void>; readonly size: number }[] = [];
+  let size = 0;
+  let last: Promise<void> = Promise.resolve();
+  for await (const line of source) {
+    const turn = work(line);
+    const own = line.text.length;
+    const done = last.then(async () => deliver(await turn));
+    // Thrown where it is awaited.
+    done.catch(() => {});
+    last = done;
+    underWay.push({ done, size: own });
+    size += own;
+    done
+      .finally(() => {
+        underWay.shift();
+        size -= own;
+      })
+      .catch(() => {});
+    while (underWay.length >= AT_ONCE || (underWay.length > 0 && size > 2 * maxBytes)) await underWay[0]?.done;
+  }
+  await last;
+}
+
+/** Resolves once the line is handed on; also when the reader is gone. */
+function writeLine(stream: Writable, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.destroyed || stream.writableEnded) resolve();
+    else stream.write(`${text}\n`, () => resolve());
+  });
+}
