@@ -65,7 +65,7 @@ async function run(command: readonly string[], flags: ProxyFlags): Promise<void>
   const server = flags.name ?? (url === undefined ? nameOf(command) : `${url.origin}${url.pathname}`);
   const tell = createReporter(flags, server);
   const screening = await openScreening(flags);
-  const guard: Guard = createGuard({
+  const screens = createGuard({
     engine: screening.analyzer,
     on: flags.dryRun ? REPORT_ONLY : flags.redact ? { tool_result: 'redact', document: 'redact' } : {},
     onError: flags.onError,
@@ -74,16 +74,20 @@ async function run(command: readonly string[], flags: ProxyFlags): Promise<void>
       if (event.action !== 'allow' || event.verdict === 'error') tell(event);
     },
   });
+  // The run of the agent that started this process links its layers with this one.
+  const runId = process.env.PORTCULLIS_RUN_ID ?? screens.runId;
+  const guard: Guard = {
+    ...screens,
+    screen: (point, value, call) => screens.screen(point, value, { runId, ...call }),
+    runId,
+  };
   if (flags.pins !== false) await updatePins(flags.pins, () => undefined);
   const { pins: path, requireApproval = false, dryRun } = flags;
   const pins = path === false ? undefined : openPins({ path, server, requireApproval });
   const gateway = createGateway({ guard, pins, dryRun, report: tell });
-  const runId = process.env.PORTCULLIS_RUN_ID;
-  const start = (): Promise<void> =>
-    url === undefined
-      ? serveStdio(command, gateway, flags, screening, (event) => tell({ runId: guard.runId, ...event }))
-      : serveHttp(url, gateway, flags, screening, (event) => tell({ runId: guard.runId, ...event }));
-  await (runId === undefined ? start() : guard.inRun(start, runId));
+  const reportAs = (event: Omit<GatewayEvent, 'runId'>): void => tell({ runId: guard.runId, ...event });
+  if (url === undefined) await serveStdio(command, gateway, flags, screening, reportAs);
+  else await serveHttp(url, gateway, flags, screening, reportAs);
 }
 
 async function openScreening(flags: ProxyFlags): Promise<Screening> {
