@@ -57,7 +57,7 @@ async function ask(connection: Connection, method: string, params: object, answe
   const up = await connection.fromClient(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
   if (up.forward === undefined) return up.replies[0] as unknown as Shown;
   const down = await connection.fromServer(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
-  return down.forward === undefined ? undefined : JSON.parse(down.forward);
+  return JSON.parse(down.forward ?? 'null') as Shown;
 }
 const tool = (name: string, more: object = {}): object => ({ name, inputSchema: { type: 'object' }, ...more });
 async function namesListed(connection: Connection, tools: readonly object[], page: object = {}, next = {}) {
