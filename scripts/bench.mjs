@@ -5,6 +5,7 @@
 // -- store [--records N]: lists and searches over a million evidence records in the embedded database.
 // -- dashboard --data DIR: the dashboard's routes over the records that `store --data DIR` made.
 // -- service [--record]: the service with durable evidence against a bare fastify echo of the same bodies.
+// -- tenants [--record]: what one account's 1 MiB bodies do to the latencies of another.
 // -- benign-threshold --data FILE.jsonl --source NAME: whether `tune --benign-only` keeps its word on real texts.
 // -- detection --data FILE.jsonl: what the rules find on labelled texts, instead of how fast.
 // -- encoded --data FILE.jsonl: whether encoding a text changes what is said of it.
@@ -25,6 +26,7 @@ const programs = {
   store: 'bench/store.ts',
   dashboard: 'bench/dashboard.ts',
   service: 'bench/service.ts',
+  tenants: 'bench/tenants.ts',
   'benign-threshold': 'bench/benign-threshold.ts',
   redact: 'bench/redact.ts',
   batch: 'bench/batch.ts',

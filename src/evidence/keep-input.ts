@@ -1,11 +1,14 @@
 import { hash } from 'node:crypto';
 import type { Keep, KeptInput } from './evidence-record.js';
 
-/** What an account's setting leaves of a text that was screened. `json`: the caller sent another JSON value than a string. */
-export function keepInput(text: string, json: boolean, keep: Keep): KeptInput {
+/**
+ * What an account's setting leaves of a text that was screened. `json`: the caller sent another JSON value than a string.
+ * `maskedText`: where the text was masked already.
+ */
+export function keepInput(text: string, json: boolean, keep: Keep, maskedText?: string): KeptInput {
   return {
     kept: keep,
-    text: keep === 'whole' ? text : keep === 'masked' ? masked(text) : null,
+    text: keep === 'whole' ? text : keep === 'masked' ? (maskedText ?? masked(text)) : null,
     sha256: hash('sha256', text),
     length: text.length,
     json,
@@ -64,20 +67,21 @@ const maskCharacter = '•';
  * secret replaced by as many `•`: its length stays, so spans stay aligned. Best effort: names and addresses of people stay.
  */
 export function masked(text: string): string {
-  let out = text;
-  for (const { pattern, fits } of secrets) {
-    let done = '';
-    let read = 0;
-    for (const match of out.matchAll(pattern)) {
-      const [start, end] = match.indices?.groups?.secret ?? match.indices?.[0] ?? [0, 0];
-      if (fits && !fits(out.slice(start, end))) continue;
-      done += out.slice(read, start) + maskCharacter.repeat(end - start);
-      read = end;
-    }
-    out = done + out.slice(read);
-  }
-  return out;
+  return maskSteps.reduce((done, mask) => mask(done), text);
 }
+
+/** Masking, one kind of text a step: a long text takes a tenth of a second in all. Each step takes what the one before gave. */
+export const maskSteps: readonly ((text: string) => string)[] = secrets.map(({ pattern, fits }) => (out) => {
+  let done = '';
+  let read = 0;
+  for (const match of out.matchAll(pattern)) {
+    const [start, end] = match.indices?.groups?.secret ?? match.indices?.[0] ?? [0, 0];
+    if (fits && !fits(out.slice(start, end))) continue;
+    done += out.slice(read, start) + maskCharacter.repeat(end - start);
+    read = end;
+  }
+  return done + out.slice(read);
+});
 
 function digitsOf(text: string): string {
   return text.replaceAll(/\D/g, '');

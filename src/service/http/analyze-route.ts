@@ -16,6 +16,7 @@ import type { Charge } from '../../store/account-store.js';
 import type { ServiceMetrics } from '../metrics.js';
 import { type CountedCall, createCallCounter } from '../screening/call-counter.js';
 import type { FindKey } from '../screening/key-cache.js';
+import type { LongWork } from '../screening/long-work.js';
 import type { KeyOwner, Scorers, ScreeningStore } from '../screening/ports.js';
 import { recentVerdicts } from '../screening/recent-verdicts.js';
 import { screenCall } from '../screening/screen-call.js';
@@ -37,6 +38,7 @@ export interface AnalyzeParts {
   readonly scorers: Scorers;
   readonly admission: Admission;
   readonly metrics: ServiceMetrics;
+  readonly longWork: LongWork;
   readonly now: () => Date;
 }
 
@@ -52,7 +54,7 @@ declare module 'fastify' {
  * whatever comes of it: with its record, before an error is sent, or when the client is gone.
  */
 export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
-  const { store, findKey, scorers, admission, metrics, now } = parts;
+  const { store, findKey, scorers, admission, metrics, longWork, now } = parts;
   const recent = recentVerdicts();
   const counter = createCallCounter(store);
   app.decorateRequest('call', null);
@@ -136,7 +138,12 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
           counted.counted(quota);
           requireAllowed(reply, quota);
         };
-        const { verdict, explanation } = await screenCall({ write, scorers, now, recent }, caller, input, channel);
+        const { verdict, explanation } = await screenCall(
+          { write, scorers, now, recent, longWork },
+          caller,
+          input,
+          channel,
+        );
         store.keys.used(key.id, at.getTime());
         metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
         if (quota === undefined) throw new Error('a call that nobody counted');

@@ -2,8 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import swagger from '@fastify/swagger';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import { type Input, toJsonText } from '../../index.js';
 import { createMetrics } from '../metrics.js';
 import { cachedKeys } from '../screening/key-cache.js';
+import { createLongWork, LONG } from '../screening/long-work.js';
 import type { Scorers, ScreeningStore } from '../screening/ports.js';
 import { createAdmission } from './admission.js';
 import { agentRoutes } from './agent-routes.js';
@@ -126,12 +128,23 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     done();
   });
   app.removeAllContentTypeParsers();
+  const longWork = createLongWork();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    try {
-      const isCall = request.routeOptions.url?.endsWith('/analyze');
-      done(null, readJsonObject(body, isCall ? 'a JSON object with `input`' : 'a JSON object'));
-    } catch (error) {
+    const isCall = request.routeOptions.url?.endsWith('/analyze') === true;
+    const read = (): object => {
+      const value = readJsonObject(body, isCall ? 'a JSON object with `input`' : 'a JSON object');
+      return isCall && body.length > LONG ? withJsonText(value) : value;
+    };
+    const fail = (error: unknown): void =>
       done(error instanceof Error ? error : new Error('the body could not be read'));
+    if (body.length > LONG) {
+      longWork(request.call?.owner.account.id ?? '', body.length, read).then((value) => done(null, value), fail);
+      return;
+    }
+    try {
+      done(null, read());
+    } catch (error) {
+      fail(error);
     }
   });
   answerErrors(app, methods);
@@ -141,6 +154,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       store,
       scorers,
       metrics,
+      longWork,
       now,
       admission: createAdmission(callsAtOnce, limits.callsPerAccount ?? Math.max(32, Math.ceil(callsAtOnce / 4))),
       findKey: cachedKeys(
@@ -160,6 +174,12 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   await parts.extend?.(app);
   await app.ready();
   return app;
+}
+
+/** The body of a call with its input as JSON text, where it is no string: that takes as long as to read it. */
+function withJsonText(body: object): object {
+  const { input } = body as { readonly input?: Input };
+  return typeof input === 'object' && input !== null ? { ...body, input: toJsonText(input) } : body;
 }
 
 /**

@@ -8,7 +8,7 @@ import type {
   RecordedLimits,
   ReplaySettings,
 } from '../../evidence/evidence-record.js';
-import { keepInput } from '../../evidence/keep-input.js';
+import { keepInput, maskSteps } from '../../evidence/keep-input.js';
 import { replayDigest } from '../../evidence/replay-digest.js';
 import {
   type Channel,
@@ -21,6 +21,7 @@ import {
   toJsonText,
   type Verdict,
 } from '../../index.js';
+import { LONG, type LongWork } from './long-work.js';
 import type { Scorers } from './ports.js';
 import type { RecentVerdicts } from './recent-verdicts.js';
 
@@ -30,6 +31,8 @@ export interface ScreenParts {
   readonly write: (record: EvidenceRecord) => Promise<void>;
   readonly scorers: Scorers;
   readonly now: () => Date;
+  /** Default: long work is done at once. */
+  readonly longWork?: LongWork | undefined;
   /** Default: every text is scanned. */
   readonly recent?: RecentVerdicts | undefined;
 }
@@ -50,7 +53,7 @@ export interface ScreenedInput {
 
 /** Scores an input and stores its evidence; resolves when the record is durable. */
 export async function screenCall(
-  { write, scorers, now, recent }: ScreenParts,
+  { write, scorers, now, recent, longWork }: ScreenParts,
   { accountId, keyId, keep }: CallOwner,
   given: Input,
   channel?: Channel,
@@ -68,12 +71,15 @@ export async function screenCall(
   const verdict = bareVerdict(explained, evidenceId, performance.now() - started);
   const { rules_threshold, timeout_ms } = scorers.info;
   const limits = recordedLimits(verdict.mode);
+  const text = inputText(input);
+  const maskedText = keep === 'masked' ? await maskLong(text, accountId, longWork) : undefined;
   const record = recordOf({
     time: now(),
     accountId,
     keyId,
     keep,
-    text: inputText(input),
+    text,
+    maskedText,
     json: typeof input !== 'string',
     verdict,
     explanation,
@@ -109,6 +115,14 @@ export function bareVerdict(
   };
 }
 
+/** A long text is masked a step at a time, since all of it would keep other calls waiting; undefined for a short one. */
+async function maskLong(text: string, tenant: string, longWork: LongWork | undefined): Promise<string | undefined> {
+  if (longWork === undefined || text.length <= LONG) return undefined;
+  let done = text;
+  for (const mask of maskSteps) done = await longWork(tenant, text.length, () => mask(done));
+  return done;
+}
+
 /** A call that was screened. */
 export interface ScreenedCall {
   readonly time: Date;
@@ -117,6 +131,8 @@ export interface ScreenedCall {
   readonly keyId: string | null;
   /** The text that was screened; spans of the explanation are in it. */
   readonly text: string;
+  /** Where it was masked already. */
+  readonly maskedText: string | undefined;
   /** Whether the caller sent another JSON value than a string. */
   readonly json: boolean;
   readonly keep: Keep;
@@ -134,7 +150,7 @@ function recordOf(call: ScreenedCall): EvidenceRecord {
     time: call.time.toISOString(),
     account_id: call.accountId,
     key_id: call.keyId,
-    input: keepInput(call.text, call.json, call.keep),
+    input: keepInput(call.text, call.json, call.keep, call.maskedText),
     verdict,
     channel: explanation.channel,
     router_level: explanation.router_level,

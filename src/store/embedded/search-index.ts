@@ -110,8 +110,13 @@ export function openSearchIndex(db: Database, commits: GroupCommit, mark: Search
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
   let asked = 0;
-  /** Records written since the index was complete last; it may have been behind when it was opened. */
-  let behind = Number.POSITIVE_INFINITY;
+  /** Records that the index lacks, about. */
+  let behind = db
+    .prepare<[], number>(
+      `SELECT count(*) FROM (SELECT 1 FROM evidence WHERE seq > (SELECT seq FROM evidence_indexed) LIMIT ${mostBehind})`,
+    )
+    .pluck()
+    .get() as number;
   /** The last slice, milliseconds. */
   let took = 0;
 
