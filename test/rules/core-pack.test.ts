@@ -5,6 +5,7 @@ import { loadPack } from '../../src/adapters/packs/load-pack.js';
 import { reportProblems } from '../../src/adapters/packs/pack-report.js';
 import { readTags } from '../../src/adapters/packs/pack-tags.js';
 import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
+import { createEngine } from '../../src/create-engine.js';
 import { compilePack } from '../../src/engine/rules/compile-pack.js';
 import { languageSchema, multilingualSchema, ruleSchema } from '../../src/engine/rules/pack/rule-schema.js';
 import { buildViews } from '../../src/engine/text/views.js';
@@ -33,6 +34,13 @@ describe('the core pack', () => {
         .flatMap((rule) => rule.languages),
     );
     expect(languages.size).toBeGreaterThanOrEqual(20);
+  });
+
+  it('has evidence that was measured on these rules (npm run rules:evidence)', () => {
+    const { rules_version: measured, hits } = JSON.parse(readFileSync('rules/EVIDENCE.json', 'utf8'));
+    expect(measured).toBe(createEngine({ pack: compiled, mode: 'rules' }).info.rules_version);
+    const ids = new Set(rules.map(({ id }) => id));
+    expect(Object.keys(hits).filter((id) => !ids.has(id))).toEqual([]);
   });
 
   it.each([
