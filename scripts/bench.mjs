@@ -1,6 +1,7 @@
 // `npm run bench`: builds what is missing, then the bench itself, and runs it.
 // -- --quick: a short run; -- --data FILE.jsonl: other texts; -- --record NAME: where the record goes.
 // -- model [--model FOLDER] [--isolation thread] [--most CHARACTERS]: what the model's way costs over a bare session.run on the same tokens.
+// -- stages [--base DIST] [--record NAME]: CPU time of a scan by stage and length, and of another build on the same texts.
 // -- batch [--rows N] [--mode hybrid]: what a batch costs over the bare scan of its rows.
 // -- store [--records N]: lists and searches over a million evidence records in the embedded database.
 // -- dashboard --data DIR: the dashboard's routes over the records that `store --data DIR` made.
@@ -23,6 +24,7 @@ const programs = {
   encoded: 'bench/encoded.ts',
   parity: 'bench/parity.ts',
   model: 'bench/model-latency.ts',
+  stages: 'bench/stages.ts',
   store: 'bench/store.ts',
   dashboard: 'bench/dashboard.ts',
   service: 'bench/service.ts',
