@@ -26,6 +26,9 @@ const orders = orderBook(store.orders);
 const none = async (): Promise<never> => {
   throw new Error('not measured here');
 };
+const unasked = (): never => {
+  throw new Error('not measured here');
+};
 const app = await buildApp({
   store,
   scorers: { info, score: none },
@@ -33,7 +36,7 @@ const app = await buildApp({
   extend: async (inner) =>
     dashboard(inner, {
       store,
-      service: { playground: none, replay: none },
+      service: { playground: none, replay: none, preview: none, setting: unasked, parseOverlay: unasked },
       rules: () => ({ version: info.rules_version, rules: [] }),
       ...{ orders, billing: operatorBilling(orders), signUp: false, now: () => firstDay + 89 * day },
     }),

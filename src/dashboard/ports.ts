@@ -1,11 +1,12 @@
+import type { Overlay } from '../engine/rules/pack/overlay-schema.js';
 import type { Rule } from '../engine/rules/types.js';
+import type { Mode } from '../engine/verdict.js';
 import type { EvidenceLabel, EvidenceRecord, ReplayReport } from '../evidence/evidence-record.js';
+import type { OverlayVersion } from '../store/account-store.js';
 import type { EvidenceFilter, EvidencePage } from '../store/evidence-store.js';
+import type { Role } from '../store/user-store.js';
 
-export type { ReplayReport };
-
-/** What a member may do: an owner everything, a viewer only look. */
-export type Role = 'owner' | 'viewer';
+export type { ReplayReport, Role };
 /** A reader's judgement of a verdict. */
 export type Label = EvidenceLabel;
 
@@ -143,6 +144,68 @@ export interface DashboardService {
   readonly playground: (accountId: string, input: string) => Promise<PlaygroundAnswer>;
   /** By the versions recorded, or by those that run now. */
   readonly replay: (record: RecordView, against: 'recorded' | 'current') => Promise<ReplayReport>;
+  /** What the server runs, without the overlays of accounts. */
+  readonly setting: () => ServerSetting;
+  /** Reads an overlay and gives the version of the rules with it. @throws PackError, OperatingPointError */
+  readonly parseOverlay: (source: string) => { readonly overlay: Overlay; readonly rulesVersion: string };
+  /** What an overlay would change. One at a time for an account: an `OverloadedError` else. */
+  readonly preview: (accountId: string, overlay: Overlay) => Promise<OverlayPreview>;
+}
+
+/** Where a server blocks unless an account's overlay says otherwise. */
+export interface ServerSetting {
+  readonly mode: Mode;
+  readonly rulesVersion: string;
+  readonly rulesThreshold: number;
+  /** `off` without a model. */
+  readonly mlVersion: string;
+  readonly mlThreshold: number;
+  /** Null where the threshold was given as a number, and without a model. */
+  readonly operatingPoint: string | null;
+  /** Names of the model's operating points; none without a model. */
+  readonly operatingPoints: readonly string[];
+}
+
+/** The present state of an account's overlay, and its versions. */
+export interface OverlayState {
+  readonly server: ServerSetting;
+  /** Newest first; the first one is in force. */
+  readonly versions: readonly Omit<OverlayVersion, 'overlay'>[];
+}
+
+/** Two counts: under the present overlay, and under the one that is tried. */
+export interface NowAndThen {
+  readonly now: number;
+  readonly then: number;
+}
+
+/** A call that another overlay would decide differently. */
+export interface ChangedVerdict extends Pick<RecordView, 'id' | 'time' | 'label'> {
+  readonly now: { readonly verdict: 'allow' | 'block'; readonly rule: string };
+  readonly then: { readonly verdict: 'allow' | 'block'; readonly rule: string };
+}
+
+/** What an overlay would do to the newest calls of an account and to those that were marked. */
+export interface OverlayPreview {
+  readonly rulesVersion: string;
+  readonly rulesThreshold: number;
+  readonly mlThreshold: number;
+  /** Calls that were screened with it. */
+  readonly screened: number;
+  /** Calls whose text wasn't kept whole, or beyond what a preview reads. */
+  readonly unread: number;
+  readonly blocks: NowAndThen;
+  readonly marks: {
+    readonly benign: number;
+    readonly attacks: number;
+    /** From the first marked call to the last; at least 1, 0 where nothing is marked. */
+    readonly days: number;
+    readonly falsePositives: NowAndThen;
+    readonly missed: NowAndThen;
+  };
+  /** At most 50. */
+  readonly changed: readonly ChangedVerdict[];
+  readonly moreChanged: number;
 }
 
 /** Sums over a period. */

@@ -43,6 +43,10 @@ export interface ReplaySettings {
   readonly timeout_ms: number | null;
   /** Null (or absent in records of before) where no model ran. */
   readonly limits?: RecordedLimits | null | undefined;
+  /** The version of the account's overlay in force; absent where it had none, and in records of before. */
+  readonly overlay?: number | undefined;
+  /** The model's operating point in force; null where the threshold was a number, absent without a model. */
+  readonly operating_point?: string | null | undefined;
 }
 
 /** One decision, whole: what, why, by what, reproducible. Also the shape of a line of an export. */

@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { readModelFile, readModelFolder } from '../adapters/model/model-folder.js';
 import type { LoadOptions } from '../adapters/packs/load-pack.js';
 import { archivePacks, unpackArchive } from '../adapters/packs/pack-archive.js';
 import { PortcullisError } from '../engine/errors.js';
+import { type Overlay, overlaySchema } from '../engine/rules/pack/overlay-schema.js';
 
 /** What a verdict was decided by, besides the product's own code. */
 export type VersionKind = 'pack' | 'model';
@@ -57,6 +59,25 @@ export async function keepVersions(shelf: VersionShelf, running: RunningVersions
   await keepFiles(shelf, 'model', version, ['manifest.json', ...Object.keys(manifest.files)], modelFolder);
 }
 
+/** The file that an account's overlay is kept as: the packs below it are kept once. */
+const OVERLAY_FILE = 'overlay.json';
+
+/** An overlay on top of rules that are kept. */
+interface KeptOverlay {
+  /** The version of the rules without it. */
+  readonly base: string;
+  readonly rulesVersion: string;
+  readonly overlay: Overlay;
+}
+
+const keptOverlaySchema = z.object({ base: z.string(), overlay: overlaySchema });
+
+/** Keeps an overlay that is about to decide on top of rules that run. */
+export async function keepOverlay(shelf: VersionShelf, { base, rulesVersion, overlay }: KeptOverlay): Promise<void> {
+  if ((await shelf.names('pack', rulesVersion)).length > 0) return;
+  await shelf.put('pack', rulesVersion, OVERLAY_FILE, Buffer.from(JSON.stringify({ base, overlay })));
+}
+
 async function keepFiles(
   shelf: VersionShelf,
   kind: VersionKind,
@@ -86,11 +107,39 @@ export class NotKeptError extends PortcullisError {
 
 /** Lays kept rules into a folder; gives what `loadPack` takes. @throws NotKeptError */
 export async function layRules(shelf: VersionShelf, version: string, folder: string): Promise<LoadOptions> {
-  const archive = (await shelf.get('pack', version))?.get(PACK_FILE);
+  const files = await shelf.get('pack', version);
+  const top = files?.get(OVERLAY_FILE);
+  if (top !== undefined && !files?.has(PACK_FILE)) return layOverlay(shelf, version, top, folder);
+  const archive = files?.get(PACK_FILE);
   if (archive === undefined) throw new NotKeptError(`the rules ${version} aren’t kept`);
   const packs = unpackArchive(Buffer.from(archive).toString('utf8'), folder);
   if (packs === undefined) throw new NotKeptError(`the rules ${version} can’t be read by this version`);
   return packs;
+}
+
+/** The overlay that makes these rules out of others, where they are kept so. */
+export async function keptOverlay(
+  shelf: VersionShelf,
+  version: string,
+): Promise<Pick<KeptOverlay, 'base' | 'overlay'> | undefined> {
+  const bytes = (await shelf.get('pack', version))?.get(OVERLAY_FILE);
+  if (bytes === undefined) return undefined;
+  return keptOverlaySchema.safeParse(JSON.parse(Buffer.from(bytes).toString('utf8'))).data;
+}
+
+async function layOverlay(
+  shelf: VersionShelf,
+  version: string,
+  bytes: Uint8Array,
+  folder: string,
+): Promise<LoadOptions> {
+  const kept = keptOverlaySchema.safeParse(JSON.parse(Buffer.from(bytes).toString('utf8')));
+  if (!kept.success) throw new NotKeptError(`the rules ${version} can’t be read by this version`);
+  const below = await layRules(shelf, kept.data.base, folder);
+  const file = join(folder, 'account-overlay.yaml');
+  // JSON is YAML.
+  writeFileSync(file, JSON.stringify(kept.data.overlay));
+  return { ...below, overlays: [...(below.overlays ?? []), file] };
 }
 
 /** Lays a kept model's files into a folder. @throws NotKeptError */

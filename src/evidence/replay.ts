@@ -27,7 +27,7 @@ export type ScreenAsThen = (call: ReplayCall) => Promise<Verdict>;
 export type RecordedInput = { readonly input: Input } | { readonly missing: string };
 
 /** What was sent, as far as the account kept it. */
-function recordedInput({ input }: Pick<EvidenceRecord, 'input'>): RecordedInput {
+export function recordedInput({ input }: Pick<EvidenceRecord, 'input'>): RecordedInput {
   const { kept, text, sha256, json } = input;
   if (kept === 'masked') return { missing: 'the account kept the input masked' };
   if (text === null || kept !== 'whole') return { missing: 'the account kept the input as its SHA-256 only' };

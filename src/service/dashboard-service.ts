@@ -1,27 +1,40 @@
 import type { DashboardService } from '../dashboard/ports.js';
 import type { Store } from '../store/store.js';
+import { previewOverlay } from './preview-overlay.js';
 import type { ReplayService } from './replay-service.js';
+import type { AccountOverlays } from './screening/account-overlays.js';
 import type { Scorers } from './screening/ports.js';
 import { screenCall } from './screening/screen-call.js';
 
-/** What the dashboard asks of the service: a call of the playground, and a replay. */
-export function dashboardService(
-  store: Pick<Store, 'accounts' | 'usage' | 'evidence'>,
-  scorers: Scorers,
-  now: () => Date,
-  replay: ReplayService['replay'],
-): DashboardService {
+/** What the service hands to its dashboard. */
+export interface DashboardServiceParts {
+  readonly store: Pick<Store, 'accounts' | 'usage' | 'evidence'>;
+  readonly scorers: Scorers;
+  readonly overlays: AccountOverlays;
+  readonly replays: Pick<ReplayService, 'replay'>;
+  readonly now: () => Date;
+}
+
+/** What the dashboard asks of the service: a call of the playground, a replay, and what an overlay would change. */
+export function dashboardService(parts: DashboardServiceParts): DashboardService {
+  const { store, scorers, overlays, replays, now } = parts;
+  const previewing = new Set<string>();
+  const find = async (accountId: string) => {
+    const account = await store.accounts.get(accountId);
+    if (account === undefined) throw new Error('a session of an account that is gone');
+    return account;
+  };
   return {
     async playground(accountId, input) {
-      const account = await store.accounts.get(accountId);
-      if (account === undefined) throw new Error('a session of an account that is gone');
+      const account = await find(accountId);
+      const under = await overlays.under(account.overlay);
       const charge = await store.usage.charge(accountId, now().getTime());
       if (!charge.allowed) {
         const error = charge.code === 'TRIAL_ENDED' ? 'The trial has ended.' : 'The calls of this month are used up.';
         return { outcome: 'refused', code: charge.code, error };
       }
       try {
-        const owner = { accountId, keyId: null, keep: account.settings.keep };
+        const owner = { accountId, keyId: null, keep: account.settings.keep, under };
         const { record } = await screenCall({ write: store.evidence.append, scorers, now }, owner, input);
         return { outcome: 'answered', record };
       } catch (error) {
@@ -34,6 +47,35 @@ export function dashboardService(
       }
     },
 
-    replay,
+    replay: replays.replay,
+
+    setting() {
+      const { mode, rules_version, rules_threshold, ml_version, ml_threshold, operating_point, operating_points } =
+        scorers.info;
+      return {
+        ...{ mode, rulesVersion: rules_version, rulesThreshold: rules_threshold, mlVersion: ml_version },
+        ...{ mlThreshold: ml_threshold, operatingPoint: operating_point, operatingPoints: operating_points },
+      };
+    },
+
+    parseOverlay(source) {
+      const overlay = overlays.parse(source);
+      return { overlay, rulesVersion: overlays.trial(overlay)?.change.rulesVersion ?? scorers.info.rules_version };
+    },
+
+    async preview(accountId, overlay) {
+      if (previewing.has(accountId))
+        throw Object.assign(new Error('a preview is under way'), { name: 'OverloadedError' });
+      previewing.add(accountId);
+      try {
+        const account = await find(accountId);
+        return await previewOverlay({ store, scorers, now }, accountId, {
+          before: await overlays.under(account.overlay),
+          after: overlays.trial(overlay),
+        });
+      } finally {
+        previewing.delete(accountId);
+      }
+    },
   };
 }

@@ -1,10 +1,14 @@
 import { newEvidenceId } from '../adapters/evidence-id.js';
+import { overlayChange } from '../engine/rules/pack/stack-packs.js';
+import type { PackChange } from '../engine/rules/types.js';
 import type { EvidenceRecord, ReplayReport } from '../evidence/evidence-record.js';
-import type { VersionShelf } from '../evidence/kept-versions.js';
+import { keptOverlay, type VersionShelf } from '../evidence/kept-versions.js';
 import { recordedScorers } from '../evidence/recorded-scorers.js';
 import type { ReplayCall } from '../evidence/replay.js';
 import { replay, whatIf } from '../evidence/replay.js';
 import type { EngineInfo, Input, Verdict } from '../index.js';
+import type { Store } from '../store/store.js';
+import type { AccountOverlays } from './screening/account-overlays.js';
 import type { Scorers } from './screening/ports.js';
 import { bareVerdict, recordedLimits } from './screening/screen-call.js';
 
@@ -19,20 +23,34 @@ export interface ReplayService {
 const MOST_WAITING = 8;
 
 /** What runs now answers for its own versions; a scorer of its own for those of before. */
-export function replayService(shelf: VersionShelf, scorers: Scorers): ReplayService {
-  const recorded = recordedScorers(shelf);
+export function replayService(
+  store: Pick<Store, 'accounts' | 'versions'>,
+  scorers: Scorers,
+  overlays: AccountOverlays,
+): ReplayService {
+  const recorded = recordedScorers(store.versions);
   let waiting = 0;
 
-  const now = async (input: Input, options: Pick<ReplayCall, 'mode' | 'channel'>): Promise<Verdict> => {
-    return bareVerdict(await scorers.score(input, { explain: true, evidenceId: newEvidenceId(), ...options }));
+  const now = async (
+    input: Input,
+    { mode, channel }: Pick<ReplayCall, 'mode' | 'channel'>,
+    change?: PackChange,
+  ): Promise<Verdict> => {
+    const evidenceId = newEvidenceId();
+    return bareVerdict(await scorers.score(input, { explain: true, evidenceId, mode, channel, change }));
   };
 
   return {
     async replay(record, against) {
-      if (against === 'current')
-        return whatIf(record, (input, { channel }) => now(input, { channel, mode: scorers.info.mode }));
+      if (against === 'current') {
+        const account = await store.accounts.get(record.account_id);
+        const under = await overlays.under(account?.overlay ?? null);
+        return whatIf(record, (input, { channel }) => now(input, { channel, mode: scorers.info.mode }, under?.change));
+      }
       return replay(record, async (call) => {
         if (runsNow(call, scorers.info)) return now(call.input, call);
+        const change = await changeThen(store.versions, call, scorers.info);
+        if (change !== undefined) return now(call.input, call, change);
         if (waiting >= MOST_WAITING) throw Object.assign(new Error('too many replays'), { name: 'OverloadedError' });
         waiting++;
         try {
@@ -48,7 +66,22 @@ export function replayService(shelf: VersionShelf, scorers: Scorers): ReplayServ
 
 function runsNow({ rulesVersion, mlVersion, thresholds, limits }: ReplayCall, info: EngineInfo): boolean {
   if (rulesVersion !== info.rules_version || thresholds.rules !== info.rules_threshold) return false;
+  return mlVersion === null || (thresholds.model === info.ml_threshold && modelRunsNow({ mlVersion, limits }, info));
+}
+
+function modelRunsNow({ mlVersion, limits }: Pick<ReplayCall, 'mlVersion' | 'limits'>, info: EngineInfo): boolean {
   if (mlVersion === null) return true;
   const sameLimits = limits === null || JSON.stringify(limits) === JSON.stringify(recordedLimits('hybrid'));
-  return mlVersion === info.ml_version && thresholds.model === info.ml_threshold && sameLimits;
+  return mlVersion === info.ml_version && sameLimits;
+}
+
+/** What an account's overlay changed, where it lay on top of what still runs; with the thresholds that were recorded. */
+async function changeThen(shelf: VersionShelf, call: ReplayCall, info: EngineInfo): Promise<PackChange | undefined> {
+  if (!modelRunsNow(call, info)) return undefined;
+  const kept = await keptOverlay(shelf, call.rulesVersion);
+  if (kept?.base !== info.rules_version) return undefined;
+  // Only entries that counted then were kept.
+  const change = overlayChange(kept.overlay, '', call.rulesVersion);
+  const { rules, model } = call.thresholds;
+  return { ...change, threshold: rules, ...(call.mlVersion === null ? {} : { modelThreshold: model }) };
 }

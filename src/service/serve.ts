@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
-import { type LoadOptions, loadPack } from '../adapters/packs/load-pack.js';
-import type { DashboardParts } from '../dashboard/api/api-parts.js';
+import { loadPack } from '../adapters/packs/load-pack.js';
+import { overlayStack } from '../adapters/packs/overlay-stack.js';
 import { dashboard } from '../dashboard/dashboard.js';
 import { keepVersions } from '../evidence/kept-versions.js';
 import { findModel } from '../index.js';
@@ -17,6 +17,7 @@ import type { FirstAccount, UnshownAccount } from './first-account-types.js';
 import { buildApp, CONNECTIONS_PER_ADDRESS } from './http/build-app.js';
 import { openBilling } from './open-billing.js';
 import { replayService } from './replay-service.js';
+import { accountOverlays } from './screening/account-overlays.js';
 import type { ServiceSettings } from './settings.js';
 
 /** A service that answers. */
@@ -86,7 +87,15 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
     log.info({ packs, rules_version: rulesVersion, ml_version: mlVersion }, 'rules in force');
     const modelFolder = mlVersion === 'off' || mlVersion === 'unavailable' ? undefined : (model ?? findModel());
     await keepVersions(store.versions, { packs: pack, overlays: overlay, today, rulesVersion, mlVersion, modelFolder });
-    const replays = replayService(store.versions, scorers);
+    const rules = { packs: pack, overlays: overlay, today };
+    const loaded = once(() => loadPack(rules));
+    const overlays = accountOverlays(
+      () => overlayStack(loaded(), today),
+      scorers.info,
+      store.versions,
+      () => new Date(),
+    );
+    const replays = replayService(store, scorers, overlays);
     opened.push(() => replays.close());
     const app = await buildApp({
       store,
@@ -94,15 +103,19 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
         inner.get('/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/dashboard/', 302));
         await dashboard(inner, {
           store,
-          service: dashboardService(store, scorers, () => new Date(), replays.replay),
+          service: dashboardService({ store, scorers, overlays, replays, now: () => new Date() }),
           ...billing,
-          rules: rulesInForce({ packs: pack, overlays: overlay, today }),
+          rules: once(() => {
+            const { pack } = loaded();
+            return { version: pack.rulesVersion, rules: pack.layers.flatMap((layer) => layer.rules) };
+          }),
           signUp: settings.signUp,
           publicUrl: settings.publicUrl,
           now: Date.now,
         });
       },
       scorers,
+      overlays,
       logger: log,
       limits: {
         bodyBytes: settings.bodyLimit,
@@ -146,15 +159,12 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
   }
 }
 
-/** Loads the rules when they are first asked for, and keeps them. */
-function rulesInForce(options: LoadOptions): DashboardParts['rules'] {
-  let kept: ReturnType<DashboardParts['rules']> | undefined;
+/** Does the work when it is first asked for, and keeps what came of it. */
+function once<T>(work: () => T): () => T {
+  let kept: { readonly value: T } | undefined;
   return () => {
-    if (kept === undefined) {
-      const { pack } = loadPack(options);
-      kept = { version: pack.rulesVersion, rules: pack.layers.flatMap(({ rules }) => rules) };
-    }
-    return kept;
+    kept ??= { value: work() };
+    return kept.value;
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Overlay } from '../engine/rules/pack/overlay-schema.js';
 import type { Keep } from '../evidence/evidence-record.js';
 
 /** What an account's owner chose. */
@@ -23,8 +24,39 @@ export interface Account {
   /** Calls bought and not yet used. */
   readonly overageLeft: number;
   readonly settings: AccountSettings;
+  /** What its calls are screened under, on top of the server's own packs and overlays; null where it never applied one. */
+  readonly overlay: AppliedOverlay | null;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
+}
+
+/** The overlay of an account that is in force. An empty one leaves all as the server has it. */
+export interface AppliedOverlay {
+  /** 1 and up, by account. */
+  readonly number: number;
+  readonly overlay: Overlay;
+}
+
+/** A version of an account's overlay. */
+export interface OverlayVersion extends AppliedOverlay {
+  /** YAML as it was given. */
+  readonly source: string;
+  readonly note: string;
+  /** Of the verdicts under it when it was applied. */
+  readonly rulesVersion: string;
+  /** E-mail of who applied it. */
+  readonly actor: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+}
+
+/** Overlays of accounts: each version is kept, the newest is in force. */
+export interface OverlayStore {
+  /** Makes a version and puts it in force, in one transaction. @throws StoreError STORE_NOT_FOUND */
+  apply(accountId: string, version: Omit<OverlayVersion, 'number' | 'createdAt'>): Promise<OverlayVersion>;
+  /** Newest first. */
+  list(accountId: string, limit: number): Promise<readonly OverlayVersion[]>;
+  get(accountId: string, number: number): Promise<OverlayVersion | undefined>;
 }
 
 /** Accounts. Unknown ids reject with a `StoreError` `STORE_NOT_FOUND`, except where `undefined` is returned. */

@@ -1,9 +1,17 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
 import type { NoteStore } from './store.js';
 import { StoreError } from './store-error.js';
 
 /** A fresh id: the prefix, `_`, and 16 hex digits. */
-export function randomId(prefix: 'acct' | 'key' | 'user' | 'order' | 'inv'): string {
+export function randomId(prefix: 'acct' | 'key' | 'user' | 'order' | 'inv' | 'audit' | 'hook' | 'msg'): string {
   return `${prefix}_${randomBytes(8).toString('hex')}`;
 }
 
@@ -80,3 +88,22 @@ export async function settledPepper(
 
 /** A fresh pepper: 256 random bits, hex. */
 export const newPepper = (): string => randomBytes(32).toString('hex');
+
+const sealingKey = (pepper: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', pepper, '', 'portcullis sealed secrets', 32));
+
+/** A secret that the service has to read again (of a webhook, of a second factor): AES-256-GCM under the pepper, base64url. */
+export function sealed(secret: string, pepper: string): string {
+  const iv = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', sealingKey(pepper), iv);
+  const body = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64url');
+}
+
+/** The secret in what `sealed` gave. @throws Error where it was changed, or sealed under another pepper */
+export function unsealed(text: string, pepper: string): string {
+  const bytes = Buffer.from(text, 'base64url');
+  const decipher = createDecipheriv('aes-256-gcm', sealingKey(pepper), bytes.subarray(0, 12));
+  decipher.setAuthTag(bytes.subarray(12, 28));
+  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8');
+}

@@ -1,8 +1,9 @@
 import type { VersionKind, VersionShelf } from '../evidence/kept-versions.js';
-import type { AccountStore, KeyStore, OrderStore, UsageStore } from './account-store.js';
+import type { AccountStore, KeyStore, OrderStore, OverlayStore, UsageStore } from './account-store.js';
 import type { EvidenceStore } from './evidence-store.js';
+import type { AuditStore, WebhookStore } from './operations-store.js';
 import type { Plans } from './plans.js';
-import type { AttemptStore, DeviceStore, SessionStore, UserStore } from './user-store.js';
+import type { AttemptStore, DeviceStore, SecondFactorStore, SessionStore, UserStore } from './user-store.js';
 
 /** Where the store is, and what it goes by. Exactly one of `data` and `databaseUrl` chooses the database. */
 export interface StoreOptions {
@@ -45,6 +46,10 @@ export interface Store {
   readonly usage: UsageStore;
   readonly evidence: EvidenceStore;
   readonly orders: OrderStore;
+  readonly overlays: OverlayStore;
+  readonly audit: AuditStore;
+  readonly webhooks: WebhookStore;
+  readonly secondFactors: SecondFactorStore;
   readonly versions: VersionStore;
   /** A small note by name, for what belongs to no account; undefined where there is none. */
   readonly notes: NoteStore;

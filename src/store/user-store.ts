@@ -1,5 +1,5 @@
-/** What a member may do: an owner everything, a viewer look. */
-export type Role = 'owner' | 'viewer';
+/** What a member may do: an owner everything, an analyst review and mark, a viewer look. */
+export type Role = 'owner' | 'analyst' | 'viewer';
 
 /** A person who signs in. */
 export interface User {
@@ -133,4 +133,28 @@ export interface SessionStore {
   switchAccount(token: string, accountId: string): Promise<void>;
   end(token: string): Promise<void>;
   endAll(userId: string): Promise<void>;
+}
+
+/** A user's second factor: time-based one-time passwords (RFC 6238). */
+export interface SecondFactor {
+  /** Base32. */
+  readonly secret: string;
+  /** Whether a first code proved that the user has the secret: it is asked for from then on. */
+  readonly confirmed: boolean;
+  /** The time step of the last code taken. */
+  readonly lastStep: number;
+  readonly recoveryLeft: number;
+}
+
+/** Second factors by user. Secrets are sealed, of recovery codes hashes are kept. */
+export interface SecondFactorStore {
+  get(userId: string): Promise<SecondFactor | undefined>;
+  /** Sets a secret that is to be confirmed, with fresh recovery codes. @throws StoreError STORE_CONFLICT where one is confirmed */
+  begin(userId: string, secret: string, recoveryCodes: readonly string[]): Promise<void>;
+  /** Takes a code's time step: false where it, or a later one, was taken before. Confirms the factor. */
+  takeStep(userId: string, step: number): Promise<boolean>;
+  /** Takes a recovery code: false where it is none, or was taken before. */
+  takeRecoveryCode(userId: string, code: string): Promise<boolean>;
+  /** True where there was one. */
+  remove(userId: string): Promise<boolean>;
 }

@@ -1,3 +1,4 @@
+import type { PackChange } from '../engine/rules/types.js';
 import {
   type Channel,
   type EngineInfo,
@@ -33,6 +34,8 @@ export interface ScoreOptions {
   readonly channel?: Channel | undefined;
   readonly evidenceId?: string | undefined;
   readonly mode?: Mode | undefined;
+  /** On top of the pool's packs and overlays, for this call alone; its thresholds come before the pool's. Default: nothing. */
+  readonly change?: PackChange | undefined;
   /** Milliseconds a scorer may take over it before it is killed. Default: the pool's. */
   readonly deadlineMs?: number | undefined;
   /** Whose call it is: workers serve the tenants in turn, by what their texts cost. Default: nobody's. */

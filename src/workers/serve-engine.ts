@@ -1,6 +1,9 @@
+import { LRUCache } from 'lru-cache';
 import { readThresholds } from '../adapters/model/load-model.js';
+import type { PackChange } from '../engine/rules/types.js';
 import {
   type Classifier,
+  type CompiledPack,
   createEngine,
   type Engine,
   findModel,
@@ -46,9 +49,11 @@ export function serveEngine(runTask?: TaskRunner): void {
         if (runTask === undefined) throw new Error('this scorer knows no tasks');
         return { id, done: await runTask(call.task, scorer.engine) };
       }
-      const engine = call.withoutModel ? scorer.withoutModel : scorer.engine;
+      const { change, ...options } = call.options;
+      const under = scorer.under(change);
+      const engine = call.withoutModel ? under.withoutModel : under.engine;
       const input = call.isJson ? new JsonText(call.text, call.isToolCall === true) : call.text;
-      return { id, verdict: await engine.analyze(input, call.options) };
+      return { id, verdict: await engine.analyze(input, options) };
     } catch (error) {
       if (!(error instanceof PortcullisError)) throw error;
       return { id, failed: { name: error.name, code: error.code, message: error.message } };
@@ -84,14 +89,23 @@ export function serveEngine(runTask?: TaskRunner): void {
   process.on('SIGTERM', () => {});
 }
 
-/** The engine of one scorer, and a second one that answers as if the model had just failed. */
-export interface WorkerEngine {
+/** An engine, and a second one that answers as if the model had just failed. */
+export interface EnginePair {
   readonly engine: Engine;
   /** The same rules, thresholds and versions; each call that would ask the model ends as `ml-error-rules-fallback`. */
   readonly withoutModel: Engine;
+}
+
+/** The engines of one scorer. */
+export interface WorkerEngine extends EnginePair {
   /** Compiles the patterns that the warm-up left out, in slices. */
   readonly compileRest: () => void;
+  /** Those with an overlay's change on top; its thresholds come before the settings'. The latest changes are remembered. */
+  under(change: PackChange | undefined): EnginePair;
 }
+
+/** Changes that a worker remembers; one takes a few milliseconds to make. */
+const REMEMBERED_CHANGES = 64;
 
 /**
  * Opens an engine whose model runs in this very process, and warms it up.
@@ -106,9 +120,27 @@ export async function openWorkerEngine(settings: EngineWorkerSettings): Promise<
   });
   const { model, modeReason } = await modelOf(settings);
   const { mode, thresholds, timeoutMs, limits } = settings;
-  const parts = { pack, modeReason, mode, thresholds, timeoutMs, limits };
-  const engine = createEngine({ ...parts, model });
-  const withoutModel = createEngine({ ...parts, model: model && failing(model) });
+  const failed = model && failing(model);
+  const make = (given: CompiledPack, wanted: typeof thresholds): EnginePair => {
+    const parts = { pack: given, modeReason, mode, thresholds: wanted, timeoutMs, limits };
+    return { engine: createEngine({ ...parts, model }), withoutModel: createEngine({ ...parts, model: failed }) };
+  };
+  const own = make(pack, thresholds);
+  const { engine } = own;
+  const changed = new LRUCache<string, EnginePair>({ max: REMEMBERED_CHANGES });
+  const under = (change: PackChange | undefined): EnginePair => {
+    if (change === undefined) return own;
+    // A replay puts recorded thresholds in the place of those of today.
+    const key = `${change.rulesVersion} ${change.threshold} ${change.modelThreshold}`;
+    const known = changed.get(key);
+    if (known !== undefined) return known;
+    const pair = make(pack.withChange(change), {
+      rules: change.threshold ?? thresholds?.rules,
+      model: change.modelThreshold ?? thresholds?.model,
+    });
+    changed.set(key, pair);
+    return pair;
+  };
   try {
     await engine.warmUp({ patterns: 'common' });
   } catch (error) {
@@ -116,8 +148,9 @@ export async function openWorkerEngine(settings: EngineWorkerSettings): Promise<
     if (!(error instanceof ModelError)) throw error;
   }
   // By the engine without its model, which the warm-up has loaded or has failed to.
-  const compileRest = (): void => void createEngine({ ...parts, mode: 'rules', model: false }).warmUp();
-  return { engine, withoutModel, compileRest };
+  const compileRest = (): void =>
+    void createEngine({ pack, modeReason, mode: 'rules', model: false, thresholds, timeoutMs, limits }).warmUp();
+  return { ...own, under, compileRest };
 }
 
 interface FoundModel {

@@ -1,7 +1,7 @@
-import { type Engine, type Input, inputText, type Verdict } from '../index.js';
+import { type Input, inputText, type Verdict } from '../index.js';
 import { type EngineWorkerSettings, type ScoreOptions, ScoringError } from './calls.js';
 import type { EnginePool } from './engine-pool.js';
-import { openWorkerEngine } from './serve-engine.js';
+import { openWorkerEngine, type WorkerEngine } from './serve-engine.js';
 
 /** UTF-16 code units. To hand so short a text over and back costs as much as to read it. */
 const TINY = 256;
@@ -27,7 +27,7 @@ export async function withShortTextsInline(
     const pool = await opening;
     if (pool.info.mode !== 'rules') return pool;
     const here = early ?? (await rulesEngine(settings));
-    if (here.info.rules_version !== pool.info.rules_version)
+    if (here.engine.info.rules_version !== pool.info.rules_version)
       throw new ScoringError('SCORER_REFUSED', 'the rules on disk changed while the scorers started');
     return { ...pool, score: scoreWith(pool, here) };
   } catch (error) {
@@ -39,15 +39,17 @@ export async function withShortTextsInline(
   }
 }
 
-async function rulesEngine(settings: EngineWorkerSettings): Promise<Engine> {
-  return (await openWorkerEngine({ ...settings, mode: 'rules', model: false })).engine;
+function rulesEngine(settings: EngineWorkerSettings): Promise<WorkerEngine> {
+  return openWorkerEngine({ ...settings, mode: 'rules', model: false });
 }
 
-function scoreWith(pool: EnginePool, here: Engine): EnginePool['score'] {
+function scoreWith(pool: EnginePool, here: WorkerEngine): EnginePool['score'] {
   const score = async (input: Input, options: ScoreOptions = {}): Promise<Verdict> => {
     const { length } = inputText(input);
     const fits = length <= TINY || (length <= SHORT && isBusy(pool));
-    return fits && (options.mode ?? 'rules') === 'rules' ? here.scan(input, options) : pool.score(input, options);
+    return fits && (options.mode ?? 'rules') === 'rules'
+      ? here.under(options.change).engine.scan(input, options)
+      : pool.score(input, options);
   };
   return score as EnginePool['score'];
 }

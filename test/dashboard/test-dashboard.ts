@@ -1,21 +1,30 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { loadPack } from '../../src/adapters/packs/load-pack.js';
+import { overlayStack } from '../../src/adapters/packs/overlay-stack.js';
+import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
 import type { DashboardParts } from '../../src/dashboard/api/api-parts.js';
 import { operatorBilling, orderBook } from '../../src/dashboard/billing/billing.js';
 import { dashboard } from '../../src/dashboard/dashboard.js';
 import type { RecordView } from '../../src/dashboard/ports.js';
+import { compilePack } from '../../src/engine/rules/compile-pack.js';
+import type { PackChange } from '../../src/engine/rules/types.js';
 import { createEngine } from '../../src/index.js';
 import { dashboardService } from '../../src/service/dashboard-service.js';
 import { buildApp } from '../../src/service/http/build-app.js';
 import { replayService } from '../../src/service/replay-service.js';
+import { accountOverlays } from '../../src/service/screening/account-overlays.js';
 import type { Scorers } from '../../src/service/screening/ports.js';
 import { screenCall } from '../../src/service/screening/screen-call.js';
 import type { Store } from '../../src/store/store.js';
 import { databases, type TestDatabase } from '../store/databases.js';
 
-const engine = createEngine({ mode: 'rules', model: false });
-
-const { pack } = loadPack({ today: '2026-11-22' });
+const loaded = loadPack({ today: '2026-11-22' });
+const { pack } = loaded;
+const compiled = compilePack(pack, re2Compiler);
+const engine = createEngine({ pack: compiled, mode: 'rules', model: false });
+/** The engine with an account's overlay on top. */
+const engineUnder = (change: PackChange | undefined) =>
+  change === undefined ? engine : createEngine({ pack: compiled.withChange(change), mode: 'rules', model: false });
 const coreRules: DashboardParts['rules'] = () => ({
   version: pack.rulesVersion,
   rules: pack.layers.flatMap(({ rules }) => rules),
@@ -45,9 +54,18 @@ export async function testDashboard(
   const now = changes.now ?? Date.now;
   const database = await make();
   const store = await database.open({ now });
-  const scorers: Scorers = { info: engine.info, score: async (input, options) => engine.scan(input, options) };
+  const scorers: Scorers = {
+    info: engine.info,
+    score: async (input, options) => engineUnder(options.change).scan(input, options),
+  };
   const orders = orderBook(store.orders);
-  const replays = replayService(store.versions, scorers);
+  const overlays = accountOverlays(
+    () => overlayStack(loaded, '2026-11-22'),
+    scorers.info,
+    store.versions,
+    () => new Date(now()),
+  );
+  const replays = replayService(store, scorers, overlays);
   const routes: string[] = [];
   const noteRoute = ({ method, url }: RouteOptions): void => {
     const path = /^\/dashboard\/api(\/.*)$/.exec(url)?.[1];
@@ -56,6 +74,7 @@ export async function testDashboard(
   const app = await buildApp({
     store,
     scorers,
+    overlays,
     nodeMetrics: false,
     trustProxy,
     now: () => new Date(now()),
@@ -63,7 +82,7 @@ export async function testDashboard(
       inner.addHook('onRoute', noteRoute);
       await dashboard(inner, {
         store,
-        service: dashboardService(store, scorers, () => new Date(now()), replays.replay),
+        service: dashboardService({ store, scorers, overlays, replays, now: () => new Date(now()) }),
         orders,
         billing: operatorBilling(orders),
         rules: coreRules,
@@ -144,7 +163,7 @@ export async function newMember(
   it: TestDashboard,
   owner: Caller,
   email: string,
-  role: 'owner' | 'viewer',
+  role: 'owner' | 'analyst' | 'viewer',
 ): Promise<Caller> {
   const { token } = (await ask(it, owner, 'POST', '/invitations', { email, role })).json();
   return signIn(it, 'invitation/accept', { token, password: 'a long password' });

@@ -36,6 +36,7 @@ export const stubPack: CompiledPack = {
   size: { patterns: 2, sets: 0, literals: 0 },
   warmUp: () => {},
   nearMisses: () => [],
+  withChange: () => stubPack,
   scan(views) {
     const findings: Finding[] = [];
     for (const view of views) {

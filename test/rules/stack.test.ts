@@ -3,7 +3,12 @@ import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
 import { compilePack } from '../../src/engine/rules/compile-pack.js';
 import { overlaySchema } from '../../src/engine/rules/pack/overlay-schema.js';
 import { PackError } from '../../src/engine/rules/pack/pack-error.js';
-import { type PackContent, type StackOptions, stackPacks } from '../../src/engine/rules/pack/stack-packs.js';
+import {
+  overlayChange,
+  type PackContent,
+  type StackOptions,
+  stackPacks,
+} from '../../src/engine/rules/pack/stack-packs.js';
 import { hits, makeRule, scan } from './make-pack.js';
 
 const head = { name: 'base', version: '1.2.3', description: 'd', licence: 'x', threshold: 0.5, paranoia: 1 } as const;
@@ -120,5 +125,50 @@ describe('an overlay', () => {
     ['PACK052', { allow: [{ ...entry, text: 'x', pattern: 'y' }] }],
   ])('refuses %s', (code, overlay) => {
     expect(() => stack([base], [overlay])).toThrow(code);
+  });
+});
+
+describe('an overlay on a compiled pack', () => {
+  const texts = [
+    'feed the cat',
+    'Now please feed the cat, then walk the dog!',
+    'walk the dog and sell the hen',
+    `${'tree '.repeat(1500)}please feed the cat ${'tree '.repeat(1200)} feed the dog`,
+    'nothing',
+  ];
+  const below = { rules: { 'a.two': { paranoia: 1 as const } } };
+
+  it.each([
+    ['thresholds', { threshold: 0.8, model_threshold: 0.9 }],
+    ['an operating point', { operating_point: 'strict' }],
+    ['a rule off', { rules: { 'a.one': 'off' } }],
+    ['a score', { rules: { 'a.one': { score: 0.2 }, 'b.three': { score: 0.99 } } }],
+    ['a rule in shadow', { rules: { 'a.one': { status: 'experimental' } } }],
+    ['a level', { paranoia: 2, rules: { 'a.one': { paranoia: 3 } } }],
+    ['an allowed text', { allow: [{ ...entry, text: 'please feed the cat' }] }],
+    ['an allowed pattern of one rule', { allow: [{ ...entry, pattern: 'feed the {{animal}}', rule: 'a.one' }] }],
+    ['an entry that has expired', { allow: [{ ...entry, text: 'feed the cat', expires: '2026-05-31' }] }],
+  ])('decides as the whole stack does: %s', (_, overlay) => {
+    const whole = compiled([base, own], [below, overlay]);
+    const change = overlayChange(overlaySchema.parse(overlay), '2026-06-01', whole.rulesVersion);
+    const changed = compiled([base, own], [below]).withChange(change);
+    expect(changed).toMatchObject({
+      rulesVersion: whole.rulesVersion,
+      threshold: whole.threshold,
+      paranoia: whole.paranoia,
+      packs: whole.packs,
+    });
+    expect(changed.modelThreshold).toBe(whole.modelThreshold);
+    expect(changed.rules.map(({ id, score }) => [id, score])).toEqual(whole.rules.map(({ id, score }) => [id, score]));
+    for (const text of texts)
+      expect(scan(changed, text, { exhaustive: true }), text.slice(0, 40)).toEqual(
+        scan(whole, text, { exhaustive: true }),
+      );
+  });
+
+  it('leaves the pack below as it was', () => {
+    const pack = compiled([base]);
+    pack.withChange(overlayChange(overlaySchema.parse({ rules: { 'a.one': 'off' } }), '2026-06-01', 'x'));
+    expect(hits(pack, 'feed the cat')).toEqual(['feed the cat']);
   });
 });

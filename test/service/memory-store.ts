@@ -59,6 +59,7 @@ export function memoryStore(): MemoryStore {
         trialUsed: 0,
         overageLeft: 0,
         settings: { verdictForm: 'extended', retentionDays: 30, keep: 'whole', ...settings },
+        overlay: null,
         createdAt: 0,
       };
       const key: ApiKey = {

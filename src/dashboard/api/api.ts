@@ -6,6 +6,7 @@ import { ApiError } from './api-parts.js';
 import { evidenceRoutes } from './evidence-routes.js';
 import { keyRoutes } from './key-routes.js';
 import { memberRoutes } from './member-routes.js';
+import { overlayRoutes } from './overlay-routes.js';
 import { overviewRoutes } from './overview-routes.js';
 import { reviewRoutes } from './review-routes.js';
 import { ruleRoutes } from './rule-routes.js';
@@ -45,11 +46,12 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
   await app.register(async (open) => signInRoutes(open.withTypeProvider<ZodTypeProvider>(), parts));
   await app.register(async (inner) => {
     const guarded = inner.withTypeProvider<ZodTypeProvider>();
-    guard(guarded, parts, ['/playground', '/replay', '/password', '/session/account']);
+    guard(guarded, parts);
     accountRoutes(guarded, parts);
     await memberRoutes(guarded, parts);
     keyRoutes(guarded, parts);
     evidenceRoutes(guarded, parts);
+    overlayRoutes(guarded, parts);
     overviewRoutes(guarded, parts);
     reviewRoutes(guarded, parts);
     ruleRoutes(guarded, parts);

@@ -5,7 +5,7 @@ import { ApiError, emailSchema, givenPasswordSchema, orRefuse, passwordSchema } 
 import { beginAttempt } from './attempts.js';
 import { memberOf, openSession, sessionAnswer, sessionIdOf } from './session.js';
 
-const roleSchema = z.enum(['owner', 'viewer']);
+const roleSchema = z.enum(['owner', 'analyst', 'viewer']);
 const inviteBody = z.object({ email: emailSchema, role: roleSchema });
 const params = z.object({ id: z.string().min(1).max(100) });
 const passwordBody = z.object({ current: givenPasswordSchema, next: passwordSchema });

@@ -2,7 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Store } from '../../store/store.js';
 import type { Member as Membership } from '../../store/user-store.js';
-import type { AccountName, Member, SessionAnswer } from '../ports.js';
+import type { AccountName, Member, Role, SessionAnswer } from '../ports.js';
 import { type ApiApp, ApiError, type DashboardParts } from './api-parts.js';
 
 const names = {
@@ -115,8 +115,29 @@ declare module 'fastify' {
 
 const reading = new Set(['GET', 'HEAD']);
 
-/** Lets only signed-in members in; a change needs the session's token, and an owner unless the route says `viewers`. */
-export function guard(app: ApiApp, { store, now }: DashboardParts, viewersMayChange: readonly string[]): void {
+/** Changes that somebody less than an owner may make, by the end of the route. All others are for owners. */
+const leastRoles: readonly (readonly [end: string, least: 'viewer' | 'analyst'])[] = [
+  ['/playground', 'viewer'],
+  ['/replay', 'viewer'],
+  ['/password', 'viewer'],
+  ['/session/account', 'viewer'],
+  ['/second-factor', 'viewer'],
+  ['/second-factor/confirm', 'viewer'],
+  ['/second-factor/remove', 'viewer'],
+  ['/label', 'analyst'],
+  ['/overlay/draft', 'analyst'],
+  ['/overlay/preview', 'analyst'],
+];
+
+const ranks: readonly Role[] = ['viewer', 'analyst', 'owner'];
+
+/** Whether a role may do what the least one named here may. */
+export function isAtLeast(role: Role, least: Role): boolean {
+  return ranks.indexOf(role) >= ranks.indexOf(least);
+}
+
+/** Lets only signed-in members in; a change needs the session's token, and an owner unless `leastRoles` says otherwise. */
+export function guard(app: ApiApp, { store, now }: DashboardParts): void {
   app.addHook('onRequest', async (request) => {
     const id = sessionIdOf(request);
     const member = id === undefined ? undefined : await sessionMember(store, id, now());
@@ -126,8 +147,9 @@ export function guard(app: ApiApp, { store, now }: DashboardParts, viewersMayCha
     if (!csrfTokenFits(id, request.headers['x-csrf-token']))
       throw new ApiError(403, 'The page is out of date. Reload it.');
     const route = request.routeOptions.url ?? '';
-    if (member.role !== 'owner' && !viewersMayChange.some((end) => route.endsWith(end)))
-      throw new ApiError(403, 'Only an owner of the account can do this.');
+    const least = leastRoles.find(([end]) => route.endsWith(end))?.[1] ?? 'owner';
+    if (isAtLeast(member.role, least)) return;
+    throw new ApiError(403, `Only an owner${least === 'analyst' ? ' or analyst' : ''} of the account can do this.`);
   });
 }
 

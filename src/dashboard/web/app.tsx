@@ -14,6 +14,7 @@ import { Review } from './pages/review.js';
 import { RulePage, Rules } from './pages/rules.js';
 import { Settings } from './pages/settings.js';
 import { Invitation, SignIn } from './pages/sign-in.js';
+import { Tuning } from './pages/tuning.js';
 import { Banner } from './parts/banner.js';
 
 const pages = [
@@ -21,6 +22,7 @@ const pages = [
   ['evidence', 'Evidence'],
   ['review', 'Review'],
   ['rules', 'Rules'],
+  ['tuning', 'Tuning'],
   ['playground', 'Playground'],
   ['keys', 'Keys'],
   ['plan', 'Plan'],
@@ -150,17 +152,21 @@ function Shell({ route, session, onSession }: ShellProps): JSX.Element {
 }
 
 function Page({ route, session, onSession }: ShellProps): JSX.Element {
-  const owner = session.member?.role === 'owner';
+  const role = session.member?.role ?? 'viewer';
+  const owner = role === 'owner';
+  const marks = role !== 'viewer';
   const [section, id] = route.path.split('/');
   switch (section) {
     case 'evidence':
-      return id === undefined ? <Evidence query={route.query} /> : <Record key={id} id={id} owner={owner} />;
+      return id === undefined ? <Evidence query={route.query} /> : <Record key={id} id={id} marks={marks} />;
     case 'playground':
       return <Playground />;
     case 'review':
-      return <Review owner={owner} />;
+      return <Review marks={marks} />;
     case 'rules':
       return id === undefined ? <Rules /> : <RulePage key={id} id={decodeURIComponent(id)} />;
+    case 'tuning':
+      return <Tuning role={role} query={route.query} />;
     case 'keys':
       return <Keys owner={owner} />;
     case 'plan':

@@ -1,11 +1,13 @@
 import type { RegexCompiler } from '../ports.js';
-import { type CompileOptions, compileRules } from './compile-rules.js';
-import { PackError } from './pack/pack-error.js';
+import { type AllowanceLookup, type CompileOptions, compileAllowances, compileRules } from './compile-rules.js';
+import type { CompiledRule } from './compiled-rule.js';
+import { PackError, type PackProblem } from './pack/pack-error.js';
+import { createWordLookup } from './pack/word-lists.js';
 import type { CompiledPattern } from './pattern/compiled-pattern.js';
 import { buildPlainPrefilter, buildPrefilter } from './prefilter/prefilter.js';
 import { findNearMisses } from './scan/near-misses.js';
 import { type ScanParts, scanViews } from './scan/scan-views.js';
-import type { CompiledPack, Pack } from './types.js';
+import type { Allowance, CompiledPack, Pack, PackChange } from './types.js';
 
 /**
  * Compiles a pack for scanning. Compile once, scan many.
@@ -20,6 +22,25 @@ export function compilePack(pack: Pack, compiler: RegexCompiler, options: Compil
   );
   const warmUp = createWarmUp(patterns, compiler);
   const parts: ScanParts = { rules, prefilters, compiler, paranoia: pack.paranoia };
+  return packOf(pack, {
+    parts,
+    warmUp,
+    size: {
+      patterns: patterns.length,
+      sets: prefilters.reduce((sum, { size }) => sum + size.sets, 0),
+      literals: prefilters.reduce((sum, { size }) => sum + size.literals, 0),
+    },
+  });
+}
+
+interface CompiledParts {
+  readonly parts: ScanParts;
+  readonly warmUp: ReturnType<typeof createWarmUp>;
+  readonly size: CompiledPack['size'];
+}
+
+function packOf(pack: Pack, compiled: CompiledParts): CompiledPack {
+  const { parts, warmUp, size } = compiled;
   return {
     name: pack.name,
     packs: pack.layers.map((layer) => ({
@@ -32,15 +53,77 @@ export function compilePack(pack: Pack, compiler: RegexCompiler, options: Compil
     modelThreshold: pack.modelThreshold,
     paranoia: pack.paranoia,
     rules: pack.layers.flatMap((layer) => layer.rules),
-    size: {
-      patterns: patterns.length,
-      sets: prefilters.reduce((sum, { size }) => sum + size.sets, 0),
-      literals: prefilters.reduce((sum, { size }) => sum + size.literals, 0),
-    },
+    size,
     warmUp: () => void warmUp(COMMON_PATTERNS, () => true),
     warmUpRest: (goOn) => warmUp(Number.POSITIVE_INFINITY, goOn),
     scan: (views, scanOptions) => scanViews(parts, views, scanOptions),
     nearMisses: (views) => findNearMisses(parts, views),
+    withChange: (change) => changedPack(pack, compiled, change),
+  };
+}
+
+/** What is wrong with an allow-list on top of a pack. Compiles its patterns, not the pack's. */
+export function allowListProblems(
+  { layers }: Pack,
+  allow: readonly Allowance[],
+  compiler: RegexCompiler,
+): readonly PackProblem[] {
+  const problems: PackProblem[] = [];
+  // The uppermost pack sees the word lists of all.
+  const lookup = createWordLookup(layers.at(-1)?.words ?? {}, () => {});
+  const allowances = compileAllowances(allow, lookup, compiler, problems);
+  for (const { rules } of layers) for (const rule of rules) allowances(rule);
+  return problems;
+}
+
+/** A compiled pack with an overlay's change on top. Only what differs is made anew. */
+function changedPack(pack: Pack, compiled: CompiledParts, change: PackChange): CompiledPack {
+  const { parts } = compiled;
+  const problems: PackProblem[] = [];
+  const lookups = new Map<string, AllowanceLookup>();
+  for (const { words, rules } of pack.layers) {
+    const lookup = createWordLookup(words, () => {});
+    const allowances = compileAllowances(change.allow, lookup, parts.compiler, problems);
+    for (const { id } of rules) lookups.set(id, allowances);
+  }
+  const rules: CompiledRule[] = [];
+  const changed = new Map(parts.changed);
+  for (const before of parts.rules) {
+    const after = changedRule(before, change, lookups.get(before.rule.id));
+    rules.push(after ?? before);
+    if (after !== before) changed.set(before.index, after ?? null);
+  }
+  if (problems.length > 0) throw new PackError(problems);
+  const { threshold = pack.threshold, modelThreshold = pack.modelThreshold, paranoia = pack.paranoia } = change;
+  const ruleOf = new Map(rules.map(({ rule }) => [rule.id, rule]));
+  const isOff = (id: string): boolean => Object.hasOwn(change.rules, id) && change.rules[id] === 'off';
+  const layers = pack.layers.map((layer) => ({
+    ...layer,
+    rules: layer.rules.flatMap((rule) => (isOff(rule.id) ? [] : (ruleOf.get(rule.id) ?? rule))),
+  }));
+  const { rulesVersion } = change;
+  return packOf(
+    { ...pack, rulesVersion, threshold, modelThreshold, paranoia, layers },
+    { ...compiled, parts: { ...parts, rules, changed, paranoia } },
+  );
+}
+
+/** The rule itself where nothing about it changes; undefined for one that is switched off. */
+function changedRule(
+  before: CompiledRule,
+  change: PackChange,
+  allowances: AllowanceLookup | undefined,
+): CompiledRule | undefined {
+  const wanted = Object.hasOwn(change.rules, before.rule.id) ? change.rules[before.rule.id] : undefined;
+  if (wanted === 'off') return undefined;
+  const except = allowances?.(before.rule) ?? [];
+  if (wanted === undefined && except.length === 0) return before;
+  const { score = before.rule.score, paranoia = before.rule.paranoia, status = before.rule.status } = wanted ?? {};
+  return {
+    ...before,
+    rule: { ...before.rule, score, paranoia, status },
+    score: status === 'experimental' ? 0 : score,
+    except: [...before.except, ...except],
   };
 }
 

@@ -79,6 +79,7 @@ function compileLayer(
     return compiled.get(indexed);
   };
 
+  const allowances = compileAllowances(pack.allow, words, compiler, problems);
   const active = layer.rules.filter((rule) => rule.status !== 'deprecated');
   const rules = active.map((rule, at): CompiledRule => {
     const form = choosePatternForm(rule);
@@ -97,10 +98,7 @@ function compileLayer(
       shape,
       steps: compiledSteps,
       order: orderSteps(compiledSteps),
-      except: [
-        ...compileAll(rule.except, ['except']),
-        ...compileAllowances(pack.allow, rule, form, words, compiler, problems),
-      ],
+      except: [...compileAll(rule.except, ['except']), ...allowances(rule)],
     };
   });
   const groups = (['raw', 'folded'] as const).map((form) => ({
@@ -137,17 +135,18 @@ function orderSteps(steps: readonly (readonly CompiledPattern[])[]): readonly nu
   return steps.map((_, step) => step).sort((a, b) => (frequencies[a] as number) - (frequencies[b] as number));
 }
 
-/** The allow-list's patterns for one rule: exceptions, which need no literals. */
-function compileAllowances(
+/** The allow-list's patterns for a rule: exceptions, which need no literals. */
+export type AllowanceLookup = (rule: Rule) => readonly CompiledPattern[];
+
+/** Compiles an allow-list, each entry once for each form that rules need. Mistakes are collected, not thrown. */
+export function compileAllowances(
   allow: readonly Allowance[],
-  rule: Rule,
-  form: PatternForm,
   words: WordLookup,
   compiler: RegexCompiler,
   problems: PackProblem[],
-): readonly CompiledPattern[] {
-  return allow.flatMap((entry, index) => {
-    if (entry.rule !== undefined && entry.rule !== rule.id) return [];
+): AllowanceLookup {
+  const compiled = new Map<string, readonly CompiledPattern[]>();
+  const compileEntry = (entry: Allowance, index: number, form: PatternForm): readonly CompiledPattern[] => {
     const source = entry.pattern ?? (entry.text === undefined ? undefined : quoteText(entry.text, form));
     if (source === undefined) return [];
     const place: PackPlace = { in: 'overlay', name: '', path: ['allow', index] };
@@ -159,8 +158,19 @@ function compileAllowances(
       return [];
     }
     const indexed = { ...prepared.pattern, frequency: 0, alternatives: [] };
-    return compilePattern(indexed, ({ source: made }) => compiler.compile(made), place, problems) ?? [];
-  });
+    const pattern = compilePattern(indexed, ({ source: made }) => compiler.compile(made), place, problems);
+    return pattern === undefined ? [] : [pattern];
+  };
+  return (rule) => {
+    const form = choosePatternForm(rule);
+    return allow.flatMap((entry, index) => {
+      if (entry.rule !== undefined && entry.rule !== rule.id) return [];
+      const key = `${form} ${index}`;
+      const known = compiled.get(key) ?? compileEntry(entry, index, form);
+      compiled.set(key, known);
+      return known;
+    });
+  };
 }
 
 /** A text as a pattern. White space is folded in the view, so one separator stands for any run of it. */

@@ -165,6 +165,25 @@ export interface NearMiss {
   readonly why: 'missing steps' | 'apart' | 'excepted';
 }
 
+/** What an overlay changes about one rule; what is left out stays. */
+export interface RuleChange {
+  readonly score?: number | undefined;
+  readonly paranoia?: Paranoia | undefined;
+  readonly status?: RuleStatus | undefined;
+}
+
+/** What an overlay changes about a compiled pack. `overlayChange` makes it. */
+export interface PackChange {
+  /** Of the pack with the change. */
+  readonly rulesVersion: string;
+  readonly threshold?: number | undefined;
+  readonly modelThreshold?: number | string | undefined;
+  readonly paranoia?: Paranoia | undefined;
+  /** By rule id. */
+  readonly rules: Readonly<Record<string, 'off' | RuleChange>>;
+  readonly allow: readonly Allowance[];
+}
+
 /** A pack in force, and how many rules of it run: deprecated ones and those that an overlay switched off don't. */
 export interface PackInForce {
   readonly name: string;
@@ -198,6 +217,12 @@ export interface CompiledPack {
   readonly warmUpRest?: ((goOn: () => boolean) => boolean) | undefined;
   /** Looks at the views of one input. Synchronous; never throws because of what the text says. */
   readonly scan: (views: readonly View[], options: ScanOptions) => RulesSignal;
+  /**
+   * The same pack with an overlay's change, within milliseconds: the patterns and the prefilter are shared. Gives what `compilePack` would give for the whole stack. Rules that the pack doesn't have are passed over.
+   *
+   * @throws PackError for an allow-list pattern that can't be compiled
+   */
+  readonly withChange: (change: PackChange) => CompiledPack;
   /** Which rules nearly fired, for people who write rules; slower than `scan`. */
   readonly nearMisses: (views: readonly View[]) => readonly NearMiss[];
 }

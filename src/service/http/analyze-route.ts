@@ -14,6 +14,7 @@ import type { EvidenceRecord } from '../../evidence/evidence-record.js';
 import { type Input, toMinimal } from '../../index.js';
 import type { Charge } from '../../store/account-store.js';
 import type { ServiceMetrics } from '../metrics.js';
+import type { AccountOverlays } from '../screening/account-overlays.js';
 import { type CountedCall, createCallCounter } from '../screening/call-counter.js';
 import type { FindKey } from '../screening/key-cache.js';
 import type { LongWork } from '../screening/long-work.js';
@@ -36,6 +37,8 @@ export interface AnalyzeParts {
   readonly store: ScreeningStore;
   readonly findKey: FindKey<KeyOwner>;
   readonly scorers: Scorers;
+  /** Default: accounts have no overlays. */
+  readonly overlays?: AccountOverlays | undefined;
   readonly admission: Admission;
   readonly metrics: ServiceMetrics;
   readonly longWork: LongWork;
@@ -54,7 +57,7 @@ declare module 'fastify' {
  * whatever comes of it: with its record, before an error is sent, or when the client is gone.
  */
 export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
-  const { store, findKey, scorers, admission, metrics, longWork, now } = parts;
+  const { store, findKey, scorers, overlays, admission, metrics, longWork, now } = parts;
   const recent = recentVerdicts();
   const counter = createCallCounter(store);
   app.decorateRequest('call', null);
@@ -128,7 +131,8 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         const { owner, counted } = call;
         const input = request.body.input as Input;
         const { account, key } = owner;
-        const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep };
+        const under = await overlays?.under(account.overlay);
+        const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep, under };
         const { channel, explain } = request.query;
         const at = now();
         let quota = counted.charge;

@@ -4,6 +4,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRepl
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import { type Input, toJsonText } from '../../index.js';
 import { createMetrics } from '../metrics.js';
+import type { AccountOverlays } from '../screening/account-overlays.js';
 import { cachedKeys } from '../screening/key-cache.js';
 import { createLongWork, LONG } from '../screening/long-work.js';
 import type { Scorers, ScreeningStore } from '../screening/ports.js';
@@ -48,6 +49,8 @@ export interface AppLimits {
 export interface AppParts {
   readonly store: ScreeningStore;
   readonly scorers: Scorers;
+  /** Default: accounts have no overlays. */
+  readonly overlays?: AccountOverlays | undefined;
   readonly limits?: AppLimits | undefined;
   /** Wall clock; default the system's. */
   readonly now?: (() => Date) | undefined;
@@ -153,6 +156,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     const calls: AnalyzeParts = {
       store,
       scorers,
+      overlays: parts.overlays,
       metrics,
       longWork,
       now,

@@ -1,3 +1,4 @@
+import type { PackChange } from '../../engine/rules/types.js';
 import type { Channel, EngineInfo, ExplainedVerdict, Input, Mode } from '../../index.js';
 import type { Store } from '../../store/store.js';
 
@@ -8,6 +9,8 @@ export interface ScorersCall {
   /** Default: the scorers' own. */
   readonly mode?: Mode | undefined;
   readonly channel?: Channel | undefined;
+  /** On top of the scorers' own packs and overlays. */
+  readonly change?: PackChange | undefined;
   /** The account whose call it is: accounts are served in turn. */
   readonly tenant?: string | undefined;
 }

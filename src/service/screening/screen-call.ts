@@ -1,6 +1,7 @@
 import { newEvidenceId } from '../../adapters/evidence-id.js';
 import { packageVersion } from '../../adapters/package-version.js';
 import { DEFAULT_LIMITS } from '../../engine/limits.js';
+import type { PackChange } from '../../engine/rules/types.js';
 import type {
   EvidenceFinding,
   EvidenceRecord,
@@ -12,6 +13,7 @@ import { keepInput, maskSteps } from '../../evidence/keep-input.js';
 import { replayDigest } from '../../evidence/replay-digest.js';
 import {
   type Channel,
+  type EngineInfo,
   type ExplainedFinding,
   type ExplainedVerdict,
   type Explanation,
@@ -21,6 +23,7 @@ import {
   toJsonText,
   type Verdict,
 } from '../../index.js';
+import type { AccountChange } from './account-overlays.js';
 import { LONG, type LongWork } from './long-work.js';
 import type { Scorers } from './ports.js';
 import type { RecentVerdicts } from './recent-verdicts.js';
@@ -42,6 +45,8 @@ export interface CallOwner {
   readonly accountId: string;
   readonly keyId: string | null;
   readonly keep: Keep;
+  /** Default: nothing on top of the server's own settings. */
+  readonly under?: AccountChange | undefined;
 }
 
 /** A verdict whose evidence is durable. */
@@ -54,7 +59,7 @@ export interface ScreenedInput {
 /** Scores an input and stores its evidence; resolves when the record is durable. */
 export async function screenCall(
   { write, scorers, now, recent, longWork }: ScreenParts,
-  { accountId, keyId, keep }: CallOwner,
+  { accountId, keyId, keep, under }: CallOwner,
   given: Input,
   channel?: Channel,
 ): Promise<ScreenedInput> {
@@ -64,12 +69,15 @@ export async function screenCall(
   // Rules say the same of the same text; a model may fail.
   const isRemembered =
     recent !== undefined && typeof input === 'string' && channel === undefined && scorers.info.mode === 'rules';
-  const known = isRemembered ? recent.get(accountId, input) : undefined;
-  const explained = known ?? (await scorers.score(input, { explain: true, evidenceId, tenant: accountId, channel }));
-  if (isRemembered && known === undefined) recent.put(accountId, input, explained);
+  const change = under?.change;
+  // By the rules too: under another overlay they may say something else.
+  const asker = change === undefined ? accountId : `${accountId} ${change.rulesVersion}`;
+  const known = isRemembered ? recent.get(asker, input) : undefined;
+  const explained =
+    known ?? (await scorers.score(input, { explain: true, evidenceId, tenant: accountId, channel, change }));
+  if (isRemembered && known === undefined) recent.put(asker, input, explained);
   const { explanation } = explained;
   const verdict = bareVerdict(explained, evidenceId, performance.now() - started);
-  const { rules_threshold, timeout_ms } = scorers.info;
   const limits = recordedLimits(verdict.mode);
   const text = inputText(input);
   const maskedText = keep === 'masked' ? await maskLong(text, accountId, longWork) : undefined;
@@ -83,10 +91,25 @@ export async function screenCall(
     json: typeof input !== 'string',
     verdict,
     explanation,
-    settings: { portcullis: packageVersion(), rules_threshold, paranoia: null, timeout_ms, limits },
+    settings: {
+      portcullis: packageVersion(),
+      rules_threshold: explanation.rules.threshold,
+      paranoia: null,
+      timeout_ms: scorers.info.timeout_ms,
+      limits,
+      ...(under === undefined || under.number === null ? {} : { overlay: under.number }),
+      ...(limits === null ? {} : { operating_point: operatingPoint(scorers.info, change) }),
+    },
   });
   await write(record);
   return { verdict, explanation, record };
+}
+
+/** Where the model blocked: the name of its operating point, or null for a threshold that was given as a number. */
+function operatingPoint(info: EngineInfo, change: PackChange | undefined): string | null {
+  const threshold = change?.modelThreshold;
+  if (threshold === undefined) return info.operating_point;
+  return typeof threshold === 'string' ? threshold : null;
 }
 
 /**

@@ -10,16 +10,22 @@ const dayMs = 86_400_000;
 const defaultSettings: AccountSettings = { verdictForm: 'extended', retentionDays: 90, keep: 'whole' };
 
 /** An account as callers see it. */
-export const accountOf = (row: Tables['accounts']): Account => ({
-  id: row.id,
-  name: row.name,
-  plan: row.plan,
-  trialEndsAt: row.trial_ends_at,
-  trialUsed: row.trial_used,
-  overageLeft: row.overage_left,
-  settings: { ...defaultSettings, ...(JSON.parse(row.settings) as Partial<AccountSettings>) },
-  createdAt: row.created_at,
-});
+export const accountOf = (row: Tables['accounts']): Account => {
+  const { overlay = null, ...settings } = JSON.parse(row.settings) as Partial<
+    AccountSettings & Pick<Account, 'overlay'>
+  >;
+  return {
+    id: row.id,
+    name: row.name,
+    plan: row.plan,
+    trialEndsAt: row.trial_ends_at,
+    trialUsed: row.trial_used,
+    overageLeft: row.overage_left,
+    settings: { ...defaultSettings, ...settings },
+    overlay,
+    createdAt: row.created_at,
+  };
+};
 
 const missing = (id: string): StoreError => new StoreError('STORE_NOT_FOUND', `no account "${id}"`);
 

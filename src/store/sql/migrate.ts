@@ -3,6 +3,7 @@ import { StoreError } from '../store-error.js';
 import {
   chargeFunction,
   commonTables,
+  deskTables,
   embeddedTables,
   invitedUsers,
   plainSearch,
@@ -65,6 +66,7 @@ const migrations = (dialect: 'sqlite' | 'postgres'): Readonly<Record<string, Mig
     },
   },
   '2026-11-23-plain-search': running(dialect === 'sqlite' ? plainSearch : []),
+  '2026-11-24-desk': running(deskTables),
 });
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

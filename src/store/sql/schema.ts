@@ -266,3 +266,27 @@ export const invitedUsers: { readonly sqlite: readonly string[]; readonly postgr
     ...userIndexes,
   ],
 };
+
+/** What an account's owners set and what is told of it: overlays, the audit log, webhooks, second factors; on both databases. */
+export const deskTables: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS account_overlays (
+    account_id TEXT NOT NULL REFERENCES accounts (id), number BIGINT NOT NULL, source TEXT NOT NULL, overlay TEXT NOT NULL,
+    note TEXT NOT NULL, rules_version TEXT NOT NULL, actor TEXT NOT NULL, created_at BIGINT NOT NULL,
+    PRIMARY KEY (account_id, number))`,
+  `CREATE TABLE IF NOT EXISTS audit_log (
+    id TEXT PRIMARY KEY, account_id TEXT NOT NULL, at BIGINT NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL,
+    target TEXT NOT NULL, detail TEXT NOT NULL)`,
+  'CREATE INDEX IF NOT EXISTS audit_log_account ON audit_log (account_id, at, id)',
+  `CREATE TABLE IF NOT EXISTS webhooks (
+    id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES accounts (id), url TEXT NOT NULL, secret TEXT NOT NULL,
+    events TEXT NOT NULL, created_at BIGINT NOT NULL)`,
+  'CREATE INDEX IF NOT EXISTS webhooks_account ON webhooks (account_id)',
+  `CREATE TABLE IF NOT EXISTS webhook_deliveries (
+    id TEXT PRIMARY KEY, webhook_id TEXT NOT NULL, event TEXT NOT NULL, body TEXT NOT NULL, status TEXT NOT NULL,
+    attempts BIGINT NOT NULL, due_at BIGINT, last_status BIGINT, last_error TEXT, created_at BIGINT NOT NULL,
+    settled_at BIGINT)`,
+  'CREATE INDEX IF NOT EXISTS webhook_deliveries_due ON webhook_deliveries (due_at) WHERE due_at IS NOT NULL',
+  'CREATE INDEX IF NOT EXISTS webhook_deliveries_webhook ON webhook_deliveries (webhook_id, created_at)',
+  `CREATE TABLE IF NOT EXISTS second_factors (
+    user_id TEXT PRIMARY KEY, secret TEXT NOT NULL, recovery TEXT NOT NULL, confirmed_at BIGINT, last_step BIGINT NOT NULL)`,
+];

@@ -3,13 +3,17 @@ import type { Store, StoreHealth, VersionStore } from '../store.js';
 import { guarded } from '../store-error.js';
 import { sqlAccounts, sqlUsage } from './accounts.js';
 import { sqlAttempts, sqlDevices } from './attempts.js';
+import { sqlAudit } from './audit.js';
 import type { Connection } from './connection.js';
 import { type EvidenceOwn, sqlEvidence } from './evidence.js';
 import { sqlInvitations } from './invitations.js';
 import { sqlKeys } from './keys.js';
 import { sqlNotes } from './notes.js';
 import { sqlOrders } from './orders.js';
+import { sqlOverlays } from './overlays.js';
+import { sqlSecondFactors } from './second-factors.js';
 import { sqlSessions, sqlUsers } from './users.js';
+import { sqlWebhooks } from './webhooks.js';
 
 const usesMs = 5_000;
 
@@ -50,6 +54,10 @@ export function sqlStore(connection: Connection, own: DatabaseOwn): Store {
     usage: guarded({ ...sqlUsage(connection), charge: own.charge }),
     evidence: guarded(sqlEvidence(connection, own)),
     orders: guarded(sqlOrders(connection)),
+    overlays: guarded(sqlOverlays(connection)),
+    audit: guarded(sqlAudit(connection)),
+    webhooks: guarded(sqlWebhooks(connection)),
+    secondFactors: guarded(sqlSecondFactors(connection)),
     versions: guarded(sqlVersions(connection)),
     notes: guarded(sqlNotes(connection)),
     ready: health(own.ready),

@@ -80,6 +80,62 @@ export interface Tables {
     readonly created_at: number;
     readonly settled_at: number | null;
   };
+  readonly account_overlays: {
+    readonly account_id: string;
+    readonly number: number;
+    /** YAML as it was given. */
+    readonly source: string;
+    /** JSON of the overlay. */
+    readonly overlay: string;
+    readonly note: string;
+    readonly rules_version: string;
+    readonly actor: string;
+    readonly created_at: number;
+  };
+  readonly audit_log: {
+    readonly id: string;
+    readonly account_id: string;
+    readonly at: number;
+    readonly actor: string;
+    readonly action: string;
+    readonly target: string;
+    readonly detail: string;
+  };
+  readonly webhooks: {
+    readonly id: string;
+    readonly account_id: string;
+    readonly url: string;
+    /** Sealed under the pepper. */
+    readonly secret: string;
+    /** With spaces between them. */
+    readonly events: string;
+    readonly created_at: number;
+  };
+  readonly webhook_deliveries: {
+    readonly id: string;
+    readonly webhook_id: string;
+    readonly event: string;
+    readonly body: string;
+    readonly status: string;
+    readonly attempts: number;
+    /** When it is tried next; null once it is settled. */
+    readonly due_at: number | null;
+    readonly last_status: number | null;
+    readonly last_error: string | null;
+    readonly created_at: number;
+    readonly settled_at: number | null;
+  };
+  readonly second_factors: {
+    readonly user_id: string;
+    /** Sealed under the pepper. */
+    readonly secret: string;
+    /** JSON: hashes of the recovery codes that are left. */
+    readonly recovery: string;
+    /** Null until the first code was given. */
+    readonly confirmed_at: number | null;
+    /** The time step of the last code taken: none works twice. */
+    readonly last_step: number;
+  };
   readonly seen_events: { readonly provider: string; readonly event_id: string; readonly seen_at: number };
   readonly notes: { readonly name: string; readonly value: string };
   readonly versions: {

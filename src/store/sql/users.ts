@@ -96,12 +96,15 @@ export function sqlUsers(connection: Connection): Omit<UserStore, keyof Invitati
             const own = inside.insertInto('members').values({ account_id, user_id: into, role });
             const kept = own.onConflict((conflict) => {
               const both = conflict.columns(['account_id', 'user_id']);
-              return role === 'owner' ? both.doUpdateSet({ role }) : both.doNothing();
+              if (role === 'viewer') return both.doNothing();
+              const better = both.doUpdateSet({ role });
+              return role === 'owner' ? better : better.where('members.role', '=', 'viewer');
             });
             await kept.execute();
           }
           for (const table of ['members', 'sessions', 'devices'] as const)
             await inside.deleteFrom(table).where('user_id', '=', other).execute();
+          await inside.deleteFrom('second_factors').where('user_id', '=', other).execute();
           await inside.deleteFrom('users').where('id', '=', other).execute();
         }
       }),

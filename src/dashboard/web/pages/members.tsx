@@ -9,6 +9,7 @@ import { Choice, TextField } from '../parts/fields.js';
 
 const roles = [
   ['viewer', 'viewer: can look'],
+  ['analyst', 'analyst: can mark, review and try settings'],
   ['owner', 'owner: can change everything'],
 ] as const;
 
@@ -55,7 +56,6 @@ function MemberCard({ member, me, mayChange, again }: MemberCardProps): JSX.Elem
   const [asked, setAsked] = useState(false);
   const action = useAction();
   const path = `/members/${encodeURIComponent(member.id)}`;
-  const other = member.role === 'owner' ? 'viewer' : 'owner';
   const act = (work: () => Promise<unknown>): void =>
     action.run(async () => {
       await work();
@@ -71,9 +71,21 @@ function MemberCard({ member, me, mayChange, again }: MemberCardProps): JSX.Elem
       </p>
       {mayChange ? (
         <div class="actions">
-          <button type="button" disabled={action.busy} onClick={() => act(() => callApi('PUT', path, { role: other }))}>
-            Make {other} <span class="unseen">of {member.email}</span>
-          </button>
+          <select
+            aria-label={`Role of ${member.email}`}
+            value={member.role}
+            disabled={action.busy}
+            onChange={(event) => {
+              const { value } = event.currentTarget;
+              act(() => callApi('PUT', path, { role: value }));
+            }}
+          >
+            {roles.map(([role]) => (
+              <option key={role} value={role}>
+                {role}
+              </option>
+            ))}
+          </select>
           <button type="button" class="danger" aria-expanded={asked} onClick={() => setAsked(!asked)}>
             Remove <span class="unseen">{member.email}</span>
           </button>

@@ -7,7 +7,7 @@ import { lastList, useAction, useLoad } from '../hooks.js';
 import { CopyButton, Notice, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
 import { MarkButtons } from '../parts/mark-buttons.js';
 import { RecordBody } from '../parts/record-body.js';
-import { useRuleTitles } from '../parts/rule-titles.js';
+import { ruleHref, useRuleTitles } from '../parts/rule-titles.js';
 
 type Against = 'recorded' | 'current';
 
@@ -25,7 +25,7 @@ const replayWords = {
 } as const;
 
 /** One record with what a reader can do about it. */
-export function Record({ id, owner }: { id: string; owner: boolean }): JSX.Element {
+export function Record({ id, marks }: { id: string; marks: boolean }): JSX.Element {
   const path = `/evidence/${encodeURIComponent(id)}`;
   const { value, error, again } = useLoad<{ readonly record: RecordView }>(path);
   const [replayed, setReplayed] = useState<{ readonly against: Against; readonly report: ReplayReport }>();
@@ -69,11 +69,11 @@ export function Record({ id, owner }: { id: string; owner: boolean }): JSX.Eleme
             verdict={record.verdict.verdict}
             label={record.label}
             busy={marking.busy}
-            owner={owner}
+            mayMark={marks}
             onMark={mark}
           />
           {marking.error === undefined ? null : <Notice kind="error">{marking.error}</Notice>}
-          <CopyTools record={record} />
+          <CopyTools record={record} marks={marks} />
         </RecordBody>
       )}
     </>
@@ -95,12 +95,11 @@ function Neighbours({ id }: { id: string }): JSX.Element {
   );
 }
 
-function CopyTools({ record }: { record: RecordView }): JSX.Element {
+function CopyTools({ record, marks }: { record: RecordView; marks: boolean }): JSX.Element {
   const { text } = record.input;
   // Single quotes end a shell's string: closed, escaped, opened again.
   const body = JSON.stringify({ input: text }).replaceAll("'", `'\\''`);
   const curl = `curl -s ${location.origin}/analyze -H 'Authorization: Bearer <API_KEY>' -H 'Content-Type: application/json' -d '${body}'`;
-  const allow = text === null ? undefined : allowEntry(record, text);
   return (
     <>
       <p class="actions">
@@ -108,37 +107,14 @@ function CopyTools({ record }: { record: RecordView }): JSX.Element {
         <CopyButton text={JSON.stringify(record, null, 2)} label="Copy JSON" />
         {record.input.kept === 'whole' ? <CopyButton text={curl} label="Copy curl" /> : null}
       </p>
-      {allow === undefined || record.verdict.verdict !== 'block' ? null : (
-        <details>
-          <summary>Allow this text</summary>
-          <p class="hint">
-            Add this entry to an overlay of the service (<code>serve --overlay FILE</code>). It expires after 90 days.
-          </p>
-          <pre class="secret">
-            <code>{allow}</code>
-          </pre>
-          <p class="actions">
-            <CopyButton text={allow} label="Copy entry" />
-          </p>
-        </details>
+      {!marks || record.input.kept !== 'whole' || record.findings.length === 0 ? null : (
+        <p class="actions">
+          <a href={`#/tuning?allow=${record.id}`}>Allow this text until …</a>
+          <a href={ruleHref(record.findings[0]?.rule ?? '')}>Open rule</a>
+        </p>
       )}
     </>
   );
-}
-
-/** An overlay's entry that allows what a rule found in this text; undefined where no rule did. */
-function allowEntry(record: RecordView, text: string): string | undefined {
-  const found = record.findings[0];
-  if (found === undefined || record.input.kept !== 'whole') return undefined;
-  const expires = new Date(Date.now() + 90 * 86_400_000).toISOString().slice(0, 10);
-  return [
-    'allow:',
-    // JSON strings are YAML strings.
-    `  - text: ${JSON.stringify(text.slice(found.span.start, found.span.end))}`,
-    `    rule: ${found.rule}`,
-    `    reason: "false positive, see ${record.id}"`,
-    `    expires: ${expires}`,
-  ].join('\n');
 }
 
 interface ReplayedProps {

@@ -4,7 +4,7 @@ import type { Label, RecordView, ReviewResult } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { counted, localTimeShort, score } from '../format.js';
 import { rememberList, useAction, useLoad } from '../hooks.js';
-import { CopyButton, Empty, Notice, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
+import { Empty, Notice, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
 import { RecordExcerpt } from '../parts/marked-text.js';
 import { useRuleTitles } from '../parts/rule-titles.js';
 import { labelWords, marksFor } from '../words.js';
@@ -15,7 +15,7 @@ const queues = [
 ] as const;
 
 /** Verdicts to be judged, one after another, and what the marks say so far. */
-export function Review({ owner }: { owner: boolean }): JSX.Element {
+export function Review({ marks }: { marks: boolean }): JSX.Element {
   const [queue, setQueue] = useState<(typeof queues)[number]>(queues[0]);
   const { value, error, stale, again } = useLoad<{ readonly records: readonly RecordView[] }>(queue[2]);
   const result = useLoad<ReviewResult>('/review/result');
@@ -41,7 +41,7 @@ export function Review({ owner }: { owner: boolean }): JSX.Element {
         <Queue
           key={value.records[0]?.id}
           records={value.records}
-          owner={owner}
+          marks={marks}
           onMarked={result.again}
           onNext={again}
         />
@@ -59,13 +59,14 @@ export function Review({ owner }: { owner: boolean }): JSX.Element {
 
 interface QueueProps {
   readonly records: readonly RecordView[];
-  readonly owner: boolean;
+  /** Whether the reader may mark. */
+  readonly marks: boolean;
   readonly onMarked: () => void;
   /** Loads the records that come next. */
   readonly onNext: () => void;
 }
 
-function Queue({ records, owner, onMarked, onNext }: QueueProps): JSX.Element {
+function Queue({ records, marks, onMarked, onNext }: QueueProps): JSX.Element {
   const [labels, setLabels] = useState<ReadonlyMap<string, Label | null>>(
     new Map(records.map(({ id, label }) => [id, label])),
   );
@@ -99,7 +100,7 @@ function Queue({ records, owner, onMarked, onNext }: QueueProps): JSX.Element {
       ArrowDown: () => move(at + 1),
       k: () => move(at - 1),
       ArrowUp: () => move(at - 1),
-      ...(owner
+      ...(marks
         ? {
             c: () => markAndMove('right'),
             w: () => markAndMove('wrong'),
@@ -135,7 +136,7 @@ function Queue({ records, owner, onMarked, onNext }: QueueProps): JSX.Element {
         </span>
       }
     >
-      {owner ? (
+      {marks ? (
         <div class="actions">
           <button
             type="button"
@@ -154,11 +155,11 @@ function Queue({ records, owner, onMarked, onNext }: QueueProps): JSX.Element {
           </button>
         </div>
       ) : (
-        <p class="hint">Only an owner can mark.</p>
+        <p class="hint">Only an analyst or owner can mark.</p>
       )}
       <p class="hint">
         Keys in the list: <kbd>j</kbd> <kbd>k</kbd> move
-        {owner ? (
+        {marks ? (
           <>
             , <kbd>c</kbd> correct, <kbd>w</kbd> wrong, <kbd>u</kbd> remove the mark, <kbd>x</kbd> select
           </>
@@ -172,7 +173,7 @@ function Queue({ records, owner, onMarked, onNext }: QueueProps): JSX.Element {
           const { right, wrong } = marksFor(record.verdict.verdict);
           return (
             <li key={record.id} class={index === at ? 'queued current' : 'queued'} onFocusIn={() => setAt(index)}>
-              {owner ? (
+              {marks ? (
                 <input
                   type="checkbox"
                   aria-label={`Select record ${index + 1}`}
@@ -187,7 +188,7 @@ function Queue({ records, owner, onMarked, onNext }: QueueProps): JSX.Element {
                 </span>
                 <RecordExcerpt record={record} />
               </a>
-              {owner ? (
+              {marks ? (
                 <span class="actions">
                   {([right, wrong] as const).map((key) => (
                     <button
@@ -270,29 +271,22 @@ function Result({ result }: { result: ReviewResult }): JSX.Element {
         Of the marked calls, as the rules alone would decide them. Where a model runs, it still sees what the rules let
         through.
       </p>
-      {attacks === 0 || benign === 0 ? null : <Apply points={points} threshold={threshold} />}
+      {attacks === 0 || benign === 0 ? null : <Best points={points} threshold={threshold} days={days} />}
     </>
   );
 }
 
-/** The overlay for the best of the thresholds: fewest errors, the lower one of equals. */
-function Apply({ points, threshold }: Pick<ReviewResult, 'points' | 'threshold'>): JSX.Element | null {
+/** The best of the thresholds: fewest errors, the lower one of equals. It is tried and applied on the page for tuning. */
+function Best({ points, threshold, days }: Pick<ReviewResult, 'points' | 'threshold' | 'days'>): JSX.Element | null {
   const errors = (it: ReviewResult['points'][number]): number => it.falsePositives + it.missed;
   const best = [...points].sort((a, b) => errors(a) - errors(b) || a.threshold - b.threshold)[0];
-  if (best === undefined || best.threshold === threshold) return null;
-  const overlay = `threshold: ${best.threshold}\n`;
+  const present = points.find((it) => it.threshold === threshold);
+  if (best === undefined || present === undefined || best.threshold === threshold) return null;
+  const aDay = (it: ReviewResult['points'][number]): string => (it.falsePositives / days).toFixed(1);
   return (
-    <details>
-      <summary>Use {score(best.threshold)}, with the fewest errors on the marks</summary>
-      <p class="hint">
-        An owner of the service puts this into an overlay (<code>serve --overlay FILE</code>).
-      </p>
-      <pre class="secret">
-        <code>{overlay}</code>
-      </pre>
-      <p class="actions">
-        <CopyButton text={overlay} label="Copy overlay" />
-      </p>
-    </details>
+    <p>
+      With your marks: {aDay(present)} false positives a day at the present threshold, {aDay(best)} at{' '}
+      {score(best.threshold)}. <a href={`#/tuning?threshold=${best.threshold}`}>Try {score(best.threshold)}</a>
+    </p>
   );
 }

@@ -6,13 +6,13 @@ interface MarkButtonsProps {
   readonly verdict: 'allow' | 'block';
   readonly label: Label | null;
   readonly busy: boolean;
-  readonly owner: boolean;
+  readonly mayMark: boolean;
   readonly onMark: (label: Label | null) => void;
 }
 
-/** Where an owner says whether a verdict was right; a viewer sees what was said. */
-export function MarkButtons({ verdict, label, busy, owner, onMark }: MarkButtonsProps): JSX.Element | null {
-  if (!owner) return label === null ? null : <p class="badge">⚑ {labelWords[label]}</p>;
+/** Where an owner or analyst says whether a verdict was right; a viewer sees what was said. */
+export function MarkButtons({ verdict, label, busy, mayMark, onMark }: MarkButtonsProps): JSX.Element | null {
+  if (!mayMark) return label === null ? null : <p class="badge">⚑ {labelWords[label]}</p>;
   const { right, wrong } = marksFor(verdict);
   // A mark of the other verdict, from a record that was imported, can be taken off.
   const other = label !== null && label !== right && label !== wrong ? [label] : [];

@@ -1,5 +1,5 @@
 import type { PreparedPatterns } from '../pattern/compiled-pattern.js';
-import type { Pack, PackLayer, Rule, WordLists } from '../types.js';
+import type { Pack, PackChange, PackLayer, Rule, WordLists } from '../types.js';
 import { expired, overlayProblems } from './overlay-problems.js';
 import type { Overlay } from './overlay-schema.js';
 import { PackError, type PackProblem } from './pack-error.js';
@@ -99,6 +99,13 @@ export function digestPacks(
 function modelThreshold(overlays: readonly Overlay[]): number | string | undefined {
   const last = overlays.findLast((it) => it.model_threshold !== undefined || it.operating_point !== undefined);
   return last?.model_threshold ?? last?.operating_point;
+}
+
+/** What one more overlay changes about a stack, as of `today`; `rulesVersion` is that of the whole stack. */
+export function overlayChange(overlay: Overlay, today: string, rulesVersion: string): PackChange {
+  const { threshold, paranoia, rules } = overlay;
+  const allow = overlay.allow.filter((entry) => entry.expires >= today);
+  return { rulesVersion, threshold, paranoia, modelThreshold: modelThreshold([overlay]), rules, allow };
 }
 
 function change(given: Rule, overlays: readonly Overlay[]): readonly Rule[] {

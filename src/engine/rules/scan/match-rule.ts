@@ -11,11 +11,20 @@ export interface Neighbourhood {
   readonly after: SegmentScan | undefined;
 }
 
-/** Where a rule fires, starting in `here`. View offsets, sorted, distinct, trimmed of separators. */
-export function matchRule(rule: CompiledRule, text: string, near: Neighbourhood, findWide: FindWide): readonly Span[] {
+/**
+ * Where a rule fires, starting in `here`. View offsets, sorted, distinct, trimmed of separators. `rule` is the one that the
+ * prefilter knows; `except` are its exceptions.
+ */
+export function matchRule(
+  rule: CompiledRule,
+  except: readonly CompiledPattern[],
+  text: string,
+  near: Neighbourhood,
+  findWide: FindWide,
+): readonly Span[] {
   const spans = fire(rule, text, near);
   if (spans.length === 0) return spans;
-  const kept = rule.except.length === 0 ? spans : dropExcepted(spans, rule.except, near, findWide);
+  const kept = except.length === 0 ? spans : dropExcepted(spans, except, near, findWide);
   return distinct(kept.map((span) => trimSpan(text, span)));
 }
 

@@ -25,11 +25,10 @@ export function findNearMisses(parts: ScanParts, views: readonly View[]): readon
         const steps = occurs.flatMap((held, step) => (held ? [step + 1] : []));
         if (steps.length === 0) continue;
         const key = `${rule.index} ${view.kind} ${view.chain.join(' ')}`;
-        if (matchRule(rule, view.text, near, findWide).length > 0) fired.add(key);
+        if (matchRule(rule, rule.except, view.text, near, findWide).length > 0) fired.add(key);
         else {
           const isWhole = steps.length === rule.steps.length;
-          const bare = { ...rule, except: [] };
-          const isExcepted = isWhole && matchRule(bare, view.text, near, findWide).length > 0;
+          const isExcepted = isWhole && matchRule(rule, [], view.text, near, findWide).length > 0;
           const why = isExcepted ? 'excepted' : isWhole ? 'apart' : 'missing steps';
           misses.set(key, {
             rule: rule.rule.id,

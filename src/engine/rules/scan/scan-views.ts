@@ -14,6 +14,8 @@ export interface ScanParts {
   readonly prefilters: readonly Prefilter[];
   readonly compiler: RegexCompiler;
   readonly paranoia: Paranoia;
+  /** Rules that differ from those the prefilters know, by index; null for one that is switched off. */
+  readonly changed?: ReadonlyMap<number, CompiledRule | null> | undefined;
 }
 
 /** Looks at every view with every rule that the options let in. Never throws because of what the text says. */
@@ -40,9 +42,11 @@ export function scanViews(parts: ScanParts, views: readonly View[], options: Sca
         const segment = segments[i];
         const after = segment && scanSegment(view.text, segment, prefilter, parts.compiler);
         if (here) {
-          for (const rule of listCandidates(here, after)) {
-            if (isEnabled(rule))
-              findings.add(rule, view, matchRule(rule, view.text, { before, here, after }, findWide));
+          for (const candidate of listCandidates(here, after)) {
+            const change = parts.changed?.get(candidate.index);
+            const rule = change ?? candidate;
+            if (change !== null && isEnabled(rule))
+              findings.add(rule, view, matchRule(candidate, rule.except, view.text, { before, here, after }, findWide));
           }
           if (findings.settle(view) && !options.exhaustive) return findings.signal();
         }

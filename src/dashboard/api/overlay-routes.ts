@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { editOverlay } from '../../adapters/packs/pack-overlay.js';
+import { PackError } from '../../engine/rules/pack/pack-error.js';
+import type { DashboardService, OverlayState } from '../ports.js';
+import { type ApiApp, ApiError, type DashboardParts } from './api-parts.js';
+import { memberOf } from './session.js';
+
+/** UTF-16 code units of an overlay's YAML. */
+const longestSource = 16_384;
+const mostAllowed = 200;
+/** Patterns cost memory and time on every call; texts cost little. */
+const mostPatterns = 20;
+/** UTF-16 code units of an allow-list's pattern. */
+const longestPattern = 300;
+const longestAllowed = 2_000;
+const listedVersions = 50;
+
+const source = z.string().max(longestSource, `An overlay has at most ${longestSource} characters.`);
+const previewBody = z.object({ source });
+const applyBody = z.object({
+  source,
+  note: z.string().trim().max(200).default(''),
+  /** The version that the page showed as the newest: somebody else's isn't overwritten unseen. */
+  replaces: z.int().min(0),
+});
+const unit = z.number().gt(0).max(1);
+const draftBody = z.object({
+  source: source.optional(),
+  threshold: unit.optional(),
+  operatingPoint: z.string().min(1).max(80).nullable().optional(),
+  allow: z
+    .object({
+      id: z.string().regex(/^ev_[0-9a-f]{24}$/, 'An evidence id is ev_ and 24 hex digits.'),
+      /** Which finding of the record. Left out: the whole passage from the first finding to the last, for every rule. */
+      finding: z.int().min(0).max(10_000).optional(),
+      expires: z.iso.date('Write a date as YYYY-MM-DD.'),
+    })
+    .optional(),
+});
+
+/** Where the rules and the model block for an account: versions of its overlay. */
+export function overlayRoutes(app: ApiApp, { store, service }: DashboardParts): void {
+  app.get('/overlay', async (request): Promise<OverlayState> => {
+    const versions = await store.overlays.list(memberOf(request).accountId, listedVersions);
+    return { server: service.setting(), versions: versions.map(({ overlay: _overlay, ...version }) => version) };
+  });
+
+  app.post('/overlay/draft', { schema: { body: draftBody } }, async (request) => {
+    const { accountId } = memberOf(request);
+    const { allow, threshold, operatingPoint } = request.body;
+    const base = request.body.source ?? (await store.overlays.list(accountId, 1))[0]?.source ?? '';
+    // It is edited only where it can be read.
+    if (base.trim() !== '') parsed(service, base);
+    const entry = allow === undefined ? undefined : await allowance(accountId, allow);
+    return { source: editOverlay(base, { threshold, operatingPoint, allow: entry }) };
+  });
+
+  const allowance = async (
+    accountId: string,
+    { id, finding: at, expires }: NonNullable<z.infer<typeof draftBody>['allow']>,
+  ) => {
+    const record = await store.evidence.get(accountId, id);
+    if (record === undefined) throw new ApiError(404, 'There is no such record, or retention has removed it.');
+    const { text, kept } = record.input;
+    const chosen = at === undefined ? record.findings : record.findings.slice(at, at + 1);
+    if (chosen.length === 0 || text === null || kept !== 'whole')
+      throw new ApiError(409, 'No text that a rule found is kept with this record.');
+    const found = text.slice(
+      Math.min(...chosen.map(({ span }) => span.start)),
+      Math.max(...chosen.map(({ span }) => span.end)),
+    );
+    if (found.length > longestAllowed)
+      throw new ApiError(409, `The text found has more than ${longestAllowed} characters; write a pattern instead.`);
+    const rule = at === undefined ? {} : { rule: chosen[0]?.rule };
+    return { text: found, ...rule, reason: `false positive, see ${id}`, expires };
+  };
+
+  app.post('/overlay/preview', { schema: { body: previewBody } }, async (request) => {
+    const { overlay } = parsed(service, request.body.source);
+    try {
+      return await service.preview(memberOf(request).accountId, overlay);
+    } catch (error) {
+      if (!(error instanceof Error && error.name === 'OverloadedError')) throw error;
+      throw new ApiError(503, 'A preview is under way for this account; try again in a moment.');
+    }
+  });
+
+  app.post('/overlay', { schema: { body: applyBody } }, async (request) => {
+    const { accountId, email } = memberOf(request);
+    const { source: given, note, replaces } = request.body;
+    const { overlay, rulesVersion } = parsed(service, given);
+    const newest = (await store.overlays.list(accountId, 1))[0]?.number ?? 0;
+    if (newest !== replaces)
+      throw new ApiError(409, `Somebody applied version ${newest} meanwhile. Reload the page and look at it first.`);
+    const version = { source: given, overlay, note, rulesVersion, actor: email };
+    const { overlay: _overlay, ...applied } = await store.overlays.apply(accountId, version);
+    return { version: applied };
+  });
+}
+
+function parsed(service: DashboardService, given: string): ReturnType<DashboardService['parseOverlay']> {
+  try {
+    const read = service.parseOverlay(given);
+    const { allow } = read.overlay;
+    const patterns = allow.flatMap(({ pattern }) => pattern ?? []);
+    if (allow.length > mostAllowed || patterns.length > mostPatterns)
+      throw new ApiError(400, `An overlay allows at most ${mostAllowed} texts, ${mostPatterns} of them by a pattern.`);
+    if (patterns.some((pattern) => pattern.length > longestPattern))
+      throw new ApiError(400, `A pattern has at most ${longestPattern} characters.`);
+    return read;
+  } catch (error) {
+    if (error instanceof PackError)
+      throw new ApiError(400, error.problems.map(({ message, advice }) => `${message} ${advice}`).join(' '));
+    if (error instanceof Error && error.name === 'OperatingPointError') throw new ApiError(400, error.message);
+    throw error;
+  }
+}

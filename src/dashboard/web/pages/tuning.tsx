@@ -1,0 +1,337 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { OverlayPreview, OverlayState, Role, ServerSetting } from '../../ports.js';
+import { callApi } from '../call-api.js';
+import { counted, localTimeShort, score } from '../format.js';
+import { useAction, useLoad } from '../hooks.js';
+import { Moment, Notice, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
+import { Choice, Field, TextField } from '../parts/fields.js';
+import { useRuleTitles } from '../parts/rule-titles.js';
+import { labelWords } from '../words.js';
+
+/** Days that an allowed text stays allowed unless the reader says otherwise. */
+const allowedDays = 90;
+
+interface TuningProps {
+  readonly role: Role;
+  /** What another page asks for: the id of a record to `allow`, or a `threshold`. */
+  readonly query: URLSearchParams;
+}
+
+/** Where the rules and the model block for this account: the overlay in force, a draft with what it would change, the history. */
+export function Tuning({ role, query }: TuningProps): JSX.Element {
+  const { value, error, again } = useLoad<OverlayState>('/overlay');
+  return (
+    <>
+      <PageHead
+        title="Tuning"
+        lead="Where the rules and the model block in this account, and which texts are allowed. Each version is kept."
+      />
+      {value === undefined ? (
+        <Waiting error={error} again={again} />
+      ) : (
+        <>
+          <InForce state={value} />
+          {role === 'viewer' ? (
+            <p class="hint">Only an analyst or owner can try other settings.</p>
+          ) : (
+            <Editor
+              key={`${value.versions[0]?.number ?? 0} ${query.toString()}`}
+              state={value}
+              owner={role === 'owner'}
+              query={query}
+              again={again}
+            />
+          )}
+          <History state={value} owner={role === 'owner'} again={again} />
+        </>
+      )}
+    </>
+  );
+}
+
+function pointWords({ mlVersion, operatingPoint, mlThreshold }: ServerSetting): string {
+  if (mlVersion === 'off' || mlVersion === 'unavailable') return 'no model runs';
+  return `the model blocks from ${score(mlThreshold)}${operatingPoint === null ? '' : ` (${operatingPoint})`}`;
+}
+
+function InForce({ state: { server, versions } }: { state: OverlayState }): JSX.Element {
+  const [newest] = versions;
+  const isOwn = newest !== undefined && newest.source.trim() !== '';
+  return (
+    <Panel title="In force">
+      <p>
+        {isOwn ? (
+          <>
+            <strong>Version {newest.number}</strong> of this account, applied by {newest.actor} on{' '}
+            <Moment time={newest.createdAt} />
+            {newest.note === '' ? '' : `: ${newest.note}`}.
+          </>
+        ) : (
+          <strong>The server’s own setting.</strong>
+        )}
+      </p>
+      <p class="hint">
+        The server: mode {server.mode}, the rules block from {score(server.rulesThreshold)}, {pointWords(server)}. Rules{' '}
+        <code>{server.rulesVersion}</code>.
+      </p>
+    </Panel>
+  );
+}
+
+interface EditorProps {
+  readonly state: OverlayState;
+  readonly owner: boolean;
+  readonly query: URLSearchParams;
+  readonly again: () => void;
+}
+
+function Editor({ state: { server, versions }, owner, query, again }: EditorProps): JSX.Element {
+  const [newest] = versions;
+  const [source, setSource] = useState(newest?.source ?? '');
+  const [note, setNote] = useState('');
+  const [threshold, setThreshold] = useState('');
+  const [shown, setShown] = useState<{ readonly of: string; readonly preview: OverlayPreview }>();
+  const [applied, setApplied] = useState(false);
+  const action = useAction();
+  const allowed = query.get('allow');
+  const [expires, setExpires] = useState(() =>
+    new Date(Date.now() + allowedDays * 86_400_000).toISOString().slice(0, 10),
+  );
+
+  const draft = async (edit: object): Promise<string> => {
+    const { source: made } = await callApi<{ readonly source: string }>('POST', '/overlay/draft', { source, ...edit });
+    setSource(made);
+    return made;
+  };
+  const preview = async (of: string): Promise<void> => {
+    setShown({ of, preview: await callApi<OverlayPreview>('POST', '/overlay/preview', { source: of }) });
+  };
+  const edit = (change: object): void => action.run(async () => preview(await draft(change)));
+  useEffect(() => {
+    const wanted = query.get('threshold');
+    if (wanted !== null) edit({ threshold: Number(wanted) });
+  }, []);
+  const apply = (event: Event): void => {
+    event.preventDefault();
+    action.run(async () => {
+      await callApi('POST', '/overlay', { source, note, replaces: newest?.number ?? 0 });
+      setApplied(true);
+      if (query.toString() !== '') location.hash = '#/tuning';
+      again();
+    });
+  };
+  return (
+    <Panel title="Change it">
+      {allowed === null ? null : (
+        <form
+          class="row"
+          onSubmit={(event) => {
+            event.preventDefault();
+            edit({ allow: { id: allowed, expires } });
+          }}
+        >
+          <TextField
+            label="Allow the text found in this record until"
+            type="text"
+            value={expires}
+            onValue={setExpires}
+            hint={`Record ${allowed}. A day, YYYY-MM-DD, in UTC.`}
+            required
+          />
+          <button type="submit" class="primary" disabled={action.busy}>
+            Add to the draft
+          </button>
+        </form>
+      )}
+      <div class="row">
+        {server.operatingPoints.length === 0 ? null : (
+          <Choice
+            label="The model blocks at"
+            value={/^operating_point:\s*["']?([\w-]+)/m.exec(source)?.[1] ?? ''}
+            onValue={(point) => edit({ operatingPoint: point === '' ? null : point })}
+            options={[
+              ['', `the server’s setting${server.operatingPoint === null ? '' : `, ${server.operatingPoint}`}`],
+              ...server.operatingPoints.map((point) => [point, point] as const),
+            ]}
+          />
+        )}
+        <form
+          class="row"
+          onSubmit={(event) => {
+            event.preventDefault();
+            edit({ threshold: Number(threshold) });
+          }}
+        >
+          <TextField
+            label="The rules block from"
+            placeholder={score(server.rulesThreshold)}
+            value={threshold}
+            onValue={setThreshold}
+            required
+          />
+          <button type="submit" disabled={action.busy}>
+            Set
+          </button>
+        </form>
+      </div>
+      <form onSubmit={apply}>
+        <Field
+          label="Overlay"
+          hint="YAML, as portcullis tune writes it. Empty: the server’s own setting. Thresholds, rules, and texts that are allowed."
+        >
+          {(id, describedBy) => (
+            <textarea
+              id={id}
+              aria-describedby={describedBy}
+              class="code"
+              rows={10}
+              spellcheck={false}
+              value={source}
+              onInput={(event) => {
+                setApplied(false);
+                setSource(event.currentTarget.value);
+              }}
+            />
+          )}
+        </Field>
+        <div class="actions">
+          <button type="button" disabled={action.busy} onClick={() => action.run(() => preview(source))}>
+            {action.busy ? 'One moment …' : 'Preview'}
+          </button>
+        </div>
+        {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+        {shown === undefined ? null : shown.of === source ? (
+          <Preview preview={shown.preview} />
+        ) : (
+          <p class="hint">The draft was changed after the preview.</p>
+        )}
+        {owner ? (
+          <>
+            <TextField label="Note" value={note} onValue={setNote} hint="Why: it stands in the history." />
+            <button type="submit" class="primary" disabled={action.busy || source === (newest?.source ?? '')}>
+              Apply
+            </button>
+          </>
+        ) : (
+          <p class="hint">An owner can apply it.</p>
+        )}
+        {applied ? (
+          <Notice kind="good">Applied. Calls within the next second are the first to be decided by it.</Notice>
+        ) : null}
+      </form>
+    </Panel>
+  );
+}
+
+function Preview({ preview }: { preview: OverlayPreview }): JSX.Element {
+  const titleOf = useRuleTitles();
+  const { screened, unread, blocks, marks, changed, moreChanged } = preview;
+  const aDay = (value: number): string => (marks.days === 0 ? '0' : (value / marks.days).toFixed(1));
+  const words = ({ verdict, rule }: { readonly verdict: 'allow' | 'block'; readonly rule: string }): JSX.Element => (
+    <>
+      <VerdictBadge verdict={verdict} /> {rule === 'none' ? '' : titleOf(rule)}
+    </>
+  );
+  return (
+    <section class="preview" aria-label="Preview" role="status">
+      <p>
+        Of {counted(screened, 'recorded call', 'recorded calls')}, {blocks.now} are blocked now and{' '}
+        <strong>{blocks.then}</strong> with this draft.
+        {unread === 0
+          ? ''
+          : ` ${counted(unread, 'call was', 'calls were')} not read: too much text, or not kept whole.`}
+      </p>
+      {marks.benign + marks.attacks === 0 ? null : (
+        <p>
+          With your marks: {aDay(marks.falsePositives.now)} false positives a day now,{' '}
+          <strong>{aDay(marks.falsePositives.then)}</strong> with this draft; {marks.missed.now} of{' '}
+          {counted(marks.attacks, 'marked attack', 'marked attacks')} allowed now, <strong>{marks.missed.then}</strong>{' '}
+          with this draft.
+        </p>
+      )}
+      {changed.length === 0 ? (
+        <p class="hint">No verdict changes.</p>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+        <div class="scroll" role="region" aria-label="Verdicts that change" tabIndex={0}>
+          <table class="compare">
+            <thead>
+              <tr>
+                <th scope="col">Call</th>
+                <th scope="col">Now</th>
+                <th scope="col">With this draft</th>
+                <th scope="col">Mark</th>
+              </tr>
+            </thead>
+            <tbody>
+              {changed.map((it) => (
+                <tr key={it.id}>
+                  <th scope="row">
+                    <a href={`#/evidence/${it.id}`}>{localTimeShort(Date.parse(it.time))}</a>
+                  </th>
+                  <td>{words(it.now)}</td>
+                  <td>{words(it.then)}</td>
+                  <td>{it.label === null ? '–' : labelWords[it.label]}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {moreChanged === 0 ? null : <p class="hint">And {counted(moreChanged, 'other', 'others')}.</p>}
+        </div>
+      )}
+    </section>
+  );
+}
+
+function History({
+  state: { versions },
+  owner,
+  again,
+}: {
+  state: OverlayState;
+  owner: boolean;
+  again: () => void;
+}): JSX.Element {
+  const action = useAction();
+  const newest = versions[0]?.number ?? 0;
+  const rollBack = (number: number, source: string): void =>
+    action.run(async () => {
+      await callApi('POST', '/overlay', { source, note: `back to version ${number}`, replaces: newest });
+      again();
+    });
+  return (
+    <Panel title="History">
+      {versions.length === 0 ? <p class="hint">No version yet: the server’s own setting is in force.</p> : null}
+      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <ul class="cards">
+        {versions.map((version, index) => (
+          <li key={version.number} class="card">
+            <div>
+              <p class="card-title">
+                Version {version.number} {index === 0 ? <span class="badge">in force</span> : null}
+              </p>
+              <p class="hint">
+                <Moment time={version.createdAt} /> · {version.actor}
+                {version.note === '' ? '' : ` · ${version.note}`} · rules <code>{version.rulesVersion}</code>
+              </p>
+              <details>
+                <summary>
+                  Overlay <span class="unseen">of version {version.number}</span>
+                </summary>
+                <pre class="secret">
+                  <code>{version.source.trim() === '' ? '# the server’s own setting' : version.source}</code>
+                </pre>
+              </details>
+            </div>
+            {owner && index > 0 ? (
+              <button type="button" disabled={action.busy} onClick={() => rollBack(version.number, version.source)}>
+                Roll back to {version.number}
+              </button>
+            ) : null}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

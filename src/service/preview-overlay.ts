@@ -1,0 +1,118 @@
+import { newEvidenceId } from '../adapters/evidence-id.js';
+import type { ChangedVerdict, OverlayPreview } from '../dashboard/ports.js';
+import { orderedMap } from '../engine/ordered-map.js';
+import type { PackChange } from '../engine/rules/types.js';
+import type { EvidenceRecord } from '../evidence/evidence-record.js';
+import { recordedInput } from '../evidence/replay.js';
+import type { Verdict } from '../index.js';
+import type { Store } from '../store/store.js';
+import type { AccountChange } from './screening/account-overlays.js';
+import type { Scorers } from './screening/ports.js';
+import { bareVerdict } from './screening/screen-call.js';
+
+/** What a preview is made with. */
+interface PreviewParts {
+  readonly store: Pick<Store, 'evidence'>;
+  readonly scorers: Scorers;
+  readonly now: () => Date;
+}
+
+const day = 86_400_000;
+const markedDays = 90;
+/** Records of each kind that are looked at: the newest ones, and those of each mark. */
+const mostNewest = 200;
+const mostMarked = 100;
+/** All their texts together, UTF-16 code units: a preview isn't charged. */
+const mostCharacters = 1_000_000;
+const callsAtOnce = 2;
+const mostListed = 50;
+
+const benignLabels = new Set(['false_alarm', 'correct_allow']);
+
+/** What another overlay would decide on the newest calls of an account and on those that were marked. */
+export async function previewOverlay(
+  { store, scorers, now }: PreviewParts,
+  accountId: string,
+  { before, after }: { readonly before: AccountChange | undefined; readonly after: AccountChange | undefined },
+): Promise<OverlayPreview> {
+  const from = now().getTime() - markedDays * day;
+  const marked = await Promise.all(
+    (['false_alarm', 'correct_allow', 'correct_block', 'missed_attack'] as const).map((label) =>
+      store.evidence.list(accountId, { label, from }, null, mostMarked),
+    ),
+  );
+  const newest = await store.evidence.list(accountId, {}, null, mostNewest);
+  const all = [...marked, newest].flatMap(({ records }) => records);
+  const distinct = [...new Map(all.map((record) => [record.id, record])).values()];
+  let characters = 0;
+  const readable = distinct.filter((record) => {
+    if (!('input' in recordedInput(record))) return false;
+    characters += record.input.length;
+    return characters <= mostCharacters;
+  });
+
+  const screen = async (record: EvidenceRecord, under: AccountChange | undefined): Promise<Verdict> => {
+    const found = recordedInput(record);
+    if (!('input' in found)) throw new Error('a record without its text was chosen');
+    const { change } = under ?? {};
+    return bareVerdict(
+      await scorers.score(found.input, {
+        ...{ explain: true, evidenceId: newEvidenceId(), tenant: accountId, channel: record.channel, change },
+        mode: scorers.info.mode,
+      }),
+    );
+  };
+  const isPresent = ({ verdict }: EvidenceRecord): boolean =>
+    verdict.rules_version === versionOf(before?.change, scorers) &&
+    verdict.mode === scorers.info.mode &&
+    verdict.decided_by !== 'ml-error-rules-fallback';
+
+  const pairs: { readonly record: EvidenceRecord; readonly then: Verdict; readonly now: Verdict }[] = [];
+  const compare = async (record: EvidenceRecord) => ({
+    record,
+    // What was decided under the same settings needn't be asked again.
+    now: isPresent(record) ? record.verdict : await screen(record, before),
+    then: await screen(record, after),
+  });
+  for await (const pair of orderedMap(readable, callsAtOnce, compare)) pairs.push(pair);
+
+  const blocks = (of: 'now' | 'then', some = pairs): number => some.filter((it) => it[of].verdict === 'block').length;
+  const benign = pairs.filter(({ record }) => record.label !== null && benignLabels.has(record.label));
+  const attacks = pairs.filter(({ record }) => record.label !== null && !benignLabels.has(record.label));
+  const times = [...benign, ...attacks].map(({ record }) => Date.parse(record.time));
+  const changed = pairs.filter((it) => it.now.verdict !== it.then.verdict);
+  const { rules_threshold, ml_threshold } = scorers.info;
+  return {
+    rulesVersion: versionOf(after?.change, scorers),
+    rulesThreshold: after?.change.threshold ?? rules_threshold,
+    mlThreshold: pairs[0]?.then.ml_threshold ?? ml_threshold,
+    screened: pairs.length,
+    unread: distinct.length - readable.length,
+    blocks: { now: blocks('now'), then: blocks('then') },
+    marks: {
+      ...{ benign: benign.length, attacks: attacks.length },
+      days: times.length === 0 ? 0 : Math.max(1, Math.ceil((Math.max(...times) - Math.min(...times)) / day)),
+      falsePositives: { now: blocks('now', benign), then: blocks('then', benign) },
+      missed: {
+        now: attacks.length - blocks('now', attacks),
+        then: attacks.length - blocks('then', attacks),
+      },
+    },
+    changed: changed.slice(0, mostListed).map(listed),
+    moreChanged: Math.max(0, changed.length - mostListed),
+  };
+}
+
+function versionOf(change: PackChange | undefined, scorers: Scorers): string {
+  return change?.rulesVersion ?? scorers.info.rules_version;
+}
+
+function listed(pair: {
+  readonly record: EvidenceRecord;
+  readonly now: Verdict;
+  readonly then: Verdict;
+}): ChangedVerdict {
+  const side = ({ verdict, rule }: Verdict) => ({ verdict, rule });
+  const { id, time, label } = pair.record;
+  return { id, time, label, now: side(pair.now), then: side(pair.then) };
+}
