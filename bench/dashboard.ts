@@ -37,6 +37,7 @@ const app = await buildApp({
     dashboard(inner, {
       store,
       service: { playground: none, replay: none, preview: none, setting: unasked, parseOverlay: unasked },
+      webhooks: { urlProblem: () => undefined, testBody: () => '' },
       rules: () => ({ version: info.rules_version, rules: [] }),
       ...{ orders, billing: operatorBilling(orders), signUp: false, now: () => firstDay + 89 * day },
     }),

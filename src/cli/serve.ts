@@ -10,7 +10,7 @@ function collect(value: string, before: readonly string[] | undefined): readonly
 
 /** What `npm install` needs for the service. */
 export const PACKAGES =
-  'fastify@5 fastify-type-provider-zod@7 @fastify/swagger@9 @fastify/cookie@11 @fastify/helmet@13 @fastify/rate-limit@11 @fastify/static@10 pino@10 prom-client@15 @node-rs/argon2@2 kysely@0.28.18 better-sqlite3@12.11.1';
+  'fastify@5 fastify-type-provider-zod@7 @fastify/swagger@9 @fastify/cookie@11 @fastify/helmet@13 @fastify/rate-limit@11 @fastify/static@10 pino@10 prom-client@15 @node-rs/argon2@2 otpauth@9 kysely@0.28.18 better-sqlite3@12.11.1';
 
 /** The service's code, which stands on optional packages. */
 async function loadService() {
@@ -135,6 +135,13 @@ export function serveCommand(): Command {
       .default('30000'),
     new Option('--sign-up <on|off>', 'whether visitors may create an account')
       .env('PORTCULLIS_SIGN_UP')
+      .choices(['on', 'off'])
+      .default('off'),
+    new Option(
+      '--webhook-private-addresses <on|off>',
+      'whether webhooks may go to private addresses, and by plain HTTP',
+    )
+      .env('PORTCULLIS_WEBHOOK_PRIVATE_ADDRESSES')
       .choices(['on', 'off'])
       .default('off'),
     new Option('--public-url <url>', 'URL under which the service is reached; https makes cookies Secure').env(

@@ -152,6 +152,14 @@ export interface DashboardService {
   readonly preview: (accountId: string, overlay: Overlay) => Promise<OverlayPreview>;
 }
 
+/** What the dashboard needs of the sender of webhooks. */
+export interface DashboardWebhooks {
+  /** What is wrong with a URL; undefined where nothing is. */
+  readonly urlProblem: (url: string) => string | undefined;
+  /** JSON of a message that says nothing. */
+  readonly testBody: (accountId: string) => string;
+}
+
 /** Where a server blocks unless an account's overlay says otherwise. */
 export interface ServerSetting {
   readonly mode: Mode;

@@ -19,6 +19,9 @@ import { openBilling } from './open-billing.js';
 import { replayService } from './replay-service.js';
 import { accountOverlays } from './screening/account-overlays.js';
 import type { ServiceSettings } from './settings.js';
+import { urlProblem } from './webhooks/public-address.js';
+import { webhookSender } from './webhooks/send-webhooks.js';
+import { watchAccounts, webhookBody } from './webhooks/watch-accounts.js';
 
 /** A service that answers. */
 export interface RunningService {
@@ -95,6 +98,12 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
       store.versions,
       () => new Date(),
     );
+    const sender = webhookSender(store.webhooks, { allowPrivate: settings.webhookPrivateAddresses, now: Date.now });
+    const watch = watchAccounts(store, Date.now);
+    opened.push(async () => {
+      watch.close();
+      await sender.close();
+    });
     const replays = replayService(store, scorers, overlays);
     opened.push(() => replays.close());
     const app = await buildApp({
@@ -105,6 +114,10 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
           store,
           service: dashboardService({ store, scorers, overlays, replays, now: () => new Date() }),
           ...billing,
+          webhooks: {
+            urlProblem: (url) => urlProblem(url, settings.webhookPrivateAddresses),
+            testBody: (accountId) => webhookBody('webhook.test', accountId, {}, Date.now()),
+          },
           rules: once(() => {
             const { pack } = loaded();
             return { version: pack.rulesVersion, rules: pack.layers.flatMap((layer) => layer.rules) };
@@ -130,6 +143,8 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
     await app.listen({ host: settings.host, port: settings.port });
     // After it: a start that can't listen must not make a key that nobody is shown.
     const firstAccount = await ensureFirstAccount(store);
+    sender.start();
+    watch.start();
     const purge = setInterval(() => {
       if (share?.isFirst === false) return;
       store.evidence.purge(Date.now()).then(

@@ -44,6 +44,10 @@ export const settingsSchema: z.ZodType<ServiceSettings> = z
       .optional(),
     deadline: whole(100, 600_000),
     signUp: z.enum(['on', 'off']).transform((value) => value === 'on'),
+    webhookPrivateAddresses: z
+      .enum(['on', 'off'])
+      .default('off')
+      .transform((value) => value === 'on'),
     publicUrl: z
       .url({ protocol: /^https?$/ })
       .transform((url) => url.replace(/\/+$/, ''))
@@ -109,6 +113,8 @@ export interface ServiceSettings {
   readonly deadline: number;
   /** Whether strangers may make an account on the dashboard. */
   readonly signUp: boolean;
+  /** Whether webhooks may go to private addresses, and by plain HTTP. */
+  readonly webhookPrivateAddresses: boolean;
   /**
    * Where readers reach the service, without a slash at the end; Stripe sends them back there. With `https:` the
    * dashboard's cookies are `Secure` and `__Host-`.

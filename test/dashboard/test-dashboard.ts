@@ -15,6 +15,8 @@ import { replayService } from '../../src/service/replay-service.js';
 import { accountOverlays } from '../../src/service/screening/account-overlays.js';
 import type { Scorers } from '../../src/service/screening/ports.js';
 import { screenCall } from '../../src/service/screening/screen-call.js';
+import { urlProblem } from '../../src/service/webhooks/public-address.js';
+import { webhookBody } from '../../src/service/webhooks/watch-accounts.js';
 import type { Store } from '../../src/store/store.js';
 import { databases, type TestDatabase } from '../store/databases.js';
 
@@ -86,6 +88,10 @@ export async function testDashboard(
         orders,
         billing: operatorBilling(orders),
         rules: coreRules,
+        webhooks: {
+          urlProblem: (url) => urlProblem(url, false),
+          testBody: (accountId) => webhookBody('webhook.test', accountId, {}, now()),
+        },
         signUp: true,
         now,
         ...billingOf?.(store),

@@ -16,6 +16,8 @@ onBothDatabases((service) => {
   let keyId: string;
   let secret: string;
   let invitationId: string;
+  let orderId: string;
+  let webhookId: string;
 
   beforeAll(async () => {
     ada = await signedIn(service(), 'ada');
@@ -27,7 +29,9 @@ onBothDatabases((service) => {
     const invited = await ada.api('POST', '/invitations', { email: 'guest@example.com', role: 'viewer' });
     expect(invited.status).toBe(200);
     invitationId = (await service().store.users.invitations(ada.accountId))[0]?.id ?? '';
-    await ada.api('POST', '/orders', { kind: 'overage', packs: 3 });
+    orderId = (await ada.api('POST', '/orders', { kind: 'overage', packs: 3 })).json().orderId;
+    const hook = { url: 'https://hook-of-ada.example/in', events: ['quota.low'] };
+    webhookId = (await ada.api('POST', '/webhooks', hook)).json().id;
     const orders = (await ada.api('GET', '/plan')).json().orders as readonly { readonly id: string }[];
     hers = [
       MARKER,
@@ -36,6 +40,8 @@ onBothDatabases((service) => {
       evidenceId,
       keyId,
       secret,
+      webhookId,
+      hook.url,
       ada.accountId,
       ada.userId,
       ada.email,
@@ -52,6 +58,9 @@ onBothDatabases((service) => {
         '/keys',
         '/plan',
         '/settings',
+        '/overlay',
+        '/audit',
+        '/webhooks',
         '/evidence',
         '/evidence?limit=200',
       ],
@@ -82,9 +91,12 @@ onBothDatabases((service) => {
       ['POST', `/keys/${keyId}/revoke`, {}],
       ['DELETE', `/members/${ada.userId}`],
       ['PUT', `/members/${ada.userId}`, { role: 'viewer' }],
+      ['POST', `/orders/${orderId}/cancel`, {}],
+      ['DELETE', `/webhooks/${webhookId}`],
+      ['POST', `/webhooks/${webhookId}/test`, {}],
       ['PUT', '/session/account', { accountId: ada.accountId }],
     ];
-    const invented = (path: string) => path.replace(/(ev|key|user)_([0-9a-f]{4})/, '$1_0000');
+    const invented = (path: string) => path.replace(/(ev|key|user|order|hook)_([0-9a-f]{4})/, '$1_0000');
     for (const [method, path, body] of tries) {
       const answer = await eve.api(method, path, body);
       const nowhere = await eve.api(method, invented(path), body);
@@ -131,10 +143,13 @@ onBothDatabases((service) => {
     expect(withId.sort()).toEqual([
       'delete /invitations/:id',
       'delete /members/:id',
+      'delete /webhooks/:id',
       'get /evidence/:id',
       'post /evidence/:id/replay',
       'post /keys/:id/revoke',
       'post /keys/:id/rotate',
+      'post /orders/:id/cancel',
+      'post /webhooks/:id/test',
       'put /evidence/:id/label',
       'put /members/:id',
     ]);

@@ -43,7 +43,9 @@ const create = withStoreFlags(
 )
   .argument('<email>')
   .argument('<account>', 'id or name')
-  .addOption(new Option('--role <role>', 'what the user may do').choices(['owner', 'viewer']).default('owner'))
+  .addOption(
+    new Option('--role <role>', 'what the user may do').choices(['owner', 'analyst', 'viewer']).default('owner'),
+  )
   .option('--password-stdin', 'read the password from stdin instead of generating one')
   .action((email: string, name: string, flags: PasswordFlags & { readonly role: Role }) =>
     withStore(flags, async (store) => {
@@ -82,11 +84,29 @@ const unlock = withStoreFlags(
     }),
   );
 
+const resetSecondFactor = withStoreFlags(
+  new Command('reset-second-factor').description('take the second factor off a user who lost it'),
+)
+  .argument('<email>')
+  .action((email: string, flags: StoreFlags) =>
+    withStore(flags, async (store) => {
+      const users = await store.users.allByEmail(email);
+      if (users.length === 0) throw new CliError(`no user "${email}"`);
+      let had = false;
+      for (const { id } of users) had = (await store.secondFactors.remove(id)) || had;
+      for (const { accountId } of (await Promise.all(users.map(({ id }) => store.users.memberships(id)))).flat())
+        await store.audit.add({ accountId, actor: 'operator', action: 'second-factor.off', target: email, detail: {} });
+      const name = email.trim().toLowerCase();
+      printOne(flags, { email: name, had }, `${name}: ${had ? 'the second factor is off' : 'had no second factor'}`);
+    }),
+  );
+
 /** `portcullis admin user` */
 export function userCommand(): Command {
   return new Command('user')
     .description('manage users of the dashboard')
     .addCommand(create)
     .addCommand(resetPassword)
-    .addCommand(unlock);
+    .addCommand(unlock)
+    .addCommand(resetSecondFactor);
 }

@@ -15,6 +15,8 @@ const orderBody = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('overage'), packs: z.int().min(1).max(100) }),
 ]);
 
+const orderParams = z.object({ id: z.string().min(1).max(100) });
+
 /** Plan, account name and settings. */
 export function accountRoutes(app: ApiApp, parts: DashboardParts): void {
   const { store, billing, orders, now } = parts;
@@ -44,6 +46,15 @@ export function accountRoutes(app: ApiApp, parts: DashboardParts): void {
     }
     if (!billing.sells(purchase)) throw new ApiError(409, 'This is not on sale here. Ask the operator.');
     return billing.order(accountId, purchase, email);
+  });
+
+  app.post('/orders/:id/cancel', { schema: { params: orderParams } }, async (request) => {
+    const { id } = request.params;
+    const order = await store.orders.get(id);
+    if (order?.accountId !== memberOf(request).accountId) throw new ApiError(404, 'There is no such order.');
+    if ((await store.orders.settle(id, 'rejected')).status !== 'rejected')
+      throw new ApiError(409, 'The order was carried out already.');
+    return { cancelled: id };
   });
 
   app.get('/settings', async (request) => {

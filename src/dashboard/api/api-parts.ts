@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.js';
 import { StoreError, type StoreErrorCode } from '../../store/store-error.js';
 import type { Billing, OrderBook } from '../billing/billing.js';
 import type { StripeBilling } from '../billing/stripe-billing.js';
-import type { DashboardService } from '../ports.js';
+import type { DashboardService, DashboardWebhooks } from '../ports.js';
 
 /** What the dashboard is made of. */
 export interface DashboardParts {
@@ -17,6 +17,7 @@ export interface DashboardParts {
   readonly rules: () => { readonly version: string; readonly rules: readonly Rule[] };
   readonly orders: OrderBook;
   readonly billing: Billing;
+  readonly webhooks: DashboardWebhooks;
   /** Given where Stripe takes the payments: opens its webhook. */
   readonly stripe?: StripeBilling | undefined;
   /** Whether strangers may make an account. */
@@ -41,11 +42,14 @@ export type ApiApp = FastifyInstance<
 /** An answer other than 200 with a sentence that a reader may see. It never quotes a screened text. */
 export class ApiError extends Error {
   readonly statusCode: number;
+  /** For a page that has to tell it from others. */
+  readonly code: string | undefined;
 
-  constructor(statusCode: number, message: string) {
+  constructor(statusCode: number, message: string, code?: string) {
     super(message);
     this.name = 'ApiError';
     this.statusCode = statusCode;
+    this.code = code;
   }
 }
 

@@ -3,13 +3,16 @@ import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-z
 import { accountRoutes } from './account-routes.js';
 import type { DashboardParts } from './api-parts.js';
 import { ApiError } from './api-parts.js';
+import { auditChanges } from './audit.js';
 import { evidenceRoutes } from './evidence-routes.js';
 import { keyRoutes } from './key-routes.js';
 import { memberRoutes } from './member-routes.js';
+import { operationsRoutes } from './operations-routes.js';
 import { overlayRoutes } from './overlay-routes.js';
 import { overviewRoutes } from './overview-routes.js';
 import { reviewRoutes } from './review-routes.js';
 import { ruleRoutes } from './rule-routes.js';
+import { secondFactorRoutes } from './second-factor.js';
 import { guard, noteSecurity } from './session.js';
 import { signInRoutes } from './sign-in-routes.js';
 
@@ -30,7 +33,7 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
   app.setErrorHandler(
     (error: Error & { readonly statusCode?: number; readonly validation?: unknown }, request, reply) => {
       if (error instanceof ApiError || 'expose' in error)
-        return reply.code(error.statusCode ?? 400).send({ error: error.message });
+        return reply.code(error.statusCode ?? 400).send({ error: error.message, ...codeOf(error) });
       if (Array.isArray(error.validation)) return reply.code(400).send({ error: firstIssue(error.validation) });
       const status = error.statusCode ?? 500;
       if (status < 500) return reply.code(status).send({ error: 'The request cannot be read.' });
@@ -47,10 +50,13 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
   await app.register(async (inner) => {
     const guarded = inner.withTypeProvider<ZodTypeProvider>();
     guard(guarded, parts);
+    auditChanges(guarded, parts);
     accountRoutes(guarded, parts);
     await memberRoutes(guarded, parts);
     keyRoutes(guarded, parts);
     evidenceRoutes(guarded, parts);
+    operationsRoutes(guarded, parts);
+    secondFactorRoutes(guarded, parts);
     overlayRoutes(guarded, parts);
     overviewRoutes(guarded, parts);
     reviewRoutes(guarded, parts);
@@ -58,9 +64,18 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
   });
 }
 
+const codeOf = (error: Error): { readonly code?: string } =>
+  error instanceof ApiError && error.code !== undefined ? { code: error.code } : {};
+
 /** Fields by the names that the page's forms give them. */
 const fieldNames: Readonly<Record<string, string>> = {
   account: 'Account',
+  code: 'Code',
+  events: 'Events',
+  note: 'Note',
+  source: 'Overlay',
+  threshold: 'Threshold',
+  url: 'URL',
   current: 'Current password',
   email: 'E-mail',
   from: 'From',

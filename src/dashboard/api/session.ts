@@ -129,6 +129,9 @@ const leastRoles: readonly (readonly [end: string, least: 'viewer' | 'analyst'])
   ['/overlay/preview', 'analyst'],
 ];
 
+/** Lists for owners alone, by the end of the route: who did what, and URLs that may hold a secret. */
+const ownersRead: readonly string[] = ['/audit', '/audit/export', '/webhooks'];
+
 const ranks: readonly Role[] = ['viewer', 'analyst', 'owner'];
 
 /** Whether a role may do what the least one named here may. */
@@ -143,10 +146,13 @@ export function guard(app: ApiApp, { store, now }: DashboardParts): void {
     const member = id === undefined ? undefined : await sessionMember(store, id, now());
     if (id === undefined || member === undefined) throw new ApiError(401, 'Sign in first.');
     request.dashboardMember = member;
-    if (reading.has(request.method)) return;
+    const route = request.routeOptions.url ?? '';
+    if (reading.has(request.method)) {
+      if (member.role === 'owner' || !ownersRead.some((end) => route.endsWith(end))) return;
+      throw new ApiError(403, 'Only an owner of the account can see this.');
+    }
     if (!csrfTokenFits(id, request.headers['x-csrf-token']))
       throw new ApiError(403, 'The page is out of date. Reload it.');
-    const route = request.routeOptions.url ?? '';
     const least = leastRoles.find(([end]) => route.endsWith(end))?.[1] ?? 'owner';
     if (isAtLeast(member.role, least)) return;
     throw new ApiError(403, `Only an owner${least === 'analyst' ? ' or analyst' : ''} of the account can do this.`);

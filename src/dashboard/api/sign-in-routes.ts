@@ -5,6 +5,7 @@ import { emailAttempts, type User } from '../../store/user-store.js';
 import type { ApiApp, DashboardParts } from './api-parts.js';
 import { ApiError, emailSchema, givenPasswordSchema, orRefuse, passwordSchema } from './api-parts.js';
 import { type Attempt, beginAttempt } from './attempts.js';
+import { codeSchema, requireCode } from './second-factor.js';
 import {
   deviceOf,
   nobody,
@@ -16,7 +17,7 @@ import {
   toMember,
 } from './session.js';
 
-const signInBody = z.object({ email: emailSchema, password: givenPasswordSchema });
+const signInBody = z.object({ email: emailSchema, password: givenPasswordSchema, code: codeSchema.optional() });
 const signUpBody = z.object({
   account: z.string().trim().min(1, 'Give the account a name.').max(80),
   email: emailSchema,
@@ -25,6 +26,7 @@ const signUpBody = z.object({
 const tokenBody = z.object({ token: z.string().min(1).max(200) });
 const acceptBody = tokenBody.extend({
   password: givenPasswordSchema,
+  code: codeSchema.optional(),
   /** `member`: somebody who has a password here. `new`: it becomes the password of somebody who hasn't. */
   as: z.enum(['new', 'member']).default('new'),
 });
@@ -52,8 +54,11 @@ export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<
   /** The user of the e-mail whose password it is, with the attempt counted. @throws ApiError 401, 429 */
   const userBy = async (
     call: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-    email: string,
-    password: string,
+    {
+      email,
+      password,
+      code,
+    }: { readonly email: string; readonly password: string; readonly code?: string | undefined },
   ): Promise<{ readonly user: User; readonly attempt: Attempt }> => {
     const users = await store.users.allByEmail(email);
     const device = await knownDevice(call.request, users);
@@ -63,6 +68,8 @@ export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<
     const matches = await Promise.all(hashes.map((hash) => passwordMatches(hash, password)));
     const [user, ...others] = users.filter((_, at) => matches[at]);
     if (user === undefined) throw wrongPassword();
+    // Before they become one: a second factor of any of them counts. A wrong code counts as a failed attempt.
+    for (const { id } of [user, ...others]) await requireCode(store, id, code, parts.now());
     // Who knows the password of each is one person: they joined by an invitation as somebody new.
     if (others.length > 0)
       await store.users.merge(
@@ -75,11 +82,13 @@ export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<
   app.get('/session', async (request) => sessionAnswer(parts, request));
 
   app.post('/sign-in', { schema: { body: signInBody } }, async (request, reply) => {
-    const { user, attempt } = await userBy({ request, reply }, request.body.email, request.body.password);
+    const { user, attempt } = await userBy({ request, reply }, request.body);
     const memberships = await store.users.memberships(user.id);
     const membership = memberships.find(({ accountId }) => accountId === user.lastAccountId) ?? memberships[0];
     if (membership === undefined) throw wrongPassword();
     await attempt.right();
+    const { accountId, email } = membership;
+    await store.audit.add({ accountId, actor: email, action: 'session.sign-in', target: '', detail: {} });
     return openSession(parts, request, reply, toMember(membership));
   });
 
@@ -112,10 +121,10 @@ export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<
     return { email, role, accountName: (await store.accounts.get(accountId))?.name ?? '' };
   });
   app.post('/invitation/accept', { schema: { body: acceptBody } }, async (request, reply) => {
-    const { token, password, as } = request.body;
+    const { token, password, code, as } = request.body;
     const { email } = await invited(token);
     if (as === 'member') {
-      const { user, attempt } = await userBy({ request, reply }, email, password);
+      const { user, attempt } = await userBy({ request, reply }, { email, password, code });
       const member = await orRefuse('STORE_NOT_FOUND', goneInvitation(), store.users.accept(token, user.id));
       await attempt.right();
       return openSession(parts, request, reply, toMember(member));

@@ -1,0 +1,67 @@
+import { lookup as resolve } from 'node:dns';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+
+/** Addresses that aren't on the public Internet. @see IANA special-purpose address registries, RFC 6890 */
+const special = new BlockList();
+for (const [network, bits] of [
+  ...[['0.0.0.0', 8] as const, ['10.0.0.0', 8] as const, ['100.64.0.0', 10] as const, ['127.0.0.0', 8] as const],
+  ...[
+    ['169.254.0.0', 16] as const,
+    ['172.16.0.0', 12] as const,
+    ['192.0.0.0', 24] as const,
+    ['192.0.2.0', 24] as const,
+  ],
+  ...[['192.88.99.0', 24] as const, ['192.168.0.0', 16] as const, ['198.18.0.0', 15] as const],
+  ...[['198.51.100.0', 24] as const, ['203.0.113.0', 24] as const, ['224.0.0.0', 3] as const],
+])
+  special.addSubnet(network, bits, 'ipv4');
+for (const [network, bits] of [
+  // Teredo and other protocols' own addresses, documentation, 6to4: each may hold a private IPv4 address.
+  ...[['2001::', 23] as const, ['2001:db8::', 32] as const, ['2002::', 16] as const, ['3fff::', 20] as const],
+])
+  special.addSubnet(network, bits, 'ipv6');
+
+/** Global unicast: everything else of IPv6 is local, mapped, translated or reserved. */
+const global6 = new BlockList();
+global6.addSubnet('2000::', 3, 'ipv6');
+
+/** Whether an address is reached over the public Internet. */
+export function isPublicAddress(address: string): boolean {
+  if (isIP(address) === 4) return !special.check(address, 'ipv4');
+  return isIP(address) === 6 && global6.check(address, 'ipv6') && !special.check(address, 'ipv6');
+}
+
+/** What is wrong with a webhook's URL; undefined where nothing is. Names are resolved, and judged, when a message is sent. */
+export function urlProblem(text: string, allowPrivate: boolean): string | undefined {
+  if (!URL.canParse(text)) return 'That is not a URL.';
+  const { protocol, hostname, username, password } = new URL(text);
+  if (protocol !== 'https:' && !(allowPrivate && protocol === 'http:')) return 'A webhook’s URL begins with https://.';
+  if (username !== '' || password !== '') return 'Leave user name and password out of the URL; messages are signed.';
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (allowPrivate) return undefined;
+  if (isIP(host) !== 0 && !isPublicAddress(host)) return 'This address is not on the public Internet.';
+  if (/(^|\.)(localhost|local|internal|home\.arpa)\.?$/i.test(host)) return 'This name is not on the public Internet.';
+  return undefined;
+}
+
+/** An address that a name resolved to is refused. */
+export class PrivateAddressError extends Error {
+  constructor() {
+    super('the name resolves to an address that is not on the public Internet');
+    this.name = 'PrivateAddressError';
+  }
+}
+
+/**
+ * Resolves a name for a connection, and refuses it where any of its addresses isn't public. The connection is made to the very
+ * addresses that were judged: a name that resolves to something else a moment later gains nothing.
+ */
+export const publicLookup: LookupFunction = (hostname, options, callback) => {
+  resolve(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error) callback(error, '', 0);
+    else if (addresses.length === 0 || addresses.some(({ address }) => !isPublicAddress(address)))
+      callback(new PrivateAddressError(), '', 0);
+    else if (options.all) callback(null, addresses);
+    else callback(null, addresses[0]?.address ?? '', addresses[0]?.family);
+  });
+};

@@ -1,0 +1,137 @@
+import { createHmac } from 'node:crypto';
+import { type ClientRequest, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { isIP } from 'node:net';
+import type { DueDelivery, WebhookStore } from '../../store/operations-store.js';
+import { isPublicAddress, PrivateAddressError, publicLookup } from './public-address.js';
+
+/** How long after each failed attempt the next one follows, milliseconds: seven attempts over some 18 hours. */
+export const retryAfterMs: readonly number[] = [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000];
+
+/** How long one attempt may take, milliseconds. */
+const attemptMs = 10_000;
+/** Another server may take a message whose attempt came to no end, milliseconds. */
+const leaseMs = 60_000;
+const attemptsAtOnce = 8;
+const pollMs = 2_000;
+/** Settled messages are kept for the delivery log so long, milliseconds. */
+const keptMs = 30 * 86_400_000;
+
+/** What came of an attempt. */
+interface Attempt {
+  /** HTTP status; null where there was no response. */
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
+/** Sends what is due. */
+export interface WebhookSender {
+  /** Sends all that is due now. */
+  tick(): Promise<void>;
+  start(): void;
+  /** Waits for the attempts under way. */
+  close(): Promise<void>;
+}
+
+/** Sends webhook messages and sends them again where that failed. Several servers share the work. */
+export function webhookSender(
+  store: WebhookStore,
+  { allowPrivate, now }: { readonly allowPrivate: boolean; readonly now: () => number },
+): WebhookSender {
+  let timer: NodeJS.Timeout | undefined;
+  let working: Promise<void> | undefined;
+  let purged = 0;
+
+  async function sendOne(): Promise<boolean> {
+    const due = await store.take(leaseMs);
+    if (due === undefined) return false;
+    const { status, error } = await attempt(due, allowPrivate, now());
+    const delivered = status !== null && status >= 200 && status < 300;
+    const wait = retryAfterMs[due.attempts - 1];
+    // A tenth more or less, so that messages that failed together don't come back together.
+    const retryAt = wait === undefined ? null : now() + Math.round(wait * (0.9 + Math.random() / 5));
+    await store.settle(due.id, { delivered, status, error: delivered ? null : error, retryAt });
+    return true;
+  }
+
+  async function work(): Promise<void> {
+    await Promise.all(
+      Array.from({ length: attemptsAtOnce }, async () => {
+        while (await sendOne());
+      }),
+    );
+    if (now() - purged > 3_600_000) {
+      purged = now();
+      await store.purge(now() - keptMs);
+    }
+  }
+
+  function tick(): Promise<void> {
+    working ??= work().finally(() => {
+      working = undefined;
+    });
+    return working;
+  }
+
+  return {
+    tick,
+    start() {
+      // A database that is down is told by readiness; the next round tries again.
+      timer = setInterval(() => void tick().catch(() => undefined), pollMs);
+      timer.unref();
+    },
+    async close() {
+      clearInterval(timer);
+      await working?.catch(() => undefined);
+    },
+  };
+}
+
+/** The headers of a message. @see https://www.standardwebhooks.com */
+export function signedHeaders(id: string, body: string, secret: string, at: number): Readonly<Record<string, string>> {
+  const timestamp = String(Math.floor(at / 1000));
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'Portcullis-Webhooks',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signature}`,
+  };
+}
+
+/** One attempt. Redirects aren't followed, and nothing of a response is kept but its status. */
+function attempt({ id, url, body, secret }: DueDelivery, allowPrivate: boolean, at: number): Promise<Attempt> {
+  return new Promise((resolve) => {
+    const target = new URL(url);
+    const host = target.hostname.replace(/^\[|\]$/g, '');
+    if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) {
+      resolve({ status: null, error: new PrivateAddressError().message });
+      return;
+    }
+    const headers = { ...signedHeaders(id, body, secret, at), 'content-length': String(Buffer.byteLength(body)) };
+    const options = {
+      ...{ method: 'POST', headers, agent: false, signal: AbortSignal.timeout(attemptMs) },
+      ...(allowPrivate ? {} : { lookup: publicLookup }),
+    } as const;
+    const call: ClientRequest = (target.protocol === 'http:' ? requestHttp : requestHttps)(target, options);
+    call.on('response', (response) => {
+      const status = response.statusCode ?? null;
+      response.destroy();
+      resolve({ status, error: status !== null && status < 300 ? null : `the response was ${status}` });
+    });
+    call.on('error', (error: NodeJS.ErrnoException) => resolve({ status: null, error: errorWords(error) }));
+    call.end(body);
+  });
+}
+
+/** What failed, in words that tell nothing of the network inside. */
+function errorWords(error: NodeJS.ErrnoException): string {
+  if (error instanceof PrivateAddressError) return error.message;
+  if (error.name === 'AbortError' || error.name === 'TimeoutError') return `no response within ${attemptMs / 1000} s`;
+  if (error.code === 'ENOTFOUND' || error.code === 'EAI_AGAIN') return 'the name cannot be resolved';
+  if (error.code === 'ECONNREFUSED') return 'the connection was refused';
+  if (error.code?.startsWith('ERR_TLS') || error.code?.includes('CERT')) return `TLS failed (${error.code})`;
+  return `the connection failed${error.code === undefined ? '' : ` (${error.code})`}`;
+}
