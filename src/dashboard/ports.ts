@@ -182,15 +182,15 @@ export interface OverlayState {
 }
 
 /** Two counts: under the present overlay, and under the one that is tried. */
-export interface NowAndThen {
+export interface NowAndDraft {
   readonly now: number;
-  readonly then: number;
+  readonly draft: number;
 }
 
 /** A call that another overlay would decide differently. */
 export interface ChangedVerdict extends Pick<RecordView, 'id' | 'time' | 'label'> {
   readonly now: { readonly verdict: 'allow' | 'block'; readonly rule: string };
-  readonly then: { readonly verdict: 'allow' | 'block'; readonly rule: string };
+  readonly draft: { readonly verdict: 'allow' | 'block'; readonly rule: string };
 }
 
 /** What an overlay would do to the newest calls of an account and to those that were marked. */
@@ -202,14 +202,14 @@ export interface OverlayPreview {
   readonly screened: number;
   /** Calls whose text wasn't kept whole, or beyond what a preview reads. */
   readonly unread: number;
-  readonly blocks: NowAndThen;
+  readonly blocks: NowAndDraft;
   readonly marks: {
     readonly benign: number;
     readonly attacks: number;
     /** From the first marked call to the last; at least 1, 0 where nothing is marked. */
     readonly days: number;
-    readonly falsePositives: NowAndThen;
-    readonly missed: NowAndThen;
+    readonly falsePositives: NowAndDraft;
+    readonly missed: NowAndDraft;
   };
   /** At most 50. */
   readonly changed: readonly ChangedVerdict[];

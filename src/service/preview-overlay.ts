@@ -67,35 +67,35 @@ export async function previewOverlay(
     verdict.mode === scorers.info.mode &&
     verdict.decided_by !== 'ml-error-rules-fallback';
 
-  const pairs: { readonly record: EvidenceRecord; readonly then: Verdict; readonly now: Verdict }[] = [];
+  const pairs: { readonly record: EvidenceRecord; readonly draft: Verdict; readonly now: Verdict }[] = [];
   const compare = async (record: EvidenceRecord) => ({
     record,
     // What was decided under the same settings needn't be asked again.
     now: isPresent(record) ? record.verdict : await screen(record, before),
-    then: await screen(record, after),
+    draft: await screen(record, after),
   });
   for await (const pair of orderedMap(readable, callsAtOnce, compare)) pairs.push(pair);
 
-  const blocks = (of: 'now' | 'then', some = pairs): number => some.filter((it) => it[of].verdict === 'block').length;
+  const blocks = (of: 'now' | 'draft', some = pairs): number => some.filter((it) => it[of].verdict === 'block').length;
   const benign = pairs.filter(({ record }) => record.label !== null && benignLabels.has(record.label));
   const attacks = pairs.filter(({ record }) => record.label !== null && !benignLabels.has(record.label));
   const times = [...benign, ...attacks].map(({ record }) => Date.parse(record.time));
-  const changed = pairs.filter((it) => it.now.verdict !== it.then.verdict);
+  const changed = pairs.filter((it) => it.now.verdict !== it.draft.verdict);
   const { rules_threshold, ml_threshold } = scorers.info;
   return {
     rulesVersion: versionOf(after?.change, scorers),
     rulesThreshold: after?.change.threshold ?? rules_threshold,
-    mlThreshold: pairs[0]?.then.ml_threshold ?? ml_threshold,
+    mlThreshold: pairs[0]?.draft.ml_threshold ?? ml_threshold,
     screened: pairs.length,
     unread: distinct.length - readable.length,
-    blocks: { now: blocks('now'), then: blocks('then') },
+    blocks: { now: blocks('now'), draft: blocks('draft') },
     marks: {
       ...{ benign: benign.length, attacks: attacks.length },
       days: times.length === 0 ? 0 : Math.max(1, Math.ceil((Math.max(...times) - Math.min(...times)) / day)),
-      falsePositives: { now: blocks('now', benign), then: blocks('then', benign) },
+      falsePositives: { now: blocks('now', benign), draft: blocks('draft', benign) },
       missed: {
         now: attacks.length - blocks('now', attacks),
-        then: attacks.length - blocks('then', attacks),
+        draft: attacks.length - blocks('draft', attacks),
       },
     },
     changed: changed.slice(0, mostListed).map(listed),
@@ -110,9 +110,9 @@ function versionOf(change: PackChange | undefined, scorers: Scorers): string {
 function listed(pair: {
   readonly record: EvidenceRecord;
   readonly now: Verdict;
-  readonly then: Verdict;
+  readonly draft: Verdict;
 }): ChangedVerdict {
   const side = ({ verdict, rule }: Verdict) => ({ verdict, rule });
   const { id, time, label } = pair.record;
-  return { id, time, label, now: side(pair.now), then: side(pair.then) };
+  return { id, time, label, now: side(pair.now), draft: side(pair.draft) };
 }

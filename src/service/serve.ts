@@ -138,6 +138,7 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
       },
       metricsPage: share?.metricsPage,
       trustProxy: settings.trustProxy,
+      publicUrl: settings.publicUrl,
     });
     opened.push(() => drain(app));
     await app.listen({ host: settings.host, port: settings.port });

@@ -39,9 +39,9 @@ onBothDatabases((service) => {
       expect(source).toContain(`see ${before.evidence_id}`);
 
       const preview = (await ada.api('POST', '/overlay/preview', { source })).json();
-      expect(preview).toMatchObject({ screened: 2, blocks: { now: 1, then: 0 } });
+      expect(preview).toMatchObject({ screened: 2, blocks: { now: 1, draft: 0 } });
       expect(preview.changed).toMatchObject([
-        { id: before.evidence_id, now: { verdict: 'block' }, then: { verdict: 'allow', rule: 'none' } },
+        { id: before.evidence_id, now: { verdict: 'block' }, draft: { verdict: 'allow', rule: 'none' } },
       ]);
       expect((await verdict(key)).verdict).toBe('block');
 

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { SessionAnswer } from '../ports.js';
 import { callApi, keepCsrf } from './call-api.js';
 import { type Route, useRoute } from './hooks.js';
+import { Audit } from './pages/audit.js';
 import { Evidence } from './pages/evidence.js';
 import { Keys } from './pages/keys.js';
 import { Overview } from './pages/overview.js';
@@ -80,7 +81,7 @@ interface ShellProps {
 function Shell({ route, session, onSession }: ShellProps): JSX.Element {
   const { member, accounts } = session;
   const section = route.path.split('/')[0] ?? '';
-  const title = pages.find(([path]) => path === section)?.[1] ?? 'Overview';
+  const title = section === 'audit' ? 'Audit' : (pages.find(([path]) => path === section)?.[1] ?? 'Overview');
   useEffect(() => {
     document.title = `${title} · Portcullis`;
   }, [title]);
@@ -123,6 +124,12 @@ function Shell({ route, session, onSession }: ShellProps): JSX.Element {
               {words}
             </a>
           ))}
+          {member?.role === 'owner' ? (
+            <a href="#/audit" aria-current={section === 'audit' ? 'page' : undefined}>
+              Audit
+            </a>
+          ) : null}
+          <a href="/docs">API</a>
         </nav>
         <div class="who">
           {accounts.length < 2 ? null : (
@@ -171,6 +178,8 @@ function Page({ route, session, onSession }: ShellProps): JSX.Element {
       return <Keys owner={owner} />;
     case 'plan':
       return <Plan owner={owner} paid={route.query.has('paid')} />;
+    case 'audit':
+      return <Audit />;
     case 'settings':
       return <Settings session={session} onSession={onSession} />;
     default:

@@ -1,11 +1,14 @@
 /** An error response of the API, with its message. */
 export class CallError extends Error {
   readonly status: number;
+  /** Of the error, where it has one. */
+  readonly code: string | undefined;
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, code?: string) {
     super(message);
     this.name = 'CallError';
     this.status = status;
+    this.code = code;
   }
 }
 
@@ -34,7 +37,7 @@ export async function callApi<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path
     // Wherever a session turns out to have ended, the page offers to sign in again.
     if (response.status === 401 && !path.startsWith('/sign-') && !path.startsWith('/invitation/'))
       window.dispatchEvent(new Event('signed-out'));
-    throw new CallError(response.status, errorMessage(content, response.status));
+    throw new CallError(response.status, errorMessage(content, response.status), codeOf(content));
   }
   // The API and this page are built from the same port types.
   return content as T;
@@ -43,4 +46,8 @@ export async function callApi<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path
 function errorMessage(content: unknown, status: number): string {
   if (typeof content === 'object' && content !== null && 'error' in content) return String(content.error);
   return `The service responded with status ${status}.`;
+}
+
+function codeOf(content: unknown): string | undefined {
+  return typeof content === 'object' && content !== null && 'code' in content ? String(content.code) : undefined;
 }

@@ -62,6 +62,8 @@ export interface AppParts {
   readonly trustProxy?: readonly string[] | undefined;
   /** What `/metrics` responds with. Default: the metrics of this process. */
   readonly metricsPage?: (() => Promise<string>) | undefined;
+  /** Where callers reach the service, for `/docs`. */
+  readonly publicUrl?: string | undefined;
   /** More routes, e.g. the dashboard's; registered before the app is ready. */
   readonly extend?: ((app: FastifyInstance) => Promise<void>) | undefined;
 }
@@ -174,6 +176,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     scorers,
     metricsType: metrics.registry.contentType,
     metricsPage: parts.metricsPage ?? (() => metrics.registry.metrics()),
+    publicUrl: parts.publicUrl,
   });
   await parts.extend?.(app);
   await app.ready();

@@ -4,7 +4,7 @@ import type { KeyListing } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { useAction, useLoad } from '../hooks.js';
 import { CopyButton, Empty, Moment, Notice, PageHead, Panel, ShownOnce, Waiting } from '../parts/basics.js';
-import { TextField } from '../parts/fields.js';
+import { Choice, TextField } from '../parts/fields.js';
 
 interface Fresh {
   readonly id: string;
@@ -111,6 +111,7 @@ interface KeyCardProps {
 
 function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps): JSX.Element {
   const [asked, setAsked] = useState<'rotate' | 'revoke'>();
+  const [grace, setGrace] = useState('3600');
   const action = useAction();
   const ended = listing.ends !== null && listing.ends <= now;
   const act = (path: string, body: object): void =>
@@ -167,18 +168,25 @@ function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps): JSX.Ele
       )}
       {asked === 'rotate' ? (
         <div class="ask">
-          <p>A new key is created. The old one stops working:</p>
+          <p>A new key is created, and shown once. Choose how long the old one still works.</p>
+          <Choice
+            label="The old key stops working"
+            value={grace}
+            onValue={setGrace}
+            options={graces.map(([seconds, words]) => [String(seconds), words] as const)}
+          />
           <div class="actions">
-            {graces.map(([seconds, words]) => (
-              <button
-                key={seconds}
-                type="button"
-                disabled={action.busy}
-                onClick={() => act('rotate', { graceSeconds: seconds })}
-              >
-                {words}
-              </button>
-            ))}
+            <button
+              type="button"
+              class="primary"
+              disabled={action.busy}
+              onClick={() => act('rotate', { graceSeconds: Number(grace) })}
+            >
+              Rotate “{listing.name}”
+            </button>
+            <button type="button" onClick={() => setAsked(undefined)}>
+              Do not rotate
+            </button>
           </div>
         </div>
       ) : null}

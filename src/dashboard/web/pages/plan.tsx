@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Billing, OrderOutcome, Purchase, StoredOrder } from '../../billing/billing.js';
 import type { AccountState, PlanListing } from '../../ports.js';
 import { callApi } from '../call-api.js';
@@ -26,9 +26,17 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
   const { value, error, again } = useLoad<PlanResponse>('/plan');
   const [packs, setPacks] = useState('1');
   const [said, setSaid] = useState<string>();
+  const [asked, setAsked] = useState<Purchase>();
   const action = useAction();
+  const cancel = (id: string): void =>
+    action.run(async () => {
+      await callApi('POST', `/orders/${encodeURIComponent(id)}/cancel`, {});
+      setSaid('The order is cancelled.');
+      again();
+    });
   const order = (purchase: Purchase): void =>
     action.run(async () => {
+      setAsked(undefined);
       const outcome = await callApi<OrderOutcome>('POST', '/orders', purchase);
       if (outcome.kind === 'redirect') location.assign(outcome.url);
       else setSaid('Ordered. The operator of this service has to approve it. Its state is listed under Orders.');
@@ -47,6 +55,15 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
         <Waiting error={error} again={again} />
       ) : (
         <>
+          {asked === undefined ? null : (
+            <Confirm
+              purchase={asked}
+              payment={value.payment}
+              busy={action.busy}
+              onYes={() => order(asked)}
+              onNo={() => setAsked(undefined)}
+            />
+          )}
           <Panel title="This month">
             <Month account={value.account} now={value.now} />
           </Panel>
@@ -55,7 +72,7 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
               <Usage usage={value.usage} />
             </Panel>
             <Panel title="Orders">
-              <Orders orders={value.orders} />
+              <Orders orders={value.orders} owner={owner} onCancel={cancel} />
             </Panel>
           </div>
           <Panel title="Plans">
@@ -77,7 +94,11 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
                   {plan.id === value.account.plan.id ? (
                     <span class="badge">✓ yours</span>
                   ) : owner && value.onSale.includes(plan.id) ? (
-                    <button type="button" disabled={action.busy} onClick={() => order({ kind: 'plan', plan: plan.id })}>
+                    <button
+                      type="button"
+                      disabled={action.busy}
+                      onClick={() => setAsked({ kind: 'plan', plan: plan.id })}
+                    >
                       Change to {plan.title}
                     </button>
                   ) : null}
@@ -95,7 +116,7 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
                 class="row"
                 onSubmit={(event) => {
                   event.preventDefault();
-                  order({ kind: 'overage', packs: Number(packs) });
+                  setAsked({ kind: 'overage', packs: Number(packs) });
                 }}
               >
                 <TextField label="Packs" type="number" min={1} max={100} value={packs} onValue={setPacks} required />
@@ -108,6 +129,42 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
         </>
       )}
     </>
+  );
+}
+
+function purchaseWords(purchase: Purchase): string {
+  return purchase.kind === 'plan' ? `Plan ${purchase.plan}` : counted(purchase.packs, 'overage pack', 'overage packs');
+}
+
+interface ConfirmProps {
+  readonly purchase: Purchase;
+  readonly payment: PlanResponse['payment'];
+  readonly busy: boolean;
+  readonly onYes: () => void;
+  readonly onNo: () => void;
+}
+
+/** Asks before an order is placed. It takes the focus: it appears above the button that was pressed. */
+function Confirm({ purchase, payment, busy, onYes, onNo }: ConfirmProps): JSX.Element {
+  const yes = useRef<HTMLButtonElement>(null);
+  useEffect(() => yes.current?.focus(), [purchase]);
+  return (
+    <section class="panel ask" aria-label="Confirm the order">
+      <p>
+        Order: <strong>{purchaseWords(purchase)}</strong>.{' '}
+        {payment === 'stripe'
+          ? 'You pay on the next page.'
+          : 'The operator has to approve it; you can cancel it until then.'}
+      </p>
+      <div class="actions">
+        <button type="button" class="primary" ref={yes} disabled={busy} onClick={onYes}>
+          Place the order
+        </button>
+        <button type="button" onClick={onNo}>
+          Do not order
+        </button>
+      </div>
+    </section>
   );
 }
 
@@ -157,17 +214,25 @@ function Usage({ usage }: { usage: PlanResponse['usage'] }): JSX.Element {
   );
 }
 
-function Orders({ orders }: { orders: readonly StoredOrder[] }): JSX.Element {
-  const states = { open: '… waiting for the operator', done: '✓ done', declined: '✕ declined' } as const;
+interface OrdersProps {
+  readonly orders: readonly StoredOrder[];
+  readonly owner: boolean;
+  readonly onCancel: (id: string) => void;
+}
+
+function Orders({ orders, owner, onCancel }: OrdersProps): JSX.Element {
+  const states = { open: '… waiting for the operator', done: '✓ done', declined: '✕ declined or cancelled' } as const;
   if (orders.length === 0) return <p class="hint">None yet.</p>;
   return (
     <ul>
       {orders.map(({ id, purchase, time, state }) => (
         <li key={id}>
-          {purchase.kind === 'plan'
-            ? `Plan ${purchase.plan}`
-            : counted(purchase.packs, 'overage pack', 'overage packs')}
-          , <Moment time={time} />: {states[state]}
+          {purchaseWords(purchase)}, <Moment time={time} />: {states[state]}{' '}
+          {owner && state === 'open' ? (
+            <button type="button" class="link" onClick={() => onCancel(id)}>
+              Cancel <span class="unseen">the order of {purchaseWords(purchase)}</span>
+            </button>
+          ) : null}
         </li>
       ))}
     </ul>

@@ -7,6 +7,8 @@ import { useAction, useLoad } from '../hooks.js';
 import { Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
 import { Choice, TextField } from '../parts/fields.js';
 import { Members } from './members.js';
+import { SecondFactor } from './second-factor.js';
+import { Webhooks } from './webhooks.js';
 
 interface SettingsResponse {
   readonly account: { readonly name: string };
@@ -36,8 +38,12 @@ export function Settings({ session, onSession }: SettingsProps): JSX.Element {
             <AccountName name={value.account.name} owner={owner} onSession={onSession} />
             <Retention settings={value.settings} owner={owner} />
             <OwnPassword email={me.email} onSession={onSession} />
+            <SecondFactor />
           </div>
-          <Members me={me} members={value.members} invitations={value.invitations} again={again} />
+          <div>
+            <Members me={me} members={value.members} invitations={value.invitations} again={again} />
+            {owner ? <Webhooks /> : null}
+          </div>
         </div>
       )}
     </>

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Role, SessionAnswer } from '../../ports.js';
-import { callApi } from '../call-api.js';
+import { CallError, callApi } from '../call-api.js';
 import { useAction } from '../hooks.js';
 import { Notice, Waiting } from '../parts/basics.js';
 import { TextField } from '../parts/fields.js';
@@ -21,6 +21,7 @@ export function SignIn({ signUp, wantsUp, ended, onSession }: SignInProps): JSX.
   const [account, setAccount] = useState('');
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
+  const [code, setCode] = useState<string>();
   const action = useAction();
   const title = up ? 'Create an account' : 'Sign in';
   useEffect(() => {
@@ -29,8 +30,8 @@ export function SignIn({ signUp, wantsUp, ended, onSession }: SignInProps): JSX.
   const send = (event: Event): void => {
     event.preventDefault();
     action.run(async () => {
-      const body = up ? { account, email, password } : { email, password };
-      const response = await callApi<SessionAnswer>('POST', up ? '/sign-up' : '/sign-in', body);
+      const body = up ? { account, email, password } : { email, password, code };
+      const response = await askingForCode(callApi<SessionAnswer>('POST', up ? '/sign-up' : '/sign-in', body), setCode);
       // After an ended session the reader goes on where they were.
       if (!ended || up) location.hash = '#/';
       onSession(response);
@@ -59,6 +60,7 @@ export function SignIn({ signUp, wantsUp, ended, onSession }: SignInProps): JSX.
         autoComplete={up ? 'new-password' : 'current-password'}
         {...(up ? { hint: 'At least 10 characters.' } : {})}
       />
+      {code === undefined ? null : <CodeField code={code} onCode={setCode} />}
       {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
       <button type="submit" class="primary wide" disabled={action.busy}>
         {action.busy ? 'One moment …' : title}
@@ -72,6 +74,33 @@ export function SignIn({ signUp, wantsUp, ended, onSession }: SignInProps): JSX.
         <p class="hint">The operator of this service creates accounts.</p>
       )}
     </AuthLayout>
+  );
+}
+
+const roleWords = {
+  owner: 'an owner, who can change everything',
+  analyst: 'an analyst, who can review and mark verdicts',
+  viewer: 'a viewer, who can look but not change',
+} as const;
+
+/** Shows the field for a code where the service asks for one. */
+async function askingForCode<T>(response: Promise<T>, setCode: (code: string) => void): Promise<T> {
+  return response.catch((error: unknown) => {
+    if (error instanceof CallError && error.code === 'SECOND_FACTOR') setCode('');
+    throw error;
+  });
+}
+
+function CodeField({ code, onCode }: { code: string; onCode: (code: string) => void }): JSX.Element {
+  return (
+    <TextField
+      label="Code"
+      hint="Six digits of your authenticator app, or a recovery code."
+      value={code}
+      onValue={onCode}
+      autoComplete="one-time-code"
+      required
+    />
   );
 }
 
@@ -94,6 +123,7 @@ export function Invitation({
   const [password, setPassword] = useState('');
   /** Whether the reader says that they have a password here: the service tells nobody. */
   const [known, setKnown] = useState(false);
+  const [code, setCode] = useState<string>();
   const action = useAction();
   useEffect(() => {
     document.title = 'Invitation · Portcullis';
@@ -102,9 +132,8 @@ export function Invitation({
   const accept = (event: Event): void => {
     event.preventDefault();
     action.run(async () => {
-      const response = await callApi<SessionAnswer>('POST', '/invitation/accept', {
-        ...{ token, password, as: known ? 'member' : 'new' },
-      });
+      const body = { token, password, code, as: known ? 'member' : 'new' };
+      const response = await askingForCode(callApi<SessionAnswer>('POST', '/invitation/accept', body), setCode);
       location.hash = '#/';
       onSession(response);
     });
@@ -126,10 +155,7 @@ export function Invitation({
     );
   return (
     <AuthLayout title={`Join ${look.accountName}`} onSubmit={accept}>
-      <p class="lead">
-        You are invited as{' '}
-        {look.role === 'owner' ? 'an owner, who can change everything' : 'a viewer, who can look but not change'}.
-      </p>
+      <p class="lead">You are invited as {roleWords[look.role]}.</p>
       <TextField
         label="E-mail"
         type="email"
@@ -151,6 +177,7 @@ export function Invitation({
         <input type="checkbox" checked={known} onChange={(event) => setKnown(event.currentTarget.checked)} /> I already
         have a password here
       </label>
+      {code === undefined ? null : <CodeField code={code} onCode={setCode} />}
       {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
       <button type="submit" class="primary wide" disabled={action.busy}>
         {action.busy ? 'One moment …' : 'Join'}

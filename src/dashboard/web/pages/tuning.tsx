@@ -237,7 +237,7 @@ function Preview({ preview }: { preview: OverlayPreview }): JSX.Element {
     <section class="preview" aria-label="Preview" role="status">
       <p>
         Of {counted(screened, 'recorded call', 'recorded calls')}, {blocks.now} are blocked now and{' '}
-        <strong>{blocks.then}</strong> with this draft.
+        <strong>{blocks.draft}</strong> with this draft.
         {unread === 0
           ? ''
           : ` ${counted(unread, 'call was', 'calls were')} not read: too much text, or not kept whole.`}
@@ -245,8 +245,8 @@ function Preview({ preview }: { preview: OverlayPreview }): JSX.Element {
       {marks.benign + marks.attacks === 0 ? null : (
         <p>
           With your marks: {aDay(marks.falsePositives.now)} false positives a day now,{' '}
-          <strong>{aDay(marks.falsePositives.then)}</strong> with this draft; {marks.missed.now} of{' '}
-          {counted(marks.attacks, 'marked attack', 'marked attacks')} allowed now, <strong>{marks.missed.then}</strong>{' '}
+          <strong>{aDay(marks.falsePositives.draft)}</strong> with this draft; {marks.missed.now} of{' '}
+          {counted(marks.attacks, 'marked attack', 'marked attacks')} allowed now, <strong>{marks.missed.draft}</strong>{' '}
           with this draft.
         </p>
       )}
@@ -254,7 +254,7 @@ function Preview({ preview }: { preview: OverlayPreview }): JSX.Element {
         <p class="hint">No verdict changes.</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-        <div class="scroll" role="region" aria-label="Verdicts that change" tabIndex={0}>
+        <section class="scroll" aria-label="Verdicts that change" tabIndex={0}>
           <table class="compare">
             <thead>
               <tr>
@@ -271,14 +271,14 @@ function Preview({ preview }: { preview: OverlayPreview }): JSX.Element {
                     <a href={`#/evidence/${it.id}`}>{localTimeShort(Date.parse(it.time))}</a>
                   </th>
                   <td>{words(it.now)}</td>
-                  <td>{words(it.then)}</td>
+                  <td>{words(it.draft)}</td>
                   <td>{it.label === null ? '–' : labelWords[it.label]}</td>
                 </tr>
               ))}
             </tbody>
           </table>
           {moreChanged === 0 ? null : <p class="hint">And {counted(moreChanged, 'other', 'others')}.</p>}
-        </div>
+        </section>
       )}
     </section>
   );

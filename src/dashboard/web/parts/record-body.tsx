@@ -98,6 +98,10 @@ export function RecordBody({ record, children }: { record: RecordView; children?
           <Fact name="Model version">
             <code>{verdict.ml_version}</code>
           </Fact>
+          <Fact name="Overlay">
+            {record.settings.overlay === undefined ? 'the server’s own setting' : `version ${record.settings.overlay}`}
+            {record.settings.operating_point == null ? '' : `, operating point ${record.settings.operating_point}`}
+          </Fact>
           <Fact name="Key">
             {record.key_id === null ? 'none: from the playground' : <KeyName id={record.key_id} />}
           </Fact>

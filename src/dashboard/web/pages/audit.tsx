@@ -1,0 +1,117 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { AuditEntry } from '../../../store/operations-store.js';
+import { callApi } from '../call-api.js';
+import { useAction, useLoad } from '../hooks.js';
+import { Empty, Moment, Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
+import { Choice, TextField } from '../parts/fields.js';
+
+type Entry = Omit<AuditEntry, 'accountId'>;
+
+interface AuditPage {
+  readonly entries: readonly Entry[];
+  readonly next: string | null;
+}
+
+const kinds = [
+  ['', 'everything'],
+  ['session', 'sign-ins'],
+  ['key', 'keys'],
+  ['member', 'members'],
+  ['invitation', 'invitations'],
+  ['overlay', 'overlays'],
+  ['evidence', 'marks and exports'],
+  ['settings', 'settings'],
+  ['order', 'orders'],
+  ['webhook', 'webhooks'],
+  ['second-factor', 'second factors'],
+] as const;
+
+/** Who did what, when. */
+export function Audit(): JSX.Element {
+  const [actor, setActor] = useState('');
+  const [kind, setKind] = useState('');
+  const query = new URLSearchParams({ actor, action: kind }).toString();
+  return (
+    <>
+      <PageHead title="Audit" lead="Who did what in this account, newest first. It holds no screened text.">
+        <a class="button" href={`/dashboard/api/audit/export?format=csv&${query}`} download>
+          Export CSV
+        </a>
+        <a class="button" href={`/dashboard/api/audit/export?format=jsonl&${query}`} download>
+          Export JSONL
+        </a>
+      </PageHead>
+      <Panel title="Entries">
+        <div class="row">
+          <TextField label="Who" type="search" value={actor} onValue={setActor} placeholder="part of an e-mail" />
+          <Choice label="What" value={kind} onValue={setKind} options={kinds} />
+        </div>
+        <Entries key={query} query={query} />
+      </Panel>
+    </>
+  );
+}
+
+function Entries({ query }: { query: string }): JSX.Element {
+  const { value, error, again } = useLoad<AuditPage>(`/audit?${query}`);
+  const [older, setOlder] = useState<AuditPage>();
+  const action = useAction();
+  if (value === undefined) return <Waiting error={error} again={again} />;
+  const entries = [...value.entries, ...(older?.entries ?? [])];
+  const next = older === undefined ? value.next : older.next;
+  const more = (): void =>
+    action.run(async () => {
+      const page = await callApi<AuditPage>('GET', `/audit?${query}&after=${next}`);
+      setOlder({ entries: [...(older?.entries ?? []), ...page.entries], next: page.next });
+    });
+  if (entries.length === 0)
+    return (
+      <Empty title="No entries.">
+        <p>Nothing was done that fits.</p>
+      </Empty>
+    );
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <section class="scroll" aria-label="Audit log" tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">When</th>
+              <th scope="col">Who</th>
+              <th scope="col">What</th>
+              <th scope="col">Target</th>
+              <th scope="col">How</th>
+            </tr>
+          </thead>
+          <tbody>
+            {entries.map((entry) => (
+              <tr key={entry.id}>
+                <td>
+                  <Moment time={entry.at} />
+                </td>
+                <td>{entry.actor}</td>
+                <td>
+                  <code>{entry.action}</code>
+                </td>
+                <td>{entry.target}</td>
+                <td>
+                  {Object.entries(entry.detail)
+                    .map(([name, value]) => `${name}: ${value}`)
+                    .join(', ')}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      {next === null ? null : (
+        <button type="button" disabled={action.busy} onClick={more}>
+          Show older
+        </button>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,110 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { callApi } from '../call-api.js';
+import { counted } from '../format.js';
+import { useAction, useLoad } from '../hooks.js';
+import { CopyButton, Notice, Panel, Waiting } from '../parts/basics.js';
+import { TextField } from '../parts/fields.js';
+
+interface Factor {
+  readonly available: boolean;
+  readonly on: boolean;
+  readonly recoveryLeft: number;
+}
+
+interface Begun {
+  readonly secret: string;
+  readonly uri: string;
+  readonly recoveryCodes: readonly string[];
+}
+
+/** One's own second factor: codes of an authenticator app beside the password. */
+export function SecondFactor(): JSX.Element {
+  const { value, error, again } = useLoad<Factor>('/second-factor');
+  const [begun, setBegun] = useState<Begun>();
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const action = useAction();
+  const act =
+    (work: () => Promise<void>) =>
+    (event: Event): void => {
+      event.preventDefault();
+      action.run(work);
+    };
+  const begin = act(async () => {
+    setBegun(await callApi<Begun>('POST', '/second-factor', { password }));
+    setPassword('');
+  });
+  const confirm = act(async () => {
+    await callApi('POST', '/second-factor/confirm', { code });
+    setBegun(undefined);
+    setCode('');
+    again();
+  });
+  const remove = act(async () => {
+    await callApi('POST', '/second-factor/remove', { password, code });
+    setPassword('');
+    setCode('');
+    again();
+  });
+  const passwordField = (
+    <TextField
+      label="Password"
+      type="password"
+      value={password}
+      onValue={setPassword}
+      autoComplete="current-password"
+      required
+    />
+  );
+  const codeField = <TextField label="Code" value={code} onValue={setCode} autoComplete="one-time-code" required />;
+  return (
+    <Panel title="Second factor">
+      {value === undefined ? (
+        <Waiting error={error} again={again} />
+      ) : !value.available ? (
+        <p class="hint">Not available here: the operator has not installed the package for it.</p>
+      ) : value.on ? (
+        <form onSubmit={remove}>
+          <p>On. {counted(value.recoveryLeft, 'recovery code is', 'recovery codes are')} left.</p>
+          {passwordField}
+          {codeField}
+          <button type="submit" class="danger" disabled={action.busy}>
+            Switch it off
+          </button>
+        </form>
+      ) : begun === undefined ? (
+        <form onSubmit={begin}>
+          <p class="hint">Off. With it, signing in takes a code of an authenticator app as well.</p>
+          {passwordField}
+          <button type="submit" disabled={action.busy}>
+            Set it up
+          </button>
+        </form>
+      ) : (
+        <form onSubmit={confirm}>
+          <p>Enter this secret in your authenticator app, or open the link on the device that has it.</p>
+          <p class="secret">
+            <code>{begun.secret}</code>
+          </p>
+          <p class="actions">
+            <CopyButton text={begun.secret} label="Copy secret" />
+            <a href={begun.uri}>Open in the app</a>
+          </p>
+          <p>Keep these recovery codes. Each works once instead of a code; they are not shown again.</p>
+          <pre class="secret">
+            <code>{begun.recoveryCodes.join('\n')}</code>
+          </pre>
+          <p class="actions">
+            <CopyButton text={begun.recoveryCodes.join('\n')} label="Copy recovery codes" />
+          </p>
+          {codeField}
+          <button type="submit" class="primary" disabled={action.busy}>
+            Switch it on
+          </button>
+        </form>
+      )}
+      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+    </Panel>
+  );
+}
