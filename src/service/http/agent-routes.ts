@@ -140,13 +140,17 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
   ): Promise<R> {
     if (owner === null) throw new Error('a call without an owner');
     const { account, key } = owner;
-    const { store, scorers, metrics, now } = parts;
-    const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep };
+    const { store, scorers, overlays, metrics, now } = parts;
+    const under = await overlays?.under(account.overlay);
+    const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep, under };
     const write = (record: EvidenceRecord): Promise<void> => store.evidence.append(record);
     let failure: unknown;
     const engine: Analyzer = {
       async analyze(input, { channel } = {}) {
-        const name = known === undefined ? '' : `${account.id} ${digestOf(input, channel ?? 'user')}`;
+        const name =
+          known === undefined
+            ? ''
+            : `${account.id} ${under?.change.rulesVersion ?? ''} ${digestOf(input, channel ?? 'user')}`;
         const seen = known?.get(name);
         if (seen !== undefined) return seen;
         // Nobody waits for the rest.
