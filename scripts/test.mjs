@@ -71,6 +71,7 @@ if (!(await ensureInstalled()) || !(await ensureBuilt())) {
   step('rules lint', [join('dist', 'cli', 'main.js'), 'rules', 'lint']);
   step('rules test', [join('dist', 'cli', 'main.js'), 'rules', 'test']);
   step('honest texts', [join('scripts', 'regression.mjs')]);
+  step('Python client', [join('scripts', 'test-python.mjs')]);
   step("package in a stranger's project", [join('scripts', 'test-package.mjs')]);
 }
 close();

@@ -30,6 +30,8 @@ async function program(asked: string | undefined): Promise<Command> {
   const root = new Command('portcullis')
     .description('Screens text for prompt injection before it reaches a tool.')
     .version(packageVersion(), '-V, --version')
+    // Options after a subcommand are its own.
+    .enablePositionalOptions()
     .showHelpAfterError('Run "portcullis --help" for the commands, "portcullis COMMAND --help" for their options.');
   for (const load of wanted) root.addCommand(await load());
   const throwInstead = (command: Command): void => {

@@ -67,8 +67,10 @@ export function withHooks(text: string, entry: HookEntry | undefined, file: stri
       if (!hooks.some(isOurs)) continue;
       if (hooks.every(isOurs)) edit(['hooks', name, group], undefined);
       else
-        for (let hook = hooks.length - 1; hook >= 0; hook -= 1)
-          if (isOurs(hooks[hook])) edit(['hooks', name, group, 'hooks', hook], undefined);
+        edit(
+          ['hooks', name, group, 'hooks'],
+          hooks.filter((hook) => !isOurs(hook)),
+        );
     }
     if (isWanted) {
       const isListed = settingsIn(content, file).hooks[name] !== undefined;

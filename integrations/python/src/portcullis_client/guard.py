@@ -1,0 +1,118 @@
+"""A decorator for tools."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar, cast
+
+from .client import AsyncClient, Client
+from .errors import Blocked, ScreeningError
+from .verdict import Verdict
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def screened(
+    client: Client | AsyncClient,
+    *,
+    on_block: Literal["note", "raise"] = "note",
+    on_error: Literal["block", "allow"] = "block",
+) -> Callable[[F], F]:
+    """Screens a tool's arguments before it runs, then its result, or the message of what it raises.
+
+    Blocked arguments raise `Blocked`; so does a blocked result that is no string, and a blocked failure. A blocked string
+    becomes a note, unless `on_block` is "raise". A text that could not be screened is blocked: the ScreeningError is raised;
+    with `on_error="allow"` it passes. A coroutine function needs an `AsyncClient`, any other a `Client`.
+    """
+
+    def decorate(tool: F) -> F:
+        name = getattr(tool, "__name__", "tool")
+        is_async = inspect.iscoroutinefunction(tool)
+        if is_async != isinstance(client, AsyncClient):
+            raise TypeError("a coroutine function needs an AsyncClient, any other function a Client")
+
+        if is_async:
+            awaited = cast(AsyncClient, client)
+
+            async def ask(value: object, channel: Any) -> Verdict | None:
+                try:
+                    return await awaited.analyze(_jsonable(value), channel=channel)
+                except ScreeningError:
+                    if on_error == "allow":
+                        return None
+                    raise
+
+            @functools.wraps(tool)
+            async def run_async(*args: Any, **kwargs: Any) -> Any:
+                _require(await ask(_call(name, args, kwargs), "tool_call"))
+                try:
+                    result = await tool(*args, **kwargs)
+                except Exception as error:
+                    _require_failure(await ask(f"{type(error).__name__}: {error}", "tool_result"))
+                    raise
+                return _result(result, await ask(result, "tool_result"), on_block)
+
+            return cast(F, run_async)
+
+        waited = cast(Client, client)
+
+        def ask_now(value: object, channel: Any) -> Verdict | None:
+            try:
+                return waited.analyze(_jsonable(value), channel=channel)
+            except ScreeningError:
+                if on_error == "allow":
+                    return None
+                raise
+
+        @functools.wraps(tool)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            _require(ask_now(_call(name, args, kwargs), "tool_call"))
+            try:
+                result = tool(*args, **kwargs)
+            except Exception as error:
+                _require_failure(ask_now(f"{type(error).__name__}: {error}", "tool_result"))
+                raise
+            return _result(result, ask_now(result, "tool_result"), on_block)
+
+        return cast(F, run)
+
+    return decorate
+
+
+def _call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, object]:
+    return {"name": name, "arguments": {**{str(at): value for at, value in enumerate(args)}, **kwargs}}
+
+
+def _require(verdict: Verdict | None) -> None:
+    if verdict is not None and verdict.is_blocked:
+        raise Blocked(verdict)
+
+
+def _require_failure(verdict: Verdict | None) -> None:
+    # Without its cause: agents print it to their model.
+    if verdict is not None and verdict.is_blocked:
+        raise Blocked(verdict) from None
+
+
+def _result(result: Any, verdict: Verdict | None, on_block: str) -> Any:
+    if verdict is None or not verdict.is_blocked:
+        return result
+    if on_block == "note" and isinstance(result, str):
+        return f"[removed by portcullis: {verdict.reason} rule={verdict.rule} evidence={verdict.evidence_id}]"
+    raise Blocked(verdict)
+
+
+def _jsonable(value: object) -> object:
+    """The value as JSON sees it; what has no JSON is screened as its `str`, which is what a model is shown of it."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        return {str(name): _jsonable(item) for name, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_jsonable(item) for item in value]
+    return str(value)

@@ -1,0 +1,82 @@
+"""The service's verdict, as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Channel = Literal["user", "document", "tool_result", "tool_call"]
+"""Where a text comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A match of a rule; `start` and `end` are half-open, in UTF-16 code units of the text."""
+
+    rule: str
+    start: int
+    end: int
+
+    def in_text(self, text: str) -> tuple[int, int]:
+        """The span in Python's characters: an emoji is two code units and one character."""
+        units = text.encode("utf-16-le", "surrogatepass")
+        before = units[: 2 * self.start].decode("utf-16-le", "surrogatepass")
+        inside = units[2 * self.start : 2 * self.end].decode("utf-16-le", "surrogatepass")
+        return len(before), len(before) + len(inside)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a verdict came about; `raw` is the whole of it."""
+
+    findings: tuple[Finding, ...]
+    raw: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the service says of one text. `raw` holds every field, also those that later versions add."""
+
+    verdict: Literal["allow", "block"]
+    rule: str
+    reason: str | None
+    score: float
+    threshold: float
+    confidence: float
+    decided_by: str
+    mode: str
+    rules_version: str
+    ml_version: str
+    evidence_id: str
+    latency_ms: int
+    explanation: Explanation | None
+    raw: Mapping[str, Any]
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the text must not go on."""
+        return self.verdict == "block"
+
+    @classmethod
+    def from_json(cls, body: object) -> Verdict:
+        """Reads the extended form. Raises ValueError where it is none, or contradicts itself."""
+        if not isinstance(body, dict):
+            raise ValueError("not an object")
+        try:
+            given = {name: body[name] for name in cls.__slots__ if name not in ("explanation", "raw")}
+            score, threshold = float(given["score"]), float(given["threshold"])
+            explained = body.get("explanation")
+            explanation = None if explained is None else _explanation(explained)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError("a field is missing") from error
+        if given["verdict"] != ("block" if score >= threshold else "allow"):
+            raise ValueError("the verdict contradicts its score")
+        return cls(**given, explanation=explanation, raw=body)
+
+
+def _explanation(body: Mapping[str, Any]) -> Explanation:
+    findings = tuple(
+        Finding(rule=one["rule"], start=one["span"]["start"], end=one["span"]["end"]) for one in body["findings"]
+    )
+    return Explanation(findings=findings, raw=body)
