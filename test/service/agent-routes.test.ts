@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { KEY, testApp } from './test-app.js';
 
@@ -77,6 +78,21 @@ it('Claude Code: a result of very many strings costs a bounded number of screeni
   });
   expect(body).toMatchObject({ continue: false });
   expect(store.records.size).toBe(1);
+});
+
+it('both routes answer over a real connection', async () => {
+  const { app } = await testApp();
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
+  const ask = async (path: string, body: unknown): Promise<unknown> => {
+    const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, body: JSON.stringify(body) };
+    return (await fetch(`http://127.0.0.1:${port}${path}`, init)).json();
+  };
+  expect(await ask('/hooks/claude-code', { hook_event_name: 'UserPromptSubmit', prompt: 'Hello' })).toEqual({});
+  const call = { input_type: 'request', texts: ['Hello'] };
+  expect(await ask('/beta/litellm_basic_guardrail_api', call)).toEqual({ action: 'NONE' });
+  await app.close();
 });
 
 it.each(['/hooks/claude-code', '/beta/litellm_basic_guardrail_api'])(

@@ -154,7 +154,9 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         const seen = known?.get(name);
         if (seen !== undefined) return seen;
         // Nobody waits for the rest.
-        if (failure !== undefined || raw.destroyed) throw failure ?? new Error('the caller is gone');
+        // A request is destroyed once it was read; its socket is when the caller has left.
+        if (raw.socket?.destroyed) failure ??= new Error('the caller is gone');
+        if (failure !== undefined) throw failure;
         try {
           const { verdict, explanation } = await screenCall({ write, scorers, now }, caller, input, channel);
           metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
