@@ -7,6 +7,7 @@
 // -- dashboard --data DIR: the dashboard's routes over the records that `store --data DIR` made.
 // -- service [--record]: the service with durable evidence against a bare fastify echo of the same bodies.
 // -- tenants [--record]: what one account's 1 MiB bodies do to the latencies of another.
+// -- hostile-client [--dist DIR]: the attacks of issue 19 against a build of the service.
 // -- benign-threshold --data FILE.jsonl --source NAME: whether `tune --benign-only` keeps its word on real texts.
 // -- detection --data FILE.jsonl: what the rules find on labelled texts, instead of how fast.
 // -- encoded --data FILE.jsonl: whether encoding a text changes what is said of it.
@@ -29,6 +30,7 @@ const programs = {
   dashboard: 'bench/dashboard.ts',
   service: 'bench/service.ts',
   tenants: 'bench/tenants.ts',
+  'hostile-client': 'bench/hostile-client.ts',
   'benign-threshold': 'bench/benign-threshold.ts',
   redact: 'bench/redact.ts',
   batch: 'bench/batch.ts',
