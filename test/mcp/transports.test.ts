@@ -116,6 +116,23 @@ describe('stdio', () => {
     expect(await run.end).toEqual({ code: null, signal: 'SIGTERM' });
   });
 
+  it('screens nothing before its engine is ready', async () => {
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    let open = (): void => {};
+    const ready = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const server = { command: process.execPath, args: ['-e', ECHO], env: process.env };
+    const report = (): void => {};
+    const run = startStdioProxy({ gateway, server, client: { input, output }, ready, maxMessageBytes: 1_000, report });
+    input.end('{"jsonrpc":"2.0","method":"x"}\n');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(output.readableLength).toBe(0);
+    open();
+    await run.end;
+    expect(String(output.read())).toBe('{"jsonrpc":"2.0","method":"x"}\n');
+  });
+
   it('keeps the order of messages, however long each is screened', async () => {
     const run = session(ECHO, 1_000_000);
     const sent = Array.from({ length: 60 }, (_, n) => {

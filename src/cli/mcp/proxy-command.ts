@@ -133,6 +133,7 @@ async function serveStdio(
     gateway,
     server: { command, args, env },
     client: { input: process.stdin, output: process.stdout },
+    ready: screening.ready,
     maxMessageBytes: flags.maxMessageBytes,
     report,
   });

@@ -16,6 +16,8 @@ export interface StdioOptions {
   readonly gateway: Gateway;
   readonly server: StdioServer;
   readonly client: { readonly input: Readable; readonly output: Writable };
+  /** What screens is there: messages wait for it, and their deadlines begin then. Default: it is. */
+  readonly ready?: Promise<unknown> | undefined;
   /** Bytes of one message. */
   readonly maxMessageBytes: number;
   readonly report: (event: Pick<GatewayEvent, 'event' | 'action' | 'reason' | 'from'>) => void;
@@ -42,7 +44,7 @@ const GRACE_MS = 5_000;
 
 /** Starts a server and stands between it and the client. Its standard error is the caller's own. */
 export function startStdioProxy(options: StdioOptions): StdioSession {
-  const { gateway, server, client, maxMessageBytes, report } = options;
+  const { gateway, server, client, ready, maxMessageBytes, report } = options;
   const connection = gateway.connect();
   const child = spawn(server.command, [...server.args], { stdio: ['pipe', 'pipe', 'inherit'], env: server.env });
   const { stdin, stdout } = child;
@@ -77,13 +79,19 @@ export function startStdioProxy(options: StdioOptions): StdioSession {
 
   const upstream = inOrder(
     lines(client.input, maxMessageBytes),
-    async (line) => (line.isWhole ? connection.fromClient(line.text) : tooLong('client', line.text)),
+    async (line) => {
+      await ready;
+      return line.isWhole ? connection.fromClient(line.text) : tooLong('client', line.text);
+    },
     ({ forward, replies }) => send(forward, stdin, replies, client.output),
     maxMessageBytes,
   );
   const downstream = inOrder(
     lines(stdout, maxMessageBytes),
-    async (line) => (line.isWhole ? fromServer(line.text) : tooLong('server', line.text)),
+    async (line) => {
+      await ready;
+      return line.isWhole ? fromServer(line.text) : tooLong('server', line.text);
+    },
     ({ forward, replies }) => send(forward, client.output, replies, stdin),
     maxMessageBytes,
   );
