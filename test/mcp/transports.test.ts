@@ -185,7 +185,7 @@ describe('stdio', () => {
   it('reads no further while the client takes nothing', async () => {
     const line = JSON.stringify({ jsonrpc: '2.0', method: 'x', params: { data: 'x'.repeat(5_000) } });
     const run = session(
-      `let n = 0; const more = () => { while (n < 20000) { n += 1; if (!process.stdout.write(${JSON.stringify(`${line}\n`)})) return process.stdout.once('drain', more); } process.exit(0) }; more()`,
+      `let n = 0; const more = () => { while (n < 4000) { n += 1; if (!process.stdout.write(${JSON.stringify(`${line}\n`)})) return process.stdout.once('drain', more); } process.exit(0) }; more()`,
     );
     run.output.removeAllListeners('data');
     run.output.pause();
