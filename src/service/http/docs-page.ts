@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 const style =
-  ':root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}' +
+  ':root{color-scheme:light dark;background:#fff;color:#1a1d21}a{color:#0b57d0}@media(prefers-color-scheme:dark){:root{background:#15181c;color:#e6e8eb}a{color:#8ab4f8}}body{background:inherit;font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}' +
   'pre{overflow:auto;padding:1rem;border:1px solid #8888;border-radius:4px;overflow-wrap:normal}code{font:14px/1.5 ui-monospace,monospace}' +
   '.table{overflow-x:auto}table{border-collapse:collapse}td,th{border:1px solid #8888;padding:.25rem .5rem;text-align:left;vertical-align:top}' +
   'td:first-child{white-space:nowrap}';
@@ -67,7 +67,7 @@ export function docsPage(given: object, origin: string): string {
     Object.entries(item).map(([method, operation]) => operationSection(method, path, operation, document)),
   );
   const shapes = Object.entries(components?.schemas ?? {}).map(
-    ([name, schema]) => `<h2 id="${inHtml(name)}">${inHtml(name)}</h2>${fieldTable(schema, document)}`,
+    ([name, schema]) => `<h2 id="${inHtml(name)}">${inHtml(name)}</h2>${fieldTable(name, schema, document)}`,
   );
   return (
     `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
@@ -124,14 +124,16 @@ function operationSection(method: string, path: string, operation: Operation, do
   );
   return (
     `<h2>${inHtml(method.toUpperCase())} ${inHtml(path)}</h2><p>${prose(summary)}</p>` +
-    (query.length === 0 ? '' : `<h3>Parameters</h3>${table(['Name', 'In', 'Type', 'Required', 'Meaning'], query)}`) +
-    (body === undefined ? '' : `<h3>Body</h3>${fieldTable(body, document)}`) +
-    `<h3>Responses</h3>${table(['Status', 'Meaning', 'Headers'], rows)}${told.join('')}`
+    (query.length === 0
+      ? ''
+      : `<h3>Parameters</h3>${table(`Parameters of ${path}`, ['Name', 'In', 'Type', 'Required', 'Meaning'], query)}`) +
+    (body === undefined ? '' : `<h3>Body</h3>${fieldTable(`the body of ${path}`, body, document)}`) +
+    `<h3>Responses</h3>${table(`Responses of ${path}`, ['Status', 'Meaning', 'Headers'], rows)}${told.join('')}`
   );
 }
 
 /** The fields of an object; alternatives one after another. */
-function fieldTable(given: Schema, document: Document): string {
+function fieldTable(label: string, given: Schema, document: Document): string {
   const schema = resolved(given, document);
   const options = schema.anyOf ?? schema.oneOf;
   if (options !== undefined) {
@@ -146,7 +148,7 @@ function fieldTable(given: Schema, document: Document): string {
     schema.required?.includes(name) ? 'yes' : 'no',
     prose(resolved(field, document).description),
   ]);
-  return table(['Field', 'Type', 'Required', 'Meaning'], rows);
+  return table(`Fields of ${label}`, ['Field', 'Type', 'Required', 'Meaning'], rows);
 }
 
 function resolved(schema: Schema, document: Document): Schema {
@@ -175,11 +177,10 @@ function typeWords(schema: Schema | undefined, document: Document): string {
   return [inHtml([type ?? 'any'].flat().join(' or ')), ...bounds].join(' ');
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+function table(label: string, head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = (tag: string, row: readonly string[]): string => row.map((cell) => `<${tag}>${cell}</${tag}>`).join('');
-  const label = `${head[0]}s`;
   return (
-    `<div class="table" tabindex="0" role="region" aria-label="${label}"><table><thead><tr>${cells('th', head)}</tr></thead>` +
+    `<div class="table" tabindex="0" role="region" aria-label="${inHtml(label)}"><table><thead><tr>${cells('th', head)}</tr></thead>` +
     `<tbody>${rows.map((row) => `<tr>${cells('td', row)}</tr>`).join('')}</tbody></table></div>`
   );
 }

@@ -144,7 +144,7 @@ function Editor({ state: { server, versions }, owner, query, again }: EditorProp
           </button>
         </form>
       )}
-      <div class="row">
+      <div>
         {server.operatingPoints.length === 0 ? null : (
           <Choice
             label="The model blocks at"
@@ -236,8 +236,8 @@ function Preview({ preview }: { preview: OverlayPreview }): JSX.Element {
   return (
     <section class="preview" aria-label="Preview" role="status">
       <p>
-        Of {counted(screened, 'recorded call', 'recorded calls')}, {blocks.now} are blocked now and{' '}
-        <strong>{blocks.draft}</strong> with this draft.
+        Of {counted(screened, 'recorded call', 'recorded calls')}, {blocks.now} {blocks.now === 1 ? 'is' : 'are'}{' '}
+        blocked now and <strong>{blocks.draft}</strong> with this draft.
         {unread === 0
           ? ''
           : ` ${counted(unread, 'call was', 'calls were')} not read: too much text, or not kept whole.`}
