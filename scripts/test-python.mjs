@@ -2,7 +2,7 @@
 // builds its wheel and imports it from there. Needs Python 3.10 or newer; pip fills a virtual environment in the user's cache.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBuilt, ensureInstalled, root } from './checkout.mjs';
@@ -24,7 +24,9 @@ const wanted = createHash('sha256')
   .slice(0, 12);
 const venv = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'portcullis', `python-${wanted}`);
 const python = join(venv, 'bin', 'python');
-if (!existsSync(join(venv, 'bin', 'ruff'))) {
+// Written last: an install that was cut off is done again.
+const stamp = join(venv, '.installed');
+if (!existsSync(stamp)) {
   if (!run('python3', ['-m', 'venv', venv])) fail('python3 -m venv failed (Debian: apt-get install python3-venv)');
   if (
     !run(python, [
@@ -38,6 +40,7 @@ if (!existsSync(join(venv, 'bin', 'ruff'))) {
     ])
   )
     fail('pip install failed; its message is above');
+  writeFileSync(stamp, '');
 }
 // Nothing is written into the checkout, and the sources are tested, not an older install of them.
 const quiet = {
