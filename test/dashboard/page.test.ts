@@ -40,7 +40,7 @@ test('from sign-up to replay', { timeout: 60_000 }, async () => {
   await press(page, 'I have copied it');
   expect(await page.content()).not.toContain(secret);
   await press(page, 'Rotate');
-  await press(page, 'in 1 hour');
+  await press(page, /^Rotate “/);
   await page.getByText('Copy the key now.').waitFor();
   await press(page, 'I have copied it');
   expect(await page.locator('.card').count()).toBe(2);
@@ -71,6 +71,7 @@ test('from sign-up to replay', { timeout: 60_000 }, async () => {
 
   await page.getByRole('link', { name: 'Plan' }).click();
   await press(page, 'Buy overage');
+  await press(page, 'Place the order');
   await page.getByText('… waiting for the operator').waitFor();
   await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByLabel('Screened texts are kept').selectOption('masked');
