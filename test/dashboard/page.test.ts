@@ -160,7 +160,7 @@ const stops: readonly (readonly [string, ((page: Page) => Promise<unknown>)?])[]
     'keys',
     async (page) => {
       await press(page, 'Rotate');
-      await press(page, 'in 1 day');
+      await press(page, /^Rotate “/);
       await page.getByText('Copy the key now.').waitFor();
     },
   ],
