@@ -8,6 +8,8 @@ import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
 import { createEngine } from '../../src/create-engine.js';
 import { compilePack } from '../../src/engine/rules/compile-pack.js';
 import { languageSchema, multilingualSchema, ruleSchema } from '../../src/engine/rules/pack/rule-schema.js';
+import type { CompiledPack } from '../../src/engine/rules/types.js';
+import type { View } from '../../src/engine/text/view.js';
 import { buildViews } from '../../src/engine/text/views.js';
 import { lintPack } from '../../src/rule-authoring/lint-pack.js';
 import { testPack } from '../../src/rule-authoring/test-pack.js';
@@ -23,6 +25,29 @@ describe('the core pack', () => {
 
   it('passes all examples of its rules', () => {
     expect(reportProblems(testPack(pack, compiled, buildViews), sources)).toBe('');
+  }, 240_000);
+
+  it('drops what an exception covers in the full pack exactly as in a pack of that rule alone', () => {
+    const excepting = pack.layers.flatMap((layer) =>
+      layer.rules.filter((rule) => rule.except.length > 0).map((rule) => ({ layer, rule })),
+    );
+    expect(excepting.length).toBeGreaterThan(100);
+    const findAll = (one: CompiledPack, id: string, views: readonly View[]): readonly string[] => {
+      const { findings, shadow } = one.scan(views, { paranoia: 3, exhaustive: true });
+      return [...findings, ...shadow]
+        .filter(({ rule }) => rule === id)
+        .map(({ view, shown }) => `${view} ${shown.start}-${shown.end}`);
+    };
+    const different = excepting.flatMap(({ layer, rule }) => {
+      const alone = compilePack({ ...pack, layers: [{ ...layer, rules: [rule], prepared: undefined }] }, re2Compiler);
+      const { positive, negative } = rule.examples;
+      return [...positive, ...negative].flatMap(({ text }) => {
+        const { views } = buildViews(text);
+        const [full, single] = [compiled, alone].map((one) => findAll(one, rule.id, views));
+        return JSON.stringify(full) === JSON.stringify(single) ? [] : [`${rule.id}: ${text}`];
+      });
+    });
+    expect(different).toEqual([]);
   }, 240_000);
 
   it('has rules in at least 20 languages, each with positive and negative examples', () => {

@@ -23,6 +23,9 @@ const WORDS = /^\{\{([A-Za-z0-9_.-]+)\}\}/;
 const GROUP = /^\((?:\?(?:P?<[A-Za-z_]\w*>|([imsU]*(?:-[imsU]+)?)([:)])))?/;
 const COUNT = /^\{(\d+)(?:(,)(\d*))?\}/;
 const MAX_DEPTH = 40;
+/** A control character in a source is nearly always an escape that an editor or a YAML string has eaten: `\b` read as backspace. */
+const CONTROL_CHARACTER = /[^\P{Cc}\t\n]/u;
+const CONTROL_MESSAGE = 'A control character stands in this pattern.';
 
 /**
  * Parses RE2 syntax with Portcullis's conveniences (`{{words}}`, a literal space). Captures become plain groups:
@@ -137,6 +140,8 @@ export function parsePattern(source: string, words: WordLookup): ParseResult {
   };
 
   try {
+    const control = source.search(CONTROL_CHARACTER);
+    if (control >= 0) refuse(CONTROL_MESSAGE, 'Write the escape, for example `\\b` for a word boundary.', control);
     const node = choice();
     if (i < source.length) refuse('This `)` closes nothing.', 'Write `\\)` for a bracket in the text.', i);
     return { ok: true, node };
