@@ -19,7 +19,7 @@ export function makeRule(part: Partial<Rule> & Pick<Rule, 'match'>): Rule {
   }) as Rule;
 }
 
-function makePack(rules: readonly Rule[], words: WordLists = {}): Pack {
+export function makePack(rules: readonly Rule[], words: WordLists = {}): Pack {
   return {
     name: 'test',
     rulesVersion: '1.0.0+000000000000',

@@ -1,20 +1,53 @@
-import { readSteps } from '../engine/rules/compiled-rule.js';
-import type { PackProblem } from '../engine/rules/pack/pack-error.js';
-import type { Rule } from '../engine/rules/types.js';
+import { readSteps } from '../../engine/rules/compiled-rule.js';
+import type { PackProblem } from '../../engine/rules/pack/pack-error.js';
+import { createWordLookup } from '../../engine/rules/pack/word-lists.js';
+import type { Pack, Rule } from '../../engine/rules/types.js';
+import type { ViewSet } from '../../engine/text/view.js';
+import { checkNegatives } from './negative-examples.js';
+import { checkPatternShapes } from './pattern-checks.js';
+
+/** Known problems that are not reported: by rule id and code, how many. */
+export type LintSuppressions = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /** What a pack is checked against. */
 export interface LintOptions {
   /** Every tag that a rule may carry. */
   readonly tags: ReadonlySet<string>;
+  /** The views of an example's text. */
+  readonly readViews: (text: string) => ViewSet;
+  /** Default: none. When a rule has more problems of a code than suppressed, all of them are reported. */
+  readonly suppressions?: LintSuppressions | undefined;
 }
 
 const EXAMPLES = 3;
 
 type Check = (rule: Rule, options: LintOptions) => readonly PackProblem[];
 
-/** Checks what the schema can't say. Patterns are checked by compiling, examples by `testPack`. */
-export function lintPack(rules: readonly Rule[], options: LintOptions): readonly PackProblem[] {
-  return rules.flatMap((rule) => CHECKS.flatMap((check) => check(rule, options)));
+/**
+ * Checks what the schema can't say, in the rules given (default: all of the pack). Mistakes in patterns are found by
+ * compiling, examples are run by `testPack`.
+ */
+export function lintPack(
+  pack: Pack,
+  options: LintOptions,
+  rules: readonly Rule[] = pack.layers.flatMap((layer) => layer.rules),
+): readonly PackProblem[] {
+  const wanted = new Set(rules.map(({ id }) => id));
+  return pack.layers.flatMap((layer) => {
+    const words = createWordLookup(layer.words, () => {});
+    return layer.rules
+      .filter(({ id }) => wanted.has(id))
+      .flatMap((rule) => {
+        const problems = [
+          ...CHECKS.flatMap((check) => check(rule, options)),
+          ...checkPatternShapes(rule, words),
+          ...checkNegatives(rule, words, options.readViews),
+        ];
+        const suppressed = options.suppressions?.[rule.id] ?? {};
+        const count = (code: string): number => problems.filter((one) => one.code === code).length;
+        return problems.filter(({ code }) => count(code) > (suppressed[code] ?? 0));
+      });
+  });
 }
 
 const CHECKS: readonly Check[] = [

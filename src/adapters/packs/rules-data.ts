@@ -1,0 +1,47 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+const tagsSchema = z.record(z.string(), z.record(z.string(), z.string()));
+
+const suppressionsSchema = z.record(z.string(), z.record(z.string(), z.number().int().positive()));
+const evidenceSchema = z.object({
+  rules_version: z.string(),
+  every: z.number(),
+  files: z.array(z.object({ name: z.string() })),
+  texts: z.object({ attacks: z.number(), benign: z.number() }),
+  hits: z.record(z.string(), z.object({ attacks: z.number(), benign: z.number() })),
+});
+
+/** How many texts of the labelled sets each core rule matches. */
+export type RuleEvidence = z.infer<typeof evidenceSchema>;
+
+/** The tags that rules may carry, as `namespace:id`, read from `rules/tags.yaml`. */
+export function readTags(): ReadonlySet<string> {
+  const text = readData('tags.yaml');
+  const spaces = text === undefined ? {} : tagsSchema.parse(parse(text));
+  return new Set(Object.entries(spaces).flatMap(([space, ids]) => Object.keys(ids).map((id) => `${space}:${id}`)));
+}
+
+/** The known lint problems of core, read from `rules/lint-suppressions.json`: by rule id and code, how many. */
+export function readSuppressions(): Readonly<Record<string, Readonly<Record<string, number>>>> {
+  const text = readData('lint-suppressions.json');
+  return text === undefined ? {} : suppressionsSchema.parse(JSON.parse(text));
+}
+
+/** The evidence for the rules of core, read from `rules/EVIDENCE.json`; undefined where that file is missing. */
+export function readEvidence(): RuleEvidence | undefined {
+  const text = readData('EVIDENCE.json');
+  return text === undefined ? undefined : evidenceSchema.parse(JSON.parse(text));
+}
+
+/** A file of the `rules` folder that ships with Portcullis; undefined where it is missing. */
+function readData(name: string): string | undefined {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
+    const path = join(folder, 'rules', name);
+    if (existsSync(path)) return readFileSync(path, 'utf8');
+    if (dirname(folder) === folder) return undefined;
+  }
+}
