@@ -30,7 +30,7 @@ const OWN_COMMAND = /(^|[\s/\\'"])(portcullis(\.cmd|\.exe)?|cli[/\\]main\.js)['"
 const OWN_PATH = /\/hooks\/claude-code(\?|$)/;
 
 /** Whether `hook install` wrote this entry. */
-export function isOurs(entry: unknown): boolean {
+function isOurs(entry: unknown): boolean {
   if (typeof entry !== 'object' || entry === null) return false;
   const { type, command, url } = entry as Readonly<Record<string, unknown>>;
   if (type === 'http') return typeof url === 'string' && OWN_PATH.test(url);

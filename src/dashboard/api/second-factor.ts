@@ -13,7 +13,7 @@ const codeBody = z.object({ code: codeSchema });
 const removeBody = passwordBody.extend({ code: codeSchema });
 
 /** What a page reads where a password was right and a code is missing. */
-export const SECOND_FACTOR = 'SECOND_FACTOR';
+const SECOND_FACTOR = 'SECOND_FACTOR';
 
 const codes = { loaded: undefined as Promise<OneTimePasswords | undefined> | undefined };
 const load = (): Promise<OneTimePasswords | undefined> => {

@@ -135,7 +135,7 @@ const ownersRead: readonly string[] = ['/audit', '/audit/export', '/webhooks'];
 const ranks: readonly Role[] = ['viewer', 'analyst', 'owner'];
 
 /** Whether a role may do what the least one named here may. */
-export function isAtLeast(role: Role, least: Role): boolean {
+function isAtLeast(role: Role, least: Role): boolean {
   return ranks.indexOf(role) >= ranks.indexOf(least);
 }
 

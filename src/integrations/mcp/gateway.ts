@@ -457,7 +457,7 @@ function pointOf(method: string | undefined): Extract<Point, 'document' | 'tool_
 }
 
 /** A tool's name for a report or a person: one that isn't a plain name is screened text, and is told by its length. */
-export function shownName(name: string): string {
+function shownName(name: string): string {
   return /^[\p{L}\p{N}_./:-]{1,64}$/u.test(name) ? name : `(a name of ${name.length} characters)`;
 }
 

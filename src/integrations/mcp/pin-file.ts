@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 
 /** A file of pins that can't be used. The message says what to do; it never quotes a definition. */
-export class PinFileError extends Error {
+class PinFileError extends Error {
   override readonly name = 'PinFileError';
 }
 

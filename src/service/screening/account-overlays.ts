@@ -76,7 +76,7 @@ export function accountOverlays(
 }
 
 /** An overlay names an operating point that the model doesn't have. */
-export class OperatingPointError extends Error {
+class OperatingPointError extends Error {
   constructor(point: string, points: readonly string[]) {
     super(`The model has no operating point "${point}"; it has ${points.join(', ')}.`);
     this.name = 'OperatingPointError';
@@ -84,7 +84,7 @@ export class OperatingPointError extends Error {
 }
 
 /** Whether an overlay leaves all as it is. */
-export function isEmpty({ rules, allow, ...rest }: Overlay): boolean {
+function isEmpty({ rules, allow, ...rest }: Overlay): boolean {
   return (
     Object.keys(rules).length === 0 && allow.length === 0 && Object.values(rest).every((value) => value === undefined)
   );

@@ -2,7 +2,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { createFairQueue } from '../../workers/fair-queue.js';
 
 /** UTF-16 code units, or bytes: what is longer takes this thread for more than a millisecond or two. */
-export const LONG = 32 * 1024;
+export const LONG: number = 32 * 1024;
 
 /** Runs a step of a tenant's long work on this thread, so that short work goes on beside it. `size`: its rough cost. */
 export type LongWork = <T>(tenant: string, size: number, step: () => T) => Promise<T>;

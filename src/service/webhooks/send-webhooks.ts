@@ -88,7 +88,7 @@ export function webhookSender(
 }
 
 /** The headers of a message. @see https://www.standardwebhooks.com */
-export function signedHeaders(id: string, body: string, secret: string, at: number): Readonly<Record<string, string>> {
+function signedHeaders(id: string, body: string, secret: string, at: number): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(at / 1000));
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
   const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
