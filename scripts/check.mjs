@@ -20,7 +20,8 @@ const checks = {
   unused: [[bin('knip'), '--no-progress']],
   package: [
     [bin('publint'), '--strict', '--pack', 'npm'],
-    [bin('attw'), '--pack', '.', '--profile', 'esm-only', '--quiet'],
+    // `web/core-pack` is a file to serve, not a module.
+    [bin('attw'), '--pack', '.', '--profile', 'esm-only', '--exclude-entrypoints', 'web/core-pack', '--quiet'],
   ],
 };
 
