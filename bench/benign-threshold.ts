@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
-import { combinedScore } from '../src/engine/decide.js';
 import { SCORE_CEILING } from '../src/engine/rules/scan/clusters.js';
 import { samplesNeeded } from '../src/evaluation/metrics/binomial.js';
 import { seededRandom } from '../src/evaluation/metrics/bootstrap.js';
@@ -89,7 +88,7 @@ for (const source of sources) {
     if (side === 'rules') scores.push(rules.score);
     else if (model.score === null) throw new Error('the model gave no answer');
     else if (side === 'model') scores.push(model.score);
-    else scores.push(rules.score >= rules.threshold && !model.cleared ? 1 : combinedScore(model.score, rules.score));
+    else scores.push(rules.score >= rules.threshold && !model.cleared ? 1 : (model.combined ?? model.score));
   }
   results.push(judge(source, scores));
   console.log(JSON.stringify(results.at(-1)));

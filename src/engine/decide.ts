@@ -15,7 +15,7 @@ export interface RulesSide {
 
 /**
  * What became of the model: not asked, failed, or a calibrated probability from `passes` windows. Below `clearsBelow`
- * it clears what the rules found; 0 where it clears nothing or has not read the whole text.
+ * it clears what the rules found; 0 where it clears nothing or has not read the whole text. `rulesWeight`: see `combinedScore`.
  */
 export type ModelOutcome =
   | { readonly kind: 'off' }
@@ -26,6 +26,7 @@ export type ModelOutcome =
       readonly threshold: number;
       readonly passes: number;
       readonly clearsBelow: number;
+      readonly rulesWeight: number;
     };
 
 /** The decided part of a verdict, and what the response headers say of the model. */
@@ -42,6 +43,8 @@ export interface Decision {
   readonly modelVerdict: 'block' | 'allow' | 'off' | 'error';
   /** Whether the model clears what the rules found; in `shadow` mode, whether it would. */
   readonly cleared: boolean;
+  /** What `hybrid` mode holds against the model's threshold; null without a probability. */
+  readonly combined: number | null;
 }
 
 /** Rules at or above this score block whatever the model says. */
@@ -63,7 +66,7 @@ export function decide(mode: Mode, rules: RulesSide, outcome: ModelOutcome): Dec
   const seen = modelFacts(rules, model);
   const rulesBlock = rules.score >= rules.threshold;
   if (mode === 'hybrid' && (!rulesBlock || seen.cleared) && model.kind === 'probability') {
-    const score = seen.cleared ? model.probability : combinedScore(model.probability, rules.score);
+    const score = seen.combined ?? model.probability;
     const block = score >= model.threshold;
     return {
       verdict: block ? 'block' : 'allow',
@@ -95,25 +98,22 @@ function reasonOf({ probability, threshold }: { readonly probability: number; re
 function modelFacts(
   rules: RulesSide,
   model: ModelOutcome,
-): Pick<Decision, 'routerLevel' | 'modelScore' | 'modelVerdict' | 'cleared'> {
+): Pick<Decision, 'routerLevel' | 'modelScore' | 'modelVerdict' | 'cleared' | 'combined'> {
   if (model.kind !== 'probability')
-    return { routerLevel: 'rules', modelScore: null, modelVerdict: model.kind, cleared: false };
+    return { routerLevel: 'rules', modelScore: null, modelVerdict: model.kind, cleared: false, combined: null };
+  const cleared =
+    rules.score >= rules.threshold &&
+    !isFinal(rules, model.clearsBelow) &&
+    model.probability < Math.min(model.clearsBelow, model.threshold);
   return {
     routerLevel: model.passes > 1 ? 'deep' : 'advanced',
     modelScore: model.probability,
     modelVerdict: model.probability >= model.threshold ? 'block' : 'allow',
-    cleared:
-      rules.score >= rules.threshold &&
-      !isFinal(rules, model.clearsBelow) &&
-      model.probability < Math.min(model.clearsBelow, model.threshold),
+    cleared,
+    combined: cleared ? model.probability : combinedScore(model.probability, rules.score, model.rulesWeight),
   };
 }
 
-/**
- * Log-odds that the rules' score adds to the model's probability, for a whole score of 1. Chosen on dev: there it
- * finds more attacks at fewer false alarms than a lower threshold does (models/training/record/stacking.md).
- */
-const RULES_WEIGHT = 6;
 /** Most log-odds that findings below the rules' threshold may add, wherever an operator puts that threshold. */
 const MOST_ADDED = 3;
 
@@ -122,10 +122,11 @@ const MOST_ADDED = 3;
  *
  * @param probability the model's, 0..1
  * @param rulesScore 0..1; 0, no finding, leaves the probability as it is
+ * @param weight log-odds for a whole score of 1
  */
-export function combinedScore(probability: number, rulesScore: number): number {
-  if (rulesScore <= 0 || probability <= 0 || probability >= 1) return probability;
-  const added = Math.min(RULES_WEIGHT * rulesScore, MOST_ADDED);
+export function combinedScore(probability: number, rulesScore: number, weight: number): number {
+  if (rulesScore * weight <= 0 || probability <= 0 || probability >= 1) return probability;
+  const added = Math.min(weight * rulesScore, MOST_ADDED);
   const odds = (probability / (1 - probability)) * Math.exp(added);
   return Math.max(probability, odds / (1 + odds));
 }

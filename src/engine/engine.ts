@@ -235,6 +235,9 @@ function describe({ pack, modeReason, ...parts }: EngineParts, settings: Resolve
   };
 }
 
+/** Of models that do not name one: the weight of 1.0 (models/training/record/stacking.md). */
+const RULES_WEIGHT = 6;
+
 interface Asked {
   readonly texts: ModelTexts;
   readonly outcome: GuardedAnswer;
@@ -255,6 +258,7 @@ function outcomeOf(
     threshold: settings.modelThreshold,
     passes: windows.length,
     clearsBelow: isWhole ? (info?.clearsBelow ?? 0) : 0,
+    rulesWeight: info?.rulesWeight ?? RULES_WEIGHT,
   };
 }
 

@@ -47,6 +47,8 @@ export interface ModelReport {
   readonly verdict: 'block' | 'allow' | 'off' | 'error';
   /** Whether it clears what the rules found; in `shadow` mode, whether it would. Absent in records of before 1.1. */
   readonly cleared?: boolean | undefined;
+  /** What `hybrid` mode holds against the model's threshold: `score`, as the rules' weak findings raise it. Since 1.1. */
+  readonly combined?: number | null | undefined;
   readonly error: ModelErrorCode | null;
   /** Worst first. */
   readonly windows: readonly ExplainedWindow[];
@@ -143,6 +145,7 @@ function reportModel({ decision, model }: Evidence): ModelReport {
     score: decision.modelScore,
     verdict: decision.modelVerdict,
     cleared: decision.cleared,
+    combined: decision.combined,
     error: outcome?.kind === 'error' ? outcome.code : null,
     windows: (answer?.windows ?? []).map((window) => ({
       span: inInput(window, model?.texts),

@@ -47,6 +47,8 @@ export interface ClassifierInfo {
   readonly defaultOperatingPoint: string;
   /** Probability below which the model clears a finding of the rules that is not certain; absent: it clears none. */
   readonly clearsBelow?: number | undefined;
+  /** Log-odds that a rules' score of 1 adds to the model's probability, where the rules do not block; default 6. */
+  readonly rulesWeight?: number | undefined;
 }
 
 /** Bounds of one classification. */

@@ -21,11 +21,46 @@ const SILENT: RulesSide = { score: 0, threshold: 0.5, rule: null, reason: null, 
 
 const OFF: ModelOutcome = { kind: 'off' };
 const ERROR: ModelOutcome = { kind: 'error' };
-const HIGH: ModelOutcome = { kind: 'probability', probability: 0.8, threshold: 0.7, passes: 1, clearsBelow: 0 };
-const HIGH_DEEP: ModelOutcome = { kind: 'probability', probability: 0.8, threshold: 0.7, passes: 2, clearsBelow: 0 };
-const EQUAL: ModelOutcome = { kind: 'probability', probability: 0.7, threshold: 0.7, passes: 1, clearsBelow: 0 };
-const LOW: ModelOutcome = { kind: 'probability', probability: 0.1, threshold: 0.7, passes: 1, clearsBelow: 0 };
-const UNSURE: ModelOutcome = { kind: 'probability', probability: 0.5, threshold: 0.7, passes: 1, clearsBelow: 0 };
+const HIGH: ModelOutcome = {
+  kind: 'probability',
+  probability: 0.8,
+  threshold: 0.7,
+  passes: 1,
+  clearsBelow: 0,
+  rulesWeight: 6,
+};
+const HIGH_DEEP: ModelOutcome = {
+  kind: 'probability',
+  probability: 0.8,
+  threshold: 0.7,
+  passes: 2,
+  clearsBelow: 0,
+  rulesWeight: 6,
+};
+const EQUAL: ModelOutcome = {
+  kind: 'probability',
+  probability: 0.7,
+  threshold: 0.7,
+  passes: 1,
+  clearsBelow: 0,
+  rulesWeight: 6,
+};
+const LOW: ModelOutcome = {
+  kind: 'probability',
+  probability: 0.1,
+  threshold: 0.7,
+  passes: 1,
+  clearsBelow: 0,
+  rulesWeight: 6,
+};
+const UNSURE: ModelOutcome = {
+  kind: 'probability',
+  probability: 0.5,
+  threshold: 0.7,
+  passes: 1,
+  clearsBelow: 0,
+  rulesWeight: 6,
+};
 
 /** The odds of 0.8, 0.7, 0.5 and 0.1, times e^(6 * 0.3): worked out by hand. */
 const RAISED = {
@@ -92,6 +127,7 @@ describe('decide', () => {
         modelVerdict: mlVerdict,
         modelScore: mlScore,
         cleared: false,
+        combined: mlScore === null ? null : expect.any(Number),
       });
     },
   );
@@ -103,17 +139,17 @@ describe('decide', () => {
 
   it('raises the probability never down, never past 1, and no further than 3 log-odds', () => {
     for (const probability of [0, 1e-9, 0.2, 0.5, 0.999999, 1]) {
-      expect(combinedScore(probability, 0)).toBe(probability);
+      expect(combinedScore(probability, 0, 6)).toBe(probability);
       let before = probability;
       for (const rulesScore of [0.1, 0.3, 0.49, 0.8, 1]) {
-        const score = combinedScore(probability, rulesScore);
+        const score = combinedScore(probability, rulesScore, 6);
         expect(score).toBeGreaterThanOrEqual(before);
         expect(score).toBeLessThanOrEqual(1);
         before = score;
       }
     }
-    expect(combinedScore(0.5, 1)).toBeCloseTo(1 / (1 + Math.exp(-3)), 12);
-    expect(combinedScore(0.5, 1)).toBe(combinedScore(0.5, 0.6));
+    expect(combinedScore(0.5, 1, 6)).toBeCloseTo(1 / (1 + Math.exp(-3)), 12);
+    expect(combinedScore(0.5, 1, 6)).toBe(combinedScore(0.5, 0.6, 6));
   });
 
   it('gives a rules block its own reason and names the rule', () => {
@@ -131,10 +167,22 @@ describe('decide', () => {
     });
   });
 
+  it('adds nothing for a model whose weight for the rules is 0', () => {
+    const weighing: ModelOutcome = {
+      kind: 'probability',
+      probability: 0.5,
+      threshold: 0.7,
+      passes: 1,
+      clearsBelow: 0,
+      rulesWeight: 0,
+    };
+    expect(decide('hybrid', WEAK, weighing)).toMatchObject({ verdict: 'allow', score: 0.5, combined: 0.5 });
+  });
+
   describe('a model that clears what the rules found', () => {
     const found: RulesSide = { ...BLOCKING, score: 0.6 };
     const clearing = (probability: number): ModelOutcome => ({
-      ...{ kind: 'probability', probability, threshold: 0.7, passes: 1, clearsBelow: 0.15 },
+      ...{ kind: 'probability', probability, threshold: 0.7, passes: 1, clearsBelow: 0.15, rulesWeight: 6 },
     });
 
     it('allows below its limit, and blocks at it', () => {
@@ -171,6 +219,7 @@ describe('decide', () => {
         probability: 0.1,
         threshold: 0.05,
         passes: 1,
+        rulesWeight: 6,
         clearsBelow: 0.15,
       };
       expect(decide('hybrid', found, strict)).toMatchObject({ verdict: 'block', cleared: false });
@@ -192,7 +241,7 @@ describe('decide', () => {
           const models: ModelOutcome[] = grid.flatMap((probability) =>
             grid.flatMap((limit) =>
               [0, 0.3].map((clearsBelow): ModelOutcome => {
-                return { kind: 'probability', probability, threshold: limit, passes: 1, clearsBelow };
+                return { kind: 'probability', probability, threshold: limit, passes: 1, clearsBelow, rulesWeight: 6 };
               }),
             ),
           );

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { parquetWriteFile } from 'hyparquet-writer';
 import { afterAll, describe, expect, it } from 'vitest';
 import { NO_CORE } from '../../src/adapters/packs/load-pack.js';
-import { combinedScore } from '../../src/engine/decide.js';
 import { evaluationPage } from '../../src/evaluation/html/evaluation-page.js';
 import { escaped, markedHtml } from '../../src/evaluation/html/page.js';
 import { changedFromRecord } from '../../src/evaluation/report/changed-verdicts.js';
@@ -190,14 +189,23 @@ describe('sides', () => {
       language: 'en',
       recorded: undefined,
     },
-    ...{ rulesScore: 0.4, rule: 'a.b', hits: [], micros: 1, cleared: false, probability: 0.5, modelMillis: 1 },
+    ...{
+      rulesScore: 0.4,
+      rule: 'a.b',
+      hits: [],
+      micros: 1,
+      cleared: false,
+      combined: 0.9,
+      probability: 0.5,
+      modelMillis: 1,
+    },
   };
   const thresholds = { rulesThreshold: 0.5, modelThreshold: 0.8 };
 
   it("the model alone is judged by its own probability, both by what hybrid holds against the model's threshold", () => {
     const [model, both] = (['model', 'both'] as const).map((side) => outcomesOf([text], side, thresholds)[0]);
     expect(model).toEqual({ score: 0.5, isAttack: true, isBlocked: false });
-    expect(both).toEqual({ score: combinedScore(0.5, 0.4), isAttack: true, isBlocked: true });
+    expect(both).toEqual({ score: 0.9, isAttack: true, isBlocked: true });
   });
 });
 

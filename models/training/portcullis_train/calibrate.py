@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from .arguments import model_parser
-from .calibration import BUDGETS, CLEARS_BELOW, PER_WINDOW, SURE, calibration_error, doubt, fit, probability, rate_of, worst_window
+from .calibration import BUDGETS, CLEARS_BELOW, PER_WINDOW, RULES_WEIGHT, SURE, calibration_error, doubt, fit, probability, rate_of, worst_window
 from .devset import WORLD_DEV, Item, dev_items
 from .export import describe
 from .protocol import curve, left_out, threshold_for
@@ -139,7 +139,7 @@ def main() -> None:
     manifest = json.loads((args.model / "manifest.json").read_text())
     manifest["calibration"] = {"kind": "platt-windows", **calibration}
     manifest["operating_points"] = points
-    manifest["clears_below"] = CLEARS_BELOW
+    manifest["clears_below"], manifest["rules_weight"] = CLEARS_BELOW, RULES_WEIGHT
     manifest["calibration_error"] = {
         "dev": round(calibration_error(rate, positive, weights), 4),
         "left_out_source": round(left_out_error(features, items, weights), 4),

@@ -13,6 +13,7 @@ export function classifierInfo(manifest: ModelManifest, version: string): Classi
     thresholds: thresholdsOf(manifest.operating_points),
     defaultOperatingPoint: manifest.operating_point,
     clearsBelow: manifest.clears_below,
+    rulesWeight: manifest.rules_weight,
   };
 }
 

@@ -24,6 +24,8 @@ export interface ModelManifest {
   readonly operating_point: string;
   /** Probability below which the model clears a finding of the rules; absent: it clears none. */
   readonly clears_below?: number | undefined;
+  /** Log-odds that a rules' score of 1 adds to the model's probability; absent: that of 1.0. */
+  readonly rules_weight?: number | undefined;
 }
 
 /**
@@ -68,6 +70,7 @@ const schema = z
     operating_points: z.record(z.string().min(1), z.object({ threshold: z.number().min(0).max(1) })),
     operating_point: z.string().min(1),
     clears_below: z.number().min(0).max(1).optional(),
+    rules_weight: z.number().min(0).max(10).optional(),
   })
   .refine((it) => it.window.content <= it.window.tokens - 2, {
     message: 'a window must leave room for its two special tokens',

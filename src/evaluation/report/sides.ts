@@ -1,4 +1,3 @@
-import { combinedScore } from '../../engine/decide.js';
 import type { Outcome } from '../metrics/figures.js';
 import type { Scored, ScoredText } from '../scoring/score-texts.js';
 
@@ -22,13 +21,8 @@ export function isBlocked(text: ScoredText, side: Side, thresholds: Thresholds):
   const byRules = text.rulesScore >= thresholds.rulesThreshold;
   if (side === 'rules') return byRules;
   if (side === 'both' && byRules && !text.cleared) return true;
-  const score = side === 'model' ? text.probability : modelSideScore(text);
+  const score = side === 'model' ? text.probability : text.combined;
   return score !== null && thresholds.modelThreshold !== null && score >= thresholds.modelThreshold;
-}
-
-/** What `hybrid` holds against the model's threshold; null where the model gave nothing. */
-function modelSideScore({ probability, rulesScore, cleared }: ScoredText): number | null {
-  return probability === null || cleared ? probability : combinedScore(probability, rulesScore);
 }
 
 /**
@@ -38,7 +32,7 @@ function modelSideScore({ probability, rulesScore, cleared }: ScoredText): numbe
 function rankingScore(text: ScoredText, side: Side, { rulesThreshold }: Thresholds): number {
   if (side === 'rules') return text.rulesScore;
   if (side === 'model') return text.probability ?? 0;
-  return text.rulesScore >= rulesThreshold && !text.cleared ? 1 : (modelSideScore(text) ?? text.rulesScore);
+  return text.rulesScore >= rulesThreshold && !text.cleared ? 1 : (text.combined ?? text.rulesScore);
 }
 
 /** The judged texts as outcomes of one side; texts without a label are left out. */

@@ -19,6 +19,8 @@ export interface ScoredText extends LabelledText {
   readonly probability: number | null;
   /** Whether the model clears what the rules found. */
   readonly cleared: boolean;
+  /** What `hybrid` holds against the model's threshold; null where the model gave nothing. */
+  readonly combined: number | null;
   /** Milliseconds of a call with the model; null without one. */
   readonly modelMillis: number | null;
 }
@@ -103,6 +105,7 @@ export async function scoreTexts(
         micros: reading.micros,
         probability: said?.probability ?? null,
         cleared: said?.cleared ?? false,
+        combined: said?.combined ?? null,
         modelMillis: said?.millis ?? null,
       };
     }),
@@ -118,6 +121,7 @@ export interface ModelReading {
   /** Calibrated probability, 0..1; null where the model failed or was late. */
   readonly probability: number | null;
   readonly cleared: boolean;
+  readonly combined: number | null;
   /** Milliseconds of the whole call, rules included. */
   readonly millis: number;
 }
@@ -162,8 +166,13 @@ async function scoreModel(texts: readonly string[], job: ModelJob): Promise<Mode
       const index = next++;
       const start = performance.now();
       const { explanation } = await engine.analyze(texts[index] as string, { explain: true, channel: job.channel });
-      const { score, cleared } = explanation.model;
-      readings[index] = { probability: score, cleared: cleared ?? false, millis: performance.now() - start };
+      const { score, cleared, combined } = explanation.model;
+      readings[index] = {
+        probability: score,
+        cleared: cleared ?? false,
+        combined: combined ?? null,
+        millis: performance.now() - start,
+      };
       done += 1;
       job.onProgress?.(done);
     }
