@@ -46,9 +46,13 @@ def left_out_error(features: Features, items: list[Item], weights: np.ndarray) -
 
 
 def source_threshold(rate: np.ndarray, items: list[Item], budget: float) -> float:
-    """Threshold that keeps `budget` as the mean over the benign sources of `world-dev` and `dev`; texts made long are no source."""
-    benign = [index for index, item in enumerate(items) if item.budgeted and not item.source.startswith("long ")]
-    return threshold_for(rate[benign], np.array([items[index].source for index in benign]), budget)
+    """Threshold that keeps `budget`, as the mean over benign sources, on the texts of `world-dev` and on the others alike."""
+    thresholds = []
+    for in_world in (True, False):
+        benign = [index for index, item in enumerate(items) if item.budgeted and (item.source in WORLD_DEV) == in_world]
+        if benign:
+            thresholds.append(threshold_for(rate[benign], np.array([items[index].source for index in benign]), budget))
+    return max(thresholds)
 
 
 def long_items(items: list[Item], scores: dict[str, Scored], calibration: dict[str, float]) -> tuple[list[Item], Features]:
