@@ -93,7 +93,15 @@ test('what has no price is not on sale', async () => {
 
 describe("Stripe's settings", () => {
   const flags = {
-    ...{ data: 'x', host: '127.0.0.1', port: '0', scorers: '1', bodyLimit: '1048576', callsAtOnce: '10' },
+    ...{
+      data: 'x',
+      host: '127.0.0.1',
+      port: '0',
+      workers: '1',
+      processes: '1',
+      bodyLimit: '1048576',
+      callsAtOnce: '10',
+    },
     ...{ deadline: '1000', signUp: 'off', logLevel: 'silent' },
   };
   const stripe = {

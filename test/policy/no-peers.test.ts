@@ -7,8 +7,9 @@ import { afterAll, expect, it } from 'vitest';
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-no-peers-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const sources = readdirSync('src/integrations', { recursive: true, encoding: 'utf8' }).filter((name) =>
-  name.endsWith('.ts'),
+// The MCP gateway is a command, not an adapter: it imports packages that the library depends on.
+const sources = readdirSync('src/integrations', { recursive: true, encoding: 'utf8' }).filter(
+  (name) => name.endsWith('.ts') && !name.startsWith('mcp/'),
 );
 
 it('no adapter imports a package: each loads where no host is installed, and its types too', () => {

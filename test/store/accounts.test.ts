@@ -24,6 +24,7 @@ describe.each(allDatabases)('accounts in $name', ({ make }) => {
       trialEndsAt: now + 14 * 86_400_000,
       trialUsed: 0,
       overageLeft: 0,
+      overlay: null,
       settings: { verdictForm: 'extended', retentionDays: 90, keep: 'whole' },
       createdAt: now,
     });

@@ -39,7 +39,7 @@ describe('rules new', () => {
     expect(said(() => testRules({ pack: [pack] }, io))).toContain('ok 2 rules, 12 examples');
     const explained = JSON.parse(said(() => explainText('Drop the price!', { pack: [pack], json: true }, io)));
     expect([explained.score, explained.shadow[0].rule]).toEqual([0, 'sale.drop-the-price']);
-  });
+  }, 120_000);
 
   it('never writes over a file, and says what is wrong with an id', () => {
     expect(() => writeNewRule('sale.refund', { pack: [pack] }, io)).toThrow('already');

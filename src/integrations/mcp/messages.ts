@@ -62,37 +62,32 @@ export function readJson(text: string): { readonly json: unknown } | { readonly 
   } catch {
     return { mistake: 'not valid JSON' };
   }
-  const mistake = ambiguity(text);
+  // Before `visit`, which calls itself for every level.
+  const mistake = depthOf(text) > MAX_DEPTH ? `nested deeper than ${MAX_DEPTH} levels` : ambiguity(text);
   return mistake === undefined ? { json } : { mistake };
+}
+
+/** How many levels a valid JSON text nests. */
+function depthOf(text: string): number {
+  let [depth, deepest] = [0, 0];
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[{]|[\]}]/g)) {
+    if (token === '[' || token === '{') deepest = Math.max(deepest, ++depth);
+    else if (token === ']' || token === '}') depth -= 1;
+  }
+  return deepest;
 }
 
 function ambiguity(text: string): string | undefined {
   const open: Set<string>[] = [];
-  let depth = 0;
   let mistake: string | undefined;
-  const enter = (): boolean => {
-    depth += 1;
-    if (depth > MAX_DEPTH) mistake = `nested deeper than ${MAX_DEPTH} levels`;
-    return mistake === undefined;
-  };
   visit(text, {
-    onObjectBegin: () => {
-      open.push(new Set());
-      return enter();
-    },
+    onObjectBegin: () => void open.push(new Set()),
     onObjectProperty: (name) => {
       const names = open.at(-1);
       if (names?.has(name)) mistake ??= 'a name is repeated in one object';
       names?.add(name);
     },
-    onObjectEnd: () => {
-      open.pop();
-      depth -= 1;
-    },
-    onArrayBegin: enter,
-    onArrayEnd: () => {
-      depth -= 1;
-    },
+    onObjectEnd: () => void open.pop(),
   });
   return mistake;
 }
