@@ -7,16 +7,30 @@ import { z } from 'zod';
 const tagsSchema = z.record(z.string(), z.record(z.string(), z.string()));
 
 const suppressionsSchema = z.record(z.string(), z.record(z.string(), z.number().int().positive()));
-const evidenceSchema = z.object({
+const counts = z.object({ attacks: z.number(), benign: z.number() });
+const evidenceSchema: z.ZodType<RuleEvidence> = z.object({
   rules_version: z.string(),
   every: z.number(),
   files: z.array(z.object({ name: z.string() })),
-  texts: z.object({ attacks: z.number(), benign: z.number() }),
-  hits: z.record(z.string(), z.object({ attacks: z.number(), benign: z.number() })),
+  texts: counts,
+  hits: z.record(z.string(), counts),
 });
 
+interface Counts {
+  readonly attacks: number;
+  readonly benign: number;
+}
+
 /** How many texts of the labelled sets each core rule matches. */
-export type RuleEvidence = z.infer<typeof evidenceSchema>;
+export interface RuleEvidence {
+  readonly rules_version: string;
+  /** Every so many texts of the sets were read. */
+  readonly every: number;
+  readonly files: readonly { readonly name: string }[];
+  readonly texts: Counts;
+  /** By rule id. */
+  readonly hits: Readonly<Record<string, Counts>>;
+}
 
 /** The tags that rules may carry, as `namespace:id`, read from `rules/tags.yaml`. */
 export function readTags(): ReadonlySet<string> {

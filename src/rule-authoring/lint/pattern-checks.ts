@@ -47,7 +47,7 @@ export function checkPatternShapes(rule: Rule, words: WordLookup): readonly Pack
 }
 
 /** The widest run of counted gaps (`.{0,12}`, `[^x]{0,9}`) that no necessary literal interrupts, in characters. */
-export function widestGap(node: PatternNode): number {
+function widestGap(node: PatternNode): number {
   let widest = 0;
   let run = 0;
   for (const part of flatten(node)) {
