@@ -142,7 +142,8 @@ function percent(share: number): string {
 function modelLine({ ml_version, explanation: { model } }: ExplainedVerdict): string {
   if (model.verdict === 'off') return ml_version === 'off' ? 'off' : 'not asked, the rules had decided';
   if (model.verdict === 'error') return `failed (${model.error ?? 'unknown reason'}); the rules decided`;
-  return `${model.verdict}, probability ${model.score === null ? 'unknown' : percent(model.score)}`;
+  const probability = model.score === null ? 'unknown' : percent(model.score);
+  return `${model.verdict}, probability ${probability}${model.cleared === true ? '; it clears what the rules found' : ''}`;
 }
 
 /** A verdict for a person: what was decided and why, every finding, and the text with the places marked. */

@@ -128,6 +128,8 @@ function decisionWords({ rules, model, verdict }: RecordView): string {
   if (model.verdict === 'error') return `Decided by the rules, as the model failed: ${rulesSide}.`;
   if (model.score === null || model.verdict === 'off') return `Decided by the rules: ${rulesSide}.`;
   const modelSide = `the model gave ${percent(model.score)} (it blocks from ${percent(verdict.ml_threshold)})`;
+  if (verdict.decided_by === 'ml' && rules.score >= rules.threshold)
+    return `Cleared by the model: ${rulesSide}, but they are not certain, and ${modelSide}.`;
   if (verdict.decided_by === 'ml')
     return `Decided by the model: ${rulesSide}, so the model was asked, and ${modelSide}.`;
   return `Decided by the rules: ${rulesSide}; ${modelSide}${verdict.mode === 'shadow' ? ', in shadow mode, which does not count' : ''}.`;
