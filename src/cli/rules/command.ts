@@ -4,6 +4,7 @@ import { countOf, shareOf, withRowFlags } from '../row-flags.js';
 import { readText } from '../text-files.js';
 import { type DiffArgs, diffRules } from './diff-rules.js';
 import { explainText } from './explain-text.js';
+import { exportRules } from './export-rules.js';
 import { lintRules } from './lint-rules.js';
 import { type ListArgs, listRules } from './list-rules.js';
 import { writeNewRule } from './new-rule.js';
@@ -23,7 +24,7 @@ const end = (code: number): void => {
   process.exitCode = code;
 };
 
-/** `portcullis rules list|show|lint|test|explain|new|suggest|diff`. */
+/** `portcullis rules list|show|lint|test|explain|new|export|suggest|diff`. */
 export function rulesCommand(): Command {
   const rules = new Command('rules').description('list, show, check, test, write and compare rules');
   withPackFlags(rules.command('list'))
@@ -48,6 +49,9 @@ export function rulesCommand(): Command {
   withPackFlags(rules.command('new <id>'))
     .description('write a new shadow rule with example placeholders into --pack FOLDER')
     .action((id: string, args: RulesArgs) => end(writeNewRule(id, args, terminalIo())));
+  withPackFlags(rules.command('export'))
+    .description('print the rules for another regex compiler: RE2 patterns with lists expanded, as JSON')
+    .action((args: RulesArgs) => end(exportRules(args, terminalIo())));
   withRowFlags(withPackFlags(rules.command('suggest <files...>')))
     .description('find phrases that are common in missed attacks and rare in benign texts, and draft a rule from them')
     .option('--top <n>', 'number of suggestions', countOf('--top'), 12)
