@@ -34,7 +34,7 @@ describe('the core pack', () => {
     // A suppression of a problem that was solved must go, too.
     expect(readSuppressions()).toEqual(counts);
     // Lower these as problems are solved; never raise them.
-    expect(total).toEqual({ PACK038: 43, PACK039: 62, PACK067: 108 });
+    expect(total).toEqual({ PACK038: 43, PACK039: 62, PACK067: 57 });
   });
 
   it('passes all examples of its rules', () => {
