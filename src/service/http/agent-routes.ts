@@ -17,7 +17,7 @@ import {
   liteLlmCallSchema,
 } from './agent-schemas.js';
 import { type AnalyzeParts, bearerKey, refuseCodings, requireAllowed } from './analyze-route.js';
-import { errorSchema, quotaErrorSchema } from './api-schemas.js';
+import { refusalSchemas } from './api-schemas.js';
 import { HttpError } from './http-error.js';
 import { quotaHeaders, sendJson } from './responses.js';
 
@@ -32,19 +32,6 @@ declare module 'fastify' {
 const ALLOWED_MS = 10 * 60_000;
 /** Such texts, of all accounts. */
 const ALLOWED_TEXTS = 20_000;
-
-const errors = {
-  400: errorSchema,
-  401: errorSchema,
-  402: quotaErrorSchema,
-  408: errorSchema,
-  413: errorSchema,
-  415: errorSchema,
-  429: quotaErrorSchema,
-  431: errorSchema,
-  500: errorSchema,
-  503: errorSchema,
-};
 
 /** The routes that agents call themselves, in the shapes of their hosts. A call counts once, however many texts it holds. */
 export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
@@ -65,7 +52,7 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       summary: 'Answer an HTTP hook of Claude Code',
       querystring: hookQuerySchema,
       body: hookBodySchema,
-      response: { 200: hookAnswerSchema, ...errors },
+      response: { 200: hookAnswerSchema, ...refusalSchemas },
     },
     validatorCompiler: () => (value: unknown) => ({ value }),
     onRequest: admit(bearerKey),
@@ -95,7 +82,7 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       operationId: 'liteLlmGuardrail',
       summary: 'Answer the generic guardrail of a LiteLLM proxy',
       body: liteLlmCallSchema,
-      response: { 200: liteLlmAnswerSchema, ...errors },
+      response: { 200: liteLlmAnswerSchema, ...refusalSchemas },
     },
     validatorCompiler: () => (value: unknown) => ({ value }),
     onRequest: admit(gatewayKey),

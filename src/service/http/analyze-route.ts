@@ -22,13 +22,7 @@ import type { KeyOwner, Scorers, ScreeningStore } from '../screening/ports.js';
 import { recentVerdicts } from '../screening/recent-verdicts.js';
 import { screenCall } from '../screening/screen-call.js';
 import type { Admission } from './admission.js';
-import {
-  analyzeBodySchema,
-  analyzeQuerySchema,
-  errorSchema,
-  quotaErrorSchema,
-  verdictAnswerSchema,
-} from './api-schemas.js';
+import { analyzeBodySchema, analyzeQuerySchema, refusalSchemas, verdictAnswerSchema } from './api-schemas.js';
 import { HttpError } from './http-error.js';
 import { quotaHeaders, sendVerdict } from './responses.js';
 
@@ -103,16 +97,7 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     body: analyzeBodySchema,
     response: {
       200: verdictAnswerSchema,
-      400: errorSchema,
-      401: errorSchema,
-      402: quotaErrorSchema,
-      408: errorSchema,
-      413: errorSchema,
-      415: errorSchema,
-      429: quotaErrorSchema,
-      431: errorSchema,
-      500: errorSchema,
-      503: errorSchema,
+      ...refusalSchemas,
     },
   };
 

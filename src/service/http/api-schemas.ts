@@ -56,6 +56,20 @@ export const quotaErrorSchema: z.ZodType<{ readonly error: string; readonly code
     examples: [{ error: 'The trial has ended; choose a plan to continue.', code: 'TRIAL_ENDED' }],
   });
 
+/** What a route that screens may refuse with, by status. */
+export const refusalSchemas = {
+  400: errorSchema,
+  401: errorSchema,
+  402: quotaErrorSchema,
+  408: errorSchema,
+  413: errorSchema,
+  415: errorSchema,
+  429: quotaErrorSchema,
+  431: errorSchema,
+  500: errorSchema,
+  503: errorSchema,
+} satisfies Readonly<Record<number, z.ZodType>>;
+
 const explainedSchema = z
   .looseObject({
     verdict: z.enum(['allow', 'block']),
