@@ -70,8 +70,8 @@ if (!(await ensureInstalled()) || !(await ensureBuilt())) {
   vitest([]);
   step('rules lint', [join('dist', 'cli', 'main.js'), 'rules', 'lint']);
   step('rules test', [join('dist', 'cli', 'main.js'), 'rules', 'test']);
-  step('honest texts', [join('scripts', 'regression.mjs')]);
-  step('Python client', [join('scripts', 'test-python.mjs')]);
-  step("package in a stranger's project", [join('scripts', 'test-package.mjs')]);
+  step('benign texts', [join('scripts', 'proofs', 'regression.mjs')]);
+  step('Python client', [join('scripts', 'tests', 'python.mjs')]);
+  step("package in a stranger's project", [join('scripts', 'tests', 'package.mjs')]);
 }
 close();

@@ -1,6 +1,6 @@
 import { stringify } from 'csv-stringify/sync';
+import { visibleText } from '../engine/text/visible-text.js';
 import { verdictFields } from '../engine/verdict.js';
-import { visibleText } from '../engine/visible-text.js';
 import type { ExplainedFinding, ExplainedVerdict, Input, Verdict } from '../index.js';
 import type { JsonLine } from './record-slices.js';
 

@@ -6,10 +6,10 @@ import { openEnginePool } from '../workers/engine-pool.js';
 import { workerProgram } from '../workers/worker-process.js';
 import { addCounts, type BatchCounts, NO_COUNTS } from './batch-counts.js';
 import { BatchError } from './batch-error.js';
-import { compressPiece, decompressor, formatOf, type RowFormat } from './file-format.js';
-import { findInputs, readSlices } from './input-files.js';
-import { type OutputFile, openOutputFile } from './output-file.js';
-import { writeParquet } from './parquet.js';
+import { compressPiece, decompressor, formatOf, type RowFormat } from './formats/file-format.js';
+import { findInputs, readSlices } from './formats/input-files.js';
+import { type OutputFile, openOutputFile } from './formats/output-file.js';
+import { writeParquet } from './formats/parquet.js';
 import { OWN_FIELDS, type RowFields } from './row.js';
 import { encoderOf, scoreSlices } from './score-slices.js';
 

@@ -2,9 +2,9 @@ import { Command } from 'commander';
 import { packageVersion } from '../adapters/package-version.js';
 import type { Engine } from '../index.js';
 import { type EngineFlags, openEngine, withEngineFlags } from './engine-flags.js';
+import { EXAMPLES } from './screen/try.js';
 import { PACKAGES } from './serve.js';
 import { type Paint, paintFor } from './terminal.js';
-import { EXAMPLES } from './try.js';
 
 /** One thing that was looked at. */
 interface Check {

@@ -2,7 +2,7 @@ import type { WriteStream } from 'node:tty';
 import { chainWords } from '../engine/chain-words.js';
 import type { Span } from '../engine/span.js';
 import { mergeSpans } from '../engine/span.js';
-import { visibleText } from '../engine/visible-text.js';
+import { visibleText } from '../engine/text/visible-text.js';
 import type { ExplainedVerdict } from '../index.js';
 
 /** Wraps text in terminal styles, or leaves it alone. */

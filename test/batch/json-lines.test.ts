@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { jsonLines } from '../../src/batch/json-lines.js';
+import { jsonLines } from '../../src/batch/formats/json-lines.js';
 import type { JsonLine } from '../../src/batch/record-slices.js';
 
 const read = async (chunks: readonly Buffer[], maxBytes = 1_000): Promise<readonly JsonLine[]> => {

@@ -1,8 +1,8 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { csvRowsOf, csvSlices } from '../../src/batch/csv.js';
-import { jsonSlices, linesOf } from '../../src/batch/json-lines.js';
+import { csvRowsOf, csvSlices } from '../../src/batch/formats/csv.js';
+import { jsonSlices, linesOf } from '../../src/batch/formats/json-lines.js';
 import type { JsonLine, PlacedSlice, SliceBounds } from '../../src/batch/record-slices.js';
 
 type Slices = (chunks: AsyncIterable<Buffer>, bounds: SliceBounds) => AsyncGenerator<PlacedSlice>;

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { createEngine, findModel, loadModel, type Verdict } from '../../src/index.js';
-import { type Alarm, type AlarmRecord, type Alarms, nextRecord, worseThan } from './alarm-record.js';
-import { type HonestText, honestTexts } from './honest-texts.js';
+import { type Alarm, type AlarmRecord, type Alarms, nextRecord, worseThan } from './benign-record.js';
+import { type HonestText, honestTexts } from './benign-texts.js';
 
-// The gate on false alarms; scripts/regression.mjs says how to call it. Runs in the root of the checkout.
+// The gate on false alarms; scripts/proofs/regression.mjs says how to call it. Runs in the root of the checkout.
 
 const RECORD = 'test/regression/benign-record.json';
 const { values } = parseArgs({ options: { update: { type: 'boolean' }, reason: { type: 'string' } } });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { searchInSteps, type Window } from '../../src/store/sql/search-steps.js';
+import { searchInSteps, type Window } from '../../src/store/sql/evidence/search-steps.js';
 import type { EvidenceRow } from '../../src/store/sql/tables.js';
 
 const total = 50_000;

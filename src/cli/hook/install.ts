@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { CliError } from '../cli-error.js';
-import { reasonOf } from '../text-files.js';
+import { reasonOf } from '../screen/text-files.js';
 import { lineDiff } from './line-diff.js';
 import { type HookEntry, withHooks } from './settings-file.js';
 

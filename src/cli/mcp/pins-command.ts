@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { visibleText } from '../../engine/visible-text.js';
+import { visibleText } from '../../engine/text/visible-text.js';
 import type { OfferedDefinition, PinnedServer, PinnedTool } from '../../integrations/mcp/pin-file.js';
 import type { PinEdit } from '../../integrations/mcp/pins.js';
 import { CliError } from '../cli-error.js';

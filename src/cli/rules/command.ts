@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { withPackOptions } from '../engine-flags.js';
-import { countOf, shareOf, withRowFlags } from '../row-flags.js';
-import { readText } from '../text-files.js';
+import { countOf, shareOf, withRowFlags } from '../measure/row-flags.js';
+import { readText } from '../screen/text-files.js';
 import { type DiffArgs, diffRules } from './diff-rules.js';
 import { explainText } from './explain-text.js';
 import { exportRules } from './export-rules.js';

@@ -3,7 +3,7 @@ import { alignedTable } from '../../evaluation/report/text-format.js';
 import { diffPacks, type PackDifference } from '../../rule-authoring/diff-packs.js';
 import { signed } from '../../tuning/choose-changes.js';
 import { screenerWith } from '../engine-flags.js';
-import { type RowFlags, readRows } from '../row-flags.js';
+import { type RowFlags, readRows } from '../measure/row-flags.js';
 import { markedText, progressLine } from '../terminal.js';
 import type { RulesArgs, RulesIo } from './rules-io.js';
 

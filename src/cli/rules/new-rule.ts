@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { newRule } from '../../rule-authoring/new-rule.js';
 import { CliError } from '../cli-error.js';
-import { reasonOf } from '../text-files.js';
+import { reasonOf } from '../screen/text-files.js';
 import type { RulesArgs, RulesIo } from './rules-io.js';
 
 /** Writes the scaffold of a rule into a pack folder, and the pack's head where there is none. Exit code 0. @throws CliError; TuningError */

@@ -4,9 +4,9 @@ import { scoreTexts } from '../../evaluation/scoring/score-texts.js';
 import { suggestGrams } from '../../rule-authoring/suggest-grams.js';
 import { suggestRule } from '../../rule-authoring/suggest-rule.js';
 import { CliError } from '../cli-error.js';
-import { type RowFlags, readRows } from '../row-flags.js';
+import { type RowFlags, readRows } from '../measure/row-flags.js';
+import { writeReport } from '../screen/text-files.js';
 import { progressLine } from '../terminal.js';
-import { writeReport } from '../text-files.js';
 import type { RulesArgs, RulesIo } from './rules-io.js';
 
 /** The options of `rules suggest`. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ApiApp, DashboardParts } from './api-parts.js';
 import { ApiError } from './api-parts.js';
 import { accountState, toPlanListing } from './overview-routes.js';
-import { memberOf, sessionAnswer, toMember } from './session.js';
+import { memberOf, sessionAnswer, toMember } from './sign-in/session.js';
 
 const accountBody = z.object({ name: z.string().trim().min(1, 'Give the account a name.').max(80) });
 const settingsBody = z.object({

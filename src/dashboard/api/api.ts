@@ -12,9 +12,9 @@ import { overlayRoutes } from './overlay-routes.js';
 import { overviewRoutes } from './overview-routes.js';
 import { reviewRoutes } from './review-routes.js';
 import { ruleRoutes } from './rule-routes.js';
-import { secondFactorRoutes } from './second-factor.js';
-import { guard, noteSecurity } from './session.js';
-import { signInRoutes } from './sign-in-routes.js';
+import { secondFactorRoutes } from './sign-in/second-factor.js';
+import { guard, noteSecurity } from './sign-in/session.js';
+import { signInRoutes } from './sign-in/sign-in-routes.js';
 
 /** The JSON routes behind the page. Errors are `{ error }`. */
 export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts): Promise<void> {

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { ApiApp, DashboardParts } from './api-parts.js';
-import { memberOf } from './session.js';
+import { memberOf } from './sign-in/session.js';
 
 /** Body, parameters and response of a change, by name. */
 type Values = Readonly<Record<string, unknown>>;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { EvidenceStore } from '../../store/evidence-store.js';
 import type { RecordFilter, RecordPage, RecordView } from '../ports.js';
 import { type ApiApp, ApiError, type DashboardParts, orRefuse } from './api-parts.js';
-import { memberOf } from './session.js';
+import { memberOf } from './sign-in/session.js';
 
 const labels = ['false_alarm', 'missed_attack', 'correct_block', 'correct_allow'] as const;
 const filterShape = {

@@ -3,7 +3,7 @@ import type { ApiKey } from '../../store/account-store.js';
 import type { KeyListing } from '../ports.js';
 import type { ApiApp, DashboardParts } from './api-parts.js';
 import { ApiError, orRefuse } from './api-parts.js';
-import { memberOf } from './session.js';
+import { memberOf } from './sign-in/session.js';
 
 const createBody = z.object({ name: z.string().trim().min(1, 'Give the key a name.').max(80) });
 const params = z.object({ id: z.string().min(1).max(100) });

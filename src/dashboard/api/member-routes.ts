@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { hashPassword, passwordMatches } from '../../adapters/password-hash.js';
 import type { ApiApp, DashboardParts } from './api-parts.js';
 import { ApiError, emailSchema, givenPasswordSchema, orRefuse, passwordSchema } from './api-parts.js';
-import { beginAttempt } from './attempts.js';
-import { memberOf, openSession, sessionAnswer, sessionIdOf } from './session.js';
+import { beginAttempt } from './sign-in/attempts.js';
+import { memberOf, openSession, sessionAnswer, sessionIdOf } from './sign-in/session.js';
 
 const roleSchema = z.enum(['owner', 'analyst', 'viewer']);
 const inviteBody = z.object({ email: emailSchema, role: roleSchema });

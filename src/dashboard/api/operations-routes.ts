@@ -3,7 +3,7 @@ import { stringify } from 'csv-stringify/sync';
 import { z } from 'zod';
 import type { AuditEntry, WebhookEvent } from '../../store/operations-store.js';
 import { type ApiApp, ApiError, type DashboardParts, orRefuse } from './api-parts.js';
-import { memberOf } from './session.js';
+import { memberOf } from './sign-in/session.js';
 
 const filterShape = {
   actor: z.string().max(254).optional(),

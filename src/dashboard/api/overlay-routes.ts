@@ -3,7 +3,7 @@ import { editOverlay } from '../../adapters/packs/pack-overlay.js';
 import { PackError } from '../../engine/rules/pack/pack-error.js';
 import type { DashboardService, OverlayState } from '../ports.js';
 import { type ApiApp, ApiError, type DashboardParts } from './api-parts.js';
-import { memberOf } from './session.js';
+import { memberOf } from './sign-in/session.js';
 
 /** UTF-16 code units of an overlay's YAML. */
 const longestSource = 16_384;

@@ -5,7 +5,7 @@ import { activityOf, changeOf } from '../figures.js';
 import type { AccountState, Activity, ActivityTotals, PlanListing, StatusResponse } from '../ports.js';
 import type { ApiApp, DashboardParts } from './api-parts.js';
 import { shortened } from './review-routes.js';
-import { memberOf } from './session.js';
+import { memberOf } from './sign-in/session.js';
 
 const hour = 3_600_000;
 const day = 24 * hour;

@@ -1,7 +1,7 @@
 import type { EvidenceStore } from '../../store/evidence-store.js';
 import type { Label, RecordView, ReviewResult } from '../ports.js';
 import type { ApiApp, DashboardParts } from './api-parts.js';
-import { memberOf } from './session.js';
+import { memberOf } from './sign-in/session.js';
 
 const day = 86_400_000;
 /** Marks older than this say little about the present traffic. */

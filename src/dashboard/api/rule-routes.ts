@@ -3,7 +3,7 @@ import type { Rule } from '../../engine/rules/types.js';
 import type { Store } from '../../store/store.js';
 import type { RuleDetail, RuleListing } from '../ports.js';
 import { type ApiApp, ApiError, type DashboardParts } from './api-parts.js';
-import { memberOf } from './session.js';
+import { memberOf } from './sign-in/session.js';
 
 const params = z.object({ rule: z.string().min(1).max(200) });
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Span } from '../../engine/span.js';
 import { mergeSpans } from '../../engine/span.js';
-import { visibleText } from '../../engine/visible-text.js';
+import { visibleText } from '../../engine/text/visible-text.js';
 
 const STYLE = `
 :root{color-scheme:light dark;--back:#fff;--ink:#1c2128;--soft:#57606a;--line:#d0d7de;--card:#f6f8fa;--a:#0969da;--b:#cf222e;--c:#6639ba;--mark:#ffe38a;--mark-ink:#1c2128}

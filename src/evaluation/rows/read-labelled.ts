@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { findInputs, type InputFile, readSlices, sliceRows } from '../../batch/input-files.js';
+import { findInputs, type InputFile, readSlices, sliceRows } from '../../batch/formats/input-files.js';
 import type { JsonLine } from '../../batch/record-slices.js';
 import { type FieldNames, type LabelledText, type RowFault, readRow } from './labelled-text.js';
 

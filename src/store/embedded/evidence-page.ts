@@ -2,9 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import { type Kysely, type SqlBool, sql } from 'kysely';
 import type { EvidenceFilter } from '../evidence-store.js';
 import type { Connection } from '../sql/connection.js';
-import type { EvidenceOwn } from '../sql/evidence.js';
-import { filterConditions, rareValue, searched } from '../sql/evidence-filter.js';
-import { type Found, searchInSteps, type Window } from '../sql/search-steps.js';
+import type { EvidenceOwn } from '../sql/evidence/evidence.js';
+import { filterConditions, rareValue, searched } from '../sql/evidence/evidence-filter.js';
+import { type Found, searchInSteps, type Window } from '../sql/evidence/search-steps.js';
 import type { EvidenceRow, Tables } from '../sql/tables.js';
 import { foldText, type SearchTerm, searchTerms } from './search-terms.js';
 

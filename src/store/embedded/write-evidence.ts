@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import type { EvidenceOwn } from '../sql/evidence.js';
-import { type Counted, type CountedRow, hourOf, latencyRowOf, versionOf } from '../sql/evidence-row.js';
+import type { EvidenceOwn } from '../sql/evidence/evidence.js';
+import { type Counted, type CountedRow, hourOf, latencyRowOf, versionOf } from '../sql/evidence/evidence-row.js';
 import type { Tables } from '../sql/tables.js';
 import { StoreError } from '../store-error.js';
 import type { GroupCommit, Tally } from './group-commit.js';

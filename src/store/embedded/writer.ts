@@ -1,6 +1,6 @@
 import type { Charge } from '../account-store.js';
 import type { Plans } from '../plans.js';
-import type { CountedRow } from '../sql/evidence-row.js';
+import type { CountedRow } from '../sql/evidence/evidence-row.js';
 import type { StoreErrorCode } from '../store-error.js';
 import { embeddedCharge } from './charge.js';
 import { connect, openLog } from './database-file.js';

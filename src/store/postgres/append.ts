@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { EvidenceRecord } from '../../evidence/evidence-record.js';
 import type { Charge } from '../account-store.js';
 import { monthOf, type Plans } from '../plans.js';
-import { hourOf, latencyRowOf, rowOf, versionOf } from '../sql/evidence-row.js';
+import { hourOf, latencyRowOf, rowOf, versionOf } from '../sql/evidence/evidence-row.js';
 import type { EvidenceRow, Tables } from '../sql/tables.js';
 import { StoreError } from '../store-error.js';
 import { chargeOf, type Granted, planTableOf } from './charge.js';

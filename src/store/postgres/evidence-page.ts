@@ -1,9 +1,9 @@
 import { type Kysely, type SqlBool, sql } from 'kysely';
 import type { EvidenceFilter } from '../evidence-store.js';
 import type { Connection } from '../sql/connection.js';
-import type { EvidenceOwn } from '../sql/evidence.js';
-import { filterConditions, type Place, searched } from '../sql/evidence-filter.js';
-import { searchInSteps, type Window } from '../sql/search-steps.js';
+import type { EvidenceOwn } from '../sql/evidence/evidence.js';
+import { filterConditions, type Place, searched } from '../sql/evidence/evidence-filter.js';
+import { searchInSteps, type Window } from '../sql/evidence/search-steps.js';
 import type { EvidenceRow, Tables } from '../sql/tables.js';
 
 /** What is asked for. */

@@ -1,19 +1,19 @@
 import type { Charge } from '../account-store.js';
 import type { Store, StoreHealth, VersionStore } from '../store.js';
 import { guarded } from '../store-error.js';
-import { sqlAccounts, sqlUsage } from './accounts.js';
-import { sqlAttempts, sqlDevices } from './attempts.js';
-import { sqlAudit } from './audit.js';
+import { sqlAccounts, sqlUsage } from './accounts/accounts.js';
+import { sqlAttempts, sqlDevices } from './accounts/attempts.js';
+import { sqlInvitations } from './accounts/invitations.js';
+import { sqlKeys } from './accounts/keys.js';
+import { sqlOrders } from './accounts/orders.js';
+import { sqlSecondFactors } from './accounts/second-factors.js';
+import { sqlSessions, sqlUsers } from './accounts/users.js';
 import type { Connection } from './connection.js';
-import { type EvidenceOwn, sqlEvidence } from './evidence.js';
-import { sqlInvitations } from './invitations.js';
-import { sqlKeys } from './keys.js';
+import { type EvidenceOwn, sqlEvidence } from './evidence/evidence.js';
 import { sqlNotes } from './notes.js';
-import { sqlOrders } from './orders.js';
-import { sqlOverlays } from './overlays.js';
-import { sqlSecondFactors } from './second-factors.js';
-import { sqlSessions, sqlUsers } from './users.js';
-import { sqlWebhooks } from './webhooks.js';
+import { sqlAudit } from './operations/audit.js';
+import { sqlOverlays } from './operations/overlays.js';
+import { sqlWebhooks } from './operations/webhooks.js';
 
 const usesMs = 5_000;
 

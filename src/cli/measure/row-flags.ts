@@ -1,0 +1,81 @@
+import { type Command, Option } from 'commander';
+import { type ReadTexts, readLabelled } from '../../evaluation/rows/read-labelled.js';
+import { chooseRows } from '../../evaluation/rows/split-rows.js';
+import { CliError } from '../cli-error.js';
+
+/** The options of every command that reads labelled texts. */
+export interface RowFlags {
+  readonly textField?: string;
+  readonly labelField?: string;
+  readonly sourceField?: string;
+  readonly groupField?: string;
+  readonly languageField?: string;
+  readonly togetherField?: string;
+  readonly limit?: number;
+  readonly maxPerSource?: number;
+  readonly per?: number;
+  readonly skipBadRows?: boolean;
+}
+
+/** A whole number above 0. @throws CliError */
+export function countOf(name: string) {
+  return (value: string): number => {
+    const count = Number(value);
+    if (!Number.isSafeInteger(count) || count < 1) throw new CliError(`${name} takes a whole number above 0.`);
+    return count;
+  };
+}
+
+/** A number from 0 to 1. @throws CliError */
+export function shareOf(name: string) {
+  return (value: string): number => {
+    const share = Number(value);
+    if (value.trim() === '' || !(share >= 0 && share <= 1)) throw new CliError(`${name} takes a number from 0 to 1.`);
+    return share;
+  };
+}
+
+/** Adds the field and limit options to a command. */
+export function withRowFlags(command: Command): Command {
+  return command
+    .option('--text-field <field>', 'the field of the text (default: text, input, prompt or content)')
+    .option('--label-field <field>', 'the field of the label (default: label)')
+    .option('--source-field <field>', 'the field of the source (default: source, else the file)')
+    .option('--group-field <field>', 'the field of the group (default: group, kind or category)')
+    .option('--language-field <field>', 'the field of the language (default: language or lang)')
+    .option('--together-field <field>', 'rows with the same value stay in the same split (default: pair or together)')
+    .option('--limit <n>', 'at most this many texts; the same ones in every run', countOf('--limit'))
+    .option('--max-per-source <n>', 'at most this many texts of each source and label', countOf('--max-per-source'))
+    .addOption(new Option('--per <n>').argParser(countOf('--per')).hideHelp())
+    .option('--skip-bad-rows', 'skip rows without a text or with an unknown label, instead of stopping');
+}
+
+function mistakesText({ mistakes, leftOut }: ReadTexts): string {
+  const { 'not kept whole': _, ...wrong } = leftOut;
+  const all = Object.values(wrong).reduce((sum, n) => sum + n, 0);
+  const lines = mistakes.map(({ file, line, fault }) => `  ${file}:${line}: ${fault}`);
+  const more = all > mistakes.length ? [`  … and ${all - mistakes.length} more`] : [];
+  return `${all} ${all === 1 ? "row can't" : "rows can't"} be used:\n${[...lines, ...more].join('\n')}
+A label is 0 or 1, benign or injection, or a mark of the dashboard (false_alarm, correct_allow, missed_attack, correct_block). Name the fields with --text-field and --label-field, or leave such rows out with --skip-bad-rows.`;
+}
+
+/** Reads the texts that the flags name. @throws CliError with the lines that can't be used; where there is none to use */
+export async function readRows(files: readonly string[], flags: RowFlags): Promise<ReadTexts> {
+  const read = await readLabelled(files, {
+    text: flags.textField,
+    label: flags.labelField,
+    source: flags.sourceField,
+    group: flags.groupField,
+    language: flags.languageField,
+    together: flags.togetherField,
+  });
+  if (read.mistakes.length > 0 && !flags.skipBadRows) throw new CliError(mistakesText(read));
+  if (read.texts.length === 0) {
+    const why = Object.entries(read.leftOut).map(([reason, n]) => `${n} rows: ${reason}`);
+    throw new CliError(`There is no text to use${why.length > 0 ? ` (${why.join('; ')})` : ''}.`);
+  }
+  return {
+    ...read,
+    texts: chooseRows(read.texts, { limit: flags.limit, maxPerSource: flags.maxPerSource ?? flags.per }),
+  };
+}

@@ -1,0 +1,71 @@
+import { Command, Option } from 'commander';
+import type { Channel } from '../../index.js';
+import { CliError } from '../cli-error.js';
+import { type EngineFlags, openEngine, withEngineFlags } from '../engine-flags.js';
+import { paintFor } from '../terminal.js';
+import { readText } from './text-files.js';
+
+interface AnalyzeFlags extends EngineFlags {
+  readonly file?: string;
+  readonly channel?: Channel;
+  readonly explain?: boolean;
+  readonly allowEmpty?: boolean;
+  readonly form: 'extended' | 'minimal';
+}
+
+async function analyzeText(argument: string | undefined, flags: AnalyzeFlags): Promise<void> {
+  if (flags.form === 'minimal' && flags.explain) {
+    throw new CliError('--explain needs the extended form: leave out --form minimal.');
+  }
+  const text = await readText({ argument, file: flags.file });
+  if (text === '' && !flags.allowEmpty)
+    throw new CliError(
+      'The text is empty. Check what feeds this command, or pass --allow-empty to screen it as it is.',
+    );
+  const engine = await openEngine(flags);
+  const channel = flags.channel === undefined ? {} : { channel: flags.channel };
+  try {
+    if (flags.explain) {
+      const verdict = await engine.analyze(text, { ...channel, explain: true });
+      const { screened } = await import('../terminal.js');
+      const shown = flags.json
+        ? `${JSON.stringify(verdict, null, 2)}\n`
+        : screened(text, verdict, paintFor(process.stdout));
+      process.stdout.write(shown);
+      process.exitCode = verdict.verdict === 'block' ? 1 : 0;
+      return;
+    }
+    const verdict = await engine.analyze(text, channel);
+    const { toMinimal } = await import('../../index.js');
+    const shown = flags.form === 'minimal' ? toMinimal(verdict) : verdict;
+    process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
+    process.exitCode = verdict.verdict === 'block' ? 1 : 0;
+  } finally {
+    await engine.close();
+  }
+}
+
+/** `portcullis analyze`: one text, one Verdict; exit code 0 allow, 1 block, 2 error. */
+export function analyzeCommand(): Command {
+  return withEngineFlags(
+    new Command('analyze')
+      .description(
+        'screen one text; prints the Verdict as JSON and exits with 0 for allow, 1 for block, 2 for an error',
+      )
+      .argument('[text]', 'the text; "-" or nothing reads standard input')
+      .option('--file <file>', 'read the text from a file')
+      .addOption(
+        new Option('--channel <channel>', 'where the text comes from').choices([
+          'user',
+          'document',
+          'tool_result',
+          'tool_call',
+        ]),
+      )
+      .option('--allow-empty', 'screen an empty text instead of treating it as an error')
+      .option('--explain', 'show the text with what was found in it; with --json, the explanation as JSON')
+      .addOption(
+        new Option('--form <form>', 'the fields of the Verdict').choices(['extended', 'minimal']).default('extended'),
+      ),
+  ).action(analyzeText);
+}

@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { Command } from 'commander';
+import { packageVersion } from '../../adapters/package-version.js';
+import type { OutputRow } from '../../batch/row.js';
+import { type EngineFlags, thresholdsOf, withScreenerFlags } from '../engine-flags.js';
+
+interface ScorerFlags extends Omit<EngineFlags, 'json'> {
+  readonly findings?: boolean;
+  readonly today?: string;
+}
+
+/** Output rows are written together once they reach this many characters, or when no row is left to score. */
+const PIECE = 64 * 1024;
+/** Nobody waits for a row: a busy machine must not turn the model's verdicts into the rules'. */
+const MODEL_MS = 60_000;
+
+async function run(flags: ScorerFlags): Promise<void> {
+  const { openWorkerEngine } = await import('../../workers/serve-engine.js');
+  const { scoreRows } = await import('../../batch/score-stream.js');
+  const { jsonLines, MAX_ROW_BYTES } = await import('../../batch/formats/json-lines.js');
+  const today = flags.today ?? new Date().toISOString().slice(0, 10);
+  const { engine } = await openWorkerEngine({
+    packs: flags.pack,
+    overlays: flags.overlay,
+    today,
+    model: flags.model === 'off' ? false : flags.model,
+    mode: flags.mode,
+    thresholds: thresholdsOf(flags),
+    timeoutMs: MODEL_MS,
+  });
+  const { mode, mode_reason, rules_version, rules_threshold, ml_version, ml_threshold } = engine.info;
+  const versions = { portcullis: packageVersion(), rules_version, rules_threshold, ml_version, ml_threshold, mode };
+  process.stdout.write(`${JSON.stringify({ ready: { ...versions, today }, mode_reason })}\n`);
+
+  let piece = '';
+  const flush = (): boolean => {
+    const all = piece;
+    piece = '';
+    return all === '' || process.stdout.write(all);
+  };
+  const add = (row: OutputRow): void => {
+    if (piece === '') setImmediate(flush);
+    piece += `${JSON.stringify(row)}\n`;
+  };
+  const rows = scoreRows(jsonLines(process.stdin, MAX_ROW_BYTES), {
+    scorers: { score: engine.analyze },
+    findings: flags.findings,
+    rowsAtOnce: 1,
+  });
+  for await (const { row } of rows) {
+    add(row);
+    if (piece.length >= PIECE && !flush()) await once(process.stdout, 'drain');
+  }
+  flush();
+  await engine.close();
+}
+
+/** `portcullis scorer`: rows in, verdicts out, each as soon as it is ready, by an engine in this process. */
+export function scorerCommand(): Command {
+  return withScreenerFlags(
+    new Command('scorer')
+      .description(
+        'screen JSON Lines {"id", "text"} from standard input to standard output, in one process, until the input ends; the first line names the versions. For engines such as Spark that start one process per core',
+      )
+      .option('--findings', 'add the findings of each rule, with spans')
+      .option('--today <date>', 'YYYY-MM-DD: decides which allow-list entries have expired (default: today in UTC)'),
+  ).action(run);
+}

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { loadOneTimePasswords, newRecoveryCodes, type OneTimePasswords } from '../../../adapters/one-time-password.js';
+import { passwordMatches } from '../../../adapters/password-hash.js';
+import type { Store } from '../../../store/store.js';
+import { type ApiApp, ApiError, type DashboardParts, givenPasswordSchema, orRefuse } from '../api-parts.js';
+import { beginAttempt } from './attempts.js';
+import { memberOf } from './session.js';
+
+/** Six digits of an app, or a recovery code. */
+export const codeSchema: z.ZodType<string> = z.string().trim().min(1, 'Enter a code.').max(40);
+const passwordBody = z.object({ password: givenPasswordSchema });
+const codeBody = z.object({ code: codeSchema });
+const removeBody = passwordBody.extend({ code: codeSchema });
+
+/** What a page reads where a password was right and a code is missing. */
+const SECOND_FACTOR = 'SECOND_FACTOR';
+
+const codes = { loaded: undefined as Promise<OneTimePasswords | undefined> | undefined };
+const load = (): Promise<OneTimePasswords | undefined> => {
+  codes.loaded ??= loadOneTimePasswords();
+  return codes.loaded;
+};
+
+const wrongCode = (): ApiError => new ApiError(401, 'The code is wrong, or was used before.', SECOND_FACTOR);
+
+/** Whether a code is right; it never is twice. */
+async function takeCode(store: Store, userId: string, code: string, now: number): Promise<boolean> {
+  const factor = await store.secondFactors.get(userId);
+  const otp = await load();
+  if (factor === undefined) return false;
+  const step = otp?.stepOf(factor.secret, code, now);
+  if (step !== undefined) return store.secondFactors.takeStep(userId, step);
+  return factor.confirmed && store.secondFactors.takeRecoveryCode(userId, code);
+}
+
+/** Asks for the code of a user who has a second factor. @throws ApiError 401 where it is missing or wrong */
+export async function requireCode(store: Store, userId: string, code: string | undefined, now: number): Promise<void> {
+  const factor = await store.secondFactors.get(userId);
+  if (factor === undefined || !factor.confirmed) return;
+  if (code === undefined) throw new ApiError(401, 'Enter the code of your authenticator app.', SECOND_FACTOR);
+  if (!(await takeCode(store, userId, code, now))) throw wrongCode();
+}
+
+/** One's own second factor: switching it on takes the password and a first code, switching it off the password and a code. */
+export function secondFactorRoutes(app: ApiApp, { store, now }: DashboardParts): void {
+  const requirePassword = async (userId: string, password: string): Promise<void> => {
+    const user = await store.users.get(userId);
+    if (user === undefined || !(await passwordMatches(user.passwordHash, password)))
+      throw new ApiError(403, 'The password is wrong.');
+  };
+
+  app.get('/second-factor', async (request) => {
+    const factor = await store.secondFactors.get(memberOf(request).id);
+    const isOn = factor?.confirmed === true;
+    return { available: (await load()) !== undefined, on: isOn, recoveryLeft: isOn ? factor.recoveryLeft : 0 };
+  });
+
+  app.post('/second-factor', { schema: { body: passwordBody } }, async (request, reply) => {
+    const { id, email } = memberOf(request);
+    const otp = await load();
+    if (otp === undefined) throw new ApiError(409, 'The operator has not installed the package `otpauth`.');
+    const attempt = await beginAttempt(store.attempts, { request, reply }, `user ${id}`, true);
+    await requirePassword(id, request.body.password);
+    await attempt.right();
+    const secret = otp.newSecret();
+    const recoveryCodes = newRecoveryCodes();
+    const already = new ApiError(409, 'A second factor is on already.');
+    await orRefuse('STORE_CONFLICT', already, store.secondFactors.begin(id, secret, recoveryCodes));
+    return { secret, uri: otp.uri(secret, email), recoveryCodes };
+  });
+
+  app.post('/second-factor/confirm', { schema: { body: codeBody } }, async (request, reply) => {
+    const { id } = memberOf(request);
+    const attempt = await beginAttempt(store.attempts, { request, reply }, `user ${id}`, true);
+    if (!(await takeCode(store, id, request.body.code, now()))) throw new ApiError(403, 'The code is wrong.');
+    await attempt.right();
+    return { on: true };
+  });
+
+  app.post('/second-factor/remove', { schema: { body: removeBody } }, async (request, reply) => {
+    const { id } = memberOf(request);
+    const { password, code } = request.body;
+    const attempt = await beginAttempt(store.attempts, { request, reply }, `user ${id}`, true);
+    await requirePassword(id, password);
+    if (!(await takeCode(store, id, code, now()))) throw new ApiError(403, 'The code is wrong, or was used before.');
+    await attempt.right();
+    await store.secondFactors.remove(id);
+    return { on: false };
+  });
+}

@@ -1,0 +1,80 @@
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import type { EvidenceFilter } from '../../evidence-store.js';
+import { StoreError } from '../../store-error.js';
+import type { Tables } from '../tables.js';
+import { firstSeq, storable } from './evidence-row.js';
+
+type Where = ExpressionBuilder<Tables, 'evidence'>;
+
+/**
+ * The conditions of a filter but for its text. Values that have an index of their own stand as literals beside the
+ * parameter, since neither database uses a partial index for a value that it doesn't see.
+ */
+export const filterConditions = (where: Where, accountId: string, filter: EvidenceFilter): Expression<SqlBool>[] => {
+  const all: Expression<SqlBool>[] = [where('account_id', '=', accountId)];
+  const { verdict, rule, decidedBy, routerLevel, keyId, from, to, label } = filter;
+  // A rule's or a label's records are fewer than all blocks.
+  const rarer = (rule !== undefined && rule !== 'none') || (label !== undefined && label !== null);
+  if (verdict === 'block')
+    all.push(rarer ? sql<SqlBool>`coalesce(verdict, '') = 'block'` : sql<SqlBool>`verdict = 'block'`);
+  if (verdict === 'allow') all.push(sql<SqlBool>`verdict = 'allow'`);
+  if (rule !== undefined) {
+    all.push(where('rule', '=', rule));
+    if (rule !== 'none') all.push(sql<SqlBool>`rule <> 'none'`);
+  }
+  // A rule, a label or a block names few records: their index is walked, and the others only looked at. Left to itself the
+  // embedded database takes the index with the most columns, however many records that is.
+  const drives = rarer || verdict === 'block';
+  const is = (column: 'decided_by' | 'router_level' | 'key_id', value: string): Expression<SqlBool> =>
+    drives ? sql<SqlBool>`coalesce(${sql.ref(column)}, '') = ${value}` : where(column, '=', value);
+  if (decidedBy !== undefined) {
+    all.push(is('decided_by', decidedBy));
+    if (!drives && decidedBy !== 'rules') all.push(sql<SqlBool>`decided_by <> 'rules'`);
+  }
+  if (routerLevel !== undefined) {
+    all.push(is('router_level', routerLevel));
+    if (!drives && routerLevel !== 'rules') all.push(sql<SqlBool>`router_level <> 'rules'`);
+  }
+  if (keyId !== undefined) all.push(is('key_id', keyId));
+  if (from !== undefined) all.push(where('seq', '>=', firstSeq(from)));
+  if (to !== undefined) all.push(where('seq', '<', firstSeq(to)));
+  if (label === null) all.push(where('label', 'is', null));
+  else if (label !== undefined) all.push(where('label', '=', label));
+  return all;
+};
+
+/** The part of a filter that few records fit, by an index of its own: the rarest of those there are; undefined for none. */
+export const rareValue = ({
+  verdict,
+  rule,
+  decidedBy,
+  routerLevel,
+  label,
+}: EvidenceFilter): EvidenceFilter | undefined => {
+  if (rule !== undefined && rule !== 'none') return { rule };
+  if (label !== undefined && label !== null) return { label };
+  if (verdict === 'block') return { verdict };
+  if (decidedBy !== undefined && decidedBy !== 'rules') return { decidedBy };
+  return routerLevel !== undefined && routerLevel !== 'rules' ? { routerLevel } : undefined;
+};
+
+/** The text of a filter as text columns hold texts; an empty one filters nothing. */
+export const searched = ({ text }: EvidenceFilter): string | undefined =>
+  text === undefined || text === '' ? undefined : storable(text);
+
+/** A place in a list. */
+export interface Place {
+  readonly seq: number;
+  readonly id: string;
+}
+
+/** The cursor of a place: opaque to callers. */
+export const cursorOf = ({ seq, id }: Place): string => Buffer.from(`${seq}.${id}`).toString('base64url');
+
+/** @throws StoreError for a cursor that this store never gave */
+export const placeOf = (cursor: string): Place => {
+  const parts = /^(\d{1,16})\.(ev_[0-9a-f]{24})$/.exec(Buffer.from(cursor, 'base64url').toString());
+  const [, seq, id] = parts ?? [];
+  if (seq === undefined || id === undefined) throw new StoreError('STORE_SETTINGS', 'a cursor of no list');
+  return { seq: Number(seq), id };
+};

@@ -1,0 +1,199 @@
+import { type Kysely, sql } from 'kysely';
+import type { EvidenceLabel } from '../../../evidence/evidence-record.js';
+import type { EvidenceFilter, EvidencePage, EvidenceStore } from '../../evidence-store.js';
+import { StoreError } from '../../store-error.js';
+import { accountOf } from '../accounts/accounts.js';
+import type { Connection } from '../connection.js';
+import { sqlNotes } from '../notes.js';
+import type { EvidenceRow, Tables } from '../tables.js';
+import { sqlEvidenceCounts } from './evidence-counts.js';
+import { cursorOf, filterConditions, type Place, placeOf } from './evidence-filter.js';
+import { firstSeq, recordOf, rowOf, timeOfSeq, versionOf } from './evidence-row.js';
+
+/** Rows of a page. */
+export interface PageOfRows {
+  readonly rows: readonly EvidenceRow[];
+  /** Where a search went no further for now; null where it reached the limit or the end. */
+  readonly stoppedAt: Place | null;
+}
+
+/** What each database does its own way. */
+export interface EvidenceOwn extends Pick<EvidenceStore, 'append' | 'appendCounted'> {
+  /** Rows of a list after a place, newest first. */
+  page(accountId: string, filter: EvidenceFilter, after: Place | null, limit: number): Promise<PageOfRows>;
+  /** Deletes up to `limit` of an account's records before a place in the order; gives their number. */
+  deleteBefore(accountId: string, seq: number, limit: number): Promise<number>;
+  /** After a purge that deleted something: takes what is left of it off the disk. */
+  purged(): Promise<void>;
+}
+
+/** An evidence id, or its beginning. */
+const idShape = /^ev_[0-9a-f]{4,24}$/i;
+
+/** Where the text searched for is the beginning of an id: the records with such an id; undefined where there are none. */
+async function pageById(
+  db: Kysely<Tables>,
+  accountId: string,
+  filter: EvidenceFilter,
+  after: Place | null,
+  limit: number,
+): Promise<PageOfRows | undefined> {
+  const start = filter.text?.trim().toLowerCase() ?? '';
+  if (!idShape.test(start)) return undefined;
+  // On its own: a planner that sees the account as well may walk all of its records.
+  const ids = await db
+    .selectFrom('evidence')
+    .select('id')
+    .where('id', '>=', start)
+    .where('id', '<', `${start}g`)
+    .limit(500)
+    .execute();
+  if (ids.length === 0) return undefined;
+  const rows = db
+    .selectFrom('evidence')
+    .selectAll()
+    .where((where) => where.and(filterConditions(where, accountId, filter)))
+    .where(
+      'id',
+      'in',
+      ids.map(({ id }) => id),
+    )
+    .where('seq', '<', after?.seq ?? Number.MAX_SAFE_INTEGER);
+  const found = await rows.orderBy('seq', 'desc').orderBy('id', 'desc').limit(limit).execute();
+  return found.length === 0 && after === null ? undefined : { rows: found, stoppedAt: null };
+}
+
+/** Evidence in SQL. */
+export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceStore {
+  const { db } = connection;
+
+  const list = async (
+    accountId: string,
+    filter: EvidenceFilter,
+    cursor: string | null,
+    limit: number,
+  ): Promise<EvidencePage> => {
+    const most = Math.min(500, Math.max(1, Math.trunc(limit)));
+    const after = cursor === null ? null : placeOf(cursor);
+    const byId = await pageById(db, accountId, filter, after, most + 1);
+    const { rows, stoppedAt } = byId ?? (await own.page(accountId, filter, after, most + 1));
+    const shown = rows.slice(0, most);
+    const next = rows.length > most ? (shown.at(-1) ?? null) : stoppedAt;
+    const searchedTo = stoppedAt && timeOfSeq(stoppedAt.seq);
+    return { records: shown.map(recordOf), next: next && cursorOf(next), searchedTo };
+  };
+
+  return {
+    append: own.append,
+    appendCounted: own.appendCounted,
+    list,
+    async get(accountId, id) {
+      const row = db.selectFrom('evidence').selectAll().where('id', '=', id).where('account_id', '=', accountId);
+      const found = await row.executeTakeFirst();
+      return found && recordOf(found);
+    },
+    async find(id) {
+      const found = await db.selectFrom('evidence').selectAll().where('id', '=', id).executeTakeFirst();
+      return found && recordOf(found);
+    },
+    async *iterate(accountId, filter) {
+      let cursor: string | null = null;
+      do {
+        const page: EvidencePage = await list(accountId, filter, cursor, 500);
+        yield* page.records;
+        cursor = page.next;
+      } while (cursor !== null);
+    },
+    label: (accountId, id, label) => labelEvidence(connection, accountId, id, label),
+    ...sqlEvidenceCounts(connection),
+    purge: (now, options) => purgeEvidence(connection, own, now, options?.trustClock === true),
+  };
+}
+
+/** Labels a record and moves the counts of its versions with it, in one transaction. @throws StoreError STORE_NOT_FOUND */
+async function labelEvidence(
+  { transaction, pepper }: Connection,
+  accountId: string,
+  id: string,
+  label: EvidenceLabel | null,
+): Promise<void> {
+  await transaction(async (inside) => {
+    const own = inside.updateTable('evidence').where('id', '=', id).where('account_id', '=', accountId);
+    // The row is locked by this write before it is read: two labels at once are counted one after the other.
+    const row = await own.set({ label: sql`label` }).returning(['record', 'text', 'label']).executeTakeFirst();
+    if (!row) throw new StoreError('STORE_NOT_FOUND', `no evidence "${id}" in this account`);
+    await own.set({ label }).execute();
+    const counted = rowOf(recordOf(row), pepper);
+    const [before, after] = [versionOf(counted), versionOf({ ...counted, label })];
+    await inside
+      .updateTable('evidence_versions')
+      .set({
+        false_alarms: sql`false_alarms + ${after.false_alarms - before.false_alarms}`,
+        missed_attacks: sql`missed_attacks + ${after.missed_attacks - before.missed_attacks}`,
+      })
+      .where('account_id', '=', accountId)
+      .where('rules_version', '=', after.rules_version)
+      .where('ml_version', '=', after.ml_version)
+      .where('rule', '=', after.rule)
+      .execute();
+  });
+}
+
+const dayMs = 86_400_000;
+/** Few, since what is deleted is overwritten, and calls wait meanwhile. */
+const batch = 25;
+const eventDays = 90;
+const attemptDays = 2;
+const deviceDays = 400;
+const clockNote = 'purge-clock';
+/** A clock that has gone on for longer since the last purge, or since the newest record where there was none, may be wrong. */
+const clockDays = 7;
+
+/** @throws StoreError `STORE_CLOCK` where the clock may be wrong: what is deleted by mistake is gone */
+async function requireClock({ db }: Connection, now: number): Promise<void> {
+  const noted = await sqlNotes({ db }).get(clockNote);
+  let known = Number(noted);
+  if (noted === undefined) {
+    const newest = await db
+      .selectFrom('evidence')
+      .select(({ fn }) => fn.max('seq').as('seq'))
+      .executeTakeFirst();
+    known = newest?.seq == null ? now : timeOfSeq(newest.seq);
+  }
+  const days = Math.floor((now - known) / dayMs);
+  if (days < clockDays) return;
+  const since = noted === undefined ? 'newest evidence' : 'last purge';
+  throw new StoreError(
+    'STORE_CLOCK',
+    `no purge: by the clock (${new Date(now).toISOString()}) the ${since} was ${days} days ago; if the clock is right, run "portcullis admin purge --trust-clock"`,
+  );
+}
+
+/** Deletes what retention doesn't keep, in small steps so that screening goes on, and what has expired. Gives the records' number. */
+async function purgeEvidence(
+  connection: Connection,
+  own: EvidenceOwn,
+  now: number,
+  trustClock: boolean,
+): Promise<number> {
+  const { db } = connection;
+  if (!trustClock) await requireClock(connection, now);
+  let purged = 0;
+  for (const account of (await db.selectFrom('accounts').selectAll().execute()).map(accountOf)) {
+    const before = firstSeq(now - account.settings.retentionDays * dayMs);
+    let deleted: number;
+    do {
+      deleted = await own.deleteBefore(account.id, before, batch);
+      purged += deleted;
+    } while (deleted === batch);
+  }
+  await db.deleteFrom('sessions').where('expires_at', '<=', now).execute();
+  await db.deleteFrom('invitations').where('expires_at', '<=', now).execute();
+  const old = (days: number): number => now - days * dayMs;
+  await db.deleteFrom('seen_events').where('seen_at', '<', old(eventDays)).execute();
+  await db.deleteFrom('attempts').where('last_at', '<', old(attemptDays)).execute();
+  await db.deleteFrom('devices').where('used_at', '<', old(deviceDays)).execute();
+  await sqlNotes({ db }).set(clockNote, String(now));
+  if (purged > 0) await own.purged();
+  return purged;
+}
