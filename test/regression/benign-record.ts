@@ -1,20 +1,20 @@
-import type { HonestText } from './benign-texts.js';
+import type { BenignText } from './benign-texts.js';
 
-/** A blocked honest text, and how far above its threshold it came. */
-export interface Alarm {
+/** a blocked benign text, and how far above its threshold it came. */
+export interface FalsePositive {
   readonly id: string;
   readonly rule: string;
   readonly margin: number;
 }
 
-/** The alarms of the rules alone, and of rules and model together. */
-export interface Alarms {
-  readonly rules: readonly Alarm[];
-  readonly both: readonly Alarm[];
+/** The false positives of the rules alone, and of rules and model together. */
+export interface FalsePositives {
+  readonly rules: readonly FalsePositive[];
+  readonly both: readonly FalsePositive[];
 }
 
-/** What is committed: the known alarms, by id, and why each record replaced the one before. */
-export interface AlarmRecord {
+/** What is committed: the known false positives, by id, and why each record replaced the one before. */
+export interface BenignRecord {
   readonly texts: number;
   readonly rules: Readonly<Record<string, string>>;
   readonly both: Readonly<Record<string, string>>;
@@ -28,17 +28,17 @@ export interface AlarmRecord {
   }[];
 }
 
-/** The last digits of an int8 model differ between CPUs; an alarm that hangs on them is no new one. */
+/** The last digits of an int8 model differ between CPUs; a false positive within that margin isn't a new one. */
 const CPU_MARGIN = 0.02;
 
-const byRule = (alarms: readonly Alarm[]): Record<string, string> =>
-  Object.fromEntries(alarms.map(({ id, rule }) => [id, rule]));
+const byRule = (falsePositives: readonly FalsePositive[]): Record<string, string> =>
+  Object.fromEntries(falsePositives.map(({ id, rule }) => [id, rule]));
 
 /** What is worse than the record says, a line each; empty when nothing is. */
-export function worseThan(record: AlarmRecord, texts: readonly HonestText[], alarms: Alarms): readonly string[] {
-  const side = (name: keyof Alarms, margin: number): readonly string[] =>
-    alarms[name]
-      .filter((alarm) => !(alarm.id in record[name]) && alarm.margin >= margin)
+export function worseThan(record: BenignRecord, texts: readonly BenignText[], falsePositives: FalsePositives): readonly string[] {
+  const side = (name: keyof FalsePositives, margin: number): readonly string[] =>
+    falsePositives[name]
+      .filter((found) => !(found.id in record[name]) && found.margin >= margin)
       .map(({ id, rule }) => `${name}: ${id} is blocked by ${rule}, and the record doesn't know it`);
   const gone = texts.length < record.texts ? [`${record.texts - texts.length} texts are gone`] : [];
   return [...gone, ...side('rules', 0), ...side('both', CPU_MARGIN)];
@@ -46,17 +46,17 @@ export function worseThan(record: AlarmRecord, texts: readonly HonestText[], ala
 
 /** The record that the next run is held against. */
 export function nextRecord(
-  before: AlarmRecord | undefined,
-  texts: readonly HonestText[],
-  alarms: Alarms,
+  before: BenignRecord | undefined,
+  texts: readonly BenignText[],
+  falsePositives: FalsePositives,
   entry: { readonly date: string; readonly versions: string; readonly reason: string },
-): AlarmRecord {
-  const counts = { texts: texts.length, rules: alarms.rules.length, both: alarms.both.length };
+): BenignRecord {
+  const counts = { texts: texts.length, rules: falsePositives.rules.length, both: falsePositives.both.length };
   const { date, versions, reason } = entry;
   return {
     texts: texts.length,
-    rules: byRule(alarms.rules),
-    both: byRule(alarms.both),
+    rules: byRule(falsePositives.rules),
+    both: byRule(falsePositives.both),
     history: [...(before?.history ?? []), { date, versions, ...counts, reason }],
   };
 }
