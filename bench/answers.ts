@@ -11,7 +11,7 @@ const paragraphs = (file: string): readonly string[] =>
  * Checks the answers before anything is timed: a fast engine that finds nothing proves nothing.
  * @throws Error that names the first wrong answer by its file and number
  */
-export const checkAnswers = async (engine: Engine): Promise<number> => {
+export async function checkAnswers(engine: Engine): Promise<number> {
   const expectations = [
     { file: 'bench/texts/attacks.txt', verdict: 'block' },
     { file: 'bench/texts/benign.txt', verdict: 'allow' },
@@ -33,4 +33,4 @@ export const checkAnswers = async (engine: Engine): Promise<number> => {
     }
   }
   return checked;
-};
+}

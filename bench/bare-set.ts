@@ -11,9 +11,10 @@ export interface BareSets {
 }
 
 /** A compiler that also notes the source of every pattern it compiles. */
-export const recordingCompiler = (
-  compiler: RegexCompiler,
-): { readonly compiler: RegexCompiler; readonly sources: ReadonlySet<string> } => {
+export function recordingCompiler(compiler: RegexCompiler): {
+  readonly compiler: RegexCompiler;
+  readonly sources: ReadonlySet<string>;
+} {
   const sources = new Set<string>();
   return {
     sources,
@@ -26,7 +27,7 @@ export const recordingCompiler = (
       compileSet: (set) => compiler.compileSet(set),
     },
   };
-};
+}
 
 const maxMem = 256 * 1024 * 1024;
 const shardSize = 24;
@@ -43,7 +44,7 @@ const fewestSets = (patterns: readonly string[]): readonly InstanceType<typeof R
 };
 
 /** Builds the bare sets. A pass takes the text as a string, as a program without this library would. */
-export const bareSets = (sources: ReadonlySet<string>): BareSets => {
+export function bareSets(sources: ReadonlySet<string>): BareSets {
   const distinct = [...sources];
   const fewest = fewestSets(distinct);
   const shards = Array.from(
@@ -55,4 +56,4 @@ export const bareSets = (sources: ReadonlySet<string>): BareSets => {
     one: (text) => fewest.map((set) => set.match(text)),
     sharded: (text) => shards.map((set) => set.match(text)),
   };
-};
+}

@@ -63,7 +63,7 @@ const childrenOf = (pid: number): readonly number[] =>
 const batch = (file: string, scorers: number): Promise<Cost> =>
   new Promise((resolve, reject) => {
     const started = performance.now();
-    const args = ['batch', file, '--out', join(folder, 'out.jsonl'), '--scorers', String(scorers)];
+    const args = ['batch', file, '--out', join(folder, 'out.jsonl'), '--workers', String(scorers)];
     const child = spawn(process.execPath, ['dist/cli/main.js', ...args, '--mode', values.mode], { stdio: 'ignore' });
     const ticks = new Map<number, number>();
     const timer = setInterval(() => {

@@ -46,7 +46,7 @@ const corpusOf = (name: string, texts: readonly string[]): Corpus => {
 };
 
 /** The texts of bench/texts, the project's own pages, and every Markdown page of the installed packages. */
-export const installedCorpus = (): Corpus => {
+export function installedCorpus(): Corpus {
   const files = [
     ...filesUnder('bench/texts', '.txt'),
     ...filesUnder('docs', '.md'),
@@ -56,20 +56,20 @@ export const installedCorpus = (): Corpus => {
     'bench/texts, docs and the Markdown pages of node_modules',
     files.map((file) => readFileSync(file, 'utf8')),
   );
-};
+}
 
 /** The field `text` of a JSON Lines file. */
-export const fileCorpus = (file: string): Corpus => {
+export function fileCorpus(file: string): Corpus {
   const rows = readFileSync(file, 'utf8').split('\n').filter(Boolean);
   const texts = rows.map((row) => {
     const value: unknown = JSON.parse(row);
     return typeof value === 'object' && value !== null && 'text' in value ? String(value.text) : '';
   });
   return corpusOf(file.split('/').at(-1) ?? 'file', shuffled(texts));
-};
+}
 
 /** As many distinct texts as are asked for: the pieces, and then the first half of one with the second half of another. */
-export const mixed = (pieces: readonly string[], count: number): readonly string[] => {
+export function mixed(pieces: readonly string[], count: number): readonly string[] {
   const texts = new Set(pieces);
   for (let step = 1; texts.size < count && step < pieces.length; step += 1)
     for (const [at, piece] of pieces.entries()) {
@@ -80,4 +80,4 @@ export const mixed = (pieces: readonly string[], count: number): readonly string
     }
   if (texts.size < count) throw new Error(`the corpus has too few pieces for ${count} texts`);
   return [...texts].slice(0, count);
-};
+}

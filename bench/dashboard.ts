@@ -31,7 +31,7 @@ const unasked = (): never => {
 };
 const app = await buildApp({
   store,
-  scorers: { info, score: none },
+  engine: { info, score: none },
   nodeMetrics: false,
   extend: async (inner) =>
     dashboard(inner, {

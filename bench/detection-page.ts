@@ -55,7 +55,7 @@ ${rows.join('\n')}
 };
 
 /** The record as a page of Markdown. */
-export const detectionPage = (record: DetectionRecord): string => {
+export function detectionPage(record: DetectionRecord): string {
   const of = (label: SourceRate['label']): readonly SourceRate[] =>
     record.sources.filter((rate) => rate.label === label);
   const model =
@@ -66,4 +66,4 @@ ${record.rulesVersion}, threshold ${record.threshold}${model}; ${record.data}, $
 
 ${part('Attacks found', of('injection'))}
 ${part('False alarms', of('benign'))}`;
-};
+}

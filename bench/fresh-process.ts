@@ -44,7 +44,7 @@ const node = (args: readonly string[]): string =>
 const script = (code: string): readonly string[] => ['--input-type=module', '--eval', code];
 
 /** Starts each kind of process `runs` times, in turns. */
-export const timeFreshProcesses = (runs: number): FreshProcess => {
+export function timeFreshProcesses(runs: number): FreshProcess {
   const cli = 'dist/cli/main.js';
   const kinds = {
     bareNode: () => node(script('')),
@@ -76,4 +76,4 @@ export const timeFreshProcesses = (runs: number): FreshProcess => {
     cliVersion: timingOf(times.cliVersion),
     memory: JSON.parse(node(script(memory))),
   };
-};
+}

@@ -10,15 +10,16 @@ export interface Timing {
 }
 
 /** The value below which a share of the samples lies (nearest rank). */
-export const quantile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))] ?? Number.NaN;
+export function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))] ?? Number.NaN;
+}
 
 /** Percentiles of samples given in milliseconds. */
-export const timingOf = (milliseconds: readonly number[]): Timing => {
+export function timingOf(milliseconds: readonly number[]): Timing {
   const sorted = milliseconds.map((time) => time * 1000).sort((a, b) => a - b);
   const at = (share: number): number => quantile(sorted, share);
   return { n: sorted.length, p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) };
-};
+}
 
 /** Something to time on a text. */
 export interface Subject {
@@ -34,10 +35,10 @@ const rounds = 4;
  * Times each subject once on every text. The texts are dealt out to rounds, and the order of the subjects turns
  * with each round, so that none gains from a quieter moment of the machine.
  */
-export const timeEach = async (
+export async function timeEach(
   subjects: readonly Subject[],
   texts: readonly string[],
-): Promise<Readonly<Record<string, Timing>>> => {
+): Promise<Readonly<Record<string, Timing>>> {
   const samples = new Map<string, number[]>(subjects.map(({ name }) => [name, []]));
   const share = Math.ceil(texts.length / rounds);
   for (let round = 0; round < rounds; round += 1) {
@@ -60,14 +61,14 @@ export const timeEach = async (
     }
   }
   return Object.fromEntries([...samples].map(([name, times]) => [name, timingOf(times)]));
-};
+}
 
 /** The slope of log(time) over log(size): 1 is linear. */
-export const growthExponent = (points: readonly { readonly size: number; readonly time: number }[]): number => {
+export function growthExponent(points: readonly { readonly size: number; readonly time: number }[]): number {
   const xs = points.map(({ size }) => Math.log(size));
   const ys = points.map(({ time }) => Math.log(time));
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [mx, my] = [mean(xs), mean(ys)];
   const covariance = xs.reduce((sum, x, at) => sum + (x - mx) * ((ys[at] ?? my) - my), 0);
   return covariance / xs.reduce((sum, x) => sum + (x - mx) ** 2, 0);
-};
+}

@@ -33,7 +33,7 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
   [head, head.map(() => '-'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
 /** The record as a page of Markdown. */
-export const recordPage = (record: BenchRecord): string => {
+export function recordPage(record: BenchRecord): string {
   const { sizes, growth, hostile, fresh } = record;
   const sizeRows = sizes.map((result) => [
     result.size.toLocaleString('en'),
@@ -78,4 +78,4 @@ Memory (resident, MiB): ${Object.entries(fresh.memory)
     .map(([name, value]) => `${name} ${value}`)
     .join(', ')}.
 `;
-};
+}

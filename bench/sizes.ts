@@ -31,12 +31,12 @@ const largestForOneSet = 1000;
 const largestForShards = 16_000;
 
 /** Times scan, analyze and the bare passes on distinct texts of each size. */
-export const timeSizes = async (
+export async function timeSizes(
   engine: Engine,
   bare: BareSets,
   corpus: Corpus,
   quick: boolean,
-): Promise<readonly SizeResult[]> => {
+): Promise<readonly SizeResult[]> {
   const results: SizeResult[] = [];
   for (const [name, most] of Object.entries(quick ? plans.quick : plans.full)) {
     const size = Number(name);
@@ -55,10 +55,10 @@ export const timeSizes = async (
     results.push({ size, scan, analyze, oneSet, shardedSets });
   }
   return results;
-};
+}
 
 /** The exponent of cost over size between 1 kB and 1 MB, by the medians. */
-export const growth = (sizes: readonly SizeResult[]): Growth => {
+export function growth(sizes: readonly SizeResult[]): Growth {
   const fitted = sizes.filter(({ size }) => size >= 1000);
   const exponentOf = (time: (result: SizeResult) => number): number =>
     growthExponent(fitted.map((result) => ({ size: result.size, time: time(result) })));
@@ -68,4 +68,4 @@ export const growth = (sizes: readonly SizeResult[]): Growth => {
     scan: exponentOf(({ scan }) => scan.p50),
     analyze: exponentOf(({ analyze }) => analyze.p50),
   };
-};
+}

@@ -21,13 +21,13 @@ export interface EngineOptions extends Omit<Partial<EngineParts>, 'pack'> {
 export function createEngine(options: EngineOptions = {}): Engine {
   return createEngineOf({
     ...options,
-    pack: openPackOf(options.pack),
+    pack: openChosenPack(options.pack),
     clock: options.clock ?? systemClock,
     newEvidenceId: options.newEvidenceId ?? newEvidenceId,
   });
 }
 
-function openPackOf(pack: EngineOptions['pack']): CompiledPack {
+function openChosenPack(pack: EngineOptions['pack']): CompiledPack {
   if (typeof pack === 'string') return openPack({ packs: [pack] });
   return isNames(pack) ? openPack({ packs: pack }) : (pack ?? openPack());
 }

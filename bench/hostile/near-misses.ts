@@ -15,7 +15,7 @@ const withoutLastWord = (text: string): string => text.replace(/\s*\S+\s*$/u, ''
 const backwards = (text: string): string => text.split(/\s+/).reverse().join(' ');
 
 /** The rules' own words in an order that fires none, or all: what an attacker would send to slow the sets down. */
-export const triggerSoups = (words: WordLists, rules: readonly Rule[]): readonly HostileText[] => {
+export function triggerSoups(words: WordLists, rules: readonly Rule[]): readonly HostileText[] {
   const plain = triggerWords(words);
   const hits = rules.flatMap(({ examples }) => examples.positive ?? []).map(({ hit }) => hit);
   const some = hits.length > 0 ? hits : ['ignore all previous instructions'];
@@ -30,11 +30,11 @@ export const triggerSoups = (words: WordLists, rules: readonly Rule[]): readonly
     { name: 'hits of every rule, backwards', make: (size) => fill(size, () => `${backwards(pick(some))} `) },
     { name: 'hits without spaces', make: (size) => fill(size, () => pick(some).replace(/\s/g, '')) },
   ];
-};
+}
 
 /** For each rule, its own hits over and over with the last word gone or another rule's start after it. */
-export const nearMisses = (rules: readonly Rule[]): readonly HostileText[] =>
-  rules.flatMap(({ id, examples }) => {
+export function nearMisses(rules: readonly Rule[]): readonly HostileText[] {
+  return rules.flatMap(({ id, examples }) => {
     const hits = (examples.positive ?? []).map(({ hit }) => hit);
     if (hits.length === 0) return [];
     return [
@@ -42,3 +42,4 @@ export const nearMisses = (rules: readonly Rule[]): readonly HostileText[] =>
       { name: `hits of ${id}`, make: (size: number) => fill(size, () => `${pick(hits)} `) },
     ];
   });
+}

@@ -40,13 +40,13 @@ const checkSpans = (engine: Engine, name: string, text: string): 'allow' | 'bloc
 };
 
 /** Scans each hostile text and sets its time against ordinary text of that size, measured before and after. */
-export const timeHostile = (
+export function timeHostile(
   engine: Engine,
   corpus: Corpus,
   texts: readonly HostileText[],
   size: number,
   runs: number,
-): HostileReport => {
+): HostileReport {
   const ordinary = corpus.pieces(size, 30);
   const ordinaryTimes = ordinary.map((text) => timeOnce(engine, text));
   const measured = texts.map(({ name, make }, seed) => {
@@ -68,4 +68,4 @@ export const timeHostile = (
     ordinaryTexts: ordinary.length,
     results: results.sort((a, b) => b.ratio - a.ratio),
   };
-};
+}

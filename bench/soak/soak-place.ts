@@ -5,7 +5,7 @@ import { openStore } from '../../src/store/open-store.js';
 import type { Store, StoreOptions } from '../../src/store/store.js';
 
 /** `serve`'s flags for one scorer that decides by rules. */
-export const rulesFlags: readonly string[] = ['--mode', 'rules', '--scorers', '1'];
+export const rulesFlags: readonly string[] = ['--mode', 'rules', '--workers', '1'];
 
 /** A folder for one soak, with plans that no load uses up. */
 export interface SoakPlace {
@@ -39,4 +39,6 @@ export async function recordIds(store: Store, accountId: string): Promise<Readon
   return ids;
 }
 
-export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -3,10 +3,10 @@ import { createRequire } from 'node:module';
 let known: string | undefined;
 
 /** The version of this package, from its own package.json. */
-export const packageVersion = (): string => {
+export function packageVersion(): string {
   known ??= versionRead();
   return known;
-};
+}
 
 const versionRead = (): string => {
   const read: unknown = createRequire(import.meta.url)('portcullis/package.json');

@@ -6,7 +6,7 @@ import type { InputSlice } from './record-slices.js';
 import { createVerdictCache } from './score-row.js';
 import { type RowSettings, scoreSlice } from './score-slices.js';
 
-/** What a batch asks of its scorers. */
+/** What a batch asks of its workers. */
 export interface SliceTask {
   readonly slice: InputSlice;
   readonly settings: RowSettings;

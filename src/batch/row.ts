@@ -68,7 +68,7 @@ function missingField(wanted: string, row: Readonly<Record<string, unknown>>): s
 }
 
 /** An output row of a verdict. */
-export function rowOf(row: Extract<ReadRow, { input: Input }>, verdict: Verdict | ExplainedVerdict): OutputRow {
+export function toOutputRow(row: Extract<ReadRow, { input: Input }>, verdict: Verdict | ExplainedVerdict): OutputRow {
   if (!('explanation' in verdict)) return { id: row.id, ...row.kept, ...verdict };
   const { explanation, ...rest } = verdict;
   const findings = explanation.findings.map(({ excerpt: _quotes, read_as: _decoded, ...finding }) => finding);

@@ -6,12 +6,12 @@ import { openEnginePool } from '../workers/engine-pool.js';
 import { workerProgram } from '../workers/worker-process.js';
 import { addCounts, type BatchCounts, NO_COUNTS } from './batch-counts.js';
 import { BatchError } from './batch-error.js';
-import { compressPiece, decompressor, formatOf, type RowFormat } from './formats/file-format.js';
+import { chooseFormat, compressPiece, decompressor, type RowFormat } from './formats/file-format.js';
 import { findInputs, readSlices } from './formats/input-files.js';
 import { type OutputFile, openOutputFile } from './formats/output-file.js';
 import { writeParquet } from './formats/parquet.js';
 import { OWN_FIELDS, type RowFields } from './row.js';
-import { encoderOf, scoreSlices } from './score-slices.js';
+import { createEncoder, scoreSlices } from './score-slices.js';
 
 /** One batch. */
 export interface BatchJob extends RowFields {
@@ -49,7 +49,7 @@ export interface BatchResult extends BatchProgress {
   readonly workersLost: number;
 }
 
-/** Bytes of rows that a scorer is given at once: some 40 milliseconds of its time; with the model a second. */
+/** Bytes of rows that a worker is given at once: some 40 milliseconds of its time; with the model a second. */
 const RULES_SLICE = 2 ** 16;
 const MODEL_SLICE = 2 ** 14;
 /** Another number for each change of what a resume point says. */
@@ -65,8 +65,8 @@ export async function runBatch(job: BatchJob): Promise<BatchResult> {
   if (taken !== undefined)
     throw new BatchError('BATCH_OUTPUT', `The output has a field \`${taken}\` of its own: it can't be kept.`);
   const inputs = await findInputs(job.inputs);
-  const target = formatOf(job.out, job.format ?? 'jsonl');
-  for (const { path } of inputs) decompressor(formatOf(path, job.format ?? 'jsonl').compression)?.destroy();
+  const target = chooseFormat(job.out, job.format ?? 'jsonl');
+  for (const { path } of inputs) decompressor(chooseFormat(path, job.format ?? 'jsonl').compression)?.destroy();
   compressPiece(Buffer.alloc(0), target.compression);
   const outPath = await realpath(job.out).catch(() => undefined);
   if (outPath !== undefined && inputs.some(({ path }) => path === outPath))
@@ -98,7 +98,7 @@ export async function runBatch(job: BatchJob): Promise<BatchResult> {
       : sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
     const resumedRows = counts.rows;
     const progress = (): BatchProgress => ({ counts, resumedRows, bytesRead, bytesTotal });
-    const { head } = encoderOf(rows);
+    const { head } = createEncoder(rows);
     if (output?.from === undefined && head !== '')
       await put(output, compressPiece(Buffer.from(head), target.compression));
     if (output?.from?.complete !== true) {

@@ -3,17 +3,17 @@ import { newEvidenceId } from '../adapters/evidence-id.js';
 import { type ExplainedVerdict, type Input, inputText, type Verdict } from '../index.js';
 import type { ScoreOptions } from '../workers/calls.js';
 import { ScoringError } from '../workers/calls.js';
-import { type OutputRow, type ReadRow, rowOf } from './row.js';
+import { type OutputRow, type ReadRow, toOutputRow } from './row.js';
 
 /** Where verdicts come from. */
 export interface RowScoring {
-  /** Scorers, or an engine in this process. */
+  /** Workers, or an engine in this process. */
   readonly scorers: { score(input: Input, options: ScoreOptions): Promise<Verdict | ExplainedVerdict> };
   /** Verdicts of texts that came before. */
   readonly cache: VerdictCache<Verdict | ExplainedVerdict>;
   /** Adds each row's findings. */
   readonly findings: boolean;
-  /** Milliseconds a scorer may take over one row before it is killed. */
+  /** Milliseconds a worker may take over one row before it is killed. */
   readonly deadlineMs?: number | undefined;
 }
 
@@ -31,12 +31,12 @@ export async function scoreRow(row: ReadRow, line: number, scoring: RowScoring):
   const ask = (): Promise<Verdict | ExplainedVerdict> => scorers.score(row.input, { explain: findings, deadlineMs });
   try {
     if (typeof row.input !== 'string') inputText(row.input);
-    if (typeof row.input !== 'string') return { row: rowOf(row, await ask()), repeated: false };
+    if (typeof row.input !== 'string') return { row: toOutputRow(row, await ask()), repeated: false };
     const { value, repeated } = cache.get(row.input, ask);
     const verdict = await value;
     // Each row is a decision of its own, with its own evidence.
     return {
-      row: rowOf(row, repeated ? { ...verdict, evidence_id: newEvidenceId(), latency_ms: 0 } : verdict),
+      row: toOutputRow(row, repeated ? { ...verdict, evidence_id: newEvidenceId(), latency_ms: 0 } : verdict),
       repeated,
     };
   } catch (error) {

@@ -12,7 +12,7 @@ import { csvEncoder, JSON_LINES_ENCODER, outputColumns, type RowEncoder, type Ro
 import { createVerdictCache, type RowScoring, type ScoredRow, scoreRow } from './score-row.js';
 
 /** Slices in flight for each worker: one in work, one queued, and some that wait for their turn in the output. */
-const SLICES_A_SCORER = 6;
+const SLICES_PER_WORKER = 6;
 const BYTES_AT_ONCE = 4 * 2 ** 20;
 
 /**
@@ -42,7 +42,7 @@ export async function* scoreSlices<Place extends PlacedSlice>(
     slices,
     async (placed) => ({ ...placed, result: await score(placed) }),
     ({ size }) => size,
-    { items: SLICES_A_SCORER * (scorers + 1), size: BYTES_AT_ONCE },
+    { items: SLICES_PER_WORKER * (scorers + 1), size: BYTES_AT_ONCE },
   );
   yield* scored;
 }
@@ -83,13 +83,13 @@ export async function scoreSlice(slice: InputSlice, settings: RowSettings, scori
     scored = scored.slice(0, bad + 1);
     stopped = { code: 'BATCH_STRICT', message: `Row at line ${String(row.line)}: ${String(row.error)}.` };
   }
-  const text = encoderOf(settings).encode(scored.map((one) => one.row));
+  const text = createEncoder(settings).encode(scored.map((one) => one.row));
   const bytes = text === '' ? Buffer.alloc(0) : compressPiece(Buffer.from(text), settings.compression);
   return { bytes, counts: countRows(scored), ...(stopped === undefined ? {} : { stopped }) };
 }
 
 /** The encoder of the output format; Parquet is converted from JSON Lines at the end. */
-export function encoderOf({ format, keep = [], findings }: RowSettings): RowEncoder {
+export function createEncoder({ format, keep = [], findings }: RowSettings): RowEncoder {
   const separator = SEPARATORS[format];
   return separator === undefined ? JSON_LINES_ENCODER : csvEncoder(outputColumns(keep, findings), separator);
 }

@@ -7,7 +7,7 @@ import { createVerdictCache, type ScoredRow, scoreRow } from './score-row.js';
 
 /** How a stream of rows is scored. */
 export interface ScoreStreamOptions extends RowFields {
-  /** Scorers from `openEnginePool`; the caller closes them. */
+  /** Workers from `openEnginePool`; the caller closes them. */
   readonly scorers: Pick<EnginePool, 'score'>;
   /** Adds each row's findings. */
   readonly findings?: boolean | undefined;
@@ -17,7 +17,7 @@ export interface ScoreStreamOptions extends RowFields {
   readonly charactersAtOnce?: number | undefined;
   /** Characters of texts whose verdicts are kept for the next time the same text comes; default 8 million, 0 for none. */
   readonly cacheCharacters?: number | undefined;
-  /** Milliseconds a scorer may take over one row before it is killed. */
+  /** Milliseconds a worker may take over one row before it is killed. */
   readonly deadlineMs?: number | undefined;
 }
 

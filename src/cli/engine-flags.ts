@@ -68,7 +68,7 @@ export function withScreenerFlags(command: Command): Command {
 }
 
 /** The thresholds that the flags set. @throws CliError for an operating point without a model */
-export function thresholdsOf({ operatingPoint, mode, model }: EngineFlags): Thresholds | undefined {
+export function chooseThresholds({ operatingPoint, mode, model }: EngineFlags): Thresholds | undefined {
   if (operatingPoint === undefined) return undefined;
   if (mode === 'rules' || model === 'off')
     throw new CliError(`--operating-point ${operatingPoint} needs a model: leave out --mode rules and --model off.`);
@@ -101,18 +101,18 @@ export async function openEngine(flags: EngineFlags): Promise<Engine> {
     pack: compiled,
     model: await modelFor(flags),
     mode,
-    thresholds: thresholdsOf(flags),
+    thresholds: chooseThresholds(flags),
   });
 }
 
 /** Who screens, by the flags: with a model unless `--mode rules` or `--model off` says otherwise, or none is installed. */
-export function screenerOf(flags: EngineFlags): Screener {
+export function createFlagScreener(flags: EngineFlags): Screener {
   const { mode, pack, overlay, model } = flags;
   return {
     packs: pack,
     overlays: overlay,
     model: mode === 'rules' || model === 'off' ? false : (model ?? findModel() ?? false),
-    modelThreshold: thresholdsOf(flags)?.model,
+    modelThreshold: chooseThresholds(flags)?.model,
   };
 }
 

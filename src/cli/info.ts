@@ -3,7 +3,7 @@ import { packageVersion } from '../adapters/package-version.js';
 import type { PackInForce } from '../engine/rules/types.js';
 import { type EngineFlags, openEngine, withEngineFlags } from './engine-flags.js';
 
-async function infoOf(flags: EngineFlags): Promise<Readonly<Record<string, unknown>>> {
+async function collectInfo(flags: EngineFlags): Promise<Readonly<Record<string, unknown>>> {
   const engine = await openEngine(flags);
   try {
     return { version: packageVersion(), node: process.versions.node, engines: '>=20.19', ...engine.info };
@@ -22,7 +22,7 @@ function shown(value: unknown): string {
 }
 
 async function printInfo(flags: EngineFlags): Promise<void> {
-  const facts = await infoOf(flags);
+  const facts = await collectInfo(flags);
   if (flags.json) {
     process.stdout.write(`${JSON.stringify(facts, null, 2)}\n`);
     return;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import type { EvidenceRecord, ReplayReport } from '../evidence/evidence-record.js';
 import { layModel, layRules, NotKeptError } from '../evidence/kept-versions.js';
-import { recordedScorers } from '../evidence/recorded-scorers.js';
+import { recordedEngines } from '../evidence/recorded-scorers.js';
 import { replay, whatIf } from '../evidence/replay.js';
 import type { Store } from '../store/store.js';
 import { type EnginePool, openEnginePool } from '../workers/engine-pool.js';
@@ -49,7 +49,7 @@ async function otherwise(store: Store, record: EvidenceRecord, flags: ReplayFlag
   }
 }
 
-async function recordOf(store: Store, id: string): Promise<EvidenceRecord> {
+async function findRecord(store: Store, id: string): Promise<EvidenceRecord> {
   if (!/^ev_[0-9a-f]{24}$/.test(id)) throw new CliError('an evidence id is ev_ and 24 hex digits');
   const record = await store.evidence.find(id);
   if (record === undefined) throw new CliError(`no evidence "${id}" here, or retention has removed it`);
@@ -65,13 +65,13 @@ function shown(id: string, { verdict: then }: EvidenceRecord, report: ReplayRepo
 function run(id: string, given: ReplayFlags): Promise<void> {
   const flags = { ...given, withOverlay: given.withOverlay ?? given.overlay };
   return withStore(flags, async (store) => {
-    const record = await recordOf(store, id);
+    const record = await findRecord(store, id);
     const isOther =
       flags.withRules !== undefined ||
       flags.withOverlay !== undefined ||
       flags.withModel !== undefined ||
       flags.operatingPoint !== undefined;
-    const recorded = recordedScorers(store.versions);
+    const recorded = recordedEngines(store.versions);
     try {
       const report = isOther ? await otherwise(store, record, flags) : await replay(record, recorded.screen);
       const text = flags.json

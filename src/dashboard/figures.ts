@@ -1,8 +1,8 @@
-import { type EvidenceCount, type LatencyCount, latencyOf, type VersionCount } from '../store/evidence-store.js';
+import { type EvidenceCount, type LatencyCount, latencyAt, type VersionCount } from '../store/evidence-store.js';
 import type { Activity, TimeStep, VersionChange, VersionTotals } from './ports.js';
 
 /** The overview's figures. Each step of `[from, to)` is there, empty ones too. */
-export function activityOf(
+export function summariseActivity(
   counts: readonly EvidenceCount[],
   latencies: readonly LatencyCount[],
   from: number,
@@ -28,13 +28,13 @@ export function activityOf(
     step?.took.set(took, (step.took.get(took) ?? 0) + calls);
   }
   return {
-    steps: steps.map(({ took, ...step }) => ({ ...step, latency: percentilesOf(took) })),
+    steps: steps.map(({ took, ...step }) => ({ ...step, latency: computePercentiles(took) })),
     byRule: [...byRule].map(([rule, blocks]) => ({ rule, blocks })).sort((a, b) => b.blocks - a.blocks),
   };
 }
 
 /** By nearest rank; null where nothing was counted. */
-function percentilesOf(took: ReadonlyMap<number, number>): TimeStep['latency'] {
+function computePercentiles(took: ReadonlyMap<number, number>): TimeStep['latency'] {
   const sorted = [...took].sort(([a], [b]) => a - b);
   const calls = sorted.reduce((sum, [, n]) => sum + n, 0);
   if (calls === 0) return null;
@@ -44,13 +44,13 @@ function percentilesOf(took: ReadonlyMap<number, number>): TimeStep['latency'] {
       left -= n;
       return left <= 0;
     });
-    return latencyOf(found?.[0] ?? 0);
+    return latencyAt(found?.[0] ?? 0);
   };
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
 }
 
 /** What the newest pair of versions changed against the pair before it; undefined where there was none before. */
-export function changeOf(counts: readonly VersionCount[]): VersionChange | undefined {
+export function findChange(counts: readonly VersionCount[]): VersionChange | undefined {
   const byPair = new Map<string, readonly VersionCount[]>();
   for (const it of counts) {
     const pair = `${it.rulesVersion} ${it.mlVersion}`;

@@ -73,7 +73,7 @@ export function decide(mode: Mode, rules: RulesSide, outcome: ModelOutcome): Dec
       score,
       threshold: model.threshold,
       rule: block ? 'ml.classifier' : 'none',
-      reason: block ? reasonOf(model) : null,
+      reason: block ? explainDecision(model) : null,
       decidedBy: 'ml',
       ...seen,
     };
@@ -91,7 +91,13 @@ export function decide(mode: Mode, rules: RulesSide, outcome: ModelOutcome): Dec
 }
 
 /** A block that the model alone wouldn't have given says that the rules had a part in it. */
-function reasonOf({ probability, threshold }: { readonly probability: number; readonly threshold: number }): string {
+function explainDecision({
+  probability,
+  threshold,
+}: {
+  readonly probability: number;
+  readonly threshold: number;
+}): string {
   return probability >= threshold ? MODEL_REASON : BOTH_REASON;
 }
 

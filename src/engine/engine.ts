@@ -131,20 +131,20 @@ export function createEngine(parts: EngineParts): Engine {
       score: signal.score,
       threshold: settings.rulesThreshold,
       rule: signal.rule ?? null,
-      reason: rule === undefined ? null : reasonOf(rule),
+      reason: rule === undefined ? null : describeRule(rule),
       hidden: signal.findings.some(({ view }) => HIDING_VIEWS.has(view)),
     };
     return { input, views, signal, rules, start };
   }
 
   function conclude(reading: Reading, mode: Mode, asked: Asked | undefined, options: ScanCallOptions): Verdict {
-    const decision = decide(mode, reading.rules, outcomeOf(asked, settings, model?.info));
-    const verdict = verdictOf(decision, mode, reading.start, options);
+    const decision = decide(mode, reading.rules, decideOutcome(asked, settings, model?.info));
+    const verdict = buildVerdict(decision, mode, reading.start, options);
     if (options.explain !== true) return verdict;
     return { ...verdict, explanation: explain({ ...reading, decision, model: asked }, settings.limits) } as Verdict;
   }
 
-  function verdictOf(decision: Decision, mode: Mode, start: number, options: ScanCallOptions): Verdict {
+  function buildVerdict(decision: Decision, mode: Mode, start: number, options: ScanCallOptions): Verdict {
     return {
       verdict: decision.verdict,
       confidence: decision.score,
@@ -243,7 +243,7 @@ interface Asked {
   readonly outcome: GuardedAnswer;
 }
 
-function outcomeOf(
+function decideOutcome(
   asked: Asked | undefined,
   settings: ResolvedSettings,
   info: ClassifierInfo | undefined,
@@ -266,7 +266,7 @@ const DETECTS = /^Detects\s+/;
 const FIRST_SENTENCE = /^.*?[.](?=\s|$)/s;
 
 /** One plain sentence from a rule's own words, so that it never quotes the input. */
-export function reasonOf(rule: { readonly title: string; readonly description: string }): string {
+export function describeRule(rule: { readonly title: string; readonly description: string }): string {
   const sentence = (FIRST_SENTENCE.exec(rule.description.trim())?.[0] ?? rule.description.trim()).replace(/\s+/g, ' ');
   const text = DETECTS.test(sentence)
     ? sentence.replace(DETECTS, 'The text holds ')

@@ -125,14 +125,14 @@ function explainFinding(finding: Finding, { input, views }: Evidence, length: nu
     span: finding.span,
     view: finding.view,
     chain: finding.chain,
-    excerpt: excerptOf(input.text, finding.span, length),
-    ...(view === undefined || view.kind === 'raw' ? {} : { read_as: excerptOf(view.text, finding.shown, length) }),
+    excerpt: cutExcerpt(input.text, finding.span, length),
+    ...(view === undefined || view.kind === 'raw' ? {} : { read_as: cutExcerpt(view.text, finding.shown, length) }),
     ...(path === undefined ? {} : { path }),
   };
 }
 
 /** The span's text, cut on a code-point edge, with an ellipsis where it was cut. */
-function excerptOf(text: string, span: Span, length: number): string {
+function cutExcerpt(text: string, span: Span, length: number): string {
   if (span.end - span.start <= length) return text.slice(span.start, span.end);
   const cut = text.slice(span.start, span.start + length);
   return `${cut.replace(/[\uD800-\uDBFF]$/, '')}…`;

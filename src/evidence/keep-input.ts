@@ -83,13 +83,13 @@ export const maskSteps: readonly ((text: string) => string)[] = secrets.map(({ p
   return done + out.slice(read);
 });
 
-function digitsOf(text: string): string {
+function readDigits(text: string): string {
   return text.replaceAll(/\D/g, '');
 }
 
 /** Luhn's check, as on payment cards. @see ISO/IEC 7812-1 */
 function isCardNumber(text: string): boolean {
-  const digits = digitsOf(text);
+  const digits = readDigits(text);
   let sum = 0;
   for (let i = 0; i < digits.length; i += 1) {
     const digit = Number(digits[digits.length - 1 - i]);
@@ -115,7 +115,7 @@ const northAmerican = /^\(?[2-9]\d{2}\)?[ .-]?[2-9]\d{2}[ .-]\d{4}$/;
 
 /** A number that is dialled: 7 to 15 digits, written as one. Dates, versions and plain counts aren't. */
 function isPhoneNumber(text: string): boolean {
-  const digits = digitsOf(text).length;
+  const digits = readDigits(text).length;
   if (digits < 7 || digits > 15) return false;
   if (text.startsWith('+') || text.startsWith('00')) return true;
   if (/^\(?0\d/.test(text)) return digits >= 8 && !/^\d{2}[./-]\d{2}[./-]\d{2,4}$/.test(text);

@@ -27,7 +27,7 @@ const PACK_FILE = 'pack.json';
 export interface RunningVersions {
   readonly packs?: readonly string[] | undefined;
   readonly overlays?: readonly string[] | undefined;
-  /** `YYYY-MM-DD`, as the scorers were given it. */
+  /** `YYYY-MM-DD`, as the workers were given it. */
   readonly today: string;
   readonly rulesVersion: string;
   readonly mlVersion: string;

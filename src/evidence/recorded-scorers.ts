@@ -6,17 +6,17 @@ import type { VersionShelf } from './kept-versions.js';
 import { layModel, layRules, NotKeptError } from './kept-versions.js';
 import type { ReplayCall, ScreenAsThen } from './replay.js';
 
-/** Scorers by versions of before, opened when asked for. */
-export interface RecordedScorers {
+/** Workers by versions of before, opened when asked for. */
+export interface RecordedEngines {
   readonly screen: ScreenAsThen;
   close(): Promise<void>;
 }
 
-/** How long a scorer waits for the next replay by the same versions, milliseconds. */
+/** How long a worker waits for the next replay by the same versions, milliseconds. */
 const IDLE_MS = 30_000;
 
-/** One scorer at a time, in a process of its own; calls for it wait for their turn. */
-export function recordedScorers(shelf: VersionShelf): RecordedScorers {
+/** One worker at a time, in a process of its own; calls for it wait for their turn. */
+export function recordedEngines(shelf: VersionShelf): RecordedEngines {
   let open: { readonly key: string; readonly pool: EnginePool; readonly folder: string } | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   let idle: NodeJS.Timeout | undefined;

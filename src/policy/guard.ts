@@ -19,7 +19,7 @@ import {
   type Analyzer,
   type CacheOptions,
   createScreener,
-  digestOf,
+  digestInput,
   type Screened,
   ScreeningTimeout,
 } from './screener.js';
@@ -93,7 +93,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
   const own = new LRUCache<string, { readonly enforcement: Enforcement | undefined }>({ max: OWN_TEXTS });
 
   function remember(value: unknown, point: Point, enforcement?: Enforcement): void {
-    own.set(digestOf(value as Input, CHANNELS[point]), { enforcement });
+    own.set(digestInput(value as Input, CHANNELS[point]), { enforcement });
   }
 
   /** Cuts the spans out until the rest is allowed; undefined where it never is. */
@@ -177,7 +177,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
     }
     let found: Screened;
     try {
-      const mine = own.get(digestOf(value as Input, CHANNELS[point]));
+      const mine = own.get(digestInput(value as Input, CHANNELS[point]));
       if (mine?.enforcement !== undefined) {
         // Once: the note may stand in the history of later runs.
         remember(value, point);

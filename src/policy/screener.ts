@@ -64,13 +64,13 @@ export function createScreener(
   async function ask(input: Input, channel: Channel, explain: boolean): Promise<Omit<Screened, 'cached'>> {
     const asked = await analyzer();
     const verdict = await asked.analyze(input, { channel, explain, timeoutMs: Math.ceil(timeoutMs * ANALYZER_SHARE) });
-    return { verdict: bare(verdict), spans: verdict.verdict === 'block' ? spansOf(verdict) : [] };
+    return { verdict: bare(verdict), spans: verdict.verdict === 'block' ? listSpans(verdict) : [] };
   }
 
   return {
     async screen(input, channel, explain, signal) {
       signal?.throwIfAborted();
-      const key = `${explain ? 'e' : 'v'}${digestOf(input, channel)}`;
+      const key = `${explain ? 'e' : 'v'}${digestInput(input, channel)}`;
       const remembered = known?.get(key);
       if (remembered !== undefined) return { ...remembered, cached: true };
       const running = underWay.get(key);
@@ -90,7 +90,7 @@ export function createScreener(
 }
 
 /** SHA-256 of the channel and the text, 64 hex digits. */
-export function digestOf(input: Input, channel: Channel): string {
+export function digestInput(input: Input, channel: Channel): string {
   const kind = typeof input === 'string' ? 's' : 'j';
   return createHash('sha256').update(`${channel}\0${kind}`).update(inputText(input)).digest('hex');
 }
@@ -101,7 +101,7 @@ function bare(verdict: Verdict): Verdict {
 }
 
 /** The spans of the side that blocked: the rules' findings, or where the model saw its evidence. */
-function spansOf(verdict: Verdict): readonly Span[] {
+function listSpans(verdict: Verdict): readonly Span[] {
   const { explanation } = verdict as Partial<ExplainedVerdict>;
   if (explanation === undefined) return [];
   const { findings, model } = explanation;

@@ -26,16 +26,16 @@ export interface PackDifference extends Omit<VerdictChanges, 'changes'> {
 }
 
 /** Screens the texts by the rules of both sides, and locates the findings of what changed. @throws PackError */
-export const diffPacks = async (
+export async function diffPacks(
   rows: readonly LabelledText[],
   before: Screener,
   after: Screener,
   options: ScoreOptions = {},
-): Promise<PackDifference> => {
+): Promise<PackDifference> {
   const old = await scoreTexts(rows, { ...before, model: false }, options);
   const now = await scoreTexts(rows, { ...after, model: false }, options);
   const { changes, ...counts } = changedVerdicts(now, old);
-  const readingsOf = async (verdict: 'allow' | 'block', by: Screener): Promise<readonly LocatedChange[]> => {
+  const listReadings = async (verdict: 'allow' | 'block', by: Screener): Promise<readonly LocatedChange[]> => {
     const turned = changes.filter((change) => change.after === verdict);
     const readings = await scoreRules(
       turned.map(({ text }) => text),
@@ -47,7 +47,7 @@ export const diffPacks = async (
       spans: (readings[i]?.hits ?? []).map(({ start, end }) => ({ start, end })),
     }));
   };
-  const located = [...(await readingsOf('block', after)), ...(await readingsOf('allow', before))];
+  const located = [...(await listReadings('block', after)), ...(await listReadings('allow', before))];
   const byRule = new Map<string, { newlyBlocked: number; newlyAllowed: number }>();
   for (const { rule, after: verdict } of located) {
     const counted = byRule.get(rule ?? 'none') ?? { newlyBlocked: 0, newlyAllowed: 0 };
@@ -63,4 +63,4 @@ export const diffPacks = async (
       .map(([rule, counted]) => ({ rule, ...counted }))
       .sort((a, b) => b.newlyBlocked + b.newlyAllowed - a.newlyBlocked - a.newlyAllowed || (a.rule < b.rule ? -1 : 1)),
   };
-};
+}

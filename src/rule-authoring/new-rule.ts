@@ -16,7 +16,7 @@ export interface RuleDraft {
 }
 
 /** A draft as a rule file (YAML), in shadow. @throws TuningError for an id that no rule may have */
-export const draftRule = (draft: RuleDraft): string => {
+export function draftRule(draft: RuleDraft): string {
   const { id, title, description, score, match, positive, negative, notes } = draft;
   const rule = {
     id,
@@ -38,10 +38,10 @@ export const draftRule = (draft: RuleDraft): string => {
   }
   const comments = notes.map((line) => `# ${line}\n`).join('');
   return comments + stringify(rule, { lineWidth: 0 });
-};
+}
 
 /** The file of a new rule that holds in `lint` and `test` as it is: its author replaces the words by real ones. @throws TuningError */
-export const newRule = (id: string): string => {
+export function newRule(id: string): string {
   const [family = '', name = ''] = id.split('.');
   const named = name.split('-').filter((word) => word !== '');
   const words = named.length > 1 ? named : [...named, 'everything'];
@@ -68,4 +68,4 @@ export const newRule = (id: string): string => {
       'Replace pattern and examples: what must hit, with the exact text it hits, and what nearly does and must not.',
     ],
   });
-};
+}

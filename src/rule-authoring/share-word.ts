@@ -8,8 +8,8 @@ const UNSPACED =
 
 /** True when a text shares a word with some other texts, or has a word that begins as one of the literals does. */
 export function shareWord(text: string, texts: readonly string[], literals: () => readonly string[]): boolean {
-  const words = wordsOf(text);
-  const known = new Set(texts.flatMap(wordsOf));
+  const words = listWords(text);
+  const known = new Set(texts.flatMap(listWords));
   if (words.some((word) => known.has(word))) return true;
   const folded = foldLiteral(text);
   return literals().some((literal) => (isWord(literal) ? nearlyIn(literal, words) : folded.includes(literal.trim())));
@@ -22,7 +22,7 @@ const nearlyIn = (literal: string, words: readonly string[]): boolean =>
   words.some((word) => word.startsWith(literal) || (word.length >= STEM && literal.startsWith(word)));
 
 /** Words; pairs of letters where words aren't spaced; marks and tags too. */
-function wordsOf(text: string): readonly string[] {
+function listWords(text: string): readonly string[] {
   const folded = foldLiteral(text);
   const spaced = (folded.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).flatMap((word) =>
     UNSPACED.test(word)

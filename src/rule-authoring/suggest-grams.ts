@@ -39,7 +39,7 @@ const familiesByGram = (texts: readonly FamilyText[], known?: ReadonlySet<string
 const countFamilies = (texts: readonly FamilyText[]): number => new Set(texts.map(({ family }) => family)).size;
 
 /** Log-odds of a gram among attacks against benign texts, and its z. */
-const oddsOf = (
+const computeOdds = (
   attacks: number,
   ofAttacks: number,
   benign: number,
@@ -54,11 +54,11 @@ const oddsOf = (
  * Runs of words that tell missed attacks from benign texts, each time the one that adds most attacks that none before
  * it has. O(letters), and as much memory as the missed attacks have distinct runs.
  */
-export const suggestGrams = (
+export function suggestGrams(
   missed: readonly FamilyText[],
   benign: readonly FamilyText[],
   { top, least, maxFpr }: SuggestLimits,
-): readonly SuggestedGram[] => {
+): readonly SuggestedGram[] {
   const [attackFamilies, benignFamilies] = [countFamilies(missed), countFamilies(benign)];
   const inAttacks = [...familiesByGram(missed)].filter(([, families]) => families.size >= least);
   const inBenign = familiesByGram(benign, new Set(inAttacks.map(([gram]) => gram)));
@@ -70,7 +70,7 @@ export const suggestGrams = (
         families,
         attacks: families.size,
         benign: alarms,
-        ...oddsOf(families.size, attackFamilies, alarms, benignFamilies),
+        ...computeOdds(families.size, attackFamilies, alarms, benignFamilies),
       };
     })
     .filter(({ benign: alarms, z }) => alarms <= maxFpr * benignFamilies && z > 0);
@@ -92,4 +92,4 @@ export const suggestGrams = (
     chosen.push(gram);
   }
   return chosen;
-};
+}

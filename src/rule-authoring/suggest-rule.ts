@@ -14,7 +14,7 @@ const escapedPattern = (gram: string): string => {
 };
 
 /** The text about a place, cut at spaces. */
-const windowOf = (text: string, start: number, end: number): string => {
+const cutWindow = (text: string, start: number, end: number): string => {
   const from = start <= around ? 0 : text.lastIndexOf(' ', start - around) + 1;
   const to = text.length - end <= around ? text.length : text.indexOf(' ', end + around);
   return text.slice(from, to === -1 ? text.length : to).trim();
@@ -25,7 +25,7 @@ const positives = (missed: readonly FamilyText[], wanted: ReadonlySet<string>): 
   for (const { text } of missed) {
     const gram = wordGrams(text).find((one) => wanted.has(one.gram));
     if (gram !== undefined && !found.has(gram.gram))
-      found.set(gram.gram, { text: windowOf(text, gram.start, gram.end), hit: text.slice(gram.start, gram.end) });
+      found.set(gram.gram, { text: cutWindow(text, gram.start, gram.end), hit: text.slice(gram.start, gram.end) });
     if (found.size === examples) break;
   }
   return [...found.values()];
@@ -40,7 +40,7 @@ const negatives = (benign: readonly FamilyText[], grams: readonly SuggestedGram[
         words.has(word.toLowerCase()),
       );
       if (match === undefined) return [];
-      const shown = windowOf(text, match.index, match.index + match[0].length);
+      const shown = cutWindow(text, match.index, match.index + match[0].length);
       return wordGrams(shown).some(({ gram }) => whole.has(gram)) ? [] : [shown];
     })
     .filter((text, i, all) => all.indexOf(text) === i)
@@ -49,13 +49,13 @@ const negatives = (benign: readonly FamilyText[], grams: readonly SuggestedGram[
 };
 
 /** Suggestions as the draft of one rule, in shadow, with examples out of the texts. Its author generalises and cuts it. */
-export const suggestRule = (
+export function suggestRule(
   id: string,
   grams: readonly SuggestedGram[],
   missed: readonly FamilyText[],
   benign: readonly FamilyText[],
-): string =>
-  draftRule({
+): string {
+  return draftRule({
     id,
     title: 'Suggested from missed attacks',
     description: 'Detects runs of words that missed attacks have and benign texts hardly.',
@@ -71,3 +71,4 @@ export const suggestRule = (
       ),
     ],
   });
+}

@@ -33,15 +33,15 @@ export function testPack(
     const { findings, shadow } = pack.scan(views, { paranoia: 3, exhaustive: true });
     const all = [...findings, ...shadow];
     const own = all.filter((finding) => finding.rule === rule.id);
-    const textOf = ({ span }: Finding): string => text.slice(span.start, span.end);
-    const shownOf = ({ view, chain, shown }: Finding): readonly string[] =>
+    const readText = ({ span }: Finding): string => text.slice(span.start, span.end);
+    const shorten = ({ view, chain, shown }: Finding): readonly string[] =>
       view === 'folded' || view === 'raw'
         ? []
         : views
             .filter((one) => one.kind === view && one.chain === chain)
             .map((one) => one.text.slice(shown.start, shown.end));
     return {
-      hits: own.flatMap((finding) => [textOf(finding), ...shownOf(finding)]),
+      hits: own.flatMap((finding) => [readText(finding), ...shorten(finding)]),
       fired: [...new Set(all.map((finding) => finding.rule))],
     };
   };

@@ -14,7 +14,7 @@ const most = 5;
 const mostLetters = 20_000;
 
 /** Runs of 2 to 5 words with nothing but white space between them. Scripts without spaces give few. */
-export const wordGrams = (text: string): readonly WordGram[] => {
+export function wordGrams(text: string): readonly WordGram[] {
   const words = [...text.slice(0, mostLetters).matchAll(/[\p{L}\p{M}\p{N}]+/gu)].map(({ 0: word, index }) => ({
     word: word.toLowerCase(),
     start: index,
@@ -33,4 +33,4 @@ export const wordGrams = (text: string): readonly WordGram[] => {
     }
   }
   return grams;
-};
+}

@@ -3,13 +3,13 @@ import type { Store } from '../store/store.js';
 import { previewOverlay } from './preview-overlay.js';
 import type { ReplayService } from './replay-service.js';
 import type { AccountOverlays } from './screening/account-overlays.js';
-import type { Scorers } from './screening/ports.js';
+import type { ScreeningEngine } from './screening/ports.js';
 import { screenCall } from './screening/screen-call.js';
 
 /** What the service hands to its dashboard. */
 export interface DashboardServiceParts {
   readonly store: Pick<Store, 'accounts' | 'usage' | 'evidence'>;
-  readonly scorers: Scorers;
+  readonly engine: ScreeningEngine;
   readonly overlays: AccountOverlays;
   readonly replays: Pick<ReplayService, 'replay'>;
   readonly now: () => Date;
@@ -17,7 +17,7 @@ export interface DashboardServiceParts {
 
 /** What the dashboard asks of the service: a call of the playground, a replay, and what an overlay would change. */
 export function dashboardService(parts: DashboardServiceParts): DashboardService {
-  const { store, scorers, overlays, replays, now } = parts;
+  const { store, engine, overlays, replays, now } = parts;
   const previewing = new Set<string>();
   const find = async (accountId: string) => {
     const account = await store.accounts.get(accountId);
@@ -35,7 +35,7 @@ export function dashboardService(parts: DashboardServiceParts): DashboardService
       }
       try {
         const owner = { accountId, keyId: null, keep: account.settings.keep, under };
-        const { record } = await screenCall({ write: store.evidence.append, scorers, now }, owner, input);
+        const { record } = await screenCall({ write: store.evidence.append, engine, now }, owner, input);
         return { outcome: 'answered', record };
       } catch (error) {
         if (!(error instanceof Error && error.name === 'OverloadedError')) throw error;
@@ -51,7 +51,7 @@ export function dashboardService(parts: DashboardServiceParts): DashboardService
 
     setting() {
       const { mode, rules_version, rules_threshold, ml_version, ml_threshold, operating_point, operating_points } =
-        scorers.info;
+        engine.info;
       return {
         ...{ mode, rulesVersion: rules_version, rulesThreshold: rules_threshold, mlVersion: ml_version },
         ...{ mlThreshold: ml_threshold, operatingPoint: operating_point, operatingPoints: operating_points },
@@ -60,7 +60,7 @@ export function dashboardService(parts: DashboardServiceParts): DashboardService
 
     parseOverlay(source) {
       const overlay = overlays.parse(source);
-      return { overlay, rulesVersion: overlays.trial(overlay)?.change.rulesVersion ?? scorers.info.rules_version };
+      return { overlay, rulesVersion: overlays.trial(overlay)?.change.rulesVersion ?? engine.info.rules_version };
     },
 
     async preview(accountId, overlay) {
@@ -69,7 +69,7 @@ export function dashboardService(parts: DashboardServiceParts): DashboardService
       previewing.add(accountId);
       try {
         const account = await find(accountId);
-        return await previewOverlay({ store, scorers, now }, accountId, {
+        return await previewOverlay({ store, engine, now }, accountId, {
           before: await overlays.under(account.overlay),
           after: overlays.trial(overlay),
         });

@@ -1,5 +1,5 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Scorers } from './screening/ports.js';
+import type { ScreeningEngine } from './screening/ports.js';
 
 /** What an operator watches. No label names an account, a key or a text. */
 export interface ServiceMetrics {
@@ -10,7 +10,7 @@ export interface ServiceMetrics {
 }
 
 /** Metrics of one app, in a registry of their own. */
-export function createMetrics(defaults: boolean, scorers: Scorers): ServiceMetrics {
+export function createMetrics(defaults: boolean, engine: ScreeningEngine): ServiceMetrics {
   const registry = new Registry();
   if (defaults) collectDefaultMetrics({ register: registry });
   const registers = [registry];
@@ -36,7 +36,7 @@ export function createMetrics(defaults: boolean, scorers: Scorers): ServiceMetri
     registers,
   });
   const underWay = new Gauge({ name: 'portcullis_calls_under_way', help: 'Screening calls in flight.', registers });
-  scorerMetrics(registry, scorers);
+  workerMetrics(registry, engine);
   return {
     registry,
     underWay,
@@ -50,7 +50,7 @@ export function createMetrics(defaults: boolean, scorers: Scorers): ServiceMetri
   };
 }
 
-function scorerMetrics(registry: Registry, { stats }: Scorers): void {
+function workerMetrics(registry: Registry, { stats }: ScreeningEngine): void {
   if (stats === undefined) return;
   const gauge = (name: string, help: string, value: () => number): Gauge =>
     new Gauge({

@@ -7,13 +7,13 @@ import { recordedInput } from '../evidence/replay.js';
 import type { Verdict } from '../index.js';
 import type { Store } from '../store/store.js';
 import type { AccountChange } from './screening/account-overlays.js';
-import type { Scorers } from './screening/ports.js';
+import type { ScreeningEngine } from './screening/ports.js';
 import { bareVerdict } from './screening/screen-call.js';
 
 /** What a preview is made with. */
 interface PreviewParts {
   readonly store: Pick<Store, 'evidence'>;
-  readonly scorers: Scorers;
+  readonly engine: ScreeningEngine;
   readonly now: () => Date;
 }
 
@@ -31,7 +31,7 @@ const benignLabels = new Set(['false_alarm', 'correct_allow']);
 
 /** What another overlay would decide on the newest calls of an account and on those that were marked. */
 export async function previewOverlay(
-  { store, scorers, now }: PreviewParts,
+  { store, engine, now }: PreviewParts,
   accountId: string,
   { before, after }: { readonly before: AccountChange | undefined; readonly after: AccountChange | undefined },
 ): Promise<OverlayPreview> {
@@ -56,15 +56,15 @@ export async function previewOverlay(
     if (!('input' in found)) throw new Error('a record without its text was chosen');
     const { change } = under ?? {};
     return bareVerdict(
-      await scorers.score(found.input, {
+      await engine.score(found.input, {
         ...{ explain: true, evidenceId: newEvidenceId(), tenant: accountId, channel: record.channel, change },
-        mode: scorers.info.mode,
+        mode: engine.info.mode,
       }),
     );
   };
   const isPresent = ({ verdict }: EvidenceRecord): boolean =>
-    verdict.rules_version === versionOf(before?.change, scorers) &&
-    verdict.mode === scorers.info.mode &&
+    verdict.rules_version === rulesVersionAfter(before?.change, engine) &&
+    verdict.mode === engine.info.mode &&
     verdict.decided_by !== 'ml-error-rules-fallback';
 
   const pairs: { readonly record: EvidenceRecord; readonly draft: Verdict; readonly now: Verdict }[] = [];
@@ -81,9 +81,9 @@ export async function previewOverlay(
   const attacks = pairs.filter(({ record }) => record.label !== null && !benignLabels.has(record.label));
   const times = [...benign, ...attacks].map(({ record }) => Date.parse(record.time));
   const changed = pairs.filter((it) => it.now.verdict !== it.draft.verdict);
-  const { rules_threshold, ml_threshold } = scorers.info;
+  const { rules_threshold, ml_threshold } = engine.info;
   return {
-    rulesVersion: versionOf(after?.change, scorers),
+    rulesVersion: rulesVersionAfter(after?.change, engine),
     rulesThreshold: after?.change.threshold ?? rules_threshold,
     mlThreshold: pairs[0]?.draft.ml_threshold ?? ml_threshold,
     screened: pairs.length,
@@ -103,8 +103,8 @@ export async function previewOverlay(
   };
 }
 
-function versionOf(change: PackChange | undefined, scorers: Scorers): string {
-  return change?.rulesVersion ?? scorers.info.rules_version;
+function rulesVersionAfter(change: PackChange | undefined, engine: ScreeningEngine): string {
+  return change?.rulesVersion ?? engine.info.rules_version;
 }
 
 function listed(pair: {

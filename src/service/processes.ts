@@ -60,7 +60,7 @@ export async function serveProcesses(settings: ServiceSettings): Promise<Running
       worker.on('message', (message: FromProcess) => {
         if (message.kind === 'started') tell(worker, { kind: 'serve', settings, isFirst });
         else if (message.kind === 'metrics') void sendMetrics(worker, message.id);
-        else if (message.kind === 'refused') reject(errorOf(message.error));
+        else if (message.kind === 'refused') reject(toError(message.error));
         else if (message.kind === 'ready') {
           settled = setTimeout(backoff.reset, SETTLED_MS).unref();
           resolve({ ready: message, worker });
@@ -115,7 +115,7 @@ export async function serveProcesses(settings: ServiceSettings): Promise<Running
   }
 }
 
-function errorOf({ name, message, code, syscall }: ProcessFailure): Error {
+function toError({ name, message, code, syscall }: ProcessFailure): Error {
   if (name === 'StoreError') return new StoreError(code as StoreErrorCode, message);
   if (name === 'ScoringError') return new ScoringError(code as ScoringError['code'], message);
   return Object.assign(new Error(message), { name, code, syscall });

@@ -3,13 +3,13 @@ import { overlayChange } from '../engine/rules/pack/stack-packs.js';
 import type { PackChange } from '../engine/rules/types.js';
 import type { EvidenceRecord, ReplayReport } from '../evidence/evidence-record.js';
 import { keptOverlay, type VersionShelf } from '../evidence/kept-versions.js';
-import { recordedScorers } from '../evidence/recorded-scorers.js';
+import { recordedEngines } from '../evidence/recorded-scorers.js';
 import type { ReplayCall } from '../evidence/replay.js';
 import { replay, whatIf } from '../evidence/replay.js';
 import type { EngineInfo, Input, Verdict } from '../index.js';
 import type { Store } from '../store/store.js';
 import type { AccountOverlays } from './screening/account-overlays.js';
-import type { Scorers } from './screening/ports.js';
+import type { ScreeningEngine } from './screening/ports.js';
 import { bareVerdict, recordedLimits } from './screening/screen-call.js';
 
 /** Replays for accounts' owners. */
@@ -25,10 +25,10 @@ const MOST_WAITING = 8;
 /** What runs now answers for its own versions; a scorer of its own for those of before. */
 export function replayService(
   store: Pick<Store, 'accounts' | 'versions'>,
-  scorers: Scorers,
+  engine: ScreeningEngine,
   overlays: AccountOverlays,
 ): ReplayService {
-  const recorded = recordedScorers(store.versions);
+  const recorded = recordedEngines(store.versions);
   let waiting = 0;
 
   const now = async (
@@ -37,7 +37,7 @@ export function replayService(
     change?: PackChange,
   ): Promise<Verdict> => {
     const evidenceId = newEvidenceId();
-    return bareVerdict(await scorers.score(input, { explain: true, evidenceId, mode, channel, change }));
+    return bareVerdict(await engine.score(input, { explain: true, evidenceId, mode, channel, change }));
   };
 
   return {
@@ -45,11 +45,11 @@ export function replayService(
       if (against === 'current') {
         const account = await store.accounts.get(record.account_id);
         const under = await overlays.under(account?.overlay ?? null);
-        return whatIf(record, (input, { channel }) => now(input, { channel, mode: scorers.info.mode }, under?.change));
+        return whatIf(record, (input, { channel }) => now(input, { channel, mode: engine.info.mode }, under?.change));
       }
       return replay(record, async (call) => {
-        if (runsNow(call, scorers.info)) return now(call.input, call);
-        const change = await changeThen(store.versions, call, scorers.info);
+        if (runsNow(call, engine.info)) return now(call.input, call);
+        const change = await changeThen(store.versions, call, engine.info);
         if (change !== undefined) return now(call.input, call, change);
         if (waiting >= MOST_WAITING) throw Object.assign(new Error('too many replays'), { name: 'OverloadedError' });
         waiting++;

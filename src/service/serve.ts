@@ -84,9 +84,9 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
       waitMs: settings.deadline,
       queueLimit: ofAll(settings.callsAtOnce),
     });
-    const scorers = await withShortTextsInline(pool, engineSettings);
-    opened.push(() => scorers.close());
-    const { rules_version: rulesVersion, ml_version: mlVersion, packs } = scorers.info;
+    const engine = await withShortTextsInline(pool, engineSettings);
+    opened.push(() => engine.close());
+    const { rules_version: rulesVersion, ml_version: mlVersion, packs } = engine.info;
     log.info({ packs, rules_version: rulesVersion, ml_version: mlVersion }, 'rules in force');
     const modelFolder = mlVersion === 'off' || mlVersion === 'unavailable' ? undefined : (model ?? findModel());
     await keepVersions(store.versions, { packs: pack, overlays: overlay, today, rulesVersion, mlVersion, modelFolder });
@@ -94,7 +94,7 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
     const loaded = once(() => loadPack(rules));
     const overlays = accountOverlays(
       () => overlayStack(loaded(), today),
-      scorers.info,
+      engine.info,
       store.versions,
       () => new Date(),
     );
@@ -104,7 +104,7 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
       watch.close();
       await sender.close();
     });
-    const replays = replayService(store, scorers, overlays);
+    const replays = replayService(store, engine, overlays);
     opened.push(() => replays.close());
     const app = await buildApp({
       store,
@@ -112,7 +112,7 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
         inner.get('/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/dashboard/', 302));
         await dashboard(inner, {
           store,
-          service: dashboardService({ store, scorers, overlays, replays, now: () => new Date() }),
+          service: dashboardService({ store, engine, overlays, replays, now: () => new Date() }),
           ...billing,
           webhooks: {
             urlProblem: (url) => urlProblem(url, settings.webhookPrivateAddresses),
@@ -127,7 +127,7 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
           now: Date.now,
         });
       },
-      scorers,
+      engine,
       overlays,
       logger: log,
       limits: {
@@ -160,7 +160,7 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
     }, PURGE_MS);
     purge.unref();
     return {
-      url: urlOf(app.server.address() as AddressInfo),
+      url: formatUrl(app.server.address() as AddressInfo),
       firstAccount,
       firstAccountShown: () => markShown(store),
       async close() {
@@ -196,6 +196,6 @@ async function drain(app: FastifyInstance): Promise<void> {
   }
 }
 
-function urlOf({ address, family, port }: AddressInfo): string {
+function formatUrl({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }

@@ -23,7 +23,7 @@ async function start(settings: ServiceSettings, isFirst: boolean): Promise<void>
     service = await serve(settings, { processes: settings.processes, isFirst, metricsPage });
     say({ kind: 'ready', url: service.url, firstAccount: service.firstAccount });
   } catch (error) {
-    say({ kind: 'refused', error: failureOf(error) });
+    say({ kind: 'refused', error: toFailure(error) });
     process.disconnect();
   }
 }
@@ -37,7 +37,7 @@ async function close(): Promise<void> {
   }
 }
 
-function failureOf(error: unknown): ProcessFailure {
+function toFailure(error: unknown): ProcessFailure {
   if (!(error instanceof Error))
     return { name: 'Error', message: 'unknown error', code: undefined, syscall: undefined };
   const text = (name: string): string | undefined => {

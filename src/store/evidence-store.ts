@@ -51,7 +51,7 @@ export interface EvidenceCount {
 export interface LatencyCount {
   /** Start of the hour or day, milliseconds since 1970. */
   readonly at: number;
-  /** @see latencyOf */
+  /** @see latencyAt */
   readonly step: number;
   readonly calls: number;
 }
@@ -118,7 +118,7 @@ export function latencyStep(ms: number): number {
 }
 
 /** The middle of a step, milliseconds: within 5 % of every latency in it. */
-export function latencyOf(step: number): number {
+export function latencyAt(step: number): number {
   if (step < exactBelow) return step;
   return exactBelow * 2 ** ((step - exactBelow + 0.5) / stepsADoubling);
 }

@@ -49,11 +49,11 @@ const parsed = (value: unknown, from: string): Plans => {
       trialDays: trial_days ?? null,
     }),
   );
-  return plansOf({ all, overagePackCalls: read.data.overage_pack_calls });
+  return buildPlans({ all, overagePackCalls: read.data.overage_pack_calls });
 };
 
 /** Plans that can be looked up. */
-export function plansOf({ all, overagePackCalls }: Pick<Plans, 'all' | 'overagePackCalls'>): Plans {
+export function buildPlans({ all, overagePackCalls }: Pick<Plans, 'all' | 'overagePackCalls'>): Plans {
   return {
     all,
     overagePackCalls,
@@ -101,7 +101,7 @@ function monthAt(at: number): Month {
 }
 
 /** The calendar month in UTC of a time: `2026-11`. */
-export function monthOf(at: number): string {
+export function formatMonth(at: number): string {
   return monthAt(at).name;
 }
 
@@ -111,7 +111,7 @@ function secondsToNextMonth(at: number): number {
 }
 
 /** The quota after `used` calls of the plan, with `overageLeft` bought calls. */
-export function quotaOf(plan: Plan, used: number, overageLeft: number, at: number): Quota {
+export function computeQuota(plan: Plan, used: number, overageLeft: number, at: number): Quota {
   return {
     limit: plan.monthlyCalls,
     remaining: Math.max(0, plan.monthlyCalls - used) + overageLeft,

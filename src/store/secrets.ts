@@ -87,7 +87,9 @@ export async function settledPepper(
 }
 
 /** A fresh pepper: 256 random bits, hex. */
-export const newPepper = (): string => randomBytes(32).toString('hex');
+export function newPepper(): string {
+  return randomBytes(32).toString('hex');
+}
 
 const sealingKey = (pepper: string): Buffer =>
   Buffer.from(hkdfSync('sha256', pepper, '', 'portcullis sealed secrets', 32));

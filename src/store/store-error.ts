@@ -41,7 +41,7 @@ export function isDamage(error: unknown): boolean {
 }
 
 /** The error of a database as the store's own. Its message may name columns and files, never values. */
-const storeErrorOf = (error: unknown): StoreError => {
+const toStoreError = (error: unknown): StoreError => {
   if (error instanceof StoreError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   if (isDamage(error)) return new StoreError('STORE_DAMAGED', DAMAGED, { cause: error });
@@ -58,7 +58,7 @@ export function guarded<T extends object>(part: T): T {
       const result = method(...args);
       return result instanceof Promise
         ? result.catch((error: unknown) => {
-            throw storeErrorOf(error);
+            throw toStoreError(error);
           })
         : result;
     };

@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import type { OverlayChange } from '../engine/rules/pack/overlay-schema.js';
 import type { Paranoia, Rule } from '../engine/rules/types.js';
 import { wilson } from '../evaluation/metrics/binomial.js';
-import { type RuleEvidence, type RuleTexts, scoreOf, textsByRule, withScore } from './rule-figures.js';
+import { type RuleEvidence, type RuleTexts, scoreLists, textsByRule, withScore } from './rule-figures.js';
 
 /** One change of one rule, with what it brought on the texts it was chosen on. */
 export interface RuleChange {
@@ -67,17 +67,17 @@ export function chooseChanges(given: RuleTexts, limits: ChangeLimits): readonly 
   const places = textsByRule(rules.length, texts);
   const allowed = Math.floor(limits.maxFpr * texts.filter(({ isAttack }) => !isAttack).length + 1e-9);
   let scores = given.scores;
-  const blocked = texts.map((text) => scoreOf(text, scores) >= threshold);
+  const blocked = texts.map((text) => scoreLists(text, scores) >= threshold);
   let falsePositives = blocked.filter((isBlocked, i) => isBlocked && !(texts[i] as RuleEvidence).isAttack).length;
 
-  const moveOf = (rule: number, score: number): Move => {
+  const evaluateMove = (rule: number, score: number): Move => {
     const changed = withScore(scores, rule, score);
     let [attacks, benign] = [0, 0];
     const attackFamilies = new Set<number>();
     const benignFamilies = new Set<number>();
     for (const place of places[rule] as readonly number[]) {
       const text = texts[place] as RuleEvidence;
-      const now = scoreOf(text, changed) >= threshold;
+      const now = scoreLists(text, changed) >= threshold;
       if (now === blocked[place]) continue;
       (text.isAttack ? attackFamilies : benignFamilies).add(text.family);
       if (text.isAttack) attacks += now ? 1 : -1;
@@ -92,16 +92,16 @@ export function chooseChanges(given: RuleTexts, limits: ChangeLimits): readonly 
       benignFamilies: benignFamilies.size,
     };
   };
-  const movesOf = (rule: number): readonly Move[] =>
+  const listMoves = (rule: number): readonly Move[] =>
     (places[rule] as readonly number[]).length === 0
       ? []
       : [0, (rules[rule] as Rule).score, threshold, ...LEVELS]
           .filter((score, i, all) => score !== scores[rule] && all.indexOf(score) === i)
           .filter((score) => score < threshold || !limits.keepWeak || (rules[rule] as Rule).score >= threshold)
-          .map((score) => moveOf(rule, score))
+          .map((score) => evaluateMove(rule, score))
           .filter(isSupported(limits.support));
 
-  const moves = rules.map((_, rule) => movesOf(rule));
+  const moves = rules.map((_, rule) => listMoves(rule));
   const taken = new Map<number, RuleChange>();
   const next = (): Move | undefined => {
     const open = moves.flat();
@@ -130,11 +130,11 @@ export function chooseChanges(given: RuleTexts, limits: ChangeLimits): readonly 
     const touched = new Set<number>();
     for (const place of places[move.rule] as readonly number[]) {
       const text = texts[place] as RuleEvidence;
-      blocked[place] = scoreOf(text, scores) >= threshold;
+      blocked[place] = scoreLists(text, scores) >= threshold;
       for (const other of text.rules) touched.add(other);
     }
     // A rule moves once: what two moves of one rule would bring can't be told apart from chance.
-    for (const other of touched) moves[other] = taken.has(other) ? [] : movesOf(other);
+    for (const other of touched) moves[other] = taken.has(other) ? [] : listMoves(other);
   }
   return [...taken.values()];
 }

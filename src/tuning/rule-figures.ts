@@ -59,7 +59,7 @@ export function withScore(scores: readonly number[], rule: number, score: number
   return changed;
 }
 
-function countsOf(texts: readonly RuleEvidence[]): Counts {
+function countTexts(texts: readonly RuleEvidence[]): Counts {
   const attacks = texts.filter(({ isAttack }) => isAttack).length;
   return { attacks, benign: texts.length - attacks };
 }
@@ -78,24 +78,24 @@ function closestRule(
 
 /** Figures of every rule, in the pack's order. One rescoring for each finding's text: no text is scanned again. */
 export function ruleFigures({ rules, texts, scores, threshold }: RuleTexts): readonly RuleFigures[] {
-  const all = countsOf(texts);
-  const before = texts.map((text) => scoreOf(text, scores) >= threshold);
+  const all = countTexts(texts);
+  const before = texts.map((text) => scoreLists(text, scores) >= threshold);
   return textsByRule(rules.length, texts).map((places, index) => {
     const rule = rules[index] as Rule;
     const fired = places.map((place) => texts[place] as RuleEvidence);
-    const hits = countsOf(fired);
+    const hits = countTexts(fired);
     const changed = withScore(scores, index, (scores[index] as number) > 0 ? 0 : rule.score);
     const turned = places
-      .filter((place) => before[place] !== scoreOf(texts[place] as RuleEvidence, changed) >= threshold)
+      .filter((place) => before[place] !== scoreLists(texts[place] as RuleEvidence, changed) >= threshold)
       .map((place) => texts[place] as RuleEvidence);
-    const marginal = countsOf(turned);
+    const marginal = countTexts(turned);
     return {
       rule: rule.id,
       status: rule.status,
       paranoia: rule.paranoia,
       score: rule.score,
       hits,
-      unique: countsOf(fired.filter((text) => text.rules.length === 1)),
+      unique: countTexts(fired.filter((text) => text.rules.length === 1)),
       precision: fired.length === 0 ? null : hits.attacks / fired.length,
       precisionInterval: fired.length === 0 ? null : wilson(hits.attacks, fired.length),
       marginal: {
@@ -154,7 +154,7 @@ export function ruleEvidence(
 }
 
 /** The text's score when rule i counts `scores[i]`; 0: it doesn't. As the engine weighs, up to 64 places a rule. */
-export function scoreOf({ lists }: RuleEvidence, scores: readonly number[]): number {
+export function scoreLists({ lists }: RuleEvidence, scores: readonly number[]): number {
   let best = 0;
   for (const list of lists) {
     const hits: WeighedHit[] = [];

@@ -11,7 +11,14 @@ import type { RulesReading } from '../evaluation/scoring/scan-text.js';
 import { type RulesJob, scoreRules } from '../evaluation/scoring/score-rules.js';
 import { TuningError } from '../evaluation/tuning-error.js';
 import { changesOverlay, chooseChanges, type RuleChange } from './choose-changes.js';
-import { type RuleEvidence, type RuleFigures, ruleCosts, ruleEvidence, ruleFigures, scoreOf } from './rule-figures.js';
+import {
+  type RuleEvidence,
+  type RuleFigures,
+  ruleCosts,
+  ruleEvidence,
+  ruleFigures,
+  scoreLists,
+} from './rule-figures.js';
 
 /** What `tune` found on labelled texts; `--json` prints it. Fields are only ever added. */
 export interface TunedRules {
@@ -57,7 +64,7 @@ function labelled(rows: readonly FamilyText[]): readonly FamilyText[] {
 }
 
 /** Texts for the rules' cost, spread over all of them. */
-function sampleOf(rows: readonly FamilyText[]): readonly string[] {
+function describeSample(rows: readonly FamilyText[]): readonly string[] {
   const short = rows.filter(({ text }) => text.length <= COST_LETTERS);
   const step = Math.max(1, Math.floor(short.length / COST_TEXTS));
   return short
@@ -127,7 +134,7 @@ export async function tuneRules(split: SplitRows, tuning: RulesTuning): Promise<
       return { part: tunedPart(rows, before, after), before };
     };
     onProgress?.('cost of the rules', 0, rules.length);
-    const costs = ruleCosts(source, sampleOf(choose));
+    const costs = ruleCosts(source, describeSample(choose));
     const chosen = await measured(choose, found);
     const { part: kept } = await measured(confirm, await scan(confirm, 'findings, to confirm on', findings));
     return {
@@ -139,7 +146,7 @@ export async function tuneRules(split: SplitRows, tuning: RulesTuning): Promise<
       maxFpr,
       seed: tuning.seed,
       straddling: split.straddling,
-      rescoredOtherwise: texts.filter((text, i) => scoreOf(text, scores) >= threshold !== chosen.before[i]).length,
+      rescoredOtherwise: texts.filter((text, i) => scoreLists(text, scores) >= threshold !== chosen.before[i]).length,
       choose: chosen.part,
       confirm: kept,
       changes,

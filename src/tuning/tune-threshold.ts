@@ -1,6 +1,6 @@
 import { SCORE_CEILING } from '../engine/rules/scan/clusters.js';
 import { allowedFalsePositives, binomialUpperBound, samplesNeeded } from '../evaluation/metrics/binomial.js';
-import { outcomesOf, type Side } from '../evaluation/report/sides.js';
+import { listOutcomes, type Side } from '../evaluation/report/sides.js';
 import { percent } from '../evaluation/report/text-format.js';
 import type { Scored } from '../evaluation/scoring/score-texts.js';
 import { TuningError } from '../evaluation/tuning-error.js';
@@ -20,7 +20,7 @@ export interface BenignThreshold extends Guarantee {
   readonly threshold: number;
   /** False positives the threshold may have among these texts, and those it has: fewer where scores tie. */
   readonly allowedAlarms: number;
-  readonly alarms: number;
+  readonly falsePositives: number;
   /** Clopper-Pearson bound of the rate for the allowed false positives, 0..1; at most the budget. */
   readonly upperBound: number;
   /** Texts needed before one more false positive is allowed. */
@@ -81,7 +81,7 @@ export function benignThreshold(
     texts: scores.length,
     threshold,
     allowedAlarms: allowed,
-    alarms: scores.filter((score) => score >= threshold).length,
+    falsePositives: scores.filter((score) => score >= threshold).length,
     upperBound: binomialUpperBound(allowed, scores.length, confidence),
     textsForOneMore: samplesNeeded(allowed + 1, budget, confidence),
   };
@@ -113,7 +113,7 @@ export function tuneThreshold(scored: Scored, side: Side, guarantee: Guarantee):
   if (before === null) throw new TuningError(`Side ${side} needs a model.`);
   const benign = scored.texts.filter(({ label }) => label !== 'injection');
   const answered = side === 'rules' ? benign : benign.filter(({ probability }) => probability !== null);
-  const outcomes = outcomesOf(
+  const outcomes = listOutcomes(
     answered.map((text) => ({ ...text, label: 'benign' as const })),
     side,
     scored,
@@ -136,7 +136,7 @@ export function tuneThreshold(scored: Scored, side: Side, guarantee: Guarantee):
   };
 }
 
-function basis({ texts, alarms, budget, confidence, upperBound }: TunedThreshold): string {
+function basis({ texts, falsePositives: alarms, budget, confidence, upperBound }: TunedThreshold): string {
   return `${alarms} of ${texts} benign texts blocked; on others of the same kind at most ${percent(upperBound)} (budget ${percent(budget)}), ${percent(confidence)} sure`;
 }
 

@@ -10,7 +10,7 @@ import {
   type Verdict,
 } from '../index.js';
 
-/** What the engine of each scorer is made of; all of it can be sent to another process. */
+/** What the engine of each worker is made of; all of it can be sent to another process. */
 export interface EngineWorkerSettings {
   /** Packs from the bottom up, as `loadPack` takes them; default the library's own. */
   readonly packs?: readonly string[] | undefined;
@@ -36,15 +36,15 @@ export interface ScoreOptions {
   readonly mode?: Mode | undefined;
   /** On top of the pool's packs and overlays, for this call alone; its thresholds come before the pool's. Default: nothing. */
   readonly change?: PackChange | undefined;
-  /** Milliseconds a scorer may take over it before it is killed. Default: the pool's. */
+  /** Milliseconds a worker may take over it before it is killed. Default: the pool's. */
   readonly deadlineMs?: number | undefined;
   /** Whose call it is: workers serve the tenants in turn, by what their texts cost. Default: nobody's. */
   readonly tenant?: string | undefined;
-  /** Milliseconds the call may wait for a scorer; then it is refused with `OverloadedError`. Default: no bound. */
+  /** Milliseconds the call may wait for a worker; then it is refused with `OverloadedError`. Default: no bound. */
   readonly waitMs?: number | undefined;
 }
 
-/** A call as it goes to a scorer. */
+/** A call as it goes to a worker. */
 export type WorkerCall = ScoreCall | TaskCall;
 
 /** A text to score. */
@@ -60,13 +60,13 @@ export interface ScoreCall {
   readonly withoutModel: boolean;
 }
 
-/** Work of another kind, which the scorers' own program knows; whatever the structured clone takes. */
+/** Work of another kind, which the workers' own program knows; whatever the structured clone takes. */
 export interface TaskCall {
   readonly id: number;
   readonly task: unknown;
 }
 
-/** A scorer's answer to one call. */
+/** A worker's answer to one call. */
 export type WorkerReply =
   | { readonly id: number; readonly done: unknown }
   | { readonly id: number; readonly verdict: Verdict | ExplainedVerdict }
@@ -75,12 +75,12 @@ export type WorkerReply =
       readonly failed: { readonly name: string; readonly code: string; readonly message: string };
     };
 
-/** What a pool says to a scorer. */
+/** What a pool says to a worker. */
 export type ToWorker =
   | { readonly kind: 'open'; readonly settings: EngineWorkerSettings }
   | { readonly kind: 'score'; readonly calls: readonly WorkerCall[] };
 
-/** What a scorer says to its pool. Answers come in the order of the calls. */
+/** What a worker says to its pool. Answers come in the order of the calls. */
 export type FromWorker =
   | { readonly kind: 'ready'; readonly info: EngineInfo }
   | { readonly kind: 'refused'; readonly name: string; readonly message: string }
@@ -96,11 +96,11 @@ export class OverloadedError extends PortcullisError {
   }
 }
 
-/** A call that no scorer could answer. */
+/** A call that no worker could answer. */
 export class ScoringError extends PortcullisError {
   override readonly name = 'ScoringError';
   /**
-   * `SCORER_LOST`: scorers were lost over this very text, twice. `SCORER_UNAVAILABLE`: no scorer comes up.
+   * `SCORER_LOST`: workers were lost over this very text, twice. `SCORER_UNAVAILABLE`: no worker comes up.
    * `SCORER_CLOSED`: the pool was closed. `SCORER_REFUSED`: the settings don't make an engine.
    */
   readonly code: 'SCORER_LOST' | 'SCORER_UNAVAILABLE' | 'SCORER_CLOSED' | 'SCORER_REFUSED';

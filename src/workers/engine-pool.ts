@@ -18,20 +18,20 @@ export interface EnginePoolOptions extends EngineWorkerSettings {
   readonly workers?: number | undefined;
   /** The name of `workers` in 1.0. */
   readonly scorers?: number | undefined;
-  /** A scorer that takes longer over one call is killed. Default 30,000. */
+  /** A worker that takes longer over one call is killed. Default 30,000. */
   readonly deadlineMs?: number | undefined;
-  /** How long a call may wait for a scorer unless it says so itself; then it is refused. Default: no bound. */
+  /** How long a call may wait for a worker unless it says so itself; then it is refused. Default: no bound. */
   readonly waitMs?: number | undefined;
-  /** Calls that may wait for a scorer; one more is refused. Default 1,000. */
+  /** Calls that may wait for a worker; one more is refused. Default 1,000. */
   readonly queueLimit?: number | undefined;
-  /** Calls in one scorer at once. Default 2 with a model, 32 without. */
+  /** Calls in one worker at once. Default 2 with a model, 32 without. */
   readonly depth?: number | undefined;
   readonly loadTimeoutMs?: number | undefined;
   readonly heapMb?: number | undefined;
   readonly memoryLimitMb?: number | undefined;
   /** Rest before the second restart in a row; doubles up to 30 s. Default 200. */
   readonly restartMs?: number | undefined;
-  /** The scorer's program; default the one of this package. */
+  /** The worker's program; default the one of this package. */
   readonly childFile?: string | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -43,14 +43,14 @@ export interface EnginePoolStats {
   readonly lost: number;
   readonly waiting: number;
   readonly underWay: number;
-  /** Process ids of the scorers that are ready. */
+  /** Process ids of the workers that are ready. */
   readonly pids: readonly number[];
 }
 
-/** Engines in processes of their own: an answer blocks nothing here, and a scorer that is lost loses no call. */
+/** Engines in processes of their own: an answer blocks nothing here, and a worker that is lost loses no call. */
 export interface EnginePool {
   /**
-   * Scores one input. When a scorer is lost over it, a mode with a model is answered by another scorer's rules as
+   * Scores one input. When a worker is lost over it, a mode with a model is answered by another worker's rules as
    * `ml-error-rules-fallback`, and mode `rules` is tried again.
    *
    * @throws OverloadedError; ScoringError; InputError where the input has no JSON text
@@ -58,14 +58,14 @@ export interface EnginePool {
   score(input: Input, options: ScoreOptions & { readonly explain: true }): Promise<ExplainedVerdict>;
   score(input: Input, options?: ScoreOptions): Promise<Verdict>;
   /**
-   * Hands a task to a scorer whose program (`childFile`) knows its kind. `size`: its rough cost, in characters of text.
+   * Hands a task to a worker whose program (`childFile`) knows its kind. `size`: its rough cost, in characters of text.
    *
-   * @throws ScoringError `SCORER_LOST` when a scorer is lost over it: it isn't tried again
+   * @throws ScoringError `SCORER_LOST` when a worker is lost over it: it isn't tried again
    */
   run(task: unknown, size: number): Promise<unknown>;
   readonly info: EngineInfo;
   stats(): EnginePoolStats;
-  /** Takes no more calls, waits for those under way, and ends the scorers. */
+  /** Takes no more calls, waits for those under way, and ends the workers. */
   close(): Promise<void>;
 }
 
@@ -74,10 +74,10 @@ type CallBounds = Pick<ScoreOptions, 'deadlineMs' | 'waitMs'>;
 /** UTF-16 code units. Longer texts of tenants leave one worker of several to shorter ones. */
 const LONG_TEXT = 64 * 1024;
 
-/** Starts in a row that may fail on every scorer before waiting calls are given up. */
+/** Starts in a row that may fail on every worker before waiting calls are given up. */
 const MAX_FAILURES = 5;
 
-/** Starts the scorers. @throws ScoringError `SCORER_REFUSED`, `SCORER_UNAVAILABLE` */
+/** Starts the workers. @throws ScoringError `SCORER_REFUSED`, `SCORER_UNAVAILABLE` */
 export async function openEnginePool(options: EnginePoolOptions = {}): Promise<EnginePool> {
   const clock = options.clock ?? systemClock;
   const today = options.today ?? new Date().toISOString().slice(0, 10);
@@ -115,7 +115,7 @@ export async function openEnginePool(options: EnginePoolOptions = {}): Promise<E
       dispatch();
     },
   };
-  // The first scorer says whether there is a model, and so how deep each one may be filled.
+  // The first worker says whether there is a model, and so how deep each one may be filled.
   let depth = options.depth ?? 2;
   const slots = Array.from({ length: Math.max(1, options.workers ?? options.scorers ?? 1) }, () =>
     createWorkerSlot({ ...slotOptions, depth: () => depth }),
@@ -150,7 +150,7 @@ export async function openEnginePool(options: EnginePoolOptions = {}): Promise<E
     call: Omit<ScoreCall, 'id'> | Omit<TaskCall, 'id'>,
     { size, usesModel, tenant, deadlineMs, waitMs }: Pick<PendingCall, 'size' | 'usesModel' | 'tenant'> & CallBounds,
   ): Promise<unknown> {
-    if (closing) return Promise.reject(new ScoringError('SCORER_CLOSED', 'the scorers were closed'));
+    if (closing) return Promise.reject(new ScoringError('SCORER_CLOSED', 'the workers were closed'));
     if (retries.length + waiting.size() >= (options.queueLimit ?? 1_000))
       return Promise.reject(new OverloadedError('the queue in front of the engine workers is full'));
     return new Promise((resolve, reject) => {

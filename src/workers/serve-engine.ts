@@ -24,17 +24,17 @@ export type TaskRunner = (task: unknown, engine: Engine) => Promise<unknown>;
 
 const say = (message: FromWorker): void => void process.send?.(message);
 
-/** Makes this process a scorer: an engine that answers calls one after another until its parent is gone. */
+/** Makes this process a worker: an engine that handles calls one after another until its parent is gone. */
 export function serveEngine(runTask?: TaskRunner): void {
-  let scorer: WorkerEngine | undefined;
+  let worker: WorkerEngine | undefined;
   let work: Promise<void> = Promise.resolve();
 
   async function open(settings: EngineWorkerSettings): Promise<void> {
     try {
-      scorer = await openWorkerEngine(settings);
-      say({ kind: 'ready', info: scorer.engine.info });
+      worker = await openWorkerEngine(settings);
+      say({ kind: 'ready', info: worker.engine.info });
       // In slices between calls. A program with tasks of its own may be over before that pays.
-      if (runTask === undefined) scorer.compileRest();
+      if (runTask === undefined) worker.compileRest();
     } catch (error) {
       if (!(error instanceof PortcullisError)) throw error;
       say({ kind: 'refused', name: error.name, message: error.message });
@@ -42,15 +42,15 @@ export function serveEngine(runTask?: TaskRunner): void {
   }
 
   async function answer(call: WorkerCall): Promise<WorkerReply> {
-    if (scorer === undefined) throw new Error('no engine is open');
+    if (worker === undefined) throw new Error('no engine is open');
     const { id } = call;
     try {
       if ('task' in call) {
-        if (runTask === undefined) throw new Error('this scorer knows no tasks');
-        return { id, done: await runTask(call.task, scorer.engine) };
+        if (runTask === undefined) throw new Error('this worker knows no tasks');
+        return { id, done: await runTask(call.task, worker.engine) };
       }
       const { change, ...options } = call.options;
-      const under = scorer.under(change);
+      const under = worker.under(change);
       const engine = call.withoutModel ? under.withoutModel : under.engine;
       const input = call.isJson ? new JsonText(call.text, call.isToolCall === true) : call.text;
       return { id, verdict: await engine.analyze(input, options) };
@@ -60,9 +60,9 @@ export function serveEngine(runTask?: TaskRunner): void {
     }
   }
 
-  /** An answer to it leaves at once, with those before it: the pool then knows what a lost scorer was at. */
+  /** An answer to it leaves at once, with those before it: the pool then knows what a lost worker was at. */
   const leavesAtOnce = (call: WorkerCall): boolean =>
-    'task' in call || (call.options.mode ?? scorer?.engine.info.mode) !== 'rules';
+    'task' in call || (call.options.mode ?? worker?.engine.info.mode) !== 'rules';
 
   async function score(calls: readonly WorkerCall[]): Promise<void> {
     let answers: WorkerReply[] = [];
@@ -84,7 +84,7 @@ export function serveEngine(runTask?: TaskRunner): void {
     work = work.then(() => (message.kind === 'open' ? open(message.settings) : score(message.calls)));
   });
   process.on('disconnect', () => process.exit(0));
-  // An operator's Ctrl-C is for the parent; a scorer ends when the parent does.
+  // An operator's Ctrl-C is for the parent; a worker ends when the parent does.
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => {});
 }
@@ -96,7 +96,7 @@ export interface EnginePair {
   readonly withoutModel: Engine;
 }
 
-/** The engines of one scorer. */
+/** The engines of one worker. */
 export interface WorkerEngine extends EnginePair {
   /** Compiles the patterns that the warm-up left out, in slices. */
   readonly compileRest: () => void;
@@ -118,7 +118,7 @@ export async function openWorkerEngine(settings: EngineWorkerSettings): Promise<
     overlays: settings.overlays,
     ...(settings.today === undefined ? {} : { today: settings.today }),
   });
-  const { model, modeReason } = await modelOf(settings);
+  const { model, modeReason } = await openModel(settings);
   const { mode, thresholds, timeoutMs, limits } = settings;
   const failed = model && failing(model);
   const make = (given: CompiledPack, wanted: typeof thresholds): EnginePair => {
@@ -144,7 +144,7 @@ export async function openWorkerEngine(settings: EngineWorkerSettings): Promise<
   try {
     await engine.warmUp({ patterns: 'common' });
   } catch (error) {
-    // The scorer still answers, by the rules, and each answer says so.
+    // The worker still answers, by the rules, and each answer says so.
     if (!(error instanceof ModelError)) throw error;
   }
   // By the engine without its model, which the warm-up has loaded or has failed to.
@@ -158,7 +158,7 @@ interface FoundModel {
   readonly modeReason?: string;
 }
 
-async function modelOf(settings: EngineWorkerSettings): Promise<FoundModel> {
+async function openModel(settings: EngineWorkerSettings): Promise<FoundModel> {
   if (settings.mode === 'rules' || settings.model === false) return { model: false };
   const folder = settings.model ?? findModel();
   if (folder === undefined) return { model: false, modeReason: 'no model is installed' };
@@ -176,6 +176,6 @@ async function modelOf(settings: EngineWorkerSettings): Promise<FoundModel> {
 
 function failing(model: Classifier): Classifier {
   const lost = (): Promise<never> =>
-    Promise.reject(new ModelError('MODEL_CRASHED', 'a scorer was lost over this text'));
+    Promise.reject(new ModelError('MODEL_CRASHED', 'a worker was lost over this text'));
   return { info: model.info, classify: lost, warmUp: lost, close: () => Promise.resolve() };
 }

@@ -9,11 +9,11 @@ const TINY = 256;
 /** The rules read so many in about half a millisecond, the worst text in a few: a longer one would keep other calls waiting. */
 const SHORT = 1_024;
 
-/** With so many calls a scorer has enough to do, and this process takes short texts itself. */
+/** With so many calls a worker has enough to do, and this process takes short texts itself. */
 const ENOUGH = 16;
 
 /**
- * A pool whose calls of mode `rules` are answered in this process where the text is tiny, or short and the scorers have enough
+ * A pool whose calls of mode `rules` are answered in this process where the text is tiny, or short and the workers have enough
  * to do. Opens its engine while the pool starts.
  */
 export async function withShortTextsInline(
@@ -28,7 +28,7 @@ export async function withShortTextsInline(
     if (pool.info.mode !== 'rules') return pool;
     const here = early ?? (await rulesEngine(settings));
     if (here.engine.info.rules_version !== pool.info.rules_version)
-      throw new ScoringError('SCORER_REFUSED', 'the rules on disk changed while the scorers started');
+      throw new ScoringError('SCORER_REFUSED', 'the rules on disk changed while the workers started');
     return { ...pool, score: scoreWith(pool, here) };
   } catch (error) {
     await opening.then(

@@ -9,31 +9,31 @@ export interface SlotOptions {
   readonly file: string;
   readonly loadTimeoutMs: number;
   readonly heapMb: number;
-  /** A scorer above it when it has nothing to do is replaced. */
+  /** A worker above it when it has nothing to do is replaced. */
   readonly memoryLimitMb: number;
   readonly restartMs: number;
-  /** Calls that may be in one scorer at once, and their characters together. */
+  /** Calls that may be in one worker at once, and their characters together. */
   readonly depth: () => number;
   readonly characters: number;
   readonly clock: Clock;
-  /** False for a scorer whose versions aren't the pool's. */
-  readonly fits: (scorer: WorkerProcess) => boolean;
+  /** False for a worker whose versions aren't the pool's. */
+  readonly fits: (worker: WorkerProcess) => boolean;
   readonly onFree: () => void;
   readonly onLoss: (toRetry: readonly PendingCall[]) => void;
 }
 
-/** A place for one scorer process, filled again when the process is lost. */
+/** A place for one worker process, filled again when the process is lost. */
 export interface WorkerSlot {
-  /** Rejects when the scorer can't be had; an unfit start is tried again later by itself. */
+  /** Rejects when the worker can't be had; an unfit start is tried again later by itself. */
   start(): Promise<WorkerProcess>;
-  /** How many more calls it takes now; 0 while there is no scorer. */
+  /** How many more calls it takes now; 0 while there is no worker. */
   room(pending: PendingCall): number;
   /** How much it has to do already: characters. */
   load(): number;
   take(pending: PendingCall): void;
   pid(): number | undefined;
   held(): number;
-  /** Starts one after another that gave no scorer; a scorer that came up and was lost later isn't one. */
+  /** Starts one after another that gave no worker; a worker that came up and was lost later isn't one. */
   failedStarts(): number;
   stop(): void;
 }
@@ -43,7 +43,7 @@ const MAX_RESTART_MS = 30_000;
 /** Makes an empty slot. */
 export function createWorkerSlot(options: SlotOptions): WorkerSlot {
   const { clock } = options;
-  let scorer: WorkerProcess | undefined;
+  let worker: WorkerProcess | undefined;
   let held: PendingCall[] = [];
   let outbox: PendingCall[] = [];
   let characters = 0;
@@ -54,23 +54,23 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
   let cancelTimer = (): void => {};
   let cancelRestart = (): void => {};
 
-  /** The scorer works on the first call it holds; it has that call's time, from the answer before on. */
+  /** The worker works on the first call it holds; it has that call's time, from the answer before on. */
   function watch(): void {
     cancelTimer();
     const [first] = held;
-    cancelTimer = first === undefined ? () => {} : clock.after(first.deadlineMs, () => scorer?.kill());
+    cancelTimer = first === undefined ? () => {} : clock.after(first.deadlineMs, () => worker?.kill());
   }
 
   function lose(killedFromOutside: boolean): void {
     cancelTimer();
     const lost = held;
-    scorer = undefined;
+    worker = undefined;
     retiring = false;
     held = [];
     outbox = [];
     characters = 0;
     if (stopped) {
-      for (const pending of lost) pending.reject(new ScoringError('SCORER_CLOSED', 'the scorers were closed'));
+      for (const pending of lost) pending.reject(new ScoringError('SCORER_CLOSED', 'the workers were closed'));
       return;
     }
     restartLater();
@@ -80,7 +80,7 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
   function retire(): void {
     // It takes nothing more: its end comes a moment later.
     retiring = true;
-    scorer?.kill();
+    worker?.kill();
   }
 
   function restartLater(): void {
@@ -104,7 +104,7 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
           backoff.reset();
           watch();
           if (held.length === 0) {
-            scorer?.hold(false);
+            worker?.hold(false);
             if (rssBytes > options.memoryLimitMb * 2 ** 20) retire();
           }
           options.onFree();
@@ -121,7 +121,7 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
       throw error;
     }
     if (stopped) mine.kill();
-    else scorer = mine;
+    else worker = mine;
     failedStarts = 0;
     mine.hold(false);
     options.onFree();
@@ -131,13 +131,13 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
   function flush(): void {
     const calls = outbox.map(({ call }) => call);
     outbox = [];
-    if (calls.length > 0) scorer?.send(calls);
+    if (calls.length > 0) worker?.send(calls);
   }
 
   return {
     start,
     room(pending) {
-      if (scorer === undefined || retiring || held.some(({ alone }) => alone)) return 0;
+      if (worker === undefined || retiring || held.some(({ alone }) => alone)) return 0;
       if (held.length === 0) return options.depth();
       if (pending.alone || characters + pending.size > options.characters) return 0;
       return options.depth() - held.length;
@@ -147,7 +147,7 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
       held.push(pending);
       characters += pending.size;
       if (held.length === 1) {
-        scorer?.hold(true);
+        worker?.hold(true);
         watch();
       }
       outbox.push(pending);
@@ -156,13 +156,13 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
       if (held.length === 1) queueMicrotask(flush);
       else setImmediate(flush);
     },
-    pid: () => scorer?.pid,
+    pid: () => worker?.pid,
     held: () => held.length,
     failedStarts: () => failedStarts,
     stop() {
       stopped = true;
       cancelRestart();
-      scorer?.kill();
+      worker?.kill();
     },
   };
 }
@@ -173,17 +173,17 @@ export interface PendingCall {
   readonly usesModel: boolean;
   /** Whose call it is; undefined for one that shares the queue with nobody. */
   readonly tenant: string | undefined;
-  /** Milliseconds a scorer may take over it. */
+  /** Milliseconds a worker may take over it. */
   readonly deadlineMs: number;
   /** Its rough cost: UTF-16 code units. */
   readonly size: number;
-  /** Blame for scorers that were lost over this very call: 2 for one that crashed or hung, 1 for one killed from outside. */
+  /** Strikes for workers that were lost over this very call: 2 for one that crashed or hung, 1 for one killed from outside. */
   readonly strikes: number;
-  /** Sent with no other call, so that a lost scorer can be blamed on it. */
+  /** Sent with no other call, so that the loss of a worker points at it. */
   readonly alone: boolean;
-  /** Starts its queueTimeoutMs: when that ends before `endWait`, the call is refused. Anew after a lost scorer. */
+  /** Starts its queueTimeoutMs: when that ends before `endWait`, the call is refused. Called again after a worker is lost. */
   readonly wait: () => void;
-  /** A scorer has it, or nobody waits any more. */
+  /** A worker has it, or nobody waits any more. */
   readonly endWait: () => void;
   /** Takes the verdict, or what came of a task. */
   readonly resolve: (answer: unknown) => void;
@@ -200,23 +200,21 @@ function settle(pending: PendingCall, answer: WorkerReply): void {
 }
 
 /**
- * What becomes of the calls that a lost scorer held, in their order: those to try again. The first one was under
- * way. Asked of a model, it is answered by the rules next; asked of the rules among others, each is tried alone
- * before one is blamed. A call is rejected when two scorers
- * crashed or hung over it; one that was killed from outside (an operator, the system's memory) counts half. A task
- * is rejected at once: who gave it takes it apart.
+ * The calls of a lost worker that are tried again, in order. The first one was running. Asked of a model, it is answered by the rules next; asked of the rules among others, each is tried alone
+ * first. A call is rejected once two workers crashed or hung over it; a worker that was killed from outside (an
+ * operator, the OOM killer) counts half. A task is rejected at once: its sender splits it.
  */
 function afterLoss(held: readonly PendingCall[], killedFromOutside: boolean): readonly PendingCall[] {
   const [first, ...rest] = held;
   if (first === undefined) return [];
   if ('task' in first.call) {
-    first.reject(new ScoringError('SCORER_LOST', 'a scorer was lost over this task'));
+    first.reject(new ScoringError('SCORER_LOST', 'a worker was lost over this task'));
     return rest;
   }
   if (!first.usesModel && rest.length > 0) return held.map((pending) => ({ ...pending, alone: true }));
   const strikes = first.strikes + (killedFromOutside ? 1 : 2);
   if (strikes >= MAX_STRIKES) {
-    first.reject(new ScoringError('SCORER_LOST', 'scorers were lost over this input, one after another'));
+    first.reject(new ScoringError('SCORER_LOST', 'workers were lost over this input, one after another'));
     return rest;
   }
   return [{ ...first, strikes, alone: true, call: { ...first.call, withoutModel: first.usesModel } }, ...rest];

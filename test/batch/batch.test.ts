@@ -44,7 +44,7 @@ test.each([
       ],
     });
   } else put(from, from.endsWith('.gz') ? gzipSync(content) : content);
-  const run = runCli(['batch', place(from), '--out', place(to), '--scorers', String(scorers), ...rules]);
+  const run = runCli(['batch', place(from), '--out', place(to), '--workers', String(scorers), ...rules]);
   expect(run).toMatchObject({ status: 0, stdout: '' });
   expect((await readRows(place(to))).map(({ id, verdict }) => [id, verdict])).toEqual(expected);
   expect(existsSync(`${place(to)}.partial`) || existsSync(`${place(to)}.resume.json`)).toBe(false);
@@ -65,7 +65,7 @@ test('patterns, nested fields, kept fields, findings, the summary, and --fail-on
     place('sum.json'),
   ];
   const both = ['batch', place('part-*.jsonl'), '--out', place('both.jsonl'), ...flags, ...rules];
-  const run = runCli([...both, '--scorers', '1']);
+  const run = runCli([...both, '--workers', '1']);
   expect(run.status).toBe(3);
   const rows = await readRows(place('both.jsonl'));
   expect(rows.map(({ id, verdict }) => [id, verdict])).toEqual([...expected, ...expected]);
@@ -80,7 +80,7 @@ test('patterns, nested fields, kept fields, findings, the summary, and --fail-on
   const repeated = (): number => JSON.parse(readFileSync(place('sum.json'), 'utf8')).repeated;
   expect(JSON.parse(readFileSync(place('sum.json'), 'utf8'))).toMatchObject({ rows: 600, bad: 0 });
   expect(repeated()).toBe(600 - distinct);
-  expect(runCli([...both, '--scorers', '2']).status).toBe(3);
+  expect(runCli([...both, '--workers', '2']).status).toBe(3);
   expect(repeated()).toBeGreaterThanOrEqual(600 - 2 * distinct);
   expect(repeated()).toBeLessThanOrEqual(600 - distinct);
 });

@@ -71,7 +71,7 @@ test.each([
     await pipeline(Readable.from(inPieces(rowsOf())), createWriteStream(source));
     const out = join(folder, 'out.jsonl');
     const started = performance.now();
-    const args = ['dist/cli/main.js', 'batch', source, '--out', out, '--scorers', '2', '--mode', 'rules', '--json'];
+    const args = ['dist/cli/main.js', 'batch', source, '--out', out, '--workers', '2', '--mode', 'rules', '--json'];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';
     child.stderr.setEncoding('utf8').on('data', (piece: string) => {

@@ -45,7 +45,7 @@ interface Kill {
 const run = (out: string, kill?: Kill): Promise<Ended> =>
   new Promise((resolve) => {
     const started = performance.now();
-    const args = ['dist/cli/main.js', 'batch', source, '--out', out, '--resume', '--scorers', '2', '--mode', 'rules'];
+    const args = ['dist/cli/main.js', 'batch', source, '--out', out, '--resume', '--workers', '2', '--mode', 'rules'];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';
     child.stderr.setEncoding('utf8').on('data', (piece: string) => {

@@ -1,8 +1,8 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { csvRowsOf, csvSlices } from '../../src/batch/formats/csv.js';
-import { jsonSlices, linesOf } from '../../src/batch/formats/json-lines.js';
+import { csvSlices, parseCsvRows } from '../../src/batch/formats/csv.js';
+import { jsonSlices, splitLines } from '../../src/batch/formats/json-lines.js';
 import type { JsonLine, PlacedSlice, SliceBounds } from '../../src/batch/record-slices.js';
 
 type Slices = (chunks: AsyncIterable<Buffer>, bounds: SliceBounds) => AsyncGenerator<PlacedSlice>;
@@ -35,7 +35,7 @@ const rowsOf = ({ slice }: PlacedSlice): readonly JsonLine[] => {
   // As another process gets it.
   const there = structuredClone(slice);
   if (there.kind === 'rows') return there.rows;
-  return there.kind === 'csv' ? [...csvRowsOf(there)] : [...linesOf(Buffer.from(there.bytes), there.line)];
+  return there.kind === 'csv' ? [...parseCsvRows(there)] : [...splitLines(Buffer.from(there.bytes), there.line)];
 };
 const rows = (slices: readonly PlacedSlice[]): readonly JsonLine[] => slices.flatMap(rowsOf);
 

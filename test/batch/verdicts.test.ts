@@ -74,7 +74,7 @@ test.each(modes.flatMap((mode) => formats.map((one) => [mode, ...one] as const))
   'mode %s, %s to %s with %i scorers: the verdicts of analyze',
   async (mode, from, to, scorers) => {
     const out = join(folder, to);
-    const args = ['batch', join(folder, from), '--out', out, '--mode', mode, '--scorers', String(scorers)];
+    const args = ['batch', join(folder, from), '--out', out, '--mode', mode, '--workers', String(scorers)];
     const run = runCli(args, '', hour);
     const summary = JSON.parse(run.stderr.trim().split('\n').at(-1) ?? '');
     expect(summary).toMatchObject({ event: 'summary', rows: texts.length, bad: 0, model_fallbacks: 0 });

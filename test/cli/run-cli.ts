@@ -11,7 +11,7 @@ export interface CliRun {
 }
 
 /** Runs the built command line; standard input is what is given, else empty. It is ended after `timeoutMs`. */
-export const runCli = (args: readonly string[], stdin: string | Buffer = '', timeoutMs = 240_000): CliRun => {
+export function runCli(args: readonly string[], stdin: string | Buffer = '', timeoutMs = 240_000): CliRun {
   if (!existsSync(main)) throw new Error('Run "npm run build" first: these tests start the built command line.');
   const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
     input: stdin,
@@ -21,4 +21,4 @@ export const runCli = (args: readonly string[], stdin: string | Buffer = '', tim
     env: { ...process.env, NO_COLOR: '1' },
   });
   return { status, stdout, stderr };
-};
+}

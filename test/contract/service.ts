@@ -63,7 +63,7 @@ export async function startService(
   writeFileSync(plansFile, plans);
   const child = spawn(
     process.execPath,
-    ['--import', preload, main, 'serve', ...database.flags, '--port', '0', '--scorers', '1', ...flags],
+    ['--import', preload, main, 'serve', ...database.flags, '--port', '0', '--workers', '1', ...flags],
     {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: { ...process.env, PORTCULLIS_PLANS: plansFile, PORTCULLIS_TEST_CLOCK: String(process.pid) },

@@ -160,7 +160,7 @@ describe("Stripe's settings", () => {
       ...change,
     };
     const data = mkdtempSync(join(tmpdir(), 'portcullis-stripe-'));
-    const args = [...['serve', '--port', '0', '--mode', 'rules', '--scorers', '1', '--data', data]];
+    const args = [...['serve', '--port', '0', '--mode', 'rules', '--workers', '1', '--data', data]];
     const given = Object.fromEntries(
       Object.entries({ ...process.env, ...variables }).filter(([, value]) => value !== ''),
     );

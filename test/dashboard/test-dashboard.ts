@@ -13,7 +13,7 @@ import { dashboardService } from '../../src/service/dashboard-service.js';
 import { buildApp } from '../../src/service/http/build-app.js';
 import { replayService } from '../../src/service/replay-service.js';
 import { accountOverlays } from '../../src/service/screening/account-overlays.js';
-import type { Scorers } from '../../src/service/screening/ports.js';
+import type { ScreeningEngine } from '../../src/service/screening/ports.js';
 import { screenCall } from '../../src/service/screening/screen-call.js';
 import { urlProblem } from '../../src/service/webhooks/public-address.js';
 import { webhookBody } from '../../src/service/webhooks/watch-accounts.js';
@@ -23,10 +23,10 @@ import { databases, type TestDatabase } from '../store/databases.js';
 const loaded = loadPack({ today: '2026-11-22' });
 const { pack } = loaded;
 const compiled = compilePack(pack, re2Compiler);
-const engine = createEngine({ pack: compiled, mode: 'rules', model: false });
+const rulesOnly = createEngine({ pack: compiled, mode: 'rules', model: false });
 /** The engine with an account's overlay on top. */
 const engineUnder = (change: PackChange | undefined) =>
-  change === undefined ? engine : createEngine({ pack: compiled.withChange(change), mode: 'rules', model: false });
+  change === undefined ? rulesOnly : createEngine({ pack: compiled.withChange(change), mode: 'rules', model: false });
 const coreRules: DashboardParts['rules'] = () => ({
   version: pack.rulesVersion,
   rules: pack.layers.flatMap(({ rules }) => rules),
@@ -56,18 +56,18 @@ export async function testDashboard(
   const now = changes.now ?? Date.now;
   const database = await make();
   const store = await database.open({ now });
-  const scorers: Scorers = {
-    info: engine.info,
+  const engine: ScreeningEngine = {
+    info: rulesOnly.info,
     score: async (input, options) => engineUnder(options.change).scan(input, options),
   };
   const orders = orderBook(store.orders);
   const overlays = accountOverlays(
     () => overlayStack(loaded, '2026-11-22'),
-    scorers.info,
+    engine.info,
     store.versions,
     () => new Date(now()),
   );
-  const replays = replayService(store, scorers, overlays);
+  const replays = replayService(store, engine, overlays);
   const routes: string[] = [];
   const noteRoute = ({ method, url }: RouteOptions): void => {
     const path = /^\/dashboard\/api(\/.*)$/.exec(url)?.[1];
@@ -75,7 +75,7 @@ export async function testDashboard(
   };
   const app = await buildApp({
     store,
-    scorers,
+    engine,
     overlays,
     nodeMetrics: false,
     trustProxy,
@@ -84,7 +84,7 @@ export async function testDashboard(
       inner.addHook('onRoute', noteRoute);
       await dashboard(inner, {
         store,
-        service: dashboardService({ store, scorers, overlays, replays, now: () => new Date(now()) }),
+        service: dashboardService({ store, engine, overlays, replays, now: () => new Date(now()) }),
         orders,
         billing: operatorBilling(orders),
         rules: coreRules,
@@ -105,7 +105,7 @@ export async function testDashboard(
     routes,
     screen: async (accountId, input, time = now()) => {
       const owner = { accountId, keyId: null, keep: 'whole' } as const;
-      return (await screenCall({ write: store.evidence.append, scorers, now: () => new Date(time) }, owner, input))
+      return (await screenCall({ write: store.evidence.append, engine, now: () => new Date(time) }, owner, input))
         .record;
     },
     accountIdOf: async (email) => {

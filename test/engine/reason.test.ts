@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { reasonOf } from '../../src/engine/engine.js';
+import { describeRule } from '../../src/engine/engine.js';
 
 it.each([
   ['T', 'Detects a request to drop rules.', 'The text holds a request to drop rules.'],
@@ -8,5 +8,5 @@ it.each([
   ['Fake role', 'Looks for roles.', 'A rule fired: Fake role.'],
   ['T', 'Detects a call to evil.example now.', 'The text holds a call to evil.example now.'],
 ])('%s, %s', (title, description, reason) => {
-  expect(reasonOf({ title, description })).toBe(reason);
+  expect(describeRule({ title, description })).toBe(reason);
 });

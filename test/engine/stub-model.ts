@@ -26,11 +26,11 @@ export function stubModel(answer: (texts: readonly string[]) => Promise<Classifi
 }
 
 /** One window a text, all with the same probability. */
-export const sure =
-  (probability: number) =>
-  async (texts: readonly string[]): Promise<ClassifierAnswer> => ({
+export function sure(probability: number) {
+  return async (texts: readonly string[]): Promise<ClassifierAnswer> => ({
     probability,
     windows: texts.map((text, index) => ({ text: index, span: { start: 0, end: text.length }, probability })),
     hotspots: [{ text: 0, span: { start: 0, end: 2 } }],
     unseen: [],
   });
+}

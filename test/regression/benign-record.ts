@@ -35,7 +35,11 @@ const byRule = (falsePositives: readonly FalsePositive[]): Record<string, string
   Object.fromEntries(falsePositives.map(({ id, rule }) => [id, rule]));
 
 /** What is worse than the record says, a line each; empty when nothing is. */
-export function worseThan(record: BenignRecord, texts: readonly BenignText[], falsePositives: FalsePositives): readonly string[] {
+export function worseThan(
+  record: BenignRecord,
+  texts: readonly BenignText[],
+  falsePositives: FalsePositives,
+): readonly string[] {
   const side = (name: keyof FalsePositives, margin: number): readonly string[] =>
     falsePositives[name]
       .filter((found) => !(found.id in record[name]) && found.margin >= margin)

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { createEngine, findModel, loadModel, type Verdict } from '../../src/index.js';
-import { type FalsePositive, type BenignRecord, type FalsePositives, nextRecord, worseThan } from './benign-record.js';
+import { type BenignRecord, type FalsePositive, type FalsePositives, nextRecord, worseThan } from './benign-record.js';
 import { type BenignText, benignTexts } from './benign-texts.js';
 
 // The gate on false positives; scripts/proofs/regression.mjs says how to call it. Runs in the root of the checkout.
@@ -37,7 +37,9 @@ await engine.close();
 const percent = (count: number, all: number): string => `${((100 * count) / all).toFixed(2)} %`;
 for (const kind of [...new Set(texts.map((text) => text.kind))].sort()) {
   const ids = new Set(texts.filter((text) => text.kind === kind).map(({ id }) => id));
-  const [rules, both] = [falsePositives.rules, falsePositives.both].map((side) => side.filter(({ id }) => ids.has(id)).length);
+  const [rules, both] = [falsePositives.rules, falsePositives.both].map(
+    (side) => side.filter(({ id }) => ids.has(id)).length,
+  );
   console.log(`${kind.padEnd(10)} ${String(ids.size).padStart(5)} texts, rules ${rules}, rules and model ${both}`);
 }
 console.log(

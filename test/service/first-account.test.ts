@@ -51,7 +51,7 @@ describe.each(databases)('the first account on $name', ({ make }) => {
 });
 
 describe('two servers', () => {
-  const flags = ['--data', folder, '--mode', 'rules', '--scorers', '1'];
+  const flags = ['--data', folder, '--mode', 'rules', '--workers', '1'];
 
   it('on one data folder: the second says why not, and a killed one leaves it free', async () => {
     const first = await startService(flags);

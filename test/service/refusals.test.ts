@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { scorersThat, testApp } from './test-app.js';
+import { engineThat, testApp } from './test-app.js';
 
 const json = { 'content-type': 'application/json' };
 
@@ -211,10 +211,10 @@ describe('trouble', () => {
     const gate = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const calm = scorersThat((verdict) => verdict);
+    const calm = engineThat((verdict) => verdict);
     const { post, store } = await testApp({
       limits: { callsAtOnce: 2 },
-      scorers: { ...calm, score: (input, options) => gate.then(() => calm.score(input, options)) },
+      engine: { ...calm, score: (input, options) => gate.then(() => calm.score(input, options)) },
     });
     const calls = [post({ input: 'a' }), post({ input: 'b' })];
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -229,7 +229,7 @@ describe('trouble', () => {
 
   it('a record that cannot be written is a 500, never a verdict', async () => {
     const { post, store } = await testApp({
-      scorers: scorersThat((verdict) => {
+      engine: engineThat((verdict) => {
         store.fail(true);
         return verdict;
       }),

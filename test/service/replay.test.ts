@@ -84,7 +84,7 @@ const replayAtHome = async (
 describe.each(databases)('replay on $name', ({ make }) => {
   it('is identical by the rules recorded after an upgrade, and says what the new ones say', async () => {
     const database = await make();
-    const base = [...database.flags, '--mode', 'rules', '--scorers', '1', '--log-level', 'warn'];
+    const base = [...database.flags, '--mode', 'rules', '--workers', '1', '--log-level', 'warn'];
     const [before, after] = [pack('a', '1.0.0', 0.9), pack('b', '1.1.0', 0.2)];
     const overlay = join(folder, 'overlay.yaml');
     writeFileSync(overlay, 'threshold: 0.8\n');
@@ -131,7 +131,7 @@ describe.each(databases)('replay on $name', ({ make }) => {
 describe.each(databases.slice(0, 1))('replay', ({ make }) => {
   it('says why where it is impossible', async () => {
     const database = await make();
-    const base = [...database.flags, '--mode', 'rules', '--scorers', '1', '--log-level', 'warn'];
+    const base = [...database.flags, '--mode', 'rules', '--workers', '1', '--log-level', 'warn'];
     const service = await startService([...base, '--no-core', '--pack', pack('c', '1.0.0', 0.9)]);
     const key = shownKey(service);
     const store = await database.open();
@@ -182,7 +182,7 @@ describe.each(databases.slice(0, 1))('replay', ({ make }) => {
     const database = await make();
     const base = [
       ...database.flags,
-      '--scorers',
+      '--workers',
       '1',
       '--log-level',
       'warn',

@@ -7,7 +7,7 @@ import { openStore } from '../../src/store/open-store.js';
 import { analyze, killServices, type ServiceProcess, startService } from './service-process.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-serve-'));
-const rules = ['--mode', 'rules', '--scorers', '1'];
+const rules = ['--mode', 'rules', '--workers', '1'];
 
 afterAll(() => {
   killServices();

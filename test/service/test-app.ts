@@ -1,7 +1,7 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { createEngine, type ExplainedVerdict } from '../../src/index.js';
 import { type AppParts, buildApp } from '../../src/service/http/build-app.js';
-import type { Scorers } from '../../src/service/screening/ports.js';
+import type { ScreeningEngine } from '../../src/service/screening/ports.js';
 import { type MemoryStore, memoryStore } from './memory-store.js';
 
 export const KEY = 'svc_live_test-key-of-the-first-account';
@@ -16,22 +16,24 @@ export interface TestApp {
 const engine = createEngine({ model: false });
 
 /** The rules of the library, in this process. */
-const ruleScorers: Scorers = {
+const rulesEngine: ScreeningEngine = {
   info: engine.info,
   score: async (input, options) => engine.scan(input, options),
 };
 
 /** Scorers that change the rules' answer, to see what the service does with a model's. */
-export const scorersThat = (change: (verdict: ExplainedVerdict) => ExplainedVerdict): Scorers => ({
-  info: engine.info,
-  score: async (input, options) => change(engine.scan(input, options)),
-});
+export function engineThat(change: (verdict: ExplainedVerdict) => ExplainedVerdict): ScreeningEngine {
+  return {
+    info: engine.info,
+    score: async (input, options) => change(engine.scan(input, options)),
+  };
+}
 
 export async function testApp(parts: Partial<AppParts> = {}): Promise<TestApp> {
   const store = memoryStore();
   store.add(KEY);
   store.add(OTHER_KEY);
-  const app = await buildApp({ store, scorers: ruleScorers, nodeMetrics: false, ...parts });
+  const app = await buildApp({ store, engine: rulesEngine, nodeMetrics: false, ...parts });
   return {
     app,
     store,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EvidenceRecord } from '../../src/evidence/evidence-record.js';
 import type { Account } from '../../src/store/account-store.js';
 import type { EvidenceFilter } from '../../src/store/evidence-store.js';
-import { latencyOf, latencyStep } from '../../src/store/evidence-store.js';
+import { latencyAt, latencyStep } from '../../src/store/evidence-store.js';
 import type { Store } from '../../src/store/store.js';
 import { allDatabases, type TestDatabase } from './databases.js';
 import { makeRecord } from './make-record.js';
@@ -163,7 +163,7 @@ describe.each(allDatabases)('evidence in $name', ({ make }) => {
     for (const { step, calls } of found) {
       const within = Array.from({ length: 60 }, (_, ms) => ms).filter((ms) => latencyStep(ms) === step);
       expect(calls).toBe(within.length);
-      for (const ms of within) expect(Math.abs(latencyOf(step) - ms)).toBeLessThanOrEqual(0.05 * ms);
+      for (const ms of within) expect(Math.abs(latencyAt(step) - ms)).toBeLessThanOrEqual(0.05 * ms);
     }
     expect(await store.evidence.latencies(other.id, start + 60 * minute, start + 120 * minute, 'day')).toEqual([]);
   });

@@ -2,13 +2,24 @@ import { Buffer } from 'node:buffer';
 
 /** Writers of the disguises that the decoders undo. */
 const bytes = (text: string): readonly number[] => [...Buffer.from(text)];
-export const base64 = (text: string): string => Buffer.from(text).toString('base64');
-export const hex = (text: string): string => Buffer.from(text).toString('hex');
-export const each = (text: string, write: (code: number) => string, between = ''): string =>
-  bytes(text).map(write).join(between);
-export const binary = (code: number): string => code.toString(2).padStart(8, '0');
-export const octal = (code: number): string => code.toString(8).padStart(3, '0');
-export const hexPair = (code: number): string => code.toString(16).padStart(2, '0');
+export function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
+export function hex(text: string): string {
+  return Buffer.from(text).toString('hex');
+}
+export function each(text: string, write: (code: number) => string, between = ''): string {
+  return bytes(text).map(write).join(between);
+}
+export function binary(code: number): string {
+  return code.toString(2).padStart(8, '0');
+}
+export function octal(code: number): string {
+  return code.toString(8).padStart(3, '0');
+}
+export function hexPair(code: number): string {
+  return code.toString(16).padStart(2, '0');
+}
 
 export function base32(text: string): string {
   const bits = each(text, binary);
@@ -23,7 +34,9 @@ export function caesar(text: string, shift: number): string {
   return text.replace(/[a-z]/g, (c) => String.fromCharCode(((c.charCodeAt(0) - 97 + shift) % 26) + 97));
 }
 
-export const backwards = (text: string): string => [...text].reverse().join('');
+export function backwards(text: string): string {
+  return [...text].reverse().join('');
+}
 
 const MORSE =
   '.- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --..'.split(
@@ -35,38 +48,48 @@ export function morse(text: string): string {
   return text.split(' ').map(word).join(' / ');
 }
 
-export const tags = (text: string): string => each(text, (code) => String.fromCodePoint(0xe0000 + code));
+export function tags(text: string): string {
+  return each(text, (code) => String.fromCodePoint(0xe0000 + code));
+}
 
-export const selectors = (text: string): string =>
-  each(text, (code) => String.fromCodePoint(code < 16 ? 0xfe00 + code : 0xe0100 + code - 16));
+export function selectors(text: string): string {
+  return each(text, (code) => String.fromCodePoint(code < 16 ? 0xfe00 + code : 0xe0100 + code - 16));
+}
 
-export const zeroWidth = (text: string): string =>
-  each(text, binary).replaceAll('0', '\u200b').replaceAll('1', '\u200c');
+export function zeroWidth(text: string): string {
+  return each(text, binary).replaceAll('0', '\u200b').replaceAll('1', '\u200c');
+}
 
 const BRAILLE =
   '\x01\x03\x09\x19\x11\x0b\x1b\x13\x0a\x1a\x05\x07\x0d\x1d\x15\x0f\x1f\x17\x0e\x1e\x25\x27\x3a\x2d\x3d\x35';
 
-export const braille = (text: string): string =>
-  [...text]
+export function braille(text: string): string {
+  return [...text]
     .map((c) => String.fromCharCode(0x2800 + (c === ' ' ? 0 : BRAILLE.charCodeAt(c.charCodeAt(0) - 97))))
     .join('');
+}
 
-export const upsideDown = (text: string): string =>
-  [...backwards(text)].map((c) => (c === ' ' ? c : [...'ɐqɔpǝɟƃɥᴉɾʞןɯuodbɹsʇnʌʍxʎz'][c.charCodeAt(0) - 97])).join('');
+export function upsideDown(text: string): string {
+  return [...backwards(text)]
+    .map((c) => (c === ' ' ? c : [...'ɐqɔpǝɟƃɥᴉɾʞןɯuodbɹsʇnʌʍxʎz'][c.charCodeAt(0) - 97]))
+    .join('');
+}
 
 const RADIO = (
   'Alfa Bravo Charlie Delta Echo Foxtrot Golf Hotel India Juliett Kilo Lima Mike November Oscar Papa Quebec Romeo Sierra ' +
   'Tango Uniform Victor Whiskey Xray Yankee Zulu'
 ).split(' ');
 
-export const radio = (text: string): string =>
-  text
+export function radio(text: string): string {
+  return text
     .split(' ')
     .map((word) => [...word].map((c) => RADIO[c.charCodeAt(0) - 97]).join(' '))
     .join(' / ');
+}
 
-export const apart = (text: string, between: string, words: string): string =>
-  text
+export function apart(text: string, between: string, words: string): string {
+  return text
     .split(' ')
     .map((word) => [...word].join(between))
     .join(words);
+}

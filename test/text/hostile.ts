@@ -2,8 +2,9 @@ import { base64, caesar, hex } from './disguises.js';
 import { ORDER } from './find-reading.js';
 
 /** So much of a piece over and over. */
-export const repeat = (piece: string, length: number): string =>
-  piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
+export function repeat(piece: string, length: number): string {
+  return piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
+}
 
 /** Pieces of hostile texts: each wakes one transform over and over, or asks a search that finds no end. */
 export const HOSTILE: readonly string[] = [

@@ -4,7 +4,7 @@ const splitsPair = (text: string, offset: number): boolean =>
   /[\ud800-\udbff]/.test(text.charAt(offset - 1)) && /[\udc00-\udfff]/.test(text.charAt(offset));
 
 /** What is wrong with the engine's answer to a text, in words without the text; empty when all is well. */
-export const answerFaults = (engine: Engine, text: string): readonly string[] => {
+export function answerFaults(engine: Engine, text: string): readonly string[] {
   const { explanation, ...verdict } = engine.scan(text, { explain: true });
   const faults: string[] = [];
   const unitFields = [verdict.score, verdict.threshold, verdict.confidence];
@@ -20,4 +20,4 @@ export const answerFaults = (engine: Engine, text: string): readonly string[] =>
       faults.push(`${rule}: span ${start}-${end} cuts a character`);
   }
   return faults;
-};
+}

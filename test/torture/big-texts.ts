@@ -11,7 +11,7 @@ const filled = (piece: string, length: number): string =>
   piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
 
 /** Texts of `millions` million code units of the kinds that break normalisation, decoders and matchers. */
-export const bigTexts = (millions: number): readonly BigText[] => {
+export function bigTexts(millions: number): readonly BigText[] {
   const length = millions * 1_000_000;
   return [
     { name: 'marks', make: () => `e${filled('\u0301\u0323\u0345', length)}`, mostSeconds: 40 * millions },
@@ -25,7 +25,7 @@ export const bigTexts = (millions: number): readonly BigText[] => {
     { name: 'lone surrogates', make: () => filled('\ud800x\udc00', length), mostSeconds: 40 * millions },
     { name: 'hidden text', make: () => filled('<!-- <p hidden>', length), mostSeconds: 40 * millions },
   ];
-};
+}
 
 /** 100 MB of ordinary text. */
 export const hugeText: BigText = {

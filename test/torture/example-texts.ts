@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 
 /** The texts of every example of the core pack. */
-export const exampleTexts = (): readonly string[] => {
+export function exampleTexts(): readonly string[] {
   const folder = join('rules', 'core');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.yaml'));
   return files.flatMap((name) => {
@@ -12,4 +12,4 @@ export const exampleTexts = (): readonly string[] => {
     };
     return Object.values(examples ?? {}).flatMap((list) => (list ?? []).map(({ text }) => text));
   });
-};
+}

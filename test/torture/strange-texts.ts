@@ -2,7 +2,7 @@
 export type Random = (below: number) => number;
 
 /** A random sequence (mulberry32). */
-export const randomFrom = (seed: number): Random => {
+export function randomFrom(seed: number): Random {
   let state = seed >>> 0;
   return (below) => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -10,7 +10,7 @@ export const randomFrom = (seed: number): Random => {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
   };
-};
+}
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const tags = (text: string): string =>

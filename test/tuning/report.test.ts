@@ -7,7 +7,7 @@ import { NO_CORE } from '../../src/adapters/packs/load-pack.js';
 import { evaluationPage } from '../../src/evaluation/html/evaluation-page.js';
 import { escaped, markedHtml } from '../../src/evaluation/html/page.js';
 import { changedFromRecord } from '../../src/evaluation/report/changed-verdicts.js';
-import { outcomesOf } from '../../src/evaluation/report/sides.js';
+import { listOutcomes } from '../../src/evaluation/report/sides.js';
 import { readLabel } from '../../src/evaluation/rows/labelled-text.js';
 import { readLabelled } from '../../src/evaluation/rows/read-labelled.js';
 import { runEvaluation } from '../../src/evaluation/run-evaluation.js';
@@ -203,7 +203,7 @@ describe('sides', () => {
   const thresholds = { rulesThreshold: 0.5, modelThreshold: 0.8 };
 
   it("the model alone is judged by its own probability, both by what hybrid holds against the model's threshold", () => {
-    const [model, both] = (['model', 'both'] as const).map((side) => outcomesOf([text], side, thresholds)[0]);
+    const [model, both] = (['model', 'both'] as const).map((side) => listOutcomes([text], side, thresholds)[0]);
     expect(model).toEqual({ score: 0.5, isAttack: true, isBlocked: false });
     expect(both).toEqual({ score: 0.9, isAttack: true, isBlocked: true });
   });

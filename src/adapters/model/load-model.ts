@@ -6,7 +6,7 @@ import type { Classifier, ClassifierInfo } from '../../engine/ports.js';
 import { systemClock } from '../system-clock.js';
 import { createInlineScorer } from './inline-scorer.js';
 import { readModelFile, readModelFolder } from './model-folder.js';
-import { checkGoldenTokens, classifierInfo, readTokenizer, thresholdsOf } from './model-texts.js';
+import { checkGoldenTokens, classifierInfo, readTokenizer, toThresholds } from './model-texts.js';
 import type { NetworkSpec } from './onnx-network.js';
 import { createProcessScorer, type ProcessScorerOptions } from './process-scorer.js';
 
@@ -63,7 +63,7 @@ export async function readThresholds(
   try {
     const text = (await readModelFile(folder, 'manifest.json')).toString('utf8');
     const { operating_points, operating_point } = operatingPointsSchema.parse(JSON.parse(text));
-    return { thresholds: thresholdsOf(operating_points), defaultOperatingPoint: operating_point };
+    return { thresholds: toThresholds(operating_points), defaultOperatingPoint: operating_point };
   } catch {
     // Why it can't be read is told by `loadModel`.
     return undefined;

@@ -10,14 +10,14 @@ import type { GoldenWindow } from './network.js';
 export function classifierInfo(manifest: ModelManifest, version: string): ClassifierInfo {
   return {
     version,
-    thresholds: thresholdsOf(manifest.operating_points),
+    thresholds: toThresholds(manifest.operating_points),
     defaultOperatingPoint: manifest.operating_point,
     clearsBelow: manifest.clears_below,
     rulesWeight: manifest.rules_weight,
   };
 }
 
-export function thresholdsOf(points: ModelManifest['operating_points']): ClassifierInfo['thresholds'] {
+export function toThresholds(points: ModelManifest['operating_points']): ClassifierInfo['thresholds'] {
   return Object.fromEntries(Object.entries(points).map(([name, { threshold }]) => [name, threshold]));
 }
 

@@ -59,7 +59,7 @@ export function createProcessScorer(spec: NetworkSpec, options: ProcessScorerOpt
   const semaphore = createSemaphore(slots, clock);
   let closed = false;
 
-  async function childOf(slot: Slot): Promise<ScoringChild> {
+  async function startChild(slot: Slot): Promise<ScoringChild> {
     if (closed) throw new ModelError('MODEL_CLOSED', 'the model was closed');
     if (slot.ready !== undefined && !slot.ready.isAlive()) slot.child = undefined;
     if (slot.child === undefined) {
@@ -79,7 +79,7 @@ export function createProcessScorer(spec: NetworkSpec, options: ProcessScorerOpt
 
   async function runIn(slot: Slot, ids: readonly number[] | undefined): Promise<WindowScore | undefined> {
     try {
-      const child = await childOf(slot);
+      const child = await startChild(slot);
       const score = ids && (await child.run(ids));
       slot.backoff.reset();
       if (child.rssBytes() > (options.memoryLimitMb ?? 1_024) * 2 ** 20) retire(slot);

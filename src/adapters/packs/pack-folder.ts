@@ -121,7 +121,7 @@ export function readPackFolder(folder: string): PackFolder {
         note({ ...mistake, place: { in: 'pack', name: '', path } }, file);
         continue;
       }
-      const { rule, originOf } = result.expanded;
+      const { rule, findOrigin: originOf } = result.expanded;
       addRule(rule, shape, ({ path, key, at, length }) => {
         const origin = originOf(path);
         const isOwn = origin.in === 'language';

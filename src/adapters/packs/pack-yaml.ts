@@ -31,7 +31,7 @@ export function parseYamlFile(path: string, text: string): YamlFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
 
-  const placeOf = (offset: number, length: number): FilePlace => {
+  const findPlace = (offset: number, length: number): FilePlace => {
     const { line, col } = lines.linePos(offset);
     const start = lines.lineStarts[line - 1] ?? 0;
     const end = text.indexOf('\n', start);
@@ -41,12 +41,12 @@ export function parseYamlFile(path: string, text: string): YamlFile {
 
   const errors = document.errors.map((error) => ({
     message: error.message.replace(/\.$/, ''),
-    place: placeOf(Math.min(error.pos[0], Math.max(0, text.length - 1)), error.pos[1] - error.pos[0]),
+    place: findPlace(Math.min(error.pos[0], Math.max(0, text.length - 1)), error.pos[1] - error.pos[0]),
   }));
   visit(document, {
     // An alias could make a small file huge, and the digest of its content unclear.
     Alias(_, node) {
-      errors.push({ message: 'Aliases are not allowed', place: placeOf(node.range?.[0] ?? 0, 1) });
+      errors.push({ message: 'Aliases are not allowed', place: findPlace(node.range?.[0] ?? 0, 1) });
     },
   });
 
@@ -57,10 +57,10 @@ export function parseYamlFile(path: string, text: string): YamlFile {
     locate({ path: steps, at, length, key }) {
       const node = find(document.contents, steps, key === true);
       const [start, end] = node?.range ?? [0, 1];
-      if (at === undefined || !isScalar(node)) return placeOf(start, end - start);
+      if (at === undefined || !isScalar(node)) return findPlace(start, end - start);
       const from = start + sourceOffset(text.slice(start, end), node, at);
       const to = start + sourceOffset(text.slice(start, end), node, at + (length ?? 1));
-      return placeOf(from, to - from);
+      return findPlace(from, to - from);
     },
   };
 }

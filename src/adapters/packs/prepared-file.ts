@@ -74,17 +74,17 @@ export function writePrepared(
       if (!pattern) throw new Error('only patterns without mistakes can be stored');
       return numbers.get(pattern) as number;
     });
-    add(`${form}.bySource`, bytesOf(Int32Array.from(bySource)));
+    add(`${form}.bySource`, toBytes(Int32Array.from(bySource)));
     add(`${form}.patterns`, encodeUtf8(JSON.stringify(distinct.map(store))));
-    add(`${form}.ends`, bytesOf(Int32Array.from(ends)));
+    add(`${form}.ends`, toBytes(Int32Array.from(ends)));
     add(`${form}.sources`, concat(sources));
-    add(`${form}.table`, bytesOf(index.automaton.table));
-    add(`${form}.cells`, bytesOf(index.automaton.cells));
-    add(`${form}.symbols`, bytesOf(index.automaton.symbols));
-    add(`${form}.suffixes`, bytesOf(index.automaton.suffixes));
-    add(`${form}.first`, bytesOf(index.setsByLiteral.first));
-    add(`${form}.items`, bytesOf(index.setsByLiteral.items));
-    add(`${form}.sets`, bytesOf(Int32Array.of(index.sets)));
+    add(`${form}.table`, toBytes(index.automaton.table));
+    add(`${form}.cells`, toBytes(index.automaton.cells));
+    add(`${form}.symbols`, toBytes(index.automaton.symbols));
+    add(`${form}.suffixes`, toBytes(index.automaton.suffixes));
+    add(`${form}.first`, toBytes(index.setsByLiteral.first));
+    add(`${form}.items`, toBytes(index.setsByLiteral.items));
+    add(`${form}.sets`, toBytes(Int32Array.of(index.sets)));
   }
   const sections = concat(parts);
   const header: Header = { format: FORMAT, pack: sha256(encodeUtf8(pack)), sections: sha256(sections), digest, table };
@@ -188,7 +188,7 @@ function restoreAlternative([trigger = 0, before = 0, after = 0, ...rest]: reado
   return { trigger, before, after, nearby };
 }
 
-function bytesOf(array: Int32Array | Uint8Array): Uint8Array {
+function toBytes(array: Int32Array | Uint8Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
 

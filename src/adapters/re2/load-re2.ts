@@ -17,7 +17,7 @@ export type LoadModule = (name: string) => unknown;
  *
  * @throws NativeModuleError
  */
-export const loadRe2 = (load: LoadModule = createRequire(import.meta.url)): typeof RE2 => {
+export function loadRe2(load: LoadModule = createRequire(import.meta.url)): typeof RE2 {
   try {
     return load('re2') as typeof RE2;
   } catch (cause) {
@@ -28,4 +28,4 @@ export const loadRe2 = (load: LoadModule = createRequire(import.meta.url)): type
       { cause },
     );
   }
-};
+}

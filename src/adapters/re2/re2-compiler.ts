@@ -34,7 +34,7 @@ export const re2Compiler: RegexCompiler = {
     return {
       occursIn: (subject, part) => regex.search(bytesIn(subject, part)) >= 0,
       findAll(subject, max) {
-        const bytes = bytesOf(subject);
+        const bytes = toBytes(subject);
         return regex.search(bytes) < 0 ? NOWHERE : findAll(regex, subject.text, bytes, max);
       },
     };
@@ -44,7 +44,7 @@ export const re2Compiler: RegexCompiler = {
     return {
       match(subject) {
         try {
-          return set.match(bytesOf(subject));
+          return set.match(toBytes(subject));
         } catch {
           // Out of memory: the port's `undefined` makes the caller ask one pattern after the other.
           return undefined;
@@ -56,12 +56,12 @@ export const re2Compiler: RegexCompiler = {
 
 const NOWHERE: readonly Span[] = [];
 
-function bytesOf(subject: Subject): Buffer {
+function toBytes(subject: Subject): Buffer {
   return 'bytes' in subject ? (subject as EncodedSubject).bytes : Buffer.from(subject.text, 'utf8');
 }
 
 function bytesIn(subject: Subject, { start, end }: Span): Buffer {
-  const bytes = bytesOf(subject);
+  const bytes = toBytes(subject);
   return bytes.length === subject.text.length
     ? bytes.subarray(start, end)
     : Buffer.from(subject.text.slice(start, end), 'utf8');

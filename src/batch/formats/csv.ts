@@ -32,7 +32,7 @@ export async function* csvSlices(
     if (!('bytes' in found)) {
       yield { slice: { kind: 'rows', rows: [tooLong(nextLine - 1, bounds)] }, size: 0, nextLine };
     } else if (header === undefined)
-      header = recordsOf(found.bytes, { delimiter, separator, line: 1 }, 'utf8')[0]?.record ?? [];
+      header = parseRecords(found.bytes, { delimiter, separator, line: 1 }, 'utf8')[0]?.record ?? [];
     else
       yield {
         slice: { kind: 'csv', bytes: found.bytes, line, header, separator, delimiter },
@@ -47,25 +47,25 @@ export async function* csvSlices(
  *
  * @throws BatchError `BATCH_INPUT`
  */
-export function* csvRowsOf(slice: Extract<InputSlice, { kind: 'csv' }>): Generator<JsonLine> {
+export function* parseCsvRows(slice: Extract<InputSlice, { kind: 'csv' }>): Generator<JsonLine> {
   const bytes = Buffer.from(slice.bytes.buffer, slice.bytes.byteOffset, slice.bytes.byteLength);
   // As bytes where there is anything else: only so is it seen which field it is in.
   const encoding = isUtf8(bytes) ? 'utf8' : 'latin1';
   const lineEnd = slice.delimiter === '\r' ? 0x0d : 0x0a;
   let line = slice.line;
   let counted = 0;
-  for (const { record, info } of recordsOf(bytes, slice, encoding)) {
+  for (const { record, info } of parseRecords(bytes, slice, encoding)) {
     // All but its own line end: a record is on the line it ends on.
     const end = info.bytes - slice.delimiter.length;
     for (let at = bytes.indexOf(lineEnd, counted); at !== -1 && at < end; at = bytes.indexOf(lineEnd, at + 1))
       line += 1;
     counted = Math.max(counted, end);
-    yield { line, content: rowOf(slice.header, record, encoding) };
+    yield { line, content: toRow(slice.header, record, encoding) };
   }
 }
 
 /** @throws BatchError `BATCH_INPUT` */
-function recordsOf(
+function parseRecords(
   bytes: Buffer,
   { delimiter, separator, line }: { readonly delimiter: string; readonly separator: string; readonly line: number },
   encoding: 'utf8' | 'latin1',
@@ -101,7 +101,7 @@ async function* withoutMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffe
   if (start !== undefined && start.length > 0) yield start;
 }
 
-function rowOf(header: readonly string[], record: readonly string[], encoding: 'utf8' | 'latin1'): JsonLine['content'] {
+function toRow(header: readonly string[], record: readonly string[], encoding: 'utf8' | 'latin1'): JsonLine['content'] {
   const value: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [at, name] of header.entries()) {
     const field = record[at];

@@ -27,7 +27,7 @@ const COMPRESSIONS: Readonly<Record<string, Compression>> = { gz: 'gzip', zst: '
  *
  * @throws BatchError `BATCH_UNSUPPORTED` for Parquet inside gzip or zstd, or through a pipe
  */
-export function formatOf(
+export function chooseFormat(
   file: string,
   fallback: RowFormat,
 ): { readonly format: RowFormat; readonly compression: Compression } {

@@ -5,9 +5,9 @@ import { glob } from 'tinyglobby';
 import { BatchError } from '../batch-error.js';
 import type { InputSlice, JsonLine, PlacedSlice, SliceBounds } from '../record-slices.js';
 import { topField } from '../row.js';
-import { csvRowsOf, csvSlices } from './csv.js';
-import { decompressor, formatOf, type RowFormat, SEPARATORS } from './file-format.js';
-import { jsonSlices, linesOf, MAX_ROW_BYTES } from './json-lines.js';
+import { csvSlices, parseCsvRows } from './csv.js';
+import { chooseFormat, decompressor, type RowFormat, SEPARATORS } from './file-format.js';
+import { jsonSlices, MAX_ROW_BYTES, splitLines } from './json-lines.js';
 import { parquetSlices } from './parquet.js';
 
 /** A file to read; `-` is standard input, whose size isn't known. */
@@ -81,19 +81,19 @@ export async function* readSlices(
       onBytes(file.bytes ?? 0);
       continue;
     }
-    for await (const slice of slicesOf(file, format, fields, bounds, onBytes))
+    for await (const slice of readFile(file, format, fields, bounds, onBytes))
       yield { ...slice, next: { file: at, line: slice.nextLine } };
   }
 }
 
-async function* slicesOf(
+async function* readFile(
   file: InputFile,
   format: RowFormat,
   fields: readonly string[] | undefined,
   bounds: SliceBounds,
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<PlacedSlice> {
-  const kind = formatOf(file.path, format);
+  const kind = chooseFormat(file.path, format);
   if (kind.format === 'parquet') {
     yield* parquetSlices(file.path, fields?.map(topField), bounds);
     onBytes(file.bytes ?? 0);
@@ -123,7 +123,7 @@ function pipeInto(raw: Readable, unpack: NodeJS.ReadWriteStream & AsyncIterable<
 /** The rows of a slice, in their order. @throws BatchError `BATCH_INPUT` */
 export function sliceRows(slice: InputSlice): Iterable<JsonLine> {
   if (slice.kind === 'rows') return slice.rows;
-  if (slice.kind === 'csv') return csvRowsOf(slice);
+  if (slice.kind === 'csv') return parseCsvRows(slice);
   const { buffer, byteOffset, byteLength } = slice.bytes;
-  return linesOf(Buffer.from(buffer, byteOffset, byteLength), slice.line);
+  return splitLines(Buffer.from(buffer, byteOffset, byteLength), slice.line);
 }

@@ -42,7 +42,7 @@ function parseLine(bytes: Buffer, line: number): JsonLine | undefined {
 }
 
 /** The lines of a slice of JSON Lines that begins on line `line`; blank ones are left out. */
-export function* linesOf(bytes: Buffer, line: number): Generator<JsonLine> {
+export function* splitLines(bytes: Buffer, line: number): Generator<JsonLine> {
   let number = line;
   for (let from = 0; from < bytes.length; number += 1) {
     const at = bytes.indexOf(NEWLINE, from);
@@ -94,6 +94,6 @@ export async function* jsonLines(chunks: AsyncIterable<Buffer>, maxBytes: number
   const bounds = { sliceBytes: 2 ** 16, recordBytes: maxBytes, fromLine: 1 };
   for await (const { slice } of jsonSlices(chunks, bounds)) {
     if (slice.kind === 'rows') yield* slice.rows;
-    else yield* linesOf(slice.bytes as Buffer, slice.line);
+    else yield* splitLines(slice.bytes as Buffer, slice.line);
   }
 }

@@ -137,7 +137,7 @@ export async function writeParquet(
   await rm(out, { force: true });
   const schema: readonly SchemaElement[] = [
     { name: 'root', num_children: columns.length },
-    ...columns.map((name): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...typeOf(name) })),
+    ...columns.map((name): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...columnType(name) })),
   ];
   const writer = fileWriter(out);
   const parquet = new ParquetWriter({ writer, schema: [...schema] });
@@ -157,7 +157,7 @@ export async function writeParquet(
   await parquet.finish();
 }
 
-function typeOf(name: string): Pick<SchemaElement, 'type' | 'converted_type'> {
+function columnType(name: string): Pick<SchemaElement, 'type' | 'converted_type'> {
   if (NUMBERS.has(name)) return { type: 'DOUBLE' };
   if (INTEGERS.has(name)) return { type: 'INT32' };
   return { type: 'BYTE_ARRAY', converted_type: 'UTF8' };

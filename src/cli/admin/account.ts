@@ -13,7 +13,7 @@ const COLUMNS: Readonly<Record<string, (account: Account) => string>> = {
 };
 
 /** A date as `2026-11-21` (midnight UTC) or with a time and a zone. @throws CliError */
-function timeOf(text: string): number {
+function parseTime(text: string): number {
   const day = /^\d{4}-\d{2}-\d{2}$/.test(text);
   const withTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/.test(text);
   const at = day || withTime ? Date.parse(text) : Number.NaN;
@@ -72,7 +72,7 @@ const setTrialEnd = withStoreFlags(new Command('set-trial-end').description('set
   .argument('<date>', '2026-11-21 (UTC) or 2026-11-21T12:00:00Z')
   .action((name: string, date: string, flags: StoreFlags) =>
     withStore(flags, async (store) => {
-      const at = timeOf(date);
+      const at = parseTime(date);
       const account = await store.accounts.setTrialEnd((await store.accounts.find(name)).id, at);
       printOne(flags, account, `${account.id}: the trial ends ${shownTime(account.trialEndsAt)}`);
     }),

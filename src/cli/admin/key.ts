@@ -7,7 +7,7 @@ import { printOne, printTable, type StoreFlags, shownTime, withStore, withStoreF
 const DAY_S = 86_400;
 
 /** A key by `KEY`, or `ACCOUNT KEY`; by id or by its secret. @throws CliError */
-async function keyOf(store: Store, words: readonly string[]): Promise<ApiKey> {
+async function findKey(store: Store, words: readonly string[]): Promise<ApiKey> {
   const [first, second, third] = words;
   if (first === undefined || third !== undefined) throw new CliError('give the key, or the account and the key');
   const word = second ?? first;
@@ -61,7 +61,7 @@ const rotate = withStoreFlags(new Command('rotate').description('replace a key; 
   .action((words: readonly string[], flags: StoreFlags & { readonly grace: string }) =>
     withStore(flags, async (store) => {
       if (!/^\d{1,9}$/.test(flags.grace)) throw new CliError('--grace takes whole seconds');
-      const old = await keyOf(store, words);
+      const old = await findKey(store, words);
       const key = await store.keys.rotate(old.accountId, old.id, Number(flags.grace));
       printOne(flags, key, key.secret);
     }),
@@ -71,7 +71,7 @@ const revoke = withStoreFlags(new Command('revoke').description('revoke a key im
   .argument('<key...>', 'the key, or the account and the key')
   .action((words: readonly string[], flags: StoreFlags) =>
     withStore(flags, async (store) => {
-      const old = await keyOf(store, words);
+      const old = await findKey(store, words);
       const key = await store.keys.revoke(old.accountId, old.id);
       printOne(flags, key, `${key.id}: revoked`);
     }),

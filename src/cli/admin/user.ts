@@ -23,7 +23,7 @@ async function hashed(password: string): Promise<string> {
 }
 
 /** The password from stdin, or a fresh one of 120 random bits. */
-async function passwordOf({ passwordStdin }: PasswordFlags): Promise<string> {
+async function readPassword({ passwordStdin }: PasswordFlags): Promise<string> {
   if (!passwordStdin) return randomBytes(15).toString('base64url');
   const pieces: Buffer[] = [];
   for await (const piece of process.stdin) pieces.push(Buffer.from(piece));
@@ -51,7 +51,7 @@ const create = withStoreFlags(
     withStore(flags, async (store) => {
       if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new CliError(`"${email}" is no e-mail address`);
       const account = await store.accounts.find(name);
-      const password = await passwordOf(flags);
+      const password = await readPassword(flags);
       const user = await store.users.create(email, await hashed(password));
       await store.users.setMember(account.id, user.id, flags.role);
       const value = { id: user.id, email: user.email, accountId: account.id, role: flags.role };
@@ -66,7 +66,7 @@ const resetPassword = withStoreFlags(new Command('reset-password').description('
     withStore(flags, async (store) => {
       const user = await store.users.findByEmail(email);
       if (!user) throw new CliError(`no user "${email}"`);
-      const password = await passwordOf(flags);
+      const password = await readPassword(flags);
       await store.users.setPassword(user.id, await hashed(password));
       printed(flags, { id: user.id, email: user.email }, password, `${user.email}: the password is changed`);
     }),

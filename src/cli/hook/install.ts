@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { CliError } from '../cli-error.js';
-import { reasonOf } from '../screen/text-files.js';
+import { describeError } from '../screen/text-files.js';
 import { lineDiff } from './line-diff.js';
 import { type HookEntry, withHooks } from './settings-file.js';
 
@@ -39,7 +39,7 @@ export async function uninstallHooks(flags: ScopeFlags): Promise<void> {
 
 async function change({ scope, yes }: ScopeFlags, entry: HookEntry | undefined, nothing: string): Promise<void> {
   const file = await settingsFile(scope);
-  const before = await contentOf(file);
+  const before = await readContent(file);
   const after = withHooks(before ?? '', entry, file);
   if (after === (before ?? '')) {
     process.stdout.write(`${file}: ${nothing}\n`);
@@ -50,7 +50,7 @@ async function change({ scope, yes }: ScopeFlags, entry: HookEntry | undefined, 
     process.stdout.write('Nothing was written.\n');
     return;
   }
-  if ((await contentOf(file)) !== before)
+  if ((await readContent(file)) !== before)
     throw new CliError(`${file} was changed in the meantime; nothing was written.`);
   await writeWhole(file, after);
   process.stdout.write(`Written. Claude Code reads it when the next session starts.\n`);
@@ -105,14 +105,14 @@ async function followed(file: string): Promise<string> {
   return realpath(file).catch(() => file);
 }
 
-async function contentOf(file: string): Promise<string | undefined> {
+async function readContent(file: string): Promise<string | undefined> {
   try {
     const bytes = await readFile(file);
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
     if (error instanceof TypeError) throw new CliError(`${file} is not UTF-8; nothing was written.`);
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw new CliError(`Can't read ${file}: ${reasonOf(error)}.`);
+    throw new CliError(`Can't read ${file}: ${describeError(error)}.`);
   }
 }
 
@@ -128,7 +128,7 @@ async function writeWhole(file: string, content: string): Promise<void> {
     await writeFile(next, content, { mode });
     await rename(next, file);
   } catch (error) {
-    throw new CliError(`Can't write ${file}: ${reasonOf(error)}.`);
+    throw new CliError(`Can't write ${file}: ${describeError(error)}.`);
   }
 }
 

@@ -38,7 +38,7 @@ export async function runHook(flags: HookFlags): Promise<void> {
   try {
     run = await answered(flags);
   } catch (error) {
-    run = failed(flags, reasonOf(error));
+    run = failed(flags, describeError(error));
   }
   const { output, said } = run;
   if (said !== undefined) process.stderr.write(`portcullis hook: ${said}\n`);
@@ -58,7 +58,7 @@ async function answered(flags: HookFlags): Promise<HookRun> {
   const engine: Analyzer = {
     analyze: (input, options) =>
       inner.analyze(input, options).catch((error: unknown) => {
-        failure = reasonOf(error);
+        failure = describeError(error);
         throw error;
       }),
   };
@@ -158,7 +158,7 @@ const SPOKEN: ReadonlySet<string> = new Set([
   'ScreeningError',
 ]);
 
-function reasonOf(error: unknown): string {
+function describeError(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
   return SPOKEN.has(error.name) ? error.message : `unexpected ${error.name}`;
 }

@@ -50,7 +50,7 @@ export function withHooks(text: string, entry: HookEntry | undefined, file: stri
   if (isEmpty && entry === undefined) return text;
   let content = isEmpty ? '{}\n' : given;
   const before = settingsIn(content, file);
-  const formattingOptions = formatOf(content);
+  const formattingOptions = detectFormat(content);
   const edit = (path: JSONPath, value: unknown, isArrayInsertion = false): void => {
     content = applyEdits(content, modify(content, path, value, { formattingOptions, isArrayInsertion }));
   };
@@ -143,7 +143,7 @@ function ofOthers(hooks: Settings['hooks']): readonly unknown[] {
     .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-function formatOf(text: string): FormattingOptions {
+function detectFormat(text: string): FormattingOptions {
   const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? '  ';
   return {
     insertSpaces: !indent.startsWith('\t'),

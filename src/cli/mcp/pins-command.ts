@@ -16,7 +16,7 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-async function serversOf({ pins }: PinFlags, name?: string): Promise<readonly PinnedServer[]> {
+async function listServers({ pins }: PinFlags, name?: string): Promise<readonly PinnedServer[]> {
   const { readPins } = await import('../../integrations/mcp/pin-file.js');
   const servers = await readPins(pins);
   if (name === undefined) return servers;
@@ -26,7 +26,7 @@ async function serversOf({ pins }: PinFlags, name?: string): Promise<readonly Pi
   throw new CliError(`no server of that name has pins; known: ${known}`);
 }
 
-function stateOf({ approved, offered }: PinnedTool): string {
+function describeState({ approved, offered }: PinnedTool): string {
   if (offered === undefined) return approved?.by === 'person' ? 'approved' : 'trusted on first use';
   if (offered.rejected) return 'rejected';
   return `${CHANGES[offered.change]}, waits for approval`;
@@ -42,13 +42,13 @@ const CHANGES: Readonly<Record<OfferedDefinition['change'], string>> = {
 };
 
 async function list(server: string | undefined, flags: PinFlags): Promise<void> {
-  const servers = await serversOf(flags, server);
+  const servers = await listServers(flags, server);
   if (flags.json) {
     const shown = servers.map(({ tools, ...rest }) => ({
       ...rest,
       tools: tools.map((tool) => ({
         name: tool.name,
-        state: stateOf(tool),
+        state: describeState(tool),
         approved: withoutDefinition(tool.approved),
         offered: withoutDefinition(tool.offered),
       })),
@@ -65,7 +65,7 @@ async function list(server: string | undefined, flags: PinFlags): Promise<void> 
       const of = offered?.of === undefined ? '' : ` (${visibleText(offered.of)})`;
       const proof =
         offered?.rule === undefined ? '' : `  rule=${offered.rule} evidence=${offered.evidenceId ?? 'none'}`;
-      const state = offered === undefined || offered.rejected ? stateOf(tool) : paint.red(stateOf(tool));
+      const state = offered === undefined || offered.rejected ? describeState(tool) : paint.red(describeState(tool));
       say(`  ${visibleText(tool.name)}  ${state}${of}${proof}`);
     }
   }
@@ -78,12 +78,12 @@ function withoutDefinition(pin: { readonly definition?: string | undefined } | u
 }
 
 async function show(server: string, name: string, flags: PinFlags): Promise<void> {
-  const [found] = await serversOf(flags, server);
+  const [found] = await listServers(flags, server);
   const tool = found?.tools.find((each) => each.name === name);
   if (tool === undefined) throw new CliError('the server has no tool of that name; see portcullis mcp pins list');
   const paint = paintFor(process.stdout);
-  const [approved, offered] = [linesOf(tool.approved), linesOf(tool.offered)];
-  say(`${visibleText(tool.name)}: ${stateOf(tool)}`);
+  const [approved, offered] = [formatLines(tool.approved), formatLines(tool.offered)];
+  say(`${visibleText(tool.name)}: ${describeState(tool)}`);
   if (tool.approved !== undefined) sayDefinition('approved', tool.approved, approved, offered, '-', paint);
   if (tool.offered !== undefined) sayDefinition('offered', tool.offered, offered, approved, '+', paint);
 }
@@ -102,7 +102,7 @@ function sayDefinition(
   for (const line of lines) say(others.length > 0 && !known.has(line) ? paint.red(`${mark} ${line}`) : `  ${line}`);
 }
 
-function linesOf(pin: { readonly definition?: string | undefined } | undefined): readonly string[] {
+function formatLines(pin: { readonly definition?: string | undefined } | undefined): readonly string[] {
   if (pin === undefined) return [];
   if (pin.definition === undefined) return ['(too long to be kept: ask the server)'];
   return JSON.stringify(JSON.parse(pin.definition), null, 2).split('\n').map(visibleText);
@@ -116,17 +116,17 @@ async function edit(
 ): Promise<void> {
   if ((tools.length === 0) === !flags.all)
     throw new CliError(`Name the tools to ${action}, or give --all for those that wait.`);
-  await serversOf(flags, server);
+  await listServers(flags, server);
   const { approvePins, rejectPins } = await import('../../integrations/mcp/pins.js');
   const change = action === 'approve' ? approvePins : rejectPins;
   sayEdit(action === 'approve' ? 'approved' : 'rejected', await change(flags.pins, server, flags.all ? 'all' : tools));
-  const edited = new Set((await serversOf(flags, server)).flatMap(({ tools: now }) => now.map(({ name }) => name)));
+  const edited = new Set((await listServers(flags, server)).flatMap(({ tools: now }) => now.map(({ name }) => name)));
   const unknown = tools.filter((tool) => !edited.has(tool));
   if (unknown.length > 0) throw new CliError(`the server has no such tool: ${unknown.map(visibleText).join(', ')}`);
 }
 
 async function reset(server: string, flags: PinFlags): Promise<void> {
-  await serversOf(flags, server);
+  await listServers(flags, server);
   const { resetPins } = await import('../../integrations/mcp/pins.js');
   sayEdit('forgotten', await resetPins(flags.pins, server));
 }

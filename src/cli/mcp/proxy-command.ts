@@ -62,7 +62,7 @@ async function run(command: readonly string[], flags: ProxyFlags): Promise<void>
     import('../../integrations/mcp/pins.js'),
     import('../../integrations/mcp/pin-file.js'),
   ]);
-  const server = flags.name ?? (url === undefined ? nameOf(command) : `${url.origin}${url.pathname}`);
+  const server = flags.name ?? (url === undefined ? chooseName(command) : `${url.origin}${url.pathname}`);
   const tell = createReporter(flags, server);
   const screening = await openScreening(flags);
   const screens = createGuard({
@@ -210,7 +210,7 @@ function createReporter({ report, quiet }: ProxyFlags, server: string): (event: 
 }
 
 /** A name for a server by its command: arguments may hold secrets, so that they count by their digest. */
-function nameOf(command: readonly string[]): string {
+function chooseName(command: readonly string[]): string {
   const RUNNERS = new Set([
     'node',
     'npx',

@@ -8,10 +8,10 @@ import { evaluationMarkdown, evaluationText } from '../../evaluation/report/eval
 import { runEvaluation } from '../../evaluation/run-evaluation.js';
 import { type Screener, scoreTexts } from '../../evaluation/scoring/score-texts.js';
 import { CliError } from '../cli-error.js';
-import { type EngineFlags, screenerOf, screenerWith, withScreenerFlags } from '../engine-flags.js';
+import { createFlagScreener, type EngineFlags, screenerWith, withScreenerFlags } from '../engine-flags.js';
 import { writeReport } from '../screen/text-files.js';
 import { markedText, paintFor, progressCounter } from '../terminal.js';
-import { countOf, type RowFlags, readRows, shareOf, withRowFlags } from './row-flags.js';
+import { parseCount, parseShare, type RowFlags, readRows, withRowFlags } from './row-flags.js';
 
 interface EvalFlags extends Omit<EngineFlags, 'json'>, RowFlags {
   readonly json?: string | true;
@@ -65,7 +65,7 @@ async function runEval(files: readonly string[], flags: EvalFlags): Promise<void
   const { texts, leftOut } = await readRows(files, flags);
   const { json, ...engineFlags } = flags;
   const screener: Screener = {
-    ...screenerOf(engineFlags),
+    ...createFlagScreener(engineFlags),
     rulesThreshold: flags.rulesThreshold,
     modelThreshold: numberOrName(flags.mlThreshold) ?? flags.operatingPoint,
   };
@@ -103,12 +103,12 @@ export function evalCommand(): Command {
     .description('measure rules and model on labelled texts: JSON Lines, CSV, Parquet, evidence exports')
     .argument('<files...>', 'files or patterns')
     .option('--json [file]', 'write all figures and misclassified texts as JSON, to standard output without a file')
-    .option('--show <n>', 'print this many false positives and false negatives', countOf('--show'))
+    .option('--show <n>', 'print this many false positives and false negatives', parseCount('--show'))
     .option('--md <file>', 'write the figures as Markdown')
     .option('--html <file>', 'write a self-contained report with plots and the misclassified texts')
     .option('--baseline <old>', 'a pack, overlay or model folder to compare with; `core` is the built-in pack')
     .option('--shadow', 'compare with the verdicts recorded in an evidence export')
-    .option('--rules-threshold <score>', 'the rules block at or above this score', shareOf('--rules-threshold'))
+    .option('--rules-threshold <score>', 'the rules block at or above this score', parseShare('--rules-threshold'))
     .option('--ml-threshold <probability>', 'the model blocks at or above this probability, or at an operating point')
     .action(runEval);
 }

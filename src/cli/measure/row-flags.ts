@@ -18,7 +18,7 @@ export interface RowFlags {
 }
 
 /** A whole number above 0. @throws CliError */
-export function countOf(name: string) {
+export function parseCount(name: string) {
   return (value: string): number => {
     const count = Number(value);
     if (!Number.isSafeInteger(count) || count < 1) throw new CliError(`${name} takes a whole number above 0.`);
@@ -27,7 +27,7 @@ export function countOf(name: string) {
 }
 
 /** A number from 0 to 1. @throws CliError */
-export function shareOf(name: string) {
+export function parseShare(name: string) {
   return (value: string): number => {
     const share = Number(value);
     if (value.trim() === '' || !(share >= 0 && share <= 1)) throw new CliError(`${name} takes a number from 0 to 1.`);
@@ -44,9 +44,9 @@ export function withRowFlags(command: Command): Command {
     .option('--group-field <field>', 'the field of the group (default: group, kind or category)')
     .option('--language-field <field>', 'the field of the language (default: language or lang)')
     .option('--together-field <field>', 'rows with the same value stay in the same split (default: pair or together)')
-    .option('--limit <n>', 'at most this many texts; the same ones in every run', countOf('--limit'))
-    .option('--max-per-source <n>', 'at most this many texts of each source and label', countOf('--max-per-source'))
-    .addOption(new Option('--per <n>').argParser(countOf('--per')).hideHelp())
+    .option('--limit <n>', 'at most this many texts; the same ones in every run', parseCount('--limit'))
+    .option('--max-per-source <n>', 'at most this many texts of each source and label', parseCount('--max-per-source'))
+    .addOption(new Option('--per <n>').argParser(parseCount('--per')).hideHelp())
     .option('--skip-bad-rows', 'skip rows without a text or with an unknown label, instead of stopping');
 }
 

@@ -10,10 +10,10 @@ import { thresholdOverlay, thresholdText, tuneThreshold } from '../../tuning/tun
 import { tuningPage } from '../../tuning/tuning-page.js';
 import { overlayHead, tuningMarkdown, tuningText } from '../../tuning/tuning-text.js';
 import { CliError } from '../cli-error.js';
-import { type EngineFlags, screenerOf, withScreenerFlags } from '../engine-flags.js';
+import { createFlagScreener, type EngineFlags, withScreenerFlags } from '../engine-flags.js';
 import { writeReport } from '../screen/text-files.js';
 import { progressCounter } from '../terminal.js';
-import { countOf, type RowFlags, readRows, shareOf, withRowFlags } from './row-flags.js';
+import { parseCount, parseShare, type RowFlags, readRows, withRowFlags } from './row-flags.js';
 
 interface TuneFlags extends LabelledFlags {
   readonly benignOnly?: boolean;
@@ -33,7 +33,7 @@ async function tuneBenign(files: readonly string[], flags: TuneFlags): Promise<v
     );
   const isOverlay = out !== undefined && /\.ya?ml$/.test(out);
   const { json: _, ...engineFlags } = flags;
-  const screener = screenerOf(side === 'rules' ? { ...engineFlags, model: 'off' } : engineFlags);
+  const screener = createFlagScreener(side === 'rules' ? { ...engineFlags, model: 'off' } : engineFlags);
   if (side !== 'rules' && screener.model === false)
     throw new CliError(`--side ${side} needs a model: give one with --model FOLDER, and leave out --mode rules.`);
   const { texts } = await readRows(files, flags);
@@ -63,17 +63,17 @@ export function tuneCommand(): Command {
       'from labelled texts: measure each rule and find changes within a false-positive budget; with --benign-only: derive a threshold from benign traffic, with a statistical guarantee',
     )
     .argument('[files...]', 'files or patterns: JSON Lines, CSV, Parquet, evidence exports')
-    .option('--max-fpr <share>', 'labelled texts: the largest false-positive rate allowed', shareOf('--max-fpr'))
+    .option('--max-fpr <share>', 'labelled texts: the largest false-positive rate allowed', parseShare('--max-fpr'))
     .option('--choose <file>', 'labelled texts to choose the changes on; may be repeated', collect)
     .option('--confirm <file>', 'labelled texts to confirm them on; may be repeated', collect)
     .option(
       '--confirm-share <share>',
       'without --choose and --confirm: share of families to confirm on',
-      shareOf('--confirm-share'),
+      parseShare('--confirm-share'),
       0.5,
     )
-    .option('--seed <n>', 'seed of that split', countOf('--seed'), 1)
-    .option('--support <n>', 'families of texts that a change must affect', countOf('--support'), 3)
+    .option('--seed <n>', 'seed of that split', parseCount('--seed'), 1)
+    .option('--support <n>', 'families of texts that a change must affect', parseCount('--support'), 3)
     .option('--keep-weak', 'do not raise a rule to where it blocks on its own')
     .option('--benign-only', 'treat every text as benign; rows labelled as attacks are left out')
     .addOption(
@@ -81,11 +81,11 @@ export function tuneCommand(): Command {
         .choices(['rules', 'model', 'both'])
         .default('rules'),
     )
-    .option('--budget <share>', 'benign texts: the largest false-positive rate allowed', shareOf('--budget'), 0.01)
+    .option('--budget <share>', 'benign texts: the largest false-positive rate allowed', parseShare('--budget'), 0.01)
     .option(
       '--confidence <share>',
       'benign texts: probability with which the budget holds',
-      shareOf('--confidence'),
+      parseShare('--confidence'),
       0.99,
     )
     .option(
@@ -117,7 +117,7 @@ export interface LabelledFlags extends Omit<EngineFlags, 'json'>, RowFlags {
   readonly keepWeak?: boolean;
 }
 
-async function splitOf(files: readonly string[], flags: LabelledFlags): Promise<SplitRows> {
+async function chooseSplit(files: readonly string[], flags: LabelledFlags): Promise<SplitRows> {
   const { choose, confirm } = flags;
   if (choose === undefined && confirm === undefined)
     return splitRows((await readRows(files, flags)).texts, flags.confirmShare, flags.seed);
@@ -136,7 +136,7 @@ export async function tuneLabelled(files: readonly string[], flags: LabelledFlag
   if (out !== undefined && !/\.ya?ml$/.test(out)) throw new CliError('--out writes an overlay: give it a .yaml file.');
   const named = [...files, ...(flags.choose ?? []), ...(flags.confirm ?? [])];
   if (named.length === 0) throw new CliError('Give labelled texts: files, or --choose and --confirm.');
-  const split = await splitOf(files, flags);
+  const split = await chooseSplit(files, flags);
   for (const warning of labelWarnings([...split.choose, ...split.confirm]))
     process.stderr.write(`warning: ${warning}\n`);
   const progress = progressCounter(process.stderr);

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { withPackOptions } from '../engine-flags.js';
-import { countOf, shareOf, withRowFlags } from '../measure/row-flags.js';
+import { parseCount, parseShare, withRowFlags } from '../measure/row-flags.js';
 import { readText } from '../screen/text-files.js';
 import { type DiffArgs, diffRules } from './diff-rules.js';
 import { explainText } from './explain-text.js';
@@ -54,9 +54,9 @@ export function rulesCommand(): Command {
     .action((args: RulesArgs) => end(exportRules(args, terminalIo())));
   withRowFlags(withPackFlags(rules.command('suggest <files...>')))
     .description('find phrases that are common in missed attacks and rare in benign texts, and draft a rule from them')
-    .option('--top <n>', 'number of suggestions', countOf('--top'), 12)
-    .option('--least <n>', 'families of missed attacks that a phrase must add', countOf('--least'), 5)
-    .option('--max-fpr <share>', 'share of benign families that a phrase may occur in', shareOf('--max-fpr'), 0.0005)
+    .option('--top <n>', 'number of suggestions', parseCount('--top'), 12)
+    .option('--least <n>', 'families of missed attacks that a phrase must add', parseCount('--least'), 5)
+    .option('--max-fpr <share>', 'share of benign families that a phrase may occur in', parseShare('--max-fpr'), 0.0005)
     .option('--id <id>', 'id of the draft', 'draft.suggested')
     .option('--out <file>', 'write the draft there (YAML)')
     .action(async (files: readonly string[], args: SuggestArgs) => end(await suggestRules(files, args, terminalIo())));
@@ -66,7 +66,7 @@ export function rulesCommand(): Command {
     )
     .requiredOption('--on <files...>', 'texts: JSON Lines, CSV, Parquet, evidence exports')
     .option('--no-core', 'compare packs without the core rules under them')
-    .option('--show <n>', 'number of changed texts to show', countOf('--show'), 20)
+    .option('--show <n>', 'number of changed texts to show', parseCount('--show'), 20)
     .option('--json', 'print JSON')
     .action(async (before: string, after: string, args: DiffArgs) =>
       end(await diffRules(before, after, args, terminalIo())),

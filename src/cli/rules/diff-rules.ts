@@ -15,7 +15,7 @@ export interface DiffArgs extends Pick<RulesArgs, 'json'>, RowFlags {
   readonly core?: boolean;
 }
 
-const headOf = ({
+const headLine = ({
   compared,
   newlyBlocked,
   newlyAllowed,
@@ -26,12 +26,12 @@ const headOf = ({
   `${versions[0]} -> ${versions[1]}: ${compared} texts, ${newlyBlocked} newly blocked, ${newlyAllowed} newly allowed; attacks found ${signed(gainedAttacks)}, false alarms ${signed(gainedFalseAlarms)}`;
 
 /** Which verdicts change from one pack or overlay to another. Exit code 0. @throws CliError; PackError; TuningError */
-export const diffRules = async (
+export async function diffRules(
   before: string,
   after: string,
   args: DiffArgs,
   { out, paint }: RulesIo,
-): Promise<number> => {
+): Promise<number> {
   const { texts } = await readRows(args.on, args);
   const progress = progressLine(process.stderr);
   const rulesAlone = { model: false, packs: args.core === false ? [NO_CORE] : undefined } as const;
@@ -43,7 +43,7 @@ export const diffRules = async (
     out(`${JSON.stringify(difference, null, 2)}\n`);
     return 0;
   }
-  out(`${headOf(difference)}\n`);
+  out(`${headLine(difference)}\n`);
   if (difference.byRule.length > 0) {
     const rows = difference.byRule.map(({ rule, newlyBlocked, newlyAllowed }) => [
       rule,
@@ -59,4 +59,4 @@ export const diffRules = async (
   const more = difference.changes.length - args.show;
   if (more > 0) out(`\n… and ${more} more: --show or --json\n`);
   return 0;
-};
+}

@@ -5,7 +5,7 @@ import { openPack, type RulesArgs, type RulesIo, readViews } from './rules-io.js
 const SHOWN = 200;
 
 /** Shows how the rules read a text: its views, what fired and what nearly did. Exit code 0. */
-export const explainText = (text: string, args: RulesArgs, io: RulesIo): number => {
+export function explainText(text: string, args: RulesArgs, io: RulesIo): number {
   const { compiled } = openPack(args, io);
   const { views, skipped } = readViews(text);
   const signal = compiled.scan(views, { exhaustive: true });
@@ -50,7 +50,7 @@ export const explainText = (text: string, args: RulesArgs, io: RulesIo): number 
     )}\n`,
   );
   return 0;
-};
+}
 
 const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
 

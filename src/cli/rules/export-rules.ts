@@ -29,7 +29,7 @@ interface ExportedRule {
  *
  * @throws PackError
  */
-export const exportRules = (args: RulesArgs, io: RulesIo): number => {
+export function exportRules(args: RulesArgs, io: RulesIo): number {
   const { loaded, compiled } = openPack(args, io);
   const rules = loaded.pack.layers.flatMap(({ words, rules }) => {
     const lookup = createWordLookup(words, () => undefined);
@@ -65,4 +65,4 @@ export const exportRules = (args: RulesArgs, io: RulesIo): number => {
   };
   io.out(`${JSON.stringify(content, null, args.json ? undefined : 1)}\n`);
   return 0;
-};
+}

@@ -6,7 +6,7 @@ import { printProblems } from './print-problems.js';
 import { openPack, type RulesArgs, type RulesIo, readViews } from './rules-io.js';
 
 /** Lints the packs named, else core: files, schema, patterns, tags, examples. Exit code 0 clean, 1 with problems. */
-export const lintRules = (args: RulesArgs, io: RulesIo): number => {
+export function lintRules(args: RulesArgs, io: RulesIo): number {
   try {
     const { loaded } = openPack(args, io);
     const options = { tags: readTags(), suppressions: readSuppressions(), readViews };
@@ -16,4 +16,4 @@ export const lintRules = (args: RulesArgs, io: RulesIo): number => {
     if (!(error instanceof PackError)) throw error;
     return printProblems(error.problems, error.message, 'the pack', args, io);
   }
-};
+}

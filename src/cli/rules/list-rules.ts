@@ -8,7 +8,7 @@ export interface ListArgs extends RulesArgs {
 }
 
 /** Lists the rules of the packs. Exit code 0. */
-export const listRules = (args: ListArgs, io: RulesIo): number => {
+export function listRules(args: ListArgs, io: RulesIo): number {
   const { compiled } = openPack(args, io);
   const rules = compiled.rules.filter(
     (rule) =>
@@ -43,4 +43,4 @@ export const listRules = (args: ListArgs, io: RulesIo): number => {
   const packs = compiled.packs.map(({ name, version, rules: count }) => `${name} ${version} (${count})`).join(', ');
   io.out(`${rules.length} rules; in force: ${packs}; ${compiled.rulesVersion}, threshold ${compiled.threshold}\n`);
   return 0;
-};
+}

@@ -3,11 +3,11 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { newRule } from '../../rule-authoring/new-rule.js';
 import { CliError } from '../cli-error.js';
-import { reasonOf } from '../screen/text-files.js';
+import { describeError } from '../screen/text-files.js';
 import type { RulesArgs, RulesIo } from './rules-io.js';
 
 /** Writes the scaffold of a rule into a pack folder, and the pack's head where there is none. Exit code 0. @throws CliError; TuningError */
-export const writeNewRule = (id: string, { pack }: RulesArgs, { out }: Pick<RulesIo, 'out'>): number => {
+export function writeNewRule(id: string, { pack }: RulesArgs, { out }: Pick<RulesIo, 'out'>): number {
   const folder = pack?.at(-1);
   if (folder === undefined)
     throw new CliError('Say which pack gets the rule: --pack FOLDER; a new folder becomes a pack.');
@@ -25,10 +25,10 @@ export const writeNewRule = (id: string, { pack }: RulesArgs, { out }: Pick<Rule
     }
     writeFileSync(file, yaml, { flag: 'wx' });
   } catch (error) {
-    throw new CliError(`Can't write ${file}: ${reasonOf(error)}.`);
+    throw new CliError(`Can't write ${file}: ${describeError(error)}.`);
   }
   out(
     `${file}\nNext: edit it, then "portcullis rules lint ${folder}" and "portcullis rules test ${id} --pack ${folder}".\n`,
   );
   return 0;
-};
+}

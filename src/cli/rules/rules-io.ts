@@ -24,23 +24,27 @@ export interface RulesArgs {
   readonly json?: boolean | undefined;
 }
 
-export const terminalIo = (): RulesIo => ({
-  out: (text) => void process.stdout.write(text),
-  paint: paintFor(process.stdout),
-  today: new Date().toISOString().slice(0, 10),
-});
+export function terminalIo(): RulesIo {
+  return {
+    out: (text) => void process.stdout.write(text),
+    paint: paintFor(process.stdout),
+    today: new Date().toISOString().slice(0, 10),
+  };
+}
 
 /** Loads and compiles what the flags name. @throws PackError with lines and carets */
-export const openPack = (
+export function openPack(
   args: RulesArgs,
   io: RulesIo,
-): { readonly loaded: LoadedPack; readonly compiled: CompiledPack } => {
+): { readonly loaded: LoadedPack; readonly compiled: CompiledPack } {
   const loaded = loadPack({ packs: args.pack, overlays: args.overlay, today: io.today });
   try {
     return { loaded, compiled: compilePack(loaded.pack, re2Compiler) };
   } catch (error) {
     throw error instanceof PackError ? withPlaces(error, loaded.sources) : error;
   }
-};
+}
 
-export const readViews = (text: string): ViewSet => buildViews(text);
+export function readViews(text: string): ViewSet {
+  return buildViews(text);
+}

@@ -4,7 +4,7 @@ import { CliError } from '../cli-error.js';
 import { openPack, type RulesArgs, type RulesIo } from './rules-io.js';
 
 /** Shows one rule with its examples and, for a rule of core, its evidence. Exit code 0. @throws CliError for an unknown id */
-export const showRule = (id: string, args: RulesArgs, io: RulesIo): number => {
+export function showRule(id: string, args: RulesArgs, io: RulesIo): number {
   const { compiled, loaded } = openPack(args, io);
   const rule = compiled.rules.find((one) => one.id === id);
   if (!rule) throw new CliError(`there is no rule "${id}"; see "portcullis rules list"`);
@@ -22,7 +22,7 @@ export const showRule = (id: string, args: RulesArgs, io: RulesIo): number => {
   io.out(stringify(rule, { lineWidth: 120 }));
   if (evidence) io.out(io.paint.dim(describeEvidence(id, evidence)));
   return 0;
-};
+}
 
 const NO_HITS = { attacks: 0, benign: 0 };
 

@@ -19,11 +19,11 @@ export interface SuggestArgs extends RulesArgs, RowFlags {
 }
 
 /** Suggests runs of words from the attacks that the rules miss, and drafts a rule of them. Exit code 0. @throws CliError; TuningError */
-export const suggestRules = async (
+export async function suggestRules(
   files: readonly string[],
   args: SuggestArgs,
   { out }: Pick<RulesIo, 'out'>,
-): Promise<number> => {
+): Promise<number> {
   const { texts } = await readRows(files, args);
   const rows = splitRows(texts, 0, 1).choose;
   const progress = progressLine(process.stderr);
@@ -62,4 +62,4 @@ export const suggestRules = async (
   out(draft === undefined ? 'No run of words tells them apart.\n' : `${alignedTable(table)}\n`);
   if (draft !== undefined) out(args.out === undefined ? `\n${draft}` : `\n${args.out}\n`);
   return 0;
-};
+}

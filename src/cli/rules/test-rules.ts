@@ -10,7 +10,7 @@ export interface TestArgs extends RulesArgs {
 }
 
 /** Runs the examples of the packs named, else of core. Exit code 0 when all hold, 1 when not. */
-export const testRules = (args: TestArgs, io: RulesIo): number => {
+export function testRules(args: TestArgs, io: RulesIo): number {
   try {
     const { loaded, compiled } = openPack(args, io);
     const wanted = args.rule;
@@ -23,4 +23,4 @@ export const testRules = (args: TestArgs, io: RulesIo): number => {
     if (!(error instanceof PackError)) throw error;
     return printProblems(error.problems, error.message, 'the pack', args, io);
   }
-};
+}

@@ -5,7 +5,7 @@ import { latencyAt } from '../../batch/batch-counts.js';
 import type { RowFormat } from '../../batch/formats/file-format.js';
 import type { BatchProgress, BatchResult } from '../../batch/run-batch.js';
 import { CliError } from '../cli-error.js';
-import { type EngineFlags, thresholdsOf, withEngineFlags } from '../engine-flags.js';
+import { chooseThresholds, type EngineFlags, withEngineFlags } from '../engine-flags.js';
 import { formatDuration, progressLine } from '../terminal.js';
 
 interface BatchFlags extends EngineFlags {
@@ -67,7 +67,7 @@ async function run(inputs: readonly string[], flags: BatchFlags): Promise<void> 
         overlays: flags.overlay,
         model: flags.model === 'off' ? false : flags.model,
         mode: flags.mode,
-        thresholds: thresholdsOf(flags),
+        thresholds: chooseThresholds(flags),
       },
       onProgress: report,
     });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Command } from 'commander';
 import { packageVersion } from '../../adapters/package-version.js';
 import type { OutputRow } from '../../batch/row.js';
-import { type EngineFlags, thresholdsOf, withScreenerFlags } from '../engine-flags.js';
+import { chooseThresholds, type EngineFlags, withScreenerFlags } from '../engine-flags.js';
 
 interface ScorerFlags extends Omit<EngineFlags, 'json'> {
   readonly findings?: boolean;
@@ -25,7 +25,7 @@ async function run(flags: ScorerFlags): Promise<void> {
     today,
     model: flags.model === 'off' ? false : flags.model,
     mode: flags.mode,
-    thresholds: thresholdsOf(flags),
+    thresholds: chooseThresholds(flags),
     timeoutMs: MODEL_MS,
   });
   const { mode, mode_reason, rules_version, rules_threshold, ml_version, ml_threshold } = engine.info;

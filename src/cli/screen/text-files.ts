@@ -43,12 +43,12 @@ async function readBytes(file: string): Promise<Buffer> {
   try {
     return await readFile(file);
   } catch (error) {
-    throw new CliError(`Can't read ${file}: ${reasonOf(error)}.`);
+    throw new CliError(`Can't read ${file}: ${describeError(error)}.`);
   }
 }
 
 /** The plain words for a failed file operation. */
-export function reasonOf(error: unknown): string {
+export function describeError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const known: Readonly<Record<string, string>> = {
     ENOENT: 'there is no such file',
@@ -66,6 +66,6 @@ export async function writeReport(file: string, content: string): Promise<void> 
   try {
     await writeFile(file, content);
   } catch (error) {
-    throw new CliError(`Can't write ${file}: ${reasonOf(error)}.`);
+    throw new CliError(`Can't write ${file}: ${describeError(error)}.`);
   }
 }

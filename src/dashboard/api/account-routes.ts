@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ApiApp, DashboardParts } from './api-parts.js';
 import { ApiError } from './api-parts.js';
 import { accountState, toPlanListing } from './overview-routes.js';
-import { memberOf, sessionAnswer, toMember } from './sign-in/session.js';
+import { getMember, sessionAnswer, toMember } from './sign-in/session.js';
 
 const accountBody = z.object({ name: z.string().trim().min(1, 'Give the account a name.').max(80) });
 const settingsBody = z.object({
@@ -21,7 +21,7 @@ const orderParams = z.object({ id: z.string().min(1).max(100) });
 export function accountRoutes(app: ApiApp, parts: DashboardParts): void {
   const { store, billing, orders, now } = parts;
   app.get('/plan', async (request) => {
-    const { accountId } = memberOf(request);
+    const { accountId } = getMember(request);
     const [account, months, placed] = await Promise.all([
       accountState(store, accountId, now()),
       store.usage.months(accountId, 24),
@@ -37,7 +37,7 @@ export function accountRoutes(app: ApiApp, parts: DashboardParts): void {
     };
   });
   app.post('/orders', { schema: { body: orderBody } }, async (request) => {
-    const { accountId, email } = memberOf(request);
+    const { accountId, email } = getMember(request);
     const purchase = request.body;
     if (purchase.kind === 'plan') {
       const plan = store.plans.all.find(({ name }) => name === purchase.plan);
@@ -51,14 +51,14 @@ export function accountRoutes(app: ApiApp, parts: DashboardParts): void {
   app.post('/orders/:id/cancel', { schema: { params: orderParams } }, async (request) => {
     const { id } = request.params;
     const order = await store.orders.get(id);
-    if (order?.accountId !== memberOf(request).accountId) throw new ApiError(404, 'There is no such order.');
+    if (order?.accountId !== getMember(request).accountId) throw new ApiError(404, 'There is no such order.');
     if ((await store.orders.settle(id, 'rejected')).status !== 'rejected')
       throw new ApiError(409, 'The order was carried out already.');
     return { cancelled: id };
   });
 
   app.get('/settings', async (request) => {
-    const { accountId } = memberOf(request);
+    const { accountId } = getMember(request);
     const [{ name, settings }, members, invitations] = await Promise.all([
       store.accounts.find(accountId),
       store.users.members(accountId),
@@ -72,11 +72,11 @@ export function accountRoutes(app: ApiApp, parts: DashboardParts): void {
     };
   });
   app.put('/account', { schema: { body: accountBody } }, async (request) => {
-    await store.accounts.rename(memberOf(request).accountId, request.body.name);
+    await store.accounts.rename(getMember(request).accountId, request.body.name);
     return sessionAnswer(parts, request);
   });
   app.put('/settings', { schema: { body: settingsBody } }, async (request) => {
-    await store.accounts.setSettings(memberOf(request).accountId, request.body);
+    await store.accounts.setSettings(getMember(request).accountId, request.body);
     return { settings: request.body };
   });
 }

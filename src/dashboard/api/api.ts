@@ -33,7 +33,7 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
   app.setErrorHandler(
     (error: Error & { readonly statusCode?: number; readonly validation?: unknown }, request, reply) => {
       if (error instanceof ApiError || 'expose' in error)
-        return reply.code(error.statusCode ?? 400).send({ error: error.message, ...codeOf(error) });
+        return reply.code(error.statusCode ?? 400).send({ error: error.message, ...errorCode(error) });
       if (Array.isArray(error.validation)) return reply.code(400).send({ error: firstIssue(error.validation) });
       const status = error.statusCode ?? 500;
       if (status < 500) return reply.code(status).send({ error: 'The request cannot be read.' });
@@ -64,7 +64,7 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
   });
 }
 
-const codeOf = (error: Error): { readonly code?: string } =>
+const errorCode = (error: Error): { readonly code?: string } =>
   error instanceof ApiError && error.code !== undefined ? { code: error.code } : {};
 
 /** Fields by the names that the page's forms give them. */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { ApiApp, DashboardParts } from './api-parts.js';
-import { memberOf } from './sign-in/session.js';
+import { getMember } from './sign-in/session.js';
 
 /** Body, parameters and response of a change, by name. */
 type Values = Readonly<Record<string, unknown>>;
@@ -44,19 +44,19 @@ const longest = 200;
 /** Writes down every change of a member before its response leaves. */
 export function auditChanges(app: ApiApp, { store }: Pick<DashboardParts, 'store'>): void {
   app.addHook('onSend', async (request, reply) => {
-    const audited = auditedRoutes[routeOf(request)];
+    const audited = auditedRoutes[findRoute(request)];
     if (audited === undefined || reply.statusCode >= 400) return;
-    const { accountId, email } = memberOf(request);
+    const { accountId, email } = getMember(request);
     const given: Values = { ...asValues(request.query), ...asValues(request.body), ...asValues(request.params) };
-    const target = audited.target === undefined ? '' : wordOf(given[audited.target]);
+    const target = audited.target === undefined ? '' : actionWord(given[audited.target]);
     const detail = Object.fromEntries(
-      (audited.detail ?? []).flatMap((name) => (given[name] === undefined ? [] : [[name, wordOf(given[name])]])),
+      (audited.detail ?? []).flatMap((name) => (given[name] === undefined ? [] : [[name, actionWord(given[name])]])),
     );
     await store.audit.add({ accountId, actor: email, action: audited.action, target, detail });
   });
 }
 
-function routeOf(request: FastifyRequest): string {
+function findRoute(request: FastifyRequest): string {
   return `${request.method} ${(request.routeOptions.url ?? '').replace(/^\/dashboard\/api/, '')}`;
 }
 
@@ -64,6 +64,6 @@ function asValues(value: unknown): Values {
   return typeof value === 'object' && value !== null ? (value as Values) : {};
 }
 
-function wordOf(value: unknown): string {
+function actionWord(value: unknown): string {
   return (value === null ? 'none' : String(value)).slice(0, longest);
 }

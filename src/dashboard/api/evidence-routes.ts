@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { EvidenceStore } from '../../store/evidence-store.js';
 import type { RecordFilter, RecordPage, RecordView } from '../ports.js';
 import { type ApiApp, ApiError, type DashboardParts, orRefuse } from './api-parts.js';
-import { memberOf } from './sign-in/session.js';
+import { getMember } from './sign-in/session.js';
 
 const labels = ['false_alarm', 'missed_attack', 'correct_block', 'correct_allow'] as const;
 const filterShape = {
@@ -30,7 +30,7 @@ const labelBody = z.object({ label: z.enum(labels).nullable() });
 const playgroundBody = z.object({ input: z.string() });
 const types = { jsonl: 'application/x-ndjson; charset=utf-8', csv: 'text/csv; charset=utf-8' } as const;
 
-const filterOf = ({ label, ...asked }: z.infer<z.ZodObject<typeof filterShape>>): RecordFilter => ({
+const readFilter = ({ label, ...asked }: z.infer<z.ZodObject<typeof filterShape>>): RecordFilter => ({
   ...asked,
   label: label === 'none' ? null : label,
 });
@@ -50,30 +50,30 @@ export function evidenceRoutes(app: ApiApp, { store, service }: DashboardParts):
     return orRefuse(
       'STORE_SETTINGS',
       new ApiError(400, 'This page of the list does not exist; start at the beginning.'),
-      store.evidence.list(memberOf(request).accountId, filterOf(asked), cursor ?? null, limit),
+      store.evidence.list(getMember(request).accountId, readFilter(asked), cursor ?? null, limit),
     );
   });
   app.get('/evidence/export', { schema: { querystring: exportQuery } }, async (request, reply) => {
     const { format, ...asked } = request.query;
-    const { accountId } = memberOf(request);
+    const { accountId } = getMember(request);
     reply.header('Content-Type', types[format]);
     reply.header('Content-Disposition', `attachment; filename="evidence.${format}"`);
-    return reply.send(Readable.from(exportLines(store.evidence, accountId, filterOf(asked), format)));
+    return reply.send(Readable.from(exportLines(store.evidence, accountId, readFilter(asked), format)));
   });
   app.get('/evidence/:id', { schema: { params } }, async (request) => ({
-    record: await find(memberOf(request).accountId, request.params.id),
+    record: await find(getMember(request).accountId, request.params.id),
   }));
   app.put('/evidence/:id/label', { schema: { params, body: labelBody } }, async (request) => {
     const { label } = request.body;
     await orRefuse(
       'STORE_NOT_FOUND',
       noRecord(),
-      store.evidence.label(memberOf(request).accountId, request.params.id, label),
+      store.evidence.label(getMember(request).accountId, request.params.id, label),
     );
     return { label };
   });
   app.post('/evidence/:id/replay', { schema: { params, querystring: replayQuery } }, async (request) => {
-    const record = await find(memberOf(request).accountId, request.params.id);
+    const record = await find(getMember(request).accountId, request.params.id);
     try {
       return await service.replay(record, request.query.against);
     } catch (error) {
@@ -83,7 +83,7 @@ export function evidenceRoutes(app: ApiApp, { store, service }: DashboardParts):
   });
 
   app.post('/playground', { schema: { body: playgroundBody } }, async (request) => {
-    const answer = await service.playground(memberOf(request).accountId, request.body.input);
+    const answer = await service.playground(getMember(request).accountId, request.body.input);
     if (answer.outcome === 'answered') return { record: answer.record };
     const status = { TRIAL_ENDED: 402, MONTHLY_LIMIT_REACHED: 429, OVERLOADED: 503 }[answer.code];
     throw new ApiError(status, answer.error);

@@ -3,7 +3,7 @@ import type { ApiKey } from '../../store/account-store.js';
 import type { KeyListing } from '../ports.js';
 import type { ApiApp, DashboardParts } from './api-parts.js';
 import { ApiError, orRefuse } from './api-parts.js';
-import { memberOf } from './sign-in/session.js';
+import { getMember } from './sign-in/session.js';
 
 const createBody = z.object({ name: z.string().trim().min(1, 'Give the key a name.').max(80) });
 const params = z.object({ id: z.string().min(1).max(100) });
@@ -13,11 +13,11 @@ const rotateBody = z.object({ graceSeconds: z.int().min(0).max(2_592_000) });
 /** Keys of the account. A secret is in one answer only, the one that made it. */
 export function keyRoutes(app: ApiApp, { store, now }: DashboardParts): void {
   app.get('/keys', async (request) => ({
-    keys: (await store.keys.list(memberOf(request).accountId)).map(toListing),
+    keys: (await store.keys.list(getMember(request).accountId)).map(toListing),
     now: now(),
   }));
   app.post('/keys', { schema: { body: createBody } }, async (request) => {
-    const { id, secret } = await store.keys.create(memberOf(request).accountId, request.body.name);
+    const { id, secret } = await store.keys.create(getMember(request).accountId, request.body.name);
     return { id, secret };
   });
   app.post('/keys/:id/rotate', { schema: { params, body: rotateBody } }, async (request) => {
@@ -25,7 +25,7 @@ export function keyRoutes(app: ApiApp, { store, now }: DashboardParts): void {
     const { id, secret } = await orRefuse(
       'STORE_NOT_FOUND',
       new ApiError(404, 'There is no such key, or it is revoked.'),
-      store.keys.rotate(memberOf(request).accountId, request.params.id, graceSeconds),
+      store.keys.rotate(getMember(request).accountId, request.params.id, graceSeconds),
     );
     return { id, secret };
   });
@@ -33,7 +33,7 @@ export function keyRoutes(app: ApiApp, { store, now }: DashboardParts): void {
     await orRefuse(
       'STORE_NOT_FOUND',
       new ApiError(404, 'There is no such key.'),
-      store.keys.revoke(memberOf(request).accountId, request.params.id),
+      store.keys.revoke(getMember(request).accountId, request.params.id),
     );
     return { revoked: request.params.id };
   });

@@ -3,7 +3,7 @@ import { hashPassword, passwordMatches } from '../../adapters/password-hash.js';
 import type { ApiApp, DashboardParts } from './api-parts.js';
 import { ApiError, emailSchema, givenPasswordSchema, orRefuse, passwordSchema } from './api-parts.js';
 import { beginAttempt } from './sign-in/attempts.js';
-import { memberOf, openSession, sessionAnswer, sessionIdOf } from './sign-in/session.js';
+import { getMember, openSession, readSessionId, sessionAnswer } from './sign-in/session.js';
 
 const roleSchema = z.enum(['owner', 'analyst', 'viewer']);
 const inviteBody = z.object({ email: emailSchema, role: roleSchema });
@@ -23,14 +23,14 @@ export async function memberRoutes(app: ApiApp, parts: DashboardParts): Promise<
   };
 
   app.put('/members/:id', { schema: { params, body: z.object({ role: roleSchema }) } }, async (request) => {
-    const { accountId } = memberOf(request);
+    const { accountId } = getMember(request);
     await requireMember(accountId, request.params.id);
     const changed = store.users.setMember(accountId, request.params.id, request.body.role);
     await orRefuse('STORE_CONFLICT', new ApiError(404, lastOwner), changed);
     return { role: request.body.role };
   });
   app.delete('/members/:id', { schema: { params } }, async (request) => {
-    const { accountId } = memberOf(request);
+    const { accountId } = getMember(request);
     await requireMember(accountId, request.params.id);
     const removed = store.users.removeMember(accountId, request.params.id);
     await orRefuse('STORE_CONFLICT', new ApiError(404, lastOwner), removed);
@@ -39,19 +39,19 @@ export async function memberRoutes(app: ApiApp, parts: DashboardParts): Promise<
 
   app.post('/invitations', { schema: { body: inviteBody } }, async (request) => {
     const { email, role } = request.body;
-    const { accountId } = memberOf(request);
+    const { accountId } = getMember(request);
     if ((await store.users.members(accountId)).some((member) => member.email === email))
       throw new ApiError(409, 'They are a member already.');
     const ends = now() + invitationLength;
     return { token: (await store.users.invite(accountId, email, role, ends)).token, ends };
   });
   app.delete('/invitations/:id', { schema: { params } }, async (request) => {
-    await store.users.withdrawInvitation(memberOf(request).accountId, request.params.id);
+    await store.users.withdrawInvitation(getMember(request).accountId, request.params.id);
     return { withdrawn: request.params.id };
   });
 
   app.put('/password', { schema: { body: passwordBody } }, async (request, reply) => {
-    const member = memberOf(request);
+    const member = getMember(request);
     const attempt = await beginAttempt(store.attempts, { request, reply }, `user ${member.id}`, true);
     const { current, next } = request.body;
     const user = await store.users.get(member.id);
@@ -64,10 +64,10 @@ export async function memberRoutes(app: ApiApp, parts: DashboardParts): Promise<
   });
   app.put('/session/account', { schema: { body: accountBody } }, async (request) => {
     const { accountId } = request.body;
-    const memberships = await store.users.memberships(memberOf(request).id);
+    const memberships = await store.users.memberships(getMember(request).id);
     if (!memberships.some((it) => it.accountId === accountId))
       throw new ApiError(404, 'You are not a member of this account.');
-    await store.sessions.switchAccount(sessionIdOf(request) ?? '', accountId);
+    await store.sessions.switchAccount(readSessionId(request) ?? '', accountId);
     return sessionAnswer(parts, request);
   });
 }

@@ -3,7 +3,7 @@ import { stringify } from 'csv-stringify/sync';
 import { z } from 'zod';
 import type { AuditEntry, WebhookEvent } from '../../store/operations-store.js';
 import { type ApiApp, ApiError, type DashboardParts, orRefuse } from './api-parts.js';
-import { memberOf } from './sign-in/session.js';
+import { getMember } from './sign-in/session.js';
 
 const filterShape = {
   actor: z.string().max(254).optional(),
@@ -35,19 +35,19 @@ const betweenTests = 10_000;
 export function operationsRoutes(app: ApiApp, { store, webhooks, now }: DashboardParts): void {
   app.get('/audit', { schema: { querystring: auditQuery } }, async (request) => {
     const { after, ...filter } = request.query;
-    const entries = await store.audit.list(memberOf(request).accountId, filter, after ?? null, pageSize);
+    const entries = await store.audit.list(getMember(request).accountId, filter, after ?? null, pageSize);
     return { entries: entries.map(shown), next: entries.length === pageSize ? (entries.at(-1)?.id ?? null) : null };
   });
   app.get('/audit/export', { schema: { querystring: exportQuery } }, async (request, reply) => {
     const { format, ...filter } = request.query;
     reply.header('Content-Type', format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson; charset=utf-8');
     reply.header('Content-Disposition', `attachment; filename="audit.${format}"`);
-    const page = (after: string | null) => store.audit.list(memberOf(request).accountId, filter, after, 500);
+    const page = (after: string | null) => store.audit.list(getMember(request).accountId, filter, after, 500);
     return reply.send(Readable.from(auditLines(page, format)));
   });
 
   app.get('/webhooks', async (request) => {
-    const { accountId } = memberOf(request);
+    const { accountId } = getMember(request);
     const listed = await store.webhooks.list(accountId);
     return {
       events,
@@ -62,7 +62,7 @@ export function operationsRoutes(app: ApiApp, { store, webhooks, now }: Dashboar
     };
   });
   app.post('/webhooks', { schema: { body: webhookBody } }, async (request) => {
-    const { accountId } = memberOf(request);
+    const { accountId } = getMember(request);
     const { url, events: wanted } = request.body;
     const problem = webhooks.urlProblem(url);
     if (problem !== undefined) throw new ApiError(400, problem);
@@ -74,11 +74,11 @@ export function operationsRoutes(app: ApiApp, { store, webhooks, now }: Dashboar
   const unknown = (): ApiError => new ApiError(404, 'There is no such webhook.');
   app.delete('/webhooks/:id', { schema: { params } }, async (request) => {
     const { id } = request.params;
-    await orRefuse('STORE_NOT_FOUND', unknown(), store.webhooks.remove(memberOf(request).accountId, id));
+    await orRefuse('STORE_NOT_FOUND', unknown(), store.webhooks.remove(getMember(request).accountId, id));
     return { removed: id };
   });
   app.post('/webhooks/:id/test', { schema: { params } }, async (request) => {
-    const { accountId } = memberOf(request);
+    const { accountId } = getMember(request);
     const { id } = request.params;
     const [last] = await orRefuse('STORE_NOT_FOUND', unknown(), store.webhooks.deliveries(accountId, id, 1));
     if (last !== undefined && now() - last.createdAt < betweenTests)

@@ -3,7 +3,7 @@ import { editOverlay } from '../../adapters/packs/pack-overlay.js';
 import { PackError } from '../../engine/rules/pack/pack-error.js';
 import type { DashboardService, OverlayState } from '../ports.js';
 import { type ApiApp, ApiError, type DashboardParts } from './api-parts.js';
-import { memberOf } from './sign-in/session.js';
+import { getMember } from './sign-in/session.js';
 
 /** UTF-16 code units of an overlay's YAML. */
 const longestSource = 16_384;
@@ -41,12 +41,12 @@ const draftBody = z.object({
 /** Where the rules and the model block for an account: versions of its overlay. */
 export function overlayRoutes(app: ApiApp, { store, service }: DashboardParts): void {
   app.get('/overlay', async (request): Promise<OverlayState> => {
-    const versions = await store.overlays.list(memberOf(request).accountId, listedVersions);
+    const versions = await store.overlays.list(getMember(request).accountId, listedVersions);
     return { server: service.setting(), versions: versions.map(({ overlay: _overlay, ...version }) => version) };
   });
 
   app.post('/overlay/draft', { schema: { body: draftBody } }, async (request) => {
-    const { accountId } = memberOf(request);
+    const { accountId } = getMember(request);
     const { allow, threshold, operatingPoint } = request.body;
     const base = request.body.source ?? (await store.overlays.list(accountId, 1))[0]?.source ?? '';
     // It is edited only where it can be read.
@@ -78,7 +78,7 @@ export function overlayRoutes(app: ApiApp, { store, service }: DashboardParts): 
   app.post('/overlay/preview', { schema: { body: previewBody } }, async (request) => {
     const { overlay } = parsed(service, request.body.source);
     try {
-      return await service.preview(memberOf(request).accountId, overlay);
+      return await service.preview(getMember(request).accountId, overlay);
     } catch (error) {
       if (!(error instanceof Error && error.name === 'OverloadedError')) throw error;
       throw new ApiError(503, 'A preview is under way for this account; try again in a moment.');
@@ -86,7 +86,7 @@ export function overlayRoutes(app: ApiApp, { store, service }: DashboardParts): 
   });
 
   app.post('/overlay', { schema: { body: applyBody } }, async (request) => {
-    const { accountId, email } = memberOf(request);
+    const { accountId, email } = getMember(request);
     const { source: given, note, replaces } = request.body;
     const { overlay, rulesVersion } = parsed(service, given);
     const newest = (await store.overlays.list(accountId, 1))[0]?.number ?? 0;

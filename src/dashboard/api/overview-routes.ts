@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { monthOf, type Plan } from '../../store/plans.js';
+import { formatMonth, type Plan } from '../../store/plans.js';
 import type { Store } from '../../store/store.js';
-import { activityOf, changeOf } from '../figures.js';
+import { findChange, summariseActivity } from '../figures.js';
 import type { AccountState, Activity, ActivityTotals, PlanListing, StatusResponse } from '../ports.js';
 import type { ApiApp, DashboardParts } from './api-parts.js';
 import { shortened } from './review-routes.js';
-import { memberOf } from './sign-in/session.js';
+import { getMember } from './sign-in/session.js';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -23,7 +23,7 @@ const rangeQuery = z.object({ range: z.enum(['day', 'week', 'month']).default('d
 /** The overview, and what needs attention on every page. */
 export function overviewRoutes(app: ApiApp, { store, now }: DashboardParts): void {
   app.get('/overview', { schema: { querystring: rangeQuery } }, async (request) => {
-    const { accountId } = memberOf(request);
+    const { accountId } = getMember(request);
     const [length, step] = ranges[request.query.range];
     const at = now();
     const to = Math.ceil(at / step) * step;
@@ -42,14 +42,14 @@ export function overviewRoutes(app: ApiApp, { store, now }: DashboardParts): voi
       previous,
       latest: latest.records.map(shortened),
       rejected,
-      change: changeOf(versions) ?? null,
+      change: findChange(versions) ?? null,
       keys: keys.length,
       now: at,
     };
   });
 
   app.get('/status', async (request): Promise<StatusResponse> => {
-    const { accountId } = memberOf(request);
+    const { accountId } = getMember(request);
     const at = now();
     const thisHour = Math.floor(at / hour) * hour;
     const [account, { calls, modelErrors }] = await Promise.all([
@@ -65,7 +65,7 @@ export async function accountState(store: Store, id: string, now: number): Promi
   const { name, plan, trialEndsAt, trialUsed, overageLeft } = await store.accounts.find(id);
   const today = new Date(now);
   const latest = (await store.usage.months(id, 1))[0];
-  const usedNow = latest?.month === monthOf(now) ? latest.used : 0;
+  const usedNow = latest?.month === formatMonth(now) ? latest.used : 0;
   const listing = toPlanListing(store.plans.get(plan));
   return {
     ...{ id, name, overageLeft, plan: listing },
@@ -86,7 +86,7 @@ async function activity(store: Store, id: string, from: number, to: number, step
     store.evidence.counts(id, from, to, unit),
     store.evidence.latencies(id, from, to, unit),
   ]);
-  return activityOf(counts, latencies, from, to, stepMs);
+  return summariseActivity(counts, latencies, from, to, stepMs);
 }
 
 /** The same in finer steps where all calls are recent. */
@@ -120,5 +120,5 @@ async function withoutVerdict(store: Store, id: string, now: number): Promise<nu
   const [months, { calls }] = await Promise.all([store.usage.months(id, 1), totals(store, id, monthStart, now + hour)]);
   const month = months[0];
   // A call is counted a moment before its verdict is kept.
-  return month?.month === monthOf(now) ? Math.max(0, month.used + month.overageUsed - calls) : 0;
+  return month?.month === formatMonth(now) ? Math.max(0, month.used + month.overageUsed - calls) : 0;
 }

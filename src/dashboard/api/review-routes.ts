@@ -1,7 +1,7 @@
 import type { EvidenceStore } from '../../store/evidence-store.js';
 import type { Label, RecordView, ReviewResult } from '../ports.js';
 import type { ApiApp, DashboardParts } from './api-parts.js';
-import { memberOf } from './sign-in/session.js';
+import { getMember } from './sign-in/session.js';
 
 const day = 86_400_000;
 /** Marks older than this say little about the present traffic. */
@@ -17,13 +17,13 @@ const mostPoints = 6;
 export function reviewRoutes(app: ApiApp, { store, now }: DashboardParts): void {
   app.get('/review/near', async (request) => {
     const filter = { verdict: 'allow', label: null, from: now() - markedDays * day } as const;
-    const records = await newest(store.evidence, memberOf(request).accountId, filter);
+    const records = await newest(store.evidence, getMember(request).accountId, filter);
     const near = records.filter((record) => nearness(record) > 0).sort((a, b) => nearness(b) - nearness(a));
     return { records: near.slice(0, queueLength).map(shortened) };
   });
 
   app.get('/review/result', async (request) => {
-    const { accountId } = memberOf(request);
+    const { accountId } = getMember(request);
     const from = now() - markedDays * day;
     const of = (label: Label) => newest(store.evidence, accountId, { label, from });
     const [correctBlock, falseAlarm, correctAllow, missedAttack] = await Promise.all([

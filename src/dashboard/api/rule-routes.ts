@@ -3,7 +3,7 @@ import type { Rule } from '../../engine/rules/types.js';
 import type { Store } from '../../store/store.js';
 import type { RuleDetail, RuleListing } from '../ports.js';
 import { type ApiApp, ApiError, type DashboardParts } from './api-parts.js';
-import { memberOf } from './sign-in/session.js';
+import { getMember } from './sign-in/session.js';
 
 const params = z.object({ rule: z.string().min(1).max(200) });
 
@@ -12,7 +12,7 @@ export function ruleRoutes(app: ApiApp, { store, rules }: DashboardParts): void 
   const inForce = (): readonly Rule[] => rules().rules.filter(({ status }) => status !== 'deprecated');
 
   app.get('/rules', async (request) => {
-    const counts = await countsByRule(store, memberOf(request).accountId);
+    const counts = await countsByRule(store, getMember(request).accountId);
     return { version: rules().version, rules: inForce().map((rule) => listing(rule, counts.get(rule.id))) };
   });
   app.get('/rules/titles', async () => ({
@@ -21,7 +21,7 @@ export function ruleRoutes(app: ApiApp, { store, rules }: DashboardParts): void 
   app.get('/rules/:rule', { schema: { params } }, async (request) => {
     const rule = inForce().find(({ id }) => id === request.params.rule);
     if (rule === undefined) throw new ApiError(404, 'There is no such rule in force.');
-    const counts = await countsByRule(store, memberOf(request).accountId);
+    const counts = await countsByRule(store, getMember(request).accountId);
     return { rule: detail(rule, counts.get(rule.id)) };
   });
 }

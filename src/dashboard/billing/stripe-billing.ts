@@ -40,9 +40,9 @@ export function stripeBilling(settings: StripeSettings, orders: OrderBook): Stri
   const stripe = new Stripe(settings.secretKey, { telemetry: false });
   return {
     payment: 'stripe',
-    sells: (purchase) => priceOf(purchase, settings) !== undefined,
+    sells: (purchase) => findPrice(purchase, settings) !== undefined,
     order: async (accountId, purchase, email) => {
-      const price = priceOf(purchase, settings);
+      const price = findPrice(purchase, settings);
       if (price === undefined) throw new Error('no Stripe price is set for this');
       const back = `${settings.publicUrl}/dashboard/#/plan`;
       const session = await stripe.checkout.sessions.create({
@@ -50,7 +50,7 @@ export function stripeBilling(settings: StripeSettings, orders: OrderBook): Stri
         line_items: [{ price, quantity: purchase.kind === 'overage' ? purchase.packs : 1 }],
         client_reference_id: accountId,
         customer_email: email,
-        metadata: metadataOf(purchase),
+        metadata: buildMetadata(purchase),
         success_url: `${back}?paid=1`,
         cancel_url: back,
       });
@@ -79,11 +79,11 @@ function readEvent(stripe: Stripe, body: Buffer, signature: string, secret: stri
   }
 }
 
-function priceOf(purchase: Purchase, settings: StripeSettings): string | undefined {
+function findPrice(purchase: Purchase, settings: StripeSettings): string | undefined {
   return purchase.kind === 'overage' ? settings.overagePrice : settings.planPrices[purchase.plan];
 }
 
-function metadataOf(purchase: Purchase): Record<string, string> {
+function buildMetadata(purchase: Purchase): Record<string, string> {
   return purchase.kind === 'plan'
     ? { kind: 'plan', plan: purchase.plan }
     : { kind: 'overage', packs: String(purchase.packs) };

@@ -37,7 +37,7 @@ export async function callApi<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path
     // Wherever a session turns out to have ended, the page offers to sign in again.
     if (response.status === 401 && !path.startsWith('/sign-') && !path.startsWith('/invitation/'))
       window.dispatchEvent(new Event('signed-out'));
-    throw new CallError(response.status, errorMessage(content, response.status), codeOf(content));
+    throw new CallError(response.status, errorMessage(content, response.status), errorCode(content));
   }
   // The API and this page are built from the same port types.
   return content as T;
@@ -48,6 +48,6 @@ function errorMessage(content: unknown, status: number): string {
   return `The service responded with status ${status}.`;
 }
 
-function codeOf(content: unknown): string | undefined {
+function errorCode(content: unknown): string | undefined {
   return typeof content === 'object' && content !== null && 'code' in content ? String(content.code) : undefined;
 }

@@ -120,7 +120,7 @@ function summarise(
   { calibration, derivedFrom }: { readonly calibration: Calibration; readonly derivedFrom: number },
 ): ClassifierAnswer {
   const counts = tokenized.map((_, text) => scored.filter(({ planned }) => planned.text === text).length);
-  const spanOf = (window: PlannedWindow): TextSpan => ({
+  const toSpan = (window: PlannedWindow): TextSpan => ({
     text: window.text,
     span: tokenSpan(tokenized[window.text] as TokenizedText, window, (texts[window.text] as string).length),
   });
@@ -143,13 +143,13 @@ function summarise(
   if (worst === undefined) throw new ModelError('MODEL_OUTPUT', 'no window was scored');
   return {
     probability: worst.probability,
-    windows: ranked.map(({ planned, probability }): ScoredWindow => ({ ...spanOf(planned), probability })),
-    hotspots: hotspotsOf(worst.planned, worst.score, tokenized),
-    unseen: left.map(spanOf),
+    windows: ranked.map(({ planned, probability }): ScoredWindow => ({ ...toSpan(planned), probability })),
+    hotspots: findHotspots(worst.planned, worst.score, tokenized),
+    unseen: left.map(toSpan),
   };
 }
 
-function hotspotsOf(
+function findHotspots(
   window: PlannedWindow,
   score: WindowScore,
   tokenized: readonly TokenizedText[],

@@ -29,9 +29,9 @@ interface CharacterFacts extends BertCharacter {
  */
 export function createWordPieceTokenizer(vocabulary: WordPieceVocabulary, preparation: TextPreparation): Tokenizer {
   const remembered = new Map<number, CharacterFacts>();
-  return { tokenize: (text) => tokenize(text, vocabulary, preparation, factsOf) };
+  return { tokenize: (text) => tokenize(text, vocabulary, preparation, readFacts) };
 
-  function factsOf(codePoint: number): CharacterFacts {
+  function readFacts(codePoint: number): CharacterFacts {
     const known = remembered.get(codePoint);
     if (known !== undefined) return known;
     const char = String.fromCodePoint(codePoint);

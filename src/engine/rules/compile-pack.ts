@@ -22,7 +22,7 @@ export function compilePack(pack: Pack, compiler: RegexCompiler, options: Compil
   );
   const warmUp = createWarmUp(patterns, compiler);
   const parts: ScanParts = { rules, prefilters, compiler, paranoia: pack.paranoia };
-  return packOf(pack, {
+  return assemblePack(pack, {
     parts,
     warmUp,
     size: {
@@ -39,7 +39,7 @@ interface CompiledParts {
   readonly size: CompiledPack['size'];
 }
 
-function packOf(pack: Pack, compiled: CompiledParts): CompiledPack {
+function assemblePack(pack: Pack, compiled: CompiledParts): CompiledPack {
   const { parts, warmUp, size } = compiled;
   return {
     name: pack.name,
@@ -95,14 +95,14 @@ function changedPack(pack: Pack, compiled: CompiledParts, change: PackChange): C
   }
   if (problems.length > 0) throw new PackError(problems);
   const { threshold = pack.threshold, modelThreshold = pack.modelThreshold, paranoia = pack.paranoia } = change;
-  const ruleOf = new Map(rules.map(({ rule }) => [rule.id, rule]));
+  const ruleById = new Map(rules.map(({ rule }) => [rule.id, rule]));
   const isOff = (id: string): boolean => Object.hasOwn(change.rules, id) && change.rules[id] === 'off';
   const layers = pack.layers.map((layer) => ({
     ...layer,
-    rules: layer.rules.flatMap((rule) => (isOff(rule.id) ? [] : (ruleOf.get(rule.id) ?? rule))),
+    rules: layer.rules.flatMap((rule) => (isOff(rule.id) ? [] : (ruleById.get(rule.id) ?? rule))),
   }));
   const { rulesVersion } = change;
-  return packOf(
+  return assemblePack(
     { ...pack, rulesVersion, threshold, modelThreshold, paranoia, layers },
     { ...compiled, parts: { ...parts, rules, changed, paranoia } },
   );

@@ -1,13 +1,13 @@
 import type { Interval } from '../metrics/binomial.js';
 import type { Evaluation, PartFigures, WrongText } from '../report/evaluation.js';
 import { countsLine, figureRows, sourceRows, sourcesSentence, versionsLine } from '../report/evaluation-text.js';
-import { number3, percent, percentDecimals, percentInterval, percentOf } from '../report/text-format.js';
+import { formatPercent, number3, percent, percentDecimals, percentInterval } from '../report/text-format.js';
 import type { Scored } from '../scoring/score-texts.js';
 import { evaluationPlots } from './evaluation-plots.js';
 import { escaped, htmlPage, htmlTable, markedHtml } from './page.js';
 
 function shareCell(share: number, interval: Interval | null, n: number): string {
-  return `${percentOf(share, n)} <small>${percentInterval(interval, percentDecimals(n))}</small>`;
+  return `${formatPercent(share, n)} <small>${percentInterval(interval, percentDecimals(n))}</small>`;
 }
 
 /** Wrong texts of a kind that the page shows; the JSON report has all. */
@@ -53,12 +53,12 @@ export function evaluationPage(evaluation: Evaluation, scored: Scored): string {
   const cards = [
     [
       'attacks found',
-      percentOf(overall.recall, attacks),
+      formatPercent(overall.recall, attacks),
       `${overall.truePositives} of ${attacks}; ${percentInterval(overall.recallInterval, percentDecimals(attacks))}`,
     ],
     [
       'benign texts blocked',
-      percentOf(overall.falsePositiveRate, benign),
+      formatPercent(overall.falsePositiveRate, benign),
       `${overall.falsePositives} of ${benign}; ${percentInterval(overall.falsePositiveRateInterval, percentDecimals(benign))}`,
     ],
     [

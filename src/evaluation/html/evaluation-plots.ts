@@ -1,6 +1,6 @@
 import { calibrationError } from '../metrics/calibration.js';
-import { curveOf, scoreSteps } from '../metrics/ranking.js';
-import { outcomesOf, type Side, sidesOf } from '../report/sides.js';
+import { scoreSteps, traceCurve } from '../metrics/ranking.js';
+import { listOutcomes, listSides, type Side } from '../report/sides.js';
 import type { Scored } from '../scoring/score-texts.js';
 import { type Plot, type Point, plotSvg, type Series } from './plot.js';
 
@@ -24,7 +24,7 @@ function histogram(scores: readonly number[]): readonly Point[] {
 }
 
 function lines(scored: Scored, of: (side: Side) => readonly Point[]): readonly Series[] {
-  return sidesOf(scored).map((side) => ({ name: side, tone: TONE_OF[side], kind: 'line', points: of(side) }));
+  return listSides(scored).map((side) => ({ name: side, tone: TONE_OF[side], kind: 'line', points: of(side) }));
 }
 
 function unit(name: string): Plot['x'] {
@@ -32,7 +32,7 @@ function unit(name: string): Plot['x'] {
 }
 
 function rocPoints(scored: Scored, side: Side): readonly Point[] {
-  const { attacks, benign, points } = curveOf(scoreSteps(outcomesOf(scored.texts, side, scored)));
+  const { attacks, benign, points } = traceCurve(scoreSteps(listOutcomes(scored.texts, side, scored)));
   // Of both sides the rules' own point is the first that any threshold of the model reaches: no line leads up to it.
   return points
     .slice(side === 'both' ? 1 : 0)
@@ -40,7 +40,7 @@ function rocPoints(scored: Scored, side: Side): readonly Point[] {
 }
 
 function precisionPoints(scored: Scored, side: Side): readonly Point[] {
-  const { attacks, points } = curveOf(scoreSteps(outcomesOf(scored.texts, side, scored)));
+  const { attacks, points } = traceCurve(scoreSteps(listOutcomes(scored.texts, side, scored)));
   return points
     .slice(1)
     .map(
@@ -52,7 +52,7 @@ function precisionPoints(scored: Scored, side: Side): readonly Point[] {
 }
 
 function histogramPlot(scored: Scored, side: 'rules' | 'model'): Plot {
-  const outcomes = outcomesOf(scored.texts, side, scored);
+  const outcomes = listOutcomes(scored.texts, side, scored);
   const scores = (isAttack: boolean): readonly number[] =>
     outcomes.filter((outcome) => outcome.isAttack === isAttack).map(({ score }) => score);
   const benign = histogram(scores(false));
@@ -73,7 +73,7 @@ function histogramPlot(scored: Scored, side: 'rules' | 'model'): Plot {
 }
 
 function reliabilityPlot(scored: Scored, side: Side): Plot {
-  const found = calibrationError(outcomesOf(scored.texts, side, scored))?.bins.filter(({ n }) => n > 0) ?? [];
+  const found = calibrationError(listOutcomes(scored.texts, side, scored))?.bins.filter(({ n }) => n > 0) ?? [];
   const points = found.map(({ meanScore, attackShare }): Point => [meanScore, attackShare]);
   return {
     title: `Reliability of the ${side}'${side === 'rules' ? '' : 's'} score`,
@@ -128,7 +128,7 @@ export function evaluationPlots(scored: Scored): string {
     y: unit('precision'),
     series: lines(scored, (side) => thinned(precisionPoints(scored, side))),
   };
-  const alone = sidesOf(scored).filter((side) => side !== 'both');
+  const alone = listSides(scored).filter((side) => side !== 'both');
   return [
     whole,
     close,

@@ -54,7 +54,7 @@ function along({ from, to, scale }: Axis, value: number): number {
 }
 
 /** The values that an axis names, with their texts. */
-function ticksOf({ from, to, scale }: Axis): readonly (readonly [value: number, text: string])[] {
+function computeTicks({ from, to, scale }: Axis): readonly (readonly [value: number, text: string])[] {
   if (scale === undefined)
     return [0, 0.25, 0.5, 0.75, 1].map((step) => {
       const value = from + step * (to - from);
@@ -71,11 +71,11 @@ export function plotSvg({ title, x, y, series, verticals = [], hasDiagonal }: Pl
   const py = (value: number): number => HEIGHT - BOTTOM - along(y, value) * (HEIGHT - TOP - BOTTOM);
   const place = ([a, b]: Point): string => `${px(a).toFixed(1)},${py(b).toFixed(1)}`;
   const grid = [
-    ...ticksOf(x).map(
+    ...computeTicks(x).map(
       ([value, text]) => `<path class="grid" d="M${px(value).toFixed(1)} ${TOP}V${HEIGHT - BOTTOM}"/>
 <text x="${px(value).toFixed(1)}" y="${HEIGHT - BOTTOM + 15}" text-anchor="middle">${text}</text>`,
     ),
-    ...ticksOf(y).map(
+    ...computeTicks(y).map(
       ([value, text]) => `<path class="grid" d="M${LEFT} ${py(value).toFixed(1)}H${WIDTH - RIGHT}"/>
 <text x="${LEFT - 6}" y="${(py(value) + 4).toFixed(1)}" text-anchor="end">${text}</text>`,
     ),

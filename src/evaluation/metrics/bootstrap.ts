@@ -1,5 +1,5 @@
 import type { Interval } from './binomial.js';
-import { areaUnderRoc, averagePrecision, curveOf, type Judged, recallAt, scoreSteps } from './ranking.js';
+import { areaUnderRoc, averagePrecision, type Judged, recallAt, scoreSteps, traceCurve } from './ranking.js';
 
 /** Percentile intervals (95 %) of the figures that have no closed form. Null where the figure itself is. */
 export interface BootstrapIntervals {
@@ -47,7 +47,7 @@ export function bootstrap(judged: readonly Judged[], request: Request): Bootstra
       else if (isBlocked[pick]) falsePositives += 1;
       else if (isAttack) misses += 1;
     }
-    const curve = curveOf(drawn);
+    const curve = traceCurve(drawn);
     const keep = (into: number[], value: number | null): void => void (value !== null && into.push(value));
     keep(gathered.auc, areaUnderRoc(curve));
     keep(gathered.averagePrecision, averagePrecision(curve));

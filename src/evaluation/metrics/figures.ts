@@ -1,7 +1,7 @@
 import { type Interval, wilson } from './binomial.js';
 import { bootstrap } from './bootstrap.js';
 import { calibrationError } from './calibration.js';
-import { areaUnderRoc, averagePrecision, curveOf, type Judged, recallAt, scoreSteps } from './ranking.js';
+import { areaUnderRoc, averagePrecision, type Judged, recallAt, scoreSteps, traceCurve } from './ranking.js';
 
 /** False-positive budgets that recall is stated at. */
 const BUDGETS = ['0.005', '0.01', '0.02'] as const;
@@ -88,7 +88,7 @@ export function rankingFigures(
   outcomes: readonly Outcome[],
   { rounds, seed }: Resampling = { rounds: 200, seed: 1 },
 ): RankingFigures {
-  const curve = curveOf(scoreSteps(outcomes));
+  const curve = traceCurve(scoreSteps(outcomes));
   const shares = BUDGETS.map(Number);
   const drawn = bootstrap(outcomes, {
     isBlocked: outcomes.map(({ isBlocked }) => isBlocked),

@@ -28,7 +28,7 @@ export interface ScoreStep {
 }
 
 /** Adds up steps that come highest score first. */
-export function curveOf(steps: Iterable<ScoreStep>): Curve {
+export function traceCurve(steps: Iterable<ScoreStep>): Curve {
   let truePositives = 0;
   let falsePositives = 0;
   const points: CurvePoint[] = [{ threshold: Number.POSITIVE_INFINITY, truePositives, falsePositives }];

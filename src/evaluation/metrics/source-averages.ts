@@ -126,12 +126,12 @@ export function sourceAverages(
   };
   const all = [...bySource.values()].map((outcomes) => [...kept(outcomes, true), ...kept(outcomes, false)]);
   const sources = all.map((outcomes): SourceScores => {
-    const scoresOf = (wanted: boolean): readonly number[] =>
+    const listScores = (wanted: boolean): readonly number[] =>
       outcomes
         .filter(({ isAttack }) => isAttack === wanted)
         .map(({ score }) => score)
         .sort(ascending);
-    return { attacks: scoresOf(true), benign: scoresOf(false) };
+    return { attacks: listScores(true), benign: listScores(false) };
   });
   const whole = sourceSet(sources);
   const others = sources.map((_, i) => sourceSet(sources.toSpliced(i, 1)));

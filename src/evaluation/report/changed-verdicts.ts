@@ -29,7 +29,7 @@ function blockedIn(scored: Scored): readonly boolean[] {
   return scored.texts.map((text) => isBlocked(text, decidingSide(scored), scored));
 }
 
-function changesOf(now: Scored, before: readonly (boolean | undefined)[]): VerdictChanges {
+function listChanges(now: Scored, before: readonly (boolean | undefined)[]): VerdictChanges {
   const after = blockedIn(now);
   const word = (isBlock: boolean | undefined): 'allow' | 'block' => (isBlock ? 'block' : 'allow');
   const changes = now.texts.flatMap((text, i): readonly ChangedVerdict[] =>
@@ -63,12 +63,12 @@ function changesOf(now: Scored, before: readonly (boolean | undefined)[]): Verdi
 
 /** Compares two screenings of the same texts in the same order. */
 export function changedVerdicts(now: Scored, old: Scored): VerdictChanges {
-  return changesOf(now, blockedIn(old));
+  return listChanges(now, blockedIn(old));
 }
 
 /** Compares with what an evidence export says was decided at the time; rows without a verdict are passed over. */
 export function changedFromRecord(now: Scored): VerdictChanges {
-  return changesOf(
+  return listChanges(
     now,
     now.texts.map(({ recorded }) => (recorded === undefined ? undefined : recorded === 'block')),
   );

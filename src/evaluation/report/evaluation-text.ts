@@ -3,7 +3,14 @@ import type { RankingFigures } from '../metrics/figures.js';
 import { MIN_SOURCE_TEXTS, SOURCE_BUDGETS, type SourceMeans } from '../metrics/source-averages.js';
 import type { Evaluation, PartFigures } from './evaluation.js';
 import type { Side } from './sides.js';
-import { alignedTable, markdownTable, percent, percentDecimals, percentInterval, percentOf } from './text-format.js';
+import {
+  alignedTable,
+  formatPercent,
+  markdownTable,
+  percent,
+  percentDecimals,
+  percentInterval,
+} from './text-format.js';
 
 function partRows(title: string, parts: readonly PartFigures[]): readonly (readonly string[])[] {
   return [
@@ -12,10 +19,10 @@ function partRows(title: string, parts: readonly PartFigures[]): readonly (reado
       part.name.slice(0, 40),
       String(part.attacks),
       String(part.truePositives),
-      percentOf(part.recall, part.attacks),
+      formatPercent(part.recall, part.attacks),
       String(part.benign),
       String(part.falsePositives),
-      percentOf(part.falsePositiveRate, part.benign),
+      formatPercent(part.falsePositiveRate, part.benign),
     ]),
   ];
 }
@@ -103,8 +110,8 @@ ${evaluation.missed.length} attacks missed, ${evaluation.wronglyBlocked.length} 
 /** Recall and false-positive rate of the deciding side, with n and intervals, as a sentence of Markdown. */
 function headline({ overall, decidedBy }: Evaluation): string {
   const { attacks, benign } = overall;
-  const found = `**${percentOf(overall.recall, attacks)}** of ${attacks} attacks found (${percentInterval(overall.recallInterval, percentDecimals(attacks))})`;
-  const blocked = `**${percentOf(overall.falsePositiveRate, benign)}** of ${benign} benign texts blocked (${percentInterval(overall.falsePositiveRateInterval, percentDecimals(benign))})`;
+  const found = `**${formatPercent(overall.recall, attacks)}** of ${attacks} attacks found (${percentInterval(overall.recallInterval, percentDecimals(attacks))})`;
+  const blocked = `**${formatPercent(overall.falsePositiveRate, benign)}** of ${benign} benign texts blocked (${percentInterval(overall.falsePositiveRateInterval, percentDecimals(benign))})`;
   return `By ${decidedBy}: ${found}, ${blocked}.`;
 }
 
@@ -146,7 +153,7 @@ export interface FigureRow {
 
 function shares(value: number | null, interval: Interval | null, n: number): FigureRow['cells'][number] {
   return {
-    value: value === null ? '-' : `${percentOf(value, n)} of ${n}`,
+    value: value === null ? '-' : `${formatPercent(value, n)} of ${n}`,
     interval: interval ? percentInterval(interval, percentDecimals(n)) : '',
   };
 }

@@ -3,7 +3,7 @@ import { countFigures, type Figures, type RankingFigures, rankingFigures } from 
 import { type SourceAverages, sourceAverages } from '../metrics/source-averages.js';
 import { labelWarnings } from '../rows/labelled-text.js';
 import type { Scored, ScoredText } from '../scoring/score-texts.js';
-import { decidingSide, isBlocked, outcomesOf, type Side, sidesOf } from './sides.js';
+import { decidingSide, isBlocked, listOutcomes, listSides, type Side } from './sides.js';
 
 /** A text that was decided wrongly. */
 export interface WrongText {
@@ -62,13 +62,13 @@ export interface Evaluation {
 }
 
 const LENGTHS = [200, 1_000, 5_000, 20_000] as const;
-function lengthOf({ text }: ScoredText): string {
+function measureLength({ text }: ScoredText): string {
   const above = LENGTHS.findIndex((most) => text.length <= most);
   if (above === -1) return `over ${LENGTHS.at(-1)}`;
   return `${above === 0 ? 0 : (LENGTHS[above - 1] as number) + 1} to ${LENGTHS[above]}`;
 }
 
-function latencyOf(values: readonly number[]): Latency {
+function summariseLatency(values: readonly number[]): Latency {
   const sorted = [...values].sort((a, b) => a - b);
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
   return { n: sorted.length, p50: at(0.5), p95: at(0.95), p99: at(0.99) };
@@ -101,10 +101,10 @@ export function evaluate(scored: Scored, facts: EvaluationFacts): Evaluation {
   const deciding = decidingSide(scored);
   const parts = (nameOf: (text: ScoredText) => string): readonly PartFigures[] =>
     [...grouped(judged, nameOf)]
-      .map(([name, texts]) => ({ name, ...countFigures(outcomesOf(texts, deciding, scored)) }))
+      .map(([name, texts]) => ({ name, ...countFigures(listOutcomes(texts, deciding, scored)) }))
       .sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
   const sides = Object.fromEntries(
-    sidesOf(scored).map((side) => [side, rankingFigures(outcomesOf(judged, side, scored))]),
+    listSides(scored).map((side) => [side, rankingFigures(listOutcomes(judged, side, scored))]),
   ) as Partial<Record<Side, RankingFigures>>;
   const bySource = parts(({ source }) => source);
   const millis = scored.texts.flatMap(({ modelMillis }) => (modelMillis === null ? [] : [modelMillis]));
@@ -129,7 +129,7 @@ export function evaluate(scored: Scored, facts: EvaluationFacts): Evaluation {
       new Map(
         [...grouped(judged, ({ source }) => source)].map(([name, texts]) => [
           name,
-          outcomesOf(texts, deciding, scored),
+          listOutcomes(texts, deciding, scored),
         ]),
       ),
     ),
@@ -138,11 +138,11 @@ export function evaluate(scored: Scored, facts: EvaluationFacts): Evaluation {
       source: bySource,
       group: parts(({ group }) => group),
       language: parts(({ language }) => language),
-      length: parts(lengthOf),
+      length: parts(measureLength),
     },
     latency: {
-      rules: latencyOf(scored.texts.map(({ micros }) => micros / 1000)),
-      model: millis.length === 0 ? null : latencyOf(millis),
+      rules: summariseLatency(scored.texts.map(({ micros }) => micros / 1000)),
+      model: millis.length === 0 ? null : summariseLatency(millis),
     },
     missed: wrong('injection'),
     wronglyBlocked: wrong('benign'),

@@ -7,7 +7,7 @@ export type Side = 'rules' | 'model' | 'both';
 type Thresholds = Pick<Scored, 'rulesThreshold' | 'modelThreshold'>;
 
 /** The sides that an evaluation has figures of. */
-export function sidesOf({ modelThreshold }: Pick<Scored, 'modelThreshold'>): readonly Side[] {
+export function listSides({ modelThreshold }: Pick<Scored, 'modelThreshold'>): readonly Side[] {
   return modelThreshold === null ? ['rules'] : ['rules', 'model', 'both'];
 }
 
@@ -36,7 +36,7 @@ function rankingScore(text: ScoredText, side: Side, { rulesThreshold }: Threshol
 }
 
 /** The judged texts as outcomes of one side; texts without a label are left out. */
-export function outcomesOf(texts: readonly ScoredText[], side: Side, thresholds: Thresholds): readonly Outcome[] {
+export function listOutcomes(texts: readonly ScoredText[], side: Side, thresholds: Thresholds): readonly Outcome[] {
   return texts
     .filter(({ label }) => label !== undefined)
     .map((text) => ({

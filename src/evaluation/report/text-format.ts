@@ -12,7 +12,7 @@ export function percentDecimals(n: number): number {
 }
 
 /** A share of `n` texts in percent, with no more decimals than `n` carries; `-` where there is none. */
-export function percentOf(share: number | null | undefined, n: number): string {
+export function formatPercent(share: number | null | undefined, n: number): string {
   return percent(share, percentDecimals(n));
 }
 

@@ -90,13 +90,13 @@ function isRow(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function fieldOf(row: Row, given: string | undefined, names: readonly string[]): unknown {
+function readField(row: Row, given: string | undefined, names: readonly string[]): unknown {
   const name = given ?? names.find((one) => Object.hasOwn(row, one));
   return name !== undefined && Object.hasOwn(row, name) ? row[name] : undefined;
 }
 
 /** A cell's text; undefined where there is none, null where it was masked or hashed. */
-function textOf(value: unknown, row: Row): string | null | undefined {
+function readText(value: unknown, row: Row): string | null | undefined {
   if (isRow(value)) {
     if (value.kept === undefined) return undefined;
     return value.kept === 'whole' && typeof value.text === 'string' ? value.text : null;
@@ -113,12 +113,12 @@ function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-function recordedOf(row: Row): LabelledText['recorded'] {
+function readRecorded(row: Row): LabelledText['recorded'] {
   const verdict = isRow(row.verdict) ? row.verdict.verdict : row.verdict;
   return verdict === 'allow' || verdict === 'block' ? verdict : undefined;
 }
 
-function wordOf(value: unknown, otherwise: string): string {
+function readWord(value: unknown, otherwise: string): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : otherwise;
 }
 
@@ -132,21 +132,21 @@ export function readRow(
   names: FieldNames,
 ): LabelledText | RowFault {
   if (!isRow(row)) return 'not an object';
-  const text = textOf(fieldOf(row, names.text, USUAL.text), row);
+  const text = readText(readField(row, names.text, USUAL.text), row);
   if (text === undefined) return 'no text';
   if (text === null) return 'not kept whole';
-  const given = fieldOf(row, names.label, USUAL.label);
+  const given = readField(row, names.label, USUAL.label);
   const label = readLabel(given);
   if (label === 'unknown') return 'unknown label';
-  const recorded = recordedOf(row);
+  const recorded = readRecorded(row);
   return {
-    id: wordOf(row.id, place.id),
+    id: readWord(row.id, place.id),
     text,
     label,
-    source: wordOf(fieldOf(row, names.source, USUAL.source), place.source),
-    group: wordOf(fieldOf(row, names.group, USUAL.group), 'none'),
-    language: wordOf(fieldOf(row, names.language, USUAL.language), 'unknown'),
-    together: wordOf(fieldOf(row, names.together, USUAL.together), '') || undefined,
+    source: readWord(readField(row, names.source, USUAL.source), place.source),
+    group: readWord(readField(row, names.group, USUAL.group), 'none'),
+    language: readWord(readField(row, names.language, USUAL.language), 'unknown'),
+    together: readWord(readField(row, names.together, USUAL.together), '') || undefined,
     recorded,
     corrects: label !== undefined && corrects(given, label, recorded),
   };

@@ -18,7 +18,7 @@ function mixed(value: number): number {
 }
 
 /** One permutation hashing: each shingle goes to one slot, which keeps its least; empty slots borrow from the next full one. */
-function signatureOf(text: string): Uint32Array {
+function computeSignature(text: string): Uint32Array {
   const letters = plain(text);
   const signature = new Uint32Array(SLOTS).fill(EMPTY);
   for (let at = 0; at <= Math.max(0, letters.length - WIDTH); at++) {
@@ -73,24 +73,24 @@ export function nearDuplicates(texts: readonly KinText[]): readonly number[] {
     const [low, high] = [root(a), root(b)].sort((x, y) => x - y) as [number, number];
     parent[high] = low;
   };
-  const firstOf = new Map<string, number>();
+  const firstIndex = new Map<string, number>();
   const signatures: Uint32Array[] = [];
   texts.forEach(({ text, together }, i) => {
-    const signature = signatureOf(text);
+    const signature = computeSignature(text);
     signatures.push(signature);
     const bands = Array.from(
       { length: SLOTS / ROWS },
       (_, band) => `${band} ${signature.slice(band * ROWS, (band + 1) * ROWS).join(' ')}`,
     );
     for (const band of bands) {
-      const first = firstOf.get(band);
-      if (first === undefined) firstOf.set(band, i);
+      const first = firstIndex.get(band);
+      if (first === undefined) firstIndex.set(band, i);
       else if (root(first) !== root(i) && agreement(signatures[first] as Uint32Array, signature) >= ALIKE)
         join(first, i);
     }
     if (together === undefined) return;
-    const first = firstOf.get(`together ${together}`);
-    if (first === undefined) firstOf.set(`together ${together}`, i);
+    const first = firstIndex.get(`together ${together}`);
+    if (first === undefined) firstIndex.set(`together ${together}`, i);
     else join(first, i);
   });
   return texts.map((_, i) => root(i));

@@ -51,7 +51,7 @@ export interface RowLimits {
   readonly maxPerSource?: number | undefined;
 }
 
-function keyOf({ text }: LabelledText): string {
+function groupKey({ text }: LabelledText): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
@@ -63,7 +63,7 @@ export function chooseRows(
   if (limit === undefined && maxPerSource === undefined) return texts;
   const taken = new Map<string, number>();
   const chosen = texts
-    .map((row, place) => ({ row, place, key: keyOf(row) }))
+    .map((row, place) => ({ row, place, key: groupKey(row) }))
     .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.place - b.place))
     .filter(({ row }) => {
       const group = `${row.source}\n${row.label}`;

@@ -28,10 +28,10 @@ export function guardTools<T extends Readonly<Record<string, object>>>(guard: Gu
 
 function guardTool(guard: Guard, name: string, tool: AnyTool): object {
   const { execute, needsApproval, toModelOutput } = tool;
-  const callOf = ({ abortSignal }: ExecuteOptions = {}): ScreenCall => ({ tool: name, signal: abortSignal });
+  const readCall = ({ abortSignal }: ExecuteOptions = {}): ScreenCall => ({ tool: name, signal: abortSignal });
 
   async function screenCall(input: unknown, options: ExecuteOptions): Promise<void> {
-    const decision = await guard.screen('tool_call', { name, arguments: input ?? null }, callOf(options));
+    const decision = await guard.screen('tool_call', { name, arguments: input ?? null }, readCall(options));
     if (passes(decision) || (decision.action === 'ask' && isApproved(options))) return;
     throw new PortcullisBlocked(decision.enforcement);
   }
@@ -51,20 +51,20 @@ function guardTool(guard: Guard, name: string, tool: AnyTool): object {
           for (;;) {
             const next = await failing(() => results.next(), options);
             if (next.done) return;
-            yield await screenResult(next.value, callOf(options));
+            yield await screenResult(next.value, readCall(options));
           }
         }
       : async (input: unknown, options: ExecuteOptions): Promise<unknown> => {
           await screenCall(input, options);
-          const result = await failing(async () => lastOf(await execute.call(tool, input, options)), options);
-          return screenResult(result, callOf(options));
+          const result = await failing(async () => findLast(await execute.call(tool, input, options)), options);
+          return screenResult(result, readCall(options));
         };
   }
   if (guard.policy.tool_call === 'ask' && execute !== undefined) {
     wrapped.needsApproval = async (input: unknown, options: ExecuteOptions): Promise<boolean> => {
       const asked = typeof needsApproval === 'function' ? await needsApproval(input, options) : needsApproval;
       if (asked) return true;
-      return (await guard.screen('tool_call', { name, arguments: input ?? null }, callOf(options))).action === 'ask';
+      return (await guard.screen('tool_call', { name, arguments: input ?? null }, readCall(options))).action === 'ask';
     };
   }
   if (toModelOutput !== undefined) {
@@ -77,7 +77,7 @@ function guardTool(guard: Guard, name: string, tool: AnyTool): object {
     try {
       return await run();
     } catch (error) {
-      throw await screenedError(guard, error, callOf(options));
+      throw await screenedError(guard, error, readCall(options));
     }
   }
 
@@ -104,7 +104,7 @@ function isGenerator(execute: Execute): boolean {
 }
 
 /** A plain function may return an iterable too; its last output is the result. */
-async function lastOf(result: unknown): Promise<unknown> {
+async function findLast(result: unknown): Promise<unknown> {
   if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result;
   let last: unknown;
   for await (const output of result as AsyncIterable<unknown>) last = output;

@@ -57,7 +57,7 @@ export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
       const isGone =
         toolChoice?.type === 'tool' &&
         tools !== params.tools &&
-        !tools?.some((tool) => nameOf(tool) === toolChoice.toolName);
+        !tools?.some((tool) => readName(tool) === toolChoice.toolName);
       const screened = {
         ...params,
         prompt,
@@ -75,7 +75,7 @@ export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
           finishReason: { unified: 'content-filter', raw: 'portcullis' },
           usage: NO_TOKENS,
           warnings: [],
-          providerMetadata: metadataOf(refusal),
+          providerMetadata: buildMetadata(refusal),
         };
         return answer as never;
       }
@@ -87,7 +87,7 @@ export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
     },
     async wrapStream({ doStream, params }) {
       const refusal = refusals.get(params);
-      if (refusal !== undefined) return { stream: streamOf(refusalParts(refusal)) } as never;
+      if (refusal !== undefined) return { stream: toStream(refusalParts(refusal)) } as never;
       const result = await doStream();
       const call = { signal: params.abortSignal };
       const screening = new TransformStream<unknown, unknown>({
@@ -118,7 +118,7 @@ async function shownTools(
   return shown.every(Boolean) ? tools : tools.filter((_, index) => shown[index]);
 }
 
-function nameOf(tool: unknown): unknown {
+function readName(tool: unknown): unknown {
   return (tool as { name?: unknown }).name;
 }
 
@@ -133,16 +133,16 @@ function refusalParts(refusal: Enforcement): readonly unknown[] {
       type: 'finish',
       finishReason: { unified: 'content-filter', raw: 'portcullis' },
       usage: NO_TOKENS,
-      providerMetadata: metadataOf(refusal),
+      providerMetadata: buildMetadata(refusal),
     },
   ];
 }
 
-function metadataOf({ evidenceId, runId, rule }: Enforcement): object {
+function buildMetadata({ evidenceId, runId, rule }: Enforcement): object {
   return { portcullis: { evidenceId, runId, rule } };
 }
 
-function streamOf(parts: readonly unknown[]): ReadableStream<unknown> {
+function toStream(parts: readonly unknown[]): ReadableStream<unknown> {
   return new ReadableStream({
     start(controller) {
       for (const part of parts) controller.enqueue(part);

@@ -42,10 +42,10 @@ async function screenBody(guard: Guard, given: unknown, options: RouteOptions, s
   try {
     decision = await guard.screen(point, value, { signal });
   } catch (error) {
-    if (error instanceof PortcullisBlocked) return { refusal: refusalOf(error.enforcement) };
+    if (error instanceof PortcullisBlocked) return { refusal: buildRefusal(error.enforcement) };
     throw error;
   }
-  if (!passes(decision)) return { refusal: refusalOf(decision.enforcement) };
+  if (!passes(decision)) return { refusal: buildRefusal(decision.enforcement) };
   return { body: decision.value === value ? given : withMember(given, path, decision.value) };
 }
 
@@ -114,7 +114,7 @@ export function guardFastify(
   };
 }
 
-function refusalOf({ reason, rule, evidenceId, runId }: Enforcement): Refusal {
+function buildRefusal({ reason, rule, evidenceId, runId }: Enforcement): Refusal {
   return { error: 'blocked', reason, rule, evidence_id: evidenceId, run_id: runId };
 }
 

@@ -54,7 +54,7 @@ export function guardMiddleware<L extends LangChain>(guard: Guard, langchain: L)
   const ToolMessage = langchain.ToolMessage as new (fields: object) => unknown;
 
   async function wrapModelCall(request: ModelRequest, handler: (request: ModelRequest) => unknown): Promise<unknown> {
-    const call = callOf(request.runtime);
+    const call = readCall(request.runtime);
     let refusal: Enforcement | undefined;
     const messages = await Promise.all(
       request.messages.map(async (message) => {
@@ -106,7 +106,7 @@ export function guardMiddleware<L extends LangChain>(guard: Guard, langchain: L)
 
   async function wrapToolCall(request: ToolRequest, handler: (request: ToolRequest) => unknown): Promise<unknown> {
     const { id, name, args } = request.toolCall;
-    const call = { ...callOf(request.runtime), tool: name };
+    const call = { ...readCall(request.runtime), tool: name };
     const failed = (content: string): unknown =>
       new ToolMessage({ content, tool_call_id: id ?? '', name, status: 'error' });
 
@@ -149,7 +149,7 @@ export function pageContent<D extends { pageContent: string }>(): DocumentText<D
   };
 }
 
-function callOf(runtime: Runtime | undefined): ScreenCall {
+function readCall(runtime: Runtime | undefined): ScreenCall {
   return { signal: runtime?.signal, runId: runtime?.configurable?.run_id ?? runtime?.configurable?.thread_id };
 }
 

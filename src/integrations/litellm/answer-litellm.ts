@@ -33,7 +33,7 @@ interface Item {
  */
 export async function answerLiteLlm(guard: Guard, call: LiteLlmCall): Promise<LiteLlmAnswer> {
   const runId = call.litellm_trace_id ?? call.litellm_call_id ?? undefined;
-  for (const { point, value } of bounded(itemsOf(call))) {
+  for (const { point, value } of bounded(listItems(call))) {
     const decision = await guard.screen(point, value, runId === undefined ? {} : { runId });
     if (decision.action !== 'allow' && decision.action !== 'report')
       return { action: 'BLOCKED', blocked_reason: decision.enforcement.note };
@@ -48,12 +48,12 @@ const ROLES: Readonly<Record<string, Point | undefined>> = {
 };
 const TRUSTED: ReadonlySet<string> = new Set(['assistant', 'system', 'developer']);
 
-function itemsOf({ input_type, texts, structured_messages, tools, tool_calls }: LiteLlmCall): readonly Item[] {
+function listItems({ input_type, texts, structured_messages, tools, tool_calls }: LiteLlmCall): readonly Item[] {
   const items: Item[] = [];
   /** Texts whose role is known, so that the bare list needn't tell of them. */
   const placed = new Set<string>();
   for (const { role, content } of structured_messages ?? []) {
-    const parts = textsOf(content);
+    const parts = listTexts(content);
     for (const text of parts) placed.add(text);
     // An attack may be split over the parts of one message.
     const value = parts.join('\n');
@@ -85,14 +85,14 @@ function bounded(items: readonly Item[]): readonly Item[] {
 }
 
 /** The texts of a message's content: a string, or parts with a `text`; results nested in parts too. */
-function textsOf(content: unknown): readonly string[] {
+function listTexts(content: unknown): readonly string[] {
   if (typeof content === 'string') return [content];
   if (!Array.isArray(content)) return [];
   return content.flatMap((part: unknown) => {
     if (typeof part === 'string') return [part];
     if (typeof part !== 'object' || part === null) return [];
     const { text, content: inner } = part as Readonly<Record<string, unknown>>;
-    return typeof text === 'string' ? [text] : textsOf(inner);
+    return typeof text === 'string' ? [text] : listTexts(inner);
   });
 }
 

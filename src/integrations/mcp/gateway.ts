@@ -103,7 +103,7 @@ export function createGateway({ guard, pins, dryRun = false, report }: GatewayOp
   }
 
   /** Why a tool may not be called; undefined where it may. */
-  async function refusalOf(name: string): Promise<Judgement['change']> {
+  async function buildRefusal(name: string): Promise<Judgement['change']> {
     const known = listed.get(name);
     if (known === undefined) return (await pins?.judgeUnlisted(name))?.change;
     if (known.change === undefined || pins === undefined) return known.change;
@@ -178,7 +178,7 @@ export function createGateway({ guard, pins, dryRun = false, report }: GatewayOp
   /** A result as it may be shown; the same object where nothing changes. */
   async function shownResult(result: unknown, asked: Asked | undefined): Promise<unknown | Refused> {
     const call = asked?.call ?? {};
-    const point = pointOf(asked?.method);
+    const point = choosePoint(asked?.method);
     if (!isObject(result)) {
       const screened = await screenResult(guard, point, result, call);
       return screened.enforcement === undefined ? screened.value : new Refused(screened.enforcement);
@@ -235,13 +235,13 @@ export function createGateway({ guard, pins, dryRun = false, report }: GatewayOp
 
     function remember(id: MessageId, asked: Asked): void {
       if (waiting.size >= MAX_WAITING) waiting.delete(waiting.keys().next().value as string);
-      waiting.set(keyOf(id), asked);
+      waiting.set(requestKey(id), asked);
     }
 
     /** The request that a response answers. Some clients take the id "6" for 6, so that either is found. */
     function take(id: MessageId | null): Asked | undefined {
       if (id === null) return undefined;
-      const keys = [keyOf(id), keyOf(typeof id === 'string' ? Number(id) : String(id))];
+      const keys = [requestKey(id), requestKey(typeof id === 'string' ? Number(id) : String(id))];
       const key = keys.find((each) => waiting.has(each));
       const asked = key === undefined ? undefined : waiting.get(key);
       if (key !== undefined) waiting.delete(key);
@@ -260,7 +260,7 @@ export function createGateway({ guard, pins, dryRun = false, report }: GatewayOp
         const tool = typeof name === 'string' ? shownName(name) : undefined;
         const named: Asked = { ...asked, call: { ...call, tool } };
         if (typeof name === 'string') {
-          const change = await refusalOf(name);
+          const change = await buildRefusal(name);
           if (change !== undefined) {
             const reason = `${PIN_REASONS[change]}; see portcullis mcp pins list`;
             const action = dryRun ? 'report' : 'deny';
@@ -276,7 +276,7 @@ export function createGateway({ guard, pins, dryRun = false, report }: GatewayOp
           }
         }
         const aborted = new AbortController();
-        underWay.set(keyOf(id), aborted);
+        underWay.set(requestKey(id), aborted);
         try {
           const input = { name: name ?? null, arguments: params.arguments ?? {} };
           const decision = await guard.screen('tool_call', input, { ...named.call, signal: aborted.signal });
@@ -285,7 +285,7 @@ export function createGateway({ guard, pins, dryRun = false, report }: GatewayOp
           if (!aborted.signal.aborted) throw error;
           return {};
         } finally {
-          underWay.delete(keyOf(id));
+          underWay.delete(requestKey(id));
         }
         remember(id, named);
         return { forward: raw };
@@ -298,7 +298,9 @@ export function createGateway({ guard, pins, dryRun = false, report }: GatewayOp
       if (method !== 'notifications/cancelled' || !isObject(raw.params)) return { forward: raw };
       const { requestId } = raw.params;
       const screening =
-        typeof requestId === 'string' || typeof requestId === 'number' ? underWay.get(keyOf(requestId)) : undefined;
+        typeof requestId === 'string' || typeof requestId === 'number'
+          ? underWay.get(requestKey(requestId))
+          : undefined;
       if (screening === undefined) return { forward: raw };
       screening.abort();
       return {};
@@ -450,7 +452,7 @@ function toolRefusal(
   };
 }
 
-function pointOf(method: string | undefined): Extract<Point, 'document' | 'tool_result'> {
+function choosePoint(method: string | undefined): Extract<Point, 'document' | 'tool_result'> {
   return method === undefined || method.startsWith('tools/') || method.startsWith('tasks/')
     ? 'tool_result'
     : 'document';
@@ -461,7 +463,7 @@ function shownName(name: string): string {
   return /^[\p{L}\p{N}_./:-]{1,64}$/u.test(name) ? name : `(a name of ${name.length} characters)`;
 }
 
-function keyOf(id: MessageId): string {
+function requestKey(id: MessageId): string {
   return `${typeof id} ${id}`;
 }
 

@@ -94,7 +94,7 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, opti
     body = turn.forward;
     if (body === undefined) {
       if (replies.length === 0) outgoing.writeHead(202).end();
-      else sendJson(outgoing, statusOf(replies), text.trimStart().startsWith('[') ? replies : replies[0]);
+      else sendJson(outgoing, chooseStatus(replies), text.trimStart().startsWith('[') ? replies : replies[0]);
       return;
     }
   }
@@ -238,7 +238,7 @@ async function readText(stream: IncomingMessage, maxBytes: number, status: numbe
 }
 
 /** A refused call is a result as any other; a message that isn't JSON-RPC is a bad request. */
-function statusOf(replies: readonly JsonObject[]): number {
+function chooseStatus(replies: readonly JsonObject[]): number {
   return replies.every(({ error, id }) => error !== undefined && id === null) ? 400 : 200;
 }
 

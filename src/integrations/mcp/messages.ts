@@ -63,12 +63,12 @@ export function readJson(text: string): { readonly json: unknown } | { readonly 
     return { mistake: 'not valid JSON' };
   }
   // Before `visit`, which calls itself for every level.
-  const mistake = depthOf(text) > MAX_DEPTH ? `nested deeper than ${MAX_DEPTH} levels` : ambiguity(text);
+  const mistake = measureDepth(text) > MAX_DEPTH ? `nested deeper than ${MAX_DEPTH} levels` : ambiguity(text);
   return mistake === undefined ? { json } : { mistake };
 }
 
 /** How many levels a valid JSON text nests. */
-function depthOf(text: string): number {
+function measureDepth(text: string): number {
   let [depth, deepest] = [0, 0];
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[{]|[\]}]/g)) {
     if (token === '[' || token === '{') deepest = Math.max(deepest, ++depth);

@@ -89,8 +89,8 @@ export async function readPins(path: string): Promise<readonly PinnedServer[]> {
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw new PinFileError(`the pin file ${path} can't be read (${codeOf(error)})`);
+    if (errorCode(error) === 'ENOENT') return [];
+    throw new PinFileError(`the pin file ${path} can't be read (${errorCode(error)})`);
   }
   let json: unknown;
   try {
@@ -121,7 +121,7 @@ export async function updatePins(
     await takeLock(lock);
   } catch (error) {
     if (error instanceof PinFileError) throw error;
-    throw new PinFileError(`the pin file ${path} can't be written (${codeOf(error)})`);
+    throw new PinFileError(`the pin file ${path} can't be written (${errorCode(error)})`);
   }
   try {
     const servers = change(await readPins(path));
@@ -145,7 +145,7 @@ async function replaceFile(path: string, text: string): Promise<void> {
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });
-    throw new PinFileError(`the pin file ${path} can't be written (${codeOf(error)})`);
+    throw new PinFileError(`the pin file ${path} can't be written (${errorCode(error)})`);
   }
 }
 
@@ -156,7 +156,7 @@ async function takeLock(lock: string): Promise<void> {
       await (await open(lock, 'wx', 0o600)).close();
       return;
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error;
+      if (errorCode(error) !== 'EEXIST') throw error;
     }
     const held = await stat(lock).catch(() => undefined);
     if (held !== undefined && Date.now() - held.mtimeMs > LOCK_MS) await rm(lock, { force: true });
@@ -165,6 +165,6 @@ async function takeLock(lock: string): Promise<void> {
   }
 }
 
-function codeOf(error: unknown): string {
+function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
 }

@@ -179,7 +179,7 @@ const HIDDEN_CHARACTERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Cs}\p{VS}]/u;
 function resemblances(names: Iterable<string>): ReadonlyMap<string, string> {
   const bySkeleton = new Map<string, string[]>();
   for (const name of names) {
-    const skeleton = skeletonOf(name);
+    const skeleton = computeSkeleton(name);
     bySkeleton.set(skeleton, [...(bySkeleton.get(skeleton) ?? []), name]);
   }
   const found = new Map<string, string>();
@@ -195,7 +195,7 @@ function resemblances(names: Iterable<string>): ReadonlyMap<string, string> {
 }
 
 /** A name with the letters of other scripts as the Latin ones that they look like. @see UTS #39, section 4 */
-function skeletonOf(name: string): string {
+function computeSkeleton(name: string): string {
   if (isAscii(name)) return name.toLowerCase();
   // Confusables are read as Latin where the text around is Latin.
   const latin = 'a'.repeat(2 * name.length + 2);

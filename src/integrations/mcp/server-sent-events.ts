@@ -32,7 +32,7 @@ export async function* readEvents(stream: AsyncIterable<Buffer>, maxBytes: numbe
       const line = rest;
       rest = next;
       if (line !== '') {
-        const value = dataOf(line);
+        const value = readData(line);
         if (value === undefined) fields.push(line);
         else {
           data ??= [];
@@ -47,7 +47,7 @@ export async function* readEvents(stream: AsyncIterable<Buffer>, maxBytes: numbe
   }
 }
 
-function dataOf(line: string): string | undefined {
+function readData(line: string): string | undefined {
   if (line === 'data') return '';
   if (!line.startsWith('data:')) return undefined;
   return line.startsWith(' ', 5) ? line.slice(6) : line.slice(5);

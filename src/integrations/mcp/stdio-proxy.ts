@@ -77,7 +77,7 @@ export function startStdioProxy(options: StdioOptions): StdioSession {
     return { forward: JSON.stringify(errorResponse(id, INTERNAL_ERROR, reason)), replies: [] };
   }
 
-  const upstream = inOrder(
+  const upstream = forwardInOrder(
     lines(client.input, maxMessageBytes),
     async (line) => {
       await ready;
@@ -86,7 +86,7 @@ export function startStdioProxy(options: StdioOptions): StdioSession {
     ({ forward, replies }) => send(forward, stdin, replies, client.output),
     maxMessageBytes,
   );
-  const downstream = inOrder(
+  const downstream = forwardInOrder(
     lines(stdout, maxMessageBytes),
     async (line) => {
       await ready;
@@ -182,7 +182,7 @@ export async function* lines(stream: AsyncIterable<Buffer>, maxBytes: number): A
  * Screens lines as they come, several at once, and delivers them in their order. Reads no further while the other side
  * takes nothing, or while more than twice `maxBytes` are under way.
  */
-async function inOrder(
+async function forwardInOrder(
   source: AsyncIterable<Line>,
   work: (line: Line) => Promise<Turn>,
   deliver: (turn: Turn) => Promise<void>,

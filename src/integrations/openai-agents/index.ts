@@ -120,7 +120,7 @@ export function guardAgents(guard: Guard): AgentsGuard {
         for (const text of userTexts(input)) {
           const decision = await orThrown(guard.screen('user', text));
           if (decision instanceof PortcullisBlocked || !['allow', 'report'].includes(decision.action)) {
-            return { tripwireTriggered: true, outputInfo: infoOf(decision.enforcement) };
+            return { tripwireTriggered: true, outputInfo: toOutputInfo(decision.enforcement) };
           }
         }
         return { tripwireTriggered: false, outputInfo: null };
@@ -175,11 +175,11 @@ function rejected(enforcement: Enforcement): ToolGuardrailOutput {
   const behavior: ToolGuardrailOutput['behavior'] = ends
     ? { type: 'throwException' }
     : { type: 'rejectContent', message: enforcement.note };
-  return { behavior, outputInfo: infoOf(enforcement) };
+  return { behavior, outputInfo: toOutputInfo(enforcement) };
 }
 
 /** The SDK prints it: no input. */
-function infoOf(enforcement: Enforcement | undefined): unknown {
+function toOutputInfo(enforcement: Enforcement | undefined): unknown {
   return enforcement ?? null;
 }
 

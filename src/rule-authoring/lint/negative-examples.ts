@@ -23,12 +23,12 @@ export function checkNegatives(
   const { index, patterns } = preparePatterns([rule], words, () => {})[choosePatternForm(rule)];
   const sources = readSteps(rule.match).steps.flatMap((step) => step.patterns);
   if (sources.some((source) => (patterns.get(source)?.alternatives.length ?? 0) === 0)) return [];
-  const hits = new Set(rule.examples.positive.flatMap(({ hit }) => wordsOf(hit)));
+  const hits = new Set(rule.examples.positive.flatMap(({ hit }) => listWords(hit)));
   const matches = createLiteralMatches(index, () => true);
   return rule.examples.negative.flatMap(({ text }, at) => {
     const { views } = readViews(text);
     if (views.some((view) => matches.scan(view.text).met.length > 0)) return [];
-    if (wordsOf(text).some((word) => hits.has(word))) return [];
+    if (listWords(text).some((word) => hits.has(word))) return [];
     const message =
       'This negative has no phrase that the rule requires, and no word of what it matches: it proves nothing.';
     const path = ['examples', 'negative', at, 'text'];
@@ -38,7 +38,7 @@ export function checkNegatives(
 
 const NEAR_MISS = 'Write a near miss: a benign text with a phrase or a word of the rule.';
 
-const wordsOf = (text: string): readonly string[] =>
+const listWords = (text: string): readonly string[] =>
   text
     .toLowerCase()
     .split(/[^\p{L}\p{M}\p{N}]+/u)

@@ -52,7 +52,7 @@ function widestGap(node: PatternNode): number {
   let run = 0;
   for (const part of flatten(node)) {
     run += gapWidth(part) ?? 0;
-    widest = Math.max(widest, run, ...childrenOf(part).map(widestGap));
+    widest = Math.max(widest, run, ...listChildren(part).map(widestGap));
     if (isAnchor(part)) run = 0;
   }
   return widest;
@@ -110,7 +110,7 @@ function isAnchor(node: PatternNode): boolean {
     case 'sequence':
     case 'group':
     case 'words':
-      return measurePattern(node).shortest > 0 && childrenOf(node).some(isAnchor);
+      return measurePattern(node).shortest > 0 && listChildren(node).some(isAnchor);
     default:
       return false;
   }
@@ -119,10 +119,10 @@ function isAnchor(node: PatternNode): boolean {
 /** Alternatives of the longest alternation that the pattern lists itself; those of word lists don't count. */
 function longestChoice(node: PatternNode): number {
   if (node.kind === 'words') return 0;
-  return Math.max(node.kind === 'choice' ? node.options.length : 0, ...childrenOf(node).map(longestChoice));
+  return Math.max(node.kind === 'choice' ? node.options.length : 0, ...listChildren(node).map(longestChoice));
 }
 
-function childrenOf(node: PatternNode): readonly PatternNode[] {
+function listChildren(node: PatternNode): readonly PatternNode[] {
   switch (node.kind) {
     case 'sequence':
       return node.parts;

@@ -6,7 +6,7 @@ import type { EvidenceRecord } from '../../evidence/evidence-record.js';
 import { answerHook } from '../../integrations/claude-agent/answer-hook.js';
 import { answerLiteLlm } from '../../integrations/litellm/answer-litellm.js';
 import { type Analyzer, createGuard, type Guard, type Policy } from '../../policy/index.js';
-import { digestOf } from '../../policy/screener.js';
+import { digestInput } from '../../policy/screener.js';
 import type { KeyOwner } from '../screening/ports.js';
 import { screenCall } from '../screening/screen-call.js';
 import {
@@ -127,17 +127,17 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
   ): Promise<R> {
     if (owner === null) throw new Error('a call without an owner');
     const { account, key } = owner;
-    const { store, scorers, overlays, metrics, now } = parts;
+    const { store, engine, overlays, metrics, now } = parts;
     const under = await overlays?.under(account.overlay);
     const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep, under };
     const write = (record: EvidenceRecord): Promise<void> => store.evidence.append(record);
     let failure: unknown;
-    const engine: Analyzer = {
+    const recorded: Analyzer = {
       async analyze(input, { channel } = {}) {
         const name =
           known === undefined
             ? ''
-            : `${account.id} ${under?.change.rulesVersion ?? ''} ${digestOf(input, channel ?? 'user')}`;
+            : `${account.id} ${under?.change.rulesVersion ?? ''} ${digestInput(input, channel ?? 'user')}`;
         const seen = known?.get(name);
         if (seen !== undefined) return seen;
         // Nobody waits for the rest.
@@ -145,7 +145,7 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         if (raw.socket?.destroyed) failure ??= new Error('the caller is gone');
         if (failure !== undefined) throw failure;
         try {
-          const { verdict, explanation } = await screenCall({ write, scorers, now }, caller, input, channel);
+          const { verdict, explanation } = await screenCall({ write, engine, now }, caller, input, channel);
           metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
           if (verdict.verdict === 'allow') known?.set(name, verdict);
           return { ...verdict, explanation };
@@ -155,7 +155,7 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         }
       },
     };
-    const answer = await work(createGuard({ engine, on, cache: { max: 100 }, timeoutMs: 2 ** 31 - 1 }));
+    const answer = await work(createGuard({ engine: recorded, on, cache: { max: 100 }, timeoutMs: 2 ** 31 - 1 }));
     if (failure !== undefined) throw failure;
     store.keys.used(key.id, now().getTime());
     return answer;

@@ -18,7 +18,7 @@ import type { AccountOverlays } from '../screening/account-overlays.js';
 import { type CountedCall, createCallCounter } from '../screening/call-counter.js';
 import type { FindKey } from '../screening/key-cache.js';
 import type { LongWork } from '../screening/long-work.js';
-import type { KeyOwner, Scorers, ScreeningStore } from '../screening/ports.js';
+import type { KeyOwner, ScreeningEngine, ScreeningStore } from '../screening/ports.js';
 import { recentVerdicts } from '../screening/recent-verdicts.js';
 import { screenCall } from '../screening/screen-call.js';
 import type { Admission } from './admission.js';
@@ -30,7 +30,7 @@ import { quotaHeaders, sendVerdict } from './responses.js';
 export interface AnalyzeParts {
   readonly store: ScreeningStore;
   readonly findKey: FindKey<KeyOwner>;
-  readonly scorers: Scorers;
+  readonly engine: ScreeningEngine;
   /** Default: accounts have no overlays. */
   readonly overlays?: AccountOverlays | undefined;
   readonly admission: Admission;
@@ -51,7 +51,7 @@ declare module 'fastify' {
  * whatever comes of it: with its record, before an error is sent, or when the client is gone.
  */
 export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
-  const { store, findKey, scorers, overlays, admission, metrics, longWork, now } = parts;
+  const { store, findKey, engine, overlays, admission, metrics, longWork, now } = parts;
   const recent = recentVerdicts();
   const counter = createCallCounter(store);
   app.decorateRequest('call', null);
@@ -128,7 +128,7 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
           requireAllowed(reply, quota);
         };
         const { verdict, explanation } = await screenCall(
-          { write, scorers, now, recent, longWork },
+          { write, engine, now, recent, longWork },
           caller,
           input,
           channel,

@@ -7,7 +7,7 @@ import { createMetrics } from '../metrics.js';
 import type { AccountOverlays } from '../screening/account-overlays.js';
 import { cachedKeys } from '../screening/key-cache.js';
 import { createLongWork, LONG } from '../screening/long-work.js';
-import type { Scorers, ScreeningStore } from '../screening/ports.js';
+import type { ScreeningEngine, ScreeningStore } from '../screening/ports.js';
 import { createAdmission } from './admission.js';
 import { agentRoutes } from './agent-routes.js';
 import { type AllowedMethods, watchMethods } from './allowed-methods.js';
@@ -48,7 +48,7 @@ export interface AppLimits {
 /** What an app is made of. */
 export interface AppParts {
   readonly store: ScreeningStore;
-  readonly scorers: Scorers;
+  readonly engine: ScreeningEngine;
   /** Default: accounts have no overlays. */
   readonly overlays?: AccountOverlays | undefined;
   readonly limits?: AppLimits | undefined;
@@ -70,7 +70,7 @@ export interface AppParts {
 
 /** The service as a Fastify app that doesn't listen yet. */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const { store, scorers, limits = {}, now = () => new Date() } = parts;
+  const { store, engine, limits = {}, now = () => new Date() } = parts;
   const requestMs = limits.requestMs ?? 30_000;
   const callsAtOnce = limits.callsAtOnce ?? 1_000;
   let methods: AllowedMethods = () => [];
@@ -107,7 +107,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   // Node drops those beyond it without a word: one more than allowed shows that there are too many.
   app.server.maxHeadersCount = MAX_HEADERS + 1;
   watch(app.server);
-  const metrics = createMetrics(parts.nodeMetrics ?? true, scorers);
+  const metrics = createMetrics(parts.nodeMetrics ?? true, engine);
   methods = watchMethods(app);
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
@@ -157,7 +157,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   await app.register(async (scope) => {
     const calls: AnalyzeParts = {
       store,
-      scorers,
+      engine,
       overlays: parts.overlays,
       metrics,
       longWork,
@@ -173,7 +173,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   });
   await operatorRoutes(app, {
     store,
-    scorers,
+    engine,
     metricsType: metrics.registry.contentType,
     metricsPage: parts.metricsPage ?? (() => metrics.registry.metrics()),
     publicUrl: parts.publicUrl,

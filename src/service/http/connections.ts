@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { BlockList, isIP, type Socket } from 'node:net';
-import { type AllowedMethods, pathOf } from './allowed-methods.js';
+import { type AllowedMethods, dropQuery } from './allowed-methods.js';
 
 /** A response that is written to the socket itself, since no request came of what was sent. */
 interface RawResponse {
@@ -66,7 +66,7 @@ export function refuseConnections(
   }
 
   function admit(socket: Socket): void {
-    const network = networkOf(socket.remoteAddress ?? '');
+    const network = toNetwork(socket.remoteAddress ?? '');
     const connections = open.get(network) ?? 0;
     if (connections >= perAddress && !isProxy(socket.remoteAddress ?? '')) {
       socket.write(format(TOO_MANY));
@@ -158,7 +158,7 @@ function withoutMapping(address: string): string {
 }
 
 /** The address of an IPv4 client; the /64 network of an IPv6 client, which is one customer's. */
-function networkOf(address: string): string {
+function toNetwork(address: string): string {
   const plain = withoutMapping(address);
   if (isIP(plain) !== 6) return plain;
   const [head = '', tail] = (plain.split('%')[0] ?? plain).split('::');
@@ -186,7 +186,7 @@ function responseTo(error: ParseError, allowed: AllowedMethods): RawResponse {
 }
 
 function noSuchMethod(target: string, allowed: AllowedMethods): RawResponse {
-  const allow = allowed(pathOf(target)).join(', ');
+  const allow = allowed(dropQuery(target)).join(', ');
   if (allow === '') return { status: '404 Not Found', error: 'There is nothing at this path.' };
   return { status: '405 Method Not Allowed', error: `This path answers ${allow}.`, allow };
 }

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type AllowedMethods, pathOf } from './allowed-methods.js';
+import { type AllowedMethods, dropQuery } from './allowed-methods.js';
 import { sendJson } from './responses.js';
 
 /** A response that isn't a verdict: its status, one sentence for the caller, and a code where the contract has one. */
@@ -78,7 +78,7 @@ function invalid({ validation, validationContext }: FastifyError): string {
 
 /** 404, 405 with `Allow`, or 204 to a preflight. */
 export function notFound(request: FastifyRequest, reply: FastifyReply, allowed: AllowedMethods): FastifyReply {
-  const methods = allowed(pathOf(request.url));
+  const methods = allowed(dropQuery(request.url));
   // A route that found nothing, such as one for files.
   const isThere = request.method !== 'OPTIONS' && methods.includes(request.method);
   if (methods.length === 0 || isThere) return sendJson(reply, 404, { error: 'There is nothing at this path.' });

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { securePages } from '../../adapters/secure-pages.js';
-import type { Scorers, ScreeningStore } from '../screening/ports.js';
+import type { ScreeningEngine, ScreeningStore } from '../screening/ports.js';
 import { docsPage, docsStyleSource } from './docs-page.js';
 import { sendJson } from './responses.js';
 
 /** What the operator's routes report on. */
 export interface OperatorParts {
   readonly store: ScreeningStore;
-  readonly scorers: Scorers;
+  readonly engine: ScreeningEngine;
   /** Media type and text of the metrics. */
   readonly metricsType: string;
   readonly metricsPage: () => Promise<string>;
@@ -18,7 +18,7 @@ export interface OperatorParts {
 /** `/openapi.json`, `/docs`, `/healthz`, `/readyz` and `/metrics`: no key, and nothing of any account. */
 export async function operatorRoutes(
   app: FastifyInstance,
-  { store, scorers, metricsType, metricsPage, publicUrl }: OperatorParts,
+  { store, engine, metricsType, metricsPage, publicUrl }: OperatorParts,
 ): Promise<void> {
   const hide = { schema: { hide: true } };
   let document: string | undefined;
@@ -41,7 +41,7 @@ export async function operatorRoutes(
       request.log.warn({ problems: health.problems }, 'the store is not ready');
       return sendJson(reply, 503, { error: 'The store is not ready.' });
     }
-    const { mode, rules_version, ml_version } = scorers.info;
+    const { mode, rules_version, ml_version } = engine.info;
     return sendJson(reply, 200, { status: 'ready', mode, rules_version, ml_version });
   });
   app.get('/metrics', hide, async (_request, reply) => {

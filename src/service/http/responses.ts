@@ -38,13 +38,13 @@ export interface QuotaWindow {
 /** `RateLimit-*` of the draft: plain numbers, seconds until the window turns. */
 export function quotaHeaders(reply: FastifyReply, quota: QuotaWindow): void {
   reply.headers({
-    'ratelimit-limit': limitOf(quota),
+    'ratelimit-limit': describeLimit(quota),
     'ratelimit-remaining': String(quota.remaining),
     'ratelimit-reset': String(quota.resetSeconds),
   });
 }
 
-function limitOf({ limit, remaining }: QuotaWindow): string {
+function describeLimit({ limit, remaining }: QuotaWindow): string {
   return String(Math.max(limit, remaining));
 }
 
@@ -68,7 +68,7 @@ export function sendVerdict(reply: FastifyReply, { quota, explanation, time }: V
   const { verdict } = explanation.model;
   const head = [
     ...COMMON_HEAD,
-    ...['ratelimit-limit', limitOf(quota), 'ratelimit-remaining', String(quota.remaining)],
+    ...['ratelimit-limit', describeLimit(quota), 'ratelimit-remaining', String(quota.remaining)],
     ...['ratelimit-reset', String(quota.resetSeconds)],
     ...['x-svc-router-level', explanation.router_level, 'x-svc-model-score', score, 'x-svc-model-verdict', verdict],
   ];

@@ -3,29 +3,29 @@ import type { Channel, EngineInfo, ExplainedVerdict, Input, Mode } from '../../i
 import type { Store } from '../../store/store.js';
 
 /** How one input is to be scored. */
-export interface ScorersCall {
+export interface ScreeningCall {
   readonly explain: true;
   readonly evidenceId: string;
-  /** Default: the scorers' own. */
+  /** Default: the engine's own. */
   readonly mode?: Mode | undefined;
   readonly channel?: Channel | undefined;
-  /** On top of the scorers' own packs and overlays. */
+  /** On top of the engine's own packs and overlays. */
   readonly change?: PackChange | undefined;
   /** The account whose call it is: accounts are served in turn. */
   readonly tenant?: string | undefined;
 }
 
 /** Whoever scores: the pool of processes, or an engine in this one. */
-export interface Scorers {
+export interface ScreeningEngine {
   /** Never rejects because of what the text says; an error named `OverloadedError` when too many calls wait. */
-  score(input: Input, options: ScorersCall): Promise<ExplainedVerdict>;
+  score(input: Input, options: ScreeningCall): Promise<ExplainedVerdict>;
   readonly info: EngineInfo;
   /** How the processes do, for the metrics; an engine in this process has none. */
-  stats?(): ScorersState;
+  stats?(): WorkerStats;
 }
 
 /** What the metrics say of scorer processes. */
-export interface ScorersState {
+export interface WorkerStats {
   /** Process ids of those that are ready. */
   readonly pids: readonly number[];
   /** Those that ended on their own, were killed from outside, hung, or ran out of memory, since the start. */

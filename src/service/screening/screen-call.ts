@@ -25,14 +25,14 @@ import {
 } from '../../index.js';
 import type { AccountChange } from './account-overlays.js';
 import { LONG, type LongWork } from './long-work.js';
-import type { Scorers } from './ports.js';
+import type { ScreeningEngine } from './ports.js';
 import type { RecentVerdicts } from './recent-verdicts.js';
 
 /** What a screening goes through once its quota let it in. */
 export interface ScreenParts {
   /** Stores a record; resolves when it is durable. */
   readonly write: (record: EvidenceRecord) => Promise<void>;
-  readonly scorers: Scorers;
+  readonly engine: ScreeningEngine;
   readonly now: () => Date;
   /** Default: long work is done at once. */
   readonly longWork?: LongWork | undefined;
@@ -58,7 +58,7 @@ export interface ScreenedInput {
 
 /** Scores an input and stores its evidence; resolves when the record is durable. */
 export async function screenCall(
-  { write, scorers, now, recent, longWork }: ScreenParts,
+  { write, engine, now, recent, longWork }: ScreenParts,
   { accountId, keyId, keep, under }: CallOwner,
   given: Input,
   channel?: Channel,
@@ -68,20 +68,20 @@ export async function screenCall(
   const started = performance.now();
   // Rules say the same of the same text; a model may fail.
   const isRemembered =
-    recent !== undefined && typeof input === 'string' && channel === undefined && scorers.info.mode === 'rules';
+    recent !== undefined && typeof input === 'string' && channel === undefined && engine.info.mode === 'rules';
   const change = under?.change;
   // By the rules too: under another overlay they may say something else.
   const asker = change === undefined ? accountId : `${accountId} ${change.rulesVersion}`;
   const known = isRemembered ? recent.get(asker, input) : undefined;
   const explained =
-    known ?? (await scorers.score(input, { explain: true, evidenceId, tenant: accountId, channel, change }));
+    known ?? (await engine.score(input, { explain: true, evidenceId, tenant: accountId, channel, change }));
   if (isRemembered && known === undefined) recent.put(asker, input, explained);
   const { explanation } = explained;
   const verdict = bareVerdict(explained, evidenceId, performance.now() - started);
   const limits = recordedLimits(verdict.mode);
   const text = inputText(input);
   const maskedText = keep === 'masked' ? await maskLong(text, accountId, longWork) : undefined;
-  const record = recordOf({
+  const record = buildRecord({
     time: now(),
     accountId,
     keyId,
@@ -95,10 +95,10 @@ export async function screenCall(
       portcullis: packageVersion(),
       rules_threshold: explanation.rules.threshold,
       paranoia: null,
-      timeout_ms: scorers.info.timeout_ms,
+      timeout_ms: engine.info.timeout_ms,
       limits,
       ...(under === undefined || under.number === null ? {} : { overlay: under.number }),
-      ...(limits === null ? {} : { operating_point: operatingPoint(scorers.info, change) }),
+      ...(limits === null ? {} : { operating_point: operatingPoint(engine.info, change) }),
     },
   });
   await write(record);
@@ -165,7 +165,7 @@ export interface ScreenedCall {
 }
 
 /** The evidence of a call, with as much of the text as the account keeps. */
-function recordOf(call: ScreenedCall): EvidenceRecord {
+function buildRecord(call: ScreenedCall): EvidenceRecord {
   const { verdict, explanation } = call;
   const kept = (finding: ExplainedFinding): EvidenceFinding => keptFinding(finding, call.keep);
   return {

@@ -1,5 +1,5 @@
 import type { Webhook, WebhookEvent } from '../../store/operations-store.js';
-import { monthOf } from '../../store/plans.js';
+import { formatMonth } from '../../store/plans.js';
 import type { Store } from '../../store/store.js';
 
 const hour = 3_600_000;
@@ -74,7 +74,7 @@ async function quota(store: WatchedStore, accountId: string, at: number): Promis
   const account = await store.accounts.get(accountId);
   if (account === undefined) return [];
   const { remaining, limit } = await store.usage.quota(accountId, at);
-  const once = store.plans.get(account.plan).trialDays === null ? monthOf(at) : 'trial';
+  const once = store.plans.get(account.plan).trialDays === null ? formatMonth(at) : 'trial';
   const facts = { plan: account.plan, remaining, monthly_calls: limit };
   if (remaining === 0) return [{ event: 'quota.exhausted', once, facts }];
   return remaining <= lowShare * limit ? [{ event: 'quota.low', once, facts }] : [];

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Charge } from '../account-store.js';
 import type { Plans } from '../plans.js';
-import { monthOf, quotaOf, refused, trialEnded } from '../plans.js';
+import { computeQuota, formatMonth, refused, trialEnded } from '../plans.js';
 import { StoreError } from '../store-error.js';
 import type { Tally } from './group-commit.js';
 
@@ -51,7 +51,7 @@ export function embeddedCharge(db: Database, plans: Plans): EmbeddedCharge {
   const accounts = new Map<string, AccountRow>();
   const months = new Map<string, Month>();
 
-  const accountOf = (id: string): AccountRow => {
+  const findAccount = (id: string): AccountRow => {
     const known = accounts.get(id);
     if (known) return known;
     const row = account.get(id);
@@ -75,24 +75,24 @@ export function embeddedCharge(db: Database, plans: Plans): EmbeddedCharge {
 
   return {
     charge(accountId, at) {
-      const row = accountOf(accountId);
+      const row = findAccount(accountId);
       const plan = plans.get(row.plan);
-      const month = monthFor(accountId, monthOf(at));
+      const month = monthFor(accountId, formatMonth(at));
       const isTrial = plan.trialDays !== null;
       const used = (): number => (isTrial ? row.trial_used : month.used);
-      if (trialEnded(plan, row.trial_ends_at, at)) return refused('TRIAL_ENDED', quotaOf(plan, used(), 0, at));
+      if (trialEnded(plan, row.trial_ends_at, at)) return refused('TRIAL_ENDED', computeQuota(plan, used(), 0, at));
       if (used() < plan.monthlyCalls) {
         month.used += 1;
         month.added += 1;
         row.trial_used += Number(isTrial);
         row.tried += Number(isTrial);
-        return { allowed: true, ...quotaOf(plan, used(), row.overage_left, at) };
+        return { allowed: true, ...computeQuota(plan, used(), row.overage_left, at) };
       }
-      if (row.overage_left < 1) return refused('MONTHLY_LIMIT_REACHED', quotaOf(plan, used(), 0, at));
+      if (row.overage_left < 1) return refused('MONTHLY_LIMIT_REACHED', computeQuota(plan, used(), 0, at));
       month.bought += 1;
       row.overage_left -= 1;
       row.taken += 1;
-      return { allowed: true, ...quotaOf(plan, used(), row.overage_left, at) };
+      return { allowed: true, ...computeQuota(plan, used(), row.overage_left, at) };
     },
     write() {
       for (const { accountId, month, added, bought } of months.values())

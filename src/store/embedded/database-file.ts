@@ -170,13 +170,13 @@ export function openBallast(folder: string, file: string): Ballast {
 export function embeddedCheck(file: string, ballast: Ballast): readonly string[] {
   const db = connect(file, 5_000);
   try {
-    return problemsOf(db, ballast);
+    return listProblems(db, ballast);
   } finally {
     db.close();
   }
 }
 
-function problemsOf(db: Database, ballast: Ballast): readonly string[] {
+function listProblems(db: Database, ballast: Ballast): readonly string[] {
   const problems: string[] = [];
   const found = db.pragma('integrity_check') as readonly { readonly integrity_check: string }[];
   problems.push(...found.map((row) => row.integrity_check).filter((line) => line !== 'ok'));

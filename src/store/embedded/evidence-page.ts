@@ -46,7 +46,7 @@ export function embeddedPage({ db }: Connection): EvidenceOwn['page'] {
     const terms = rareValue(filter) ? [] : await rarestFirst(db, asked, searchTerms(text), from);
     const search = { ...asked, terms };
     const steps = {
-      lowOf: (high: number, size: number) => lowOf(db, search, high, size),
+      lowOf: (high: number, size: number) => findLow(db, search, high, size),
       search: (window: Window, most: number, isOver: () => boolean) => searchWindow(db, search, window, most, isOver),
     };
     return searchInSteps(steps, from, limit);
@@ -54,7 +54,7 @@ export function embeddedPage({ db }: Connection): EvidenceOwn['page'] {
 }
 
 /** Where a window of `size` records below `high` begins, of the account's or of those that have the filter's rare value; 0 at the end. */
-async function lowOf(db: Kysely<Tables>, { accountId, filter }: Search, high: number, size: number): Promise<number> {
+async function findLow(db: Kysely<Tables>, { accountId, filter }: Search, high: number, size: number): Promise<number> {
   const rows = db
     .selectFrom('evidence')
     .select('seq')
@@ -127,7 +127,7 @@ async function indexed(db: Kysely<Tables>, { terms }: Search, window: Window): P
   let found: readonly number[] | undefined;
   for (const term of terms) {
     if (found !== undefined && found.length <= few) break;
-    const list = await placesOf(db, term, window, most);
+    const list = await findPlaces(db, term, window, most);
     if (list.length === most) break;
     const both = new Set(list);
     found = found === undefined ? list : found.filter((seq) => both.has(seq));
@@ -136,7 +136,7 @@ async function indexed(db: Kysely<Tables>, { terms }: Search, window: Window): P
 }
 
 /** The places of a term in a window, in no order; at most `most` of them. */
-async function placesOf(
+async function findPlaces(
   db: Kysely<Tables>,
   { table, match }: SearchTerm,
   { low, high }: Pick<Window, 'low' | 'high'>,
@@ -155,10 +155,10 @@ async function rarestFirst(
   high: number,
 ): Promise<readonly SearchTerm[]> {
   if (terms.length < 2) return terms;
-  const low = await lowOf(db, search, high, sample);
+  const low = await findLow(db, search, high, sample);
   const counted: (readonly [SearchTerm, number])[] = [];
   for (const term of terms)
-    counted.push([term, (await placesOf(db, term, { low, high }, mostBetween * sample)).length]);
+    counted.push([term, (await findPlaces(db, term, { low, high }, mostBetween * sample)).length]);
   return counted.sort(([, a], [, b]) => a - b).map(([term]) => term);
 }
 

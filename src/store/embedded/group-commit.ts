@@ -37,7 +37,7 @@ const retryMs = 5;
 /** How long another process may hold the database before calls are refused. */
 const patienceMs = 5_000;
 
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+const errorCode = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
 /** What waits for the sync of its commit. */
 interface Committed {
@@ -105,7 +105,7 @@ export function openGroupCommit(db: Database, { sync, onFull, tallies }: GroupCo
   };
 
   const refuse = (batch: readonly Job[], error: unknown): void => {
-    if (codeOf(error) === 'SQLITE_FULL') onFull();
+    if (errorCode(error) === 'SQLITE_FULL') onFull();
     for (const { reject } of batch) reject(error);
   };
 
@@ -117,7 +117,7 @@ export function openGroupCommit(db: Database, { sync, onFull, tallies }: GroupCo
       return true;
     } catch (error) {
       busySince ??= performance.now();
-      if (codeOf(error).startsWith('SQLITE_BUSY') && performance.now() - busySince < patienceMs) return false;
+      if (errorCode(error).startsWith('SQLITE_BUSY') && performance.now() - busySince < patienceMs) return false;
       busySince = undefined;
       throw error;
     }
@@ -139,7 +139,7 @@ export function openGroupCommit(db: Database, { sync, onFull, tallies }: GroupCo
           return { ahead, reject, settle: () => resolve(value as never) };
         } catch (error) {
           // The failed statement is undone, the transaction stands: unless the database says otherwise.
-          if (!db.inTransaction || codeOf(error) === 'SQLITE_FULL') throw error;
+          if (!db.inTransaction || errorCode(error) === 'SQLITE_FULL') throw error;
           return { ahead: true, reject, settle: () => reject(error) };
         }
       });

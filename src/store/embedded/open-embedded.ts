@@ -6,7 +6,7 @@ import { loadPlans } from '../plans.js';
 import { newPepper, settledPepper } from '../secrets.js';
 import { requirePlansInUse } from '../sql/accounts/accounts.js';
 import type { Connection } from '../sql/connection.js';
-import { rowOf } from '../sql/evidence/evidence-row.js';
+import { toRow } from '../sql/evidence/evidence-row.js';
 import { keyOldDigests } from '../sql/evidence/key-old-digests.js';
 import { migrate } from '../sql/migrate.js';
 import { sqlNotes } from '../sql/notes.js';
@@ -147,11 +147,11 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
       },
       async append(record) {
         room();
-        return watched(writer.append(rowOf(record, pepper)));
+        return watched(writer.append(toRow(record, pepper)));
       },
       async appendCounted(record, at) {
         room();
-        return watched(writer.appendCounted(rowOf(record, pepper), at));
+        return watched(writer.appendCounted(toRow(record, pepper), at));
       },
       page: embeddedPage(connection),
       deleteBefore: writer.deleteBefore,

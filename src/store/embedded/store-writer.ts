@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { plansOf } from '../plans.js';
+import { buildPlans } from '../plans.js';
 import { StoreError } from '../store-error.js';
 import {
   type FromWriter,
@@ -21,9 +21,9 @@ export async function serveWriter(port: MessagePort, { file, plans }: WriterSett
   const say = (message: FromWriter): void => port.postMessage(message);
   let writer: Writer;
   try {
-    writer = await openWriter({ file, plans: plansOf(plans), onFull: () => say({ kind: 'full' }) });
+    writer = await openWriter({ file, plans: buildPlans(plans), onFull: () => say({ kind: 'full' }) });
   } catch (error) {
-    say({ kind: 'refused', failed: failureOf(error) });
+    say({ kind: 'refused', failed: toFailure(error) });
     port.close();
     return;
   }
@@ -42,7 +42,7 @@ export async function serveWriter(port: MessagePort, { file, plans }: WriterSett
   const settle = (id: number, work: Promise<unknown>): void => {
     work.then(
       (value) => answer({ id, value }),
-      (error: unknown) => answer({ id, failed: failureOf(error) }),
+      (error: unknown) => answer({ id, failed: toFailure(error) }),
     );
   };
   const hold = (id: number): Promise<void> =>
@@ -91,7 +91,7 @@ export async function serveWriter(port: MessagePort, { file, plans }: WriterSett
   say({ kind: 'ready' });
 }
 
-function failureOf(error: unknown): WriterFailure {
+function toFailure(error: unknown): WriterFailure {
   const message = error instanceof Error ? error.message : 'unknown error';
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   return { message, code, isOwn: error instanceof StoreError };

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { EvidenceOwn } from '../sql/evidence/evidence.js';
-import { type Counted, type CountedRow, hourOf, latencyRowOf, versionOf } from '../sql/evidence/evidence-row.js';
+import { type Counted, type CountedRow, toHourRow, toLatencyRow, toVersionRow } from '../sql/evidence/evidence-row.js';
 import type { Tables } from '../sql/tables.js';
 import { StoreError } from '../store-error.js';
 import type { GroupCommit, Tally } from './group-commit.js';
@@ -96,11 +96,11 @@ export function addedCounts(db: Database): AddedCounts {
   };
   return {
     add(record) {
-      const hour = hourOf(record);
+      const hour = toHourRow(record);
       join(hours, `${hour.account_id} ${hour.hour} ${hour.rule}`, hour, addHour);
-      const latency = latencyRowOf(record);
+      const latency = toLatencyRow(record);
       join(latencies, `${latency.account_id} ${latency.hour} ${latency.step}`, latency, addLatency);
-      const it = versionOf(record);
+      const it = toVersionRow(record);
       join(versions, `${it.account_id} ${it.rules_version} ${it.ml_version} ${it.rule}`, it, addVersion);
     },
     write() {

@@ -72,7 +72,7 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
       one.batch.unanswered -= 1;
       if (one.batch.unanswered === 0) batches -= 1;
     }
-    if ('failed' in answer) one.reject(errorOf(answer.failed));
+    if ('failed' in answer) one.reject(toError(answer.failed));
     else one.resolve(answer.value as never);
   };
 
@@ -96,7 +96,7 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
           for (const answer of message.answers) settle(answer);
           if (jobs.length > 0) planFlush();
         } else if (message.kind === 'full') onFull();
-        else if (message.kind === 'refused') reject(errorOf(message.failed));
+        else if (message.kind === 'refused') reject(toError(message.failed));
         else if (closing !== undefined) void started.terminate();
         else {
           hasBeenUp = true;
@@ -191,6 +191,6 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
   };
 }
 
-function errorOf({ message, code, isOwn }: WriterFailure): Error {
+function toError({ message, code, isOwn }: WriterFailure): Error {
   return isOwn ? new StoreError(code as StoreErrorCode, message) : Object.assign(new Error(message), { code });
 }

@@ -1,11 +1,11 @@
 import type { Pool } from 'pg';
 import type { EvidenceRecord } from '../../evidence/evidence-record.js';
 import type { Charge } from '../account-store.js';
-import { monthOf, type Plans } from '../plans.js';
-import { hourOf, latencyRowOf, rowOf, versionOf } from '../sql/evidence/evidence-row.js';
+import { formatMonth, type Plans } from '../plans.js';
+import { toHourRow, toLatencyRow, toRow, toVersionRow } from '../sql/evidence/evidence-row.js';
 import type { EvidenceRow, Tables } from '../sql/tables.js';
 import { StoreError } from '../store-error.js';
-import { chargeOf, type Granted, planTableOf } from './charge.js';
+import { type Granted, toCharge, writePlanTable } from './charge.js';
 
 const rowColumns = [
   'seq',
@@ -90,13 +90,13 @@ export function postgresAppend(
   pepper: string,
   plans: Plans,
 ): (items: readonly AppendItem[]) => Promise<readonly (Appended | Error)[]> {
-  const planTable = planTableOf(plans);
+  const planTable = writePlanTable(plans);
 
   const write = async (items: readonly AppendItem[]): Promise<ReadonlyMap<AppendItem, Appended | Error>> => {
-    const { heads, placeOf } = groupsOf(items);
-    const rows = items.map(({ record }) => rowOf(record, pepper));
-    const hours: readonly Tables['evidence_hours'][] = rows.map(hourOf);
-    const versions = rows.map(versionOf);
+    const { heads, placeByItem: placeOf } = groupCounts(items);
+    const rows = items.map(({ record }) => toRow(record, pepper));
+    const hours: readonly Tables['evidence_hours'][] = rows.map(toHourRow);
+    const versions = rows.map(toVersionRow);
     const { rows: results } = await pool.query<Result>({
       name: 'portcullis-append',
       text,
@@ -110,7 +110,7 @@ export function postgresAppend(
         column(hours, 'model_errors'),
         column(hours, 'latency_sum'),
         column(rows, 'id'),
-        column(rows.map(latencyRowOf), 'step'),
+        column(rows.map(toLatencyRow), 'step'),
         column(versions, 'rules_version'),
         column(versions, 'ml_version'),
         column(versions, 'first_at'),
@@ -118,7 +118,7 @@ export function postgresAppend(
         column(versions, 'missed_attacks'),
         heads.map(({ accountId }) => accountId),
         heads.map(({ calls }) => calls),
-        heads.map(({ at }) => monthOf(at)),
+        heads.map(({ at }) => formatMonth(at)),
         column(heads, 'at'),
         planTable,
         items.map((item) => placeOf.get(item) ?? null),
@@ -126,15 +126,15 @@ export function postgresAppend(
     });
     const ids = new Set(results.flatMap((it) => it.written ?? []));
     const granted = new Map(results.flatMap((it) => (it.written === null ? [[it.id, it] as const] : [])));
-    const resultOf = (item: AppendItem): Appended | Error => {
+    const toResult = (item: AppendItem): Appended | Error => {
       const { id, account_id } = item.record;
       const place = placeOf.get(item);
-      const charge = place === undefined ? null : chargeOf(granted.get(account_id), account_id, place, item.at ?? 0);
+      const charge = place === undefined ? null : toCharge(granted.get(account_id), account_id, place, item.at ?? 0);
       if (charge instanceof Error || charge?.allowed === false) return charge;
       // Deleted as it is found: the second of two in one batch is refused.
       return ids.delete(id) ? charge : new StoreError('STORE_CONFLICT', `there is evidence "${id}" already`);
     };
-    return new Map(items.map((item) => [item, resultOf(item)]));
+    return new Map(items.map((item) => [item, toResult(item)]));
   };
 
   return async (items) => {
@@ -152,9 +152,9 @@ interface Group {
 }
 
 /** The accounts to charge, in the order in which every server locks them, and the place of each item among its account's. */
-function groupsOf(items: readonly AppendItem[]): {
+function groupCounts(items: readonly AppendItem[]): {
   readonly heads: readonly Group[];
-  readonly placeOf: ReadonlyMap<AppendItem, number>;
+  readonly placeByItem: ReadonlyMap<AppendItem, number>;
 } {
   const groups = new Map<string, Group>();
   const placeOf = new Map<AppendItem, number>();
@@ -169,14 +169,14 @@ function groupsOf(items: readonly AppendItem[]): {
     group.at = Math.max(group.at, at);
   }
   const heads = [...groups.values()].sort((a, b) => (a.accountId < b.accountId ? -1 : 1));
-  return { heads, placeOf };
+  return { heads, placeByItem: placeOf };
 }
 
 /** One batch, or at a month's turn one for each month: an account is charged once a statement. */
 function byMonth(items: readonly AppendItem[]): Iterable<readonly AppendItem[]> {
   const months = new Map<string, AppendItem[]>();
   for (const item of items) {
-    const month = item.at === null ? '' : monthOf(item.at);
+    const month = item.at === null ? '' : formatMonth(item.at);
     const batch = months.get(month);
     if (batch === undefined) months.set(month, [item]);
     else batch.push(item);

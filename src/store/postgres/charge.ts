@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Charge } from '../account-store.js';
 import type { Plans } from '../plans.js';
-import { monthOf, quotaOf, refused } from '../plans.js';
+import { computeQuota, formatMonth, refused } from '../plans.js';
 import { StoreError } from '../store-error.js';
 
 /** One call to be counted. */
@@ -25,7 +25,7 @@ export function postgresCharge(
   pool: Pool,
   plans: Plans,
 ): (items: readonly ChargeItem[]) => Promise<readonly (Charge | Error)[]> {
-  const planTable = planTableOf(plans);
+  const planTable = writePlanTable(plans);
   return async (items) => {
     const groups = new Map<string, ChargeItem[]>();
     for (const item of items) {
@@ -41,7 +41,7 @@ export function postgresCharge(
       values: [
         heads.map((it) => it.accountId),
         sorted.map((group) => group.length),
-        heads.map((it) => monthOf(it.at)),
+        heads.map((it) => formatMonth(it.at)),
         heads.map((it) => it.at),
         planTable,
       ],
@@ -51,7 +51,7 @@ export function postgresCharge(
 }
 
 /** The plans as `portcullis_charge` takes them. */
-export function planTableOf(plans: Plans): string {
+export function writePlanTable(plans: Plans): string {
   return JSON.stringify(
     Object.fromEntries(plans.all.map((it) => [it.name, { calls: it.monthlyCalls, trial: it.trialDays !== null }])),
   );
@@ -75,20 +75,20 @@ function dealt(
     const first = group[0];
     const own = row !== undefined && row.id === first?.accountId ? row : undefined;
     if (own !== undefined) next += 1;
-    for (const [i, it] of group.entries()) answers.set(it, chargeOf(own, it.accountId, i, it.at));
+    for (const [i, it] of group.entries()) answers.set(it, toCharge(own, it.accountId, i, it.at));
   }
   return items.map((it) => answers.get(it) ?? new StoreError('STORE_UNAVAILABLE', 'the database gave no answer'));
 }
 
 /** What an account's grant means for the call at this place of its group; an error where there is no such account. */
-export function chargeOf(row: Granted | undefined, accountId: string, place: number, at: number): Charge | Error {
+export function toCharge(row: Granted | undefined, accountId: string, place: number, at: number): Charge | Error {
   if (row === undefined) return new StoreError('STORE_NOT_FOUND', `no account "${accountId}"`);
   if (row.plan_limit === null)
     return new StoreError('STORE_NOT_FOUND', 'the account has a plan that the plans file lacks');
   const plan = { name: '', monthlyCalls: row.plan_limit, trialDays: null };
-  if (row.trial_ended) return refused('TRIAL_ENDED', quotaOf(plan, row.plan_used, 0, at));
-  if (place >= row.granted) return refused('MONTHLY_LIMIT_REACHED', quotaOf(plan, row.plan_used, 0, at));
-  const quota = quotaOf(plan, row.plan_used, row.bought_left, at);
+  if (row.trial_ended) return refused('TRIAL_ENDED', computeQuota(plan, row.plan_used, 0, at));
+  if (place >= row.granted) return refused('MONTHLY_LIMIT_REACHED', computeQuota(plan, row.plan_used, 0, at));
+  const quota = computeQuota(plan, row.plan_used, row.bought_left, at);
   // Those counted before the last of the group had more left.
   return { allowed: true, ...quota, remaining: quota.remaining + (row.granted - 1 - place) };
 }

@@ -21,7 +21,7 @@ const canceled = '57014';
 /** A part of a text as a pattern of LIKE. */
 const pattern = (text: string): string => `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
 
-const rowsOf = (
+const queryRows = (
   db: Kysely<Tables>,
   { accountId, filter, text, after }: Asked,
   limit: number,
@@ -48,7 +48,7 @@ const atOnce = async (db: Kysely<Tables>, asked: Asked, limit: number): Promise<
   try {
     return await db.transaction().execute(async (inside) => {
       await sql`SET LOCAL statement_timeout = ${sql.lit(atOnceMs)}`.execute(inside);
-      return rowsOf(inside, asked, limit);
+      return queryRows(inside, asked, limit);
     });
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === canceled) return undefined;
@@ -61,7 +61,7 @@ export function postgresPage({ db }: Connection): Pick<EvidenceOwn, 'page' | 'de
   return {
     async page(accountId, filter, after, limit) {
       const asked = { accountId, filter, text: searched(filter), after };
-      if (asked.text === undefined) return { rows: await rowsOf(db, asked, limit), stoppedAt: null };
+      if (asked.text === undefined) return { rows: await queryRows(db, asked, limit), stoppedAt: null };
       const rows = await atOnce(db, asked, limit);
       if (rows) return { rows, stoppedAt: null };
       const steps = {
@@ -74,7 +74,7 @@ export function postgresPage({ db }: Connection): Pick<EvidenceOwn, 'page' | 'de
           return (await own.orderBy('seq', 'desc').offset(size).limit(1).executeTakeFirst())?.seq ?? 0;
         },
         search: async ({ low, high }: Window, most: number) => ({
-          rows: await rowsOf(db, asked, most, low, high),
+          rows: await queryRows(db, asked, most, low, high),
           low,
         }),
       };

@@ -4,7 +4,7 @@ import { passwordMatches } from '../../../adapters/password-hash.js';
 import type { Store } from '../../../store/store.js';
 import { type ApiApp, ApiError, type DashboardParts, givenPasswordSchema, orRefuse } from '../api-parts.js';
 import { beginAttempt } from './attempts.js';
-import { memberOf } from './session.js';
+import { getMember } from './session.js';
 
 /** Six digits of an app, or a recovery code. */
 export const codeSchema: z.ZodType<string> = z.string().trim().min(1, 'Enter a code.').max(40);
@@ -50,13 +50,13 @@ export function secondFactorRoutes(app: ApiApp, { store, now }: DashboardParts):
   };
 
   app.get('/second-factor', async (request) => {
-    const factor = await store.secondFactors.get(memberOf(request).id);
+    const factor = await store.secondFactors.get(getMember(request).id);
     const isOn = factor?.confirmed === true;
     return { available: (await load()) !== undefined, on: isOn, recoveryLeft: isOn ? factor.recoveryLeft : 0 };
   });
 
   app.post('/second-factor', { schema: { body: passwordBody } }, async (request, reply) => {
-    const { id, email } = memberOf(request);
+    const { id, email } = getMember(request);
     const otp = await load();
     if (otp === undefined) throw new ApiError(409, 'The operator has not installed the package `otpauth`.');
     const attempt = await beginAttempt(store.attempts, { request, reply }, `user ${id}`, true);
@@ -70,7 +70,7 @@ export function secondFactorRoutes(app: ApiApp, { store, now }: DashboardParts):
   });
 
   app.post('/second-factor/confirm', { schema: { body: codeBody } }, async (request, reply) => {
-    const { id } = memberOf(request);
+    const { id } = getMember(request);
     const attempt = await beginAttempt(store.attempts, { request, reply }, `user ${id}`, true);
     if (!(await takeCode(store, id, request.body.code, now()))) throw new ApiError(403, 'The code is wrong.');
     await attempt.right();
@@ -78,7 +78,7 @@ export function secondFactorRoutes(app: ApiApp, { store, now }: DashboardParts):
   });
 
   app.post('/second-factor/remove', { schema: { body: removeBody } }, async (request, reply) => {
-    const { id } = memberOf(request);
+    const { id } = getMember(request);
     const { password, code } = request.body;
     const attempt = await beginAttempt(store.attempts, { request, reply }, `user ${id}`, true);
     await requirePassword(id, password);

@@ -27,13 +27,13 @@ function csrfTokenFits(id: string, given: unknown): boolean {
 }
 
 /** The session's id out of the request's cookie. */
-export function sessionIdOf(request: FastifyRequest): string | undefined {
-  return cookieOf(request, 'session');
+export function readSessionId(request: FastifyRequest): string | undefined {
+  return readCookie(request, 'session');
 }
 
 /** The token of the browser, if somebody signed in from it before. */
-export function deviceOf(request: FastifyRequest): string | undefined {
-  return cookieOf(request, 'device');
+export function readDevice(request: FastifyRequest): string | undefined {
+  return readCookie(request, 'device');
 }
 
 /** Takes the session back. */
@@ -41,7 +41,7 @@ export function takeSession(request: FastifyRequest, reply: FastifyReply): void 
   giveCookie(request, reply, 'session', '', 0);
 }
 
-function cookieOf(request: FastifyRequest, name: keyof typeof names): string | undefined {
+function readCookie(request: FastifyRequest, name: keyof typeof names): string | undefined {
   return request.cookies[names[name][request.dashboardSecure ? 'guarded' : 'plain']];
 }
 
@@ -83,10 +83,10 @@ export async function openSession(
   if (!request.dashboardSecure)
     request.log.warn('dashboard over plain http: the session cookie is sent in the clear; put TLS in front');
   giveCookie(request, reply, 'session', id, sessionLength / 1000);
-  const device = deviceOf(request);
+  const device = readDevice(request);
   if (device === undefined || (await store.devices.find(device)) !== member.id)
     giveCookie(request, reply, 'device', await store.devices.create(member.id), deviceSeconds);
-  return { member, csrf: csrfToken(id), signUp, accounts: await accountsOf(store, member.id) };
+  return { member, csrf: csrfToken(id), signUp, accounts: await listAccounts(store, member.id) };
 }
 
 /** The session that the request's cookie stands for. */
@@ -94,10 +94,10 @@ export async function sessionAnswer(
   { store, now, signUp }: DashboardParts,
   request: FastifyRequest,
 ): Promise<SessionAnswer> {
-  const id = sessionIdOf(request);
+  const id = readSessionId(request);
   const member = id === undefined ? undefined : await sessionMember(store, id, now());
   if (id === undefined || member === undefined) return nobody(signUp);
-  return { member, csrf: csrfToken(id), signUp, accounts: await accountsOf(store, member.id) };
+  return { member, csrf: csrfToken(id), signUp, accounts: await listAccounts(store, member.id) };
 }
 
 /** The answer where nobody is signed in. */
@@ -142,7 +142,7 @@ function isAtLeast(role: Role, least: Role): boolean {
 /** Lets only signed-in members in; a change needs the session's token, and an owner unless `leastRoles` says otherwise. */
 export function guard(app: ApiApp, { store, now }: DashboardParts): void {
   app.addHook('onRequest', async (request) => {
-    const id = sessionIdOf(request);
+    const id = readSessionId(request);
     const member = id === undefined ? undefined : await sessionMember(store, id, now());
     if (id === undefined || member === undefined) throw new ApiError(401, 'Sign in first.');
     request.dashboardMember = member;
@@ -160,7 +160,7 @@ export function guard(app: ApiApp, { store, now }: DashboardParts): void {
 }
 
 /** Who is signed in. For routes behind the guard. */
-export function memberOf(request: FastifyRequest): Member {
+export function getMember(request: FastifyRequest): Member {
   if (request.dashboardMember === null) throw new ApiError(401, 'Sign in first.');
   return request.dashboardMember;
 }
@@ -191,7 +191,7 @@ async function sessionMember(store: Store, token: string, now: number): Promise<
 }
 
 /** The accounts of a person, oldest first. */
-async function accountsOf({ users, accounts }: Store, userId: string): Promise<readonly AccountName[]> {
+async function listAccounts({ users, accounts }: Store, userId: string): Promise<readonly AccountName[]> {
   const memberships = await users.memberships(userId);
   return Promise.all(
     memberships.map(async ({ accountId: id }) => ({ id, name: (await accounts.get(id))?.name ?? id })),

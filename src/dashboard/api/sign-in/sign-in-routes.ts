@@ -7,12 +7,12 @@ import { ApiError, emailSchema, givenPasswordSchema, orRefuse, passwordSchema } 
 import { type Attempt, beginAttempt } from './attempts.js';
 import { codeSchema, requireCode } from './second-factor.js';
 import {
-  deviceOf,
   nobody,
   openSession,
+  readDevice,
+  readSessionId,
   refuseOtherSites,
   sessionAnswer,
-  sessionIdOf,
   takeSession,
   toMember,
 } from './session.js';
@@ -46,7 +46,7 @@ export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<
 
   /** Whose device the request comes from, where it is one of the users'. */
   const knownDevice = async (request: FastifyRequest, users: readonly User[]): Promise<string | undefined> => {
-    const token = deviceOf(request);
+    const token = readDevice(request);
     const owner = token === undefined ? undefined : await store.devices.find(token);
     return users.some(({ id }) => id === owner) ? `device ${token}` : undefined;
   };
@@ -104,7 +104,7 @@ export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<
   });
 
   app.post('/sign-out', async (request, reply) => {
-    const id = sessionIdOf(request);
+    const id = readSessionId(request);
     if (id !== undefined) await store.sessions.end(id);
     takeSession(request, reply);
     return nobody(parts.signUp);

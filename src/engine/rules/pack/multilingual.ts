@@ -54,7 +54,7 @@ export interface OriginalPlace {
 /** A rule made of a multilingual one and a language. */
 export interface ExpandedRule {
   readonly rule: Rule;
-  readonly originOf: (path: readonly (string | number)[]) => OriginalPlace;
+  readonly findOrigin: (path: readonly (string | number)[]) => OriginalPlace;
 }
 
 type Mistake = Pick<PackProblem, 'code' | 'message' | 'advice'> & { readonly path: readonly (string | number)[] };
@@ -63,7 +63,9 @@ export type ExpandResult =
   | { readonly ok: false; readonly mistake: Mistake };
 
 /** The id of a multilingual rule without its language: what language files call it. */
-export const familyId = ({ id }: Pick<MultilingualRule, 'id'>): string => id.replace(/-\{code\}$/, '');
+export function familyId({ id }: Pick<MultilingualRule, 'id'>): string {
+  return id.replace(/-\{code\}$/, '');
+}
 
 /** A language's word lists by the names under which patterns find them: `ignore.fi`. */
 export function languageWords(language: Language): WordLists {
@@ -81,7 +83,7 @@ export function expandRule(shared: MultilingualRule, language: Language): Expand
   const own = language.rules[family];
   const at = ['rules', family];
   if (!own) return refuse(at, 'PACK011', `${language.name} has no part in ${family}.`, 'Add one.');
-  const { match: template, path: templatePath, in: templateFile } = templateOf(shared, language, own, at);
+  const { match: template, path: templatePath, in: templateFile } = buildTemplate(shared, language, own, at);
   if (!template) {
     const known = Object.keys(shared.shapes).join(', ');
     const message = `The rule \`${family}\` has no shape \`${own.shape ?? language.order ?? ''}\`.`;
@@ -133,10 +135,10 @@ export function expandRule(shared: MultilingualRule, language: Language): Expand
     }
     return { in: 'rule', path };
   };
-  return { ok: true, expanded: { rule, originOf } };
+  return { ok: true, expanded: { rule, findOrigin: originOf } };
 }
 
-function templateOf(
+function buildTemplate(
   shared: MultilingualRule,
   language: Language,
   own: LanguageRule,

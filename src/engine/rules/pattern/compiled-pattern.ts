@@ -38,7 +38,9 @@ export interface CompiledPattern extends Omit<IndexedPattern, 'source' | 'screen
 /** A pattern without required literals: pattern sets match it against every text. */
 export type UnfilteredPattern = CompiledPattern & { readonly relaxed: string };
 
-export const isUnfiltered = (pattern: CompiledPattern): pattern is UnfilteredPattern => pattern.relaxed !== undefined;
+export function isUnfiltered(pattern: CompiledPattern): pattern is UnfilteredPattern {
+  return pattern.relaxed !== undefined;
+}
 
 /** Compiles a pattern when it is first used: only for patterns that are known to compile. A screen decides for most texts. */
 export function compileLazily(indexed: IndexedPattern, compiler: RegexCompiler, isScreened: boolean): Pattern {

@@ -27,11 +27,13 @@ export interface LiteralLog {
   ends: Int32Array;
 }
 
-export const createLiteralLog = (): LiteralLog => ({
-  size: 0,
-  literals: new Int32Array(1024),
-  ends: new Int32Array(1024),
-});
+export function createLiteralLog(): LiteralLog {
+  return {
+    size: 0,
+    literals: new Int32Array(1024),
+    ends: new Int32Array(1024),
+  };
+}
 
 /** First child. */
 const CELL = 4;
@@ -176,7 +178,7 @@ function failures({ states, firstChild, symbol }: Omit<Trie, 'fail'>, parents: r
     // The children of the root have the root to fall back to.
     for (let at = parents[state] as number; at !== 0; ) {
       at = fail[at] as number;
-      const found = childOf(firstChild, symbol, at, wanted);
+      const found = findChild(firstChild, symbol, at, wanted);
       if (found === 0) continue;
       fail[state] = found;
       break;
@@ -186,7 +188,7 @@ function failures({ states, firstChild, symbol }: Omit<Trie, 'fail'>, parents: r
 }
 
 /** The child of a state by a symbol; 0 for none. */
-function childOf(firstChild: Int32Array, symbol: Uint8Array, state: number, wanted: number): number {
+function findChild(firstChild: Int32Array, symbol: Uint8Array, state: number, wanted: number): number {
   const end = firstChild[state + 1] as number;
   for (let child = firstChild[state] as number; child < end; child++) if (symbol[child] === wanted) return child;
   return 0;

@@ -53,12 +53,14 @@ export interface SymbolBuffer {
 }
 
 /** An empty buffer with room for a text of `length`. */
-export const createSymbolBuffer = (length: number): SymbolBuffer => ({
-  size: 0,
-  symbols: new Uint8Array(2 * length + 2),
-  ends: new Int32Array(2 * length + 2),
-  hasNonAscii: false,
-});
+export function createSymbolBuffer(length: number): SymbolBuffer {
+  return {
+    size: 0,
+    symbols: new Uint8Array(2 * length + 2),
+    ends: new Int32Array(2 * length + 2),
+    hasNonAscii: false,
+  };
+}
 
 /** Reads the symbols of a text; an edge stands at its start and its end. Without a branch that hangs on the text but for foreign characters: those are what costs. */
 export function encode(text: string, buffer: SymbolBuffer): void {

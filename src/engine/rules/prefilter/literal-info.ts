@@ -37,15 +37,19 @@ const MAX_REPEATED = 64;
 
 const EMPTY: LiteralSet = [''];
 
-export const matchAnything = (end: Position): LiteralInfo => ({
-  exact: undefined,
-  prefix: undefined,
-  suffix: undefined,
-  inner: [],
-  end,
-});
+export function matchAnything(end: Position): LiteralInfo {
+  return {
+    exact: undefined,
+    prefix: undefined,
+    suffix: undefined,
+    inner: [],
+    end,
+  };
+}
 
-export const matchExactly = (exact: LiteralSet, end: Position): LiteralInfo => ({ ...matchAnything(end), exact });
+export function matchExactly(exact: LiteralSet, end: Position): LiteralInfo {
+  return { ...matchAnything(end), exact };
+}
 
 /** All sets of a part, in their order. */
 export function listSets({ exact, prefix, suffix, inner, end }: LiteralInfo): readonly PlacedSet[] {

@@ -61,6 +61,6 @@ function weigh(hits: readonly WeighedHit[], from: number): Cluster {
     if (hit.score > 0) scores.set(hit.rule, hit.score);
   }
   const rules = [...scores].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
-  const doubt = rules.reduce((left, [, score]) => left * (1 - score), 1);
-  return { score: Math.min(SCORE_CEILING, 1 - doubt), rules: rules.map(([rule]) => rule) };
+  const missed = rules.reduce((left, [, score]) => left * (1 - score), 1);
+  return { score: Math.min(SCORE_CEILING, 1 - missed), rules: rules.map(([rule]) => rule) };
 }

@@ -128,7 +128,9 @@ function keepOwn(spans: readonly Span[], { from, start, end }: Segment): readonl
 export type FindWide = (pattern: CompiledPattern) => readonly Span[];
 
 /** For exceptions, whose matches may be longer than `REACH`. */
-export const isWide = (pattern: CompiledPattern): boolean => pattern.longest > REACH;
+export function isWide(pattern: CompiledPattern): boolean {
+  return pattern.longest > REACH;
+}
 
 export function createFindWide(text: string, compiler: RegexCompiler): FindWide {
   const found = new Map<CompiledPattern, readonly Span[]>();

@@ -81,9 +81,9 @@ function readRun(text: string, from: number, to: number): Replacement | undefine
 }
 
 function readPart(text: string, from: number, to: number): Replacement | undefined {
-  const probe = bytesOf(text, from, Math.min(to, from + 24));
+  const probe = readBytes(text, from, Math.min(to, from + 24));
   if (to - from > 32 && readUtf8(probe.bytes.subarray(0, 15)) === undefined) return undefined;
-  const { bytes, at } = bytesOf(text, from, to);
+  const { bytes, at } = readBytes(text, from, to);
   const read = readUtf8(bytes);
   if (read === undefined) return undefined;
   return {
@@ -96,7 +96,7 @@ function readPart(text: string, from: number, to: number): Replacement | undefin
 }
 
 /** The bytes of a run, and where each begins in the text. */
-function bytesOf(text: string, from: number, to: number): { readonly bytes: Uint8Array; readonly at: Int32Array } {
+function readBytes(text: string, from: number, to: number): { readonly bytes: Uint8Array; readonly at: Int32Array } {
   const bytes = new Uint8Array(((to - from) * 3) >> 2);
   const at = new Int32Array(bytes.length);
   let bits = 0;

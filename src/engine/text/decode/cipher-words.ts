@@ -38,11 +38,11 @@ export function tagAt(text: string, from: number, end: number): number {
   const first = ((text.charCodeAt(from) & 31) << 5) | (text.charCodeAt(from + 1) & 31);
   const last = ((text.charCodeAt(end - 2) & 31) << 5) | (text.charCodeAt(end - 1) & 31);
   const key = (first << 10) | last | ((end - from) << 20);
-  const slot = slotOf(key);
+  const slot = hashSlot(key);
   return table.keys[slot] === key ? (table.tags[slot] as number) : 0;
 }
 
-function slotOf(key: number): number {
+function hashSlot(key: number): number {
   return (Math.imul(key, 0x9e3779b1) >>> 19) & (SLOTS - 1);
 }
 
@@ -54,7 +54,7 @@ function buildTable(): { readonly tags: Uint8Array; readonly keys: Int32Array } 
     const code = (at: number): number => word.charCodeAt(at) & 31;
     const { length } = word;
     const key = (code(0) << 15) | (code(1) << 10) | (code(length - 2) << 5) | code(length - 1) | (length << 20);
-    const slot = slotOf(key);
+    const slot = hashSlot(key);
     if (tags[slot] !== 0) return;
     tags[slot] = tag;
     keys[slot] = key;

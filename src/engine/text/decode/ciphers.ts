@@ -46,11 +46,11 @@ export function readCiphers(
       shifts.sort((a, b) => (tags[b] as number) - (tags[a] as number));
       for (const shift of shifts.slice(0, MAX_SHIFTS)) {
         const decode: Decode = (part) => ({ text: shiftLetters(part, 26 - shift), map: IDENTITY_MAP });
-        add(shift === 13 ? 'rot13' : `caesar-${shift}`, hitsOf(features, shift), MIN_WORDS, decode);
+        add(shift === 13 ? 'rot13' : `caesar-${shift}`, listHits(features, shift), MIN_WORDS, decode);
       }
     }
     if (isNew(REVERSED) && !chain.includes('reversed')) {
-      add('reversed', hitsOf(features, REVERSED), MIN_WORDS, reverseText);
+      add('reversed', listHits(features, REVERSED), MIN_WORDS, reverseText);
     }
   }
   const isBackwards = features.backwardOrders.length > 0 && !(before !== undefined && before.backwardOrders.length > 0);
@@ -63,7 +63,7 @@ export function readCiphers(
 type Decode = (text: string) => Rewritten;
 
 /** Where the words with this tag begin. */
-function hitsOf({ tagged }: Features, tag: number): readonly number[] {
+function listHits({ tagged }: Features, tag: number): readonly number[] {
   return tagged.filter((_, i) => i % 2 === 0 && tagged[i + 1] === tag);
 }
 

@@ -33,8 +33,8 @@ export function replaceLeet(text: string, { leetSpots }: Features): readonly Rep
     let end = read;
     while (end > start && isTrailing(text.charCodeAt(end - 1))) end -= 1;
     if (end - start < 2 || end - start > MAX_WORD || !isMixed(text, start, end)) continue;
-    const asI = kindOf(text, start, end, READ_AS_I);
-    const kind = asI === 0 ? kindOf(text, start, end, READ_AS_L) : asI;
+    const asI = classify(text, start, end, READ_AS_I);
+    const kind = asI === 0 ? classify(text, start, end, READ_AS_L) : asI;
     if (kind !== 0 && end - start >= MIN_KNOWN) known += 1;
     if (kind === STRONG) strong += 1;
     words.push([start, end, asI === 0 && kind !== 0 ? READ_AS_L : READ_AS_I]);
@@ -49,7 +49,7 @@ export function replaceLeet(text: string, { leetSpots }: Features): readonly Rep
 }
 
 /** The kind of the word that these characters may stand for, 0 when it is not known. */
-function kindOf(text: string, start: number, end: number, table: Uint8Array): number {
+function classify(text: string, start: number, end: number, table: Uint8Array): number {
   let node = 0;
   for (let i = start; i < end; i += 1) {
     node = TRIE[node * 26 + letterAt(text, i, table) - 1] as number;

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Account, AccountSettings, AccountStore, UsageStore } from '../../account-store.js';
-import { monthOf, type Plans, quotaOf, trialEnded } from '../../plans.js';
+import { computeQuota, formatMonth, type Plans, trialEnded } from '../../plans.js';
 import { randomId } from '../../secrets.js';
 import { StoreError } from '../../store-error.js';
 import type { Connection } from '../connection.js';
@@ -10,7 +10,7 @@ const dayMs = 86_400_000;
 const defaultSettings: AccountSettings = { verdictForm: 'extended', retentionDays: 90, keep: 'whole' };
 
 /** An account as callers see it. */
-export const accountOf = (row: Tables['accounts']): Account => {
+export function toAccount(row: Tables['accounts']): Account {
   const { overlay = null, ...settings } = JSON.parse(row.settings) as Partial<
     AccountSettings & Pick<Account, 'overlay'>
   >;
@@ -25,7 +25,7 @@ export const accountOf = (row: Tables['accounts']): Account => {
     overlay,
     createdAt: row.created_at,
   };
-};
+}
 
 const missing = (id: string): StoreError => new StoreError('STORE_NOT_FOUND', `no account "${id}"`);
 
@@ -59,7 +59,7 @@ export async function createAccount(
       .onConflict((conflict) => conflict.doNothing())
       .returningAll()
       .executeTakeFirst();
-    if (row) return accountOf(row);
+    if (row) return toAccount(row);
   }
   throw new StoreError('STORE_CONFLICT', 'too many accounts are made at once; try again');
 }
@@ -70,13 +70,13 @@ export function sqlAccounts(connection: Connection): AccountStore {
   const change = async (id: string, values: Partial<Tables['accounts']>): Promise<Account> => {
     const row = await db.updateTable('accounts').set(values).where('id', '=', id).returningAll().executeTakeFirst();
     if (!row) throw missing(id);
-    return accountOf(row);
+    return toAccount(row);
   };
   return {
     create: (name, plan) => createAccount(connection, name, plan),
     async get(id) {
       const row = await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
-      return row && accountOf(row);
+      return row && toAccount(row);
     },
     async find(idOrName) {
       const rows = await db
@@ -92,10 +92,10 @@ export function sqlAccounts(connection: Connection): AccountStore {
         const ids = rows.map((row) => row.id).join(', ');
         throw new StoreError('STORE_CONFLICT', `several accounts are named "${idOrName}"; give the id: ${ids}`);
       }
-      return accountOf(byId ?? first);
+      return toAccount(byId ?? first);
     },
     async list() {
-      return (await db.selectFrom('accounts').selectAll().orderBy('number').execute()).map(accountOf);
+      return (await db.selectFrom('accounts').selectAll().orderBy('number').execute()).map(toAccount);
     },
     rename: (id, name) => change(id, { name }),
     async setPlan(id, plan) {
@@ -118,7 +118,7 @@ export function sqlAccounts(connection: Connection): AccountStore {
         if (!row) throw missing(id);
         const merged = JSON.stringify({ ...(JSON.parse(row.settings) as object), ...settings });
         const changed = inside.updateTable('accounts').set({ settings: merged }).where('id', '=', id).returningAll();
-        return accountOf(await changed.executeTakeFirstOrThrow());
+        return toAccount(await changed.executeTakeFirstOrThrow());
       }),
     async addOverage(id, calls) {
       if (!Number.isSafeInteger(calls) || calls < 1 || calls > 1e12)
@@ -130,7 +130,7 @@ export function sqlAccounts(connection: Connection): AccountStore {
         .returningAll();
       const row = await added.executeTakeFirst();
       if (!row) throw missing(id);
-      return accountOf(row);
+      return toAccount(row);
     },
   };
 }
@@ -145,11 +145,11 @@ export function sqlUsage({ db, plans }: Connection): Omit<UsageStore, 'charge'> 
         .selectFrom('usage_months')
         .select('used')
         .where('account_id', '=', accountId)
-        .where('month', '=', monthOf(at))
+        .where('month', '=', formatMonth(at))
         .executeTakeFirst();
       const plan = plans.get(account.plan);
       const used = plan.trialDays === null ? (usage?.used ?? 0) : account.trial_used;
-      const quota = quotaOf(plan, used, account.overage_left, at);
+      const quota = computeQuota(plan, used, account.overage_left, at);
       return trialEnded(plan, account.trial_ends_at, at) ? { ...quota, remaining: 0 } : quota;
     },
     async months(accountId, limit) {

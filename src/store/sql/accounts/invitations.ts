@@ -6,7 +6,7 @@ import type { Connection } from '../connection.js';
 import type { Tables } from '../tables.js';
 import { createUser } from './users.js';
 
-const invitationOf = (row: Tables['invitations']): Invitation => ({
+const toInvitation = (row: Tables['invitations']): Invitation => ({
   id: row.id,
   accountId: row.account_id,
   email: row.email,
@@ -50,16 +50,16 @@ export function sqlInvitations({ db, now, transaction }: Connection): Invitation
         expires_at: expiresAt,
       };
       await db.insertInto('invitations').values(row).execute();
-      return { ...invitationOf(row), token };
+      return { ...toInvitation(row), token };
     },
     async invitations(accountId) {
       const rows = db.selectFrom('invitations').selectAll().where('account_id', '=', accountId);
-      return (await rows.where('expires_at', '>', now()).orderBy('email').execute()).map(invitationOf);
+      return (await rows.where('expires_at', '>', now()).orderBy('email').execute()).map(toInvitation);
     },
     async findInvitation(token) {
       const rows = db.selectFrom('invitations').selectAll().where('token_hash', '=', tokenHash(token));
       const row = await rows.where('expires_at', '>', now()).executeTakeFirst();
-      return row && invitationOf(row);
+      return row && toInvitation(row);
     },
     accept: (token, userId) =>
       transaction(async (inside) => {

@@ -4,9 +4,9 @@ import { looksLikeSecret, newSecret, randomId, sameHash, secretHash } from '../.
 import { StoreError } from '../../store-error.js';
 import type { Connection } from '../connection.js';
 import type { Tables } from '../tables.js';
-import { accountOf } from './accounts.js';
+import { toAccount } from './accounts.js';
 
-const keyOf = (row: Tables['api_keys']): ApiKey => ({
+const toKey = (row: Tables['api_keys']): ApiKey => ({
   id: row.id,
   accountId: row.account_id,
   name: row.name,
@@ -47,7 +47,7 @@ export function sqlKeys({ db, now, transaction, pepper }: Connection): {
   const one = async (accountId: string, id: string): Promise<ApiKey | undefined> => {
     const own = db.selectFrom('api_keys').selectAll().where('id', '=', id).where('account_id', '=', accountId);
     const row = await own.executeTakeFirst();
-    return row && keyOf(row);
+    return row && toKey(row);
   };
 
   const keys: KeyStore = {
@@ -56,7 +56,7 @@ export function sqlKeys({ db, now, transaction, pepper }: Connection): {
       const account = await db.selectFrom('accounts').select('id').where('id', '=', accountId).executeTakeFirst();
       if (!account) throw new StoreError('STORE_NOT_FOUND', `no account "${accountId}"`);
       await db.insertInto('api_keys').values(row).execute();
-      return { ...keyOf(row), secret };
+      return { ...toKey(row), secret };
     },
     async find(secret) {
       if (!looksLikeSecret(secret)) return undefined;
@@ -65,7 +65,7 @@ export function sqlKeys({ db, now, transaction, pepper }: Connection): {
       if (!row || !sameHash(row.hash, hash) || row.revoked_at !== null) return undefined;
       if (row.expires_at !== null && row.expires_at <= now()) return undefined;
       const account = db.selectFrom('accounts').selectAll().where('id', '=', row.account_id);
-      return { key: keyOf(row), account: accountOf(await account.executeTakeFirstOrThrow()) };
+      return { key: toKey(row), account: toAccount(await account.executeTakeFirstOrThrow()) };
     },
     used(id, at) {
       uses.set(id, Math.max(at, uses.get(id) ?? 0));
@@ -73,7 +73,7 @@ export function sqlKeys({ db, now, transaction, pepper }: Connection): {
     get: one,
     async list(accountId) {
       const rows = db.selectFrom('api_keys').selectAll().where('account_id', '=', accountId);
-      return (await rows.orderBy('created_at', 'desc').orderBy('id').execute()).map(keyOf);
+      return (await rows.orderBy('created_at', 'desc').orderBy('id').execute()).map(toKey);
     },
     rotate: (accountId, id, graceSeconds) =>
       transaction(async (inside) => {
@@ -96,7 +96,7 @@ export function sqlKeys({ db, now, transaction, pepper }: Connection): {
           .returning('id')
           .execute();
         if (replaced.length === 0) throw new StoreError('STORE_CONFLICT', `key "${id}" is being rotated already`);
-        return { ...keyOf(row), secret };
+        return { ...toKey(row), secret };
       }),
     async revoke(accountId, id) {
       const row = await db
@@ -107,7 +107,7 @@ export function sqlKeys({ db, now, transaction, pepper }: Connection): {
         .returningAll()
         .executeTakeFirst();
       if (!row) throw missing(id);
-      return keyOf(row);
+      return toKey(row);
     },
   };
 

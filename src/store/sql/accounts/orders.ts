@@ -6,7 +6,7 @@ import { StoreError } from '../../store-error.js';
 import type { Connection } from '../connection.js';
 import type { Tables } from '../tables.js';
 
-const orderOf = (row: Tables['orders']): Order => ({
+const toOrder = (row: Tables['orders']): Order => ({
   id: row.id,
   accountId: row.account_id,
   item: JSON.parse(row.item) as OrderItem,
@@ -35,7 +35,7 @@ const grant = async (db: Kysely<Tables>, plans: Plans, { accountId, item }: Orde
 export function sqlOrders({ db, plans, now, transaction }: Connection): OrderStore {
   const byExternalId = async (externalId: string): Promise<Order | undefined> => {
     const row = await db.selectFrom('orders').selectAll().where('external_id', '=', externalId).executeTakeFirst();
-    return row && orderOf(row);
+    return row && toOrder(row);
   };
   return {
     async create(accountId, item, externalId) {
@@ -55,14 +55,14 @@ export function sqlOrders({ db, plans, now, transaction }: Connection): OrderSto
         .insertInto('orders')
         .values(row)
         .onConflict((conflict) => conflict.doNothing());
-      if (await made.returning('id').executeTakeFirst()) return orderOf(row);
+      if (await made.returning('id').executeTakeFirst()) return toOrder(row);
       const there = externalId === undefined ? undefined : await byExternalId(externalId);
       if (there?.accountId === accountId) return there;
       throw new StoreError('STORE_CONFLICT', 'another order has this external id');
     },
     async get(id) {
       const row = await db.selectFrom('orders').selectAll().where('id', '=', id).executeTakeFirst();
-      return row && orderOf(row);
+      return row && toOrder(row);
     },
     findByExternalId: byExternalId,
     async setExternalId(id, externalId) {
@@ -72,7 +72,7 @@ export function sqlOrders({ db, plans, now, transaction }: Connection): OrderSto
     async list(accountId) {
       const all = db.selectFrom('orders').selectAll().orderBy('created_at', 'desc').orderBy('id');
       const rows = accountId === undefined ? all : all.where('account_id', '=', accountId);
-      return (await rows.execute()).map(orderOf);
+      return (await rows.execute()).map(toOrder);
     },
     settle: (id, status) =>
       transaction(async (inside) => {
@@ -84,12 +84,12 @@ export function sqlOrders({ db, plans, now, transaction }: Connection): OrderSto
           .returningAll()
           .executeTakeFirst();
         if (row) {
-          if (status !== 'rejected') await grant(inside, plans, orderOf(row));
-          return orderOf(row);
+          if (status !== 'rejected') await grant(inside, plans, toOrder(row));
+          return toOrder(row);
         }
         const there = await inside.selectFrom('orders').selectAll().where('id', '=', id).executeTakeFirst();
         if (!there) throw missing(id);
-        return orderOf(there);
+        return toOrder(there);
       }),
     async seeEvent(provider, eventId) {
       const seen = db.insertInto('seen_events').values({ provider, event_id: eventId, seen_at: now() });

@@ -4,14 +4,14 @@ import type { SecondFactorStore } from '../../user-store.js';
 import type { Connection } from '../connection.js';
 
 /** How a recovery code is compared: without the marks that readers put between its parts. */
-const hashOf = (code: string): string => tokenHash(code.toLowerCase().replace(/[^a-z0-9]/g, ''));
+const hashCode = (code: string): string => tokenHash(code.toLowerCase().replace(/[^a-z0-9]/g, ''));
 
 /** Second factors in SQL. */
 export function sqlSecondFactors({ db, now, pepper, transaction }: Connection): SecondFactorStore {
-  const rowOf = (userId: string) => db.selectFrom('second_factors').selectAll().where('user_id', '=', userId);
+  const findRow = (userId: string) => db.selectFrom('second_factors').selectAll().where('user_id', '=', userId);
   return {
     async get(userId) {
-      const row = await rowOf(userId).executeTakeFirst();
+      const row = await findRow(userId).executeTakeFirst();
       if (!row) return undefined;
       return {
         secret: unsealed(row.secret, pepper),
@@ -23,7 +23,7 @@ export function sqlSecondFactors({ db, now, pepper, transaction }: Connection): 
     async begin(userId, secret, recoveryCodes) {
       const values = {
         secret: sealed(secret, pepper),
-        recovery: JSON.stringify(recoveryCodes.map(hashOf)),
+        recovery: JSON.stringify(recoveryCodes.map(hashCode)),
         confirmed_at: null,
         last_step: 0,
       };
@@ -49,7 +49,7 @@ export function sqlSecondFactors({ db, now, pepper, transaction }: Connection): 
         const locked = inside.updateTable('second_factors').set({ user_id: userId }).where('user_id', '=', userId);
         const row = await locked.returning(['recovery', 'confirmed_at']).executeTakeFirst();
         const codes = row && row.confirmed_at !== null ? (JSON.parse(row.recovery) as readonly string[]) : [];
-        const hash = hashOf(code);
+        const hash = hashCode(code);
         if (!codes.includes(hash)) return false;
         const recovery = JSON.stringify(codes.filter((it) => it !== hash));
         await inside.updateTable('second_factors').set({ recovery }).where('user_id', '=', userId).execute();

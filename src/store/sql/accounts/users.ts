@@ -10,7 +10,7 @@ import { createAccount } from './accounts.js';
 const mostUsers = 8;
 
 /** A user as callers see it. */
-const userOf = (row: Tables['users']): User => ({
+const toUser = (row: Tables['users']): User => ({
   id: row.id,
   email: row.email,
   passwordHash: row.password_hash,
@@ -43,7 +43,7 @@ export async function createUser(
     .onConflict((conflict) => conflict.doNothing());
   if (!(await made.returning('id').executeTakeFirst()))
     throw new StoreError('STORE_CONFLICT', 'there is a user with this e-mail already');
-  return userOf(row);
+  return toUser(row);
 }
 
 const noOwner = (): StoreError => new StoreError('STORE_CONFLICT', 'an account needs an owner');
@@ -63,7 +63,7 @@ export function sqlUsers(connection: Connection): Omit<UserStore, keyof Invitati
     const rows = db.selectFrom('users').selectAll().where('email', '=', spelled(email));
     const own = sql`CASE WHEN invited_to IS NULL THEN 0 ELSE 1 END`;
     const some = await rows.orderBy(own).orderBy('created_at', 'desc').orderBy('id').limit(mostUsers).execute();
-    return some.map(userOf);
+    return some.map(toUser);
   };
 
   const memberships = (by: 'members.account_id' | 'members.user_id', id: string) =>
@@ -110,7 +110,7 @@ export function sqlUsers(connection: Connection): Omit<UserStore, keyof Invitati
       }),
     async get(id) {
       const row = await db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst();
-      return row && userOf(row);
+      return row && toUser(row);
     },
     async findByEmail(email) {
       const [first] = await byEmail(email);

@@ -5,7 +5,7 @@ import type { Connection } from '../connection.js';
 const unitMs = { hour: 3_600_000, day: 86_400_000 } as const;
 
 /** The start of the unit that an hour lies in. */
-const startOf = (unit: keyof typeof unitMs): RawBuilder<number> =>
+const startMark = (unit: keyof typeof unitMs): RawBuilder<number> =>
   sql<number>`hour - (hour % ${sql.lit(unitMs[unit])})`;
 
 /** What is counted beside the records, and outlives them. */
@@ -14,7 +14,7 @@ export function sqlEvidenceCounts({
 }: Pick<Connection, 'db'>): Pick<EvidenceStore, 'counts' | 'latencies' | 'versions'> {
   return {
     async counts(accountId, from, to, unit) {
-      const at = startOf(unit);
+      const at = startMark(unit);
       const rows = await db
         .selectFrom('evidence_hours')
         .select((select) => [
@@ -44,7 +44,7 @@ export function sqlEvidenceCounts({
       }));
     },
     async latencies(accountId, from, to, unit) {
-      const at = startOf(unit);
+      const at = startMark(unit);
       const rows = await db
         .selectFrom('evidence_latencies')
         .select((select) => [at.as('at'), 'step', select.fn.sum<number>('calls').as('calls')])

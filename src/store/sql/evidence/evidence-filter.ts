@@ -10,7 +10,7 @@ type Where = ExpressionBuilder<Tables, 'evidence'>;
  * The conditions of a filter but for its text. Values that have an index of their own stand as literals beside the
  * parameter, since neither database uses a partial index for a value that it doesn't see.
  */
-export const filterConditions = (where: Where, accountId: string, filter: EvidenceFilter): Expression<SqlBool>[] => {
+export function filterConditions(where: Where, accountId: string, filter: EvidenceFilter): Expression<SqlBool>[] {
   const all: Expression<SqlBool>[] = [where('account_id', '=', accountId)];
   const { verdict, rule, decidedBy, routerLevel, keyId, from, to, label } = filter;
   // A rule's or a label's records are fewer than all blocks.
@@ -41,26 +41,27 @@ export const filterConditions = (where: Where, accountId: string, filter: Eviden
   if (label === null) all.push(where('label', 'is', null));
   else if (label !== undefined) all.push(where('label', '=', label));
   return all;
-};
+}
 
 /** The part of a filter that few records fit, by an index of its own: the rarest of those there are; undefined for none. */
-export const rareValue = ({
+export function rareValue({
   verdict,
   rule,
   decidedBy,
   routerLevel,
   label,
-}: EvidenceFilter): EvidenceFilter | undefined => {
+}: EvidenceFilter): EvidenceFilter | undefined {
   if (rule !== undefined && rule !== 'none') return { rule };
   if (label !== undefined && label !== null) return { label };
   if (verdict === 'block') return { verdict };
   if (decidedBy !== undefined && decidedBy !== 'rules') return { decidedBy };
   return routerLevel !== undefined && routerLevel !== 'rules' ? { routerLevel } : undefined;
-};
+}
 
 /** The text of a filter as text columns hold texts; an empty one filters nothing. */
-export const searched = ({ text }: EvidenceFilter): string | undefined =>
-  text === undefined || text === '' ? undefined : storable(text);
+export function searched({ text }: EvidenceFilter): string | undefined {
+  return text === undefined || text === '' ? undefined : storable(text);
+}
 
 /** A place in a list. */
 export interface Place {
@@ -69,12 +70,14 @@ export interface Place {
 }
 
 /** The cursor of a place: opaque to callers. */
-export const cursorOf = ({ seq, id }: Place): string => Buffer.from(`${seq}.${id}`).toString('base64url');
+export function encodeCursor({ seq, id }: Place): string {
+  return Buffer.from(`${seq}.${id}`).toString('base64url');
+}
 
 /** @throws StoreError for a cursor that this store never gave */
-export const placeOf = (cursor: string): Place => {
+export function decodeCursor(cursor: string): Place {
   const parts = /^(\d{1,16})\.(ev_[0-9a-f]{24})$/.exec(Buffer.from(cursor, 'base64url').toString());
   const [, seq, id] = parts ?? [];
   if (seq === undefined || id === undefined) throw new StoreError('STORE_SETTINGS', 'a cursor of no list');
   return { seq: Number(seq), id };
-};
+}

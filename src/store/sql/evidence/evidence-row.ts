@@ -8,10 +8,14 @@ const slots = 1024;
 const nul = '\u0000';
 
 /** The smallest place in the order that a time has. */
-export const firstSeq = (at: number): number => Math.trunc(at) * slots;
+export function firstSeq(at: number): number {
+  return Math.trunc(at) * slots;
+}
 
 /** The time of a place in the order. */
-export const timeOfSeq = (seq: number): number => Math.floor(seq / slots);
+export function timeOfSeq(seq: number): number {
+  return Math.floor(seq / slots);
+}
 
 let turn = 0;
 
@@ -22,10 +26,10 @@ const nextSeq = (at: number): number => {
 };
 
 /** What a text column holds: no NUL (PostgreSQL), no lone surrogates (UTF-8). */
-export const storable = (text: string): string => {
+export function storable(text: string): string {
   const formed = text.toWellFormed();
   return formed.includes(nul) ? formed.replaceAll(nul, ' ') : formed;
-};
+}
 
 /** What the counts beside the records go by. */
 export interface Counted extends Pick<EvidenceRow, 'account_id' | 'verdict' | 'rule' | 'label'> {
@@ -41,11 +45,14 @@ export interface Counted extends Pick<EvidenceRow, 'account_id' | 'verdict' | 'r
 export type CountedRow = EvidenceRow & Counted;
 
 /** An input whose digest can't be guessed from: see `textDigest`. */
-export const keyedInput = (input: KeptInput, pepper: string): KeptInput =>
-  input.kept === 'whole' || input.keyed ? input : { ...input, sha256: textDigest(input.sha256, pepper), keyed: true };
+export function keyedInput(input: KeptInput, pepper: string): KeptInput {
+  return input.kept === 'whole' || input.keyed
+    ? input
+    : { ...input, sha256: textDigest(input.sha256, pepper), keyed: true };
+}
 
 /** The columns of a record. A text that a column can't hold exactly stays exact in the JSON, where it is escaped. */
-export const rowOf = (record: EvidenceRecord, pepper: string): CountedRow => {
+export function toRow(record: EvidenceRecord, pepper: string): CountedRow {
   const { text } = record.input;
   const { verdict } = record;
   const at = Date.parse(record.time);
@@ -71,48 +78,54 @@ export const rowOf = (record: EvidenceRecord, pepper: string): CountedRow => {
     rules_version: verdict.rules_version,
     ml_version: verdict.ml_version,
   };
-};
+}
 
 /** The record of a row. */
-export const recordOf = (row: Pick<EvidenceRow, 'record' | 'text' | 'label'>): EvidenceRecord => {
+export function toRecord(row: Pick<EvidenceRow, 'record' | 'text' | 'label'>): EvidenceRecord {
   const kept = JSON.parse(row.record) as EvidenceRecord;
   const label = row.label as EvidenceLabel | null;
   const { input } = kept;
   return { ...kept, input: { ...input, text: input.text === undefined ? row.text : input.text }, label };
-};
+}
 
 const startOfHour = (at: number): number => at - (((at % hourMs) + hourMs) % hourMs);
 
 /** What a record adds to the counts of its hour. */
-export const hourOf = (it: Counted): Tables['evidence_hours'] => ({
-  account_id: it.account_id,
-  hour: startOfHour(it.at),
-  rule: it.rule,
-  calls: 1,
-  blocks: it.verdict === 'block' ? 1 : 0,
-  model_errors: it.is_model_error ? 1 : 0,
-  latency_sum: it.latency_ms,
-  latency_max: it.latency_ms,
-});
+export function toHourRow(it: Counted): Tables['evidence_hours'] {
+  return {
+    account_id: it.account_id,
+    hour: startOfHour(it.at),
+    rule: it.rule,
+    calls: 1,
+    blocks: it.verdict === 'block' ? 1 : 0,
+    model_errors: it.is_model_error ? 1 : 0,
+    latency_sum: it.latency_ms,
+    latency_max: it.latency_ms,
+  };
+}
 
 /** What a record adds to the latencies of its hour. */
-export const latencyRowOf = (it: Counted): Tables['evidence_latencies'] => ({
-  account_id: it.account_id,
-  hour: startOfHour(it.at),
-  step: latencyStep(it.latency_ms),
-  calls: 1,
-});
+export function toLatencyRow(it: Counted): Tables['evidence_latencies'] {
+  return {
+    account_id: it.account_id,
+    hour: startOfHour(it.at),
+    step: latencyStep(it.latency_ms),
+    calls: 1,
+  };
+}
 
 /** What a record adds to the counts of the versions that decided it. */
-export const versionOf = (it: Counted): Tables['evidence_versions'] => ({
-  account_id: it.account_id,
-  rules_version: it.rules_version,
-  ml_version: it.ml_version,
-  rule: it.rule,
-  first_at: it.at,
-  last_at: it.at,
-  calls: 1,
-  blocks: it.verdict === 'block' ? 1 : 0,
-  false_alarms: it.label === 'false_alarm' ? 1 : 0,
-  missed_attacks: it.label === 'missed_attack' ? 1 : 0,
-});
+export function toVersionRow(it: Counted): Tables['evidence_versions'] {
+  return {
+    account_id: it.account_id,
+    rules_version: it.rules_version,
+    ml_version: it.ml_version,
+    rule: it.rule,
+    first_at: it.at,
+    last_at: it.at,
+    calls: 1,
+    blocks: it.verdict === 'block' ? 1 : 0,
+    false_alarms: it.label === 'false_alarm' ? 1 : 0,
+    missed_attacks: it.label === 'missed_attack' ? 1 : 0,
+  };
+}

@@ -2,13 +2,13 @@ import { type Kysely, sql } from 'kysely';
 import type { EvidenceLabel } from '../../../evidence/evidence-record.js';
 import type { EvidenceFilter, EvidencePage, EvidenceStore } from '../../evidence-store.js';
 import { StoreError } from '../../store-error.js';
-import { accountOf } from '../accounts/accounts.js';
+import { toAccount } from '../accounts/accounts.js';
 import type { Connection } from '../connection.js';
 import { sqlNotes } from '../notes.js';
 import type { EvidenceRow, Tables } from '../tables.js';
 import { sqlEvidenceCounts } from './evidence-counts.js';
-import { cursorOf, filterConditions, type Place, placeOf } from './evidence-filter.js';
-import { firstSeq, recordOf, rowOf, timeOfSeq, versionOf } from './evidence-row.js';
+import { decodeCursor, encodeCursor, filterConditions, type Place } from './evidence-filter.js';
+import { firstSeq, timeOfSeq, toRecord, toRow, toVersionRow } from './evidence-row.js';
 
 /** Rows of a page. */
 export interface PageOfRows {
@@ -74,13 +74,13 @@ export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceS
     limit: number,
   ): Promise<EvidencePage> => {
     const most = Math.min(500, Math.max(1, Math.trunc(limit)));
-    const after = cursor === null ? null : placeOf(cursor);
+    const after = cursor === null ? null : decodeCursor(cursor);
     const byId = await pageById(db, accountId, filter, after, most + 1);
     const { rows, stoppedAt } = byId ?? (await own.page(accountId, filter, after, most + 1));
     const shown = rows.slice(0, most);
     const next = rows.length > most ? (shown.at(-1) ?? null) : stoppedAt;
     const searchedTo = stoppedAt && timeOfSeq(stoppedAt.seq);
-    return { records: shown.map(recordOf), next: next && cursorOf(next), searchedTo };
+    return { records: shown.map(toRecord), next: next && encodeCursor(next), searchedTo };
   };
 
   return {
@@ -90,11 +90,11 @@ export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceS
     async get(accountId, id) {
       const row = db.selectFrom('evidence').selectAll().where('id', '=', id).where('account_id', '=', accountId);
       const found = await row.executeTakeFirst();
-      return found && recordOf(found);
+      return found && toRecord(found);
     },
     async find(id) {
       const found = await db.selectFrom('evidence').selectAll().where('id', '=', id).executeTakeFirst();
-      return found && recordOf(found);
+      return found && toRecord(found);
     },
     async *iterate(accountId, filter) {
       let cursor: string | null = null;
@@ -123,8 +123,8 @@ async function labelEvidence(
     const row = await own.set({ label: sql`label` }).returning(['record', 'text', 'label']).executeTakeFirst();
     if (!row) throw new StoreError('STORE_NOT_FOUND', `no evidence "${id}" in this account`);
     await own.set({ label }).execute();
-    const counted = rowOf(recordOf(row), pepper);
-    const [before, after] = [versionOf(counted), versionOf({ ...counted, label })];
+    const counted = toRow(toRecord(row), pepper);
+    const [before, after] = [toVersionRow(counted), toVersionRow({ ...counted, label })];
     await inside
       .updateTable('evidence_versions')
       .set({
@@ -179,7 +179,7 @@ async function purgeEvidence(
   const { db } = connection;
   if (!trustClock) await requireClock(connection, now);
   let purged = 0;
-  for (const account of (await db.selectFrom('accounts').selectAll().execute()).map(accountOf)) {
+  for (const account of (await db.selectFrom('accounts').selectAll().execute()).map(toAccount)) {
     const before = firstSeq(now - account.settings.retentionDays * dayMs);
     let deleted: number;
     do {

@@ -3,7 +3,7 @@ import { randomId } from '../../secrets.js';
 import type { Connection } from '../connection.js';
 import type { Tables } from '../tables.js';
 
-const entryOf = (row: Tables['audit_log']): AuditEntry => ({
+const toEntry = (row: Tables['audit_log']): AuditEntry => ({
   id: row.id,
   accountId: row.account_id,
   at: row.at,
@@ -43,7 +43,7 @@ export function sqlAudit({ db, now }: Connection): AuditStore {
             where.or([where('at', '<', last.at), where.and([where('at', '=', last.at), where('id', '<', last.id)])]),
           );
       }
-      return (await rows.orderBy('at', 'desc').orderBy('id', 'desc').limit(limit).execute()).map(entryOf);
+      return (await rows.orderBy('at', 'desc').orderBy('id', 'desc').limit(limit).execute()).map(toEntry);
     },
   };
 }

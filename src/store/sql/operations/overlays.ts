@@ -5,7 +5,7 @@ import { StoreError } from '../../store-error.js';
 import type { Connection } from '../connection.js';
 import type { Tables } from '../tables.js';
 
-const versionOf = (row: Tables['account_overlays']): OverlayVersion => ({
+const toVersion = (row: Tables['account_overlays']): OverlayVersion => ({
   number: row.number,
   source: row.source,
   overlay: JSON.parse(row.overlay) as Overlay,
@@ -43,16 +43,16 @@ export function sqlOverlays({ db, now, transaction }: Connection): OverlayStore 
         const settings = { ...(JSON.parse(account.settings) as object), overlay: { number: row.number, overlay } };
         const changed = inside.updateTable('accounts').set({ settings: JSON.stringify(settings) });
         await changed.where('id', '=', accountId).execute();
-        return versionOf(row);
+        return toVersion(row);
       }),
     async list(accountId, limit) {
       const rows = db.selectFrom('account_overlays').selectAll().where('account_id', '=', accountId);
-      return (await rows.orderBy('number', 'desc').limit(limit).execute()).map(versionOf);
+      return (await rows.orderBy('number', 'desc').limit(limit).execute()).map(toVersion);
     },
     async get(accountId, number) {
       const rows = db.selectFrom('account_overlays').selectAll().where('account_id', '=', accountId);
       const row = await rows.where('number', '=', number).executeTakeFirst();
-      return row && versionOf(row);
+      return row && toVersion(row);
     },
   };
 }

@@ -5,7 +5,7 @@ import { StoreError } from '../../store-error.js';
 import type { Connection } from '../connection.js';
 import type { Tables } from '../tables.js';
 
-const webhookOf = (row: Omit<Tables['webhooks'], 'secret'>): Webhook => ({
+const toWebhook = (row: Omit<Tables['webhooks'], 'secret'>): Webhook => ({
   id: row.id,
   accountId: row.account_id,
   url: row.url,
@@ -13,7 +13,7 @@ const webhookOf = (row: Omit<Tables['webhooks'], 'secret'>): Webhook => ({
   createdAt: row.created_at,
 });
 
-const deliveryOf = (row: Tables['webhook_deliveries']): WebhookDelivery => ({
+const toDelivery = (row: Tables['webhook_deliveries']): WebhookDelivery => ({
   id: row.id,
   webhookId: row.webhook_id,
   event: row.event as WebhookEvent,
@@ -43,11 +43,11 @@ export function sqlWebhooks({ db, now, pepper, transaction }: Connection): Webho
         .insertInto('webhooks')
         .values({ ...row, secret: sealed(secret, pepper) })
         .execute();
-      return { ...webhookOf(row), secret };
+      return { ...toWebhook(row), secret };
     },
     async list(accountId) {
       const rows = db.selectFrom('webhooks').select(columns).where('account_id', '=', accountId);
-      return (await rows.orderBy('created_at').orderBy('id').execute()).map(webhookOf);
+      return (await rows.orderBy('created_at').orderBy('id').execute()).map(toWebhook);
     },
     remove: (accountId, id) =>
       transaction(async (inside) => {
@@ -59,10 +59,10 @@ export function sqlWebhooks({ db, now, pepper, transaction }: Connection): Webho
       if (!(await own(accountId, id).executeTakeFirst())) throw missing(id);
       const rows = db.selectFrom('webhook_deliveries').selectAll().where('webhook_id', '=', id);
       const some = await rows.orderBy('created_at', 'desc').orderBy('id').limit(limit).execute();
-      return some.map(deliveryOf);
+      return some.map(toDelivery);
     },
     async all() {
-      return (await db.selectFrom('webhooks').select(columns).orderBy('id').execute()).map(webhookOf);
+      return (await db.selectFrom('webhooks').select(columns).orderBy('id').execute()).map(toWebhook);
     },
     async send(webhookId, event, body) {
       const at = now();
@@ -95,7 +95,7 @@ export function sqlWebhooks({ db, now, pepper, transaction }: Connection): Webho
           .returning('attempts')
           .executeTakeFirst();
         // Another server was faster: the next one.
-        if (taken) return { ...deliveryOf({ ...due, ...taken }), url: due.url, secret: unsealed(due.secret, pepper) };
+        if (taken) return { ...toDelivery({ ...due, ...taken }), url: due.url, secret: unsealed(due.secret, pepper) };
       }
     },
     async settle(id, { delivered, status, error, retryAt }) {
