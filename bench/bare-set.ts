@@ -29,13 +29,13 @@ export function recordingCompiler(compiler: RegexCompiler): {
   };
 }
 
-const maxMem = 256 * 1024 * 1024;
-const shardSize = 24;
+const MAX_MEM = 256 * 1024 * 1024;
+const SHARD_SIZE = 24;
 
 /** One set of the patterns, or of each half where together they are more than RE2 compiles. */
 const fewestSets = (patterns: readonly string[]): readonly InstanceType<typeof RE2.Set>[] => {
   try {
-    return [new RE2.Set([...patterns], 'u', { maxMem })];
+    return [new RE2.Set([...patterns], 'u', { maxMem: MAX_MEM })];
   } catch (error) {
     if (patterns.length < 2) throw error;
     const half = Math.ceil(patterns.length / 2);
@@ -48,8 +48,8 @@ export function bareSets(sources: ReadonlySet<string>): BareSets {
   const distinct = [...sources];
   const fewest = fewestSets(distinct);
   const shards = Array.from(
-    { length: Math.ceil(distinct.length / shardSize) },
-    (_, at) => new RE2.Set(distinct.slice(at * shardSize, (at + 1) * shardSize), 'u', { maxMem }),
+    { length: Math.ceil(distinct.length / SHARD_SIZE) },
+    (_, at) => new RE2.Set(distinct.slice(at * SHARD_SIZE, (at + 1) * SHARD_SIZE), 'u', { maxMem: MAX_MEM }),
   );
   return {
     patterns: distinct.length,

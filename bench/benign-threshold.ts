@@ -28,7 +28,7 @@ const { data, source: sources } = values;
 if (data === undefined || sources === undefined) throw new Error('Give --data FILE.jsonl and --source NAME');
 const side = values.side as Side;
 const drawn = Number(values.texts);
-const resamplings = 100;
+const RESAMPLINGS = 100;
 const guarantee = { budget: 0.01, confidence: 0.99 };
 
 interface KindResult {
@@ -54,7 +54,7 @@ const judge = (source: string, scores: readonly number[]): KindResult => {
   const random = seededRandom(1);
   const rates: number[] = [];
   const thresholds: number[] = [];
-  for (let round = 0; round < resamplings; round++) {
+  for (let round = 0; round < RESAMPLINGS; round++) {
     const mixed = shuffled(scores, random);
     const others = mixed.slice(drawn);
     const { threshold } = benignThreshold(mixed.slice(0, drawn), guarantee, side === 'rules' ? SCORE_CEILING : 1);
@@ -99,12 +99,12 @@ await engine.close();
 const percent = (share: number): string => `${(100 * share).toFixed(2)} %`;
 const rows = results.map(
   ({ source, texts: n, kept, meanRate, worstRate, thresholds }) =>
-    `| ${source} | ${n} | ${kept} of ${resamplings} | ${percent(meanRate)} | ${percent(worstRate)} | ${thresholds.join(' to ')} |`,
+    `| ${source} | ${n} | ${kept} of ${RESAMPLINGS} | ${percent(meanRate)} | ${percent(worstRate)} | ${thresholds.join(' to ')} |`,
 );
 const date = new Date().toISOString().slice(0, 10);
 const page = `# Thresholds from benign texts alone, ${date}
 
-${versions}, side \`${side}\`; ${basename(data)}. ${resamplings} times ${drawn} honest texts of one kind are drawn, a threshold is chosen
+${versions}, side \`${side}\`; ${basename(data)}. ${RESAMPLINGS} times ${drawn} honest texts of one kind are drawn, a threshold is chosen
 from them (budget ${percent(guarantee.budget)}, ${percent(guarantee.confidence)} sure), and the false-positive rate on the other texts of the kind is measured.
 It takes ${samplesNeeded(0, guarantee.budget, guarantee.confidence)} texts at least.
 
@@ -115,7 +115,7 @@ ${rows.join('\n')}
 console.log(page);
 if (values.record !== undefined) {
   mkdirSync('bench/record', { recursive: true });
-  const whole = { date, data: basename(data), side, versions, drawn, resamplings, ...guarantee, results };
+  const whole = { date, data: basename(data), side, versions, drawn, resamplings: RESAMPLINGS, ...guarantee, results };
   writeFileSync(`bench/record/${values.record}.json`, `${JSON.stringify(whole, null, 2)}\n`);
   writeFileSync(`bench/record/${values.record}.md`, page);
 }

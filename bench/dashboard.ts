@@ -12,8 +12,8 @@ import { openStore } from '../src/store/open-store.js';
 const { values } = parseArgs({ options: { data: { type: 'string' }, rounds: { type: 'string', default: '40' } } });
 if (values.data === undefined) throw new Error('give --data, the folder of `npm run bench -- store --data DIR`');
 const rounds = Number(values.rounds);
-const bound = 300;
-const day = 86_400_000;
+const BOUND = 300;
+const DAY = 86_400_000;
 // The days that the store's bench fills.
 const firstDay = Date.UTC(2026, 7, 1);
 
@@ -39,7 +39,7 @@ const app = await buildApp({
       service: { playground: none, replay: none, preview: none, setting: unasked, parseOverlay: unasked },
       webhooks: { urlProblem: () => undefined, testBody: () => '' },
       rules: () => ({ version: info.rules_version, rules: [] }),
-      ...{ orders, billing: operatorBilling(orders), signUp: false, now: () => firstDay + 89 * day },
+      ...{ orders, billing: operatorBilling(orders), signUp: false, now: () => firstDay + 89 * DAY },
     }),
 });
 
@@ -48,7 +48,7 @@ const cookieOf = async (accountId: string): Promise<string> => {
   const email = `bench-${accountId}@example.com`;
   const user = (await store.users.findByEmail(email)) ?? (await store.users.create(email, 'x'));
   await store.users.setMember(accountId, user.id, 'owner');
-  return `__Host-portcullis=${await store.sessions.create(user.id, accountId, Date.now() + 300 * day)}`;
+  return `__Host-portcullis=${await store.sessions.create(user.id, accountId, Date.now() + 300 * DAY)}`;
 };
 const cookies = { large: await cookieOf(large.id), small: await cookieOf(small.id) };
 const { records: blocks } = await store.evidence.list(large.id, { verdict: 'block' }, null, 200);
@@ -63,12 +63,12 @@ const chance = (): number => {
 };
 const words: string[] = [];
 for (let at = 0; at < 60; at += 1) {
-  const page = await store.evidence.list(large.id, { to: firstDay + (1 + at) * day }, null, 1);
+  const page = await store.evidence.list(large.id, { to: firstDay + (1 + at) * DAY }, null, 1);
   words.push(...(page.records[0]?.input.text ?? '').split(' ').filter((word) => word.length > 2));
 }
 const word = (): string => words[Math.floor(chance() * words.length)] ?? 'the';
 const rule = (): string => `family.rule-${Math.floor(chance() * 50)}`;
-const someDay = (): number => firstDay + Math.floor(chance() * 80) * day;
+const someDay = (): number => firstDay + Math.floor(chance() * 80) * DAY;
 
 type Case = readonly [name: string, path: () => string, account?: 'large' | 'small'];
 const evidence = (name: string, query: () => string, account: 'large' | 'small' = 'large'): Case => [
@@ -86,7 +86,7 @@ const cases: readonly Case[] = [
   ...['none', 'false_alarm', 'missed_attack'].map((it) => evidence(`label ${it}`, () => `label=${it}`)),
   evidence('a key', () => `keyId=key_${Math.floor(chance() * 5)}`),
   evidence('a key that never was', () => 'keyId=key_9'),
-  evidence('a week', () => `from=${someDay()}&to=${someDay() + 7 * day}`),
+  evidence('a week', () => `from=${someDay()}&to=${someDay() + 7 * DAY}`),
   evidence('blocks of a rule by a key', () => `verdict=block&rule=${rule()}&keyId=key_1`),
   evidence('blocks decided by the model, advanced', () => 'verdict=block&decidedBy=ml&routerLevel=advanced'),
   evidence('blocks of a key that never was', () => 'verdict=block&keyId=key_9'),
@@ -104,7 +104,7 @@ const cases: readonly Case[] = [
   ['plan', () => 'plan'],
 ];
 
-const lines = [
+const LINES = [
   '| Asked | p50 ms | p95 ms | CPU p50 ms | CPU p95 ms | n | records a page |',
   '| - | - | - | - | - | - | - |',
 ];
@@ -131,18 +131,18 @@ for (const [name, path, account = 'large'] of cases) {
   }
   const [p50, p95] = percentiles(times);
   const [cpu50, cpu95] = percentiles(work);
-  if (p95 > bound) slow.push(name);
-  if (cpu95 > bound) slowByCpu.push(name);
+  if (p95 > BOUND) slow.push(name);
+  if (cpu95 > BOUND) slowByCpu.push(name);
   const figures = [p50, p95, cpu50, cpu95].map((it) => it.toFixed(1)).join(' | ');
   const line = `| ${name} | ${figures} | ${rounds} | ${(found / rounds).toFixed(1)} |`;
   console.log(line);
-  lines.push(line);
+  LINES.push(line);
 }
 const counted = (await store.evidence.versions(large.id)).reduce((sum, { calls }) => sum + calls, 0);
 const said = (by: string, over: readonly string[]): string =>
   over.length === 0
-    ? `Every p95 of ${by} is within ${bound} ms.`
-    : `Over ${bound} ms at p95 of ${by}: ${over.join(', ')}.`;
+    ? `Every p95 of ${by} is within ${BOUND} ms.`
+    : `Over ${BOUND} ms at p95 of ${by}: ${over.join(', ')}.`;
 const verdict = `${said('CPU time', slowByCpu)} ${said('time', slow)}`;
 const cores = availableParallelism();
 const busy = (loadavg()[0] ?? 0).toFixed(0);
@@ -157,7 +157,7 @@ about 120 ms (the step under way is not broken off) with what it found until the
 that is more than the cores, the time is mostly waiting for others, and the CPU time (user and system, of the whole process) is
 what the route costs.
 
-${lines.join('\n')}
+${LINES.join('\n')}
 
 ${verdict}
 `,

@@ -16,8 +16,8 @@ const { values } = parseArgs({
   options: { calls: { type: 'string', default: '200' }, mode: { type: 'string', default: 'rules' } },
 });
 const calls = Number(values.calls);
-const everything = 'test/hosts/node_modules/@modelcontextprotocol/server-everything/dist/index.js';
-if (!existsSync(everything)) throw new Error('the official test server is missing: npm ci --prefix test/hosts');
+const EVERYTHING = 'test/hosts/node_modules/@modelcontextprotocol/server-everything/dist/index.js';
+if (!existsSync(EVERYTHING)) throw new Error('the official test server is missing: npm ci --prefix test/hosts');
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-mcp-'));
 const proxy = ['dist/cli/main.js', 'mcp-proxy', '--mode', values.mode, '--pins', join(folder, 'pins.json')];
 const children: ChildProcess[] = [];
@@ -133,9 +133,9 @@ const compare = async (transport: string, direct: Call, through: Call): Promise<
 };
 
 try {
-  await compare('stdio', stdioCall([everything]), stdioCall([...proxy, '--', process.execPath, everything]));
+  await compare('stdio', stdioCall([EVERYTHING]), stdioCall([...proxy, '--', process.execPath, EVERYTHING]));
   const port = await freePort();
-  await firstLine(start([everything, 'streamableHttp'], { PORT: String(port) }));
+  await firstLine(start([EVERYTHING, 'streamableHttp'], { PORT: String(port) }));
   const url = `http://127.0.0.1:${port}/mcp`;
   while (
     (await fetch(url).then(

@@ -29,7 +29,7 @@ export interface Subject {
   readonly async?: boolean;
 }
 
-const rounds = 4;
+const ROUNDS = 4;
 
 /**
  * Times each subject once on every text. The texts are dealt out to rounds, and the order of the subjects turns
@@ -40,8 +40,8 @@ export async function timeEach(
   texts: readonly string[],
 ): Promise<Readonly<Record<string, Timing>>> {
   const samples = new Map<string, number[]>(subjects.map(({ name }) => [name, []]));
-  const share = Math.ceil(texts.length / rounds);
-  for (let round = 0; round < rounds; round += 1) {
+  const share = Math.ceil(texts.length / ROUNDS);
+  for (let round = 0; round < ROUNDS; round += 1) {
     const part = texts.slice(round * share, (round + 1) * share);
     if (part.length === 0) continue;
     const bench = new Bench({ iterations: part.length, time: 0, warmup: false, retainSamples: true });

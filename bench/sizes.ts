@@ -27,8 +27,8 @@ const plans = {
 } as const;
 
 // A set of over a thousand patterns builds its automaton anew for almost every text: seconds for 100 kB.
-const largestForOneSet = 1000;
-const largestForShards = 16_000;
+const LARGEST_FOR_ONE_SET = 1000;
+const LARGEST_FOR_SHARDS = 16_000;
 
 /** Times scan, analyze and the bare passes on distinct texts of each size. */
 export async function timeSizes(
@@ -46,8 +46,8 @@ export async function timeSizes(
       [
         { name: 'scan', run: (text) => engine.scan(text) },
         { name: 'analyze', run: (text) => engine.analyze(text), async: true },
-        ...(size <= largestForOneSet ? [{ name: 'oneSet', run: bare.one }] : []),
-        ...(size <= largestForShards ? [{ name: 'shardedSets', run: bare.sharded }] : []),
+        ...(size <= LARGEST_FOR_ONE_SET ? [{ name: 'oneSet', run: bare.one }] : []),
+        ...(size <= LARGEST_FOR_SHARDS ? [{ name: 'shardedSets', run: bare.sharded }] : []),
       ],
       texts,
     );

@@ -72,7 +72,7 @@ const fresh = !existsSync(join(data, 'portcullis.db'));
 const store = await openStore({ data });
 if (fresh) await fill(store);
 const [large, small] = await store.accounts.list();
-const day = 86_400_000;
+const DAY = 86_400_000;
 const middle = Date.UTC(2026, 8, 15);
 const cases: readonly (readonly [string, string | undefined, () => EvidenceFilter])[] = [
   ['list', large?.id, () => ({})],
@@ -82,10 +82,10 @@ const cases: readonly (readonly [string, string | undefined, () => EvidenceFilte
   [
     'model decided, a key, a week',
     large?.id,
-    () => ({ decidedBy: 'ml', keyId: 'key_1', from: middle, to: middle + 7 * day }),
+    () => ({ decidedBy: 'ml', keyId: 'key_1', from: middle, to: middle + 7 * DAY }),
   ],
   ['a key that never was', large?.id, () => ({ keyId: 'key_9' })],
-  ['a day', large?.id, () => ({ from: middle + Math.floor(chance() * 40) * day, to: middle + 50 * day })],
+  ['a day', large?.id, () => ({ from: middle + Math.floor(chance() * 40) * DAY, to: middle + 50 * DAY })],
   ['a word', large?.id, () => ({ text: word().padEnd(3, ' ') })],
   ['two words', large?.id, () => ({ text: `${word()} ${word()}` })],
   ['a word that stands once', large?.id, () => ({ text: 'zyzzyva' })],
@@ -93,11 +93,11 @@ const cases: readonly (readonly [string, string | undefined, () => EvidenceFilte
   ['a word in blocks of a rule', large?.id, () => ({ text: word().padEnd(3, ' '), rule: 'family.rule-7' })],
   ['a word, a small account', small?.id, () => ({ text: word().padEnd(3, ' ') })],
 ];
-const rounds = 60;
+const ROUNDS = 60;
 for (const [name, accountId, filter] of cases) {
   const times: number[] = [];
   let found = 0;
-  for (let i = 0; i < rounds; i += 1) {
+  for (let i = 0; i < ROUNDS; i += 1) {
     const asked = filter();
     const started = performance.now();
     const page = await store.evidence.list(accountId ?? '', asked, null, 50);
@@ -107,7 +107,7 @@ for (const [name, accountId, filter] of cases) {
   times.sort((a, b) => a - b);
   const [p50, p95, most] = [0.5, 0.95, 1].map((part) => percentile(times, part).toFixed(1));
   console.log(
-    `${name.padEnd(32)} p50 ${p50} ms  p95 ${p95} ms  max ${most} ms  (n ${rounds}, ${(found / rounds).toFixed(1)} records a page)`,
+    `${name.padEnd(32)} p50 ${p50} ms  p95 ${p95} ms  max ${most} ms  (n ${ROUNDS}, ${(found / ROUNDS).toFixed(1)} records a page)`,
   );
 }
 // A deep page: the last ones.

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { killServices, shownKey, startService } from '../test/service/service-process.js';
 import { installedCorpus } from './corpus.js';
 import { httpLoad, type LoadResult } from './service/http-load.js';
-import { rulesFlags, soakPlace, withSoakStore } from './soak/soak-place.js';
+import { RULES_FLAGS, soakPlace, withSoakStore } from './soak/soak-place.js';
 
 const { values } = parseArgs({
   options: {
@@ -48,7 +48,7 @@ const noises: readonly { readonly name: string; readonly keep: 'whole' | 'masked
 
 const corpus = installedCorpus().pieces(200, 5_000);
 const place = soakPlace();
-const service = await startService(['--data', place.folder, ...rulesFlags, '--log-level', 'error']);
+const service = await startService(['--data', place.folder, ...RULES_FLAGS, '--log-level', 'error']);
 const noisyKey = shownKey(service);
 const { quietKey, noisyId } = await withSoakStore({ data: place.folder, plansFile: place.plans }, async (store) => {
   const account = await store.accounts.create('quiet', 'trial');

@@ -13,7 +13,7 @@ const useBuiltLibrary = {
 };
 
 /** Builds the program and gives its file. */
-export const buildTool = async (entry) => {
+export async function buildTool(entry) {
   // Loaded here: a checkout without node_modules must get as far as the install.
   const { build } = await import('tsdown');
   const outDir = join(root, '.cache', basename(join(entry, '..')));
@@ -32,4 +32,4 @@ export const buildTool = async (entry) => {
     plugins: [useBuiltLibrary],
   });
   return join(outDir, `${basename(entry, '.ts')}.js`);
-};
+}

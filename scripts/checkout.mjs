@@ -53,7 +53,7 @@ const nativeModulesLoad = () =>
   spawnSync(process.execPath, ['-e', "require('re2')"], { cwd: root, stdio: 'ignore' }).status === 0;
 
 /** Installs what is missing. Returns false, having said why, when that failed. */
-export const ensureInstalled = async () => {
+export async function ensureInstalled() {
   if (!dependenciesAreInstalled()) {
     // `npm ci` would empty the folder behind the link, which is another checkout's.
     if (lstatSync(join(root, 'node_modules'), { throwIfNoEntry: false })?.isSymbolicLink()) {
@@ -73,10 +73,10 @@ export const ensureInstalled = async () => {
   if ((await npm(['rebuild', 're2'])) && nativeModulesLoad()) return true;
   say('re2 cannot be loaded. A C++ compiler, make and Python 3 are needed; then: npm rebuild re2');
   return false;
-};
+}
 
 /** Installs the packages that the adapters are tested against. Returns false, having said why, when that failed. */
-export const ensureHostsInstalled = async () => {
+export async function ensureHostsInstalled() {
   const folder = join(root, 'test', 'hosts');
   const lock = readFileSync(join(folder, 'package-lock.json'), 'utf8');
   const stamp = join(folder, 'node_modules', '.installed-from');
@@ -88,7 +88,7 @@ export const ensureHostsInstalled = async () => {
   }
   writeFileSync(stamp, lock);
   return true;
-};
+}
 
 const buildInputs = [
   'src',
@@ -122,7 +122,7 @@ const buildDigest = () => {
 };
 
 /** Builds dist unless it was built from these very sources. Returns false, having said why, when that failed. */
-export const ensureBuilt = async () => {
+export async function ensureBuilt() {
   const stamp = join(root, 'dist', '.built-from');
   const digest = buildDigest();
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return true;
@@ -136,4 +136,4 @@ export const ensureBuilt = async () => {
   writeFileSync(stamp, digest);
   say(`built in ${secondsSince(started)} s`);
   return true;
-};
+}

@@ -1,6 +1,6 @@
 import { type ServiceProcess, shownKey, startService } from '../../test/service/service-process.js';
 import { httpLoad } from '../service/http-load.js';
-import { pause, recordIds, rulesFlags, soakPlace, withSoakStore } from './soak-place.js';
+import { pause, RULES_FLAGS, recordIds, soakPlace, withSoakStore } from './soak-place.js';
 import { collectFaults, type SoakReport } from './soak-report.js';
 
 /** How many callers. */
@@ -10,7 +10,7 @@ const CONNECTIONS = 16;
 export async function killSoak(rounds: number, readyMs = 3_000): Promise<SoakReport> {
   const place = soakPlace();
   const faults = collectFaults();
-  const flags = ['--data', place.folder, ...rulesFlags, '--log-level', 'warn'];
+  const flags = ['--data', place.folder, ...RULES_FLAGS, '--log-level', 'warn'];
   const acknowledged = new Set<string>();
   const starts: number[] = [];
   let key = '';

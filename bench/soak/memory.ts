@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { shownKey, startService } from '../../test/service/service-process.js';
 import { httpLoad } from '../service/http-load.js';
-import { rulesFlags, soakPlace } from './soak-place.js';
+import { RULES_FLAGS, soakPlace } from './soak-place.js';
 import { collectFaults, type SoakReport } from './soak-report.js';
 
 const MB = 1024;
@@ -14,7 +14,7 @@ const middle = (numbers: readonly number[]): number => [...numbers].sort((a, b) 
 export async function memorySoak(calls: number): Promise<SoakReport> {
   const place = soakPlace();
   const faults = collectFaults();
-  const service = await startService([...rulesFlags, '--data', place.folder, '--log-level', 'warn']);
+  const service = await startService([...RULES_FLAGS, '--data', place.folder, '--log-level', 'warn']);
   const rss = (): number => {
     const status = readFileSync(`/proc/${service.child.pid}/status`, 'utf8');
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / MB;

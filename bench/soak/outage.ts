@@ -1,7 +1,7 @@
 import { startPostgres } from '../../test/postgres/server.js';
 import { shownKey, startService } from '../../test/service/service-process.js';
 import { httpLoad } from '../service/http-load.js';
-import { pause, recordIds, rulesFlags, soakPlace, withSoakStore } from './soak-place.js';
+import { pause, RULES_FLAGS, recordIds, soakPlace, withSoakStore } from './soak-place.js';
 import { collectFaults, type SoakReport } from './soak-report.js';
 
 /** Pulls PostgreSQL's plug for a while under load: no verdict without its record, 500 or 503 meanwhile, recovery by itself. */
@@ -10,7 +10,7 @@ export async function outageSoak(seconds: number): Promise<SoakReport> {
   const faults = collectFaults();
   const postgres = await startPostgres();
   const service = await startService([
-    ...['--database-url', postgres.url, '--plans', place.plans, ...rulesFlags],
+    ...['--database-url', postgres.url, '--plans', place.plans, ...RULES_FLAGS],
     ...['--log-level', 'fatal'],
   ]);
   const key = shownKey(service);

@@ -1,7 +1,7 @@
 import { startPostgres } from '../../test/postgres/server.js';
 import { type ServiceProcess, startService } from '../../test/service/service-process.js';
 import { httpLoad } from '../service/http-load.js';
-import { recordIds, rulesFlags, soakPlace, withSoakStore } from './soak-place.js';
+import { RULES_FLAGS, recordIds, soakPlace, withSoakStore } from './soak-place.js';
 import { collectFaults, type SoakReport } from './soak-report.js';
 
 const REPLICAS = 3;
@@ -13,7 +13,7 @@ export async function quotaSoak(rounds: number, calls = 2_000): Promise<SoakRepo
   const faults = collectFaults();
   const postgres = await startPostgres();
   const options = { databaseUrl: postgres.url, plansFile: place.plans };
-  const flags = ['--database-url', postgres.url, '--plans', place.plans, ...rulesFlags];
+  const flags = ['--database-url', postgres.url, '--plans', place.plans, ...RULES_FLAGS];
   const services: ServiceProcess[] = [];
   for (let i = 0; i < REPLICAS; i++)
     services.push(

@@ -5,7 +5,7 @@ import { openStore } from '../../src/store/open-store.js';
 import type { Store, StoreOptions } from '../../src/store/store.js';
 
 /** `serve`'s flags for one scorer that decides by rules. */
-export const rulesFlags: readonly string[] = ['--mode', 'rules', '--workers', '1'];
+export const RULES_FLAGS: readonly string[] = ['--mode', 'rules', '--workers', '1'];
 
 /** A folder for one soak, with plans that no load uses up. */
 export interface SoakPlace {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ensureBuilt, ensureInstalled, root } from '../checkout.mjs';
 
 /** Runs the test files one after the other with these lengths (environment variables), and ends with their exit status. */
-export const runLongTests = async (tests, lengths) => {
+export async function runLongTests(tests, lengths) {
   if (!(await ensureInstalled()) || !(await ensureBuilt())) process.exit(2);
   const vitest = [join('node_modules', 'vitest', 'vitest.mjs'), 'run', '--no-file-parallelism', ...tests];
   const { status } = spawnSync(process.execPath, vitest, {
@@ -14,4 +14,4 @@ export const runLongTests = async (tests, lengths) => {
     env: { ...lengths, ...process.env },
   });
   process.exitCode = status ?? 2;
-};
+}

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 
-const issuer = 'Portcullis';
+const ISSUER = 'Portcullis';
 /** Seconds that a code is for. */
-const period = 30;
+const PERIOD = 30;
 /** Steps before and after the present one whose codes are taken: clocks differ. */
-const window = 1;
+const WINDOW = 1;
 
 /** Time-based one-time passwords, six digits every 30 seconds. @see RFC 6238 */
 export interface OneTimePasswords {
@@ -21,13 +21,13 @@ export async function loadOneTimePasswords(): Promise<OneTimePasswords | undefin
   try {
     const { Secret, TOTP } = await import('otpauth');
     const of = (secret: string, label = '') =>
-      new TOTP({ issuer, label, secret: Secret.fromBase32(secret), digits: 6, period });
+      new TOTP({ issuer: ISSUER, label, secret: Secret.fromBase32(secret), digits: 6, period: PERIOD });
     return {
       newSecret: () => new Secret({ size: 20 }).base32,
       uri: (secret, email) => of(secret, email).toString(),
       stepOf(secret, code, now) {
-        const delta = of(secret).validate({ token: code.replace(/\s/g, ''), timestamp: now, window });
-        return delta === null ? undefined : Math.floor(now / 1000 / period) + delta;
+        const delta = of(secret).validate({ token: code.replace(/\s/g, ''), timestamp: now, window: WINDOW });
+        return delta === null ? undefined : Math.floor(now / 1000 / PERIOD) + delta;
       },
     };
   } catch (error) {

@@ -22,7 +22,7 @@ interface Secret {
   readonly fits?: (match: string) => boolean;
 }
 
-const name =
+const NAME =
   '(?:pass(?:word|wd|phrase|code)?|pwd|kennwort|passwort|mot de passe|contrase(?:ñ|n)a|secret|token|credentials?|api[_ -]?key|(?:access|private|secret|client|auth|signing)[_ -]?(?:key|token|secret)|cvv2?|cvc|pin)';
 
 /** `d` gives the place of the group `secret`, where only a part of the match is to go. */
@@ -33,13 +33,13 @@ const secrets: readonly Secret[] = [
   // A value in quotes goes to the closing quote, so that one with spaces goes whole.
   {
     pattern: new RegExp(
-      `(?<![\\p{L}\\p{N}])(?:[\\p{L}\\p{N}]{1,20}[_-])?${name}\\\\?["'\`]?\\s{0,8}(?:[:=]|=>|:=)\\s{0,8}\\\\?(?<quote>["'\`])(?<secret>[^"'\`\\\\\\n]{1,500})`,
+      `(?<![\\p{L}\\p{N}])(?:[\\p{L}\\p{N}]{1,20}[_-])?${NAME}\\\\?["'\`]?\\s{0,8}(?:[:=]|=>|:=)\\s{0,8}\\\\?(?<quote>["'\`])(?<secret>[^"'\`\\\\\\n]{1,500})`,
       'dgiu',
     ),
   },
   {
     pattern: new RegExp(
-      `(?<![\\p{L}\\p{N}])(?:[\\p{L}\\p{N}]{1,20}[_-])?${name}["'\`]?\\s{0,8}(?:[:=]|=>|:=|\\bis\\b|\\bist\\b)\\s{0,8}(?<secret>[^\\s"'\`,;{}\\[\\]]{3,500})`,
+      `(?<![\\p{L}\\p{N}])(?:[\\p{L}\\p{N}]{1,20}[_-])?${NAME}["'\`]?\\s{0,8}(?:[:=]|=>|:=|\\bis\\b|\\bist\\b)\\s{0,8}(?<secret>[^\\s"'\`,;{}\\[\\]]{3,500})`,
       'dgiu',
     ),
   },
@@ -60,7 +60,7 @@ const secrets: readonly Secret[] = [
 ];
 
 /** Stands for one UTF-16 code unit of what was masked. */
-const maskCharacter = '•';
+const MASK_CHARACTER = '•';
 
 /**
  * The text with e-mail addresses, phone, card and account numbers, keys and tokens, and the values of what is named as a
@@ -77,7 +77,7 @@ export const maskSteps: readonly ((text: string) => string)[] = secrets.map(({ p
   for (const match of out.matchAll(pattern)) {
     const [start, end] = match.indices?.groups?.secret ?? match.indices?.[0] ?? [0, 0];
     if (fits && !fits(out.slice(start, end))) continue;
-    done += out.slice(read, start) + maskCharacter.repeat(end - start);
+    done += out.slice(read, start) + MASK_CHARACTER.repeat(end - start);
     read = end;
   }
   return done + out.slice(read);
@@ -111,7 +111,7 @@ function isIban(text: string): boolean {
   return rest === 1;
 }
 
-const northAmerican = /^\(?[2-9]\d{2}\)?[ .-]?[2-9]\d{2}[ .-]\d{4}$/;
+const NORTH_AMERICAN = /^\(?[2-9]\d{2}\)?[ .-]?[2-9]\d{2}[ .-]\d{4}$/;
 
 /** A number that is dialled: 7 to 15 digits, written as one. Dates, versions and plain counts aren't. */
 function isPhoneNumber(text: string): boolean {
@@ -119,7 +119,7 @@ function isPhoneNumber(text: string): boolean {
   if (digits < 7 || digits > 15) return false;
   if (text.startsWith('+') || text.startsWith('00')) return true;
   if (/^\(?0\d/.test(text)) return digits >= 8 && !/^\d{2}[./-]\d{2}[./-]\d{2,4}$/.test(text);
-  return northAmerican.test(text);
+  return NORTH_AMERICAN.test(text);
 }
 
 /** A run with capitals, small letters and digits mixed as only chance does. */

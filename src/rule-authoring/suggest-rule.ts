@@ -3,9 +3,9 @@ import { draftRule, type RuleDraft } from './new-rule.js';
 import type { SuggestedGram } from './suggest-grams.js';
 import { wordGrams } from './word-grams.js';
 
-const examples = 3;
+const EXAMPLES = 3;
 /** Letters kept on each side of an example's hit. */
-const around = 60;
+const AROUND = 60;
 
 const escapedPattern = (gram: string): string => {
   const start = /^\w/.test(gram) ? '\\b' : '{{wb}}';
@@ -15,8 +15,8 @@ const escapedPattern = (gram: string): string => {
 
 /** The text about a place, cut at spaces. */
 const cutWindow = (text: string, start: number, end: number): string => {
-  const from = start <= around ? 0 : text.lastIndexOf(' ', start - around) + 1;
-  const to = text.length - end <= around ? text.length : text.indexOf(' ', end + around);
+  const from = start <= AROUND ? 0 : text.lastIndexOf(' ', start - AROUND) + 1;
+  const to = text.length - end <= AROUND ? text.length : text.indexOf(' ', end + AROUND);
   return text.slice(from, to === -1 ? text.length : to).trim();
 };
 
@@ -26,7 +26,7 @@ const positives = (missed: readonly FamilyText[], wanted: ReadonlySet<string>): 
     const gram = wordGrams(text).find((one) => wanted.has(one.gram));
     if (gram !== undefined && !found.has(gram.gram))
       found.set(gram.gram, { text: cutWindow(text, gram.start, gram.end), hit: text.slice(gram.start, gram.end) });
-    if (found.size === examples) break;
+    if (found.size === EXAMPLES) break;
   }
   return [...found.values()];
 };
@@ -44,7 +44,7 @@ const negatives = (benign: readonly FamilyText[], grams: readonly SuggestedGram[
       return wordGrams(shown).some(({ gram }) => whole.has(gram)) ? [] : [shown];
     })
     .filter((text, i, all) => all.indexOf(text) === i)
-    .slice(0, examples)
+    .slice(0, EXAMPLES)
     .map((text) => ({ text, why: 'benign in the data' }));
 };
 

@@ -17,17 +17,17 @@ interface PreviewParts {
   readonly now: () => Date;
 }
 
-const day = 86_400_000;
-const markedDays = 90;
+const DAY = 86_400_000;
+const MARKED_DAYS = 90;
 /** Records of each kind that are looked at: the newest ones, and those of each mark. */
-const mostNewest = 200;
-const mostMarked = 100;
+const MOST_NEWEST = 200;
+const MOST_MARKED = 100;
 /** All their texts together, UTF-16 code units: a preview isn't charged. */
-const mostCharacters = 1_000_000;
-const callsAtOnce = 2;
-const mostListed = 50;
+const MOST_CHARACTERS = 1_000_000;
+const CALLS_AT_ONCE = 2;
+const MOST_LISTED = 50;
 
-const benignLabels = new Set(['false_alarm', 'correct_allow']);
+const BENIGN_LABELS = new Set(['false_alarm', 'correct_allow']);
 
 /** What another overlay would decide on the newest calls of an account and on those that were marked. */
 export async function previewOverlay(
@@ -35,20 +35,20 @@ export async function previewOverlay(
   accountId: string,
   { before, after }: { readonly before: AccountChange | undefined; readonly after: AccountChange | undefined },
 ): Promise<OverlayPreview> {
-  const from = now().getTime() - markedDays * day;
+  const from = now().getTime() - MARKED_DAYS * DAY;
   const marked = await Promise.all(
     (['false_alarm', 'correct_allow', 'correct_block', 'missed_attack'] as const).map((label) =>
-      store.evidence.list(accountId, { label, from }, null, mostMarked),
+      store.evidence.list(accountId, { label, from }, null, MOST_MARKED),
     ),
   );
-  const newest = await store.evidence.list(accountId, {}, null, mostNewest);
+  const newest = await store.evidence.list(accountId, {}, null, MOST_NEWEST);
   const all = [...marked, newest].flatMap(({ records }) => records);
   const distinct = [...new Map(all.map((record) => [record.id, record])).values()];
   let characters = 0;
   const readable = distinct.filter((record) => {
     if (!('input' in recordedInput(record))) return false;
     characters += record.input.length;
-    return characters <= mostCharacters;
+    return characters <= MOST_CHARACTERS;
   });
 
   const screen = async (record: EvidenceRecord, under: AccountChange | undefined): Promise<Verdict> => {
@@ -74,11 +74,11 @@ export async function previewOverlay(
     now: isPresent(record) ? record.verdict : await screen(record, before),
     draft: await screen(record, after),
   });
-  for await (const pair of orderedMap(readable, callsAtOnce, compare)) pairs.push(pair);
+  for await (const pair of orderedMap(readable, CALLS_AT_ONCE, compare)) pairs.push(pair);
 
   const blocks = (of: 'now' | 'draft', some = pairs): number => some.filter((it) => it[of].verdict === 'block').length;
-  const benign = pairs.filter(({ record }) => record.label !== null && benignLabels.has(record.label));
-  const attacks = pairs.filter(({ record }) => record.label !== null && !benignLabels.has(record.label));
+  const benign = pairs.filter(({ record }) => record.label !== null && BENIGN_LABELS.has(record.label));
+  const attacks = pairs.filter(({ record }) => record.label !== null && !BENIGN_LABELS.has(record.label));
   const times = [...benign, ...attacks].map(({ record }) => Date.parse(record.time));
   const changed = pairs.filter((it) => it.now.verdict !== it.draft.verdict);
   const { rules_threshold, ml_threshold } = engine.info;
@@ -91,15 +91,15 @@ export async function previewOverlay(
     blocks: { now: blocks('now'), draft: blocks('draft') },
     marks: {
       ...{ benign: benign.length, attacks: attacks.length },
-      days: times.length === 0 ? 0 : Math.max(1, Math.ceil((Math.max(...times) - Math.min(...times)) / day)),
+      days: times.length === 0 ? 0 : Math.max(1, Math.ceil((Math.max(...times) - Math.min(...times)) / DAY)),
       falsePositives: { now: blocks('now', benign), draft: blocks('draft', benign) },
       missed: {
         now: attacks.length - blocks('now', attacks),
         draft: attacks.length - blocks('draft', attacks),
       },
     },
-    changed: changed.slice(0, mostListed).map(listed),
-    moreChanged: Math.max(0, changed.length - mostListed),
+    changed: changed.slice(0, MOST_LISTED).map(listed),
+    moreChanged: Math.max(0, changed.length - MOST_LISTED),
   };
 }
 

@@ -104,8 +104,8 @@ export interface EvidenceStore {
   purge(now: number, options?: { readonly trustClock?: boolean | undefined }): Promise<number>;
 }
 
-const exactBelow = 16;
-const stepsADoubling = 8;
+const EXACT_BELOW = 16;
+const STEPS_ADOUBLING = 8;
 
 /**
  * The step of a latency, for counting: each whole millisecond below 16 has its own, above it a step is 9 % wide.
@@ -113,12 +113,12 @@ const stepsADoubling = 8;
  */
 export function latencyStep(ms: number): number {
   const whole = Math.max(0, Math.round(ms));
-  if (whole < exactBelow) return whole;
-  return exactBelow + Math.floor((Math.log2(whole) - Math.log2(exactBelow)) * stepsADoubling);
+  if (whole < EXACT_BELOW) return whole;
+  return EXACT_BELOW + Math.floor((Math.log2(whole) - Math.log2(EXACT_BELOW)) * STEPS_ADOUBLING);
 }
 
 /** The middle of a step, milliseconds: within 5 % of every latency in it. */
 export function latencyAt(step: number): number {
-  if (step < exactBelow) return step;
-  return exactBelow * 2 ** ((step - exactBelow + 0.5) / stepsADoubling);
+  if (step < EXACT_BELOW) return step;
+  return EXACT_BELOW * 2 ** ((step - EXACT_BELOW + 0.5) / STEPS_ADOUBLING);
 }

@@ -25,15 +25,15 @@ export interface Plans {
   get(name: string): Plan;
 }
 
-const most = 1e12;
+const MOST = 1e12;
 const schema = z.strictObject({
   plans: z
     .record(
       z.string().regex(/^[a-z][a-z0-9-]{0,39}$/),
-      z.strictObject({ monthly_calls: z.int().min(1).max(most), trial_days: z.int().min(1).max(3650).optional() }),
+      z.strictObject({ monthly_calls: z.int().min(1).max(MOST), trial_days: z.int().min(1).max(3650).optional() }),
     )
     .refine((plans) => Object.keys(plans).length > 0, { message: 'at least one plan' }),
-  overage_pack_calls: z.int().min(1).max(most),
+  overage_pack_calls: z.int().min(1).max(MOST),
 });
 
 const parsed = (value: unknown, from: string): Plans => {

@@ -25,7 +25,7 @@ export function tokenHash(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
-const shape = /^svc_live_([A-Za-z0-9_-]{43})([A-Za-z0-9_-]{6})$/;
+const SHAPE = /^svc_live_([A-Za-z0-9_-]{43})([A-Za-z0-9_-]{6})$/;
 
 const checksum = (random: string): string =>
   createHash('sha256').update(`portcullis-key:${random}`).digest('base64url').slice(0, 6);
@@ -38,7 +38,7 @@ export function newSecret(): string {
 
 /** Whether a text is a key that this service could have made: a typo is refused without asking the database. */
 export function looksLikeSecret(secret: string): boolean {
-  const parts = shape.exec(secret);
+  const parts = SHAPE.exec(secret);
   return parts?.[1] !== undefined && parts[2] === checksum(parts[1]);
 }
 
@@ -65,7 +65,7 @@ export function sameHash(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
 }
 
-const checkName = 'pepper-check';
+const CHECK_NAME = 'pepper-check';
 
 /**
  * The secret that keys are hashed under. Every process on one database must have the same: a digest of it is noted there.
@@ -80,8 +80,8 @@ export async function settledPepper(
   if (given !== undefined && given.length < 32)
     throw new StoreError('STORE_SETTINGS', 'the pepper has fewer than 32 characters');
   const pepper = given ?? (await made());
-  const digest = createHmac('sha256', pepper).update(checkName).digest('hex');
-  if ((await notes.claim(checkName, digest)) !== digest)
+  const digest = createHmac('sha256', pepper).update(CHECK_NAME).digest('hex');
+  if ((await notes.claim(CHECK_NAME, digest)) !== digest)
     throw new StoreError('STORE_SETTINGS', 'the pepper differs from the one that this database was set up with');
   return pepper;
 }

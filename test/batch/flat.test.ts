@@ -12,7 +12,7 @@ const manyBytes = Number(process.env.PORTCULLIS_PROOF_BATCH_BYTES ?? 40_000_000)
 const folder = mkdtempSync(join(process.env.PORTCULLIS_PROOF_FOLDER ?? tmpdir(), 'portcullis-batch-flat-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const sentence = 'The quarterly review of the garden budget is moved to Tuesday at ten, please bring your notes. ';
+const SENTENCE = 'The quarterly review of the garden budget is moved to Tuesday at ten, please bring your notes. ';
 
 function* shortRows(): Generator<string> {
   // Most texts come again, as in logs; one of 500 is new.
@@ -21,7 +21,7 @@ function* shortRows(): Generator<string> {
 }
 
 function* longRows(): Generator<string> {
-  const long = sentence.repeat(105);
+  const long = SENTENCE.repeat(105);
   for (let at = 0, bytes = 0; bytes < manyBytes; at += 1) {
     const row = `{"id":${at},"text":"${at % 100 === 0 ? at : at % 300} ${long}"}\n`;
     bytes += row.length;

@@ -16,7 +16,7 @@ const modes = (process.env.PORTCULLIS_PROOF_BATCH_MODES ?? 'rules,hybrid').split
   | 'rules'
   | 'hybrid'
 )[];
-const formats = [
+const FORMATS = [
   ['in.jsonl', 'out.jsonl', 1],
   ['in.csv', 'out.parquet', 2],
   ['in.parquet', 'out.csv', 3],
@@ -24,7 +24,7 @@ const formats = [
 ] as const;
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-batch-verdicts-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const hour = 3_600_000;
+const HOUR = 3_600_000;
 
 const texts = readFileSync(file, 'utf8')
   .trim()
@@ -70,12 +70,12 @@ async function verdictsOfAnalyze(mode: 'rules' | 'hybrid'): Promise<readonly str
   return essences;
 }
 
-test.each(modes.flatMap((mode) => formats.map((one) => [mode, ...one] as const)))(
+test.each(modes.flatMap((mode) => FORMATS.map((one) => [mode, ...one] as const)))(
   'mode %s, %s to %s with %i scorers: the verdicts of analyze',
   async (mode, from, to, scorers) => {
     const out = join(folder, to);
     const args = ['batch', join(folder, from), '--out', out, '--mode', mode, '--workers', String(scorers)];
-    const run = runCli(args, '', hour);
+    const run = runCli(args, '', HOUR);
     const summary = JSON.parse(run.stderr.trim().split('\n').at(-1) ?? '');
     expect(summary).toMatchObject({ event: 'summary', rows: texts.length, bad: 0, model_fallbacks: 0 });
     expect(existsSync(out)).toBe(true);
@@ -89,5 +89,5 @@ test.each(modes.flatMap((mode) => formats.map((one) => [mode, ...one] as const))
     expect(expected.some((one) => one.startsWith('block')) && new Set(expected).size > 5).toBe(true);
     rmSync(out);
   },
-  hour,
+  HOUR,
 );

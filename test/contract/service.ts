@@ -44,7 +44,7 @@ const main = join('dist', 'cli', 'main.js');
 const preload = pathToFileURL(join('test', 'contract', 'shifted-clock.mjs')).href;
 
 /** Plans of the tests: those of the product, and one whose month is soon used up. */
-const plans = `plans:
+const PLANS = `plans:
   trial: { monthly_calls: 1000, trial_days: 14 }
   starter: { monthly_calls: 10000 }
   pro: { monthly_calls: 250000 }
@@ -60,7 +60,7 @@ export async function startService(
   flags: readonly string[] = ['--mode', 'rules'],
 ): Promise<Service> {
   const plansFile = join(folder, 'plans.yaml');
-  writeFileSync(plansFile, plans);
+  writeFileSync(plansFile, PLANS);
   const child = spawn(
     process.execPath,
     ['--import', preload, main, 'serve', ...database.flags, '--port', '0', '--workers', '1', ...flags],

@@ -11,7 +11,7 @@ import {
   testDashboard,
 } from './test-dashboard.js';
 
-const password = 'a long password';
+const PASSWORD = 'a long password';
 
 /** Routes for who isn't signed in; each proves by itself who asks. */
 const open = [
@@ -24,9 +24,9 @@ const viewersMay = [
   ...['POST /second-factor', 'POST /second-factor/confirm', 'POST /second-factor/remove'],
 ];
 /** Changes that an analyst may make as well. */
-const analystsMay = ['PUT /evidence/:id/label', 'POST /overlay/draft', 'POST /overlay/preview'];
+const ANALYSTS_MAY = ['PUT /evidence/:id/label', 'POST /overlay/draft', 'POST /overlay/preview'];
 /** What owners alone may read. */
-const ownersRead = ['GET /audit', 'GET /audit/export', 'GET /webhooks'];
+const OWNERS_READ = ['GET /audit', 'GET /audit/export', 'GET /webhooks'];
 
 describe.each(databases)('every route of the dashboard, on $name', ({ make }) => {
   let it: TestDashboard;
@@ -38,8 +38,8 @@ describe.each(databases)('every route of the dashboard, on $name', ({ make }) =>
 
   beforeAll(async () => {
     it = await testDashboard({}, make);
-    ada = await signIn(it, 'sign-up', { account: 'Ada Ltd', email: 'ada@example.com', password });
-    bob = await signIn(it, 'sign-up', { account: 'Bob Ltd', email: 'bob@example.com', password });
+    ada = await signIn(it, 'sign-up', { account: 'Ada Ltd', email: 'ada@example.com', password: PASSWORD });
+    bob = await signIn(it, 'sign-up', { account: 'Bob Ltd', email: 'bob@example.com', password: PASSWORD });
     viewer = await newMember(it, ada, 'vera@example.com', 'viewer');
     analyst = await newMember(it, ada, 'anna@example.com', 'analyst');
     const key = (await ask(it, ada, 'POST', '/keys', { name: 'key-of-ada' })).json().id;
@@ -175,7 +175,7 @@ describe.each(databases)('every route of the dashboard, on $name', ({ make }) =>
     const before = (await stateOfAda()).slice(0, 3);
     const got = codes(await each(viewer));
     for (const [route, code] of Object.entries(got)) {
-      if (ownersRead.includes(route)) expect(code, route).toBe(403);
+      if (OWNERS_READ.includes(route)) expect(code, route).toBe(403);
       else if (!isChange(route)) expect(code, route).toBe(200);
       else if (!viewersMay.includes(route)) expect(code, route).toBe(403);
     }
@@ -189,8 +189,8 @@ describe.each(databases)('every route of the dashboard, on $name', ({ make }) =>
     const before = (await stateOfAda()).slice(0, 3);
     const got = codes(await each(analyst));
     for (const [route, code] of Object.entries(got)) {
-      if (ownersRead.includes(route)) expect(code, route).toBe(403);
-      else if (!isChange(route) || analystsMay.includes(route)) expect(code, route).toBe(200);
+      if (OWNERS_READ.includes(route)) expect(code, route).toBe(403);
+      else if (!isChange(route) || ANALYSTS_MAY.includes(route)) expect(code, route).toBe(200);
       else if (!viewersMay.includes(route)) expect(code, route).toBe(403);
     }
     expect((await stateOfAda()).slice(0, 3)).toEqual(before);

@@ -1,4 +1,4 @@
-const markup = [
+const MARKUP = [
   '<script>document.title="owned"</script>',
   '<img src=x onerror="document.title=\'owned\'">',
   '<svg onload="document.title=\'owned\'"><script>alert(1)</script></svg>',
@@ -52,4 +52,4 @@ const frames = [
 ];
 
 /** 500 texts that would run, leak or break the layout if a page took them for more than text. */
-export const hostileTexts: readonly string[] = frames.flatMap((frame) => [...markup, ...odd].map(frame)).slice(0, 500);
+export const hostileTexts: readonly string[] = frames.flatMap((frame) => [...MARKUP, ...odd].map(frame)).slice(0, 500);

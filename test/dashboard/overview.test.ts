@@ -4,7 +4,7 @@ import { databases } from '../store/databases.js';
 import { makeRecord } from '../store/make-record.js';
 import { ask, type Caller, signIn, type TestDashboard, testDashboard } from './test-dashboard.js';
 
-const hour = 3_600_000;
+const HOUR = 3_600_000;
 const now = Date.UTC(2026, 10, 21, 12, 30);
 
 describe.each(databases)('the overview on $name', ({ make }) => {
@@ -22,7 +22,7 @@ describe.each(databases)('the overview on $name', ({ make }) => {
     ada = await signIn(it, 'sign-up', { account: 'A', email: 'a@example.com', password: 'a long password' });
     for (let i = 1; i <= 100; i += 1)
       await it.store.evidence.append(
-        versioned('1.0.0+aaa', { time: now - hour, latencyMs: i, rule: i % 4 ? 'none' : 'x.a' }),
+        versioned('1.0.0+aaa', { time: now - HOUR, latencyMs: i, rule: i % 4 ? 'none' : 'x.a' }),
       );
   });
   afterAll(() => it.close());
@@ -36,7 +36,7 @@ describe.each(databases)('the overview on $name', ({ make }) => {
       const { activity } = await overview(range);
       expect(activity.steps.length).toBe(steps);
       // All calls are an hour old: every period shows hours.
-      expect((activity.steps[1]?.time ?? 0) - (activity.steps[0]?.time ?? 0)).toBe(hour);
+      expect((activity.steps[1]?.time ?? 0) - (activity.steps[0]?.time ?? 0)).toBe(HOUR);
       expect(activity.steps.reduce((sum, { calls }) => sum + calls, 0)).toBe(100);
       const [busy, ...rest] = activity.steps.filter(({ calls }) => calls > 0);
       expect(rest).toEqual([]);
@@ -56,7 +56,7 @@ describe.each(databases)('the overview on $name', ({ make }) => {
     const bob = await signIn(it, 'sign-up', { account: 'B', email: 'b@example.com', password: 'a long password' });
     for (const days of [1, 6.5, 8, 9])
       await it.store.evidence.append({
-        ...versioned('1.0.0+aaa', { time: now - days * 24 * hour, rule: days === 8 ? 'x.a' : 'none' }),
+        ...versioned('1.0.0+aaa', { time: now - days * 24 * HOUR, rule: days === 8 ? 'x.a' : 'none' }),
         account_id: bob.accountId,
       });
     const { activity, previous, latest } = (await ask(it, bob, 'GET', '/overview?range=week')).json();

@@ -9,7 +9,7 @@ import { accessibilityFaults, expectNoSideways, fill, press } from './browser.js
 import { hostileTexts } from './hostile-texts.js';
 
 const shots = process.env.PORTCULLIS_SCREENSHOTS;
-const password = 'a long password';
+const PASSWORD = 'a long password';
 let it: BrowsedDashboard;
 
 beforeAll(async () => {
@@ -26,7 +26,7 @@ const shoot = async (page: Page, name: string): Promise<void> => {
 test('from sign-up to replay', { timeout: 60_000 }, async () => {
   const { page, faults } = await it.watch({ width: 'wide', theme: 'light' });
   await page.goto(`${it.origin}/dashboard/#/sign-up`);
-  await fill(page, { Account: 'Example', 'E-mail': 'owner@example.com', Password: password });
+  await fill(page, { Account: 'Example', 'E-mail': 'owner@example.com', Password: PASSWORD });
   await press(page, 'Create an account');
   await page.getByRole('link', { name: 'create a key' }).click();
   await fill(page, { Name: 'mail agent' });
@@ -77,7 +77,7 @@ test('from sign-up to replay', { timeout: 60_000 }, async () => {
   await page.getByLabel('Screened texts are kept').selectOption('masked');
   await press(page, 'Save');
   await page.getByText('Saved.').waitFor();
-  await fill(page, { 'Current password': password, 'New password': `${password} now` });
+  await fill(page, { 'Current password': PASSWORD, 'New password': `${PASSWORD} now` });
   await press(page, 'Change password');
   await page.getByText('Your password was changed.').waitFor();
   await fill(page, { 'E-mail': 'viewer@example.com' });
@@ -89,7 +89,7 @@ test('from sign-up to replay', { timeout: 60_000 }, async () => {
   await press(page, 'Sign out');
   await page.goto(link);
   await page.getByRole('heading', { name: 'Join Example' }).waitFor();
-  await fill(page, { 'Choose a password': password });
+  await fill(page, { 'Choose a password': PASSWORD });
   await press(page, 'Join');
   await page.getByRole('link', { name: 'Keys' }).click();
   await page.getByText('Keys of this account').waitFor();
@@ -111,7 +111,7 @@ const widthsOfRecord = (page: Page, id: string): Promise<unknown> =>
 test('500 hostile texts: none runs, none breaks the layout', { timeout: 240_000 }, async () => {
   const { page, faults } = await it.watch({ width: 'phone', theme: 'dark' });
   await page.goto(`${it.origin}/dashboard/#/sign-up`);
-  await fill(page, { Account: 'Hostile', 'E-mail': 'hostile@example.com', Password: password });
+  await fill(page, { Account: 'Hostile', 'E-mail': 'hostile@example.com', Password: PASSWORD });
   await press(page, 'Create an account');
   await page.getByText('No calls in this period.').waitFor();
   const accountId = await it.accountIdOf('hostile@example.com');
@@ -194,7 +194,7 @@ test.each(looks)('each page is accessible and fits: $width, $theme', { timeout: 
   await page.getByRole('heading', { name: 'Create an account' }).waitFor();
   expect(await accessibilityFaults(page)).toEqual([]);
   await shoot(page, `sign-up-${look.width}-${look.theme}`);
-  await fill(page, { Account: 'Example', 'E-mail': email, Password: password });
+  await fill(page, { Account: 'Example', 'E-mail': email, Password: PASSWORD });
   await press(page, 'Create an account');
   await page.getByText('No calls in this period.').waitFor();
   expect(await accessibilityFaults(page)).toEqual([]);

@@ -2,8 +2,8 @@ import { TOTP } from 'otpauth';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ask, type Caller, signIn, type TestDashboard, testDashboard } from './test-dashboard.js';
 
-const email = 'ada@example.com';
-const password = 'a long password';
+const EMAIL = 'ada@example.com';
+const PASSWORD = 'a long password';
 let time = Date.UTC(2026, 10, 22, 12);
 let it: TestDashboard;
 let ada: Caller;
@@ -13,18 +13,18 @@ const codeAt = (at: number): string => new TOTP({ secret, digits: 6, period: 30 
 const trySignIn = async (code?: string) =>
   it.app.inject({
     ...{ method: 'POST', url: '/dashboard/api/sign-in' },
-    payload: { email, password, ...(code === undefined ? {} : { code }) },
+    payload: { email: EMAIL, password: PASSWORD, ...(code === undefined ? {} : { code }) },
   });
 
 beforeAll(async () => {
   it = await testDashboard({ now: () => time });
-  ada = await signIn(it, 'sign-up', { account: 'Ada Ltd', email, password });
+  ada = await signIn(it, 'sign-up', { account: 'Ada Ltd', email: EMAIL, password: PASSWORD });
 }, 240_000);
 afterAll(() => it.close());
 
 test('takes the password and a first code to switch on; nothing changes before', async () => {
   expect((await ask(it, ada, 'POST', '/second-factor', { password: 'wrong password' })).statusCode).toBe(403);
-  const begun = await ask(it, ada, 'POST', '/second-factor', { password });
+  const begun = await ask(it, ada, 'POST', '/second-factor', { password: PASSWORD });
   expect(begun.statusCode).toBe(200);
   ({ secret, recoveryCodes: recovery } = begun.json());
   expect(begun.json().uri).toContain('otpauth://totp/Portcullis');
@@ -33,7 +33,7 @@ test('takes the password and a first code to switch on; nothing changes before',
   expect((await ask(it, ada, 'POST', '/second-factor/confirm', { code: recovery[0] })).statusCode).toBe(403);
   expect((await ask(it, ada, 'POST', '/second-factor/confirm', { code: codeAt(time) })).statusCode).toBe(200);
   expect((await ask(it, ada, 'GET', '/second-factor')).json()).toEqual({ available: true, on: true, recoveryLeft: 10 });
-  expect((await ask(it, ada, 'POST', '/second-factor', { password })).statusCode).toBe(409);
+  expect((await ask(it, ada, 'POST', '/second-factor', { password: PASSWORD })).statusCode).toBe(409);
 });
 
 test('is asked for at sign-in; a code works once, an old or future one never', async () => {
@@ -62,9 +62,13 @@ test('guesses are slowed down like those at a password', async () => {
 });
 
 test('the password and a code switch it off', async () => {
-  ada = await signIn(it, 'sign-in', { email, password, code: codeAt(time) });
+  ada = await signIn(it, 'sign-in', { email: EMAIL, password: PASSWORD, code: codeAt(time) });
   time += 60_000;
-  expect((await ask(it, ada, 'POST', '/second-factor/remove', { password, code: '000000' })).statusCode).toBe(403);
-  expect((await ask(it, ada, 'POST', '/second-factor/remove', { password, code: codeAt(time) })).statusCode).toBe(200);
+  expect((await ask(it, ada, 'POST', '/second-factor/remove', { password: PASSWORD, code: '000000' })).statusCode).toBe(
+    403,
+  );
+  expect(
+    (await ask(it, ada, 'POST', '/second-factor/remove', { password: PASSWORD, code: codeAt(time) })).statusCode,
+  ).toBe(200);
   expect((await trySignIn()).statusCode).toBe(200);
 });

@@ -2,19 +2,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { emailAttempts } from '../../src/store/user-store.js';
 import { ask, type Caller, newMember, signIn, type TestDashboard, testDashboard } from './test-dashboard.js';
 
-const password = 'a long password';
+const PASSWORD = 'a long password';
 let it: TestDashboard;
 let ada: Caller;
 
 beforeAll(async () => {
   it = await testDashboard();
-  ada = await signIn(it, 'sign-up', { account: 'Ada', email: 'ada@example.com', password });
+  ada = await signIn(it, 'sign-up', { account: 'Ada', email: 'ada@example.com', password: PASSWORD });
 });
 afterAll(() => it.close());
 
 describe('sessions', () => {
   const give = (headers: Record<string, string>) =>
-    ask(it, headers, 'POST', '/sign-in', { email: 'ada@example.com', password });
+    ask(it, headers, 'POST', '/sign-in', { email: 'ada@example.com', password: PASSWORD });
 
   test('the cookie is guarded', async () => {
     const [cookie] = (await give({})).cookies;
@@ -42,9 +42,12 @@ describe('sessions', () => {
     ],
   ])('behind TLS the cookies are guarded: %s', async (_, parts, headers) => {
     const other = await testDashboard(parts);
-    await ask(other, headers, 'POST', '/sign-up', { account: 'T', email: 't@example.com', password });
+    await ask(other, headers, 'POST', '/sign-up', { account: 'T', email: 't@example.com', password: PASSWORD });
     const origin = { ...headers, origin: 'https://screen.example.com' };
-    const { statusCode, cookies } = await ask(other, origin, 'POST', '/sign-in', { email: 't@example.com', password });
+    const { statusCode, cookies } = await ask(other, origin, 'POST', '/sign-in', {
+      email: 't@example.com',
+      password: PASSWORD,
+    });
     expect(statusCode).toBe(200);
     expect(cookies.map(({ name }) => name)).toEqual(['__Host-portcullis', '__Host-portcullis-device']);
     for (const cookie of cookies) expect(cookie).toMatchObject({ secure: true, httpOnly: true, sameSite: 'Strict' });
@@ -66,7 +69,7 @@ describe('sessions', () => {
   test('it ends when signed out and when its time is over', async () => {
     const clock = { time: 1_800_000_000_000 };
     const other = await testDashboard({ now: () => clock.time });
-    const caller = await signIn(other, 'sign-up', { account: 'C', email: 'c@example.com', password });
+    const caller = await signIn(other, 'sign-up', { account: 'C', email: 'c@example.com', password: PASSWORD });
     const look = async () => (await ask(other, caller, 'GET', '/keys')).statusCode;
     expect(await look()).toBe(200);
     clock.time += 12 * 3_600_000;
@@ -82,7 +85,7 @@ describe('sessions', () => {
     const clock = { time: 1_800_000_000_000 };
     const other = await testDashboard({ now: () => clock.time });
     const email = 'd@example.com';
-    const { cookies } = await ask(other, {}, 'POST', '/sign-up', { account: 'D', email, password });
+    const { cookies } = await ask(other, {}, 'POST', '/sign-up', { account: 'D', email, password: PASSWORD });
     const device = cookies.find(({ name }) => name.endsWith('device'));
     const known = { cookie: `${device?.name}=${device?.value}` };
     const attempt = (given: string, headers: Record<string, string> = {}) =>
@@ -92,29 +95,33 @@ describe('sessions', () => {
       for (let round = 0; round < times; round += 1) all.push((await attempt(given)).statusCode);
       return all;
     };
-    expect(await codes(12, password), 'only failures count').toEqual(Array.from({ length: 12 }, () => 200));
+    expect(await codes(12, PASSWORD), 'only failures count').toEqual(Array.from({ length: 12 }, () => 200));
     expect(await codes(6, 'wrong')).toEqual([401, 401, 401, 401, 401, 401]);
     const waits = [];
     for (let round = 0; round < 12; round += 1) {
-      const refused = await attempt(password);
+      const refused = await attempt(PASSWORD);
       expect(refused.statusCode).toBe(429);
       waits.push(Number(refused.headers['retry-after']));
-      expect((await attempt(password, known)).statusCode, 'a browser that was here before').toBe(200);
+      expect((await attempt(PASSWORD, known)).statusCode, 'a browser that was here before').toBe(200);
       clock.time += Number(refused.headers['retry-after']) * 1000;
       expect((await attempt('wrong')).statusCode).toBe(401);
     }
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]);
-    expect((await attempt(password)).statusCode).toBe(429);
+    expect((await attempt(PASSWORD)).statusCode).toBe(429);
     expect(await other.store.attempts.forget(emailAttempts(' D@example.com')), 'portcullis admin user unlock').toBe(
       true,
     );
-    expect((await attempt(password)).statusCode).toBe(200);
+    expect((await attempt(PASSWORD)).statusCode).toBe(200);
     await other.close();
   });
 
   test('a known browser is no way around the waiting', async () => {
     const other = await testDashboard();
-    const { cookies } = await ask(other, {}, 'POST', '/sign-up', { account: 'K', email: 'k@example.com', password });
+    const { cookies } = await ask(other, {}, 'POST', '/sign-up', {
+      account: 'K',
+      email: 'k@example.com',
+      password: PASSWORD,
+    });
     const device = cookies.find(({ name }) => name.endsWith('device'));
     const headers = { cookie: `${device?.name}=${device?.value}` };
     const codes = [];
@@ -139,7 +146,11 @@ describe('sessions', () => {
 
   test('sign-up can be switched off, and makes nothing then', async () => {
     const other = await testDashboard({ signUp: false });
-    const response = await ask(other, {}, 'POST', '/sign-up', { account: 'E', email: 'e@example.com', password });
+    const response = await ask(other, {}, 'POST', '/sign-up', {
+      account: 'E',
+      email: 'e@example.com',
+      password: PASSWORD,
+    });
     expect(response.statusCode).toBe(403);
     expect(await other.store.accounts.list()).toEqual([]);
     expect((await ask(other, {}, 'GET', '/session')).json()).toMatchObject({ member: null, signUp: false });
@@ -154,15 +165,15 @@ describe('members', () => {
     expect(await look()).toEqual({ email: 'bea@example.com', role: 'viewer', accountName: 'Ada' });
     const short = await ask(it, {}, 'POST', '/invitation/accept', { token, password: 'short' });
     expect(short.statusCode).toBe(400);
-    const bea = await signIn(it, 'invitation/accept', { token, password });
+    const bea = await signIn(it, 'invitation/accept', { token, password: PASSWORD });
     expect(bea.accountId).toBe(ada.accountId);
-    expect((await ask(it, {}, 'POST', '/invitation/accept', { token, password })).statusCode).toBe(404);
+    expect((await ask(it, {}, 'POST', '/invitation/accept', { token, password: PASSWORD })).statusCode).toBe(404);
 
-    const cem = await signIn(it, 'sign-up', { account: 'Cem', email: 'cem@example.com', password });
+    const cem = await signIn(it, 'sign-up', { account: 'Cem', email: 'cem@example.com', password: PASSWORD });
     const again = (await ask(it, ada, 'POST', '/invitations', { email: 'cem@example.com', role: 'owner' })).json();
     const wrong = { token: again.token, password: 'a wrong password', as: 'member' };
     expect((await ask(it, {}, 'POST', '/invitation/accept', wrong)).statusCode).toBe(401);
-    const joined = await signIn(it, 'invitation/accept', { token: again.token, password, as: 'member' });
+    const joined = await signIn(it, 'invitation/accept', { token: again.token, password: PASSWORD, as: 'member' });
     expect([joined.memberId, joined.accountId]).toEqual([cem.memberId, ada.accountId]);
     const { accounts } = (await ask(it, joined, 'GET', '/session')).json();
     expect(accounts.map(({ name }: { name: string }) => name)).toEqual(['Ada', 'Cem']);
@@ -176,7 +187,11 @@ describe('members', () => {
     const email = 'victim@example.com';
     const link = async (by: Caller) =>
       (await ask(it, by, 'POST', '/invitations', { email, role: 'owner' })).json().token;
-    const mallory = await signIn(it, 'sign-up', { account: 'Mallory', email: 'mallory@example.com', password });
+    const mallory = await signIn(it, 'sign-up', {
+      account: 'Mallory',
+      email: 'mallory@example.com',
+      password: PASSWORD,
+    });
     const trap = await signIn(it, 'invitation/accept', { token: await link(mallory), password: 'known to mallory' });
     // Invited to Ada's account: the victim sets their own password there.
     const victim = await signIn(it, 'invitation/accept', { token: await link(ada), password: 'known to the victim' });
@@ -192,7 +207,7 @@ describe('members', () => {
   });
 
   test('neither a look at an invitation nor its acceptance tells whether an e-mail is known', async () => {
-    await signIn(it, 'sign-up', { account: 'Known', email: 'known@example.com', password });
+    await signIn(it, 'sign-up', { account: 'Known', email: 'known@example.com', password: PASSWORD });
     const answers = [];
     for (const email of ['known@example.com', 'unknown@example.com']) {
       const { token } = (await ask(it, ada, 'POST', '/invitations', { email, role: 'viewer' })).json();
@@ -208,32 +223,33 @@ describe('members', () => {
 
   test('guesses through invitations count as guesses at the e-mail', async () => {
     const email = 'guessed@example.com';
-    await signIn(it, 'sign-up', { account: 'Guessed', email, password });
+    await signIn(it, 'sign-up', { account: 'Guessed', email, password: PASSWORD });
     const codes = [];
     for (let round = 0; round < 7; round += 1) {
       const { token } = (await ask(it, ada, 'POST', '/invitations', { email, role: 'viewer' })).json();
       codes.push((await ask(it, {}, 'POST', '/invitation/accept', { token, password: 'x', as: 'member' })).statusCode);
     }
     expect(codes.at(-1)).toBe(429);
-    expect((await ask(it, {}, 'POST', '/sign-in', { email, password })).statusCode).toBe(429);
+    expect((await ask(it, {}, 'POST', '/sign-in', { email, password: PASSWORD })).statusCode).toBe(429);
     await it.store.attempts.forget(emailAttempts(email));
   });
 
   test('sign-in goes to the account used last', async () => {
-    const gus = await signIn(it, 'sign-up', { account: 'Gus', email: 'gus@example.com', password });
+    const gus = await signIn(it, 'sign-up', { account: 'Gus', email: 'gus@example.com', password: PASSWORD });
     const { token } = (await ask(it, ada, 'POST', '/invitations', { email: 'gus@example.com', role: 'viewer' })).json();
-    const joined = await signIn(it, 'invitation/accept', { token, password, as: 'member' });
-    const signedIn = async () => (await signIn(it, 'sign-in', { email: 'gus@example.com', password })).accountId;
+    const joined = await signIn(it, 'invitation/accept', { token, password: PASSWORD, as: 'member' });
+    const signedIn = async () =>
+      (await signIn(it, 'sign-in', { email: 'gus@example.com', password: PASSWORD })).accountId;
     expect(await signedIn()).toBe(ada.accountId);
     await ask(it, joined, 'PUT', '/session/account', { accountId: gus.accountId });
     expect(await signedIn()).toBe(gus.accountId);
   });
 
   test('who joined as somebody new with the password they have is one person after signing in', async () => {
-    await signIn(it, 'sign-up', { account: 'Hal', email: 'hal@example.com', password });
+    await signIn(it, 'sign-up', { account: 'Hal', email: 'hal@example.com', password: PASSWORD });
     const { token } = (await ask(it, ada, 'POST', '/invitations', { email: 'hal@example.com', role: 'viewer' })).json();
-    await signIn(it, 'invitation/accept', { token, password });
-    const hal = await signIn(it, 'sign-in', { email: 'hal@example.com', password });
+    await signIn(it, 'invitation/accept', { token, password: PASSWORD });
+    const hal = await signIn(it, 'sign-in', { email: 'hal@example.com', password: PASSWORD });
     const { accounts } = (await ask(it, hal, 'GET', '/session')).json();
     expect(accounts.map(({ name }: { name: string }) => name)).toEqual(['Ada', 'Hal']);
     expect(await it.store.users.allByEmail('hal@example.com')).toHaveLength(1);
@@ -244,7 +260,7 @@ describe('members', () => {
     const { invitations } = (await ask(it, ada, 'GET', '/settings')).json();
     const found = invitations.find((one: { email: string }) => one.email === 'dee@example.com');
     await ask(it, ada, 'DELETE', `/invitations/${found.id}`);
-    expect((await ask(it, {}, 'POST', '/invitation/accept', { token, password })).statusCode).toBe(404);
+    expect((await ask(it, {}, 'POST', '/invitation/accept', { token, password: PASSWORD })).statusCode).toBe(404);
   });
 
   test('roles change at once, and an owner is always left', async () => {
@@ -254,7 +270,7 @@ describe('members', () => {
     const promote = await ask(it, ada, 'PUT', `/members/${eve.memberId}`, { role: 'owner' });
     expect(promote.statusCode).toBe(200);
     expect(await create()).toBe(200);
-    const lone = await signIn(it, 'sign-up', { account: 'Lone', email: 'lone@example.com', password });
+    const lone = await signIn(it, 'sign-up', { account: 'Lone', email: 'lone@example.com', password: PASSWORD });
     const demote = await ask(it, lone, 'PUT', `/members/${lone.memberId}`, { role: 'viewer' });
     expect(demote.statusCode).toBe(404);
     expect((await ask(it, lone, 'DELETE', `/members/${lone.memberId}`)).statusCode).toBe(404);
@@ -264,17 +280,19 @@ describe('members', () => {
 
   test('a new password ends every other session', async () => {
     const fay = await newMember(it, ada, 'fay@example.com', 'viewer');
-    const elsewhere = await signIn(it, 'sign-in', { email: 'fay@example.com', password });
+    const elsewhere = await signIn(it, 'sign-in', { email: 'fay@example.com', password: PASSWORD });
     const change = (current: string) => ask(it, fay, 'PUT', '/password', { current, next: 'an even longer one' });
     expect((await change('a wrong password')).statusCode).toBe(403);
     expect((await ask(it, elsewhere, 'GET', '/keys')).statusCode).toBe(200);
-    const response = await change(password);
+    const response = await change(PASSWORD);
     expect(response.statusCode).toBe(200);
     for (const old of [fay, elsewhere]) expect((await ask(it, old, 'GET', '/keys')).statusCode).toBe(401);
     const [cookie] = response.cookies;
     const fresh = await ask(it, { cookie: `${cookie?.name}=${cookie?.value}` }, 'GET', '/keys');
     expect(fresh.statusCode).toBe(200);
-    expect((await ask(it, {}, 'POST', '/sign-in', { email: 'fay@example.com', password })).statusCode).toBe(401);
+    expect((await ask(it, {}, 'POST', '/sign-in', { email: 'fay@example.com', password: PASSWORD })).statusCode).toBe(
+      401,
+    );
   });
 });
 

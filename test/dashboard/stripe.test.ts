@@ -11,7 +11,7 @@ import { maskedSettings, settingsSchema } from '../../src/service/settings.js';
 import type { Store } from '../../src/store/store.js';
 import { ask, signIn, testDashboard } from './test-dashboard.js';
 
-const webhookSecret = 'whsec_of_a_test';
+const WEBHOOK_SECRET = 'whsec_of_a_test';
 const signer = new Stripe('sk_test_none');
 
 const event = (type: string, changes: object = {}): string =>
@@ -27,11 +27,15 @@ const event = (type: string, changes: object = {}): string =>
       },
     },
   });
-const signed = (payload: string, secret = webhookSecret, timestamp = Math.floor(Date.now() / 1000)): string =>
+const signed = (payload: string, secret = WEBHOOK_SECRET, timestamp = Math.floor(Date.now() / 1000)): string =>
   signer.webhooks.generateTestHeaderString({ payload, secret, timestamp });
 
 const shop = async () => {
-  const settings = { secretKey: 'sk_test_none', webhookSecret, publicUrl: 'https://screen.example.com' };
+  const settings = {
+    secretKey: 'sk_test_none',
+    webhookSecret: WEBHOOK_SECRET,
+    publicUrl: 'https://screen.example.com',
+  };
   const billingOf = ({ orders }: Store) => {
     const prices = { planPrices: { pro: 'price_pro' }, overagePrice: 'price_pack' };
     const stripe = stripeBilling({ ...settings, ...prices }, orderBook(orders));
@@ -74,7 +78,7 @@ describe("Stripe's webhook", () => {
     expect(await send(body, '')).toEqual([400, 0, 'trial']);
     expect(await send(other, signed(body))).toEqual([400, 0, 'trial']);
     expect(await send(body, signed(body, 'whsec_other'))).toEqual([400, 0, 'trial']);
-    expect(await send(body, signed(body, webhookSecret, 1_700_000_000))).toEqual([400, 0, 'trial']);
+    expect(await send(body, signed(body, WEBHOOK_SECRET, 1_700_000_000))).toEqual([400, 0, 'trial']);
     const unpaid = of(event('checkout.session.completed', { payment_status: 'unpaid' }));
     expect(await send(unpaid, signed(unpaid))).toEqual([200, 0, 'trial']);
     const unrelated = of(event('invoice.paid'));
@@ -105,7 +109,7 @@ describe("Stripe's settings", () => {
     ...{ deadline: '1000', signUp: 'off', logLevel: 'silent' },
   };
   const stripe = {
-    ...{ stripeSecretKey: 'sk_test_1', stripeWebhookSecret: webhookSecret, publicUrl: 'https://screen.example.com/' },
+    ...{ stripeSecretKey: 'sk_test_1', stripeWebhookSecret: WEBHOOK_SECRET, publicUrl: 'https://screen.example.com/' },
     stripePrice: ['pro=price_1,scale=price_2', 'starter = price_3'],
   };
 
@@ -114,7 +118,7 @@ describe("Stripe's settings", () => {
     expect(settings.stripePrice).toEqual({ pro: 'price_1', scale: 'price_2', starter: 'price_3' });
     expect(settings.publicUrl).toBe('https://screen.example.com');
     const printed = JSON.stringify(maskedSettings(settings));
-    for (const secret of ['sk_test_1', webhookSecret]) expect(printed).not.toContain(secret);
+    for (const secret of ['sk_test_1', WEBHOOK_SECRET]) expect(printed).not.toContain(secret);
     expect(printed).toContain('price_1');
   });
 
@@ -155,7 +159,7 @@ describe("Stripe's settings", () => {
     ['a plan that there isn’t', { PORTCULLIS_STRIPE_PRICE: 'pro=price_1,gold=price_2' }, 'no plan gold; there are: '],
   ])('keep a service from starting with %s', (_name, change, message) => {
     const variables = {
-      ...{ PORTCULLIS_STRIPE_SECRET_KEY: 'sk_test_1', PORTCULLIS_STRIPE_WEBHOOK_SECRET: webhookSecret },
+      ...{ PORTCULLIS_STRIPE_SECRET_KEY: 'sk_test_1', PORTCULLIS_STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET },
       ...{ PORTCULLIS_STRIPE_PRICE: 'pro=price_1', PORTCULLIS_PUBLIC_URL: 'https://screen.example.com' },
       ...change,
     };
@@ -170,7 +174,7 @@ describe("Stripe's settings", () => {
     rmSync(data, { recursive: true });
     expect({ status, ready: stdout.includes('ready') }).toEqual({ status: 2, ready: false });
     expect(stderr).toContain(message);
-    for (const secret of ['pk_live_1', 'sk_test_1', webhookSecret]) expect(stderr).not.toContain(secret);
+    for (const secret of ['pk_live_1', 'sk_test_1', WEBHOOK_SECRET]) expect(stderr).not.toContain(secret);
   });
 
   test('choose who takes the orders; a plan that there isn’t is refused', async () => {

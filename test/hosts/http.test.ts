@@ -45,7 +45,7 @@ const postFastify: Post = async (guard, body, options) => {
 };
 
 const rules = (options: Parameters<typeof createGuard>[0] = {}) => createGuard({ engine: counting(), ...options });
-const noTools = 'no: a route has no tools';
+const NO_TOOLS = 'no: a route has no tools';
 
 for (const [name, post] of [
   ['Express 5', postExpress],
@@ -74,10 +74,10 @@ for (const [name, post] of [
       expect((await post(rules(), { other: ATTACK })).body.error).toBe('missing_input');
       expect((await post(rules(), { other: 1 }, { optional: true })).status).toBe(200);
     },
-    'tool result': noTools,
-    'failed tool': noTools,
-    'tool argument': noTools,
-    'tool definition': noTools,
+    'tool result': NO_TOOLS,
+    'failed tool': NO_TOOLS,
+    'tool argument': NO_TOOLS,
+    'tool definition': NO_TOOLS,
     streaming: 'no: a request is read whole',
     async 'engine error'() {
       expect((await post(createGuard({ engine: broken }), { input: BENIGN })).status).toBe(422);

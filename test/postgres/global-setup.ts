@@ -9,12 +9,12 @@ declare module 'vitest' {
 }
 
 /** Folders whose tests ask for a PostgreSQL. */
-const users = /test\/(store|service|contract|security|dashboard|cli)/;
+const USERS = /test\/(store|service|contract|security|dashboard|cli)/;
 
 /** Starts one PostgreSQL for all tests, unless the folders asked for on the command line don't need it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const asked = process.argv.slice(2).filter((it) => it.startsWith('test/'));
-  if (asked.length > 0 && !asked.some((it) => users.test(it))) return async () => undefined;
+  if (asked.length > 0 && !asked.some((it) => USERS.test(it))) return async () => undefined;
   const server: PostgresServer = await startPostgres();
   project.provide('postgresUrl', server.url);
   return () => server.remove();

@@ -15,13 +15,13 @@ export interface PostgresServer {
   remove(): Promise<void>;
 }
 
-const debian = '/usr/lib/postgresql';
+const DEBIAN = '/usr/lib/postgresql';
 
 /** The folder of `initdb` and `postgres`, the newest version; undefined where there is none. */
 const findBinaries = (): string | undefined => {
-  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
+  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a)) : [];
   const asked = spawnSync('pg_config', ['--bindir'], { encoding: 'utf8' }).stdout?.trim();
-  const folders = [...versions.map((it) => join(debian, it, 'bin')), ...(asked ? [asked] : [])];
+  const folders = [...versions.map((it) => join(DEBIAN, it, 'bin')), ...(asked ? [asked] : [])];
   return folders.find((it) => existsSync(join(it, 'initdb')) && existsSync(join(it, 'postgres')));
 };
 

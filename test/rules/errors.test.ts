@@ -5,15 +5,15 @@ import { lintRules } from '../../src/cli/rules/lint-rules.js';
 import { testRules } from '../../src/cli/rules/test-rules.js';
 import { paintFor } from '../../src/cli/terminal.js';
 
-const folder = 'test/rules/errors';
-const packs = readdirSync(folder, { withFileTypes: true })
+const FOLDER = 'test/rules/errors';
+const packs = readdirSync(FOLDER, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
 
 const run = (command: typeof lintRules, pack: string): string => {
   const parts: string[] = [];
   const io = { out: (part: string) => void parts.push(part), paint: paintFor({ isTTY: false }), today: '2026-06-01' };
-  const code = command({ pack: [NO_CORE, `${folder}/${pack}`] }, io);
+  const code = command({ pack: [NO_CORE, `${FOLDER}/${pack}`] }, io);
   return `${parts.join('')}exit ${code}\n`;
 };
 
@@ -30,8 +30,8 @@ describe('what a pack author is told', () => {
     const load = (): unknown =>
       loadPack({
         core: false,
-        packs: [`${folder}/examples`],
-        overlays: [`${folder}/overlay.yaml`],
+        packs: [`${FOLDER}/examples`],
+        overlays: [`${FOLDER}/overlay.yaml`],
         today: '2026-06-01',
       });
     let report = '';

@@ -7,14 +7,14 @@ import { openStore } from '../../src/store/open-store.js';
 import { analyze, killServices, type ServiceProcess, startService } from './service-process.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-serve-'));
-const rules = ['--mode', 'rules', '--workers', '1'];
+const RULES = ['--mode', 'rules', '--workers', '1'];
 
 afterAll(() => {
   killServices();
   rmSync(folder, { recursive: true, force: true });
 });
 
-const start = (data: string): Promise<ServiceProcess> => startService(['--data', data, ...rules]);
+const start = (data: string): Promise<ServiceProcess> => startService(['--data', data, ...RULES]);
 
 describe('portcullis serve', () => {
   it('makes an account once, and keeps each acknowledged verdict and its count through kill -9', async () => {
@@ -72,7 +72,7 @@ describe('portcullis serve', () => {
     const port = await new Promise<number>((resolve) => {
       other.listen(0, '127.0.0.1', () => resolve((other.address() as AddressInfo).port));
     });
-    await expect(startService(['--data', data, ...rules, '--port', String(port)])).rejects.toThrow(
+    await expect(startService(['--data', data, ...RULES, '--port', String(port)])).rejects.toThrow(
       `can't listen on 127.0.0.1:${port}`,
     );
     await new Promise((resolve) => other.close(resolve));

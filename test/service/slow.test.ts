@@ -29,11 +29,11 @@ const drip = (beginning: string, byte: string): Promise<{ readonly text: string;
     });
   });
 
-const start = 'POST /analyze HTTP/1.1\r\nHost: a\r\n';
-const head = `${start}Authorization: Bearer ${KEY}\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{`;
+const START = 'POST /analyze HTTP/1.1\r\nHost: a\r\n';
+const head = `${START}Authorization: Bearer ${KEY}\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{`;
 
 it('API4: headers and bodies that drip in are a 408, and the connection ends', async () => {
-  for (const { text, ms } of await Promise.all([drip(start, 'A'), drip(head, ' ')])) {
+  for (const { text, ms } of await Promise.all([drip(START, 'A'), drip(head, ' ')])) {
     expect(text).toMatch(/^HTTP\/1.1 408 /);
     expect(text).toContain('Access-Control-Allow-Origin: *');
     expect(text).toContain('{"error":"The request did not arrive in time."}');

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isPublicAddress, publicLookup, urlProblem } from '../../src/service/webhooks/public-address.js';
-import { retryAfterMs, webhookSender } from '../../src/service/webhooks/send-webhooks.js';
+import { RETRY_AFTER_MS, webhookSender } from '../../src/service/webhooks/send-webhooks.js';
 import { watchAccounts } from '../../src/service/webhooks/watch-accounts.js';
 import type { Store } from '../../src/store/store.js';
 import { databases, type TestDatabase } from '../store/databases.js';
@@ -99,11 +99,11 @@ describe.each(databases)('webhook messages on $name', ({ make }) => {
     answer = 302;
     await store.webhooks.send(id, 'webhook.test', '{}');
     const before = received.length;
-    for (const wait of [0, ...retryAfterMs]) {
+    for (const wait of [0, ...RETRY_AFTER_MS]) {
       time += 1.2 * wait;
       await sender.tick();
     }
-    expect(received.length - before).toBe(retryAfterMs.length + 1);
+    expect(received.length - before).toBe(RETRY_AFTER_MS.length + 1);
     const [given] = await store.webhooks.deliveries(account.id, id, 1);
     expect(given).toMatchObject({ status: 'failed', dueAt: null, lastError: 'the response was 302' });
     await store.webhooks.remove(account.id, id);

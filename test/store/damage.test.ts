@@ -18,7 +18,7 @@ import { openStore } from '../../src/store/open-store.js';
 import { databases } from './databases.js';
 import { makeRecord } from './make-record.js';
 
-const dayMs = 86_400_000;
+const DAY_MS = 86_400_000;
 
 describe('a data folder', () => {
   let data: string;
@@ -94,9 +94,9 @@ describe.each(databases)('a purge in $name', ({ make }) => {
     const { id } = await store.accounts.create('Clock', 'pro');
     await store.accounts.setSettings(id, { retentionDays: 30 });
     const now = Date.now();
-    const record = makeRecord({ accountId: id, time: now - 5 * dayMs });
+    const record = makeRecord({ accountId: id, time: now - 5 * DAY_MS });
     await store.evidence.append(record);
-    const years = now + 5 * 365 * dayMs;
+    const years = now + 5 * 365 * DAY_MS;
     await expect(store.evidence.purge(years), 'against the newest record').rejects.toMatchObject({
       code: 'STORE_CLOCK',
     });
@@ -108,8 +108,8 @@ describe.each(databases)('a purge in $name', ({ make }) => {
       message: expect.stringMatching(/the last purge was 1825 days ago; if the clock is right, run ".*--trust-clock"/),
     });
     expect(await store.evidence.get(id, record.id)).toBeDefined();
-    expect(await store.evidence.purge(now + 6 * dayMs)).toBe(0);
-    expect(await store.evidence.purge(now + 60 * dayMs, { trustClock: true })).toBe(1);
+    expect(await store.evidence.purge(now + 6 * DAY_MS)).toBe(0);
+    expect(await store.evidence.purge(now + 60 * DAY_MS, { trustClock: true })).toBe(1);
     await store.close();
     await database.remove();
   });

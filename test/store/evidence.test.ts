@@ -8,7 +8,7 @@ import { allDatabases, type TestDatabase } from './databases.js';
 import { makeRecord } from './make-record.js';
 
 const start = Date.UTC(2026, 10, 21, 12);
-const minute = 60_000;
+const MINUTE = 60_000;
 
 describe.each(allDatabases)('evidence in $name', ({ make }) => {
   let database: TestDatabase;
@@ -27,7 +27,7 @@ describe.each(allDatabases)('evidence in $name', ({ make }) => {
         makeRecord({
           accountId,
           keyId: i % 5 === 0 ? 'key_b' : 'key_a',
-          time: start + i * minute,
+          time: start + i * MINUTE,
           text: i % 4 === 0 ? `number ${i}: 100% "Quoted" Straße_x` : `number ${i}: plain`,
           rule: i % 6 === 0 ? 'override.x' : 'none',
           decidedBy: i % 10 === 0 ? 'ml-error-rules-fallback' : 'rules',
@@ -69,15 +69,15 @@ describe.each(allDatabases)('evidence in $name', ({ make }) => {
     ['decided by the rules', { decidedBy: 'rules' }, (_, i) => i % 10 !== 0],
     ['level', { routerLevel: 'deep' }, (_, i) => i % 7 === 0],
     ['key', { keyId: 'key_b' }, (_, i) => i % 5 === 0],
-    ['from', { from: start + 50 * minute }, (_, i) => i >= 50],
-    ['to', { to: start + 10 * minute }, (_, i) => i < 10],
+    ['from', { from: start + 50 * MINUTE }, (_, i) => i >= 50],
+    ['to', { to: start + 10 * MINUTE }, (_, i) => i < 10],
     ['text in other case', { text: 'quoted' }, (_, i) => i % 4 === 0],
     ['text with signs', { text: '0% "quo' }, (_, i) => i % 4 === 0],
     ['text with signs of patterns', { text: 'e_x' }, (_, i) => i % 4 === 0],
     ['a sign is no pattern', { text: '1%0' }, () => false],
     ['text that is nowhere', { text: 'nowhere' }, () => false],
     ['operators are text', { text: 'number OR plain' }, () => false],
-    ['many', { text: 'plain', verdict: 'block', from: start + minute }, (_, i) => i % 4 !== 0 && i % 6 === 0],
+    ['many', { text: 'plain', verdict: 'block', from: start + MINUTE }, (_, i) => i % 4 !== 0 && i % 6 === 0],
   ] satisfies readonly [string, EvidenceFilter, (record: EvidenceRecord, i: number) => boolean][])(
     'filters: %s',
     async (_, filter, fits) => {
@@ -102,7 +102,7 @@ describe.each(allDatabases)('evidence in $name', ({ make }) => {
         // Arrives at the top: it must not move what follows.
         const late = makeRecord({
           accountId: account.id,
-          time: start + 1000 * minute,
+          time: start + 1000 * MINUTE,
           text: 'late number',
           label: 'false_alarm',
         });
@@ -112,7 +112,7 @@ describe.each(allDatabases)('evidence in $name', ({ make }) => {
         expected((_, i) => !('verdict' in filter) || i % 6 !== 0),
       );
       const iterated: string[] = [];
-      for await (const it of store.evidence.iterate(account.id, { ...filter, to: start + 60 * minute }))
+      for await (const it of store.evidence.iterate(account.id, { ...filter, to: start + 60 * MINUTE }))
         iterated.push(it.id);
       expect(iterated).toEqual(seen.filter((id) => records.some((it) => it.id === id)));
     },
@@ -140,7 +140,7 @@ describe.each(allDatabases)('evidence in $name', ({ make }) => {
 
   it('counts by hour and by day', async () => {
     const day = Date.UTC(2026, 10, 21);
-    const byHour = await store.evidence.counts(other.id, start, start + 60 * minute, 'hour');
+    const byHour = await store.evidence.counts(other.id, start, start + 60 * MINUTE, 'hour');
     const sum = (rest: number) =>
       records.reduce((all, it, i) => (Number(i % 6 === 0) === rest ? all + it.verdict.latency_ms : all), 0);
     expect(byHour).toEqual([
@@ -157,7 +157,7 @@ describe.each(allDatabases)('evidence in $name', ({ make }) => {
   });
 
   it('counts latencies by step', async () => {
-    const found = await store.evidence.latencies(other.id, start, start + 60 * minute, 'hour');
+    const found = await store.evidence.latencies(other.id, start, start + 60 * MINUTE, 'hour');
     expect(found.reduce((sum, { calls }) => sum + calls, 0)).toBe(60);
     expect(found.slice(0, 3)).toEqual([0, 1, 2].map((step) => ({ at: start, step, calls: 1 })));
     for (const { step, calls } of found) {
@@ -165,7 +165,7 @@ describe.each(allDatabases)('evidence in $name', ({ make }) => {
       expect(calls).toBe(within.length);
       for (const ms of within) expect(Math.abs(latencyAt(step) - ms)).toBeLessThanOrEqual(0.05 * ms);
     }
-    expect(await store.evidence.latencies(other.id, start + 60 * minute, start + 120 * minute, 'day')).toEqual([]);
+    expect(await store.evidence.latencies(other.id, start + 60 * MINUTE, start + 120 * MINUTE, 'day')).toEqual([]);
   });
 
   it('counts by versions, labels too', async () => {
@@ -238,7 +238,7 @@ describe.each(allDatabases)('evidence in $name', ({ make }) => {
     const left = await store.evidence.list(keeper.id, { text: 'needle' }, null, 5);
     expect(left.records.map((it) => it.id)).toEqual([young.id]);
     expect(await store.evidence.get(keeper.id, old.id)).toBeUndefined();
-    expect(await ids({ to: start + 60 * minute })).toHaveLength(60);
+    expect(await ids({ to: start + 60 * MINUTE })).toHaveLength(60);
     expect(await store.check()).toMatchObject({ ok: true, problems: [] });
   });
 });

@@ -5,7 +5,7 @@ import { builtLoad } from './load/built-load.js';
 
 // The long form: npm run proof:store
 const rounds = Number(process.env.PORTCULLIS_PROOF_KILLS ?? 6);
-const writers = 16;
+const WRITERS = 16;
 
 interface Round {
   readonly readyMs: number;
@@ -15,7 +15,7 @@ interface Round {
 /** Starts a writer, lets it work for a while, and kills it without a word. */
 const killedAfter = (place: string, accountId: string, ms: number): Promise<Round> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [builtLoad(), 'write', place, accountId, '', String(writers)], {
+    const child = spawn(process.execPath, [builtLoad(), 'write', place, accountId, '', String(WRITERS)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const pieces: string[] = [];
@@ -73,7 +73,7 @@ describe('kill -9 under load', () => {
       expect(stored).toBeGreaterThanOrEqual(acknowledged);
       expect(hours.reduce((sum, it) => sum + it.calls, 0)).toBe(stored);
       expect(month?.used).toBeGreaterThanOrEqual(stored);
-      expect(month?.used).toBeLessThanOrEqual(stored + writers * (round + 1));
+      expect(month?.used).toBeLessThanOrEqual(stored + WRITERS * (round + 1));
       // The whole check reads all there is: at the ends of a long run alone.
       if (round < 3 || round % 20 === 19 || round === rounds - 1)
         expect(await store.check()).toMatchObject({ ok: true, problems: [] });

@@ -6,7 +6,7 @@ import { makeRecord } from './make-record.js';
 
 // The long form (30 s): npm run proof:store
 const outageMs = Number(process.env.PORTCULLIS_PROOF_OUTAGE_MS ?? 2_000);
-const writers = 16;
+const WRITERS = 16;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('PostgreSQL stopped under load', () => {
@@ -43,7 +43,7 @@ describe('PostgreSQL stopped under load', () => {
         }
       }
     };
-    const load = Promise.all(Array.from({ length: writers }, write));
+    const load = Promise.all(Array.from({ length: WRITERS }, write));
     await pause(1_000);
     const before = acknowledged.length;
     await server.crash();

@@ -10,7 +10,7 @@ import type { Store } from '../../src/store/store.js';
 import { databases, type TestDatabase } from './databases.js';
 import { makeRecord } from './make-record.js';
 
-const dayMs = 86_400_000;
+const DAY_MS = 86_400_000;
 
 describe.each(databases)('what is kept of a text in $name', ({ make }) => {
   let database: TestDatabase;
@@ -80,10 +80,10 @@ describe('the files of the embedded database', () => {
   it('have nothing left of evidence that was purged: not the text, not its digest, not its terms', async () => {
     const { id } = await store.accounts.create('Purged', 'pro');
     const now = Date.now();
-    const old = makeRecord({ accountId: id, text: 'xylophonist 死語復活', time: now - 100 * dayMs });
+    const old = makeRecord({ accountId: id, text: 'xylophonist 死語復活', time: now - 100 * DAY_MS });
     const young = makeRecord({ accountId: id, text: 'a young text', time: now });
     const filler = Array.from({ length: 50 }, (_, i) =>
-      makeRecord({ accountId: id, text: `one of many texts, ${i}`, time: now - (i % 2) * 100 * dayMs }),
+      makeRecord({ accountId: id, text: `one of many texts, ${i}`, time: now - (i % 2) * 100 * DAY_MS }),
     );
     for (const record of [old, ...filler, young]) await store.evidence.append(record);
     const db = new Sqlite(join(data, 'portcullis.db'), { readonly: true });

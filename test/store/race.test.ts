@@ -8,7 +8,7 @@ import { builtLoad } from './load/built-load.js';
 
 // The long form: npm run proof:store
 const rounds = Number(process.env.PORTCULLIS_PROOF_RACES ?? 2);
-const calls = [667, 667, 666];
+const CALLS = [667, 667, 666];
 
 const plansFile = join(mkdtempSync(join(tmpdir(), 'portcullis-race-')), 'plans.yaml');
 writeFileSync(plansFile, 'plans: { raced: { monthly_calls: 500 } }\noverage_pack_calls: 1\n');
@@ -36,7 +36,7 @@ describe.each(databases)('2,000 calls against a limit of 500 from three processe
     const place = database.place.data ?? database.place.databaseUrl ?? '';
     for (let round = 0; round < rounds; round += 1) {
       const { id } = await store.accounts.create(`Raced ${round}`, 'raced');
-      const allowed = await Promise.all(calls.map((count) => allowedIn(place, id, count)));
+      const allowed = await Promise.all(CALLS.map((count) => allowedIn(place, id, count)));
       expect(allowed.reduce((sum, it) => sum + it, 0)).toBe(500);
       expect((await store.usage.months(id, 1))[0]?.used).toBe(500);
     }

@@ -7,7 +7,7 @@ import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { makeRecord } from './make-record.js';
 
-const minute = 60_000;
+const MINUTE = 60_000;
 const now = Date.UTC(2026, 10, 21, 12);
 
 describe('the search index', () => {
@@ -57,7 +57,7 @@ describe('the search index', () => {
   it('finds and indexes a record that comes late with an earlier time', async () => {
     await write('one walrus', now);
     await indexed();
-    await write('an earlier walrus', now - minute);
+    await write('an earlier walrus', now - MINUTE);
     expect(await found('walrus')).toBe(2);
     await indexed();
     expect(inIndex('walrus')).toBe(2);
@@ -65,11 +65,11 @@ describe('the search index', () => {
   });
 
   it('purges what is indexed, what is late and what is past the mark', async () => {
-    await write('an old walrus', now - 200 * 1440 * minute);
-    await write('another walrus', now - 199 * 1440 * minute);
+    await write('an old walrus', now - 200 * 1440 * MINUTE);
+    await write('another walrus', now - 199 * 1440 * MINUTE);
     await indexed();
-    await write('a late walrus', now - 201 * 1440 * minute);
-    await write('a new walrus', now - 198 * 1440 * minute);
+    await write('a late walrus', now - 201 * 1440 * MINUTE);
+    await write('a new walrus', now - 198 * 1440 * MINUTE);
     await write('a walrus that stays', now);
     expect(await store.evidence.purge(now)).toBe(4);
     expect(await found('walrus')).toBe(1);
@@ -94,7 +94,7 @@ describe('the search index', () => {
     expect(await found('walrus')).toBe(2);
     await indexed();
     expect(inIndex('walrus')).toBe(2);
-    await write('one more walrus', now + minute);
+    await write('one more walrus', now + MINUTE);
     expect(await found('walrus')).toBe(3);
   });
 });

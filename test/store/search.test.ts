@@ -8,9 +8,9 @@ import { databases, type TestDatabase } from './databases.js';
 import { makeRecord } from './make-record.js';
 
 const start = Date.UTC(2026, 10, 1, 12);
-const minute = 60_000;
-const orderedMap = 9_000;
-const late = 600;
+const MINUTE = 60_000;
+const ORDERED_MAP = 9_000;
+const LATE = 600;
 
 /** 0..1, the same in each run. */
 const chances = (seed: number): (() => number) => {
@@ -22,7 +22,7 @@ const chances = (seed: number): (() => number) => {
 };
 
 // Few syllables, so that all trigrams are frequent and the words they make hardly ever meet.
-const syllables = [
+const SYLLABLES = [
   'an',
   'be',
   'con',
@@ -50,7 +50,7 @@ describe.each(databases)('a search in $name', ({ name, make }) => {
   let records: EvidenceRecord[];
   const chance = chances(4711);
   const one = <T>(from: readonly T[]): T => from[Math.floor(chance() * from.length)] as T;
-  const text = (): string => Array.from({ length: 3 + Math.floor(chance() ** 3 * 60) }, () => one(syllables)).join('');
+  const text = (): string => Array.from({ length: 3 + Math.floor(chance() ** 3 * 60) }, () => one(SYLLABLES)).join('');
 
   const write = async (times: readonly number[], account = accountId): Promise<void> => {
     const made = times.map((time, i) =>
@@ -73,10 +73,10 @@ describe.each(databases)('a search in $name', ({ name, make }) => {
     accountId = (await store.accounts.create('Searched', 'scale')).id;
     const other = (await store.accounts.create('Other', 'scale')).id;
     records = [];
-    const times = Array.from({ length: orderedMap }, (_, i) => start + i * minute);
-    await write(times.slice(0, orderedMap / 2));
+    const times = Array.from({ length: ORDERED_MAP }, (_, i) => start + i * MINUTE);
+    await write(times.slice(0, ORDERED_MAP / 2));
     await write(times.slice(0, 500), other);
-    await write(times.slice(orderedMap / 2));
+    await write(times.slice(ORDERED_MAP / 2));
   }, 180_000);
   afterAll(async () => {
     await store.close();
@@ -115,10 +115,10 @@ describe.each(databases)('a search in $name', ({ name, make }) => {
         part,
         part.toUpperCase(),
         part,
-        `${one(syllables)}${one(syllables)}${one(syllables)}x`,
+        `${one(SYLLABLES)}${one(SYLLABLES)}${one(SYLLABLES)}x`,
         'con the ti an',
       ]);
-      const from = start + Math.floor(chance() * orderedMap) * minute;
+      const from = start + Math.floor(chance() * ORDERED_MAP) * MINUTE;
       return {
         text: wanted,
         ...one<EvidenceFilter>([
@@ -127,7 +127,7 @@ describe.each(databases)('a search in $name', ({ name, make }) => {
           {},
           { verdict: 'block' },
           { keyId: 'key_a' },
-          { from, to: from + 2_000 * minute },
+          { from, to: from + 2_000 * MINUTE },
         ]),
       };
     });
@@ -186,7 +186,7 @@ describe.each(databases)('a search in $name', ({ name, make }) => {
   });
 
   it('finds records that came late with earlier times', async () => {
-    await write(Array.from({ length: late }, (_, i) => start + ((i * 7919) % orderedMap) * minute + 1_000));
+    await write(Array.from({ length: LATE }, (_, i) => start + ((i * 7919) % ORDERED_MAP) * MINUTE + 1_000));
     await checkAll(10);
     await indexed();
     await checkAll(20);
@@ -194,7 +194,7 @@ describe.each(databases)('a search in $name', ({ name, make }) => {
 
   it('finds the same after a purge of half of it', async () => {
     await store.accounts.setSettings(accountId, { retentionDays: 1 });
-    const oldest = start + (orderedMap / 2) * minute;
+    const oldest = start + (ORDERED_MAP / 2) * MINUTE;
     await store.evidence.purge(oldest + 86_400_000);
     records = records.filter(({ time }) => Date.parse(time) >= oldest);
     await checkAll(20);

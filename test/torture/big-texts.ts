@@ -6,7 +6,7 @@ export interface BigText {
   readonly mostSeconds: number;
 }
 
-const sentence = 'The meeting is on Tuesday at ten; please bring the report of the last quarter with you. ';
+const SENTENCE = 'The meeting is on Tuesday at ten; please bring the report of the last quarter with you. ';
 const filled = (piece: string, length: number): string =>
   piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
 
@@ -19,7 +19,7 @@ export function bigTexts(millions: number): readonly BigText[] {
     { name: 'one word', make: () => filled('ignore', length), mostSeconds: 40 * millions },
     {
       name: 'base64',
-      make: () => filled(Buffer.from(sentence).toString('base64url'), length),
+      make: () => filled(Buffer.from(SENTENCE).toString('base64url'), length),
       mostSeconds: 40 * millions,
     },
     { name: 'lone surrogates', make: () => filled('\ud800x\udc00', length), mostSeconds: 40 * millions },
@@ -30,6 +30,6 @@ export function bigTexts(millions: number): readonly BigText[] {
 /** 100 MB of ordinary text. */
 export const hugeText: BigText = {
   name: '100 MB of prose',
-  make: () => filled(sentence, 100_000_000),
+  make: () => filled(SENTENCE, 100_000_000),
   mostSeconds: 600,
 };

@@ -17,7 +17,7 @@ const tags = (text: string): string =>
   [...text].map((character) => String.fromCodePoint(0xe0000 + ((character.codePointAt(0) ?? 0) % 128))).join('');
 
 /** Pieces that stood at the root of failures elsewhere, and the wrappers of every decoder. */
-const pieces: readonly string[] = [
+const PIECES: readonly string[] = [
   '\ud800',
   '\udc00',
   '\udbff\ud800',
@@ -107,7 +107,7 @@ const mutate = (text: string, random: Random): string => {
   const changes: readonly (() => string)[] = [
     () => text.slice(0, at) + anyCharacter(random) + text.slice(at),
     () => text.slice(0, at) + text.slice(to),
-    () => text.slice(0, at) + (pieces[random(pieces.length)] ?? '') + text.slice(at),
+    () => text.slice(0, at) + (PIECES[random(PIECES.length)] ?? '') + text.slice(at),
     () => text.slice(0, at) + text.slice(at, to).repeat(1 + random(5)) + text.slice(to),
     () => text.slice(0, at) + (wrappers[random(wrappers.length)]?.(text.slice(at, to)) ?? '') + text.slice(to),
     () => wrappers[random(wrappers.length)]?.(text) ?? text,

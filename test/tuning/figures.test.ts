@@ -12,7 +12,7 @@ interface Reference {
   readonly recallAt: Readonly<Record<'0.005' | '0.01' | '0.02', number>>;
 }
 
-const figures = [
+const FIGURES = [
   'recall',
   'falsePositiveRate',
   'precision',
@@ -23,7 +23,7 @@ const figures = [
   'calibrationError',
 ] as const;
 const reference = JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', 'reference-figures.json'), 'utf8')) as {
-  readonly cases: readonly (Reference & Readonly<Record<(typeof figures)[number], number>>)[];
+  readonly cases: readonly (Reference & Readonly<Record<(typeof FIGURES)[number], number>>)[];
 };
 
 const outcomes = ({ scores, truth, threshold }: Reference) =>
@@ -34,7 +34,7 @@ describe('figures agree with scikit-learn to 1e-9', () => {
 
   it.each(reference.cases)('$name', (expected) => {
     const found = rankingFigures(outcomes(expected), { rounds: 20, seed: 1 });
-    for (const figure of figures)
+    for (const figure of FIGURES)
       expect(Math.abs((found[figure] as number) - expected[figure]), figure).toBeLessThan(1e-9);
     for (const budget of ['0.005', '0.01', '0.02'] as const)
       expect(Math.abs((found.recallAt[budget].value as number) - expected.recallAt[budget]), budget).toBeLessThan(1e-9);

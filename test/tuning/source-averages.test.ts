@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/evaluation/metrics/figures.js';
 import { sourceAverages } from '../../src/evaluation/metrics/source-averages.js';
 
-const at = 0.5;
+const AT = 0.5;
 const outcomes = (attacks: readonly number[], benign: readonly number[]): readonly Outcome[] =>
   [attacks, benign].flatMap((scores, i) =>
-    scores.map((score) => ({ score, isAttack: i === 0, isBlocked: score >= at })),
+    scores.map((score) => ({ score, isAttack: i === 0, isBlocked: score >= AT })),
   );
 const repeated = (score: number, n: number): readonly number[] => new Array(n).fill(score);
 

@@ -39,7 +39,7 @@ export const auditedRoutes: Readonly<Record<string, AuditedRoute>> = {
   'POST /second-factor/remove': { action: 'second-factor.off' },
 };
 
-const longest = 200;
+const LONGEST = 200;
 
 /** Writes down every change of a member before its response leaves. */
 export function auditChanges(app: ApiApp, { store }: Pick<DashboardParts, 'store'>): void {
@@ -65,5 +65,5 @@ function asValues(value: unknown): Values {
 }
 
 function actionWord(value: unknown): string {
-  return (value === null ? 'none' : String(value)).slice(0, longest);
+  return (value === null ? 'none' : String(value)).slice(0, LONGEST);
 }

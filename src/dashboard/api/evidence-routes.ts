@@ -6,14 +6,14 @@ import type { RecordFilter, RecordPage, RecordView } from '../ports.js';
 import { type ApiApp, ApiError, type DashboardParts, orRefuse } from './api-parts.js';
 import { getMember } from './sign-in/session.js';
 
-const labels = ['false_alarm', 'missed_attack', 'correct_block', 'correct_allow'] as const;
+const LABELS = ['false_alarm', 'missed_attack', 'correct_block', 'correct_allow'] as const;
 const filterShape = {
   verdict: z.enum(['allow', 'block']).optional(),
   rule: z.string().max(200).optional(),
   decidedBy: z.enum(['rules', 'ml', 'ml-error-rules-fallback']).optional(),
   routerLevel: z.enum(['rules', 'advanced', 'deep']).optional(),
   keyId: z.string().max(100).optional(),
-  label: z.enum([...labels, 'none']).optional(),
+  label: z.enum([...LABELS, 'none']).optional(),
   from: z.coerce.number().int().min(0).optional(),
   to: z.coerce.number().int().min(0).optional(),
   text: z.string().max(500).optional(),
@@ -26,7 +26,7 @@ const listQuery = z.object({
 const exportQuery = z.object({ ...filterShape, format: z.enum(['jsonl', 'csv']) });
 const params = z.object({ id: z.string().regex(/^ev_[0-9a-f]{24}$/, 'An evidence id is ev_ and 24 hex digits.') });
 const replayQuery = z.object({ against: z.enum(['recorded', 'current']).default('recorded') });
-const labelBody = z.object({ label: z.enum(labels).nullable() });
+const labelBody = z.object({ label: z.enum(LABELS).nullable() });
 const playgroundBody = z.object({ input: z.string() });
 const types = { jsonl: 'application/x-ndjson; charset=utf-8', csv: 'text/csv; charset=utf-8' } as const;
 
@@ -90,7 +90,7 @@ export function evidenceRoutes(app: ApiApp, { store, service }: DashboardParts):
   });
 }
 
-const pageSize = 500;
+const PAGE_SIZE = 500;
 const columns = [
   ...['id', 'time', 'verdict', 'rule', 'score', 'threshold', 'decided_by', 'mode', 'router_level', 'label', 'key_id'],
   ...['rules_version', 'ml_version', 'latency_ms', 'length', 'sha256', 'input_kept', 'text'],
@@ -106,7 +106,7 @@ export async function* exportLines(
   if (format === 'csv') yield `${columns.join(',')}\r\n`;
   let cursor: string | null = null;
   do {
-    const page: RecordPage = await evidence.list(accountId, filter, cursor, pageSize);
+    const page: RecordPage = await evidence.list(accountId, filter, cursor, PAGE_SIZE);
     const lines =
       format === 'csv' ? toCsv(page.records) : page.records.map((record) => `${JSON.stringify(record)}\n`).join('');
     if (lines !== '') yield lines;

@@ -10,8 +10,8 @@ const inviteBody = z.object({ email: emailSchema, role: roleSchema });
 const params = z.object({ id: z.string().min(1).max(100) });
 const passwordBody = z.object({ current: givenPasswordSchema, next: passwordSchema });
 const accountBody = z.object({ accountId: z.string().min(1).max(100) });
-const invitationLength = 7 * 86_400_000;
-const lastOwner = 'There is no such member, or it is the last owner.';
+const INVITATION_LENGTH = 7 * 86_400_000;
+const LAST_OWNER = 'There is no such member, or it is the last owner.';
 
 /** Members, invitations, and one's own password and account. */
 export async function memberRoutes(app: ApiApp, parts: DashboardParts): Promise<void> {
@@ -19,21 +19,21 @@ export async function memberRoutes(app: ApiApp, parts: DashboardParts): Promise<
 
   const requireMember = async (accountId: string, id: string): Promise<void> => {
     const members = await store.users.members(accountId);
-    if (!members.some(({ userId }) => userId === id)) throw new ApiError(404, lastOwner);
+    if (!members.some(({ userId }) => userId === id)) throw new ApiError(404, LAST_OWNER);
   };
 
   app.put('/members/:id', { schema: { params, body: z.object({ role: roleSchema }) } }, async (request) => {
     const { accountId } = getMember(request);
     await requireMember(accountId, request.params.id);
     const changed = store.users.setMember(accountId, request.params.id, request.body.role);
-    await orRefuse('STORE_CONFLICT', new ApiError(404, lastOwner), changed);
+    await orRefuse('STORE_CONFLICT', new ApiError(404, LAST_OWNER), changed);
     return { role: request.body.role };
   });
   app.delete('/members/:id', { schema: { params } }, async (request) => {
     const { accountId } = getMember(request);
     await requireMember(accountId, request.params.id);
     const removed = store.users.removeMember(accountId, request.params.id);
-    await orRefuse('STORE_CONFLICT', new ApiError(404, lastOwner), removed);
+    await orRefuse('STORE_CONFLICT', new ApiError(404, LAST_OWNER), removed);
     return { removed: request.params.id };
   });
 
@@ -42,7 +42,7 @@ export async function memberRoutes(app: ApiApp, parts: DashboardParts): Promise<
     const { accountId } = getMember(request);
     if ((await store.users.members(accountId)).some((member) => member.email === email))
       throw new ApiError(409, 'They are a member already.');
-    const ends = now() + invitationLength;
+    const ends = now() + INVITATION_LENGTH;
     return { token: (await store.users.invite(accountId, email, role, ends)).token, ends };
   });
   app.delete('/invitations/:id', { schema: { params } }, async (request) => {

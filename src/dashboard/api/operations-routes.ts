@@ -13,9 +13,9 @@ const filterShape = {
 };
 const auditQuery = z.object({ ...filterShape, after: z.string().max(40).optional() });
 const exportQuery = z.object({ ...filterShape, format: z.enum(['jsonl', 'csv']) });
-const pageSize = 100;
+const PAGE_SIZE = 100;
 
-const events = [
+const EVENTS = [
   'quota.low',
   'quota.exhausted',
   'blocks.spike',
@@ -23,20 +23,20 @@ const events = [
 ] as const satisfies readonly WebhookEvent[];
 const webhookBody = z.object({
   url: z.string().trim().min(1).max(500),
-  events: z.array(z.enum(events)).min(1, 'Choose at least one event.').max(events.length),
+  events: z.array(z.enum(EVENTS)).min(1, 'Choose at least one event.').max(EVENTS.length),
 });
 const params = z.object({ id: z.string().min(1).max(100) });
-const mostWebhooks = 5;
-const listedDeliveries = 25;
+const MOST_WEBHOOKS = 5;
+const LISTED_DELIVERIES = 25;
 /** A test can't be used to flood somebody. Milliseconds. */
-const betweenTests = 10_000;
+const BETWEEN_TESTS = 10_000;
 
 /** The audit log, and webhooks. */
 export function operationsRoutes(app: ApiApp, { store, webhooks, now }: DashboardParts): void {
   app.get('/audit', { schema: { querystring: auditQuery } }, async (request) => {
     const { after, ...filter } = request.query;
-    const entries = await store.audit.list(getMember(request).accountId, filter, after ?? null, pageSize);
-    return { entries: entries.map(shown), next: entries.length === pageSize ? (entries.at(-1)?.id ?? null) : null };
+    const entries = await store.audit.list(getMember(request).accountId, filter, after ?? null, PAGE_SIZE);
+    return { entries: entries.map(shown), next: entries.length === PAGE_SIZE ? (entries.at(-1)?.id ?? null) : null };
   });
   app.get('/audit/export', { schema: { querystring: exportQuery } }, async (request, reply) => {
     const { format, ...filter } = request.query;
@@ -50,11 +50,11 @@ export function operationsRoutes(app: ApiApp, { store, webhooks, now }: Dashboar
     const { accountId } = getMember(request);
     const listed = await store.webhooks.list(accountId);
     return {
-      events,
+      events: EVENTS,
       webhooks: await Promise.all(
         listed.map(async ({ id, url, events: wanted, createdAt }) => ({
           ...{ id, url, events: wanted, createdAt },
-          deliveries: (await store.webhooks.deliveries(accountId, id, listedDeliveries)).map(
+          deliveries: (await store.webhooks.deliveries(accountId, id, LISTED_DELIVERIES)).map(
             ({ webhookId: _webhookId, body: _body, ...delivery }) => delivery,
           ),
         })),
@@ -66,8 +66,8 @@ export function operationsRoutes(app: ApiApp, { store, webhooks, now }: Dashboar
     const { url, events: wanted } = request.body;
     const problem = webhooks.urlProblem(url);
     if (problem !== undefined) throw new ApiError(400, problem);
-    if ((await store.webhooks.list(accountId)).length >= mostWebhooks)
-      throw new ApiError(409, `An account has at most ${mostWebhooks} webhooks. Remove one first.`);
+    if ((await store.webhooks.list(accountId)).length >= MOST_WEBHOOKS)
+      throw new ApiError(409, `An account has at most ${MOST_WEBHOOKS} webhooks. Remove one first.`);
     const { id, secret } = await store.webhooks.create(accountId, new URL(url).href, [...new Set(wanted)]);
     return { id, secret };
   });
@@ -81,7 +81,7 @@ export function operationsRoutes(app: ApiApp, { store, webhooks, now }: Dashboar
     const { accountId } = getMember(request);
     const { id } = request.params;
     const [last] = await orRefuse('STORE_NOT_FOUND', unknown(), store.webhooks.deliveries(accountId, id, 1));
-    if (last !== undefined && now() - last.createdAt < betweenTests)
+    if (last !== undefined && now() - last.createdAt < BETWEEN_TESTS)
       throw new ApiError(429, 'A message was sent a moment ago. Try again in ten seconds.');
     await store.webhooks.send(id, 'webhook.test', webhooks.testBody(accountId));
     return { sent: id };

@@ -6,16 +6,16 @@ import { type ApiApp, ApiError, type DashboardParts } from './api-parts.js';
 import { getMember } from './sign-in/session.js';
 
 /** UTF-16 code units of an overlay's YAML. */
-const longestSource = 16_384;
-const mostAllowed = 200;
+const LONGEST_SOURCE = 16_384;
+const MOST_ALLOWED = 200;
 /** Patterns cost memory and time on every call; texts cost little. */
-const mostPatterns = 20;
+const MOST_PATTERNS = 20;
 /** UTF-16 code units of an allow-list's pattern. */
-const longestPattern = 300;
-const longestAllowed = 2_000;
-const listedVersions = 50;
+const LONGEST_PATTERN = 300;
+const LONGEST_ALLOWED = 2_000;
+const LISTED_VERSIONS = 50;
 
-const source = z.string().max(longestSource, `An overlay has at most ${longestSource} characters.`);
+const source = z.string().max(LONGEST_SOURCE, `An overlay has at most ${LONGEST_SOURCE} characters.`);
 const previewBody = z.object({ source });
 const applyBody = z.object({
   source,
@@ -41,7 +41,7 @@ const draftBody = z.object({
 /** Where the rules and the model block for an account: versions of its overlay. */
 export function overlayRoutes(app: ApiApp, { store, service }: DashboardParts): void {
   app.get('/overlay', async (request): Promise<OverlayState> => {
-    const versions = await store.overlays.list(getMember(request).accountId, listedVersions);
+    const versions = await store.overlays.list(getMember(request).accountId, LISTED_VERSIONS);
     return { server: service.setting(), versions: versions.map(({ overlay: _overlay, ...version }) => version) };
   });
 
@@ -69,8 +69,8 @@ export function overlayRoutes(app: ApiApp, { store, service }: DashboardParts): 
       Math.min(...chosen.map(({ span }) => span.start)),
       Math.max(...chosen.map(({ span }) => span.end)),
     );
-    if (found.length > longestAllowed)
-      throw new ApiError(409, `The text found has more than ${longestAllowed} characters; write a pattern instead.`);
+    if (found.length > LONGEST_ALLOWED)
+      throw new ApiError(409, `The text found has more than ${LONGEST_ALLOWED} characters; write a pattern instead.`);
     const rule = at === undefined ? {} : { rule: chosen[0]?.rule };
     return { text: found, ...rule, reason: `false positive, see ${id}`, expires };
   };
@@ -103,10 +103,13 @@ function parsed(service: DashboardService, given: string): ReturnType<DashboardS
     const read = service.parseOverlay(given);
     const { allow } = read.overlay;
     const patterns = allow.flatMap(({ pattern }) => pattern ?? []);
-    if (allow.length > mostAllowed || patterns.length > mostPatterns)
-      throw new ApiError(400, `An overlay allows at most ${mostAllowed} texts, ${mostPatterns} of them by a pattern.`);
-    if (patterns.some((pattern) => pattern.length > longestPattern))
-      throw new ApiError(400, `A pattern has at most ${longestPattern} characters.`);
+    if (allow.length > MOST_ALLOWED || patterns.length > MOST_PATTERNS)
+      throw new ApiError(
+        400,
+        `An overlay allows at most ${MOST_ALLOWED} texts, ${MOST_PATTERNS} of them by a pattern.`,
+      );
+    if (patterns.some((pattern) => pattern.length > LONGEST_PATTERN))
+      throw new ApiError(400, `A pattern has at most ${LONGEST_PATTERN} characters.`);
     return read;
   } catch (error) {
     if (error instanceof PackError)

@@ -7,17 +7,17 @@ import type { ApiApp, DashboardParts } from './api-parts.js';
 import { shortened } from './review-routes.js';
 import { getMember } from './sign-in/session.js';
 
-const hour = 3_600_000;
-const day = 24 * hour;
+const HOUR = 3_600_000;
+const day = 24 * HOUR;
 /** Length and step of each period. */
-const ranges = { day: [day, hour], week: [7 * day, 6 * hour], month: [30 * day, day] } as const;
+const ranges = { day: [day, HOUR], week: [7 * day, 6 * HOUR], month: [30 * day, day] } as const;
 /** Steps of a young account: as fine as its calls fill the chart. */
 const finerSteps = [
-  [2 * day, hour],
-  [14 * day, 6 * hour],
+  [2 * day, HOUR],
+  [14 * day, 6 * HOUR],
 ] as const;
-const leastSteps = 12;
-const latestBlocks = 6;
+const LEAST_STEPS = 12;
+const LATEST_BLOCKS = 6;
 const rangeQuery = z.object({ range: z.enum(['day', 'week', 'month']).default('day') });
 
 /** The overview, and what needs attention on every page. */
@@ -31,7 +31,7 @@ export function overviewRoutes(app: ApiApp, { store, now }: DashboardParts): voi
       accountState(store, accountId, at),
       activity(store, accountId, to - length, to, step),
       totals(store, accountId, to - 2 * length, to - length),
-      store.evidence.list(accountId, { verdict: 'block' }, null, latestBlocks),
+      store.evidence.list(accountId, { verdict: 'block' }, null, LATEST_BLOCKS),
       store.evidence.versions(accountId),
       store.keys.list(accountId),
       withoutVerdict(store, accountId, at),
@@ -51,10 +51,10 @@ export function overviewRoutes(app: ApiApp, { store, now }: DashboardParts): voi
   app.get('/status', async (request): Promise<StatusResponse> => {
     const { accountId } = getMember(request);
     const at = now();
-    const thisHour = Math.floor(at / hour) * hour;
+    const thisHour = Math.floor(at / HOUR) * HOUR;
     const [account, { calls, modelErrors }] = await Promise.all([
       accountState(store, accountId, at),
-      totals(store, accountId, thisHour - hour, thisHour + hour),
+      totals(store, accountId, thisHour - HOUR, thisHour + HOUR),
     ]);
     return { account, model: { calls, errors: modelErrors }, now: at };
   });
@@ -103,7 +103,7 @@ async function finer(
   const fitting = finerSteps.find(([age, size]) => to - first <= age && size < step)?.[1];
   if (fitting === undefined) return shown;
   const end = Math.ceil(now / fitting) * fitting;
-  const from = Math.min(Math.floor(first / fitting) * fitting, end - leastSteps * fitting);
+  const from = Math.min(Math.floor(first / fitting) * fitting, end - LEAST_STEPS * fitting);
   return activity(store, id, from, end, fitting);
 }
 
@@ -117,7 +117,7 @@ async function totals(store: Store, id: string, from: number, to: number): Promi
 async function withoutVerdict(store: Store, id: string, now: number): Promise<number> {
   const today = new Date(now);
   const monthStart = Date.UTC(today.getUTCFullYear(), today.getUTCMonth());
-  const [months, { calls }] = await Promise.all([store.usage.months(id, 1), totals(store, id, monthStart, now + hour)]);
+  const [months, { calls }] = await Promise.all([store.usage.months(id, 1), totals(store, id, monthStart, now + HOUR)]);
   const month = months[0];
   // A call is counted a moment before its verdict is kept.
   return month?.month === formatMonth(now) ? Math.max(0, month.used + month.overageUsed - calls) : 0;

@@ -3,28 +3,28 @@ import type { Label, RecordView, ReviewResult } from '../ports.js';
 import type { ApiApp, DashboardParts } from './api-parts.js';
 import { getMember } from './sign-in/session.js';
 
-const day = 86_400_000;
+const DAY = 86_400_000;
 /** Marks older than this say little about the present traffic. */
-const markedDays = 90;
+const MARKED_DAYS = 90;
 /** Records read at most for one response: marks of each kind, and allowed calls. */
-const mostRead = 2_000;
-const queueLength = 25;
-const excerptLength = 2_000;
+const MOST_READ = 2_000;
+const QUEUE_LENGTH = 25;
+const EXCERPT_LENGTH = 2_000;
 /** Thresholds shown beside the present one. */
-const mostPoints = 6;
+const MOST_POINTS = 6;
 
 /** What is to be reviewed, and what the marks say. Marks themselves are set on `/evidence/:id/label`. */
 export function reviewRoutes(app: ApiApp, { store, now }: DashboardParts): void {
   app.get('/review/near', async (request) => {
-    const filter = { verdict: 'allow', label: null, from: now() - markedDays * day } as const;
+    const filter = { verdict: 'allow', label: null, from: now() - MARKED_DAYS * DAY } as const;
     const records = await newest(store.evidence, getMember(request).accountId, filter);
     const near = records.filter((record) => nearness(record) > 0).sort((a, b) => nearness(b) - nearness(a));
-    return { records: near.slice(0, queueLength).map(shortened) };
+    return { records: near.slice(0, QUEUE_LENGTH).map(shortened) };
   });
 
   app.get('/review/result', async (request) => {
     const { accountId } = getMember(request);
-    const from = now() - markedDays * day;
+    const from = now() - MARKED_DAYS * DAY;
     const of = (label: Label) => newest(store.evidence, accountId, { label, from });
     const [correctBlock, falseAlarm, correctAllow, missedAttack] = await Promise.all([
       of('correct_block'),
@@ -52,7 +52,7 @@ async function newest(
     const page: Awaited<ReturnType<EvidenceStore['list']>> = await evidence.list(accountId, filter, cursor, 500);
     records.push(...page.records);
     cursor = page.next;
-  } while (cursor !== null && records.length < mostRead);
+  } while (cursor !== null && records.length < MOST_READ);
   return records;
 }
 
@@ -64,7 +64,7 @@ function nearness({ rules, model, verdict }: RecordView): number {
 /** A record for a list: a long text is cut to the surroundings of its first finding, the spans with it. */
 export function shortened(record: RecordView): RecordView {
   const { text } = record.input;
-  if (text === null || text.length <= excerptLength) return record;
+  if (text === null || text.length <= EXCERPT_LENGTH) return record;
   const spans = [...record.findings.map((it) => it.span), ...record.model.hotspots];
   const first = Math.min(...spans.map(({ start }) => start), text.length);
   const start = spans.length === 0 ? 0 : Math.max(0, first - 200);
@@ -75,7 +75,7 @@ export function shortened(record: RecordView): RecordView {
   });
   return {
     ...record,
-    input: { ...record.input, text: text.slice(start, start + excerptLength) },
+    input: { ...record.input, text: text.slice(start, start + EXCERPT_LENGTH) },
     findings: record.findings.map((it) => ({ ...it, span: move(it.span) })),
     model: { ...record.model, hotspots: record.model.hotspots.map(move) },
   };
@@ -104,7 +104,7 @@ export function reviewResult(marked: Readonly<Record<Label, readonly RecordView[
   const points = candidates
     .map(pointAt)
     .sort((a, b) => a.falsePositives + a.missed - b.falsePositives - b.missed)
-    .slice(0, mostPoints);
+    .slice(0, MOST_POINTS);
   return {
     marks: {
       correct_block: marked.correct_block.length,
@@ -112,7 +112,7 @@ export function reviewResult(marked: Readonly<Record<Label, readonly RecordView[
       correct_allow: marked.correct_allow.length,
       missed_attack: marked.missed_attack.length,
     },
-    days: times.length === 0 ? 0 : Math.max(1, Math.ceil((Math.max(...times) - Math.min(...times)) / day)),
+    days: times.length === 0 ? 0 : Math.max(1, Math.ceil((Math.max(...times) - Math.min(...times)) / DAY)),
     threshold,
     points: [pointAt(threshold), ...points].sort((a, b) => a.threshold - b.threshold),
   };

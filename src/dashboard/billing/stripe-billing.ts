@@ -25,7 +25,7 @@ const paidSchema = z.object({
   client_reference_id: z.string().min(1),
   metadata: purchaseSchema,
 });
-const paidEvents = new Set(['checkout.session.completed', 'checkout.session.async_payment_succeeded']);
+const PAID_EVENTS = new Set(['checkout.session.completed', 'checkout.session.async_payment_succeeded']);
 
 /** What became of a webhook call. */
 export type WebhookOutcome = 'carried-out' | 'known' | 'not-ours' | 'bad-signature';
@@ -60,7 +60,7 @@ export function stripeBilling(settings: StripeSettings, orders: OrderBook): Stri
     webhook: async (body, signature) => {
       const event = readEvent(stripe, body, signature, settings.webhookSecret);
       if (event === undefined) return 'bad-signature';
-      if (!paidEvents.has(event.type)) return 'not-ours';
+      if (!PAID_EVENTS.has(event.type)) return 'not-ours';
       const paid = paidSchema.safeParse(event.data.object);
       if (!paid.success || paid.data.payment_status !== 'paid') return 'not-ours';
       // The session's id, not the event's: two events may tell of one payment.

@@ -18,7 +18,7 @@ import { Invitation, SignIn } from './pages/sign-in.js';
 import { Tuning } from './pages/tuning.js';
 import { Banner } from './parts/banner.js';
 
-const pages = [
+const PAGES = [
   ['', 'Overview'],
   ['evidence', 'Evidence'],
   ['review', 'Review'],
@@ -81,7 +81,7 @@ interface ShellProps {
 function Shell({ route, session, onSession }: ShellProps): JSX.Element {
   const { member, accounts } = session;
   const section = route.path.split('/')[0] ?? '';
-  const title = section === 'audit' ? 'Audit' : (pages.find(([path]) => path === section)?.[1] ?? 'Overview');
+  const title = section === 'audit' ? 'Audit' : (PAGES.find(([path]) => path === section)?.[1] ?? 'Overview');
   useEffect(() => {
     document.title = `${title} · Portcullis`;
   }, [title]);
@@ -119,7 +119,7 @@ function Shell({ route, session, onSession }: ShellProps): JSX.Element {
           Portcullis
         </a>
         <nav aria-label="Pages">
-          {pages.map(([path, words]) => (
+          {PAGES.map(([path, words]) => (
             <a key={path} href={`#/${path}`} aria-current={section === path ? 'page' : undefined}>
               {words}
             </a>

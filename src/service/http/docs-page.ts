@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 
-const style =
+const STYLE =
   ':root{color-scheme:light dark;background:#fff;color:#1a1d21}a{color:#0b57d0}@media(prefers-color-scheme:dark){:root{background:#15181c;color:#e6e8eb}a{color:#8ab4f8}}body{background:inherit;font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}' +
   'pre{overflow:auto;padding:1rem;border:1px solid #8888;border-radius:4px;overflow-wrap:normal}code{font:14px/1.5 ui-monospace,monospace}' +
   '.table{overflow-x:auto}table{border-collapse:collapse}td,th{border:1px solid #8888;padding:.25rem .5rem;text-align:left;vertical-align:top}' +
   'td:first-child{white-space:nowrap}';
 
 /** What the page's policy must let in: its one style. */
-export const docsStyleSource: string = `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
+export const docsStyleSource: string = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
 
 interface Schema {
   readonly $ref?: string;
@@ -71,7 +71,7 @@ export function docsPage(given: object, origin: string): string {
   );
   return (
     `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
-    `<title>${inHtml(info?.title)}</title><style>${style}</style></head><body><main>` +
+    `<title>${inHtml(info?.title)}</title><style>${STYLE}</style></head><body><main>` +
     `<h1>${inHtml(info?.title)} ${inHtml(info?.version)}</h1><p>${prose(info?.description)}</p>` +
     `<p>The whole schema: <a href="/openapi.json">/openapi.json</a> (OpenAPI 3.1). Keys: <a href="/dashboard/#/keys">dashboard</a>.</p>` +
     `<h2 id="examples">Examples</h2>${examples(origin)}${sections.join('')}${shapes.join('')}</main></body></html>`

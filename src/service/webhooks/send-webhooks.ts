@@ -6,16 +6,16 @@ import type { DueDelivery, WebhookStore } from '../../store/operations-store.js'
 import { isPublicAddress, PrivateAddressError, publicLookup } from './public-address.js';
 
 /** How long after each failed attempt the next one follows, milliseconds: seven attempts over some 18 hours. */
-export const retryAfterMs: readonly number[] = [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000];
+export const RETRY_AFTER_MS: readonly number[] = [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000];
 
 /** How long one attempt may take, milliseconds. */
-const attemptMs = 10_000;
+const ATTEMPT_MS = 10_000;
 /** Another server may take a message whose attempt came to no end, milliseconds. */
-const leaseMs = 60_000;
-const attemptsAtOnce = 8;
-const pollMs = 2_000;
+const LEASE_MS = 60_000;
+const ATTEMPTS_AT_ONCE = 8;
+const POLL_MS = 2_000;
 /** Settled messages are kept for the delivery log so long, milliseconds. */
-const keptMs = 30 * 86_400_000;
+const KEPT_MS = 30 * 86_400_000;
 
 /** What came of an attempt. */
 interface Attempt {
@@ -43,11 +43,11 @@ export function webhookSender(
   let purged = 0;
 
   async function sendOne(): Promise<boolean> {
-    const due = await store.take(leaseMs);
+    const due = await store.take(LEASE_MS);
     if (due === undefined) return false;
     const { status, error } = await attempt(due, allowPrivate, now());
     const delivered = status !== null && status >= 200 && status < 300;
-    const wait = retryAfterMs[due.attempts - 1];
+    const wait = RETRY_AFTER_MS[due.attempts - 1];
     // A tenth more or less, so that messages that failed together don't come back together.
     const retryAt = wait === undefined ? null : now() + Math.round(wait * (0.9 + Math.random() / 5));
     await store.settle(due.id, { delivered, status, error: delivered ? null : error, retryAt });
@@ -56,13 +56,13 @@ export function webhookSender(
 
   async function work(): Promise<void> {
     await Promise.all(
-      Array.from({ length: attemptsAtOnce }, async () => {
+      Array.from({ length: ATTEMPTS_AT_ONCE }, async () => {
         while (await sendOne());
       }),
     );
     if (now() - purged > 3_600_000) {
       purged = now();
-      await store.purge(now() - keptMs);
+      await store.purge(now() - KEPT_MS);
     }
   }
 
@@ -77,7 +77,7 @@ export function webhookSender(
     tick,
     start() {
       // A database that is down is told by readiness; the next round tries again.
-      timer = setInterval(() => void tick().catch(() => undefined), pollMs);
+      timer = setInterval(() => void tick().catch(() => undefined), POLL_MS);
       timer.unref();
     },
     async close() {
@@ -112,7 +112,7 @@ function attempt({ id, url, body, secret }: DueDelivery, allowPrivate: boolean, 
     }
     const headers = { ...signedHeaders(id, body, secret, at), 'content-length': String(Buffer.byteLength(body)) };
     const options = {
-      ...{ method: 'POST', headers, agent: false, signal: AbortSignal.timeout(attemptMs) },
+      ...{ method: 'POST', headers, agent: false, signal: AbortSignal.timeout(ATTEMPT_MS) },
       ...(allowPrivate ? {} : { lookup: publicLookup }),
     } as const;
     const call: ClientRequest = (target.protocol === 'http:' ? requestHttp : requestHttps)(target, options);
@@ -129,7 +129,7 @@ function attempt({ id, url, body, secret }: DueDelivery, allowPrivate: boolean, 
 /** What failed, in words that tell nothing of the network inside. */
 function errorWords(error: NodeJS.ErrnoException): string {
   if (error instanceof PrivateAddressError) return error.message;
-  if (error.name === 'AbortError' || error.name === 'TimeoutError') return `no response within ${attemptMs / 1000} s`;
+  if (error.name === 'AbortError' || error.name === 'TimeoutError') return `no response within ${ATTEMPT_MS / 1000} s`;
   if (error.code === 'ENOTFOUND' || error.code === 'EAI_AGAIN') return 'the name cannot be resolved';
   if (error.code === 'ECONNREFUSED') return 'the connection was refused';
   if (error.code?.startsWith('ERR_TLS') || error.code?.includes('CERT')) return `TLS failed (${error.code})`;

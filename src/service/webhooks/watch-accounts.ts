@@ -2,18 +2,18 @@ import type { Webhook, WebhookEvent } from '../../store/operations-store.js';
 import { formatMonth } from '../../store/plans.js';
 import type { Store } from '../../store/store.js';
 
-const hour = 3_600_000;
-const watchMs = 60_000;
+const HOUR = 3_600_000;
+const WATCH_MS = 60_000;
 /** `quota.low`: so much of the plan's calls are left. */
-const lowShare = 0.1;
+const LOW_SHARE = 0.1;
 /** `blocks.spike`: so many blocks within two hours, and so many times those of the same time in the day before. */
-const leastBlocks = 20;
-const spikeFactor = 4;
+const LEAST_BLOCKS = 20;
+const SPIKE_FACTOR = 4;
 /** `model.failing`: so many calls within two hours, and this share of them. */
-const leastErrors = 5;
-const errorShare = 0.05;
+const LEAST_ERRORS = 5;
+const ERROR_SHARE = 0.05;
 /** A spike or a failing model is told again after six hours. */
-const againMs = 6 * hour;
+const againMs = 6 * HOUR;
 
 type WatchedStore = Pick<Store, 'accounts' | 'usage' | 'evidence' | 'webhooks' | 'orders' | 'plans'>;
 
@@ -53,7 +53,7 @@ export function watchAccounts(store: WatchedStore, now: () => number): AccountWa
   return {
     tick,
     start() {
-      timer = setInterval(() => void tick().catch(() => undefined), watchMs);
+      timer = setInterval(() => void tick().catch(() => undefined), WATCH_MS);
       timer.unref();
     },
     close: () => clearInterval(timer),
@@ -77,13 +77,13 @@ async function quota(store: WatchedStore, accountId: string, at: number): Promis
   const once = store.plans.get(account.plan).trialDays === null ? formatMonth(at) : 'trial';
   const facts = { plan: account.plan, remaining, monthly_calls: limit };
   if (remaining === 0) return [{ event: 'quota.exhausted', once, facts }];
-  return remaining <= lowShare * limit ? [{ event: 'quota.low', once, facts }] : [];
+  return remaining <= LOW_SHARE * limit ? [{ event: 'quota.low', once, facts }] : [];
 }
 
 async function activity(store: WatchedStore, accountId: string, at: number): Promise<readonly Occurrence[]> {
-  const thisHour = Math.floor(at / hour) * hour;
-  const recent = thisHour - hour;
-  const counts = await store.evidence.counts(accountId, recent - 24 * hour, thisHour + hour, 'hour');
+  const thisHour = Math.floor(at / HOUR) * HOUR;
+  const recent = thisHour - HOUR;
+  const counts = await store.evidence.counts(accountId, recent - 24 * HOUR, thisHour + HOUR, 'hour');
   const sum = (of: 'calls' | 'blocks' | 'modelErrors', isRecent: boolean): number =>
     counts.reduce((total, it) => total + (it.at >= recent === isRecent ? it[of] : 0), 0);
   const [calls, blocks, errors] = [sum('calls', true), sum('blocks', true), sum('modelErrors', true)];
@@ -91,9 +91,9 @@ async function activity(store: WatchedStore, accountId: string, at: number): Pro
   const usual = sum('blocks', false) / 12;
   const once = String(Math.floor(at / againMs));
   const occurred: Occurrence[] = [];
-  if (blocks >= leastBlocks && blocks >= spikeFactor * usual)
+  if (blocks >= LEAST_BLOCKS && blocks >= SPIKE_FACTOR * usual)
     occurred.push({ event: 'blocks.spike', once, facts: { calls, blocks, usual_blocks: Math.round(usual) } });
-  if (errors >= leastErrors && errors >= errorShare * calls)
+  if (errors >= LEAST_ERRORS && errors >= ERROR_SHARE * calls)
     occurred.push({ event: 'model.failing', once, facts: { calls, model_errors: errors } });
   return occurred;
 }

@@ -15,9 +15,16 @@ import Sqlite, { type Database } from 'better-sqlite3';
 import { DAMAGED, StoreError } from '../store-error.js';
 import { foldText } from './search-terms.js';
 
-const privateFiles = ['portcullis.db', 'portcullis.db-wal', 'portcullis.db-shm', 'serve.lock', 'ballast', 'key-pepper'];
+const PRIVATE_FILES = [
+  'portcullis.db',
+  'portcullis.db-wal',
+  'portcullis.db-shm',
+  'serve.lock',
+  'ballast',
+  'key-pepper',
+];
 /** A larger file is checked in part at a start: all of it takes a second for every few hundred MiB. */
-const quickBytes = 256 * 1024 * 1024;
+const QUICK_BYTES = 256 * 1024 * 1024;
 
 /**
  * Makes a data folder ready: only its owner reads its files.
@@ -38,7 +45,7 @@ export function prepareFolder(folder: string): void {
       );
     // SQLite gives its log the mode of the database.
     for (const name of ['portcullis.db', 'serve.lock']) closeSync(openSync(path(name), 'a', 0o600));
-    for (const name of privateFiles) if (existsSync(path(name))) chmodSync(path(name), 0o600);
+    for (const name of PRIVATE_FILES) if (existsSync(path(name))) chmodSync(path(name), 0o600);
   } catch (error) {
     if (error instanceof StoreError) throw error;
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
@@ -64,7 +71,7 @@ export function requireSound(db: Database, file: string): void {
   // Pages that are in the log alone are no part of the file yet.
   const isShort = size < pages * pageBytes && !existsSync(`${file}-wal`);
   const tables = ['accounts', 'usage_months', 'api_keys', 'users', 'members', 'notes'];
-  const checks = size <= quickBytes ? ['quick_check(1)'] : tables.map((table) => `quick_check(${table})`);
+  const checks = size <= QUICK_BYTES ? ['quick_check(1)'] : tables.map((table) => `quick_check(${table})`);
   if (isShort || checks.some((check) => found(check).length > 0)) throw new StoreError('STORE_DAMAGED', DAMAGED);
 }
 
@@ -95,7 +102,7 @@ export async function openLog(db: Database, file: string): Promise<FileHandle> {
 }
 
 /** How long a server that is just ending may hold the folder, milliseconds. */
-const patienceMs = 3_000;
+const BUSY_TIMEOUT_MS = 3_000;
 
 /**
  * Takes a data folder for one server, until the function returned is called or this process ends, however it ends: the
@@ -104,7 +111,7 @@ const patienceMs = 3_000;
  * @throws StoreError `STORE_CONFLICT` where another server has it
  */
 export function lockFolder(folder: string): () => void {
-  const lock = new Sqlite(join(folder, 'serve.lock'), { timeout: patienceMs });
+  const lock = new Sqlite(join(folder, 'serve.lock'), { timeout: BUSY_TIMEOUT_MS });
   try {
     lock.pragma('journal_mode = DELETE');
     lock.exec('BEGIN EXCLUSIVE');
@@ -131,21 +138,21 @@ export interface Ballast {
   readonly there: boolean;
 }
 
-const bytes = 16 * 1024 * 1024;
+const BYTES = 16 * 1024 * 1024;
 /** Room beyond the ballast that must be free before it is put back. */
-const spare = 16 * 1024 * 1024;
+const SPARE = 16 * 1024 * 1024;
 
 /** The ballast of a data folder, put there if it is missing and there is room. */
 export function openBallast(folder: string, file: string): Ballast {
   const room = (): boolean => {
     const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize >= bytes + spare;
+    return bavail * bsize >= BYTES + SPARE;
   };
   const restore = (): boolean => {
     if (existsSync(file)) return true;
     if (!room()) return false;
     try {
-      writeFileSync(file, Buffer.alloc(bytes), { mode: 0o600 });
+      writeFileSync(file, Buffer.alloc(BYTES), { mode: 0o600 });
       return true;
     } catch {
       // Someone else was faster with the room.

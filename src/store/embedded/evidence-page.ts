@@ -17,17 +17,17 @@ interface Search {
   readonly terms: readonly SearchTerm[];
 }
 
-const firstBatch = 64;
-const leastBatch = 4;
-const mostBatch = 2_048;
-const quickMs = 4;
-const slowMs = 12;
+const FIRST_BATCH = 64;
+const LEAST_BATCH = 4;
+const MOST_BATCH = 2_048;
+const QUICK_MS = 4;
+const SLOW_MS = 12;
 /** So few candidates are read sooner than another list of the index. */
-const few = 256;
+const FEW = 256;
 /** A list this many times longer than the window is worth less than reading the window's records: it lies among others'. */
-const mostBetween = 4;
+const MOST_BETWEEN = 4;
 /** How frequent a term is, is taken from so many records. */
-const sample = 1_024;
+const SAMPLE = 1_024;
 
 /** Lists of evidence, newest first. `seq` is the row's number, so a list is a walk along an index. */
 export function embeddedPage({ db }: Connection): EvidenceOwn['page'] {
@@ -73,7 +73,7 @@ async function searchWindow(
 ): Promise<Found> {
   const places = await candidates(db, search, window);
   const rows: EvidenceRow[] = [];
-  let batch = firstBatch;
+  let batch = FIRST_BATCH;
   for (let at = 0; at < places.length; ) {
     const before = performance.now();
     const some = places.slice(at, at + batch);
@@ -82,9 +82,9 @@ async function searchWindow(
     const low = places[at - 1] ?? window.low;
     if (rows.length >= limit || (isOver() && at < places.length)) return { rows, low };
     const took = performance.now() - before;
-    if (took < quickMs) batch = Math.min(mostBatch, batch * 2);
-    else if (took > slowMs) batch = Math.max(leastBatch, batch / 2);
-    if (took > quickMs) await setImmediate();
+    if (took < QUICK_MS) batch = Math.min(MOST_BATCH, batch * 2);
+    else if (took > SLOW_MS) batch = Math.max(LEAST_BATCH, batch / 2);
+    if (took > QUICK_MS) await setImmediate();
   }
   return { rows, low: window.low };
 }
@@ -123,10 +123,10 @@ async function unread(
  * one by one: FTS5's own AND of terms that never meet reads all of the index, whatever the bounds.
  */
 async function indexed(db: Kysely<Tables>, { terms }: Search, window: Window): Promise<readonly number[] | undefined> {
-  const most = mostBetween * window.size;
+  const most = MOST_BETWEEN * window.size;
   let found: readonly number[] | undefined;
   for (const term of terms) {
-    if (found !== undefined && found.length <= few) break;
+    if (found !== undefined && found.length <= FEW) break;
     const list = await findPlaces(db, term, window, most);
     if (list.length === most) break;
     const both = new Set(list);
@@ -155,10 +155,10 @@ async function rarestFirst(
   high: number,
 ): Promise<readonly SearchTerm[]> {
   if (terms.length < 2) return terms;
-  const low = await findLow(db, search, high, sample);
+  const low = await findLow(db, search, high, SAMPLE);
   const counted: (readonly [SearchTerm, number])[] = [];
   for (const term of terms)
-    counted.push([term, (await findPlaces(db, term, { low, high }, mostBetween * sample)).length]);
+    counted.push([term, (await findPlaces(db, term, { low, high }, MOST_BETWEEN * SAMPLE)).length]);
   return counted.sort(([, a], [, b]) => a - b).map(([term]) => term);
 }
 

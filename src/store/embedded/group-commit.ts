@@ -32,10 +32,10 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
-const mostInOne = 512;
-const retryMs = 5;
+const MOST_IN_ONE = 512;
+const RETRY_MS = 5;
 /** How long another process may hold the database before calls are refused. */
-const patienceMs = 5_000;
+const BUSY_TIMEOUT_MS = 5_000;
 
 const errorCode = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
@@ -117,7 +117,7 @@ export function openGroupCommit(db: Database, { sync, onFull, tallies }: GroupCo
       return true;
     } catch (error) {
       busySince ??= performance.now();
-      if (errorCode(error).startsWith('SQLITE_BUSY') && performance.now() - busySince < patienceMs) return false;
+      if (errorCode(error).startsWith('SQLITE_BUSY') && performance.now() - busySince < BUSY_TIMEOUT_MS) return false;
       busySince = undefined;
       throw error;
     }
@@ -126,10 +126,10 @@ export function openGroupCommit(db: Database, { sync, onFull, tallies }: GroupCo
   function flush(): void {
     planned = false;
     if (keptBack > 0) return;
-    const batch = jobs.slice(0, mostInOne);
+    const batch = jobs.slice(0, MOST_IN_ONE);
     try {
       if (!begun()) {
-        plan(retryMs);
+        plan(RETRY_MS);
         return;
       }
       jobs = jobs.slice(batch.length);

@@ -20,13 +20,13 @@ import { openWriter } from './writer.js';
 import { openWriterThread } from './writer-thread.js';
 
 /** Versions below it can lose writes when a log is reset while another process reads. @see https://sqlite.org/wal.html */
-const oldestSqlite = [3, 51, 3] as const;
-const restoreMs = 1_000;
+const OLDEST_SQLITE = [3, 51, 3] as const;
+const RESTORE_MS = 1_000;
 
 const tooOld = (version: string): boolean => {
   const parts = version.split('.').map(Number);
-  const at = oldestSqlite.findIndex((least, i) => parts[i] !== least);
-  return at >= 0 && (parts[at] ?? 0) < (oldestSqlite[at] ?? 0);
+  const at = OLDEST_SQLITE.findIndex((least, i) => parts[i] !== least);
+  return at >= 0 && (parts[at] ?? 0) < (OLDEST_SQLITE[at] ?? 0);
 };
 
 const pepperFile = (folder: string): string => {
@@ -74,7 +74,7 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
   const version = String(reader.prepare('SELECT sqlite_version()').pluck().get());
   if (tooOld(version)) {
     reader.close();
-    throw new StoreError('STORE_SETTINGS', `SQLite ${version} is too old; ${oldestSqlite.join('.')} is needed`);
+    throw new StoreError('STORE_SETTINGS', `SQLite ${version} is too old; ${OLDEST_SQLITE.join('.')} is needed`);
   }
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: reader }) });
   try {
@@ -88,7 +88,7 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
     let hasRoom = true;
     const room = (): void => {
       const at = performance.now();
-      if (at - looked > restoreMs) {
+      if (at - looked > RESTORE_MS) {
         looked = at;
         hasRoom = ballast.there || ballast.restore();
       }

@@ -69,35 +69,35 @@ export interface SearchIndex {
   close(): void;
 }
 
-const sliceMs = 8;
-const longSliceMs = 200;
-const restMs = 25;
-const idleMs = 250;
+const SLICE_MS = 8;
+const LONG_SLICE_MS = 200;
+const REST_MS = 25;
+const IDLE_MS = 250;
 /** More writes than this since the last look are calls that come in: indexing waits, since its slices would hold them up. */
-const few = 8;
+const FEW = 8;
 /**
  * Records that indexing may be behind while it waits for calls; a search reads them without the index. Beyond it indexing
  * takes half of the time, and so keeps up with whatever comes in.
  */
-const mostBehind = 100_000;
+const MOST_BEHIND = 100_000;
 
 interface Waiting {
   readonly seq: number;
   readonly text: string | null;
 }
 
-const atOnce = 64;
+const AT_ONCE = 64;
 /** Pages of the index written at once while it is rewritten: a few milliseconds. */
-const mergePages = 100;
+const MERGE_PAGES = 100;
 
 /** The search index of a database. */
 export function openSearchIndex(db: Database, commits: GroupCommit, mark: SearchMark): SearchIndex {
   const late = db.prepare<[], Waiting>(
     `SELECT u.seq AS seq, e.text AS text FROM evidence_unsearched u
-     LEFT JOIN evidence e ON e.seq = u.seq ORDER BY u.seq LIMIT ${atOnce}`,
+     LEFT JOIN evidence e ON e.seq = u.seq ORDER BY u.seq LIMIT ${AT_ONCE}`,
   );
   const next = db.prepare<[number], Waiting>(
-    `SELECT seq, text FROM evidence WHERE seq > ? ORDER BY seq LIMIT ${atOnce}`,
+    `SELECT seq, text FROM evidence WHERE seq > ? ORDER BY seq LIMIT ${AT_ONCE}`,
   );
   const waits = db
     .prepare<[], number>(
@@ -113,7 +113,7 @@ export function openSearchIndex(db: Database, commits: GroupCommit, mark: Search
   /** Records that the index lacks, about. */
   let behind = db
     .prepare<[], number>(
-      `SELECT count(*) FROM (SELECT 1 FROM evidence WHERE seq > (SELECT seq FROM evidence_indexed) LIMIT ${mostBehind})`,
+      `SELECT count(*) FROM (SELECT 1 FROM evidence WHERE seq > (SELECT seq FROM evidence_indexed) LIMIT ${MOST_BEHIND})`,
     )
     .pluck()
     .get() as number;
@@ -166,25 +166,25 @@ export function openSearchIndex(db: Database, commits: GroupCommit, mark: Search
       const written = commits.asked - asked;
       asked = commits.asked;
       behind += written;
-      const isLoaded = written > few * (wait / restMs) || commits.waiting > few;
-      if (isLoaded && behind < mostBehind) {
-        plan(idleMs);
+      const isLoaded = written > FEW * (wait / REST_MS) || commits.waiting > FEW;
+      if (isLoaded && behind < MOST_BEHIND) {
+        plan(IDLE_MS);
         return;
       }
       let more = false;
       try {
-        more = waits.get() === 1 && (await commits.runAhead(() => slice(sliceMs)));
+        more = waits.get() === 1 && (await commits.runAhead(() => slice(SLICE_MS)));
         if (!more) behind = 0;
       } catch {
         // A full disk or a busy database: what waits is searched without the index until it works again.
       }
       // The slice itself is no call.
       asked = commits.asked;
-      plan(more ? Math.max(restMs, took) : idleMs);
+      plan(more ? Math.max(REST_MS, took) : IDLE_MS);
     }, wait);
     timer.unref();
   };
-  plan(idleMs);
+  plan(IDLE_MS);
 
   const changes = db.prepare<[], number>('SELECT total_changes()').pluck();
   const merges = ['evidence_search', 'evidence_bigrams'].map((table) =>
@@ -200,12 +200,12 @@ export function openSearchIndex(db: Database, commits: GroupCommit, mark: Search
           merge.run(pages);
           return (changes.get() as number) - before;
         };
-        let changed = await commits.run(() => step(-mergePages));
-        while (changed >= 2) changed = await commits.run(() => step(mergePages));
+        let changed = await commits.run(() => step(-MERGE_PAGES));
+        while (changed >= 2) changed = await commits.run(() => step(MERGE_PAGES));
       }
     },
     async drain() {
-      while (await commits.run(() => slice(longSliceMs)));
+      while (await commits.run(() => slice(LONG_SLICE_MS)));
     },
     close() {
       closed = true;

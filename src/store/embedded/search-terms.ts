@@ -1,7 +1,7 @@
-const mostTrigrams = 8;
-const cjk = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}ー';
-const cjkRuns = new RegExp(`[${cjk}]{2,}`, 'gu');
-const cjkPair = new RegExp(`^[${cjk}]{2}$`, 'u');
+const MOST_TRIGRAMS = 8;
+const CJK = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}ー';
+const cjkRuns = new RegExp(`[${CJK}]{2,}`, 'gu');
+const cjkPair = new RegExp(`^[${CJK}]{2}$`, 'u');
 
 /** A text as searches compare it: upper and lower case alike, whatever stands around a letter (the Greek final sigma). */
 export function foldText(text: string): string {
@@ -37,8 +37,8 @@ export function searchTerms(text: string): readonly SearchTerm[] {
   const points = [...folded];
   if (points.length < 3) return cjkPair.test(folded) ? [{ table: 'evidence_bigrams', match: `"${folded}"` }] : [];
   const all = [...new Set(points.slice(2).map((last, at) => `${points[at]}${points[at + 1]}${last}`))];
-  const step = Math.max(1, (all.length - 1) / (mostTrigrams - 1));
+  const step = Math.max(1, (all.length - 1) / (MOST_TRIGRAMS - 1));
   // Spread evenly over a long text.
-  const some = Array.from({ length: Math.min(all.length, mostTrigrams) }, (_, at) => all[Math.round(at * step)] ?? '');
+  const some = Array.from({ length: Math.min(all.length, MOST_TRIGRAMS) }, (_, at) => all[Math.round(at * step)] ?? '');
   return some.map((it) => ({ table: 'evidence_search', match: `"${it.replaceAll('"', '""')}"` }));
 }

@@ -7,7 +7,7 @@ import type { EvidenceRow, Tables } from '../sql/tables.js';
 import { StoreError } from '../store-error.js';
 import { type Granted, toCharge, writePlanTable } from './charge.js';
 
-const rowColumns = [
+const ROW_COLUMNS = [
   'seq',
   'id',
   'account_id',
@@ -29,10 +29,10 @@ const text = `
 WITH charges AS (
   SELECT * FROM portcullis_charge($26::TEXT[], $27::BIGINT[], $28::TEXT[], $29::BIGINT[], $30::JSONB)
 ), rows AS (
-  INSERT INTO evidence (${rowColumns.join(', ')})
-  SELECT ${rowColumns.map((name) => `r.${name}`).join(', ')}
+  INSERT INTO evidence (${ROW_COLUMNS.join(', ')})
+  SELECT ${ROW_COLUMNS.map((name) => `r.${name}`).join(', ')}
   FROM unnest($1::BIGINT[], $2::TEXT[], $3::TEXT[], $4::TEXT[], $5::TEXT[], $6::TEXT[], $7::TEXT[], $8::TEXT[],
-    $9::TEXT[], $10::TEXT[], $11::TEXT[], $31::BIGINT[]) AS r (${rowColumns.join(', ')}, place)
+    $9::TEXT[], $10::TEXT[], $11::TEXT[], $31::BIGINT[]) AS r (${ROW_COLUMNS.join(', ')}, place)
   LEFT JOIN charges ON charges.id = r.account_id
   WHERE r.place IS NULL OR r.place < charges.granted
   ON CONFLICT (id) DO NOTHING RETURNING id
@@ -101,7 +101,7 @@ export function postgresAppend(
       name: 'portcullis-append',
       text,
       values: [
-        ...rowColumns.map((name) => column(rows, name)),
+        ...ROW_COLUMNS.map((name) => column(rows, name)),
         column(hours, 'account_id'),
         column(hours, 'hour'),
         column(hours, 'rule'),

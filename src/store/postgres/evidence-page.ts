@@ -15,8 +15,8 @@ interface Asked {
 }
 
 /** A search that takes longer is done in steps: seldom words come from the index at once, frequent ones along the list. */
-const atOnceMs = 120;
-const canceled = '57014';
+const AT_ONCE_MS = 120;
+const CANCELED = '57014';
 
 /** A part of a text as a pattern of LIKE. */
 const pattern = (text: string): string => `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
@@ -47,11 +47,11 @@ const queryRows = (
 const atOnce = async (db: Kysely<Tables>, asked: Asked, limit: number): Promise<readonly EvidenceRow[] | undefined> => {
   try {
     return await db.transaction().execute(async (inside) => {
-      await sql`SET LOCAL statement_timeout = ${sql.lit(atOnceMs)}`.execute(inside);
+      await sql`SET LOCAL statement_timeout = ${sql.lit(AT_ONCE_MS)}`.execute(inside);
       return queryRows(inside, asked, limit);
     });
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === canceled) return undefined;
+    if (error instanceof Error && 'code' in error && error.code === CANCELED) return undefined;
     throw error;
   }
 };

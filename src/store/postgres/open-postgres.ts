@@ -17,10 +17,10 @@ import { openBatcher } from './batcher.js';
 import { type ChargeItem, postgresCharge } from './charge.js';
 import { postgresPage } from './evidence-page.js';
 
-const bigint = 20;
-const connectMs = 3_000;
-const statementMs = 15_000;
-const connections = 10;
+const BIGINT = 20;
+const CONNECT_MS = 3_000;
+const STATEMENT_MS = 15_000;
+const CONNECTIONS = 10;
 
 /** PostgreSQL's bigint as a number: every figure of ours is far below 2^53, and one that isn't must not pass in silence. */
 const wholeNumber = (text: string): number => {
@@ -32,16 +32,16 @@ const wholeNumber = (text: string): number => {
 const openPool = (url: string): pg.Pool => {
   const types = {
     getTypeParser: (id: number, format?: 'text' | 'binary') =>
-      id === bigint ? wholeNumber : pg.types.getTypeParser(id, format ?? 'text'),
+      id === BIGINT ? wholeNumber : pg.types.getTypeParser(id, format ?? 'text'),
   };
   const pool = new pg.Pool({
     connectionString: url,
     application_name: 'portcullis',
-    max: connections,
-    connectionTimeoutMillis: connectMs,
-    statement_timeout: statementMs,
+    max: CONNECTIONS,
+    connectionTimeoutMillis: CONNECT_MS,
+    statement_timeout: STATEMENT_MS,
     // A server that is gone without a word never ends a statement by itself.
-    query_timeout: statementMs + 1_000,
+    query_timeout: STATEMENT_MS + 1_000,
     keepAlive: true,
     types: types as pg.CustomTypesConfig,
   });

@@ -1,19 +1,19 @@
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 import { StoreError } from '../store-error.js';
 import {
-  chargeFunction,
-  commonTables,
-  deskTables,
+  CHARGE_FUNCTION,
+  COMMON_TABLES,
+  DESK_TABLES,
   embeddedTables,
   invitedUsers,
-  plainSearch,
+  PLAIN_SEARCH,
   postgresTables,
-  searchMark,
-  searchStretches,
-  signInTables,
-  trialChargeFunction,
-  trialCount,
-  versionTables,
+  SEARCH_MARK,
+  SEARCH_SLICES,
+  SIGN_IN_TABLES,
+  TRIAL_CHARGE_FUNCTION,
+  TRIAL_COUNT,
+  VERSION_TABLES,
 } from './schema.js';
 import type { Tables } from './tables.js';
 
@@ -45,28 +45,30 @@ const rebuilding = (statements: readonly string[]): Migration => ({
 /** One story for both databases: the same names in the same order, never changed once released. */
 const migrations = (dialect: 'sqlite' | 'postgres'): Readonly<Record<string, Migration>> => ({
   '2026-11-21-initial': running(
-    dialect === 'sqlite' ? [...commonTables, ...embeddedTables] : [...commonTables, ...postgresTables, chargeFunction],
+    dialect === 'sqlite'
+      ? [...COMMON_TABLES, ...embeddedTables]
+      : [...COMMON_TABLES, ...postgresTables, CHARGE_FUNCTION],
   ),
-  '2026-11-21-versions-and-latencies': running(versionTables),
-  '2026-11-22-search-mark': running(dialect === 'sqlite' ? searchMark : []),
-  '2026-11-22-search-stretches': running(dialect === 'sqlite' ? searchStretches : []),
-  '2026-11-23-attempts': running(signInTables),
+  '2026-11-21-versions-and-latencies': running(VERSION_TABLES),
+  '2026-11-22-search-mark': running(dialect === 'sqlite' ? SEARCH_MARK : []),
+  '2026-11-22-search-stretches': running(dialect === 'sqlite' ? SEARCH_SLICES : []),
+  '2026-11-23-attempts': running(SIGN_IN_TABLES),
   '2026-11-23-invited-users': dialect === 'sqlite' ? rebuilding(invitedUsers.sqlite) : running(invitedUsers.postgres),
   '2026-11-23-one-trial': {
     async up(db) {
       if (dialect === 'postgres') {
         await sql`ALTER TABLE accounts ADD COLUMN IF NOT EXISTS trial_used BIGINT NOT NULL DEFAULT 0`.execute(db);
-        await sql.raw(trialChargeFunction).execute(db);
+        await sql.raw(TRIAL_CHARGE_FUNCTION).execute(db);
       } else {
         const there = await sql`SELECT 1 FROM pragma_table_info('accounts') WHERE name = 'trial_used'`.execute(db);
         if (there.rows.length === 0)
           await sql`ALTER TABLE accounts ADD COLUMN trial_used BIGINT NOT NULL DEFAULT 0`.execute(db);
       }
-      await sql.raw(trialCount).execute(db);
+      await sql.raw(TRIAL_COUNT).execute(db);
     },
   },
-  '2026-11-23-plain-search': running(dialect === 'sqlite' ? plainSearch : []),
-  '2026-11-24-desk': running(deskTables),
+  '2026-11-23-plain-search': running(dialect === 'sqlite' ? PLAIN_SEARCH : []),
+  '2026-11-24-desk': running(DESK_TABLES),
 });
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

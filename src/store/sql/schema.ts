@@ -1,5 +1,5 @@
 /** Tables that both databases have alike: SQLite reads BIGINT as INTEGER, and PostgreSQL has no other name for it. */
-export const commonTables: readonly string[] = [
+export const COMMON_TABLES: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS accounts (
     id TEXT PRIMARY KEY, number BIGINT NOT NULL UNIQUE, name TEXT NOT NULL, plan TEXT NOT NULL, trial_ends_at BIGINT,
     overage_left BIGINT NOT NULL DEFAULT 0 CHECK (overage_left >= 0), settings TEXT NOT NULL, created_at BIGINT NOT NULL)`,
@@ -38,7 +38,7 @@ export const commonTables: readonly string[] = [
 ];
 
 /** The distribution of latencies, and what each pair of versions decided; on both databases. */
-export const versionTables: readonly string[] = [
+export const VERSION_TABLES: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS evidence_latencies (
     account_id TEXT NOT NULL, hour BIGINT NOT NULL, step BIGINT NOT NULL, calls BIGINT NOT NULL,
     PRIMARY KEY (account_id, hour, step))`,
@@ -49,7 +49,7 @@ export const versionTables: readonly string[] = [
     PRIMARY KEY (account_id, rules_version, ml_version, rule))`,
 ];
 
-const evidenceColumns = `account_id TEXT NOT NULL, key_id TEXT, verdict TEXT NOT NULL, rule TEXT NOT NULL,
+const EVIDENCE_COLUMNS = `account_id TEXT NOT NULL, key_id TEXT, verdict TEXT NOT NULL, rule TEXT NOT NULL,
   decided_by TEXT NOT NULL, router_level TEXT NOT NULL, label TEXT, text TEXT, record TEXT NOT NULL`;
 
 const versionsTable = (bytes: string): string => `CREATE TABLE IF NOT EXISTS versions (
@@ -57,7 +57,7 @@ const versionsTable = (bytes: string): string => `CREATE TABLE IF NOT EXISTS ver
   PRIMARY KEY (kind, version, file))`;
 
 /** What a filter asks for is rare or an index would not help: so the indexes hold the rare values alone. */
-const rareIndexes: readonly string[] = [
+const RARE_INDEXES: readonly string[] = [
   `CREATE INDEX IF NOT EXISTS evidence_blocked ON evidence (account_id, seq) WHERE verdict = 'block'`,
   `CREATE INDEX IF NOT EXISTS evidence_rule ON evidence (account_id, rule, seq) WHERE rule <> 'none'`,
   `CREATE INDEX IF NOT EXISTS evidence_decided ON evidence (account_id, decided_by, seq) WHERE decided_by <> 'rules'`,
@@ -69,9 +69,9 @@ const rareIndexes: readonly string[] = [
 /** The embedded database. Its search index holds trigrams alone, no text, and is filled behind the callers' backs. */
 export const embeddedTables: readonly string[] = [
   versionsTable('BLOB'),
-  `CREATE TABLE IF NOT EXISTS evidence (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, ${evidenceColumns})`,
+  `CREATE TABLE IF NOT EXISTS evidence (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, ${EVIDENCE_COLUMNS})`,
   'CREATE INDEX IF NOT EXISTS evidence_account ON evidence (account_id, seq)',
-  ...rareIndexes,
+  ...RARE_INDEXES,
   'CREATE TABLE IF NOT EXISTS evidence_unsearched (seq INTEGER PRIMARY KEY)',
   `CREATE VIRTUAL TABLE IF NOT EXISTS evidence_search
     USING fts5 (text, content = '', contentless_delete = 1, tokenize = 'trigram')`,
@@ -80,9 +80,9 @@ export const embeddedTables: readonly string[] = [
 /** PostgreSQL. Without the extension (no rights to create it) searches work, slowly. */
 export const postgresTables: readonly string[] = [
   versionsTable('BYTEA'),
-  `CREATE TABLE IF NOT EXISTS evidence (seq BIGINT NOT NULL, id TEXT PRIMARY KEY, ${evidenceColumns})`,
+  `CREATE TABLE IF NOT EXISTS evidence (seq BIGINT NOT NULL, id TEXT PRIMARY KEY, ${EVIDENCE_COLUMNS})`,
   'CREATE INDEX IF NOT EXISTS evidence_account ON evidence (account_id, seq, id)',
-  ...rareIndexes,
+  ...RARE_INDEXES,
   'DO $$ BEGIN CREATE EXTENSION IF NOT EXISTS pg_trgm; EXCEPTION WHEN OTHERS THEN NULL; END $$',
   `DO $$ BEGIN
     IF EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'pg_trgm') THEN
@@ -92,7 +92,7 @@ export const postgresTables: readonly string[] = [
 ];
 
 /** The embedded database: how far the search index has come, one row. What waited for it until now still stands in the queue. */
-export const searchMark: readonly string[] = [
+export const SEARCH_MARK: readonly string[] = [
   'CREATE TABLE IF NOT EXISTS evidence_indexed (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL)',
   'INSERT OR IGNORE INTO evidence_indexed (one, seq) SELECT 1, coalesce(max(seq), 0) FROM evidence',
 ];
@@ -101,7 +101,7 @@ export const searchMark: readonly string[] = [
  * The embedded database: the search index in stretches, made anew from the records. It needs no places within a text, since what
  * it finds is compared with the text.
  */
-export const searchStretches: readonly string[] = [
+export const SEARCH_SLICES: readonly string[] = [
   'DROP TABLE IF EXISTS evidence_search',
   `CREATE VIRTUAL TABLE evidence_search
     USING fts5 (text, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram case_sensitive 1')`,
@@ -118,7 +118,7 @@ export const searchStretches: readonly string[] = [
  * PostgreSQL: counts calls of several accounts in one statement and one transaction. Accounts come once each and sorted,
  * so that two servers lock them in the same order. The answer says how many of the calls asked for were let in.
  */
-export const chargeFunction = `
+export const CHARGE_FUNCTION = `
 CREATE OR REPLACE FUNCTION portcullis_charge(ids TEXT[], wanted BIGINT[], months TEXT[], ats BIGINT[], plans JSONB)
 RETURNS TABLE (id TEXT, granted BIGINT, trial_ended BOOLEAN, plan_limit BIGINT, plan_used BIGINT, bought_left BIGINT)
 LANGUAGE plpgsql AS $$
@@ -167,7 +167,7 @@ END $$`;
  * knows the places of terms by record alone, since what it finds is compared with the text. What is deleted is
  * merged away by `SearchIndex.rewrite` and then overwritten, as SQLite's `secure_delete` does for every freed page.
  */
-export const plainSearch: readonly string[] = [
+export const PLAIN_SEARCH: readonly string[] = [
   'DROP TABLE IF EXISTS evidence_search',
   'DROP TABLE IF EXISTS evidence_bigrams',
   'DROP TABLE IF EXISTS evidence_stretches',
@@ -183,7 +183,7 @@ export const plainSearch: readonly string[] = [
  * `portcullis_charge` with one allowance for a whole trial. It stands beside the first version, not instead of it: a migration that
  * has run is never changed.
  */
-export const trialChargeFunction = `
+export const TRIAL_CHARGE_FUNCTION = `
 CREATE OR REPLACE FUNCTION portcullis_charge(ids TEXT[], wanted BIGINT[], months TEXT[], ats BIGINT[], plans JSONB)
 RETURNS TABLE (id TEXT, granted BIGINT, trial_ended BOOLEAN, plan_limit BIGINT, plan_used BIGINT, bought_left BIGINT)
 LANGUAGE plpgsql AS $$
@@ -230,11 +230,11 @@ BEGIN
 END $$`;
 
 /** One allowance for a trial: what it used until now stands in its months. */
-export const trialCount =
+export const TRIAL_COUNT =
   'UPDATE accounts SET trial_used = (SELECT coalesce(sum(used), 0) FROM usage_months WHERE account_id = accounts.id) WHERE trial_ends_at IS NOT NULL';
 
 /** Sign-in, on both databases. */
-export const signInTables: readonly string[] = [
+export const SIGN_IN_TABLES: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS attempts (
     name TEXT PRIMARY KEY, failures BIGINT NOT NULL, last_at BIGINT NOT NULL, free_at BIGINT NOT NULL)`,
   `CREATE TABLE IF NOT EXISTS devices (
@@ -242,7 +242,7 @@ export const signInTables: readonly string[] = [
   'CREATE INDEX IF NOT EXISTS devices_user ON devices (user_id)',
 ];
 
-const userIndexes: readonly string[] = [
+const USER_INDEXES: readonly string[] = [
   'CREATE UNIQUE INDEX users_own_email ON users (email) WHERE invited_to IS NULL',
   'CREATE UNIQUE INDEX users_invited_email ON users (email, invited_to) WHERE invited_to IS NOT NULL',
 ];
@@ -258,17 +258,17 @@ export const invitedUsers: { readonly sqlite: readonly string[]; readonly postgr
     'INSERT INTO users_new (id, email, password_hash, created_at) SELECT id, email, password_hash, created_at FROM users',
     'DROP TABLE users',
     'ALTER TABLE users_new RENAME TO users',
-    ...userIndexes,
+    ...USER_INDEXES,
   ],
   postgres: [
     'ALTER TABLE users DROP CONSTRAINT IF EXISTS users_email_key',
     'ALTER TABLE users ADD COLUMN IF NOT EXISTS invited_to TEXT, ADD COLUMN IF NOT EXISTS last_account_id TEXT',
-    ...userIndexes,
+    ...USER_INDEXES,
   ],
 };
 
 /** What an account's owners set and what is told of it: overlays, the audit log, webhooks, second factors; on both databases. */
-export const deskTables: readonly string[] = [
+export const DESK_TABLES: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS account_overlays (
     account_id TEXT NOT NULL REFERENCES accounts (id), number BIGINT NOT NULL, source TEXT NOT NULL, overlay TEXT NOT NULL,
     note TEXT NOT NULL, rules_version TEXT NOT NULL, actor TEXT NOT NULL, created_at BIGINT NOT NULL,

@@ -15,7 +15,7 @@ import { sqlAudit } from './operations/audit.js';
 import { sqlOverlays } from './operations/overlays.js';
 import { sqlWebhooks } from './operations/webhooks.js';
 
-const usesMs = 5_000;
+const USES_MS = 5_000;
 
 /** What a database brings beside its connection. */
 export interface DatabaseOwn extends EvidenceOwn {
@@ -30,7 +30,7 @@ export function sqlStore(connection: Connection, own: DatabaseOwn): Store {
   const { keys, flushUses } = sqlKeys(connection);
   const database = connection.dialect === 'sqlite' ? 'embedded' : 'postgres';
   // A last use that isn't written is no loss: the next one is.
-  const timer = setInterval(() => void flushUses().catch(() => undefined), usesMs);
+  const timer = setInterval(() => void flushUses().catch(() => undefined), USES_MS);
   timer.unref();
   const health = (look: () => Promise<readonly string[]>) => async (): Promise<StoreHealth> => {
     const problems = await look().catch((error: unknown) => [error instanceof Error ? error.message : 'unknown error']);

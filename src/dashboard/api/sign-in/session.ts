@@ -9,10 +9,10 @@ const names = {
   session: { guarded: '__Host-portcullis', plain: 'portcullis_session' },
   device: { guarded: '__Host-portcullis-device', plain: 'portcullis_device' },
 } as const;
-const deviceSeconds = 365 * 86_400;
+const DEVICE_SECONDS = 365 * 86_400;
 
 /** How long a session lasts: 12 hours, in milliseconds. */
-const sessionLength: number = 12 * 3_600_000;
+const SESSION_LENGTH: number = 12 * 3_600_000;
 
 /** The token that a page must send with every change. Only who has the session's id can make it. */
 function csrfToken(id: string): string {
@@ -79,13 +79,13 @@ export async function openSession(
   reply: FastifyReply,
   member: Member,
 ): Promise<SessionAnswer> {
-  const id = await store.sessions.create(member.id, member.accountId, now() + sessionLength);
+  const id = await store.sessions.create(member.id, member.accountId, now() + SESSION_LENGTH);
   if (!request.dashboardSecure)
     request.log.warn('dashboard over plain http: the session cookie is sent in the clear; put TLS in front');
-  giveCookie(request, reply, 'session', id, sessionLength / 1000);
+  giveCookie(request, reply, 'session', id, SESSION_LENGTH / 1000);
   const device = readDevice(request);
   if (device === undefined || (await store.devices.find(device)) !== member.id)
-    giveCookie(request, reply, 'device', await store.devices.create(member.id), deviceSeconds);
+    giveCookie(request, reply, 'device', await store.devices.create(member.id), DEVICE_SECONDS);
   return { member, csrf: csrfToken(id), signUp, accounts: await listAccounts(store, member.id) };
 }
 
@@ -113,10 +113,10 @@ declare module 'fastify' {
   }
 }
 
-const reading = new Set(['GET', 'HEAD']);
+const READING = new Set(['GET', 'HEAD']);
 
 /** Changes that somebody less than an owner may make, by the end of the route. All others are for owners. */
-const leastRoles: readonly (readonly [end: string, least: 'viewer' | 'analyst'])[] = [
+const LEAST_ROLES: readonly (readonly [end: string, least: 'viewer' | 'analyst'])[] = [
   ['/playground', 'viewer'],
   ['/replay', 'viewer'],
   ['/password', 'viewer'],
@@ -130,13 +130,13 @@ const leastRoles: readonly (readonly [end: string, least: 'viewer' | 'analyst'])
 ];
 
 /** Lists for owners alone, by the end of the route: who did what, and URLs that may hold a secret. */
-const ownersRead: readonly string[] = ['/audit', '/audit/export', '/webhooks'];
+const OWNERS_READ: readonly string[] = ['/audit', '/audit/export', '/webhooks'];
 
-const ranks: readonly Role[] = ['viewer', 'analyst', 'owner'];
+const RANKS: readonly Role[] = ['viewer', 'analyst', 'owner'];
 
 /** Whether a role may do what the least one named here may. */
 function isAtLeast(role: Role, least: Role): boolean {
-  return ranks.indexOf(role) >= ranks.indexOf(least);
+  return RANKS.indexOf(role) >= RANKS.indexOf(least);
 }
 
 /** Lets only signed-in members in; a change needs the session's token, and an owner unless `leastRoles` says otherwise. */
@@ -147,13 +147,13 @@ export function guard(app: ApiApp, { store, now }: DashboardParts): void {
     if (id === undefined || member === undefined) throw new ApiError(401, 'Sign in first.');
     request.dashboardMember = member;
     const route = request.routeOptions.url ?? '';
-    if (reading.has(request.method)) {
-      if (member.role === 'owner' || !ownersRead.some((end) => route.endsWith(end))) return;
+    if (READING.has(request.method)) {
+      if (member.role === 'owner' || !OWNERS_READ.some((end) => route.endsWith(end))) return;
       throw new ApiError(403, 'Only an owner of the account can see this.');
     }
     if (!csrfTokenFits(id, request.headers['x-csrf-token']))
       throw new ApiError(403, 'The page is out of date. Reload it.');
-    const least = leastRoles.find(([end]) => route.endsWith(end))?.[1] ?? 'owner';
+    const least = LEAST_ROLES.find(([end]) => route.endsWith(end))?.[1] ?? 'owner';
     if (isAtLeast(member.role, least)) return;
     throw new ApiError(403, `Only an owner${least === 'analyst' ? ' or analyst' : ''} of the account can do this.`);
   });

@@ -13,7 +13,7 @@ interface AuditPage {
   readonly next: string | null;
 }
 
-const kinds = [
+const KINDS = [
   ['', 'everything'],
   ['session', 'sign-ins'],
   ['key', 'keys'],
@@ -45,7 +45,7 @@ export function Audit(): JSX.Element {
       <Panel title="Entries">
         <div class="row">
           <TextField label="Who" type="search" value={actor} onValue={setActor} placeholder="part of an e-mail" />
-          <Choice label="What" value={kind} onValue={setKind} options={kinds} />
+          <Choice label="What" value={kind} onValue={setKind} options={KINDS} />
         </div>
         <Entries key={query} query={query} />
       </Panel>

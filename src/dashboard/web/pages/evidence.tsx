@@ -146,7 +146,7 @@ function RecordTable({ records, query }: { records: readonly RecordView[]; query
   );
 }
 
-const choices = [
+const CHOICES = [
   [
     'verdict',
     'Verdict',
@@ -228,7 +228,7 @@ function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Element {
           label="Verdict"
           value={query.get('verdict') ?? ''}
           onValue={(verdict) => set({ verdict })}
-          options={[['', 'any'], ...choices[0][2]]}
+          options={[['', 'any'], ...CHOICES[0][2]]}
         />
         <button type="submit" class="primary">
           Search
@@ -242,7 +242,7 @@ function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Element {
       <details open={more > 0}>
         <summary>More filters{more > 0 ? ` (${more})` : ''}</summary>
         <div class="filter-row">
-          {choices.slice(1).map(([name, label, options]) => (
+          {CHOICES.slice(1).map(([name, label, options]) => (
             <Choice
               key={name}
               label={label}

@@ -11,7 +11,7 @@ interface Fresh {
   readonly secret: string;
 }
 
-const graces = [
+const GRACES = [
   [0, 'at once'],
   [3600, 'in 1 hour'],
   [86_400, 'in 1 day'],
@@ -173,7 +173,7 @@ function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps): JSX.Ele
             label="The old key stops working"
             value={grace}
             onValue={setGrace}
-            options={graces.map(([seconds, words]) => [String(seconds), words] as const)}
+            options={GRACES.map(([seconds, words]) => [String(seconds), words] as const)}
           />
           <div class="actions">
             <button

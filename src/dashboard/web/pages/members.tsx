@@ -7,7 +7,7 @@ import { useAction } from '../hooks.js';
 import { Notice, Panel, ShownOnce } from '../parts/basics.js';
 import { Choice, TextField } from '../parts/fields.js';
 
-const roles = [
+const ROLES = [
   ['viewer', 'viewer: can look'],
   ['analyst', 'analyst: can mark, review and try settings'],
   ['owner', 'owner: can change everything'],
@@ -80,7 +80,7 @@ function MemberCard({ member, me, mayChange, again }: MemberCardProps): JSX.Elem
               act(() => callApi('PUT', path, { role: value }));
             }}
           >
-            {roles.map(([role]) => (
+            {ROLES.map(([role]) => (
               <option key={role} value={role}>
                 {role}
               </option>
@@ -177,7 +177,7 @@ function Invite({ again }: { again: () => void }): JSX.Element {
         />
       )}
       <TextField label="E-mail" type="email" value={email} onValue={setEmail} required />
-      <Choice label="Role" value={role} onValue={setRole} options={roles} />
+      <Choice label="Role" value={role} onValue={setRole} options={ROLES} />
       <button type="submit" disabled={action.busy}>
         Create invitation
       </button>

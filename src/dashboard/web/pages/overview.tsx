@@ -32,25 +32,25 @@ interface OverviewResponse {
   readonly now: number;
 }
 
-const ranges = [
+const RANGES = [
   ['day', '24 hours'],
   ['week', '7 days'],
   ['month', '30 days'],
 ] as const;
-const hour = 3_600_000;
-const refreshMs = 15_000;
+const HOUR = 3_600_000;
+const REFRESH_MS = 15_000;
 
 /** What happened lately, and what is left of the plan. Refreshes itself. */
 export function Overview(): JSX.Element {
   const [range, setRange] = useState<string>('week');
-  const { value, error, stale, again } = useLoad<OverviewResponse>(`/overview?range=${range}`, refreshMs);
-  const period = ranges.find(([key]) => key === range)?.[1] ?? '';
+  const { value, error, stale, again } = useLoad<OverviewResponse>(`/overview?range=${range}`, REFRESH_MS);
+  const period = RANGES.find(([key]) => key === range)?.[1] ?? '';
   return (
     <>
       <PageHead title="Overview" lead="What was screened, what was blocked, and what is left. Refreshes itself.">
         <fieldset class="segments">
           <legend class="unseen">Period</legend>
-          {ranges.map(([key, words]) => (
+          {RANGES.map(([key, words]) => (
             <button key={key} type="button" aria-pressed={range === key} onClick={() => setRange(key)}>
               {words}
             </button>
@@ -84,9 +84,9 @@ function Body({ period, ...overview }: OverviewResponse & { period: string }): J
     [steps],
   );
   const step = (times[1] ?? 0) - (times[0] ?? 0);
-  const moment = (time: number): string => (step >= 24 * hour ? shortDay(time) : `${shortDay(time)}, ${clock(time)}`);
+  const moment = (time: number): string => (step >= 24 * HOUR ? shortDay(time) : `${shortDay(time)}, ${clock(time)}`);
   const worst = Math.max(0, ...steps.map((it) => it.latency?.p99 ?? 0));
-  const stepWords = step >= 24 * hour ? 'by day' : step === hour ? 'by hour' : `by ${step / hour} hours`;
+  const stepWords = step >= 24 * HOUR ? 'by day' : step === HOUR ? 'by hour' : `by ${step / HOUR} hours`;
   return (
     <>
       <dl class="figures">
@@ -229,7 +229,7 @@ function ByRule({ activity }: { activity: Activity }): JSX.Element {
   );
 }
 
-const mostRules = 12;
+const MOST_RULES = 12;
 
 /** Blocks and false positives before and after the last change of rules or model, in total and by rule. */
 function Change({ change }: { change: VersionChange | null }): JSX.Element {
@@ -274,7 +274,7 @@ function Change({ change }: { change: VersionChange | null }): JSX.Element {
             <Row name="Marked as missed attacks" cell={(it) => count(it.missedAttacks)} {...change} />
           </tbody>
           <tbody>
-            {rules.slice(0, mostRules).map(({ rule, before: old, after: now }) => (
+            {rules.slice(0, MOST_RULES).map(({ rule, before: old, after: now }) => (
               <tr key={rule}>
                 <th scope="row">
                   <a href={ruleHref(rule)} title={rule}>
@@ -288,8 +288,8 @@ function Change({ change }: { change: VersionChange | null }): JSX.Element {
           </tbody>
         </table>
       </section>
-      {rules.length > mostRules ? (
-        <p class="hint">{counted(rules.length - mostRules, 'rule', 'rules')} moved less.</p>
+      {rules.length > MOST_RULES ? (
+        <p class="hint">{counted(rules.length - MOST_RULES, 'rule', 'rules')} moved less.</p>
       ) : null}
     </>
   );

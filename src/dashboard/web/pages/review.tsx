@@ -9,14 +9,14 @@ import { RecordExcerpt } from '../parts/marked-text.js';
 import { useRuleTitles } from '../parts/rule-titles.js';
 import { labelWords, marksFor } from '../words.js';
 
-const queues = [
+const QUEUES = [
   ['blocks', 'Blocks', '/evidence?verdict=block&label=none&limit=25'],
   ['near', 'Allowed, near the threshold', '/review/near'],
 ] as const;
 
 /** Verdicts to be judged, one after another, and what the marks say so far. */
 export function Review({ marks }: { marks: boolean }): JSX.Element {
-  const [queue, setQueue] = useState<(typeof queues)[number]>(queues[0]);
+  const [queue, setQueue] = useState<(typeof QUEUES)[number]>(QUEUES[0]);
   const { value, error, stale, again } = useLoad<{ readonly records: readonly RecordView[] }>(queue[2]);
   const result = useLoad<ReviewResult>('/review/result');
   return (
@@ -24,7 +24,7 @@ export function Review({ marks }: { marks: boolean }): JSX.Element {
       <PageHead title="Review" lead="Say which verdicts were right. eval and tune learn from the marks.">
         <fieldset class="segments">
           <legend class="unseen">Queue</legend>
-          {queues.map((it) => (
+          {QUEUES.map((it) => (
             <button key={it[0]} type="button" aria-pressed={queue === it} onClick={() => setQueue(it)}>
               {it[1]}
             </button>

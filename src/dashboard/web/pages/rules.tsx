@@ -12,13 +12,13 @@ interface RulesResponse {
   readonly rules: readonly RuleListing[];
 }
 
-const orders = [
+const ORDERS = [
   ['blocks', 'most blocks'],
   ['falsePositives', 'most false positives'],
   ['id', 'id'],
 ] as const;
 /** Rows shown at first; all of them are a click away. */
-const firstRows = 50;
+const FIRST_ROWS = 50;
 
 /** The rules in force, with what each did in this account. */
 export function Rules(): JSX.Element {
@@ -62,7 +62,7 @@ export function Rules(): JSX.Element {
               onValue={setSeverity}
               options={[['', 'any'], ...['critical', 'high', 'medium', 'low'].map((it) => [it, it] as const)]}
             />
-            <Choice label="Order" value={order} onValue={setOrder} options={orders} />
+            <Choice label="Order" value={order} onValue={setOrder} options={ORDERS} />
           </form>
           <p class="hint" role="status">
             {count(found.length)} of {count(value.rules.length)} rules
@@ -72,9 +72,9 @@ export function Rules(): JSX.Element {
               <p>Try fewer words.</p>
             </Empty>
           ) : (
-            <RuleTable rules={all ? found : found.slice(0, firstRows)} />
+            <RuleTable rules={all ? found : found.slice(0, FIRST_ROWS)} />
           )}
-          {all || found.length <= firstRows ? null : (
+          {all || found.length <= FIRST_ROWS ? null : (
             <p class="actions paging">
               <button type="button" onClick={() => setAll(true)}>
                 Show all {count(found.length)}
@@ -222,7 +222,7 @@ function RuleBody({ rule }: { rule: RuleDetail }): JSX.Element {
   );
 }
 
-const mostExamples = 12;
+const MOST_EXAMPLES = 12;
 
 function Examples({
   title,
@@ -237,7 +237,7 @@ function Examples({
   return (
     <Panel title={title}>
       <ul class="findings">
-        {texts.slice(0, mostExamples).map((text, index) => (
+        {texts.slice(0, MOST_EXAMPLES).map((text, index) => (
           <li key={text}>
             <Excerpt text={text} />
             {why[index] === undefined ? null : <p class="hint">{why[index]}</p>}

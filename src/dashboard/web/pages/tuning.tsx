@@ -10,7 +10,7 @@ import { useRuleTitles } from '../parts/rule-titles.js';
 import { labelWords } from '../words.js';
 
 /** Days that an allowed text stays allowed unless the reader says otherwise. */
-const allowedDays = 90;
+const ALLOWED_DAYS = 90;
 
 interface TuningProps {
   readonly role: Role;
@@ -96,7 +96,7 @@ function Editor({ state: { server, versions }, owner, query, again }: EditorProp
   const action = useAction();
   const allowed = query.get('allow');
   const [expires, setExpires] = useState(() =>
-    new Date(Date.now() + allowedDays * 86_400_000).toISOString().slice(0, 10),
+    new Date(Date.now() + ALLOWED_DAYS * 86_400_000).toISOString().slice(0, 10),
   );
 
   const draft = async (edit: object): Promise<string> => {

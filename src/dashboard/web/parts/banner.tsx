@@ -5,10 +5,10 @@ import { count, localDay, share } from '../format.js';
 import { useLoad } from '../hooks.js';
 import { Notice } from './basics.js';
 
-const day = 86_400_000;
+const DAY = 86_400_000;
 /** A trial's end is announced so many days before. */
-const trialWarningDays = 3;
-const refreshMs = 60_000;
+const TRIAL_WARNING_DAYS = 3;
+const REFRESH_MS = 60_000;
 
 interface Trouble {
   readonly kind: 'error' | 'note';
@@ -18,7 +18,7 @@ interface Trouble {
 
 /** What needs attention on every page: the trial, the quota, the model. Nothing where all is well. */
 export function Banner({ path }: { path: string }): JSX.Element | null {
-  const { value, again } = useLoad<StatusResponse>('/status', refreshMs);
+  const { value, again } = useLoad<StatusResponse>('/status', REFRESH_MS);
   // What was done on the page before may have changed it.
   useEffect(again, [path]);
   if (value === undefined) return null;
@@ -61,7 +61,7 @@ function quotaTrouble(account: AccountState, now: number): readonly Trouble[] {
       { kind: 'note', text: `This month’s calls are used up; ${count(overageLeft)} overage calls are left.`, link },
     ];
   const notes: Trouble[] = [];
-  if (trialEnds !== null && trialEnds - now <= trialWarningDays * day)
+  if (trialEnds !== null && trialEnds - now <= TRIAL_WARNING_DAYS * DAY)
     notes.push({ kind: 'note', text: `The trial ends on ${localDay(trialEnds)}.`, link });
   if (left <= 0.1 * plan.callsPerMonth)
     notes.push({ kind: 'note', text: `${count(left)} calls are left this month.`, link });

@@ -103,11 +103,11 @@ export function Chart({ label, kind, times, series, shown, moment }: ChartProps)
   );
 }
 
-const height = 190;
-const daySeconds = 86_400;
+const HEIGHT = 190;
+const DAY_SECONDS = 86_400;
 
 /** The foot of a logarithmic scale: calls of 0 ms are drawn there. */
-const leastShown = 0.5;
+const LEAST_SHOWN = 0.5;
 
 /** Each series on top of those before it. */
 function stacked(series: readonly Series[]): Series[] {
@@ -119,7 +119,7 @@ function stacked(series: readonly Series[]): Series[] {
 }
 
 function aboveZero(series: Series): Series {
-  return { ...series, values: series.values.map((it) => (it === null ? null : Math.max(leastShown, it))) };
+  return { ...series, values: series.values.map((it) => (it === null ? null : Math.max(LEAST_SHOWN, it))) };
 }
 
 /** Powers of ten alone are written beside a logarithmic axis. */
@@ -147,7 +147,7 @@ function chartOptions(
   const bars = uPlot.paths.bars?.({ size: [0.7, 40], radius: 0.15 });
   return {
     width: element.clientWidth,
-    height,
+    height: HEIGHT,
     padding: [8, 8, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
@@ -156,7 +156,7 @@ function chartOptions(
       x: { range: (_plot, min, max) => [min - step / 2, max + step / 2] },
       y:
         kind === 'lines'
-          ? { distr: 3, log: 10, range: (_plot, _min, max) => [leastShown, Math.max(max ?? 0, 10) * 1.5] }
+          ? { distr: 3, log: 10, range: (_plot, _min, max) => [LEAST_SHOWN, Math.max(max ?? 0, 10) * 1.5] }
           : { range: (_plot, _min, max) => [0, Math.max(max ?? 0, 1) * 1.1] },
     },
     axes: [
@@ -187,6 +187,6 @@ function timeLabels(_plot: uPlot, splits: readonly number[], _axis: number, _spa
   return splits.map((at) => {
     const moment = at * 1000;
     const midnight = new Date(moment).getHours() === 0 && new Date(moment).getMinutes() === 0;
-    return step >= daySeconds || midnight ? shortDay(moment) : clock(moment);
+    return step >= DAY_SECONDS || midnight ? shortDay(moment) : clock(moment);
   });
 }

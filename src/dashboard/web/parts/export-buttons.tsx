@@ -71,9 +71,9 @@ interface ExportProgress {
   readonly reached: number | undefined;
 }
 
-const newline = 10;
+const NEWLINE = 10;
 /** Pieces are handed to the browser's own store in lots of so many bytes, out of the page's memory. */
-const lot = 8_000_000;
+const LOT = 8_000_000;
 
 /** Reads an export to its end. `onProgress` is told a few times a second. @throws CallError */
 async function readExport(
@@ -101,8 +101,8 @@ async function readExport(
     pieces.push(value);
     waiting += value.length;
     size += value.length;
-    for (const byte of value) if (byte === newline) lines += 1;
-    if (waiting > lot) {
+    for (const byte of value) if (byte === NEWLINE) lines += 1;
+    if (waiting > LOT) {
       done.push(new Blob(pieces));
       pieces = [];
       waiting = 0;

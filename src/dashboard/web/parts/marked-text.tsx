@@ -5,13 +5,13 @@ import type { RecordView } from '../../ports.js';
 import { count, counted } from '../format.js';
 
 /** Longer texts are shown around their marks until the reader asks for all. */
-const longFrom = 20_000;
+const LONG_FROM = 20_000;
 /** Code units shown on either side of a mark, and at the start, of a long text. */
-const around = 1_500;
+const AROUND = 1_500;
 
 /** A screened text, inert: spans marked, the first one scrolled to; invisible and direction-changing characters spelled out. */
 export function MarkedText({ text, spans }: { text: string; spans: readonly Span[] }): JSX.Element {
-  const [all, setAll] = useState(text.length <= longFrom);
+  const [all, setAll] = useState(text.length <= LONG_FROM);
   const place = useRef<HTMLElement>(null);
   const [at, setAt] = useState(-1);
   const parts = markedParts(text, spans);
@@ -67,8 +67,8 @@ export function MarkedText({ text, spans }: { text: string; spans: readonly Span
 
 /** The ends of an unmarked part beside its marks; of the first and the last part, only the inner end. */
 function shortened(text: string, { start, end }: Part): readonly (JSX.Element | string)[] {
-  const head = Math.min(end, start + around);
-  const tail = end === text.length ? end : Math.max(head, end - around);
+  const head = Math.min(end, start + AROUND);
+  const tail = end === text.length ? end : Math.max(head, end - AROUND);
   const left = tail - head;
   if (end === text.length && head < end)
     return [...pieces(text.slice(start, head)), <Gap key="gap" size={end - head} />];
@@ -81,8 +81,8 @@ function Gap({ size }: { size: number }): JSX.Element {
 }
 
 /** Code units of an excerpt: before its first mark, and in all. */
-const lead = 40;
-const excerptLength = 200;
+const LEAD = 40;
+const EXCERPT_LENGTH = 200;
 
 /** One line of a record's text around what matters there, marked: the words searched for, else the first finding. */
 export function RecordExcerpt({ record, term = '' }: { record: RecordView; term?: string }): JSX.Element {
@@ -94,8 +94,8 @@ export function RecordExcerpt({ record, term = '' }: { record: RecordView; term?
   const marks =
     hits.length > 0 ? hits : record.verdict.decided_by === 'ml' ? [...findings, ...record.model.hotspots] : findings;
   const first = marks.length === 0 ? 0 : Math.min(...marks.map(({ start }) => start));
-  const start = first > lead ? onCodePoint(text, first - lead) : 0;
-  const shown = text.slice(start, onCodePoint(text, start + excerptLength));
+  const start = first > LEAD ? onCodePoint(text, first - LEAD) : 0;
+  const shown = text.slice(start, onCodePoint(text, start + EXCERPT_LENGTH));
   // A link needs something that can be seen and pressed.
   if (shown.trim() === '') return <span class="hint">white space only</span>;
   const inside = marks.map((it) => ({ start: it.start - start, end: it.end - start }));
@@ -185,17 +185,17 @@ interface Piece {
 }
 
 /** Most marks over one letter that are drawn; more would climb over the lines above. */
-const mostMarks = 8;
-const hidden = /\p{Cf}|\p{Cc}|\p{Co}|\p{Cs}|\p{Default_Ignorable_Code_Point}/u;
-const runOfMarks = /\p{M}{9,}/gu;
+const MOST_MARKS = 8;
+const HIDDEN = /\p{Cf}|\p{Cc}|\p{Co}|\p{Cs}|\p{Default_Ignorable_Code_Point}/u;
+const RUN_OF_MARKS = /\p{M}{9,}/gu;
 
 /** Cuts a text into what may be drawn as it is and what must be spelled out. Tabs and line ends stay. */
 function visiblePieces(text: string): readonly Piece[] {
   const pieces: Piece[] = [];
   let plain = '';
-  const calm = text.replace(runOfMarks, (marks) => `${[...marks].slice(0, mostMarks).join('')}\u2026`);
+  const calm = text.replace(RUN_OF_MARKS, (marks) => `${[...marks].slice(0, MOST_MARKS).join('')}\u2026`);
   for (const character of calm) {
-    if (character === '\n' || character === '\t' || character === '\r' || !hidden.test(character)) {
+    if (character === '\n' || character === '\t' || character === '\r' || !HIDDEN.test(character)) {
       plain += character;
       continue;
     }

@@ -9,7 +9,7 @@ import { Moment, Panel, VerdictBadge } from './basics.js';
 import { Excerpt, MarkedText } from './marked-text.js';
 import { ruleHref, useRuleTitles } from './rule-titles.js';
 
-const mostWindows = 20;
+const MOST_WINDOWS = 20;
 
 const keptWords = {
   whole: 'kept whole',
@@ -236,15 +236,15 @@ function ModelSide({ record: { model, verdict } }: { record: RecordView }): JSX.
     <>
       <Scale side="Model" value={model.score ?? 0} threshold={verdict.ml_threshold} />
       <ul>
-        {model.windows.slice(0, mostWindows).map((window) => (
+        {model.windows.slice(0, MOST_WINDOWS).map((window) => (
           <li key={`${window.view} ${window.span.start} ${window.span.end}`}>
             Characters {count(window.span.start)}–{count(window.span.end)}, view {window.view}:{' '}
             {score(window.probability)}
           </li>
         ))}
       </ul>
-      {model.windows.length > mostWindows ? (
-        <p class="hint">{count(model.windows.length - mostWindows)} more windows.</p>
+      {model.windows.length > MOST_WINDOWS ? (
+        <p class="hint">{count(model.windows.length - MOST_WINDOWS)} more windows.</p>
       ) : null}
     </>
   );

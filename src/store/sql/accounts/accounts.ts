@@ -6,7 +6,7 @@ import { StoreError } from '../../store-error.js';
 import type { Connection } from '../connection.js';
 import type { Tables } from '../tables.js';
 
-const dayMs = 86_400_000;
+const DAY_MS = 86_400_000;
 const defaultSettings: AccountSettings = { verdictForm: 'extended', retentionDays: 90, keep: 'whole' };
 
 /** An account as callers see it. */
@@ -31,7 +31,7 @@ const missing = (id: string): StoreError => new StoreError('STORE_NOT_FOUND', `n
 
 const trialEnd = (plans: Plans, plan: string, at: number): number | null => {
   const { trialDays } = plans.get(plan);
-  return trialDays === null ? null : at + trialDays * dayMs;
+  return trialDays === null ? null : at + trialDays * DAY_MS;
 };
 
 /** A new account; `db` may be inside a transaction. @throws StoreError */

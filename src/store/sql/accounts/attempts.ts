@@ -2,7 +2,7 @@ import { attemptDigest, randomToken, tokenHash } from '../../secrets.js';
 import type { AttemptStore, DeviceStore } from '../../user-store.js';
 import type { Connection } from '../connection.js';
 
-const dayMs = 86_400_000;
+const DAY_MS = 86_400_000;
 
 /** Attempts at passwords in SQL. */
 export function sqlAttempts({ db, now, pepper, transaction }: Connection): AttemptStore {
@@ -19,7 +19,7 @@ export function sqlAttempts({ db, now, pepper, transaction }: Connection): Attem
           .executeTakeFirstOrThrow();
         const at = now();
         if (free_at > at) return free_at - at;
-        const counted = (at - last_at > dayMs ? 0 : failures) + 1;
+        const counted = (at - last_at > DAY_MS ? 0 : failures) + 1;
         const values = { failures: counted, last_at: at, free_at: at + delayOf(counted) };
         await inside.updateTable('attempts').set(values).where('name', '=', name).execute();
         return 0;

@@ -7,7 +7,7 @@ import type { Tables } from '../tables.js';
 import { createAccount } from './accounts.js';
 
 /** Passwords are compared with those of so many users of one e-mail. */
-const mostUsers = 8;
+const MOST_USERS = 8;
 
 /** A user as callers see it. */
 const toUser = (row: Tables['users']): User => ({
@@ -62,7 +62,7 @@ export function sqlUsers(connection: Connection): Omit<UserStore, keyof Invitati
   const byEmail = async (email: string): Promise<readonly User[]> => {
     const rows = db.selectFrom('users').selectAll().where('email', '=', spelled(email));
     const own = sql`CASE WHEN invited_to IS NULL THEN 0 ELSE 1 END`;
-    const some = await rows.orderBy(own).orderBy('created_at', 'desc').orderBy('id').limit(mostUsers).execute();
+    const some = await rows.orderBy(own).orderBy('created_at', 'desc').orderBy('id').limit(MOST_USERS).execute();
     return some.map(toUser);
   };
 

@@ -3,32 +3,32 @@ import { latencyStep } from '../../evidence-store.js';
 import { textDigest } from '../../secrets.js';
 import type { EvidenceRow, Tables } from '../tables.js';
 
-const hourMs = 3_600_000;
-const slots = 1024;
-const nul = '\u0000';
+const HOUR_MS = 3_600_000;
+const SLOTS = 1024;
+const NUL_CHARACTER = '\u0000';
 
 /** The smallest place in the order that a time has. */
 export function firstSeq(at: number): number {
-  return Math.trunc(at) * slots;
+  return Math.trunc(at) * SLOTS;
 }
 
 /** The time of a place in the order. */
 export function timeOfSeq(seq: number): number {
-  return Math.floor(seq / slots);
+  return Math.floor(seq / SLOTS);
 }
 
 let turn = 0;
 
 /** A place in the order of lists. Two may come out alike: the embedded database takes the next one then. */
 const nextSeq = (at: number): number => {
-  turn = (turn + 1) % slots;
+  turn = (turn + 1) % SLOTS;
   return firstSeq(at) + turn;
 };
 
 /** What a text column holds: no NUL (PostgreSQL), no lone surrogates (UTF-8). */
 export function storable(text: string): string {
   const formed = text.toWellFormed();
-  return formed.includes(nul) ? formed.replaceAll(nul, ' ') : formed;
+  return formed.includes(NUL_CHARACTER) ? formed.replaceAll(NUL_CHARACTER, ' ') : formed;
 }
 
 /** What the counts beside the records go by. */
@@ -88,7 +88,7 @@ export function toRecord(row: Pick<EvidenceRow, 'record' | 'text' | 'label'>): E
   return { ...kept, input: { ...input, text: input.text === undefined ? row.text : input.text }, label };
 }
 
-const startOfHour = (at: number): number => at - (((at % hourMs) + hourMs) % hourMs);
+const startOfHour = (at: number): number => at - (((at % HOUR_MS) + HOUR_MS) % HOUR_MS);
 
 /** What a record adds to the counts of its hour. */
 export function toHourRow(it: Counted): Tables['evidence_hours'] {

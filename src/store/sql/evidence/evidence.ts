@@ -28,7 +28,7 @@ export interface EvidenceOwn extends Pick<EvidenceStore, 'append' | 'appendCount
 }
 
 /** An evidence id, or its beginning. */
-const idShape = /^ev_[0-9a-f]{4,24}$/i;
+const ID_SHAPE = /^ev_[0-9a-f]{4,24}$/i;
 
 /** Where the text searched for is the beginning of an id: the records with such an id; undefined where there are none. */
 async function pageById(
@@ -39,7 +39,7 @@ async function pageById(
   limit: number,
 ): Promise<PageOfRows | undefined> {
   const start = filter.text?.trim().toLowerCase() ?? '';
-  if (!idShape.test(start)) return undefined;
+  if (!ID_SHAPE.test(start)) return undefined;
   // On its own: a planner that sees the account as well may walk all of its records.
   const ids = await db
     .selectFrom('evidence')
@@ -139,19 +139,19 @@ async function labelEvidence(
   });
 }
 
-const dayMs = 86_400_000;
+const DAY_MS = 86_400_000;
 /** Few, since what is deleted is overwritten, and calls wait meanwhile. */
-const batch = 25;
-const eventDays = 90;
-const attemptDays = 2;
-const deviceDays = 400;
-const clockNote = 'purge-clock';
+const BATCH = 25;
+const EVENT_DAYS = 90;
+const ATTEMPT_DAYS = 2;
+const DEVICE_DAYS = 400;
+const CLOCK_NOTE = 'purge-clock';
 /** A clock that has gone on for longer since the last purge, or since the newest record where there was none, may be wrong. */
-const clockDays = 7;
+const CLOCK_DAYS = 7;
 
 /** @throws StoreError `STORE_CLOCK` where the clock may be wrong: what is deleted by mistake is gone */
 async function requireClock({ db }: Connection, now: number): Promise<void> {
-  const noted = await sqlNotes({ db }).get(clockNote);
+  const noted = await sqlNotes({ db }).get(CLOCK_NOTE);
   let known = Number(noted);
   if (noted === undefined) {
     const newest = await db
@@ -160,8 +160,8 @@ async function requireClock({ db }: Connection, now: number): Promise<void> {
       .executeTakeFirst();
     known = newest?.seq == null ? now : timeOfSeq(newest.seq);
   }
-  const days = Math.floor((now - known) / dayMs);
-  if (days < clockDays) return;
+  const days = Math.floor((now - known) / DAY_MS);
+  if (days < CLOCK_DAYS) return;
   const since = noted === undefined ? 'newest evidence' : 'last purge';
   throw new StoreError(
     'STORE_CLOCK',
@@ -180,20 +180,20 @@ async function purgeEvidence(
   if (!trustClock) await requireClock(connection, now);
   let purged = 0;
   for (const account of (await db.selectFrom('accounts').selectAll().execute()).map(toAccount)) {
-    const before = firstSeq(now - account.settings.retentionDays * dayMs);
+    const before = firstSeq(now - account.settings.retentionDays * DAY_MS);
     let deleted: number;
     do {
-      deleted = await own.deleteBefore(account.id, before, batch);
+      deleted = await own.deleteBefore(account.id, before, BATCH);
       purged += deleted;
-    } while (deleted === batch);
+    } while (deleted === BATCH);
   }
   await db.deleteFrom('sessions').where('expires_at', '<=', now).execute();
   await db.deleteFrom('invitations').where('expires_at', '<=', now).execute();
-  const old = (days: number): number => now - days * dayMs;
-  await db.deleteFrom('seen_events').where('seen_at', '<', old(eventDays)).execute();
-  await db.deleteFrom('attempts').where('last_at', '<', old(attemptDays)).execute();
-  await db.deleteFrom('devices').where('used_at', '<', old(deviceDays)).execute();
-  await sqlNotes({ db }).set(clockNote, String(now));
+  const old = (days: number): number => now - days * DAY_MS;
+  await db.deleteFrom('seen_events').where('seen_at', '<', old(EVENT_DAYS)).execute();
+  await db.deleteFrom('attempts').where('last_at', '<', old(ATTEMPT_DAYS)).execute();
+  await db.deleteFrom('devices').where('used_at', '<', old(DEVICE_DAYS)).execute();
+  await sqlNotes({ db }).set(CLOCK_NOTE, String(now));
   if (purged > 0) await own.purged();
   return purged;
 }

@@ -3,8 +3,8 @@ import type { Connection } from '../connection.js';
 import { sqlNotes } from '../notes.js';
 import { keyedInput } from './evidence-row.js';
 
-const noteName = 'evidence-digests';
-const batch = 500;
+const NOTE_NAME = 'evidence-digests';
+const BATCH = 500;
 
 /**
  * Records of 1.0 whose text isn't kept whole have its plain SHA-256: it becomes a keyed digest, the same that a new record
@@ -16,7 +16,7 @@ export async function keyOldDigests(
   compact: () => Promise<void>,
 ): Promise<void> {
   const notes = sqlNotes({ db });
-  const noted = await notes.get(noteName);
+  const noted = await notes.get(NOTE_NAME);
   if (noted === 'keyed') return;
   let isChanged = noted === 'compact';
   for (let after: string | undefined = ''; after !== undefined; ) {
@@ -28,10 +28,10 @@ export async function keyOldDigests(
         where.or([where('record', 'like', '%"kept":"masked"%'), where('record', 'like', '%"kept":"hash"%')]),
       )
       .orderBy('id')
-      .limit(batch)
+      .limit(BATCH)
       .execute();
     isChanged ||= rows.length > 0;
-    if (isChanged && noted === undefined) await notes.set(noteName, 'compact');
+    if (isChanged && noted === undefined) await notes.set(NOTE_NAME, 'compact');
     await transaction(async (inside) => {
       for (const { id, record } of rows) {
         const kept = JSON.parse(record) as EvidenceRecord;
@@ -42,8 +42,8 @@ export async function keyOldDigests(
         await changed.where('id', '=', id).where('record', '=', record).execute();
       }
     });
-    after = rows.length < batch ? undefined : rows.at(-1)?.id;
+    after = rows.length < BATCH ? undefined : rows.at(-1)?.id;
   }
   if (isChanged) await compact();
-  await notes.set(noteName, 'keyed');
+  await notes.set(NOTE_NAME, 'keyed');
 }

@@ -23,20 +23,20 @@ export interface SearchSteps {
   search(window: Window, limit: number, isOver: () => boolean): Promise<Found>;
 }
 
-const firstWindow = 2_000;
-const lastWindow = 64_000;
-const quickMs = 15;
-const slowMs = 40;
+const FIRST_WINDOW = 2_000;
+const LAST_WINDOW = 64_000;
+const QUICK_MS = 15;
+const SLOW_MS = 40;
 /** After so long a page is given with what was found and where to go on. */
-const budgetMs = 120;
+const BUDGET_MS = 120;
 const noId = `ev_${'0'.repeat(24)}`;
 
 /** A search as a row of short queries, newest first: no text, however it is chosen, makes a long one. */
 export async function searchInSteps(steps: SearchSteps, from: number, limit: number): Promise<PageOfRows> {
   const rows: EvidenceRow[] = [];
   const started = performance.now();
-  const isOver = (): boolean => performance.now() - started > budgetMs;
-  let size = firstWindow;
+  const isOver = (): boolean => performance.now() - started > BUDGET_MS;
+  let size = FIRST_WINDOW;
   let high = from;
   for (;;) {
     const before = performance.now();
@@ -48,8 +48,8 @@ export async function searchInSteps(steps: SearchSteps, from: number, limit: num
     high = found.low;
     if (isOver()) return { rows, stoppedAt: { seq: high, id: noId } };
     const took = performance.now() - before;
-    if (took < quickMs) size = Math.min(lastWindow, size * 4);
-    else if (took > slowMs) size = Math.max(firstWindow, size / 2);
+    if (took < QUICK_MS) size = Math.min(LAST_WINDOW, size * 4);
+    else if (took > SLOW_MS) size = Math.max(FIRST_WINDOW, size / 2);
     // The calls that are screened meanwhile have their turn.
     await setImmediate();
   }

@@ -27,13 +27,13 @@ const toDelivery = (row: Tables['webhook_deliveries']): WebhookDelivery => ({
   settledAt: row.settled_at,
 });
 
-const columns = ['id', 'account_id', 'url', 'events', 'created_at'] as const;
+const COLUMNS = ['id', 'account_id', 'url', 'events', 'created_at'] as const;
 const missing = (id: string): StoreError => new StoreError('STORE_NOT_FOUND', `no webhook "${id}" in this account`);
 
 /** Webhooks in SQL. */
 export function sqlWebhooks({ db, now, pepper, transaction }: Connection): WebhookStore {
   const own = (accountId: string, id: string) =>
-    db.selectFrom('webhooks').select(columns).where('account_id', '=', accountId).where('id', '=', id);
+    db.selectFrom('webhooks').select(COLUMNS).where('account_id', '=', accountId).where('id', '=', id);
   return {
     async create(accountId, url, events) {
       // As Standard Webhooks has it.
@@ -46,7 +46,7 @@ export function sqlWebhooks({ db, now, pepper, transaction }: Connection): Webho
       return { ...toWebhook(row), secret };
     },
     async list(accountId) {
-      const rows = db.selectFrom('webhooks').select(columns).where('account_id', '=', accountId);
+      const rows = db.selectFrom('webhooks').select(COLUMNS).where('account_id', '=', accountId);
       return (await rows.orderBy('created_at').orderBy('id').execute()).map(toWebhook);
     },
     remove: (accountId, id) =>
@@ -62,7 +62,7 @@ export function sqlWebhooks({ db, now, pepper, transaction }: Connection): Webho
       return some.map(toDelivery);
     },
     async all() {
-      return (await db.selectFrom('webhooks').select(columns).orderBy('id').execute()).map(toWebhook);
+      return (await db.selectFrom('webhooks').select(COLUMNS).orderBy('id').execute()).map(toWebhook);
     },
     async send(webhookId, event, body) {
       const at = now();
