@@ -13,6 +13,7 @@ const entries = {
   'claude-agent': 'src/integrations/claude-agent/index.ts',
   http: 'src/integrations/http/index.ts',
   langchain: 'src/integrations/langchain/index.ts',
+  mastra: 'src/integrations/mastra/index.ts',
   openai: 'src/integrations/openai/index.ts',
   'openai-agents': 'src/integrations/openai-agents/index.ts',
   'model-worker': 'src/adapters/model/model-worker.ts',

@@ -14,16 +14,17 @@ const usage = {
 type Step = string | Readonly<Record<string, unknown>>;
 
 const versions = [
-  { label: 'AI SDK 7', ai: ai7, Model: test7.MockLanguageModelV4, spec: 'v4' as const },
+  { label: 'AI SDK 7', name: 'ai', ai: ai7, Model: test7.MockLanguageModelV4, spec: 'v4' as const },
   {
     label: 'AI SDK 6',
+    name: 'ai-6',
     ai: ai6 as unknown as typeof ai7,
     Model: test6.MockLanguageModelV3 as unknown as typeof test7.MockLanguageModelV4,
     spec: 'v3' as const,
   },
 ];
 
-for (const { label, ai, Model, spec } of versions) {
+for (const { label, name, ai, Model, spec } of versions) {
   const { generateText, streamText, wrapLanguageModel, tool, jsonSchema } = ai;
   const stopWhen = ({ steps }: { steps: readonly unknown[] }): boolean => steps.length === 12;
 
@@ -92,7 +93,7 @@ for (const { label, ai, Model, spec } of versions) {
   const ask = (guard: Guard, model: Mock, tools: ai7.ToolSet, prompt = 'Read my mail.') =>
     generateText({ model: wrap(guard, model), tools: guardTools(guard, tools), stopWhen: stopWhen as never, prompt });
 
-  matrix(label, {
+  matrix(label, name, {
     async 'clean run'() {
       const { guard } = setUp();
       const model = mock({ q: 'today' }, 'done');

@@ -29,7 +29,7 @@ const toolResult = (
   { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content, is_error }] },
 ];
 
-matrix('@anthropic-ai/sdk 1', {
+matrix('@anthropic-ai/sdk', '@anthropic-ai/sdk', {
   async 'clean run'() {
     const { ask, requests } = await setUp(rules());
     expect(textOf(await ask(toolResult(BENIGN)))).toBe('done');

@@ -59,7 +59,7 @@ const ask = async (guard: Guard, steps: readonly Step[], prompt = 'go') => {
   };
 };
 
-matrix('Claude Agent SDK 0.3', {
+matrix('Claude Agent SDK', '@anthropic-ai/claude-agent-sdk', {
   async 'clean run'() {
     const { end, results } = await ask(rules(), [bash(`cat ${file('ok.txt', BENIGN)}`), 'done']);
     expect(end).toBe('done');

@@ -1,12 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { Usage } from '@openai/agents';
 import { MockLanguageModelV4 } from 'ai/test';
+import { MockLanguageModelV3 } from 'ai-6/test';
 import { AIMessage, fakeModel } from 'langchain';
 import { describe, expect, it } from 'vitest';
 import * as aiSdk from './examples/ai-sdk.js';
 import * as anthropic from './examples/anthropic.js';
 import { app } from './examples/http.js';
 import * as langchain from './examples/langchain.js';
+import * as mastra from './examples/mastra.js';
 import * as openai from './examples/openai.js';
 import * as agents from './examples/openai-agents.js';
 import { ATTACK, BENIGN } from './matrix.js';
@@ -32,6 +34,13 @@ const examples: Readonly<Record<string, (prompt: string) => Promise<string>>> = 
     return aiSdk.answer(model, prompt);
   },
   langchain: (prompt) => langchain.answer(fakeModel().respond(new AIMessage('done')) as never, prompt),
+  mastra: (prompt) => {
+    const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
+    const content = [{ type: 'text', text: 'done' }];
+    const finishReason = { unified: 'stop', raw: undefined };
+    const model = new MockLanguageModelV3({ doGenerate: { content, finishReason, usage, warnings: [] } as never });
+    return mastra.answer(model, prompt);
+  },
   'openai-agents': (prompt) => {
     const part = { type: 'output_text', text: 'done' };
     const output = [{ type: 'message', role: 'assistant', status: 'completed', content: [part] }];

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
-import express from 'express';
+import express5 from 'express';
+import express4 from 'express-4';
 import fastify from 'fastify';
 import { Hono } from 'hono';
 import { expect, it } from 'vitest';
@@ -15,21 +16,23 @@ type Post = (guard: Guard, body: unknown, options?: RouteOptions) => Promise<Rep
 
 const json = { 'content-type': 'application/json' };
 
-const postExpress: Post = async (guard, body, options) => {
-  const app = express();
-  app.use(express.json());
-  app.post('/chat', guardExpress(guard, options), (request, response) => {
-    response.json({ got: request.body });
-  });
-  const server = app.listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/chat`;
-  const reply = await fetch(url, { method: 'POST', headers: json, body: JSON.stringify(body) });
-  const answer = { status: reply.status, body: (await reply.json()) as Reply['body'] };
-  server.closeAllConnections();
-  server.close();
-  return answer;
-};
+const postExpress =
+  (express: typeof express5): Post =>
+  async (guard, body, options) => {
+    const app = express();
+    app.use(express.json());
+    app.post('/chat', guardExpress(guard, options), (request, response) => {
+      response.json({ got: request.body });
+    });
+    const server = app.listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/chat`;
+    const reply = await fetch(url, { method: 'POST', headers: json, body: JSON.stringify(body) });
+    const answer = { status: reply.status, body: (await reply.json()) as Reply['body'] };
+    server.closeAllConnections();
+    server.close();
+    return answer;
+  };
 const postHono: Post = async (guard, body, options) => {
   const app = new Hono().post('/chat', guardHono(guard, options), async (context) =>
     context.json({ got: await context.req.json() }),
@@ -47,12 +50,13 @@ const postFastify: Post = async (guard, body, options) => {
 const rules = (options: Parameters<typeof createGuard>[0] = {}) => createGuard({ engine: counting(), ...options });
 const NO_TOOLS = 'no: a route has no tools';
 
-for (const [name, post] of [
-  ['Express 5', postExpress],
-  ['Hono 4', postHono],
-  ['Fastify 5', postFastify],
+for (const [label, name, post] of [
+  ['Express 5', 'express', postExpress(express5)],
+  ['Express 4', 'express-4', postExpress(express4 as unknown as typeof express5)],
+  ['Hono', 'hono', postHono],
+  ['Fastify', 'fastify', postFastify],
 ] as const) {
-  matrix(name, {
+  matrix(label, name, {
     async 'clean run'() {
       expect(await post(rules(), { input: BENIGN, id: 1 })).toEqual({
         status: 200,

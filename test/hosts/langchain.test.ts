@@ -35,7 +35,7 @@ const ask = async (guard: Guard, model: Mock, tools: ReturnType<typeof mail>[] =
 };
 const rules = (options: Parameters<typeof createGuard>[0] = {}) => createGuard({ engine: counting(), ...options });
 
-matrix('LangChain 1', {
+matrix('LangChain', 'langchain', {
   async 'clean run'() {
     const model = mock({ q: 'today' }, 'done');
     const messages = await ask(rules(), model, [mail(async () => BENIGN)]);

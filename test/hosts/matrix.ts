@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createEngine, type Verdict } from '../../src/index.js';
 import type { Analyzer } from '../../src/policy/index.js';
@@ -22,12 +22,30 @@ type Scenario = (typeof SCENARIOS)[number];
 
 const PAGE = new URL('../../docs/hosts/README.md', import.meta.url);
 
+/** The newest versions; `test/hosts/oldest.config.ts` runs the same tests on the oldest ones that are supported. */
+const isOldest = process.env.PORTCULLIS_HOSTS === 'oldest';
+const folder = new URL(isOldest ? 'oldest/node_modules/' : 'node_modules/', import.meta.url);
+
+/** The version of a package that these tests run on. Fastify is the service's own, in the root's `node_modules`. */
+function versionOf(name: string): string {
+  const [file] = [folder, new URL('../../node_modules/', import.meta.url)]
+    .map((each) => new URL(`${name}/package.json`, each))
+    .filter((each) => existsSync(each));
+  if (file === undefined) throw new Error(`${name} is not installed`);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
+
 /**
- * Runs a host's scenarios, and compares its row of the table in docs/hosts/README.md; UPDATE_HOSTS=1 writes the row.
- * A string in place of a test says why the host can't express the scenario.
+ * Runs a host's scenarios on the package `name`, and compares its row of the table in docs/hosts/README.md; UPDATE_HOSTS=1
+ * writes the row. A string in place of a test says why the host can't express the scenario.
  */
-export function matrix(host: string, tests: Readonly<Record<Scenario, (() => Promise<void>) | string>>): void {
-  describe(host, () => {
+export function matrix(
+  host: string,
+  name: string,
+  tests: Readonly<Record<Scenario, (() => Promise<void>) | string>>,
+): void {
+  const version = versionOf(name);
+  describe(`${host} ${version}`, () => {
     const passed = new Set<Scenario>();
     for (const scenario of SCENARIOS) {
       const test = tests[scenario];
@@ -42,16 +60,17 @@ export function matrix(host: string, tests: Readonly<Record<Scenario, (() => Pro
         const test = tests[scenario];
         return typeof test === 'string' ? test : passed.has(scenario) ? 'yes' : 'FAILED';
       });
-      const row = `| ${host} | ${cells.join(' | ')} |`;
-      if (process.env.UPDATE_HOSTS === '1') writeFileSync(PAGE, withRow(readFileSync(PAGE, 'utf8'), host, row));
+      const key = `| ${host} | ${isOldest ? 'oldest' : 'newest'}: `;
+      const row = `${key}${version} | ${cells.join(' | ')} |`;
+      if (process.env.UPDATE_HOSTS === '1') writeFileSync(PAGE, withRow(readFileSync(PAGE, 'utf8'), key, row));
       expect(readFileSync(PAGE, 'utf8').split('\n')).toContain(row);
     });
   });
 }
 
-function withRow(page: string, host: string, row: string): string {
+function withRow(page: string, key: string, row: string): string {
   const lines = page.split('\n');
-  const old = lines.findIndex((line) => line.startsWith(`| ${host} |`));
+  const old = lines.findIndex((line) => line.startsWith(key));
   if (old >= 0) lines[old] = row;
   else lines.splice(lines.lastIndexOf('<!-- end of the matrix -->'), 0, row);
   return lines.join('\n');

@@ -70,7 +70,7 @@ const ask = async (guard: Guard, model: Mock, tools: ReturnType<typeof mail>[] =
   return (await run(await agentOf(guard, model, tools), prompt, { callModelInputFilter, maxTurns: 12 })).finalOutput;
 };
 
-matrix('OpenAI Agents 0.20', {
+matrix('OpenAI Agents', '@openai/agents', {
   async 'clean run'() {
     const model = new Mock({ q: 'today' }, 'done');
     expect(await ask(rules(), model, [mail(async () => BENIGN)])).toBe('done');

@@ -42,7 +42,7 @@ const toolResult = (content: string): OpenAI.ChatCompletionMessageParam[] => [
   { role: 'tool', tool_call_id: 't', content },
 ];
 
-matrix('openai 7', {
+matrix('openai', 'openai', {
   async 'clean run'() {
     const { chat, client, sent } = setUp(rules());
     expect((await chat([...toolResult(BENIGN)])).message.content).toBe('done');

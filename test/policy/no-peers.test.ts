@@ -30,11 +30,11 @@ it('the policy works over a client without the engine: nothing native is loaded'
   writeFileSync(
     join(folder, 'use.js'),
     `import { createGuard } from './dist/policy.js';
-     const names = ['ai-sdk', 'anthropic', 'claude-agent', 'http', 'langchain', 'openai', 'openai-agents'];
+     const names = ['ai-sdk', 'anthropic', 'claude-agent', 'http', 'langchain', 'mastra', 'openai', 'openai-agents'];
      const loaded = await Promise.all(names.map((name) => import('./dist/' + name + '.js')));
      const verdict = { verdict: 'block', rule: 'r', reason: 'Bad.', score: 1, threshold: 0.5, evidence_id: 'ev_0' };
      const { action } = await createGuard({ client: { analyze: async () => verdict } }).screen('document', 'x');
      console.log(loaded.length, action);`,
   );
-  expect(execFileSync(process.execPath, ['use.js'], { cwd: folder, encoding: 'utf8' })).toBe('7 replace\n');
+  expect(execFileSync(process.execPath, ['use.js'], { cwd: folder, encoding: 'utf8' })).toBe('8 replace\n');
 });

@@ -1,7 +1,15 @@
-import { type Guard, PortcullisBlocked, passes, type ScreenCall, screenedError } from '../../policy/index.js';
+import {
+  type Decision,
+  type Guard,
+  PortcullisBlocked,
+  passes,
+  type ScreenCall,
+  screenedError,
+} from '../../policy/index.js';
 import { screenTexts } from '../texts.js';
 
-interface ExecuteOptions {
+/** What a tool's function is called with beside its input. */
+export interface ExecuteOptions {
   readonly toolCallId?: string;
   readonly messages?: readonly unknown[];
   readonly abortSignal?: AbortSignal;
@@ -9,10 +17,14 @@ interface ExecuteOptions {
 
 type Execute = (input: unknown, options: ExecuteOptions) => unknown;
 
-interface AnyTool {
+/** What of a tool is wrapped. */
+export interface ModelTool {
   readonly execute?: Execute;
-  readonly needsApproval?: boolean | ((input: unknown, options: ExecuteOptions) => boolean | PromiseLike<boolean>);
   readonly toModelOutput?: (...args: readonly unknown[]) => unknown;
+}
+
+interface AnyTool extends ModelTool {
+  readonly needsApproval?: boolean | ((input: unknown, options: ExecuteOptions) => boolean | PromiseLike<boolean>);
 }
 
 /**
@@ -27,12 +39,48 @@ export function guardTools<T extends Readonly<Record<string, object>>>(guard: Gu
 }
 
 function guardTool(guard: Guard, name: string, tool: AnyTool): object {
-  const { execute, needsApproval, toModelOutput } = tool;
-  const readCall = ({ abortSignal }: ExecuteOptions = {}): ScreenCall => ({ tool: name, signal: abortSignal });
+  const { needsApproval } = tool;
+  const wrapped = { ...tool, ...guardParts(guard, name, tool, (_, options) => isApproved(options)) };
+  if (guard.policy.tool_call !== 'ask' || tool.execute === undefined) return wrapped;
+  return {
+    ...wrapped,
+    async needsApproval(input: unknown, options: ExecuteOptions): Promise<boolean> {
+      const asked = typeof needsApproval === 'function' ? await needsApproval(input, options) : needsApproval;
+      return asked || mustAsk(guard, name, input, options);
+    },
+  };
+}
+
+/** Whether a person has to be asked before this call. */
+export async function mustAsk(guard: Guard, name: string, input: unknown, options?: ExecuteOptions): Promise<boolean> {
+  return (await screenArguments(guard, name, input, options)).action === 'ask';
+}
+
+function screenArguments(
+  guard: Guard,
+  name: string,
+  input: unknown,
+  options?: ExecuteOptions,
+): Promise<Decision<unknown>> {
+  return guard.screen('tool_call', { name, arguments: input ?? null }, readCall(name, options));
+}
+
+function readCall(tool: string, { abortSignal }: ExecuteOptions = {}): ScreenCall {
+  return { tool, signal: abortSignal };
+}
+
+/** The functions of a tool, guarded. `isApproved` says whether a person has allowed the call that the policy asks about. */
+export function guardParts(
+  guard: Guard,
+  name: string,
+  tool: ModelTool,
+  isApproved: (input: unknown, options: ExecuteOptions) => boolean,
+): ModelTool {
+  const { execute, toModelOutput } = tool;
 
   async function screenCall(input: unknown, options: ExecuteOptions): Promise<void> {
-    const decision = await guard.screen('tool_call', { name, arguments: input ?? null }, readCall(options));
-    if (passes(decision) || (decision.action === 'ask' && isApproved(options))) return;
+    const decision = await screenArguments(guard, name, input, options);
+    if (passes(decision) || (decision.action === 'ask' && isApproved(input, options))) return;
     throw new PortcullisBlocked(decision.enforcement);
   }
 
@@ -42,7 +90,7 @@ function guardTool(guard: Guard, name: string, tool: AnyTool): object {
     throw new PortcullisBlocked(decision.enforcement);
   }
 
-  const wrapped: Record<string, unknown> = { ...tool };
+  const wrapped: { execute?: Execute; toModelOutput?: NonNullable<ModelTool['toModelOutput']> } = {};
   if (execute !== undefined) {
     wrapped.execute = isGenerator(execute)
       ? async function* (input: unknown, options: ExecuteOptions): AsyncGenerator<unknown> {
@@ -51,21 +99,14 @@ function guardTool(guard: Guard, name: string, tool: AnyTool): object {
           for (;;) {
             const next = await failing(() => results.next(), options);
             if (next.done) return;
-            yield await screenResult(next.value, readCall(options));
+            yield await screenResult(next.value, readCall(name, options));
           }
         }
       : async (input: unknown, options: ExecuteOptions): Promise<unknown> => {
           await screenCall(input, options);
           const result = await failing(async () => findLast(await execute.call(tool, input, options)), options);
-          return screenResult(result, readCall(options));
+          return screenResult(result, readCall(name, options));
         };
-  }
-  if (guard.policy.tool_call === 'ask' && execute !== undefined) {
-    wrapped.needsApproval = async (input: unknown, options: ExecuteOptions): Promise<boolean> => {
-      const asked = typeof needsApproval === 'function' ? await needsApproval(input, options) : needsApproval;
-      if (asked) return true;
-      return (await guard.screen('tool_call', { name, arguments: input ?? null }, readCall(options))).action === 'ask';
-    };
   }
   if (toModelOutput !== undefined) {
     wrapped.toModelOutput = async (...args: readonly unknown[]): Promise<unknown> =>
@@ -77,7 +118,7 @@ function guardTool(guard: Guard, name: string, tool: AnyTool): object {
     try {
       return await run();
     } catch (error) {
-      throw await screenedError(guard, error, readCall(options));
+      throw await screenedError(guard, error, readCall(name, options));
     }
   }
 
