@@ -13,6 +13,7 @@
 // -- encoded --data FILE.jsonl: whether encoding a text changes what is said of it.
 // -- redact --data FILE.jsonl.gz: what `redact` leaves of attacks and of the benign text around them.
 // -- mcp [--calls N] [--mode hybrid]: what the MCP gateway adds to a tool call against a direct connection.
+// -- agent [--runs N] [--record]: what a guard adds to a step of an agent, and that it screens nothing twice.
 // -- parity --data FILE.jsonl: whether the runtime says what the training pipeline says.
 import { spawnSync } from 'node:child_process';
 import { buildTool } from './build-tool.mjs';
@@ -35,6 +36,7 @@ const programs = {
   redact: 'bench/redact.ts',
   batch: 'bench/batch.ts',
   mcp: 'bench/mcp.ts',
+  agent: 'bench/agent.ts',
 };
 const chosen = programs[first];
 if (first === 'service') await buildTool('bench/service/echo.ts');

@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fakeModel } from '@langchain/core/testing';
 import { Usage } from '@openai/agents';
 import { MockLanguageModelV4 } from 'ai/test';
 import { MockLanguageModelV3 } from 'ai-6/test';
-import { AIMessage, fakeModel } from 'langchain';
+import { AIMessage } from 'langchain';
 import { describe, expect, it } from 'vitest';
 import * as aiSdk from './examples/ai-sdk.js';
 import * as anthropic from './examples/anthropic.js';

@@ -1,5 +1,6 @@
+import { fakeModel } from '@langchain/core/testing';
 import * as langchain from 'langchain';
-import { AIMessage, createAgent, fakeModel, HumanMessage, tool } from 'langchain';
+import { AIMessage, createAgent, HumanMessage, tool } from 'langchain';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { guardMiddleware, pageContent } from '../../src/integrations/langchain/index.js';

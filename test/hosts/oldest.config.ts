@@ -1,33 +1,40 @@
 import { readFileSync } from 'node:fs';
-import { defineConfig, mergeConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 import newest from '../../vitest.config.js';
 
-// The tests of the adapters again, on the oldest versions that are supported: `npm test`, or
+// The tests of the adapters again, on the oldest versions that are supported. `npm test` runs them; by hand:
 // npx vitest run --config test/hosts/oldest.config.ts
 const { dependencies } = JSON.parse(readFileSync(`${import.meta.dirname}/oldest/package.json`, 'utf8')) as {
   readonly dependencies: Readonly<Record<string, string>>;
 };
 const hosts = Object.keys(dependencies).filter((name) => name !== 'zod');
 
-export default mergeConfig(
-  newest,
-  defineConfig({
-    plugins: [
-      {
-        name: 'oldest-hosts',
-        enforce: 'pre',
-        resolveId(source, importer) {
-          if (importer?.includes('/node_modules/')) return undefined;
-          const isHost = hosts.some((name) => source === name || source.startsWith(`${name}/`));
-          return isHost ? this.resolve(source, `${import.meta.dirname}/oldest/package.json`, { skipSelf: true }) : undefined;
-        },
+export default defineConfig({
+  ...newest,
+  plugins: [
+    {
+      name: 'oldest-hosts',
+      enforce: 'pre',
+      resolveId(source, importer) {
+        if (importer?.includes('/node_modules/')) return undefined;
+        const isHost = hosts.some((name) => source === name || source.startsWith(`${name}/`));
+        return isHost
+          ? this.resolve(source, `${import.meta.dirname}/oldest/package.json`, { skipSelf: true })
+          : undefined;
       },
-    ],
-    test: {
-      include: ['test/hosts/*.test.ts'],
-      // The gateway and Claude Code itself are no adapters.
-      exclude: ['test/hosts/mcp.test.ts', 'test/hosts/claude-code.test.ts'],
-      env: { PORTCULLIS_HOSTS: 'oldest' },
     },
-  }),
-);
+  ],
+  test: {
+    ...newest.test,
+    include: ['test/hosts/*.test.ts'],
+    // They test no adapter.
+    exclude: [
+      ...configDefaults.exclude,
+      'test/hosts/mcp.test.ts',
+      'test/hosts/one-run.test.ts',
+      'test/hosts/claude-code.test.ts',
+    ],
+    globalSetup: ['test/own-temp-folder.ts'],
+    env: { PORTCULLIS_HOSTS: 'oldest' },
+  },
+});

@@ -129,7 +129,8 @@ matrix('openai', 'openai', {
     for await (const { choices } of chat) text += choices[0]?.delta.content ?? '';
     expect(text).toMatch(/^\[refused by portcullis.*\]$/);
     const stream = client.responses.stream({ model: 'm', input: ATTACK });
-    expect((await stream.finalResponse()).output_text).toBe(text);
+    // `output_text` is missing there in openai 6.
+    expect((await stream.finalResponse()).output).toMatchObject([{ content: [{ text }] }]);
     expect(sent).toEqual([]);
   },
   async 'engine error'() {

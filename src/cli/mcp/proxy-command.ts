@@ -103,7 +103,16 @@ async function openScreening(flags: ProxyFlags): Promise<Screening> {
       throw new CliError('--service needs a key: set PORTCULLIS_API_KEY (portcullis admin key create makes one).');
     const { createClient } = await import('../../client.js');
     const client = createClient({ baseUrl: service.href, apiKey });
-    return { analyzer: client, ready: Promise.resolve(), close: async () => {} };
+    const told = new Set<string>();
+    /** Why nothing passes, once: the client's own error quotes no input. */
+    const tell = (error: unknown): never => {
+      const reason = error instanceof Error ? error.message : 'it failed';
+      if (!told.has(reason)) process.stderr.write(`portcullis: nothing is screened at ${service.origin}: ${reason}\n`);
+      told.add(reason);
+      throw error;
+    };
+    const analyzer: Analyzer = { analyze: (input, options) => client.analyze(input, options).catch(tell) };
+    return { analyzer, ready: Promise.resolve(), close: async () => {} };
   }
   // Opened while the server starts.
   const engine: Promise<Engine> = openEngine(flags).then(async (opened) => {
