@@ -47,17 +47,17 @@ export { createEngine };
 
 // Of 1.0.0, by `npm pack --dry-run --json` at its tag: the sizes of all files but those of models/ added up, and the
 // dependencies of its package.json.
-const bytesOf10 = 8_444_336;
-const dependenciesOf10 = [
+const BYTES_OF_1_0 = 8_444_336;
+const DEPENDENCIES_OF_1_0 = [
   ...['commander', 'csv-parse', 'csv-stringify', 'hyparquet', 'hyparquet-writer', 're2', 'tinyglobby', 'yaml', 'zod'],
 ];
 // Libraries in place of code of our own (docs/decisions/2026-11-22-install-size.md).
-const dependenciesSince = ['entities', 'jsonc-parser', 'lru-cache'];
+const DEPENDENCIES_SINCE = ['entities', 'jsonc-parser', 'lru-cache'];
 /** What the adapters, the gateway, the hooks and the policy may add to an install. */
-const mostForAgents = 200_000;
+const MOST_FOR_AGENTS = 200_000;
 /** What the whole package may weigh without models. */
-const mostInAll = 15_200_000;
-const agentParts = /^src\/(?:policy|integrations|cli\/hook|cli\/mcp|service\/http\/agent-\w+\.)/;
+const MOST_IN_ALL = 15_200_000;
+const AGENT_PARTS = /^src\/(?:policy|integrations|cli\/hook|cli\/mcp|service\/http\/agent-\w+\.)/;
 
 /** Bundled files name their sources: `//#region src/policy/guard.ts`. */
 const bytesOfAgents = (files) =>
@@ -66,22 +66,22 @@ const bytesOfAgents = (files) =>
     .flatMap(({ path }) => [
       ...readFileSync(join(root, path), 'utf8').matchAll(/^\/\/#region (\S+)\n.*?^\/\/#endregion/gms),
     ])
-    .filter(([, source]) => agentParts.test(source))
+    .filter(([, source]) => AGENT_PARTS.test(source))
     .reduce((sum, [region]) => sum + Buffer.byteLength(region), 0);
 
 const expectSize = (files) => {
   const all = files.filter(({ path }) => !path.startsWith('models/')).reduce((sum, { size }) => sum + size, 0);
   const agents = bytesOfAgents(files);
-  const since = megabytes(all - bytesOf10);
+  const since = megabytes(all - BYTES_OF_1_0);
   console.log(
-    `     without models ${megabytes(all)} (1.0: ${megabytes(bytesOf10)}, +${since}); adapters, gateway, hooks, policy ${(agents / 1e3).toFixed(0)} kB`,
+    `     without models ${megabytes(all)} (1.0: ${megabytes(BYTES_OF_1_0)}, +${since}); adapters, gateway, hooks, policy ${(agents / 1e3).toFixed(0)} kB`,
   );
   // None would mean that the bundler names its sources no longer.
-  if (agents < 50_000 || agents > mostForAgents)
-    throw new Error(`${agents} bytes for agents; at most ${mostForAgents}`);
-  if (all > mostInAll) throw new Error(`${all} bytes without models; at most ${mostInAll}`);
+  if (agents < 50_000 || agents > MOST_FOR_AGENTS)
+    throw new Error(`${agents} bytes for agents; at most ${MOST_FOR_AGENTS}`);
+  if (all > MOST_IN_ALL) throw new Error(`${all} bytes without models; at most ${MOST_IN_ALL}`);
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const known = [...dependenciesOf10, ...dependenciesSince];
+  const known = [...DEPENDENCIES_OF_1_0, ...DEPENDENCIES_SINCE];
   const fresh = Object.keys(dependencies).filter((name) => !known.includes(name));
   if (fresh.length > 0) throw new Error(`new runtime dependencies: ${fresh.join(', ')}`);
 };
