@@ -1,7 +1,7 @@
 /** Guards agents of `@mastra/core`. Imports nothing of it: its types are met by shape. */
 import { createHash } from 'node:crypto';
 import { type Enforcement, type Guard, passes } from '../../policy/index.js';
-import { mustAsk, type ExecuteOptions, guardParts, type ModelTool } from '../ai-sdk/guard-tools.js';
+import { type ExecuteOptions, guardParts, type ModelTool, mustAsk } from '../ai-sdk/guard-tools.js';
 import { screenMessages } from '../ai-sdk/prompt.js';
 
 interface StepArguments {
