@@ -20,7 +20,8 @@ COPY --from=build /build/rules ./rules
 COPY --from=build /build/dist ./dist
 # Root's, so that the service can't change its own code; only /data is its own.
 RUN rm -rf models/training && install -d -o node -g node -m 0700 /data
-USER node
+# By number, so that Kubernetes can tell that it is not root.
+USER 1000
 VOLUME /data
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \

@@ -1,5 +1,5 @@
 // npm run soak -- kill|outage|quota|model|memory|all [--rounds N] [--record]: the service's promises at full length.
-// --rounds is kills (200), seconds away (30), rounds (50), scorers killed and as many hung (100), calls (200,000).
+// --rounds is kills (200), seconds away (30), rounds (50), scorers killed and as many hung (100), calls (400,000).
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const soaks: Readonly<Record<string, readonly [(length: number) => Promise<SoakR
   outage: [outageSoak, 30],
   quota: [quotaSoak, 50],
   model: [(times) => modelSoak(times, times), 100],
-  memory: [memorySoak, 200_000],
+  memory: [memorySoak, 400_000],
 };
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -146,8 +146,11 @@ export interface DashboardService {
   readonly replay: (record: RecordView, against: 'recorded' | 'current') => Promise<ReplayReport>;
   /** What the server runs, without the overlays of accounts. */
   readonly setting: () => ServerSetting;
-  /** Reads an overlay and gives the version of the rules with it. @throws PackError, OperatingPointError */
-  readonly parseOverlay: (source: string) => { readonly overlay: Overlay; readonly rulesVersion: string };
+  /** Reads an overlay and gives the version of the rules with it. @throws PackError, OperatingPointError, OverloadedError */
+  readonly parseOverlay: (
+    accountId: string,
+    source: string,
+  ) => Promise<{ readonly overlay: Overlay; readonly rulesVersion: string }>;
   /** What an overlay would change. One at a time for an account: an `OverloadedError` else. */
   readonly preview: (accountId: string, overlay: Overlay) => Promise<OverlayPreview>;
 }

@@ -5,6 +5,7 @@ import type { ReplayService } from './replay-service.js';
 import type { AccountOverlays } from './screening/account-overlays.js';
 import type { ScreeningEngine } from './screening/ports.js';
 import { screenCall } from './screening/screen-call.js';
+import { createTurns } from './screening/turns.js';
 
 /** What the service hands to its dashboard. */
 export interface DashboardServiceParts {
@@ -19,6 +20,8 @@ export interface DashboardServiceParts {
 export function dashboardService(parts: DashboardServiceParts): DashboardService {
   const { store, engine, overlays, replays, now } = parts;
   const previewing = new Set<string>();
+  // To read an overlay takes the digest of all rules, a tenth of a second of this thread.
+  const readInTurn = createTurns({ atOnce: 1, perTenant: 4 });
   const find = async (accountId: string) => {
     const account = await store.accounts.get(accountId);
     if (account === undefined) throw new Error('a session of an account that is gone');
@@ -58,10 +61,11 @@ export function dashboardService(parts: DashboardServiceParts): DashboardService
       };
     },
 
-    parseOverlay(source) {
-      const overlay = overlays.parse(source);
-      return { overlay, rulesVersion: overlays.trial(overlay)?.change.rulesVersion ?? engine.info.rules_version };
-    },
+    parseOverlay: (accountId, source) =>
+      readInTurn(accountId, async () => {
+        const overlay = overlays.parse(source);
+        return { overlay, rulesVersion: overlays.trial(overlay)?.change.rulesVersion ?? engine.info.rules_version };
+      }),
 
     async preview(accountId, overlay) {
       if (previewing.has(accountId))

@@ -11,6 +11,7 @@ import type { Store } from '../store/store.js';
 import type { AccountOverlays } from './screening/account-overlays.js';
 import type { ScreeningEngine } from './screening/ports.js';
 import { bareVerdict, recordedLimits } from './screening/screen-call.js';
+import { createTurns } from './screening/turns.js';
 
 /** Replays for accounts' owners. */
 export interface ReplayService {
@@ -19,8 +20,10 @@ export interface ReplayService {
   close(): Promise<void>;
 }
 
-/** Replays that wait for their turn; more are refused. Each may start a scorer with versions of its own. */
-const MOST_WAITING = 8;
+/** Replays under way at once, each of which may start a worker with versions of its own; the others wait. */
+const MOST_AT_ONCE = 8;
+/** Replays of one account that are under way or wait; more are refused: they aren't charged. */
+const MOST_OF_ACCOUNT = 4;
 
 /** What runs now answers for its own versions; a scorer of its own for those of before. */
 export function replayService(
@@ -29,37 +32,38 @@ export function replayService(
   overlays: AccountOverlays,
 ): ReplayService {
   const recorded = recordedEngines(store.versions);
-  let waiting = 0;
+
+  const turns = createTurns({ atOnce: MOST_AT_ONCE, perTenant: MOST_OF_ACCOUNT });
 
   const now = async (
+    tenant: string,
     input: Input,
     { mode, channel }: Pick<ReplayCall, 'mode' | 'channel'>,
     change?: PackChange,
   ): Promise<Verdict> => {
     const evidenceId = newEvidenceId();
-    return bareVerdict(await engine.score(input, { explain: true, evidenceId, mode, channel, change }));
+    return bareVerdict(await engine.score(input, { explain: true, evidenceId, mode, channel, change, tenant }));
+  };
+
+  const run: ReplayService['replay'] = async (record, against) => {
+    const tenant = record.account_id;
+    if (against === 'current') {
+      const account = await store.accounts.get(record.account_id);
+      const under = await overlays.under(account?.overlay ?? null);
+      return whatIf(record, (input, { channel }) =>
+        now(tenant, input, { channel, mode: engine.info.mode }, under?.change),
+      );
+    }
+    return replay(record, async (call) => {
+      if (runsNow(call, engine.info)) return now(tenant, call.input, call);
+      const change = await changeThen(store.versions, call, engine.info);
+      if (change !== undefined) return now(tenant, call.input, call, change);
+      return recorded.screen(call);
+    });
   };
 
   return {
-    async replay(record, against) {
-      if (against === 'current') {
-        const account = await store.accounts.get(record.account_id);
-        const under = await overlays.under(account?.overlay ?? null);
-        return whatIf(record, (input, { channel }) => now(input, { channel, mode: engine.info.mode }, under?.change));
-      }
-      return replay(record, async (call) => {
-        if (runsNow(call, engine.info)) return now(call.input, call);
-        const change = await changeThen(store.versions, call, engine.info);
-        if (change !== undefined) return now(call.input, call, change);
-        if (waiting >= MOST_WAITING) throw Object.assign(new Error('too many replays'), { name: 'OverloadedError' });
-        waiting++;
-        try {
-          return await recorded.screen(call);
-        } finally {
-          waiting--;
-        }
-      });
-    },
+    replay: (record, against) => turns(record.account_id, () => run(record, against)),
     close: () => recorded.close(),
   };
 }

@@ -7,6 +7,7 @@ import { dashboard } from '../dashboard/dashboard.js';
 import { keepVersions } from '../evidence/kept-versions.js';
 import { findModel } from '../index.js';
 import { openStore } from '../store/open-store.js';
+import type { Store } from '../store/store.js';
 import { StoreError } from '../store/store-error.js';
 import type { EngineWorkerSettings } from '../workers/calls.js';
 import { openEnginePool } from '../workers/engine-pool.js';
@@ -18,6 +19,7 @@ import { buildApp, CONNECTIONS_PER_ADDRESS } from './http/build-app.js';
 import { openBilling } from './open-billing.js';
 import { replayService } from './replay-service.js';
 import { accountOverlays } from './screening/account-overlays.js';
+import { createTurns } from './screening/turns.js';
 import type { ServiceSettings } from './settings.js';
 import { urlProblem } from './webhooks/public-address.js';
 import { webhookSender } from './webhooks/send-webhooks.js';
@@ -40,6 +42,10 @@ const PURGE_MS = 3_600_000;
 
 /** How long calls that are under way may take to end when the service is told to, milliseconds. */
 const DRAIN_MS = 20_000;
+
+/** Lists and searches of evidence that are read at once for the dashboard, and those of one account that are or wait. */
+const LISTS_AT_ONCE = 2;
+const LISTS_PER_ACCOUNT = 12;
 
 /** One process of a service that has several. */
 export interface ProcessShare {
@@ -104,6 +110,11 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
       watch.close();
       await sender.close();
     });
+    const turns = createTurns({ atOnce: LISTS_AT_ONCE, perTenant: LISTS_PER_ACCOUNT });
+    // Lists and searches of the dashboard, the costliest things that nobody is charged for.
+    const list: Store['evidence']['list'] = (accountId, ...asked) =>
+      turns(accountId, () => store.evidence.list(accountId, ...asked));
+    const shown: Store = { ...store, evidence: { ...store.evidence, list } };
     const replays = replayService(store, engine, overlays);
     opened.push(() => replays.close());
     const app = await buildApp({
@@ -111,8 +122,8 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
       async extend(inner) {
         inner.get('/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/dashboard/', 302));
         await dashboard(inner, {
-          store,
-          service: dashboardService({ store, engine, overlays, replays, now: () => new Date() }),
+          store: shown,
+          service: dashboardService({ store: shown, engine, overlays, replays, now: () => new Date() }),
           ...billing,
           webhooks: {
             urlProblem: (url) => urlProblem(url, settings.webhookPrivateAddresses),

@@ -68,7 +68,11 @@ export interface WebhookDelivery {
 }
 
 /** A message with all that sending it takes. */
-export type DueDelivery = WebhookDelivery & { readonly url: string; readonly secret: string };
+export type DueDelivery = WebhookDelivery & {
+  readonly accountId: string;
+  readonly url: string;
+  readonly secret: string;
+};
 
 /** Webhooks and their messages. What takes an account id reaches webhooks of that account alone. */
 export interface WebhookStore {
@@ -89,9 +93,9 @@ export interface WebhookStore {
   send(webhookId: string, event: WebhookEvent, body: string): Promise<void>;
   /**
    * Takes a message that is due, so that no other server does; it is due again after `leaseMs` unless `settle` says something
-   * else. Undefined where none is.
+   * else. Undefined where none is. `except`: accounts whose messages are left for later.
    */
-  take(leaseMs: number): Promise<DueDelivery | undefined>;
+  take(leaseMs: number, except?: readonly string[]): Promise<DueDelivery | undefined>;
   /** What came of an attempt. `retryAt` null: no more of them. */
   settle(
     id: string,

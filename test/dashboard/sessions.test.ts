@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { emailAttempts } from '../../src/store/user-store.js';
 import { ask, type Caller, newMember, signIn, type TestDashboard, testDashboard } from './test-dashboard.js';
 
@@ -315,6 +315,27 @@ test('a body that is no JSON is a 400 that says where, and nothing is logged', a
     expect(response.json().error).toMatch(/\d/);
     expect(response.body).not.toContain('secret');
   }
+});
+
+test('one account has a bounded number of requests under way', async () => {
+  const open: (() => void)[] = [];
+  const waiting = await testDashboard();
+  const caller = await signIn(waiting, 'sign-up', { account: 'Many', email: 'many@example.com', password: PASSWORD });
+  const other = await signIn(waiting, 'sign-up', { account: 'Few', email: 'few@example.com', password: PASSWORD });
+  const lists = vi
+    .spyOn(waiting.store.evidence, 'list')
+    .mockImplementation(
+      () => new Promise((resolve) => open.push(() => resolve({ records: [], next: null, searchedTo: null }))),
+    );
+  const held = Array.from({ length: 16 }, () => ask(waiting, caller, 'GET', '/review/near'));
+  await vi.waitFor(() => expect(open).toHaveLength(16));
+  expect((await ask(waiting, caller, 'GET', '/keys')).statusCode).toBe(503);
+  expect((await ask(waiting, other, 'GET', '/keys')).statusCode).toBe(200);
+  for (const end of open) end();
+  await Promise.all(held);
+  lists.mockRestore();
+  expect((await ask(waiting, caller, 'GET', '/keys')).statusCode).toBe(200);
+  await waiting.close();
 });
 
 test('a dashboard path that is nowhere is a 404', async () => {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { isPublicAddress, publicLookup, urlProblem } from '../../src/service/webhooks/public-address.js';
 import { RETRY_AFTER_MS, webhookSender } from '../../src/service/webhooks/send-webhooks.js';
 import { watchAccounts } from '../../src/service/webhooks/watch-accounts.js';
@@ -34,9 +34,30 @@ describe('webhooks go to the public Internet only', () => {
     expect(urlProblem('http://127.0.0.1:9000/in', true)).toBeUndefined();
   });
 
-  it('refuses a name that resolves to a private address', async () => {
-    const error = await new Promise((resolve) => publicLookup('localhost', { all: true }, (failed) => resolve(failed)));
+  it.each([
+    ['localhost', []],
+    ['metadata.internal', [{ address: '8.8.8.8', family: 4 }]],
+    ['private.example', [{ address: '10.0.0.1', family: 4 }]],
+    [
+      'mixed.example',
+      [
+        { address: '8.8.8.8', family: 4 },
+        { address: '::1', family: 6 },
+      ],
+    ],
+  ])('not to the name %s', async (name, addresses) => {
+    const lookup = publicLookup(async () => addresses);
+    const error = await new Promise((resolve) => lookup(name, { all: true }, (failed) => resolve(failed)));
     expect(error).toMatchObject({ name: 'PrivateAddressError' });
+  });
+
+  it('connects to the very address that was judged, whatever the name resolves to a moment later', async () => {
+    let asked = 0;
+    const lookup = publicLookup(async () => [{ address: asked++ === 0 ? '8.8.8.8' : '127.0.0.1', family: 4 }]);
+    const given = await new Promise((resolve) =>
+      lookup('rebound.example', {}, (failed, address) => resolve([failed, address])),
+    );
+    expect([given, asked]).toEqual([[null, '8.8.8.8'], 1]);
   });
 });
 
@@ -120,6 +141,32 @@ describe.each(databases)('webhook messages on $name', ({ make }) => {
       { status: 'pending', lastStatus: null, lastError: expect.stringContaining('not on the public Internet') },
     ]);
     await store.webhooks.remove(account.id, id);
+  });
+
+  it('of an account whose receivers never respond hold up nobody else', async () => {
+    const silent = createServer(() => undefined);
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const hanging = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const [bad, good] = [await store.accounts.create('bad', 'pro'), await store.accounts.create('good', 'pro')];
+    for (let at = 0; at < 5; at += 1) {
+      const { id } = await store.webhooks.create(bad.id, hanging, ['quota.low']);
+      for (let message = 0; message < 10; message += 1) await store.webhooks.send(id, 'webhook.test', '{}');
+    }
+    const { id } = await store.webhooks.create(good.id, url, ['quota.low']);
+    await store.webhooks.send(id, 'webhook.test', '{}');
+    answer = 200;
+    const sender = webhookSender(store.webhooks, { allowPrivate: true, now: () => time });
+    const over = sender.tick();
+    await vi.waitFor(async () =>
+      expect(await store.webhooks.deliveries(good.id, id, 1)).toMatchObject([{ status: 'delivered' }]),
+    );
+    const open = await new Promise((resolve) => silent.getConnections((_, connections) => resolve(connections)));
+    expect(open, 'two attempts of an account at once').toBe(2);
+    const closed = sender.close();
+    silent.closeAllConnections();
+    await Promise.all([over, closed]);
+    silent.close();
+    for (const { id: one } of await store.webhooks.list(bad.id)) await store.webhooks.remove(bad.id, one);
   });
 
   it('tell of a quota that is used up once, to the accounts that asked', async () => {

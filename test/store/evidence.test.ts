@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EvidenceRecord } from '../../src/evidence/evidence-record.js';
 import type { Account } from '../../src/store/account-store.js';
-import type { EvidenceFilter } from '../../src/store/evidence-store.js';
+import type { EvidenceFilter, EvidencePage } from '../../src/store/evidence-store.js';
 import { latencyAt, latencyStep } from '../../src/store/evidence-store.js';
 import type { Store } from '../../src/store/store.js';
 import { allDatabases, type TestDatabase } from './databases.js';
@@ -53,6 +53,21 @@ describe.each(allDatabases)('evidence in $name', ({ make }) => {
       .filter(fits)
       .map((it) => it.id)
       .reverse();
+
+  it('gives pages of long texts that are shorter than asked for, one after the other', async () => {
+    const { id } = await store.accounts.create('Long', 'pro');
+    const text = 'a long text '.repeat(90_000);
+    for (let i = 0; i < 10; i += 1) await store.evidence.append(makeRecord({ accountId: id, text, time: start + i }));
+    const sizes: number[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: EvidencePage = await store.evidence.list(id, {}, cursor, 500);
+      sizes.push(page.records.length);
+      cursor = page.next;
+    } while (cursor !== null);
+    expect(sizes).toEqual([7, 3]);
+    expect((await store.evidence.list(id, { text: 'long text' }, null, 500)).records).toHaveLength(7);
+  });
 
   it('gives a record back as it was', async () => {
     for (const record of records) expect(await store.evidence.get(account.id, record.id)).toEqual(record);

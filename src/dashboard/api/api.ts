@@ -35,6 +35,8 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
       if (error instanceof ApiError || 'expose' in error)
         return reply.code(error.statusCode ?? 400).send({ error: error.message, ...errorCode(error) });
       if (Array.isArray(error.validation)) return reply.code(400).send({ error: firstIssue(error.validation) });
+      if (error.name === 'OverloadedError')
+        return reply.code(503).send({ error: 'Too much of this account is under way; try again in a moment.' });
       const status = error.statusCode ?? 500;
       if (status < 500) return reply.code(status).send({ error: 'The request cannot be read.' });
       request.log.error(

@@ -15,7 +15,12 @@ const LONGEST_PATTERN = 300;
 const LONGEST_ALLOWED = 2_000;
 const LISTED_VERSIONS = 50;
 
-const source = z.string().max(LONGEST_SOURCE, `An overlay has at most ${LONGEST_SOURCE} characters.`);
+/** Deeper than any overlay; the YAML reader takes a second to give up on some thousands of levels. */
+const TOO_DEEP = /(?:[[{][^[\]{}]*){32}|(?:[-?][ \t]+){32}/;
+const source = z
+  .string()
+  .max(LONGEST_SOURCE, `An overlay has at most ${LONGEST_SOURCE} characters.`)
+  .refine((text) => !TOO_DEEP.test(text), 'An overlay is nested at most 32 levels deep.');
 const previewBody = z.object({ source });
 const applyBody = z.object({
   source,
@@ -50,7 +55,7 @@ export function overlayRoutes(app: ApiApp, { store, service }: DashboardParts): 
     const { allow, threshold, operatingPoint } = request.body;
     const base = request.body.source ?? (await store.overlays.list(accountId, 1))[0]?.source ?? '';
     // It is edited only where it can be read.
-    if (base.trim() !== '') parsed(service, base);
+    if (base.trim() !== '') await parsed(service, accountId, base);
     const entry = allow === undefined ? undefined : await allowance(accountId, allow);
     return { source: editOverlay(base, { threshold, operatingPoint, allow: entry }) };
   });
@@ -76,9 +81,10 @@ export function overlayRoutes(app: ApiApp, { store, service }: DashboardParts): 
   };
 
   app.post('/overlay/preview', { schema: { body: previewBody } }, async (request) => {
-    const { overlay } = parsed(service, request.body.source);
+    const { accountId } = getMember(request);
+    const { overlay } = await parsed(service, accountId, request.body.source);
     try {
-      return await service.preview(getMember(request).accountId, overlay);
+      return await service.preview(accountId, overlay);
     } catch (error) {
       if (!(error instanceof Error && error.name === 'OverloadedError')) throw error;
       throw new ApiError(503, 'A preview is under way for this account; try again in a moment.');
@@ -88,7 +94,7 @@ export function overlayRoutes(app: ApiApp, { store, service }: DashboardParts): 
   app.post('/overlay', { schema: { body: applyBody } }, async (request) => {
     const { accountId, email } = getMember(request);
     const { source: given, note, replaces } = request.body;
-    const { overlay, rulesVersion } = parsed(service, given);
+    const { overlay, rulesVersion } = await parsed(service, accountId, given);
     const newest = (await store.overlays.list(accountId, 1))[0]?.number ?? 0;
     if (newest !== replaces)
       throw new ApiError(409, `Somebody applied version ${newest} meanwhile. Reload the page and look at it first.`);
@@ -98,9 +104,13 @@ export function overlayRoutes(app: ApiApp, { store, service }: DashboardParts): 
   });
 }
 
-function parsed(service: DashboardService, given: string): ReturnType<DashboardService['parseOverlay']> {
+async function parsed(
+  service: DashboardService,
+  accountId: string,
+  given: string,
+): ReturnType<DashboardService['parseOverlay']> {
   try {
-    const read = service.parseOverlay(given);
+    const read = await service.parseOverlay(accountId, given);
     const { allow } = read.overlay;
     const patterns = allow.flatMap(({ pattern }) => pattern ?? []);
     if (allow.length > MOST_ALLOWED || patterns.length > MOST_PATTERNS)

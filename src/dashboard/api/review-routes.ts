@@ -8,6 +8,8 @@ const DAY = 86_400_000;
 const MARKED_DAYS = 90;
 /** Records read at most for one response: marks of each kind, and allowed calls. */
 const MOST_READ = 2_000;
+/** UTF-16 code units of their texts together. */
+const MOST_CHARACTERS = 16 * 1024 * 1024;
 const QUEUE_LENGTH = 25;
 const EXCERPT_LENGTH = 2_000;
 /** Thresholds shown beside the present one. */
@@ -47,12 +49,14 @@ async function newest(
   filter: Parameters<EvidenceStore['list']>[1],
 ): Promise<readonly RecordView[]> {
   const records: RecordView[] = [];
+  let characters = 0;
   let cursor: string | null = null;
   do {
     const page: Awaited<ReturnType<EvidenceStore['list']>> = await evidence.list(accountId, filter, cursor, 500);
     records.push(...page.records);
+    characters += page.records.reduce((sum, { input }) => sum + (input.text?.length ?? 0), 0);
     cursor = page.next;
-  } while (cursor !== null && records.length < MOST_READ);
+  } while (cursor !== null && records.length < MOST_READ && characters < MOST_CHARACTERS);
   return records;
 }
 

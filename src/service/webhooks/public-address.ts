@@ -1,4 +1,5 @@
-import { lookup as resolve } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 /** Addresses that aren't on the public Internet. @see IANA special-purpose address registries, RFC 6890 */
@@ -40,8 +41,12 @@ export function urlProblem(text: string, allowPrivate: boolean): string | undefi
   const host = hostname.replace(/^\[|\]$/g, '');
   if (allowPrivate) return undefined;
   if (isIP(host) !== 0 && !isPublicAddress(host)) return 'This address is not on the public Internet.';
-  if (/(^|\.)(localhost|local|internal|home\.arpa)\.?$/i.test(host)) return 'This name is not on the public Internet.';
-  return undefined;
+  return isLocalName(host) ? 'This name is not on the public Internet.' : undefined;
+}
+
+/** Whether a name is one of this machine or of a local network, whatever it resolves to. @see RFC 6761, RFC 8375 */
+export function isLocalName(host: string): boolean {
+  return /(^|\.)(localhost|local|internal|home\.arpa)\.?$/i.test(host);
 }
 
 /** An address that a name resolved to is refused. */
@@ -52,16 +57,38 @@ export class PrivateAddressError extends Error {
   }
 }
 
+/** All addresses of a name; rejects where it has none. */
+export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>;
+
+/**
+ * By DNS alone, with an end: the system's own resolver holds one of the few threads that this process has for it, and for
+ * writing its log, as long as a name server likes.
+ */
+const resolveByDns: ResolveName = async (name) => {
+  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+  const found = await Promise.allSettled([
+    resolver.resolve4(name).then((all) => all.map((address) => ({ address, family: 4 }))),
+    resolver.resolve6(name).then((all) => all.map((address) => ({ address, family: 6 }))),
+  ]);
+  const addresses = found.flatMap((it) => (it.status === 'fulfilled' ? it.value : []));
+  if (addresses.length > 0) return addresses;
+  throw found[0].status === 'rejected' ? found[0].reason : new Error('the name has no address');
+};
+
 /**
  * Resolves a name for a connection, and refuses it where any of its addresses isn't public. The connection is made to the very
  * addresses that were judged: a name that resolves to something else a moment later gains nothing.
  */
-export const publicLookup: LookupFunction = (hostname, options, callback) => {
-  resolve(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error) callback(error, '', 0);
-    else if (addresses.length === 0 || addresses.some(({ address }) => !isPublicAddress(address)))
-      callback(new PrivateAddressError(), '', 0);
-    else if (options.all) callback(null, addresses);
-    else callback(null, addresses[0]?.address ?? '', addresses[0]?.family);
-  });
-};
+export function publicLookup(resolveName: ResolveName = resolveByDns): LookupFunction {
+  return (hostname, options, callback) => {
+    const judged = isLocalName(hostname) ? Promise.reject(new PrivateAddressError()) : resolveName(hostname);
+    judged.then(
+      (addresses) => {
+        if (addresses.some(({ address }) => !isPublicAddress(address))) callback(new PrivateAddressError(), '', 0);
+        else if (options.all) callback(null, [...addresses]);
+        else callback(null, addresses[0]?.address ?? '', addresses[0]?.family);
+      },
+      (error: NodeJS.ErrnoException) => callback(error, '', 0),
+    );
+  };
+}

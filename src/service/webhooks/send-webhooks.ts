@@ -12,7 +12,9 @@ export const RETRY_AFTER_MS: readonly number[] = [5_000, 300_000, 1_800_000, 7_2
 const ATTEMPT_MS = 10_000;
 /** Another server may take a message whose attempt came to no end, milliseconds. */
 const LEASE_MS = 60_000;
-const ATTEMPTS_AT_ONCE = 8;
+const ATTEMPTS_AT_ONCE = 32;
+/** Of one account: receivers that let each attempt wait to its end don't hold up those of others. */
+const ATTEMPTS_OF_ACCOUNT = 2;
 const POLL_MS = 2_000;
 /** Settled messages are kept for the delivery log so long, milliseconds. */
 const KEPT_MS = 30 * 86_400_000;
@@ -39,50 +41,88 @@ export function webhookSender(
   { allowPrivate, now }: { readonly allowPrivate: boolean; readonly now: () => number },
 ): WebhookSender {
   let timer: NodeJS.Timeout | undefined;
-  let working: Promise<void> | undefined;
+  let filling: Promise<void> | undefined;
+  let isClosed = false;
   let purged = 0;
+  const underWay = new Set<Promise<void>>();
+  /** Attempts under way by account. */
+  const busy = new Map<string, number>();
 
-  async function sendOne(): Promise<boolean> {
-    const due = await store.take(LEASE_MS);
-    if (due === undefined) return false;
+  async function send(due: DueDelivery): Promise<void> {
     const { status, error } = await attempt(due, allowPrivate, now());
     const delivered = status !== null && status >= 200 && status < 300;
     const wait = RETRY_AFTER_MS[due.attempts - 1];
     // A tenth more or less, so that messages that failed together don't come back together.
     const retryAt = wait === undefined ? null : now() + Math.round(wait * (0.9 + Math.random() / 5));
     await store.settle(due.id, { delivered, status, error: delivered ? null : error, retryAt });
-    return true;
   }
 
-  async function work(): Promise<void> {
-    await Promise.all(
-      Array.from({ length: ATTEMPTS_AT_ONCE }, async () => {
-        while (await sendOne());
-      }),
-    );
-    if (now() - purged > 3_600_000) {
-      purged = now();
-      await store.purge(now() - KEPT_MS);
-    }
+  function begin(due: DueDelivery): void {
+    const { accountId } = due;
+    busy.set(accountId, (busy.get(accountId) ?? 0) + 1);
+    const sending: Promise<void> = send(due)
+      // A database that is down is told by readiness; the message is due again after its lease.
+      .catch(() => undefined)
+      .finally(() => {
+        underWay.delete(sending);
+        const left = (busy.get(accountId) ?? 1) - 1;
+        if (left > 0) busy.set(accountId, left);
+        else busy.delete(accountId);
+      });
+    underWay.add(sending);
+    void sending.then(fill).catch(() => undefined);
   }
 
-  function tick(): Promise<void> {
-    working ??= work().finally(() => {
-      working = undefined;
+  /** Begins what is due, as far as there is room for it. */
+  function fill(): Promise<void> {
+    filling ??= (async () => {
+      while (!isClosed && underWay.size < ATTEMPTS_AT_ONCE) {
+        const full = [...busy]
+          .filter(([, attempts]) => attempts >= ATTEMPTS_OF_ACCOUNT)
+          .map(([accountId]) => accountId);
+        const due = await store.take(LEASE_MS, full);
+        if (due === undefined) return;
+        begin(due);
+      }
+    })().finally(() => {
+      filling = undefined;
     });
-    return working;
+    return filling;
+  }
+
+  async function purge(): Promise<void> {
+    if (now() - purged <= 3_600_000) return;
+    purged = now();
+    await store.purge(now() - KEPT_MS);
+  }
+
+  async function tick(): Promise<void> {
+    await fill();
+    while (underWay.size > 0) {
+      await Promise.all(underWay);
+      await fill();
+    }
+    await purge();
   }
 
   return {
     tick,
     start() {
       // A database that is down is told by readiness; the next round tries again.
-      timer = setInterval(() => void tick().catch(() => undefined), POLL_MS);
+      timer = setInterval(
+        () =>
+          void fill()
+            .then(purge)
+            .catch(() => undefined),
+        POLL_MS,
+      );
       timer.unref();
     },
     async close() {
+      isClosed = true;
       clearInterval(timer);
-      await working?.catch(() => undefined);
+      await filling?.catch(() => undefined);
+      await Promise.all(underWay);
     },
   };
 }
@@ -113,7 +153,7 @@ function attempt({ id, url, body, secret }: DueDelivery, allowPrivate: boolean, 
     const headers = { ...signedHeaders(id, body, secret, at), 'content-length': String(Buffer.byteLength(body)) };
     const options = {
       ...{ method: 'POST', headers, agent: false, signal: AbortSignal.timeout(ATTEMPT_MS) },
-      ...(allowPrivate ? {} : { lookup: publicLookup }),
+      ...(allowPrivate ? {} : { lookup: publicLookup() }),
     } as const;
     const call: ClientRequest = (target.protocol === 'http:' ? requestHttp : requestHttps)(target, options);
     call.on('response', (response) => {
@@ -130,7 +170,8 @@ function attempt({ id, url, body, secret }: DueDelivery, allowPrivate: boolean, 
 function errorWords(error: NodeJS.ErrnoException): string {
   if (error instanceof PrivateAddressError) return error.message;
   if (error.name === 'AbortError' || error.name === 'TimeoutError') return `no response within ${ATTEMPT_MS / 1000} s`;
-  if (error.code === 'ENOTFOUND' || error.code === 'EAI_AGAIN') return 'the name cannot be resolved';
+  if (error.syscall?.startsWith('query') || error.code === 'ENOTFOUND' || error.code === 'EAI_AGAIN')
+    return 'the name cannot be resolved';
   if (error.code === 'ECONNREFUSED') return 'the connection was refused';
   if (error.code?.startsWith('ERR_TLS') || error.code?.includes('CERT')) return `TLS failed (${error.code})`;
   return `the connection failed${error.code === undefined ? '' : ` (${error.code})`}`;

@@ -139,13 +139,32 @@ function isAtLeast(role: Role, least: Role): boolean {
   return RANKS.indexOf(role) >= RANKS.indexOf(least);
 }
 
-/** Lets only signed-in members in; a change needs the session's token, and an owner unless `leastRoles` says otherwise. */
+/** Requests of one account that may be under way at once. */
+const MOST_AT_ONCE = 16;
+
+/**
+ * Lets only signed-in members in, so many of an account at once; a change needs the session's token, and an owner unless
+ * `leastRoles` says otherwise.
+ */
 export function guard(app: ApiApp, { store, now }: DashboardParts): void {
-  app.addHook('onRequest', async (request) => {
+  const underWay = new Map<string, number>();
+  const enter = (accountId: string, reply: FastifyReply): void => {
+    const others = underWay.get(accountId) ?? 0;
+    if (others >= MOST_AT_ONCE)
+      throw new ApiError(503, 'Too many requests of this account are under way; try again in a moment.');
+    underWay.set(accountId, others + 1);
+    reply.raw.once('close', () => {
+      const left = (underWay.get(accountId) ?? 1) - 1;
+      if (left > 0) underWay.set(accountId, left);
+      else underWay.delete(accountId);
+    });
+  };
+  app.addHook('onRequest', async (request, reply) => {
     const id = readSessionId(request);
     const member = id === undefined ? undefined : await sessionMember(store, id, now());
     if (id === undefined || member === undefined) throw new ApiError(401, 'Sign in first.');
     request.dashboardMember = member;
+    enter(member.accountId, reply);
     const route = request.routeOptions.url ?? '';
     if (READING.has(request.method)) {
       if (member.role === 'owner' || !OWNERS_READ.some((end) => route.endsWith(end))) return;

@@ -63,6 +63,42 @@ async function pageById(
   return found.length === 0 && after === null ? undefined : { rows: found, stoppedAt: null };
 }
 
+/** UTF-16 code units of a page's texts and records: a page of the longest texts is shorter, whatever was asked for. */
+const MOST_CHARACTERS = 8 * 1024 * 1024;
+/** Rows read at once: each may hold a text of a megabyte. */
+const ROWS_AT_ONCE = 52;
+
+/** How many rows hold so many characters together; one at least. */
+function rowsWithin(rows: readonly EvidenceRow[], characters: number): number {
+  let left = characters;
+  const at = rows.findIndex(({ text, record }) => {
+    left -= (text?.length ?? 0) + record.length;
+    return left < 0;
+  });
+  return at < 0 ? rows.length : Math.max(1, at);
+}
+
+/** A page read a few rows at a time, until it is full or holds too much. A search is one part: it ends by itself. */
+async function pageInParts(
+  own: EvidenceOwn,
+  accountId: string,
+  filter: EvidenceFilter,
+  after: Place | null,
+  limit: number,
+): Promise<PageOfRows> {
+  const rows: EvidenceRow[] = [];
+  let place = after;
+  for (;;) {
+    const asked = Math.min(ROWS_AT_ONCE, limit - rows.length);
+    const part = await own.page(accountId, filter, place, asked);
+    rows.push(...part.rows);
+    place = part.rows.at(-1) ?? null;
+    const isFull = rows.length >= limit || rowsWithin(rows, MOST_CHARACTERS) < rows.length;
+    if (isFull || place === null || part.rows.length < asked || part.stoppedAt !== null)
+      return { rows, stoppedAt: part.stoppedAt };
+  }
+}
+
 /** Evidence in SQL. */
 export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceStore {
   const { db } = connection;
@@ -76,10 +112,11 @@ export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceS
     const most = Math.min(500, Math.max(1, Math.trunc(limit)));
     const after = cursor === null ? null : decodeCursor(cursor);
     const byId = await pageById(db, accountId, filter, after, most + 1);
-    const { rows, stoppedAt } = byId ?? (await own.page(accountId, filter, after, most + 1));
-    const shown = rows.slice(0, most);
-    const next = rows.length > most ? (shown.at(-1) ?? null) : stoppedAt;
-    const searchedTo = stoppedAt && timeOfSeq(stoppedAt.seq);
+    const { rows, stoppedAt } = byId ?? (await pageInParts(own, accountId, filter, after, most + 1));
+    const shown = rows.slice(0, Math.min(most, rowsWithin(rows, MOST_CHARACTERS)));
+    const isCut = rows.length > shown.length;
+    const next = isCut ? (shown.at(-1) ?? null) : stoppedAt;
+    const searchedTo = isCut || stoppedAt === null ? null : timeOfSeq(stoppedAt.seq);
     return { records: shown.map(toRecord), next: next && encodeCursor(next), searchedTo };
   };
 

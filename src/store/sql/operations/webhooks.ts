@@ -74,18 +74,17 @@ export function sqlWebhooks({ db, now, pepper, transaction }: Connection): Webho
         })
         .execute();
     },
-    async take(leaseMs) {
+    async take(leaseMs, except = []) {
       const at = now();
       for (;;) {
-        const due = await db
+        const waiting = db
           .selectFrom('webhook_deliveries')
           .innerJoin('webhooks', 'webhooks.id', 'webhook_deliveries.webhook_id')
           .selectAll('webhook_deliveries')
-          .select(['webhooks.url as url', 'webhooks.secret as secret'])
-          .where('due_at', '<=', at)
-          .orderBy('due_at')
-          .limit(1)
-          .executeTakeFirst();
+          .select(['webhooks.account_id as accountId', 'webhooks.url as url', 'webhooks.secret as secret'])
+          .where('due_at', '<=', at);
+        const own = except.length === 0 ? waiting : waiting.where('webhooks.account_id', 'not in', except);
+        const due = await own.orderBy('due_at').limit(1).executeTakeFirst();
         if (!due) return undefined;
         const taken = await db
           .updateTable('webhook_deliveries')
@@ -95,7 +94,9 @@ export function sqlWebhooks({ db, now, pepper, transaction }: Connection): Webho
           .returning('attempts')
           .executeTakeFirst();
         // Another server was faster: the next one.
-        if (taken) return { ...toDelivery({ ...due, ...taken }), url: due.url, secret: unsealed(due.secret, pepper) };
+        if (!taken) continue;
+        const { accountId, url, secret } = due;
+        return { ...toDelivery({ ...due, ...taken }), accountId, url, secret: unsealed(secret, pepper) };
       }
     },
     async settle(id, { delivered, status, error, retryAt }) {
