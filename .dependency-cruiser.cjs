@@ -48,7 +48,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/dashboard/web/' },
       to: {
-        pathNot: ['^src/dashboard/web/', '^src/engine/chain-words.ts$', '(^|/)node_modules/(preact|uplot|vite)/'],
+        pathNot: ['^src/dashboard/web/', '^src/engine/text/chain-words.ts$', '(^|/)node_modules/(preact|uplot|vite)/'],
         dependencyTypesNot: ['type-only'],
       },
     },

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Notice, PageHead, Panel, VerdictBadge } from '../../src/dashboard/web/parts/basics.js';
 import { Field } from '../../src/dashboard/web/parts/fields.js';
 import { Excerpt, MarkedText } from '../../src/dashboard/web/parts/marked-text.js';
-import { chainWords } from '../../src/engine/chain-words.js';
+import { chainWords } from '../../src/engine/text/chain-words.js';
 import type { FromWorker, ToWorker } from './messages.js';
 
 const examples: Readonly<Record<string, string>> = {

@@ -2,15 +2,8 @@
 import type { ExplainedVerdict, Input, Verdict } from '../index.js';
 import type { ScoreOptions } from '../workers/calls.js';
 import { serveEngine } from '../workers/serve-engine.js';
-import type { InputSlice } from './record-slices.js';
 import { createVerdictCache } from './score-row.js';
-import { type RowSettings, scoreSlice } from './score-slices.js';
-
-/** What a batch asks of its workers. */
-export interface SliceTask {
-  readonly slice: InputSlice;
-  readonly settings: RowSettings;
-}
+import { type SliceTask, scoreSlice } from './score-slices.js';
 
 const cache = createVerdictCache<Verdict | ExplainedVerdict>();
 

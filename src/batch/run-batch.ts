@@ -5,8 +5,8 @@ import type { EngineWorkerSettings } from '../workers/calls.js';
 import { openEnginePool } from '../workers/engine-pool.js';
 import { workerProgram } from '../workers/worker-process.js';
 import { addCounts, type BatchCounts, NO_COUNTS } from './batch-counts.js';
-import { BatchError } from './batch-error.js';
-import { chooseFormat, compressPiece, decompressor, type RowFormat } from './formats/file-format.js';
+import { BatchError, chooseFormat, compressPiece, decompressor, type RowFormat } from './formats/file-format.js';
+
 import { findInputs, readSlices } from './formats/input-files.js';
 import { type OutputFile, openOutputFile } from './formats/output-file.js';
 import { writeParquet } from './formats/parquet.js';

@@ -1,12 +1,10 @@
+import { orderedMap } from '../engine/ordered-map.js';
 import type { ExplainedVerdict, Verdict } from '../index.js';
 import { ScoringError } from '../workers/calls.js';
 import type { EnginePool } from '../workers/engine-pool.js';
-import type { SliceTask } from './batch-child.js';
 import { type BatchCounts, countRows } from './batch-counts.js';
-import { BatchError } from './batch-error.js';
-import { type Compression, compressPiece, type RowFormat, SEPARATORS } from './formats/file-format.js';
+import { BatchError, type Compression, compressPiece, type RowFormat, SEPARATORS } from './formats/file-format.js';
 import { sliceRows } from './formats/input-files.js';
-import { orderedMap } from './ordered-map.js';
 import type { InputSlice, PlacedSlice } from './record-slices.js';
 import { csvEncoder, JSON_LINES_ENCODER, outputColumns, type RowEncoder, type RowFields, rowReader } from './row.js';
 import { createVerdictCache, type RowScoring, type ScoredRow, scoreRow } from './score-row.js';
@@ -23,7 +21,7 @@ export async function* scoreSlices<Place extends PlacedSlice>(
   slices: AsyncIterable<Place>,
   settings: RowSettings,
   pool: EnginePool,
-  scorers: number,
+  workers: number,
 ): AsyncGenerator<Place & { readonly result: SliceResult }> {
   const cache = createVerdictCache<Verdict | ExplainedVerdict>();
   const scoring = { scorers: pool, cache, findings: settings.findings };
@@ -38,12 +36,10 @@ export async function* scoreSlices<Place extends PlacedSlice>(
     }
   }
 
-  const scored = orderedMap(
-    slices,
-    async (placed) => ({ ...placed, result: await score(placed) }),
-    ({ size }) => size,
-    { items: SLICES_PER_WORKER * (scorers + 1), size: BYTES_AT_ONCE },
-  );
+  const scored = orderedMap(slices, async (placed) => ({ ...placed, result: await score(placed) }), {
+    items: SLICES_PER_WORKER * (workers + 1),
+    size: { max: BYTES_AT_ONCE, of: ({ size }) => size },
+  });
   yield* scored;
 }
 
@@ -54,6 +50,12 @@ export interface RowSettings extends RowFields {
   readonly strict: boolean;
   readonly format: RowFormat;
   readonly compression: Compression;
+}
+
+/** What a batch asks of a worker. */
+export interface SliceTask {
+  readonly slice: InputSlice;
+  readonly settings: RowSettings;
 }
 
 /** A scored slice, encoded for the output; can be sent to another process. */

@@ -1,6 +1,6 @@
+import { orderedMap } from '../engine/ordered-map.js';
 import type { ExplainedVerdict, Verdict } from '../index.js';
 import type { EnginePool } from '../workers/engine-pool.js';
-import { orderedMap } from './ordered-map.js';
 import type { JsonLine } from './record-slices.js';
 import { type OutputRow, type ReadRow, type RowFields, rowReader } from './row.js';
 import { createVerdictCache, type ScoredRow, scoreRow } from './score-row.js';
@@ -42,15 +42,10 @@ export async function* scoreRows(
   async function* rows(): AsyncGenerator<NumberedRow> {
     for await (const line of lines) yield { row: read(line), line: line.line };
   }
-  yield* orderedMap(
-    rows(),
-    ({ row, line }) => scoreRow(row, line, scoring),
-    ({ row }) => ('output' in row ? 0 : row.size),
-    {
-      items: options.rowsAtOnce ?? 256,
-      size: options.charactersAtOnce ?? 4 * 2 ** 20,
-    },
-  );
+  yield* orderedMap(rows(), ({ row, line }) => scoreRow(row, line, scoring), {
+    items: options.rowsAtOnce ?? 256,
+    size: { max: options.charactersAtOnce ?? 4 * 2 ** 20, of: ({ row }) => ('output' in row ? 0 : row.size) },
+  });
 }
 
 /**

@@ -5,7 +5,7 @@ import { findModel } from '../adapters/model/model-folder.js';
 import { NO_CORE } from '../adapters/packs/load-pack.js';
 import type { Screener } from '../evaluation/scoring/score-texts.js';
 import type { Classifier, Engine, Thresholds } from '../index.js';
-import { CliError } from './cli-error.js';
+import { CliError } from './terminal.js';
 
 /** The options that every command takes about the engine. */
 export interface EngineFlags {

@@ -9,7 +9,7 @@ import { replay, whatIf } from '../evidence/replay.js';
 import type { Store } from '../store/store.js';
 import { type EnginePool, openEnginePool } from '../workers/engine-pool.js';
 import { type StoreFlags, withStore, withStoreFlags } from './admin/store-command.js';
-import { CliError } from './cli-error.js';
+import { CliError } from './terminal.js';
 
 interface ReplayFlags extends StoreFlags {
   readonly withRules?: readonly string[];

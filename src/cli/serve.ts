@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { Command, Option } from 'commander';
-import { FIRST_EMAIL, type FirstAccount, type UnshownAccount } from '../service/first-account-types.js';
-import { CliError } from './cli-error.js';
+import { FIRST_EMAIL, type FirstAccount, type UnshownAccount } from '../service/first-account.js';
 import { withPackOptions } from './engine-flags.js';
+import { CliError } from './terminal.js';
 
 function collect(value: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), value];

@@ -1,7 +1,6 @@
 import type { WriteStream } from 'node:tty';
-import { chainWords } from '../engine/chain-words.js';
-import type { Span } from '../engine/span.js';
-import { mergeSpans } from '../engine/span.js';
+import { mergeSpans, type Span } from '../engine/span.js';
+import { chainWords } from '../engine/text/chain-words.js';
 import { visibleText } from '../engine/text/visible-text.js';
 import type { ExplainedVerdict } from '../index.js';
 
@@ -166,4 +165,9 @@ export function screened(text: string, verdict: ExplainedVerdict, paint: Paint):
   }
   const spans = [...explanation.findings.map(({ span }) => span), ...(blocked ? explanation.model.hotspots : [])];
   return `${lines.join('\n')}\n\n${markedText(text, spans, { paint, around: 200 })}\n`;
+}
+
+/** A mistake of the caller's: printed as one line, without a stack, with exit code 2. Never holds screened text. */
+export class CliError extends Error {
+  override readonly name = 'CliError';
 }

@@ -199,7 +199,7 @@ export function createEngine(parts: EngineParts): Engine {
   return {
     analyze: analyze as Engine['analyze'],
     analyzeMany: (inputs, options = {}) =>
-      orderedMap(inputs, options.concurrency ?? 4, (input) => analyze(input, options)),
+      orderedMap(inputs, (input) => analyze(input, options), { items: options.concurrency ?? 4 }),
     scan: ((input: Input, options: ScanCallOptions = {}) =>
       conclude(read(input, options), 'rules', undefined, options)) as Engine['scan'],
     info: describe(parts, settings),

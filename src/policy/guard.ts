@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { newEvidenceId } from '../adapters/evidence-id.js';
 import type { Input } from '../index.js';
@@ -13,7 +13,6 @@ import {
   type Policy,
   PortcullisBlocked,
 } from './policy.js';
-import { createQuote } from './quote-untrusted.js';
 import { cutSpans } from './redact.js';
 import {
   type Analyzer,
@@ -246,4 +245,20 @@ function newRunId(): string {
 /** A client says `TIMEOUT` where its own deadline passed first. */
 function isTimeout(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'TIMEOUT';
+}
+
+/** Puts a text between marks that it can't forge. */
+export type Quote = (text: string, source: string) => string;
+
+/**
+ * Makes a function that fences texts. The nonce in the marks is an HMAC of the text with a random key of this function:
+ * nobody who writes the text can know it, and the same text is always fenced alike, so a provider's prompt cache still works.
+ */
+export function createQuote(): Quote {
+  const key = randomBytes(32);
+  return (text, source) => {
+    const mark = `untrusted-${createHmac('sha256', key).update(source).update('\0').update(text).digest('hex').slice(0, 24)}`;
+    const escaped = text.replace(/<(?=\s*\/?\s*untrusted-)/giu, '&lt;');
+    return `<${mark} source="${source}">\n${escaped}\n</${mark}>`;
+  };
 }

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { ruleSchema } from '../engine/rules/pack/rule-schema.js';
-import { TuningError } from '../evaluation/tuning-error.js';
+import { TuningError } from '../evaluation/scoring/score-rules.js';
 
 /** What stands in a new rule's file; the rest is the default. */
 export interface RuleDraft {

@@ -1,7 +1,6 @@
 import type { FamilyText } from '../evaluation/rows/split-rows.js';
 import { draftRule, type RuleDraft } from './new-rule.js';
-import type { SuggestedGram } from './suggest-grams.js';
-import { wordGrams } from './word-grams.js';
+import { type SuggestedGram, wordGrams } from './suggest-grams.js';
 
 const EXAMPLES = 3;
 /** Letters kept on each side of an example's hit. */

@@ -1,8 +1,11 @@
+import { choosePatternForm, readSteps } from '../engine/rules/compiled-rule.js';
 import type { PackProblem } from '../engine/rules/pack/pack-error.js';
-import { ruleVocabulary } from '../engine/rules/pack/rule-vocabulary.js';
+import { createWordLookup } from '../engine/rules/pack/word-lists.js';
+import { foldLiteral, foldPattern } from '../engine/rules/pattern/fold-pattern.js';
+import { parsePattern } from '../engine/rules/pattern/parse-pattern.js';
+import type { PatternNode } from '../engine/rules/pattern/pattern-node.js';
 import type { CompiledPack, Finding, Pack, Rule } from '../engine/rules/types.js';
 import type { ViewSet } from '../engine/text/view.js';
-import { shareWord } from './share-word.js';
 
 /** How the tester reads an example's text. */
 export type ReadViews = (text: string) => ViewSet;
@@ -129,4 +132,69 @@ function todo(rule: Rule, path: Place): PackProblem {
 
 function problem(rule: Rule, code: string, message: string, advice: string, path: Place): PackProblem {
   return { code, message, advice, place: { in: 'rule', name: rule.id, path } };
+}
+
+/** The literal words that a rule's patterns name, word lists included, folded. For judging examples, not for matching. */
+export function ruleVocabulary(pack: Pack, rule: Rule): readonly string[] {
+  const layer = pack.layers.find(({ rules }) => rules.some(({ id }) => id === rule.id));
+  const words = createWordLookup(layer?.words ?? {}, () => {});
+  const found = new Set<string>();
+  for (const { patterns } of readSteps(rule.match).steps) {
+    for (const source of patterns) {
+      const parsed = parsePattern(source, words);
+      if (!parsed.ok) continue;
+      collect(choosePatternForm(rule) === 'raw' ? parsed.node : foldPattern(parsed.node, () => {}), found);
+    }
+  }
+  return [...found];
+}
+
+/** Adds each run of neighbouring characters. */
+function collect(node: PatternNode, found: Set<string>): void {
+  if (node.kind === 'char') found.add(node.text);
+  if (node.kind === 'choice') for (const option of node.options) collect(option, found);
+  if ((node.kind === 'repeat' || node.kind === 'words' || node.kind === 'group') && node.of) collect(node.of, found);
+  if (node.kind !== 'sequence') return;
+  let run = '';
+  for (const part of node.parts) {
+    if (part.kind === 'char') run += part.text;
+    else {
+      if (run !== '') found.add(run);
+      run = '';
+      collect(part, found);
+    }
+  }
+  if (run !== '') found.add(run);
+}
+
+/** The least that a word and a pattern's literal must share. */
+const STEM = 3;
+
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Hangul}]/u;
+
+/** True when a text shares a word with some other texts, or has a word that begins as one of the literals does. */
+export function shareWord(text: string, texts: readonly string[], literals: () => readonly string[]): boolean {
+  const words = listWords(text);
+  const known = new Set(texts.flatMap(listWords));
+  if (words.some((word) => known.has(word))) return true;
+  const folded = foldLiteral(text);
+  return literals().some((literal) => (isWord(literal) ? nearlyIn(literal, words) : folded.includes(literal.trim())));
+}
+
+const isWord = (literal: string): boolean => /^[\p{L}\p{M}\p{N}]+$/u.test(literal) && !UNSPACED.test(literal);
+
+const nearlyIn = (literal: string, words: readonly string[]): boolean =>
+  literal.length >= STEM &&
+  words.some((word) => word.startsWith(literal) || (word.length >= STEM && literal.startsWith(word)));
+
+/** Words; pairs of letters where words aren't spaced; marks and tags too. */
+function listWords(text: string): readonly string[] {
+  const folded = foldLiteral(text);
+  const spaced = (folded.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).flatMap((word) =>
+    UNSPACED.test(word)
+      ? Array.from({ length: Math.max(0, word.length - 1) }, (_, at) => word.slice(at, at + 2))
+      : [word],
+  );
+  return [...spaced, ...(folded.match(/[^\p{L}\p{M}\p{N}\s.,]{1,2}/gu) ?? [])];
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
 import type { Store } from '../store/store.js';
-import { FIRST_EMAIL, type FirstAccount, type UnshownAccount } from './first-account-types.js';
 
 const CLAIM = 'first-account';
 const MADE = 'first-account-made';
@@ -57,4 +56,21 @@ async function unshown({
   const id = (await notes.get(MADE)) ?? (await accounts.list())[0]?.id;
   if (id === undefined || (await keys.list(id)).some(({ lastUsedAt }) => lastUsedAt !== null)) return undefined;
   return { account: id, hasOwner: (await users.members(id)).length > 0 };
+}
+
+/** The first user's name. */
+export const FIRST_EMAIL = 'owner@localhost';
+
+/** What the first run made. Password and key exist here and nowhere else. */
+export interface FirstAccount {
+  readonly email: string;
+  readonly password: string;
+  readonly key: string;
+}
+
+/** A first account whose secrets nobody saw: its run ended before it showed them. */
+export interface UnshownAccount {
+  /** Its id. */
+  readonly account: string;
+  readonly hasOwner: boolean;
 }

@@ -74,7 +74,7 @@ export async function previewOverlay(
     now: isPresent(record) ? record.verdict : await screen(record, before),
     draft: await screen(record, after),
   });
-  for await (const pair of orderedMap(readable, CALLS_AT_ONCE, compare)) pairs.push(pair);
+  for await (const pair of orderedMap(readable, compare, { items: CALLS_AT_ONCE })) pairs.push(pair);
 
   const blocks = (of: 'now' | 'draft', some = pairs): number => some.filter((it) => it[of].verdict === 'block').length;
   const benign = pairs.filter(({ record }) => record.label !== null && BENIGN_LABELS.has(record.label));

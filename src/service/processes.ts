@@ -6,7 +6,7 @@ import { childProgram, createBackoff } from '../adapters/supervisor.js';
 import { holdFolder } from '../store/open-store.js';
 import { StoreError, type StoreErrorCode } from '../store/store-error.js';
 import { ScoringError } from '../workers/calls.js';
-import type { FromProcess, ProcessFailure, ToProcess } from './process-messages.js';
+import type { FirstAccount, UnshownAccount } from './first-account.js';
 import type { RunningService } from './serve.js';
 import type { ServiceSettings } from './settings.js';
 
@@ -119,4 +119,27 @@ function toError({ name, message, code, syscall }: ProcessFailure): Error {
   if (name === 'StoreError') return new StoreError(code as StoreErrorCode, message);
   if (name === 'ScoringError') return new ScoringError(code as ScoringError['code'], message);
   return Object.assign(new Error(message), { name, code, syscall });
+}
+
+/** What the first process of a service says to the others. */
+export type ToProcess =
+  | { readonly kind: 'serve'; readonly settings: ServiceSettings; readonly isFirst: boolean }
+  | { readonly kind: 'shown' }
+  | { readonly kind: 'metrics'; readonly id: number; readonly page: string | null }
+  | { readonly kind: 'close' };
+
+/** What they say to it. */
+export type FromProcess =
+  /** It listens: what is sent before is lost. */
+  | { readonly kind: 'started' }
+  | { readonly kind: 'ready'; readonly url: string; readonly firstAccount: FirstAccount | UnshownAccount | undefined }
+  | { readonly kind: 'refused'; readonly error: ProcessFailure }
+  | { readonly kind: 'metrics'; readonly id: number };
+
+/** An error as it crosses processes: what the command line tells it by. */
+export interface ProcessFailure {
+  readonly name: string;
+  readonly message: string;
+  readonly code: string | undefined;
+  readonly syscall: string | undefined;
 }

@@ -13,8 +13,8 @@ import type { EngineWorkerSettings } from '../workers/calls.js';
 import { openEnginePool } from '../workers/engine-pool.js';
 import { withShortTextsInline } from '../workers/short-texts.js';
 import { dashboardService } from './dashboard-service.js';
-import { ensureFirstAccount, markShown } from './first-account.js';
-import type { FirstAccount, UnshownAccount } from './first-account-types.js';
+import { ensureFirstAccount, type FirstAccount, markShown, type UnshownAccount } from './first-account.js';
+
 import { buildApp, CONNECTIONS_PER_ADDRESS } from './http/build-app.js';
 import { openBilling } from './open-billing.js';
 import { replayService } from './replay-service.js';

@@ -1,5 +1,5 @@
 import { AggregatorRegistry } from 'prom-client';
-import type { FromProcess, ProcessFailure, ToProcess } from './process-messages.js';
+import type { FromProcess, ProcessFailure, ToProcess } from './processes.js';
 import { type RunningService, serve } from './serve.js';
 import type { ServiceSettings } from './settings.js';
 

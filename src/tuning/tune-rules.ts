@@ -8,8 +8,8 @@ import { type Gains, groupBootstrap } from '../evaluation/metrics/bootstrap.js';
 import { countFigures, type Figures } from '../evaluation/metrics/figures.js';
 import type { FamilyText, SplitRows } from '../evaluation/rows/split-rows.js';
 import type { RulesReading } from '../evaluation/scoring/scan-text.js';
-import { type RulesJob, scoreRules } from '../evaluation/scoring/score-rules.js';
-import { TuningError } from '../evaluation/tuning-error.js';
+import { type RulesJob, scoreRules, TuningError } from '../evaluation/scoring/score-rules.js';
+
 import { changesOverlay, chooseChanges, type RuleChange } from './choose-changes.js';
 import {
   type RuleEvidence,

@@ -2,8 +2,8 @@ import { SCORE_CEILING } from '../engine/rules/scan/clusters.js';
 import { allowedFalsePositives, binomialUpperBound, samplesNeeded } from '../evaluation/metrics/binomial.js';
 import { listOutcomes, type Side } from '../evaluation/report/sides.js';
 import { percent } from '../evaluation/report/text-format.js';
+import { TuningError } from '../evaluation/scoring/score-rules.js';
 import type { Scored } from '../evaluation/scoring/score-texts.js';
-import { TuningError } from '../evaluation/tuning-error.js';
 
 /** What is to be guaranteed. Both lie between 0 and 1, ends excluded. */
 export interface Guarantee {

@@ -13,8 +13,8 @@ export { PackError } from '../engine/rules/pack/pack-error.js';
 export type { Channel, CompiledPack, Rule } from '../engine/rules/types.js';
 export type { Span } from '../engine/span.js';
 export type { DecidedBy, MinimalVerdict, Mode, Verdict } from '../engine/verdict.js';
-export type { BytesSource } from './fetch-bytes.js';
 export { type LoadModelOptions, loadModel } from './load-model.js';
+export type { BytesSource } from './load-pack.js';
 export { loadPack } from './load-pack.js';
 export { re2jsCompiler } from './re2js-compiler.js';
 

@@ -5,7 +5,7 @@ import { ModelError } from '../engine/errors.js';
 import { parseManifest } from '../engine/model/manifest.js';
 import { createWindowClassifier } from '../engine/model/window-classifier.js';
 import type { Classifier, WindowScorer } from '../engine/ports.js';
-import { fetchBytes } from './fetch-bytes.js';
+import { fetchBytes } from './load-pack.js';
 
 /** How a model is loaded and run. */
 export interface LoadModelOptions {

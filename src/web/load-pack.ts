@@ -3,7 +3,6 @@ import { compilePack } from '../engine/rules/compile-pack.js';
 import { PackError } from '../engine/rules/pack/pack-error.js';
 import { type PackContent, stackPacks } from '../engine/rules/pack/stack-packs.js';
 import type { CompiledPack } from '../engine/rules/types.js';
-import { type BytesSource, fetchBytes, gunzip } from './fetch-bytes.js';
 import { re2jsCompiler } from './re2js-compiler.js';
 
 /**
@@ -32,4 +31,23 @@ function notAPack(): PackError {
   const message = "This isn't the pack of `portcullis/web`, or that of another version.";
   const advice = 'Load `portcullis/web/core-pack` of the same version of the library.';
   return new PackError([{ code: 'PACK010', message, advice, place: { in: 'pack', name: '', path: [] } }]);
+}
+
+/** Where bytes come from: an address, or the bytes themselves. */
+export type BytesSource = string | URL | Uint8Array | ArrayBuffer;
+
+/** The bytes of a source. @throws TypeError when the address can't be fetched */
+export async function fetchBytes(source: BytesSource): Promise<Uint8Array<ArrayBuffer>> {
+  if (source instanceof ArrayBuffer) return new Uint8Array(source);
+  if (source instanceof Uint8Array) return new Uint8Array(source);
+  const response = await fetch(source);
+  if (!response.ok) throw new TypeError(`${source} can't be fetched: status ${response.status}`);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+/** The bytes unpacked where they are gzip: some servers unpack `.gz` files on the way, others don't. */
+export async function gunzip(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
 }

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { lineDiff } from '../../src/cli/hook/line-diff.js';
+import { lineDiff } from '../../src/cli/hook/install.js';
 import { type HookEntry, withHooks } from '../../src/cli/hook/settings-file.js';
 import { runCli } from './run-cli.js';
 

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { loadPack, NO_CORE } from '../../src/adapters/packs/load-pack.js';
-import { lintRules } from '../../src/cli/rules/lint-rules.js';
-import { testRules } from '../../src/cli/rules/test-rules.js';
+import { lintRules, testRules } from '../../src/cli/rules/check-rules.js';
+
 import { paintFor } from '../../src/cli/terminal.js';
 
 const FOLDER = 'test/rules/errors';

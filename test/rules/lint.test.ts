@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { showRule } from '../../src/cli/rules/show-rule.js';
+import { showRule } from '../../src/cli/rules/list-rules.js';
 import { paintFor } from '../../src/cli/terminal.js';
 import type { Rule } from '../../src/engine/rules/types.js';
 import { buildViews } from '../../src/engine/text/views.js';

@@ -3,19 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { NO_CORE } from '../../src/adapters/packs/load-pack.js';
+import { lintRules, testRules } from '../../src/cli/rules/check-rules.js';
 import { explainText } from '../../src/cli/rules/explain-text.js';
-import { lintRules } from '../../src/cli/rules/lint-rules.js';
-import { writeNewRule } from '../../src/cli/rules/new-rule.js';
 import type { RulesIo } from '../../src/cli/rules/rules-io.js';
-import { testRules } from '../../src/cli/rules/test-rules.js';
+import { writeNewRule } from '../../src/cli/rules/suggest-rules.js';
+
 import { paintFor } from '../../src/cli/terminal.js';
 import { seededRandom } from '../../src/evaluation/metrics/bootstrap.js';
 import { type LabelledText, readRow } from '../../src/evaluation/rows/labelled-text.js';
 import type { FamilyText } from '../../src/evaluation/rows/split-rows.js';
 import { diffPacks } from '../../src/rule-authoring/diff-packs.js';
 import { newRule } from '../../src/rule-authoring/new-rule.js';
-import { suggestGrams } from '../../src/rule-authoring/suggest-grams.js';
-import { wordGrams } from '../../src/rule-authoring/word-grams.js';
+import { suggestGrams, wordGrams } from '../../src/rule-authoring/suggest-grams.js';
+
 import { runCli } from '../cli/run-cli.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-authoring-'));

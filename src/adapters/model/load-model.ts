@@ -2,13 +2,14 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { ModelError } from '../../engine/errors.js';
 import { createWindowClassifier } from '../../engine/model/window-classifier.js';
-import type { Classifier, ClassifierInfo } from '../../engine/ports.js';
+import type { Classifier, ClassifierInfo, WindowScorer } from '../../engine/ports.js';
 import { systemClock } from '../system-clock.js';
-import { createInlineScorer } from './inline-scorer.js';
 import { readModelFile, readModelFolder } from './model-folder.js';
 import { checkGoldenTokens, classifierInfo, readTokenizer, toThresholds } from './model-texts.js';
-import type { NetworkSpec } from './onnx-network.js';
+import type { Network } from './network.js';
+import { type NetworkSpec, openNetwork } from './onnx-network.js';
 import { createProcessScorer, type ProcessScorerOptions } from './process-scorer.js';
+import { createSemaphore } from './semaphore.js';
 
 /** How a model is run. */
 export interface LoadModelOptions extends Omit<ProcessScorerOptions, 'threads'> {
@@ -80,4 +81,36 @@ function requireRuntime(): void {
       { cause },
     );
   }
+}
+
+/**
+ * Scores windows in this process: no fork, but each run blocks the event loop (8 to 40 ms a window), and a
+ * crash of the runtime is a crash of the program. For short-lived programs and trusted models.
+ */
+export function createInlineScorer(spec: NetworkSpec): WindowScorer {
+  let network: Promise<Network> | undefined;
+  let closed = false;
+  const semaphore = createSemaphore([undefined], systemClock);
+
+  function load(): Promise<Network> {
+    if (closed) return Promise.reject(new ModelError('MODEL_CLOSED', 'the model was closed'));
+    network ??= openNetwork(spec).catch((error: unknown) => {
+      // The next call tries again; the circuit breaker keeps the tries apart.
+      network = undefined;
+      throw error;
+    });
+    return network;
+  }
+
+  return {
+    score: (ids, { timeoutMs }) => semaphore(async () => (await load()).run(ids), timeoutMs),
+    async warmUp() {
+      await load();
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      await (await network)?.close();
+    },
+  };
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { allowListProblems } from '../../engine/rules/compile-pack.js';
-import { overlayProblems } from '../../engine/rules/pack/overlay-problems.js';
 import type { Overlay } from '../../engine/rules/pack/overlay-schema.js';
 import { PackError } from '../../engine/rules/pack/pack-error.js';
-import { overlayChange, type PackContent, stackPacks } from '../../engine/rules/pack/stack-packs.js';
+import { overlayChange, overlayProblems, type PackContent, stackPacks } from '../../engine/rules/pack/stack-packs.js';
+
 import type { PackChange } from '../../engine/rules/types.js';
 import { re2Compiler } from '../re2/re2-compiler.js';
 import type { LoadedPack } from './load-pack.js';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { PackError } from '../../engine/rules/pack/pack-error.js';
-import { packHeadSchema, wordsSchema } from '../../engine/rules/pack/pack-schema.js';
+import { packHeadSchema, wordsSchema } from '../../engine/rules/pack/rule-schema.js';
 import { digestPacks, type PackContent } from '../../engine/rules/pack/stack-packs.js';
 import { createWordLookup } from '../../engine/rules/pack/word-lists.js';
 import { preparePatterns } from '../../engine/rules/pattern/prepare-patterns.js';

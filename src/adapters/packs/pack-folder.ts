@@ -9,8 +9,14 @@ import {
   type MultilingualRule,
 } from '../../engine/rules/pack/multilingual.js';
 import { PackError, type PackPlace, type PackProblem } from '../../engine/rules/pack/pack-error.js';
-import { packHeadSchema, wordsSchema } from '../../engine/rules/pack/pack-schema.js';
-import { languageSchema, multilingualSchema, ruleSchema } from '../../engine/rules/pack/rule-schema.js';
+import {
+  languageSchema,
+  multilingualSchema,
+  packHeadSchema,
+  ruleSchema,
+  wordsSchema,
+} from '../../engine/rules/pack/rule-schema.js';
+
 import { schemaProblems } from '../../engine/rules/pack/schema-problems.js';
 import type { PackContent } from '../../engine/rules/pack/stack-packs.js';
 import type { Rule, WordLists } from '../../engine/rules/types.js';

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import { parse } from 'csv-parse/sync';
-import { BatchError } from '../batch-error.js';
 import type { JsonLine } from '../record-slices.js';
 import {
   type InputSlice,
@@ -9,6 +8,7 @@ import {
   type SliceBounds,
   sliceRecords,
 } from '../record-slices.js';
+import { BatchError } from './file-format.js';
 import { tooLong } from './json-lines.js';
 
 interface ParsedRecord {

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Duplex } from 'node:stream';
 import zlib from 'node:zlib';
-import { BatchError } from '../batch-error.js';
+import { PortcullisError } from '../../index.js';
 
 /** How rows are written down. */
 export type RowFormat = 'jsonl' | 'csv' | 'tsv' | 'parquet';
@@ -77,4 +77,15 @@ function noZstd(): BatchError {
     'BATCH_UNSUPPORTED',
     'zstd needs Node 22.15 or newer. Use gzip, or the zstd command: zstd -dc FILE.zst | portcullis batch - --out - | zstd > OUT.zst',
   );
+}
+
+/** A batch can't be started or go on. Never holds screened text. */
+export class BatchError extends PortcullisError {
+  override readonly name = 'BatchError';
+  readonly code: 'BATCH_INPUT' | 'BATCH_OUTPUT' | 'BATCH_RESUME' | 'BATCH_STRICT' | 'BATCH_UNSUPPORTED';
+
+  constructor(code: BatchError['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
 }

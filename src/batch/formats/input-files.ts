@@ -2,11 +2,11 @@ import { createReadStream } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { glob } from 'tinyglobby';
-import { BatchError } from '../batch-error.js';
 import type { InputSlice, JsonLine, PlacedSlice, SliceBounds } from '../record-slices.js';
 import { topField } from '../row.js';
 import { csvSlices, parseCsvRows } from './csv.js';
-import { chooseFormat, decompressor, type RowFormat, SEPARATORS } from './file-format.js';
+import { BatchError, chooseFormat, decompressor, type RowFormat, SEPARATORS } from './file-format.js';
+
 import { jsonSlices, MAX_ROW_BYTES, splitLines } from './json-lines.js';
 import { parquetSlices } from './parquet.js';
 

@@ -1,7 +1,7 @@
 import { type FileHandle, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { BatchCounts } from '../batch-counts.js';
-import { BatchError } from '../batch-error.js';
+import { BatchError } from './file-format.js';
 import type { InputPlace } from './input-files.js';
 
 /** What a batch has durably written. */

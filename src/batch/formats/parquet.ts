@@ -9,10 +9,10 @@ import {
   parquetReadObjects,
 } from 'hyparquet/src/node.js';
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
-import { BatchError } from '../batch-error.js';
 import type { JsonLine, PlacedSlice, SliceBounds } from '../record-slices.js';
 import { flat, outputColumns } from '../row.js';
-import { zstd } from './file-format.js';
+import { BatchError, zstd } from './file-format.js';
+
 import { jsonLines } from './json-lines.js';
 
 /** Rows decoded at once: few enough to hold, enough to be quick. */

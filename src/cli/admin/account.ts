@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { Account } from '../../store/account-store.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../terminal.js';
 import { printOne, printTable, type StoreFlags, shownTime, withStore, withStoreFlags } from './store-command.js';
 
 const COLUMNS: Readonly<Record<string, (account: Account) => string>> = {

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { ApiKey } from '../../store/account-store.js';
 import type { Store } from '../../store/store.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../terminal.js';
 import { printOne, printTable, type StoreFlags, shownTime, withStore, withStoreFlags } from './store-command.js';
 
 const DAY_S = 86_400;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { openStore } from '../../store/open-store.js';
 import type { Store } from '../../store/store.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../terminal.js';
 
 /** Which store, and how to print. */
 export interface StoreFlags {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Command, Option } from 'commander';
 import { emailAttempts, type Role } from '../../store/user-store.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../terminal.js';
 import { printOne, type StoreFlags, withStore, withStoreFlags } from './store-command.js';
 
 interface PasswordFlags extends StoreFlags {

@@ -7,8 +7,8 @@ import {
   isBlocking,
 } from '../../integrations/claude-agent/answer-hook.js';
 import { type Analyzer, createGuard, type Policy } from '../../policy/index.js';
-import { CliError } from '../cli-error.js';
 import { type EngineFlags, openEngine } from '../engine-flags.js';
+import { CliError } from '../terminal.js';
 
 /** The flags of `portcullis hook`. */
 export interface HookFlags extends EngineFlags {

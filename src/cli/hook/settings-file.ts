@@ -9,7 +9,7 @@ import {
   printParseErrorCode,
 } from 'jsonc-parser';
 import type { HookEventName } from '../../integrations/claude-agent/answer-hook.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../terminal.js';
 
 /** One hook in the settings of Claude Code. @see https://code.claude.com/docs/en/hooks */
 export type HookEntry =

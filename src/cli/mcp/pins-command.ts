@@ -1,10 +1,10 @@
-import { Command } from 'commander';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { Command, Option } from 'commander';
 import { visibleText } from '../../engine/text/visible-text.js';
 import type { OfferedDefinition, PinnedServer, PinnedTool } from '../../integrations/mcp/pin-file.js';
 import type { PinEdit } from '../../integrations/mcp/pins.js';
-import { CliError } from '../cli-error.js';
-import { type Paint, paintFor } from '../terminal.js';
-import { pinFileOption } from './pin-path.js';
+import { CliError, type Paint, paintFor } from '../terminal.js';
 
 interface PinFlags {
   readonly pins: string;
@@ -152,4 +152,18 @@ export function mcpCommand(): Command {
     .action((server: string, tools: readonly string[], flags: PinFlags) => edit('reject', server, tools, flags));
   add('reset <server>', 'forget a server: its next listing is a first use again').action(reset);
   return new Command('mcp').description('what belongs to mcp-proxy').addCommand(pins);
+}
+
+/** Where pins are kept unless said otherwise. */
+function defaultPath(): string {
+  const { APPDATA, XDG_CONFIG_HOME } = process.env;
+  const config = (process.platform === 'win32' ? APPDATA : XDG_CONFIG_HOME) || join(homedir(), '.config');
+  return join(config, 'portcullis', 'mcp-pins.json');
+}
+
+/** `--pins FILE`. */
+export function pinFileOption(): Option {
+  return new Option('--pins <file>', 'where approved tool definitions are kept')
+    .env('PORTCULLIS_MCP_PINS')
+    .default(defaultPath(), '~/.config/portcullis/mcp-pins.json');
 }

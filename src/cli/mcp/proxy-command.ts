@@ -5,9 +5,9 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Engine } from '../../index.js';
 import type { Gateway, GatewayEvent } from '../../integrations/mcp/gateway.js';
 import type { Analyzer, Guard, GuardEvent, Policy } from '../../policy/index.js';
-import { CliError } from '../cli-error.js';
 import { type EngineFlags, openEngine, withScreenerFlags } from '../engine-flags.js';
-import { pinFileOption } from './pin-path.js';
+import { CliError } from '../terminal.js';
+import { pinFileOption } from './pins-command.js';
 
 interface ProxyFlags extends Omit<EngineFlags, 'json'> {
   readonly url?: URL;

@@ -7,10 +7,10 @@ import type { Evaluation, WrongText } from '../../evaluation/report/evaluation.j
 import { evaluationMarkdown, evaluationText } from '../../evaluation/report/evaluation-text.js';
 import { runEvaluation } from '../../evaluation/run-evaluation.js';
 import { type Screener, scoreTexts } from '../../evaluation/scoring/score-texts.js';
-import { CliError } from '../cli-error.js';
 import { createFlagScreener, type EngineFlags, screenerWith, withScreenerFlags } from '../engine-flags.js';
 import { writeReport } from '../screen/text-files.js';
-import { markedText, paintFor, progressCounter } from '../terminal.js';
+import { CliError, markedText, paintFor, progressCounter } from '../terminal.js';
+
 import { parseCount, parseShare, type RowFlags, readRows, withRowFlags } from './row-flags.js';
 
 interface EvalFlags extends Omit<EngineFlags, 'json'>, RowFlags {

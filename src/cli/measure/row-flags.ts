@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { type ReadTexts, readLabelled } from '../../evaluation/rows/read-labelled.js';
 import { chooseRows } from '../../evaluation/rows/split-rows.js';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../terminal.js';
 
 /** The options of every command that reads labelled texts. */
 export interface RowFlags {

@@ -9,10 +9,10 @@ import { tuneRules } from '../../tuning/tune-rules.js';
 import { thresholdOverlay, thresholdText, tuneThreshold } from '../../tuning/tune-threshold.js';
 import { tuningPage } from '../../tuning/tuning-page.js';
 import { overlayHead, tuningMarkdown, tuningText } from '../../tuning/tuning-text.js';
-import { CliError } from '../cli-error.js';
 import { createFlagScreener, type EngineFlags, withScreenerFlags } from '../engine-flags.js';
 import { writeReport } from '../screen/text-files.js';
-import { progressCounter } from '../terminal.js';
+import { CliError, progressCounter } from '../terminal.js';
+
 import { parseCount, parseShare, type RowFlags, readRows, withRowFlags } from './row-flags.js';
 
 interface TuneFlags extends LabelledFlags {

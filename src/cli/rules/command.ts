@@ -2,16 +2,13 @@ import { Command } from 'commander';
 import { withPackOptions } from '../engine-flags.js';
 import { parseCount, parseShare, withRowFlags } from '../measure/row-flags.js';
 import { readText } from '../screen/text-files.js';
+import { lintRules, testRules } from './check-rules.js';
 import { type DiffArgs, diffRules } from './diff-rules.js';
 import { explainText } from './explain-text.js';
 import { exportRules } from './export-rules.js';
-import { lintRules } from './lint-rules.js';
-import { type ListArgs, listRules } from './list-rules.js';
-import { writeNewRule } from './new-rule.js';
+import { type ListArgs, listRules, showRule } from './list-rules.js';
 import { type RulesArgs, terminalIo } from './rules-io.js';
-import { showRule } from './show-rule.js';
-import { type SuggestArgs, suggestRules } from './suggest-rules.js';
-import { testRules } from './test-rules.js';
+import { type SuggestArgs, suggestRules, writeNewRule } from './suggest-rules.js';
 
 const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
 

@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
 import type { Channel } from '../../index.js';
-import { CliError } from '../cli-error.js';
 import { type EngineFlags, openEngine, withEngineFlags } from '../engine-flags.js';
-import { paintFor } from '../terminal.js';
+import { CliError, paintFor } from '../terminal.js';
+
 import { readText } from './text-files.js';
 
 interface AnalyzeFlags extends EngineFlags {

@@ -4,9 +4,8 @@ import { Command, Option } from 'commander';
 import { latencyAt } from '../../batch/batch-counts.js';
 import type { RowFormat } from '../../batch/formats/file-format.js';
 import type { BatchProgress, BatchResult } from '../../batch/run-batch.js';
-import { CliError } from '../cli-error.js';
 import { chooseThresholds, type EngineFlags, withEngineFlags } from '../engine-flags.js';
-import { formatDuration, progressLine } from '../terminal.js';
+import { CliError, formatDuration, progressLine } from '../terminal.js';
 
 interface BatchFlags extends EngineFlags {
   readonly out: string;

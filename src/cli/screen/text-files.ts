@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { CliError } from '../cli-error.js';
+import { CliError } from '../terminal.js';
 
 /** Where `analyze` may find its text. */
 export interface TextSource {

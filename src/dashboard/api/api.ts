@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
-import { accountRoutes } from './account-routes.js';
+import { accountRoutes, keyRoutes } from './account-routes.js';
 import type { DashboardParts } from './api-parts.js';
 import { ApiError } from './api-parts.js';
 import { auditChanges } from './audit.js';
 import { evidenceRoutes } from './evidence-routes.js';
-import { keyRoutes } from './key-routes.js';
+
 import { memberRoutes } from './member-routes.js';
 import { operationsRoutes } from './operations-routes.js';
 import { overlayRoutes } from './overlay-routes.js';

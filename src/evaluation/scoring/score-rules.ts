@@ -2,7 +2,6 @@ import { availableParallelism } from 'node:os';
 import { openPack } from '../../adapters/packs/open-pack.js';
 import { type Child, childProgram, forkChild } from '../../adapters/supervisor.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
-import { TuningError } from '../tuning-error.js';
 import { type FromRulesChild, type RulesReading, type ScanRequest, scanText, type ToRulesChild } from './scan-text.js';
 
 /** Which rules screen, and how. */
@@ -97,4 +96,9 @@ async function inChildren(
     for (const child of children) child.kill();
   }
   return readings.flat();
+}
+
+/** Something the caller can mend: a file, a field, an option. Never quotes a screened text. */
+export class TuningError extends Error {
+  override readonly name = 'TuningError';
 }

@@ -5,9 +5,8 @@ import { openPack } from '../../adapters/packs/open-pack.js';
 import { createEngine } from '../../create-engine.js';
 import type { Channel, CompiledPack } from '../../engine/rules/types.js';
 import type { LabelledText } from '../rows/labelled-text.js';
-import { TuningError } from '../tuning-error.js';
 import type { RuleHit } from './scan-text.js';
-import { scoreRules } from './score-rules.js';
+import { scoreRules, TuningError } from './score-rules.js';
 
 /** A text with what each side says of it. */
 export interface ScoredText extends LabelledText {

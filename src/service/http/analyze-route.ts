@@ -21,7 +21,6 @@ import type { LongWork } from '../screening/long-work.js';
 import type { KeyOwner, ScreeningEngine, ScreeningStore } from '../screening/ports.js';
 import { recentVerdicts } from '../screening/recent-verdicts.js';
 import { screenCall } from '../screening/screen-call.js';
-import type { Admission } from './admission.js';
 import { analyzeBodySchema, analyzeQuerySchema, refusalSchemas, verdictAnswerSchema } from './api-schemas.js';
 import { HttpError } from './http-error.js';
 import { quotaHeaders, sendVerdict } from './responses.js';
@@ -214,4 +213,35 @@ function codingProblem({ headers }: FastifyRequest): HttpError | undefined {
   if (charset !== undefined && !/^(utf-?8|us-ascii)$/.test(charset))
     return new HttpError(415, 'The body must be UTF-8, as all JSON is.');
   return undefined;
+}
+
+/** A bound on the calls that are under way at once. */
+export interface Admission {
+  /** Takes a place for an account; the function returned gives it back, however often it is called. @throws HttpError 503 */
+  enter(accountId: string): () => void;
+}
+
+/** At most `limit` calls at once, `perAccount` of one account: one more is refused before it costs anything. */
+export function createAdmission(limit: number, perAccount: number): Admission {
+  const underWay = new Map<string, number>();
+  let all = 0;
+  return {
+    enter(accountId) {
+      const own = underWay.get(accountId) ?? 0;
+      if (all >= limit) throw new HttpError(503, 'The service is overloaded; try again in a moment.');
+      if (own >= perAccount)
+        throw new HttpError(503, 'Too many calls of this account are under way; try again in a moment.');
+      all += 1;
+      underWay.set(accountId, own + 1);
+      let left = false;
+      return () => {
+        if (left) return;
+        left = true;
+        all -= 1;
+        const rest = (underWay.get(accountId) ?? 1) - 1;
+        if (rest > 0) underWay.set(accountId, rest);
+        else underWay.delete(accountId);
+      };
+    },
+  };
 }

@@ -8,12 +8,11 @@ import type { AccountOverlays } from '../screening/account-overlays.js';
 import { cachedKeys } from '../screening/key-cache.js';
 import { createLongWork, LONG } from '../screening/long-work.js';
 import type { ScreeningEngine, ScreeningStore } from '../screening/ports.js';
-import { createAdmission } from './admission.js';
 import { agentRoutes } from './agent-routes.js';
-import { type AllowedMethods, watchMethods } from './allowed-methods.js';
-import { type AnalyzeParts, analyzeRoutes } from './analyze-route.js';
+import { type AnalyzeParts, analyzeRoutes, createAdmission } from './analyze-route.js';
 import { drainBody, refuseConnections, trustedProxies } from './connections.js';
-import { answerErrors, HttpError, notFound } from './http-error.js';
+import { type AllowedMethods, answerErrors, HttpError, notFound, watchMethods } from './http-error.js';
+
 import { readJsonObject } from './json-body.js';
 import { openApiOptions } from './open-api.js';
 import { operatorRoutes } from './operator-routes.js';

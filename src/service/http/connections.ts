@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { BlockList, isIP, type Socket } from 'node:net';
-import { type AllowedMethods, dropQuery } from './allowed-methods.js';
+import { type AllowedMethods, dropQuery } from './http-error.js';
 
 /** A response that is written to the socket itself, since no request came of what was sent. */
 interface RawResponse {

@@ -4,10 +4,10 @@ import type { Charge } from '../account-store.js';
 import { loadPlans } from '../plans.js';
 import { newPepper, settledPepper } from '../secrets.js';
 import { requirePlansInUse } from '../sql/accounts/accounts.js';
-import type { Connection } from '../sql/connection.js';
+import { type Connection, sqlNotes } from '../sql/connection.js';
 import { keyOldDigests } from '../sql/evidence/key-old-digests.js';
 import { migrate } from '../sql/migrate.js';
-import { sqlNotes } from '../sql/notes.js';
+
 import { sqlStore } from '../sql/sql-store.js';
 import type { Tables } from '../sql/tables.js';
 import type { Store, StoreOptions } from '../store.js';

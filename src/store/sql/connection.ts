@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Plans } from '../plans.js';
+import type { NoteStore } from '../store.js';
 import type { Tables } from './tables.js';
 
 /** What the parts written once for both databases need. */
@@ -13,4 +14,22 @@ export interface Connection {
   readonly now: () => number;
   /** All of it or nothing. Inside, only the handed-in database may be asked. */
   transaction<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
+}
+
+/** Notes in SQL. */
+export function sqlNotes({ db }: Pick<Connection, 'db'>): NoteStore {
+  const get = async (name: string): Promise<string | undefined> =>
+    (await db.selectFrom('notes').select('value').where('name', '=', name).executeTakeFirst())?.value;
+  return {
+    get,
+    async set(name, value) {
+      const put = db.insertInto('notes').values({ name, value });
+      await put.onConflict((conflict) => conflict.column('name').doUpdateSet({ value })).execute();
+    },
+    async claim(name, value) {
+      const put = db.insertInto('notes').values({ name, value });
+      await put.onConflict((conflict) => conflict.doNothing()).execute();
+      return (await get(name)) ?? value;
+    },
+  };
 }

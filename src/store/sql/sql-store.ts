@@ -8,9 +8,9 @@ import { sqlKeys } from './accounts/keys.js';
 import { sqlOrders } from './accounts/orders.js';
 import { sqlSecondFactors } from './accounts/second-factors.js';
 import { sqlSessions, sqlUsers } from './accounts/users.js';
-import type { Connection } from './connection.js';
+import { type Connection, sqlNotes } from './connection.js';
 import { type EvidenceOwn, sqlEvidence } from './evidence/evidence.js';
-import { sqlNotes } from './notes.js';
+
 import { sqlAudit } from './operations/audit.js';
 import { sqlOverlays } from './operations/overlays.js';
 import { sqlWebhooks } from './operations/webhooks.js';

@@ -2,14 +2,12 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { KeyListing, RecordView, ReplayReport } from '../../ports.js';
 import { callApi } from '../call-api.js';
-import { counted, localTime, localTimeShort, score, utcTime } from '../format.js';
-import { type Paging, rememberList, useLoad, usePaging } from '../hooks.js';
+import { counted, deciderWords, labelWords, localTime, localTimeShort, score, utcTime } from '../format.js';
+import { type Paging, rememberList, useLoad, usePaging, useRuleTitles } from '../hooks.js';
 import { Empty, Notice, PageHead, VerdictBadge, Waiting } from '../parts/basics.js';
 import { ExportButtons } from '../parts/export-buttons.js';
 import { Choice, TextField } from '../parts/fields.js';
 import { RecordExcerpt } from '../parts/marked-text.js';
-import { useRuleTitles } from '../parts/rule-titles.js';
-import { deciderWords, labelWords } from '../words.js';
 
 /** The list of records. Filters are in the address: a view can be shared, and Back restores it. */
 export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {

@@ -9,14 +9,12 @@ import type {
   VersionChange,
   VersionTotals,
 } from '../../ports.js';
-import { clock, count, counted, duration, localDay, localTimeShort, share, shortDay } from '../format.js';
-import { useLoad } from '../hooks.js';
+import { clock, count, counted, duration, labelWords, localDay, localTimeShort, share, shortDay } from '../format.js';
+import { ruleHref, useLoad, useRuleTitles } from '../hooks.js';
 import { callsLeft, trialEnded } from '../parts/banner.js';
 import { Empty, PageHead, Panel, Waiting } from '../parts/basics.js';
 import { Chart, type Series } from '../parts/chart.js';
 import { RecordExcerpt } from '../parts/marked-text.js';
-import { ruleHref, useRuleTitles } from '../parts/rule-titles.js';
-import { labelWords } from '../words.js';
 
 interface OverviewResponse {
   readonly account: AccountState;

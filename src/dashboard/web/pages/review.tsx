@@ -2,12 +2,10 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Label, RecordView, ReviewResult } from '../../ports.js';
 import { callApi } from '../call-api.js';
-import { counted, localTimeShort, score } from '../format.js';
-import { rememberList, useAction, useLoad } from '../hooks.js';
+import { counted, labelWords, localTimeShort, marksFor, score } from '../format.js';
+import { rememberList, useAction, useLoad, useRuleTitles } from '../hooks.js';
 import { Empty, Notice, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
 import { RecordExcerpt } from '../parts/marked-text.js';
-import { useRuleTitles } from '../parts/rule-titles.js';
-import { labelWords, marksFor } from '../words.js';
 
 const QUEUES = [
   ['blocks', 'Blocks', '/evidence?verdict=block&label=none&limit=25'],

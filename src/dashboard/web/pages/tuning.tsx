@@ -2,12 +2,10 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { OverlayPreview, OverlayState, Role, ServerSetting } from '../../ports.js';
 import { callApi } from '../call-api.js';
-import { counted, localTimeShort, score } from '../format.js';
-import { useAction, useLoad } from '../hooks.js';
+import { counted, labelWords, localTimeShort, score } from '../format.js';
+import { useAction, useLoad, useRuleTitles } from '../hooks.js';
 import { Moment, Notice, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
 import { Choice, Field, TextField } from '../parts/fields.js';
-import { useRuleTitles } from '../parts/rule-titles.js';
-import { labelWords } from '../words.js';
 
 /** Days that an allowed text stays allowed unless the reader says otherwise. */
 const ALLOWED_DAYS = 90;

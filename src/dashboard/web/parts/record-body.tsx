@@ -1,13 +1,12 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { chainWords } from '../../../engine/chain-words.js';
+import { chainWords } from '../../../engine/text/chain-words.js';
 import type { EvidenceFinding } from '../../../evidence/evidence-record.js';
 import type { KeyListing, RecordView } from '../../ports.js';
-import { count, counted, percent, score } from '../format.js';
-import { useLoad } from '../hooks.js';
-import { deciderWords } from '../words.js';
+import { count, counted, deciderWords, percent, score } from '../format.js';
+import { ruleHref, useLoad, useRuleTitles } from '../hooks.js';
+
 import { Moment, Panel, VerdictBadge } from './basics.js';
 import { Excerpt, MarkedText } from './marked-text.js';
-import { ruleHref, useRuleTitles } from './rule-titles.js';
 
 const MOST_WINDOWS = 20;
 

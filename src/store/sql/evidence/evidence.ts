@@ -3,8 +3,8 @@ import type { EvidenceLabel } from '../../../evidence/evidence-record.js';
 import type { EvidenceFilter, EvidencePage, EvidenceStore } from '../../evidence-store.js';
 import { StoreError } from '../../store-error.js';
 import { toAccount } from '../accounts/accounts.js';
-import type { Connection } from '../connection.js';
-import { sqlNotes } from '../notes.js';
+import { type Connection, sqlNotes } from '../connection.js';
+
 import type { EvidenceRow, Tables } from '../tables.js';
 import { sqlEvidenceCounts } from './evidence-counts.js';
 import { decodeCursor, encodeCursor, filterConditions, type Place } from './evidence-filter.js';

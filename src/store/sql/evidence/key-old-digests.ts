@@ -1,6 +1,6 @@
 import type { EvidenceRecord } from '../../../evidence/evidence-record.js';
-import type { Connection } from '../connection.js';
-import { sqlNotes } from '../notes.js';
+import { type Connection, sqlNotes } from '../connection.js';
+
 import { keyedInput } from './evidence-row.js';
 
 const NOTE_NAME = 'evidence-digests';

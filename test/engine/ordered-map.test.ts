@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { orderedMap } from '../../src/batch/ordered-map.js';
+import { orderedMap } from '../../src/engine/ordered-map.js';
 
 async function* from<Item>(items: readonly Item[]): AsyncGenerator<Item> {
   for (const item of items) yield item;
@@ -31,7 +31,7 @@ test('gives results in order and never has more under way than the bounds', asyn
           return own;
         };
         const given: number[] = [];
-        for await (const own of orderedMap(from(sizes), begin, (own) => own, { items, size })) {
+        for await (const own of orderedMap(from(sizes), begin, { items, size: { max: size, of: (own) => own } })) {
           given.push(own);
           now.splice(now.indexOf(own), 1);
         }
@@ -47,12 +47,7 @@ test('a result is there while the source has nothing new', async () => {
     yield 1;
     await new Promise(() => {});
   }
-  const results = orderedMap(
-    once(),
-    async (one) => one + 1,
-    () => 1,
-    { items: 10, size: 10 },
-  );
+  const results = orderedMap(once(), async (one) => one + 1, { items: 10, size: { max: 10, of: () => 1 } });
   expect(await results.next()).toEqual({ value: 2, done: false });
   // Stopping doesn't wait for a source that gives nothing more.
   expect(await Promise.race([results.return(undefined), sleep(2_000, 'late')])).toEqual({
@@ -68,19 +63,12 @@ test('an error of the source or of the work comes at its turn', async () => {
   }
   const given: number[] = [];
   const read = async (work: (one: number) => Promise<number>): Promise<void> => {
-    for await (const one of orderedMap(broken(), work, () => 1, { items: 5, size: 5 })) given.push(one);
+    for await (const one of orderedMap(broken(), work, { items: 5 })) given.push(one);
   };
   await expect(read(async (one) => one)).rejects.toThrow('source');
   expect(given).toEqual([1]);
   await expect(read(() => Promise.reject(new Error('work')))).rejects.toThrow('work');
-  expect(
-    await all(
-      orderedMap(
-        from([1]),
-        async (one) => one,
-        () => 9,
-        { items: 1, size: 1 },
-      ),
-    ),
-  ).toEqual([1]);
+  expect(await all(orderedMap(from([1]), async (one) => one, { items: 1, size: { max: 1, of: () => 9 } }))).toEqual([
+    1,
+  ]);
 });
