@@ -7,24 +7,17 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { accountRows, type Row, type Service } from './service/hostile-rows.js';
 import { httpLoad } from './service/http-load.js';
 
 const { values } = parseArgs({ options: { dist: { type: 'string', default: 'dist' }, rows: { type: 'string' } } });
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-interface Service {
-  readonly url: string;
-  readonly port: number;
-  readonly key: string;
-  readonly password: string;
-  readonly output: () => string;
-  end(): Promise<void>;
-}
-
-async function start(data: string, flags: readonly string[] = []): Promise<Service> {
+async function start(data: string, flags: readonly string[] = [], env = process.env): Promise<Service> {
   const args = [join(values.dist, 'cli', 'main.js'), 'serve', '--data', data, '--port', '0', '--mode', 'rules'];
   const child = spawn(process.execPath, [...args, '--log-level', 'error', ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    env,
   });
   let output = '';
   const ended = once(child, 'exit');
@@ -38,8 +31,8 @@ async function start(data: string, flags: readonly string[] = []): Promise<Servi
         key: /svc_live_\S+/.exec(output)?.[0] ?? '',
         password: /password (\S+)/.exec(output)?.[1] ?? '',
         output: () => output,
-        async end() {
-          child.kill('SIGKILL');
+        async end(signal = 'SIGKILL') {
+          child.kill(signal);
           await ended;
         },
       };
@@ -92,11 +85,6 @@ function sendAll(service: Service, bytes: number): Promise<string> {
   });
 }
 
-/** One row: what was seen, and whether it is as wanted. */
-interface Seen {
-  readonly seen: string;
-  readonly isGood: boolean;
-}
 const folders: string[] = [];
 const folder = (): string => {
   const made = mkdtempSync(join(tmpdir(), 'portcullis-hostile-'));
@@ -104,7 +92,8 @@ const folder = (): string => {
   return made;
 };
 
-const rows: readonly { readonly row: string; readonly what: string; run(): Promise<Seen> }[] = [
+const rows: readonly Row[] = [
+  ...accountRows({ dist: values.dist, start, folder }),
   {
     row: 'V1',
     what: '1,100 sockets with a key and no body, never closed: a call 42 s later',

@@ -115,6 +115,18 @@ describe.each(databases)('portcullis admin on $name, beside a process that has i
     expect(await admin('check')).toEqual({ code: 0, out: 'ok\n', err: '' });
   });
 
+  it('writes each change into the audit log of its account, without a secret', async () => {
+    const entries = await store.audit.list(id, {}, null, 500);
+    expect(new Set(entries.map(({ actor }) => actor))).toEqual(new Set(['operator']));
+    const actions = new Set(entries.map(({ action }) => action));
+    for (const action of [
+      ...['account.create', 'account.trial-end', 'key.create', 'key.rotate', 'key.revoke', 'plan.set', 'overage.grant'],
+      ...['order.approve', 'member.create', 'password.reset'],
+    ])
+      expect(actions).toContain(action);
+    expect(JSON.stringify(entries)).not.toMatch(/svc_live_|password"|argon2/);
+  });
+
   it.each([
     [['key', 'create', 'Nobody'], 'no account "Nobody"'],
     [['plan', 'set', 'Acme', 'gold'], 'no plan "gold"; there are: trial, starter, pro, scale'],

@@ -1,7 +1,15 @@
 import { Command } from 'commander';
 import type { Account } from '../../store/account-store.js';
 import { CliError } from '../terminal.js';
-import { printOne, printTable, type StoreFlags, shownTime, withStore, withStoreFlags } from './store-command.js';
+import {
+  noteChange,
+  printOne,
+  printTable,
+  type StoreFlags,
+  shownTime,
+  withStore,
+  withStoreFlags,
+} from './store-command.js';
 
 const COLUMNS: Readonly<Record<string, (account: Account) => string>> = {
   id: (it) => it.id,
@@ -29,6 +37,7 @@ const create = withStoreFlags(new Command('create').description('create an accou
       flags,
       async (store) => {
         const account = await store.accounts.create(name, flags.plan);
+        await noteChange(store, account.id, 'account.create', name, { plan: flags.plan });
         printOne(flags, account, account.id);
       },
       { create: true },
@@ -74,6 +83,7 @@ const setTrialEnd = withStoreFlags(new Command('set-trial-end').description('set
     withStore(flags, async (store) => {
       const at = parseTime(date);
       const account = await store.accounts.setTrialEnd((await store.accounts.find(name)).id, at);
+      await noteChange(store, account.id, 'account.trial-end', shownTime(at));
       printOne(flags, account, `${account.id}: the trial ends ${shownTime(account.trialEndsAt)}`);
     }),
   );

@@ -2,7 +2,15 @@ import { Command } from 'commander';
 import type { ApiKey } from '../../store/account-store.js';
 import type { Store } from '../../store/store.js';
 import { CliError } from '../terminal.js';
-import { printOne, printTable, type StoreFlags, shownTime, withStore, withStoreFlags } from './store-command.js';
+import {
+  noteChange,
+  printOne,
+  printTable,
+  type StoreFlags,
+  shownTime,
+  withStore,
+  withStoreFlags,
+} from './store-command.js';
 
 const DAY_S = 86_400;
 
@@ -28,7 +36,9 @@ const create = withStoreFlags(new Command('create').description('create a key; p
   .option('--name <name>', 'name of the key', 'admin')
   .action((name: string, flags: StoreFlags & { readonly name: string }) =>
     withStore(flags, async (store) => {
-      const key = await store.keys.create((await store.accounts.find(name)).id, flags.name);
+      const account = await store.accounts.find(name);
+      const key = await store.keys.create(account.id, flags.name);
+      await noteChange(store, account.id, 'key.create', flags.name);
       printOne(flags, key, key.secret);
     }),
   );
@@ -63,6 +73,7 @@ const rotate = withStoreFlags(new Command('rotate').description('replace a key; 
       if (!/^\d{1,9}$/.test(flags.grace)) throw new CliError('--grace takes whole seconds');
       const old = await findKey(store, words);
       const key = await store.keys.rotate(old.accountId, old.id, Number(flags.grace));
+      await noteChange(store, old.accountId, 'key.rotate', old.id, { graceSeconds: flags.grace });
       printOne(flags, key, key.secret);
     }),
   );
@@ -73,6 +84,7 @@ const revoke = withStoreFlags(new Command('revoke').description('revoke a key im
     withStore(flags, async (store) => {
       const old = await findKey(store, words);
       const key = await store.keys.revoke(old.accountId, old.id);
+      await noteChange(store, old.accountId, 'key.revoke', old.id);
       printOne(flags, key, `${key.id}: revoked`);
     }),
   );

@@ -1,7 +1,15 @@
 import { Command } from 'commander';
 import type { Order } from '../../store/account-store.js';
 import { CliError } from '../terminal.js';
-import { printOne, printTable, type StoreFlags, shownTime, withStore, withStoreFlags } from './store-command.js';
+import {
+  noteChange,
+  printOne,
+  printTable,
+  type StoreFlags,
+  shownTime,
+  withStore,
+  withStoreFlags,
+} from './store-command.js';
 
 const set = withStoreFlags(new Command('set').description("change an account's plan from the next call on"))
   .argument('<account>', 'id or name')
@@ -9,6 +17,7 @@ const set = withStoreFlags(new Command('set').description("change an account's p
   .action((name: string, plan: string, flags: StoreFlags) =>
     withStore(flags, async (store) => {
       const account = await store.accounts.setPlan((await store.accounts.find(name)).id, plan);
+      await noteChange(store, account.id, 'plan.set', plan);
       printOne(flags, account, `${account.id}: plan ${account.plan}`);
     }),
   );
@@ -37,6 +46,7 @@ const grant = withStoreFlags(
     withStore(flags, async (store) => {
       if (!/^[1-9]\d{0,11}$/.test(calls)) throw new CliError(`"${calls}" is no number of calls`);
       const account = await store.accounts.addOverage((await store.accounts.find(name)).id, Number(calls));
+      await noteChange(store, account.id, 'overage.grant', calls);
       printOne(flags, account, `${account.id}: ${account.overageLeft} bought calls left`);
     }),
   );
@@ -71,6 +81,7 @@ function settling(name: string, status: 'approved' | 'rejected', description: st
     .action((id: string, flags: StoreFlags) =>
       withStore(flags, async (store) => {
         const order = await store.orders.settle(id, status);
+        await noteChange(store, order.accountId, `order.${name}`, order.id);
         printOne(flags, order, `${order.id}: ${order.status}`);
       }),
     );

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { openStore } from '../../store/open-store.js';
+import type { AuditEntry } from '../../store/operations-store.js';
 import type { Store } from '../../store/store.js';
 import { CliError } from '../terminal.js';
 
@@ -54,6 +55,22 @@ export async function withStore(
   } finally {
     await store.close();
   }
+}
+
+/** Writes down in an account's audit log what an operator did; never a secret. */
+export function noteChange(
+  store: Store,
+  accountId: string,
+  action: string,
+  target: string,
+  detail: AuditEntry['detail'] = {},
+): Promise<void> {
+  return store.audit.add({ accountId, actor: 'operator', action, target, detail });
+}
+
+/** The same in every account that a user is a member of. */
+export async function noteUserChange(store: Store, userId: string, action: string, email: string): Promise<void> {
+  for (const { accountId } of await store.users.memberships(userId)) await noteChange(store, accountId, action, email);
 }
 
 /** A time as people and programs read it. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Command, Option } from 'commander';
 import { emailAttempts, type Role } from '../../store/user-store.js';
 import { CliError } from '../terminal.js';
-import { printOne, type StoreFlags, withStore, withStoreFlags } from './store-command.js';
+import { noteChange, noteUserChange, printOne, type StoreFlags, withStore, withStoreFlags } from './store-command.js';
 
 interface PasswordFlags extends StoreFlags {
   readonly passwordStdin?: boolean;
@@ -54,6 +54,7 @@ const create = withStoreFlags(
       const password = await readPassword(flags);
       const user = await store.users.create(email, await hashed(password));
       await store.users.setMember(account.id, user.id, flags.role);
+      await noteChange(store, account.id, 'member.create', user.email, { role: flags.role });
       const value = { id: user.id, email: user.email, accountId: account.id, role: flags.role };
       printed(flags, value, password, `${user.email}: ${flags.role} of ${account.name}`);
     }),
@@ -68,6 +69,7 @@ const resetPassword = withStoreFlags(new Command('reset-password').description('
       if (!user) throw new CliError(`no user "${email}"`);
       const password = await readPassword(flags);
       await store.users.setPassword(user.id, await hashed(password));
+      await noteUserChange(store, user.id, 'password.reset', user.email);
       printed(flags, { id: user.id, email: user.email }, password, `${user.email}: the password is changed`);
     }),
   );
@@ -80,6 +82,7 @@ const unlock = withStoreFlags(
     withStore(flags, async (store) => {
       const name = email.trim().toLowerCase();
       const wasLocked = await store.attempts.forget(emailAttempts(email));
+      for (const { id } of await store.users.allByEmail(email)) await noteUserChange(store, id, 'member.unlock', name);
       printOne(flags, { email: name, wasLocked }, `${name}: ${wasLocked ? 'unlocked' : 'had no failed attempts'}`);
     }),
   );
@@ -94,9 +97,8 @@ const resetSecondFactor = withStoreFlags(
       if (users.length === 0) throw new CliError(`no user "${email}"`);
       let had = false;
       for (const { id } of users) had = (await store.secondFactors.remove(id)) || had;
-      for (const { accountId } of (await Promise.all(users.map(({ id }) => store.users.memberships(id)))).flat())
-        await store.audit.add({ accountId, actor: 'operator', action: 'second-factor.off', target: email, detail: {} });
       const name = email.trim().toLowerCase();
+      for (const { id } of users) await noteUserChange(store, id, 'second-factor.off', name);
       printOne(flags, { email: name, had }, `${name}: ${had ? 'the second factor is off' : 'had no second factor'}`);
     }),
   );
