@@ -142,7 +142,7 @@ function runs(list) {
     let n = 1;
     const step = i + 1 < list.length && list[i + 1][0] === from + 1 && list[i + 1][1] === to + 1 ? 1 : 0;
     while (i + n < list.length && list[i + n][0] === from + n && list[i + n][1] === to + step * n) n += 1;
-    out.push([from - at, n, to, step].map((v) => v.toString(36)).join('..'));
+    out.push([from - at, n, to, step].map((v) => v.toString(36)).join('.'));
     at = from + n;
     i += n;
   }

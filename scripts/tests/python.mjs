@@ -50,11 +50,11 @@ const quiet = {
 };
 const cache = mkdtempSync(join(tmpdir(), 'portcullis-python-'));
 const steps = [
-  ['ruff check', ['-m', 'ruff', 'check', '--no-cache', '..']],
-  ['ruff format', ['-m', 'ruff', 'format', '--no-cache', '--check', '..']],
+  ['ruff check', ['-m', 'ruff', 'check', '--no-cache', '.']],
+  ['ruff format', ['-m', 'ruff', 'format', '--no-cache', '--check', '.']],
   ['mypy', ['-m', 'mypy', '--cache-dir', join(cache, 'mypy')]],
   ['pytest', ['-m', 'pytest', '-q', '-p', 'no:cacheprovider', ...process.argv.slice(2)]],
-  ['wheel', ['-m', 'pip', 'wheel', '--quiet', '--no-deps', '--no-build-isolation', '--wheel-dir', cache, '..']],
+  ['wheel', ['-m', 'pip', 'wheel', '--quiet', '--no-deps', '--no-build-isolation', '--wheel-dir', cache, '.']],
 ];
 let failed = steps.find(([name, args]) => {
   console.log(`== ${name}`);

@@ -69,6 +69,11 @@ export function formatDuration(seconds: number): string {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** A rate for a person: whole numbers, but `0.5` for what takes seconds. */
+export function formatRate(rate: number): string {
+  return rate < 10 ? String(Number(rate.toFixed(1))) : String(Math.round(rate));
+}
+
 /** Progress of counted work: how much is done, the rate, and the time left. */
 export interface ProgressCounter {
   update(what: string, done: number, of: number): void;
@@ -88,7 +93,7 @@ export function progressCounter(stream: WriteStream, now: () => number = () => p
       const pace =
         seconds < 1 || done === 0
           ? ''
-          : `, ${Math.round(done / seconds)} a second, ${formatDuration(((of - done) * seconds) / done)} left`;
+          : `, ${formatRate(done / seconds)} a second, ${formatDuration(((of - done) * seconds) / done)} left`;
       line.update(`${what}: ${done} of ${of}${pace}`);
     },
     clear: () => line.clear(),

@@ -54,6 +54,8 @@ export interface KeyListing {
   readonly lastUsed: number | null;
   /** When it stops, or stopped: the end of a rotation's grace, or the moment of revocation. */
   readonly ends: number | null;
+  /** The key that a rotation put in its place. */
+  readonly replacedBy: string | null;
 }
 
 /** An evidence record, as the dashboard shows and exports it. */

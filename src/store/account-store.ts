@@ -112,6 +112,8 @@ export interface KeyStore {
   list(accountId: string): Promise<readonly ApiKey[]>;
   /** A new key in place of another, which works for `graceSeconds` more. @throws StoreError STORE_NOT_FOUND */
   rotate(accountId: string, id: string, graceSeconds: number): Promise<NewKey>;
+  /** Within the grace of a rotation: the old key goes on, its successor is revoked. @throws StoreError STORE_NOT_FOUND */
+  undoRotation(accountId: string, id: string): Promise<ApiKey>;
   /** @throws StoreError STORE_NOT_FOUND */
   revoke(accountId: string, id: string): Promise<ApiKey>;
 }

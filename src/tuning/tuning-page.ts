@@ -1,6 +1,6 @@
 import { escaped, htmlPage, htmlTable } from '../evaluation/html/page.js';
 import { type Plot, type Point, plotSvg } from '../evaluation/html/plot.js';
-import { percent, percentInterval } from '../evaluation/report/text-format.js';
+import { formatPercent, percent, percentDecimals, percentInterval } from '../evaluation/report/text-format.js';
 import type { RuleFigures } from './rule-figures.js';
 import type { TunedRules } from './tune-rules.js';
 import { changeRows, gainRows, ruleRows, tuningSummary } from './tuning-text.js';
@@ -42,16 +42,17 @@ function costPlot(rules: readonly RuleFigures[]): Plot {
 /** The tuning as one HTML file that needs no network. */
 export function tuningPage(tuned: TunedRules): string {
   const { confirm } = tuned;
+  const { attacks, benign } = confirm;
   const cards = [
     [
       'recall, texts kept apart',
-      `${percent(confirm.before.recall)} → ${percent(confirm.after.recall)}`,
-      `change ${percentInterval(confirm.gains.recall.interval)}`,
+      `${formatPercent(confirm.before.recall, attacks)} → ${formatPercent(confirm.after.recall, attacks)}`,
+      `${attacks} attacks; change ${percentInterval(confirm.gains.recall.interval, percentDecimals(attacks))}`,
     ],
     [
       'false positives there',
-      `${percent(confirm.before.falsePositiveRate)} → ${percent(confirm.after.falsePositiveRate)}`,
-      `budget ${percent(tuned.maxFpr)}`,
+      `${formatPercent(confirm.before.falsePositiveRate, benign)} → ${formatPercent(confirm.after.falsePositiveRate, benign)}`,
+      `${benign} benign texts; budget ${percent(tuned.maxFpr)}`,
     ],
     ['changes', String(tuned.changes.length), tuned.isConfirmed ? 'confirmed' : 'not confirmed'],
   ].map(([name, value, more]) => `<div class="card">${name}<b>${value}</b><span class="soft">${more}</span></div>`);
@@ -65,6 +66,6 @@ ${tuningSummary(tuned)
 <h2>Changes</h2>${tuned.changes.length === 0 ? '<p>None.</p>' : table(changeRows(tuned.changes))}
 <h2>Plots</h2><div class="plots">${[hitsPlot(tuned.rules), costPlot(tuned.rules)].map((plot) => `<figure>${plotSvg(plot)}</figure>`).join('\n')}</div>
 <h2>Rules</h2><p class="soft">On the texts chosen on, before the changes. Unique: texts in which no other rule fires, attacks / benign. Marginal: texts blocked with the rule and not without it. Cost: the rule alone.</p>
-${table(ruleRows(tuned.rules))}`;
+${table(ruleRows(tuned))}`;
   return htmlPage('Portcullis tuning', body);
 }

@@ -1,6 +1,12 @@
-import { alignedTable, markdownTable, percent, percentInterval } from '../evaluation/report/text-format.js';
+import {
+  alignedTable,
+  formatPercent,
+  markdownTable,
+  percent,
+  percentDecimals,
+  percentInterval,
+} from '../evaluation/report/text-format.js';
 import { type RuleChange, signed } from './choose-changes.js';
-import type { RuleFigures } from './rule-figures.js';
 import type { TunedPart, TunedRules } from './tune-rules.js';
 
 type Cells = readonly (readonly string[])[];
@@ -38,21 +44,21 @@ export function gainRows({ choose, confirm }: TunedRules): Cells {
     ['', 'chosen on', 'after', 'change, 95 %', 'confirmed on', 'after', 'change, 95 %'],
     row('attacks', ({ attacks }) => [String(attacks), '', '']),
     row('benign', ({ benign }) => [String(benign), '', '']),
-    row('recall', ({ before, after, gains }) => [
-      percent(before.recall),
-      percent(after.recall),
-      percentInterval(gains.recall.interval),
+    row('recall', ({ attacks, before, after, gains }) => [
+      formatPercent(before.recall, attacks),
+      formatPercent(after.recall, attacks),
+      percentInterval(gains.recall.interval, percentDecimals(attacks)),
     ]),
-    row('false positives', ({ before, after, gains }) => [
-      percent(before.falsePositiveRate),
-      percent(after.falsePositiveRate),
-      percentInterval(gains.falsePositiveRate.interval),
+    row('false positives', ({ benign, before, after, gains }) => [
+      formatPercent(before.falsePositiveRate, benign),
+      formatPercent(after.falsePositiveRate, benign),
+      percentInterval(gains.falsePositiveRate.interval, percentDecimals(benign)),
     ]),
   ];
 }
 
 /** The table of rules that fired, its head first; those with the most marginal false positives first, then by marginal attacks. */
-export function ruleRows(rules: readonly RuleFigures[]): Cells {
+export function ruleRows({ rules, choose }: TunedRules): Cells {
   return [
     [
       'rule',
@@ -76,14 +82,19 @@ export function ruleRows(rules: readonly RuleFigures[]): Cells {
         String(rule.hits.attacks),
         String(rule.hits.benign),
         `${rule.unique.attacks} / ${rule.unique.benign}`,
-        percent(rule.precision, 1),
-        percentInterval(rule.precisionInterval),
-        `${rule.marginal.attacks} (${percent(rule.marginal.recall)})`,
-        `${rule.marginal.benign} (${percent(rule.marginal.falsePositiveRate)})`,
+        formatPercent(rule.precision, rule.hits.attacks + rule.hits.benign),
+        percentInterval(rule.precisionInterval, percentDecimals(rule.hits.attacks + rule.hits.benign)),
+        `${rule.marginal.attacks} (${formatPercent(rule.marginal.recall, choose.attacks)})`,
+        `${rule.marginal.benign} (${formatPercent(rule.marginal.falsePositiveRate, choose.benign)})`,
         rule.redundantWith === null ? '-' : `${rule.redundantWith.rule} ${percent(rule.redundantWith.share, 0)}`,
         rule.micros === null ? '-' : rule.micros.toFixed(1),
       ]),
   ];
+}
+
+/** Recall and false positives on the texts kept apart, before and after. */
+function confirmedWords({ confirm: { attacks, benign, before, after } }: TunedRules): string {
+  return `recall ${formatPercent(before.recall, attacks)} -> ${formatPercent(after.recall, attacks)} of ${attacks} attacks, false positives ${formatPercent(before.falsePositiveRate, benign)} -> ${formatPercent(after.falsePositiveRate, benign)} of ${benign} benign texts`;
 }
 
 /** What was tuned, on what, and what came of it, in sentences. */
@@ -93,7 +104,7 @@ export function tuningSummary(tuned: TunedRules): readonly string[] {
   const outcome =
     changes.length === 0
       ? 'No change is worth it within the budget.'
-      : `${changes.length} changes; ${tuned.isConfirmed ? 'confirmed' : 'NOT confirmed'} on the texts kept apart: recall ${percent(confirm.before.recall)} -> ${percent(confirm.after.recall)}, false positives ${percent(confirm.before.falsePositiveRate)} -> ${percent(confirm.after.falsePositiveRate)}, budget ${percent(tuned.maxFpr)}.`;
+      : `${changes.length} changes; ${tuned.isConfirmed ? 'confirmed' : 'NOT confirmed'} on the texts kept apart: ${confirmedWords(tuned)}, budget ${percent(tuned.maxFpr)}.`;
   return [
     `Rules ${tuned.rulesVersion}, block at ${tuned.threshold}. Chosen on ${choose.attacks + choose.benign} texts in ${choose.families} families, confirmed on ${confirm.attacks + confirm.benign} in ${confirm.families}${tuned.straddling > 0 ? `; ${tuned.straddling} left out as near duplicates` : ''}.`,
     outcome,
@@ -111,7 +122,7 @@ const MOST_RULES = 40;
 
 /** The tuning for a terminal. */
 export function tuningText(tuned: TunedRules): string {
-  const table = ruleRows(tuned.rules);
+  const table = ruleRows(tuned);
   const more =
     table.length - 1 > MOST_RULES
       ? `\n… and ${table.length - 1 - MOST_RULES} rules more: --json, --md or --html has all`
@@ -136,15 +147,15 @@ ${tuned.changes.length === 0 ? 'None.' : markdownTable(changeRows(tuned.changes)
 
 ## Rules, on the texts chosen on
 
-${markdownTable(ruleRows(tuned.rules))}
+${markdownTable(ruleRows(tuned))}
 `;
 }
 
 /** What the overlay's head says of where it comes from. */
 export function overlayHead(tuned: TunedRules): readonly string[] {
-  const { confirm, maxFpr, rulesVersion, date } = tuned;
+  const { maxFpr, rulesVersion, date } = tuned;
   return [
     `portcullis tune, ${date}, rules ${rulesVersion}, false-positive budget ${percent(maxFpr)}`,
-    `on ${confirm.attacks + confirm.benign} texts kept apart: recall ${percent(confirm.before.recall)} -> ${percent(confirm.after.recall)} (change ${percentInterval(confirm.gains.recall.interval)}), false positives ${percent(confirm.before.falsePositiveRate)} -> ${percent(confirm.after.falsePositiveRate)}`,
+    `on texts kept apart: ${confirmedWords(tuned)}`,
   ];
 }

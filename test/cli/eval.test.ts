@@ -29,7 +29,7 @@ describe('eval', () => {
     const run = runCli(['eval', file('rows.jsonl.gz', many), ...RULES]);
     expect(run.status).toBe(0);
     expect(run.stdout).toContain('averaged over sources (1 with attacks, 2 with benign texts');
-    expect(run.stdout).toMatch(/in force +50\.0 % +0\.0 %/);
+    expect(run.stdout).toMatch(/in force +50 % +0 %/);
     expect(run.stdout).toMatch(/for 1 %, chosen on the other sources/);
     expect(run.stdout).not.toContain('tulips');
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { markedText, paintFor } from '../../src/cli/terminal.js';
+import { markedText, paintFor, progressCounter } from '../../src/cli/terminal.js';
 import { mergeSpans } from '../../src/engine/span.js';
 
 const paint = paintFor({ isTTY: false });
@@ -60,4 +60,40 @@ test('mergeSpans joins what touches and keeps what does not', () => {
     { start: 0, end: 4 },
     { start: 6, end: 8 },
   ]);
+});
+
+describe('progress of long work', () => {
+  const written = (isTTY: boolean) => {
+    const lines: string[] = [];
+    const stream = { isTTY, columns: 100, write: (text: string) => lines.push(text) };
+    let now = 0;
+    const counter = progressCounter(stream as unknown as Parameters<typeof progressCounter>[0], () => now);
+    return { lines, counter, wait: (ms: number) => (now += ms) };
+  };
+
+  test('says how much is done, the rate, and the time left', () => {
+    const { lines, counter, wait } = written(true);
+    counter.update('texts', 0, 1_000);
+    wait(2_000);
+    counter.update('texts', 200, 1_000);
+    wait(2_000);
+    counter.update('texts, model', 0, 1_000);
+    wait(200_000);
+    counter.update('texts, model', 100, 1_000);
+    expect(lines.map((line) => line.replace('\r\u001b[2K', ''))).toEqual([
+      'texts: 0 of 1000',
+      'texts: 200 of 1000, 100 a second, 8 s left',
+      'texts, model: 0 of 1000',
+      'texts, model: 100 of 1000, 0.5 a second, 30 min left',
+    ]);
+  });
+
+  test('nothing of it goes into a pipe', () => {
+    const { lines, counter, wait } = written(false);
+    counter.update('texts', 0, 10);
+    wait(5_000);
+    counter.update('texts', 5, 10);
+    counter.clear();
+    expect(lines).toEqual([]);
+  });
 });

@@ -71,6 +71,7 @@ describe.each(databases)('every route of the dashboard, on $name', ({ make }) =>
     'GET /settings': ['/settings'],
     'POST /keys': ['/keys', { name: 'x' }],
     'POST /keys/:id/rotate': [`/keys/${ids.key}/rotate`, { graceSeconds: 60 }],
+    'POST /keys/:id/undo-rotation': [`/keys/${ids.key}/undo-rotation`, {}],
     'POST /keys/:id/revoke': [`/keys/${ids.key}/revoke`, {}],
     'PUT /evidence/:id/label': [`/evidence/${ids.record}/label`, { label: 'false_alarm' }],
     'POST /evidence/:id/replay': [`/evidence/${ids.record}/replay`, {}],

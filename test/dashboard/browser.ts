@@ -16,7 +16,7 @@ export function openBrowser(): Promise<Browser> {
   });
 }
 
-export const widths = { wide: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } } as const;
+export const widths = { wide: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } } as const;
 
 /** A page whose errors, refused loads and requests to elsewhere are collected. */
 export interface WatchedPage {
@@ -82,4 +82,40 @@ export async function fill(page: Page, fields: Readonly<Record<string, string>>)
 /** Presses a button. */
 export function press(page: Page, name: string | RegExp): Promise<void> {
   return page.getByRole('button', { name }).click();
+}
+
+/** Goes on by Tab until the focus is on what has this text or label; a trap or a miss fails. */
+export async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 100; presses += 1) {
+    await page.keyboard.press('Tab');
+    const focused = await page.evaluate(
+      // Past the last control the focus is on the whole page, whose text is everything.
+      `document.activeElement === document.body ? '' : [document.activeElement?.innerText, document.activeElement?.labels?.[0]?.innerText, document.activeElement?.getAttribute('aria-label')].filter(Boolean).join(' ')`,
+    );
+    if (String(focused).includes(name)) return;
+  }
+  throw new Error(`the keyboard doesn't reach ${name}`);
+}
+
+/** Goes to a link or button by Tab and presses Enter. */
+export async function enter(page: Page, name: string): Promise<void> {
+  await tabTo(page, name);
+  await page.keyboard.press('Enter');
+}
+
+/** Goes to a field by Tab and writes into it. */
+export async function typeInto(page: Page, label: string, text: string): Promise<void> {
+  await tabTo(page, label);
+  await page.keyboard.press('ControlOrMeta+A');
+  await page.keyboard.type(text);
+}
+
+/** Opens the dashboard and signs in, with the keyboard alone. */
+export async function signInByKeys(page: Page, origin: string, email: string, password: string): Promise<void> {
+  await page.goto(`${origin}/dashboard/`);
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await typeInto(page, 'E-mail', email);
+  await typeInto(page, 'Password', password);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
 }

@@ -173,7 +173,29 @@ const stops: readonly (readonly [string, ((page: Page) => Promise<unknown>)?])[]
   ],
   ['rules'],
   ['rules/override.ignore-previous', (page) => page.getByText('Stop it from blocking').click()],
+  [
+    'tuning',
+    async (page) => {
+      await page.getByLabel('Overlay', { exact: true }).fill('threshold: 0.99');
+      await press(page, 'Preview');
+      await page.getByLabel('Preview', { exact: true }).waitFor();
+      await press(page, 'Apply');
+      await page.getByText('in force', { exact: true }).waitFor();
+    },
+  ],
   ['plan', (page) => press(page, 'Buy overage')],
+  [
+    'settings?second-factor-and-webhooks',
+    async (page) => {
+      await page.getByLabel('URL').fill('https://example.com/portcullis');
+      await press(page, 'Add webhook');
+      await page.getByText('Copy the signing secret now.').waitFor();
+      await page.getByLabel('Password', { exact: true }).fill(password);
+      await press(page, 'Set it up');
+      await page.getByText('Keep these recovery codes.').waitFor();
+    },
+  ],
+  ['audit'],
   [
     'settings',
     async (page) => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type BrowsedDashboard, browsedDashboard } from './browsed-dashboard.js';
+import { signInByKeys } from './browser.js';
 import { type Caller, signIn } from './test-dashboard.js';
 
 const PASSWORD = 'a long password';
@@ -28,55 +29,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Goes on by Tab until the focus is on what has this text or label; a trap or a miss fails. */
-const tabTo = async (page: Page, name: string): Promise<void> => {
-  for (let presses = 0; presses < 80; presses += 1) {
-    await page.keyboard.press('Tab');
-    const focused = await page.evaluate(
-      // Past the last control the focus is on the whole page, whose text is everything.
-      `document.activeElement === document.body ? '' : [document.activeElement?.innerText, document.activeElement?.labels?.[0]?.innerText].filter(Boolean).join(' ')`,
-    );
-    if (String(focused).includes(name)) return;
-  }
-  throw new Error(`the keyboard doesn't reach ${name}`);
-};
-
-const enter = async (page: Page, name: string): Promise<void> => {
-  await tabTo(page, name);
-  await page.keyboard.press('Enter');
-};
-
-const signInByKeyboard = async (page: Page): Promise<void> => {
-  await page.goto(`${it.origin}/dashboard/`);
-  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-  await tabTo(page, 'E-mail');
-  await page.keyboard.type(email);
-  await tabTo(page, 'Password');
-  await page.keyboard.type(PASSWORD);
-  await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Overview' }).waitFor();
-};
-
-test('sign in, open a record, mark it and replay it with the keyboard alone', { timeout: 60_000 }, async () => {
-  const record = await it.screen(owner.accountId, ATTACK);
-  const { page, faults } = await it.watch(wide);
-  await signInByKeyboard(page);
-  await enter(page, 'Evidence');
-  await page.getByRole('heading', { name: 'Evidence' }).waitFor();
-  await page.locator('.records').waitFor();
-  await enter(page, 'Ignore all previous');
-  await page.locator('.lead', { hasText: record.id }).waitFor();
-  await page.locator('.ruling').waitFor();
-  await enter(page, 'Replay');
-  await page.getByText('Identical: the same text').waitFor();
-  await enter(page, 'False positive');
-  await page.locator('button[aria-pressed=true]', { hasText: 'False positive' }).waitFor();
-  expect((await it.store.evidence.get(owner.accountId, record.id))?.label).toBe('false_alarm');
-  await enter(page, 'Sign out');
-  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-  expect(faults).toEqual([]);
-  await page.context().close();
-});
+const signInByKeyboard = (page: Page): Promise<void> => signInByKeys(page, it.origin, email, password);
 
 test('times stand in the reader’s zone', { timeout: 60_000 }, async () => {
   const record = await it.screen(owner.accountId, 'What time is it?', Date.UTC(2026, 5, 1, 20, 15, 30));

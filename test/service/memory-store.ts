@@ -90,6 +90,7 @@ export function memoryStore(): MemoryStore {
       get: missing,
       list: missing,
       rotate: missing,
+      undoRotation: missing,
       revoke: missing,
     },
     usage: {

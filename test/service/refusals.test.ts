@@ -112,6 +112,7 @@ describe('bodies', () => {
     expect((await post(body(1000))).statusCode).toBe(200);
     const answer = await post(body(1001));
     expect(answer.statusCode).toBe(413);
+    expect(answer.json().error).toContain('at most 1000 bytes');
     expect(answer.headers['access-control-allow-origin']).toBe('*');
   });
 });

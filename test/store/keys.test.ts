@@ -48,6 +48,25 @@ describe.each(allDatabases)('keys in $name', ({ make }) => {
     await expect(store.keys.rotate(account.id, old.id, 60)).rejects.toMatchObject({ code: 'STORE_NOT_FOUND' });
   });
 
+  it('undoes a rotation within its grace, once, and never past a further rotation', async () => {
+    const old = await store.keys.create(account.id, 'undone');
+    const fresh = await store.keys.rotate(account.id, old.id, 60);
+    expect(await store.keys.undoRotation(account.id, old.id)).toMatchObject({ expiresAt: null, replacedBy: null });
+    expect(await store.keys.find(old.secret)).toBeDefined();
+    expect(await store.keys.find(fresh.secret)).toBeUndefined();
+    const none = { code: 'STORE_NOT_FOUND' };
+    await expect(store.keys.undoRotation(account.id, old.id)).rejects.toMatchObject(none);
+    await expect(store.keys.undoRotation(account.id, fresh.id)).rejects.toMatchObject(none);
+
+    const second = await store.keys.rotate(account.id, old.id, 60);
+    const third = await store.keys.rotate(account.id, second.id, 60);
+    await expect(store.keys.undoRotation(account.id, old.id)).rejects.toMatchObject(none);
+    for (const { secret } of [old, second, third]) expect(await store.keys.find(secret)).toBeDefined();
+    const ended = await store.keys.create(account.id, 'ended');
+    await store.keys.rotate(account.id, ended.id, 0);
+    await expect(store.keys.undoRotation(account.id, ended.id)).rejects.toMatchObject(none);
+  });
+
   it('rotates once where two ask at once', async () => {
     const { id } = await store.keys.create(account.id, 'raced');
     const before = (await store.keys.list(account.id)).length;

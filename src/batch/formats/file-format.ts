@@ -31,7 +31,7 @@ export function chooseFormat(
   file: string,
   fallback: RowFormat,
 ): { readonly format: RowFormat; readonly compression: Compression } {
-  const parts = basename(file).toLowerCase().split('..');
+  const parts = basename(file).toLowerCase().split('.');
   const compression = COMPRESSIONS[parts.at(-1) ?? ''] ?? 'none';
   if (compression !== 'none') parts.pop();
   const format = (parts.length > 1 ? FORMATS[parts.at(-1) ?? ''] : undefined) ?? fallback;

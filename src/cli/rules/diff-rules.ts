@@ -4,7 +4,7 @@ import { diffPacks, type PackDifference } from '../../rule-authoring/diff-packs.
 import { signed } from '../../tuning/choose-changes.js';
 import { screenerWith } from '../engine-flags.js';
 import { type RowFlags, readRows } from '../measure/row-flags.js';
-import { markedText, progressLine } from '../terminal.js';
+import { markedText, progressCounter } from '../terminal.js';
 import type { RulesArgs, RulesIo } from './rules-io.js';
 
 /** The options of `rules diff`. */
@@ -23,7 +23,7 @@ const headLine = ({
   gainedFalseAlarms,
   versions,
 }: PackDifference): string =>
-  `${versions[0]} -> ${versions[1]}: ${compared} texts, ${newlyBlocked} newly blocked, ${newlyAllowed} newly allowed; attacks found ${signed(gainedAttacks)}, false alarms ${signed(gainedFalseAlarms)}`;
+  `${versions[0]} -> ${versions[1]}: ${compared} texts, ${newlyBlocked} newly blocked, ${newlyAllowed} newly allowed; attacks found ${signed(gainedAttacks)}, false positives ${signed(gainedFalseAlarms)}`;
 
 /** Which verdicts change from one pack or overlay to another. Exit code 0. @throws CliError; PackError; TuningError */
 export async function diffRules(
@@ -33,10 +33,10 @@ export async function diffRules(
   { out, paint }: RulesIo,
 ): Promise<number> {
   const { texts } = await readRows(args.on, args);
-  const progress = progressLine(process.stderr);
+  const progress = progressCounter(process.stderr);
   const rulesAlone = { model: false, packs: args.core === false ? [NO_CORE] : undefined } as const;
   const difference = await diffPacks(texts, screenerWith(rulesAlone, before), screenerWith(rulesAlone, after), {
-    onProgress: (_, done) => progress.update(`${done} of ${texts.length} texts`),
+    onProgress: (_, done) => progress.update('texts', done, texts.length),
   });
   progress.clear();
   if (args.json) {

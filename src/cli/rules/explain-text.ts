@@ -41,7 +41,12 @@ export function explainText(text: string, args: RulesArgs, io: RulesIo): number 
     signal.shadow.map((finding) => findingLine(finding, text)),
     io,
   );
-  section('Nearly fired', near.filter(({ of, steps }) => of > 1 || steps.length > 0).map(nearLine), io);
+  const related = near.filter(isRelated);
+  section('Nearly fired', related.map(nearLine), io);
+  if (near.length > related.length)
+    io.out(
+      `\n${io.paint.dim(`${near.length - related.length} rules with fewer than two steps found: --json has them`)}\n`,
+    );
   io.out(
     `\n${markedText(
       text,
@@ -61,6 +66,9 @@ function section(title: string, lines: readonly string[], io: RulesIo): void {
 
 const findingLine = ({ rule, score, view, span }: Finding, text: string): string =>
   `${rule}  ${score.toFixed(2)}  ${view} ${span.start}-${span.end}  ${plain(text.slice(span.start, Math.min(span.end, span.start + 120)))}`;
+
+/** A step alone, such as "the previous", occurs in any text: it says nothing about the rule. */
+const isRelated = ({ why, steps }: NearMiss): boolean => why !== 'missing steps' || steps.length > 1;
 
 const nearLine = ({ rule, view, steps, of, why }: NearMiss): string =>
   `${rule}  ${view}: steps ${steps.join(', ')} of ${of}, ${why}`;

@@ -9,7 +9,7 @@ import { suggestGrams } from '../../rule-authoring/suggest-grams.js';
 import { suggestRule } from '../../rule-authoring/suggest-rule.js';
 import { type RowFlags, readRows } from '../measure/row-flags.js';
 import { describeError, writeReport } from '../screen/text-files.js';
-import { CliError, progressLine } from '../terminal.js';
+import { CliError, progressCounter } from '../terminal.js';
 import type { RulesArgs, RulesIo } from './rules-io.js';
 
 /** The options of `rules suggest`. */
@@ -29,11 +29,11 @@ export async function suggestRules(
 ): Promise<number> {
   const { texts } = await readRows(files, args);
   const rows = splitRows(texts, 0, 1).choose;
-  const progress = progressLine(process.stderr);
+  const progress = progressCounter(process.stderr);
   const scored = await scoreTexts(
     rows,
     { packs: args.pack, overlays: args.overlay, model: false },
-    { onProgress: (_, done) => progress.update(`rules: ${done} of ${rows.length} texts`) },
+    { onProgress: (_, done) => progress.update('texts, rules', done, rows.length) },
   );
   progress.clear();
   const missed = rows.filter(

@@ -5,7 +5,7 @@ import { latencyAt } from '../../batch/batch-counts.js';
 import type { RowFormat } from '../../batch/formats/file-format.js';
 import type { BatchProgress, BatchResult } from '../../batch/run-batch.js';
 import { chooseThresholds, type EngineFlags, withEngineFlags } from '../engine-flags.js';
-import { CliError, formatDuration, progressLine } from '../terminal.js';
+import { CliError, formatDuration, formatRate, progressLine } from '../terminal.js';
 
 interface BatchFlags extends EngineFlags {
   readonly out: string;
@@ -37,7 +37,7 @@ function reporter(asEvents: boolean): ((progress: BatchProgress) => void) & { re
     const share = bytesTotal === undefined || bytesTotal === 0 ? undefined : bytesRead / bytesTotal;
     const left = share === undefined || share === 0 ? undefined : (seconds * (1 - share)) / share;
     const ends = left === undefined ? '' : `, ${Math.round((share ?? 0) * 100)} %, ${formatDuration(left)} left`;
-    line.update(`${counts.rows} rows, ${counts.blocked} blocked, ${Math.round(rate)} a second${ends}`);
+    line.update(`${counts.rows} rows, ${counts.blocked} blocked, ${formatRate(rate)} a second${ends}`);
     if (!asEvents || now - said < EVENT_MS) return;
     said = now;
     const event = { event: 'progress', rows: counts.rows, blocked: counts.blocked, bad: counts.bad };

@@ -106,6 +106,14 @@ export function keyRoutes(app: ApiApp, { store, now }: DashboardParts): void {
     );
     return { id, secret };
   });
+  app.post('/keys/:id/undo-rotation', { schema: { params } }, async (request) => {
+    const { id } = await orRefuse(
+      'STORE_NOT_FOUND',
+      new ApiError(404, 'This rotation is over, or its new key was rotated in turn.'),
+      store.keys.undoRotation(getMember(request).accountId, request.params.id),
+    );
+    return { id };
+  });
   app.post('/keys/:id/revoke', { schema: { params } }, async (request) => {
     await orRefuse(
       'STORE_NOT_FOUND',
@@ -116,6 +124,6 @@ export function keyRoutes(app: ApiApp, { store, now }: DashboardParts): void {
   });
 }
 
-function toListing({ id, name, hint, createdAt, lastUsedAt, expiresAt, revokedAt }: ApiKey): KeyListing {
-  return { id, name, hint, created: createdAt, lastUsed: lastUsedAt, ends: revokedAt ?? expiresAt };
+function toListing({ id, name, hint, createdAt, lastUsedAt, expiresAt, revokedAt, replacedBy }: ApiKey): KeyListing {
+  return { id, name, hint, created: createdAt, lastUsed: lastUsedAt, ends: revokedAt ?? expiresAt, replacedBy };
 }

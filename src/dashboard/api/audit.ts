@@ -18,6 +18,7 @@ interface AuditedRoute {
 export const auditedRoutes: Readonly<Record<string, AuditedRoute>> = {
   'POST /keys': { action: 'key.create', target: 'name' },
   'POST /keys/:id/rotate': { action: 'key.rotate', target: 'id', detail: ['graceSeconds'] },
+  'POST /keys/:id/undo-rotation': { action: 'key.undo-rotation', target: 'id' },
   'POST /keys/:id/revoke': { action: 'key.revoke', target: 'id' },
   'PUT /members/:id': { action: 'member.role', target: 'id', detail: ['role'] },
   'DELETE /members/:id': { action: 'member.remove', target: 'id' },

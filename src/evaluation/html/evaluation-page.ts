@@ -1,7 +1,7 @@
 import type { Interval } from '../metrics/binomial.js';
 import type { Evaluation, PartFigures, WrongText } from '../report/evaluation.js';
 import { countsLine, figureRows, sourceRows, sourcesSentence, versionsLine } from '../report/evaluation-text.js';
-import { formatPercent, number3, percent, percentDecimals, percentInterval } from '../report/text-format.js';
+import { formatFigure, formatPercent, number3, percentDecimals, percentInterval } from '../report/text-format.js';
 import type { Scored } from '../scoring/score-texts.js';
 import { evaluationPlots } from './evaluation-plots.js';
 import { escaped, htmlPage, htmlTable, markedHtml } from './page.js';
@@ -63,10 +63,10 @@ export function evaluationPage(evaluation: Evaluation, scored: Scored): string {
     ],
     [
       'found, average over sources',
-      percent(averageOverSources.recall, 1),
-      `false positives ${percent(averageOverSources.falsePositiveRate, 1)}`,
+      formatPercent(averageOverSources.recall, attacks),
+      `${averageOverSources.sourcesWithAttacks} sources; false positives ${formatPercent(averageOverSources.falsePositiveRate, benign)} on ${averageOverSources.sourcesWithBenign}`,
     ],
-    ['AUC', number3(overall.auc), `F1 ${number3(overall.f1)}`],
+    ['AUC', formatFigure(overall.auc, overall.n), `F1 ${formatFigure(overall.f1, overall.n)}; ${overall.n} texts`],
   ].map(([name, value, more]) => `<div class="card">${name}<b>${value}</b><span class="soft">${more}</span></div>`);
   const figures = htmlTable(
     ['figure', ...sides],

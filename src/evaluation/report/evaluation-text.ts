@@ -5,9 +5,9 @@ import type { Evaluation, PartFigures } from './evaluation.js';
 import type { Side } from './sides.js';
 import {
   alignedTable,
+  formatFigure,
   formatPercent,
   markdownTable,
-  percent,
   percentDecimals,
   percentInterval,
 } from './text-format.js';
@@ -60,11 +60,12 @@ export function sourceRows({
   averageOverSources,
   modelThreshold,
   rulesThreshold,
+  overall,
 }: Evaluation): readonly (readonly string[])[] {
   const number = (threshold: number): string => String(Number(threshold.toFixed(4)));
   const means = ({ recall, falsePositiveRate }: SourceMeans): readonly string[] => [
-    percent(recall, 1),
-    percent(falsePositiveRate, 1),
+    formatPercent(recall, overall.attacks),
+    formatPercent(falsePositiveRate, overall.benign),
   ];
   return [
     ['threshold', 'recall', 'false positives', 'value'],
@@ -157,12 +158,10 @@ function shares(value: number | null, interval: Interval | null, n: number): Fig
     interval: interval ? percentInterval(interval, percentDecimals(n)) : '',
   };
 }
-/** A figure between 0 and 1, with no more decimals than `n` texts carry. */
 function plain(value: number | null, interval: Interval | null, n: number): FigureRow['cells'][number] {
-  const digits = n < 1_000 ? 2 : 3;
   return {
-    value: value === null ? '-' : value.toFixed(digits),
-    interval: interval ? interval.map((end) => end.toFixed(digits)).join(' to ') : '',
+    value: formatFigure(value, n),
+    interval: interval ? interval.map((end) => formatFigure(end, n)).join(' to ') : '',
   };
 }
 

@@ -16,6 +16,16 @@ export function formatPercent(share: number | null | undefined, n: number): stri
   return percent(share, percentDecimals(n));
 }
 
+/** Decimals of a figure between 0 and 1 that `n` texts carry. */
+function figureDecimals(n: number): number {
+  return n < 1_000 ? 2 : 3;
+}
+
+/** A figure between 0 and 1, with no more decimals than `n` texts carry; `-` where there is none. */
+export function formatFigure(value: number | null, n: number): string {
+  return value === null ? '-' : value.toFixed(figureDecimals(n));
+}
+
 /** An interval of shares in percent. */
 export function percentInterval(interval: Interval | null | undefined, digits: number = 2): string {
   return interval ? `${(100 * interval[0]).toFixed(digits)} to ${(100 * interval[1]).toFixed(digits)} %` : '-';

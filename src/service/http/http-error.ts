@@ -25,7 +25,6 @@ export type QuotaCode = 'TRIAL_ENDED' | 'MONTHLY_LIMIT_REACHED';
 /** Fastify's own refusals, in words that quote nothing of the request. */
 const ownWords: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The body must have `Content-Type: application/json`.',
-  FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than this service reads.',
   FST_ERR_CTP_EMPTY_JSON_BODY: 'The body is empty; it must be a JSON object with `input`.',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body is not as long as `Content-Length` says.',
   FST_ERR_BAD_URL: 'The path is not a valid URL path.',
@@ -34,7 +33,7 @@ const ownWords: Readonly<Record<string, string>> = {
 /** Every error becomes JSON `{ error }`, with `code` for those of the quota; an unknown one a 500 that tells nothing. */
 export function answerErrors(app: FastifyInstance, allowed: AllowedMethods): void {
   app.setErrorHandler((error: FastifyError | HttpError, request, reply) => {
-    const { status, body } = answerFor(error);
+    const { status, body } = answerFor(error, request.routeOptions.bodyLimit);
     if (status === 500)
       request.log.error({ name: error.name, code: error.code, stack: safeFrames(error) }, 'call failed');
     // RFC 9110, 15.5.2
@@ -49,13 +48,17 @@ interface Answer {
   readonly body: { readonly error: string; readonly code?: string };
 }
 
-function answerFor(error: FastifyError | HttpError): Answer {
+function answerFor(error: FastifyError | HttpError, bodyLimit: number | undefined): Answer {
   if (error instanceof HttpError) {
     const { status, message, code } = error;
     return { status, body: code === undefined ? { error: message } : { error: message, code } };
   }
   if (error.name === 'OverloadedError')
     return { status: 503, body: { error: 'The service is overloaded; try again in a moment.' } };
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    const most = bodyLimit === undefined ? '' : `: at most ${bodyLimit} bytes`;
+    return { status: 413, body: { error: `The body is larger than this service reads${most}.` } };
+  }
   if (error.validation !== undefined) return { status: 400, body: { error: invalid(error) } };
   const status = error.statusCode ?? 500;
   if (status < 400 || status >= 500) return { status: 500, body: { error: 'The analysis failed unexpectedly.' } };

@@ -204,7 +204,7 @@ const answerExamples: Readonly<Record<string, Readonly<Record<string, object>>>>
   401: error('The API key is not valid.'),
   402: error('The trial has ended; choose a plan to continue.', 'TRIAL_ENDED'),
   408: error('The request did not arrive in time.'),
-  413: error('The body is larger than this service reads.'),
+  413: error('The body is larger than this service reads: at most 1048576 bytes.'),
   415: error('The body must have `Content-Type: application/json`.'),
   429: error(
     'The calls of this month are used up and no overage credits remain; buy a pack or upgrade the plan.',

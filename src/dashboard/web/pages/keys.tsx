@@ -110,7 +110,7 @@ interface KeyCardProps {
 }
 
 function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps): JSX.Element {
-  const [asked, setAsked] = useState<'rotate' | 'revoke'>();
+  const [asked, setAsked] = useState<'rotate' | 'undo' | 'revoke'>();
   const [grace, setGrace] = useState('3600');
   const action = useAction();
   const ended = listing.ends !== null && listing.ends <= now;
@@ -156,6 +156,15 @@ function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps): JSX.Ele
               Rotate
             </button>
           ) : null}
+          {listing.replacedBy !== null ? (
+            <button
+              type="button"
+              aria-expanded={asked === 'undo'}
+              onClick={() => setAsked(asked === 'undo' ? undefined : 'undo')}
+            >
+              Undo the rotation
+            </button>
+          ) : null}
           <button
             type="button"
             class="danger"
@@ -186,6 +195,19 @@ function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps): JSX.Ele
             </button>
             <button type="button" onClick={() => setAsked(undefined)}>
               Do not rotate
+            </button>
+          </div>
+        </div>
+      ) : null}
+      {asked === 'undo' ? (
+        <div class="ask">
+          <p>This key works on. Calls with the key that replaced it are refused within a second.</p>
+          <div class="actions">
+            <button type="button" class="primary" disabled={action.busy} onClick={() => act('undo-rotation', {})}>
+              Keep “{listing.name}” …{listing.hint}
+            </button>
+            <button type="button" onClick={() => setAsked(undefined)}>
+              Do not undo
             </button>
           </div>
         </div>

@@ -98,6 +98,36 @@ export function sqlKeys({ db, now, transaction, pepper }: Connection): {
         if (replaced.length === 0) throw new StoreError('STORE_CONFLICT', `key "${id}" is being rotated already`);
         return { ...toKey(row), secret };
       }),
+    undoRotation: (accountId, id) =>
+      transaction(async (inside) => {
+        const old = await inside
+          .selectFrom('api_keys')
+          .select('replaced_by')
+          .where('id', '=', id)
+          .where('account_id', '=', accountId)
+          .where('revoked_at', 'is', null)
+          .where('replaced_by', 'is not', null)
+          .where('expires_at', '>', now())
+          .executeTakeFirst();
+        const undone = new StoreError('STORE_NOT_FOUND', `no rotation of the key "${id}" that could be undone`);
+        if (!old) throw undone;
+        const successor = await inside
+          .updateTable('api_keys')
+          .set({ revoked_at: sql`coalesce(revoked_at, ${sql.lit(now())})` })
+          .where('id', '=', old.replaced_by)
+          .where('replaced_by', 'is', null)
+          .returning('id')
+          .executeTakeFirst();
+        // A successor that was rotated itself has handed its callers on.
+        if (!successor) throw undone;
+        const row = await inside
+          .updateTable('api_keys')
+          .set({ expires_at: null, replaced_by: null })
+          .where('id', '=', id)
+          .returningAll()
+          .executeTakeFirstOrThrow();
+        return toKey(row);
+      }),
     async revoke(accountId, id) {
       const row = await db
         .updateTable('api_keys')
