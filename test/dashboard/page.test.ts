@@ -190,7 +190,7 @@ const stops: readonly (readonly [string, ((page: Page) => Promise<unknown>)?])[]
       await page.getByLabel('URL').fill('https://example.com/portcullis');
       await press(page, 'Add webhook');
       await page.getByText('Copy the signing secret now.').waitFor();
-      await page.getByLabel('Password', { exact: true }).fill(password);
+      await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
       await press(page, 'Set it up');
       await page.getByText('Keep these recovery codes.').waitFor();
     },

@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const signInByKeyboard = (page: Page): Promise<void> => signInByKeys(page, it.origin, email, password);
+const signInByKeyboard = (page: Page): Promise<void> => signInByKeys(page, it.origin, email, PASSWORD);
 
 test('times stand in the reader’s zone', { timeout: 60_000 }, async () => {
   const record = await it.screen(owner.accountId, 'What time is it?', Date.UTC(2026, 5, 1, 20, 15, 30));
