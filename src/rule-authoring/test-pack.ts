@@ -135,7 +135,7 @@ function problem(rule: Rule, code: string, message: string, advice: string, path
 }
 
 /** The literal words that a rule's patterns name, word lists included, folded. For judging examples, not for matching. */
-export function ruleVocabulary(pack: Pack, rule: Rule): readonly string[] {
+function ruleVocabulary(pack: Pack, rule: Rule): readonly string[] {
   const layer = pack.layers.find(({ rules }) => rules.some(({ id }) => id === rule.id));
   const words = createWordLookup(layer?.words ?? {}, () => {});
   const found = new Set<string>();
@@ -174,7 +174,7 @@ const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Hangul}]/u;
 
 /** True when a text shares a word with some other texts, or has a word that begins as one of the literals does. */
-export function shareWord(text: string, texts: readonly string[], literals: () => readonly string[]): boolean {
+function shareWord(text: string, texts: readonly string[], literals: () => readonly string[]): boolean {
   const words = listWords(text);
   const known = new Set(texts.flatMap(listWords));
   if (words.some((word) => known.has(word))) return true;

@@ -87,7 +87,7 @@ function requireRuntime(): void {
  * Scores windows in this process: no fork, but each run blocks the event loop (8 to 40 ms a window), and a
  * crash of the runtime is a crash of the program. For short-lived programs and trusted models.
  */
-export function createInlineScorer(spec: NetworkSpec): WindowScorer {
+function createInlineScorer(spec: NetworkSpec): WindowScorer {
   let network: Promise<Network> | undefined;
   let closed = false;
   const semaphore = createSemaphore([undefined], systemClock);

@@ -27,7 +27,7 @@ export function testRules(args: TestArgs, io: RulesIo): number {
 }
 
 /** Prints problems, or that there are none; gives the exit code. */
-export function printProblems(
+function printProblems(
   problems: readonly PackProblem[],
   report: string,
   what: string,

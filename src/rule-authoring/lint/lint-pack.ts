@@ -160,11 +160,7 @@ const WORD = 4;
  * the prefilter drops such a text before any pattern runs, so that it would pass whatever the patterns say. All views count: a rule of hidden text has plain text as its
  * near miss. Drafts, which run in shadow, and rules with a pattern without required literals are not judged.
  */
-export function checkNegatives(
-  rule: Rule,
-  words: WordLookup,
-  readViews: (text: string) => ViewSet,
-): readonly PackProblem[] {
+function checkNegatives(rule: Rule, words: WordLookup, readViews: (text: string) => ViewSet): readonly PackProblem[] {
   if (rule.status !== 'stable') return [];
   const { index, patterns } = preparePatterns([rule], words, () => {})[choosePatternForm(rule)];
   const sources = readSteps(rule.match).steps.flatMap((step) => step.patterns);

@@ -106,7 +106,7 @@ export interface OneTimePasswords {
 }
 
 /** By the package `otpauth`; undefined where it isn't installed. */
-export async function loadOneTimePasswords(): Promise<OneTimePasswords | undefined> {
+async function loadOneTimePasswords(): Promise<OneTimePasswords | undefined> {
   try {
     const { Secret, TOTP } = await import('otpauth');
     const of = (secret: string, label = '') =>
@@ -126,7 +126,7 @@ export async function loadOneTimePasswords(): Promise<OneTimePasswords | undefin
 }
 
 /** Ten codes, each of which replaces one code of the app: `4f7k-9q2m-x8ab`. 60 bits each. */
-export function newRecoveryCodes(): readonly string[] {
+function newRecoveryCodes(): readonly string[] {
   const alphabet = '23456789abcdefghjkmnpqrstuvwxyz0';
   return Array.from({ length: 10 }, () => {
     const letters = [...randomBytes(12)].map((byte) => alphabet[byte & 31]).join('');

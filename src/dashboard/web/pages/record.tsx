@@ -198,7 +198,7 @@ interface MarkButtonsProps {
 }
 
 /** Where an owner or analyst says whether a verdict was right; a viewer sees what was said. */
-export function MarkButtons({ verdict, label, busy, mayMark, onMark }: MarkButtonsProps): JSX.Element | null {
+function MarkButtons({ verdict, label, busy, mayMark, onMark }: MarkButtonsProps): JSX.Element | null {
   if (!mayMark) return label === null ? null : <p class="badge">⚑ {labelWords[label]}</p>;
   const { right, wrong } = marksFor(verdict);
   // A mark of the other verdict, from a record that was imported, can be taken off.

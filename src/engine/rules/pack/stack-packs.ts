@@ -171,7 +171,7 @@ export function overlayProblems(
 }
 
 /** The entries of an overlay's allow-list that no longer count. */
-export function expired({ name, overlay }: NamedOverlay, today: string): readonly PackProblem[] {
+function expired({ name, overlay }: NamedOverlay, today: string): readonly PackProblem[] {
   return overlay.allow.flatMap((entry, at) => {
     if (entry.expires >= today) return [];
     const message = `This entry expired on ${entry.expires} and no longer counts.`;

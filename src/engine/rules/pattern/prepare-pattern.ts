@@ -70,7 +70,7 @@ const MAX_COUNT = 12;
 const MAX_EXACT = 64;
 
 /** Reports what would make a pattern match nothing, everything, or too slowly. */
-export function checkPattern(node: PatternNode, length: number, report: (problem: PatternProblem) => void): void {
+function checkPattern(node: PatternNode, length: number, report: (problem: PatternProblem) => void): void {
   checkRepeats(node, report);
   if (measurePattern(node).shortest === 0) {
     report({

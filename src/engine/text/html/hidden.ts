@@ -171,7 +171,7 @@ const BACKGROUND = /(?:^|;)background(?:-color)?:([^;!]+)/;
 const WHITE = /^(?:#fff(?:fff)?|white|rgba?\(255,255,255(?:,[\d.]+)?\)|#fefefe|#fdfdfd|snow|ivory)$/;
 
 /** True when a `style` attribute hides its element, or writes in the colour of the ground. */
-export function isInvisibleStyle(value: string): boolean {
+function isInvisibleStyle(value: string): boolean {
   const style = value.toLowerCase().replace(/\s+|!important/g, '');
   if (INVISIBLE.test(style)) return true;
   const color = COLOR.exec(style)?.[1];
@@ -184,7 +184,7 @@ const RULE = /(?<=^|[{}])([^{}]*)\{([^{}]*)\}/g;
 const SIMPLE = /([.#])([\w-]{1,80})\s*$/;
 
 /** Adds the classes (`.name`) and ids (`#name`) that a style sheet hides. */
-export function hiddenSelectors(sheet: string, found: Set<string>): void {
+function hiddenSelectors(sheet: string, found: Set<string>): void {
   for (const [, selectors = '', body = ''] of sheet.matchAll(RULE)) {
     if (!isInvisibleStyle(body)) continue;
     for (const selector of selectors.split(',')) {
