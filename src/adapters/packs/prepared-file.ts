@@ -1,6 +1,11 @@
-import type { IndexedPattern, PreparedForm, PreparedPatterns } from '../../engine/rules/pattern/compiled-pattern.js';
-import type { PatternForm } from '../../engine/rules/pattern/prepare-pattern.js';
-import { listDistinctSources } from '../../engine/rules/pattern/prepare-patterns.js';
+import {
+  type IndexedPattern,
+  type PreparedGroup,
+  type PreparedPatterns,
+  RULE_GROUPS,
+  type RuleGroupName,
+} from '../../engine/rules/pattern/compiled-pattern.js';
+import { listPatternKeys } from '../../engine/rules/pattern/prepare-patterns.js';
 import type { IndexedAlternative } from '../../engine/rules/prefilter/literal-index.js';
 import type { Rule } from '../../engine/rules/types.js';
 
@@ -10,10 +15,9 @@ import type { Rule } from '../../engine/rules/types.js';
  * Without Node's own modules: `portcullis/web` reads it too.
  */
 const MAGIC = 'portcullis-prepared\n';
-const FORMAT = 1;
+const FORMAT = 2;
 /** Sections begin on multiples of this, so that typed arrays can lie in them. */
 const ALIGNMENT = 8;
-const FORMS = ['raw', 'folded'] as const;
 
 interface Header {
   readonly format: number;
@@ -60,8 +64,8 @@ export function writePrepared(
     parts.push(bytes, padding);
     size += bytes.length + padding.length;
   };
-  for (const form of FORMS) {
-    const { patterns, index } = prepared[form];
+  for (const group of RULE_GROUPS) {
+    const { patterns, index } = prepared[group];
     const distinct = [...new Set(patterns.values())];
     const numbers = new Map(distinct.map((pattern, number) => [pattern, number]));
     const sources = distinct.map(({ source }) => encodeUtf8(source));
@@ -69,22 +73,22 @@ export function writePrepared(
     ends.forEach((length, at) => {
       ends[at] = length + (ends[at - 1] ?? 0);
     });
-    const bySource = listDistinctSources(rules, form).map((source) => {
-      const pattern = patterns.get(source);
+    const byKey = listPatternKeys(rules, group).map((key) => {
+      const pattern = patterns.get(key);
       if (!pattern) throw new Error('only patterns without mistakes can be stored');
       return numbers.get(pattern) as number;
     });
-    add(`${form}.bySource`, toBytes(Int32Array.from(bySource)));
-    add(`${form}.patterns`, encodeUtf8(JSON.stringify(distinct.map(store))));
-    add(`${form}.ends`, toBytes(Int32Array.from(ends)));
-    add(`${form}.sources`, concat(sources));
-    add(`${form}.table`, toBytes(index.automaton.table));
-    add(`${form}.cells`, toBytes(index.automaton.cells));
-    add(`${form}.symbols`, toBytes(index.automaton.symbols));
-    add(`${form}.suffixes`, toBytes(index.automaton.suffixes));
-    add(`${form}.first`, toBytes(index.setsByLiteral.first));
-    add(`${form}.items`, toBytes(index.setsByLiteral.items));
-    add(`${form}.sets`, toBytes(Int32Array.of(index.sets)));
+    add(`${group}.byKey`, toBytes(Int32Array.from(byKey)));
+    add(`${group}.patterns`, encodeUtf8(JSON.stringify(distinct.map(store))));
+    add(`${group}.ends`, toBytes(Int32Array.from(ends)));
+    add(`${group}.sources`, concat(sources));
+    add(`${group}.table`, toBytes(index.automaton.table));
+    add(`${group}.cells`, toBytes(index.automaton.cells));
+    add(`${group}.symbols`, toBytes(index.automaton.symbols));
+    add(`${group}.suffixes`, toBytes(index.automaton.suffixes));
+    add(`${group}.first`, toBytes(index.setsByLiteral.first));
+    add(`${group}.items`, toBytes(index.setsByLiteral.items));
+    add(`${group}.sets`, toBytes(Int32Array.of(index.sets)));
   }
   const sections = concat(parts);
   const header: Header = { format: FORMAT, pack: sha256(encodeUtf8(pack)), sections: sha256(sections), digest, table };
@@ -119,33 +123,33 @@ export function readPrepared(
     const [at, length] = section(name);
     return new Uint8Array(buffer, byteOffset + at, length);
   };
-  const readForm = (form: PatternForm): PreparedForm => {
-    const ends = ints(`${form}.ends`);
-    const sources = bytes(`${form}.sources`);
-    const stored = JSON.parse(utf8.decode(bytes(`${form}.patterns`))) as readonly StoredPattern[];
+  const readGroup = (group: RuleGroupName): PreparedGroup => {
+    const ends = ints(`${group}.ends`);
+    const sources = bytes(`${group}.sources`);
+    const stored = JSON.parse(utf8.decode(bytes(`${group}.patterns`))) as readonly StoredPattern[];
     const distinct = stored.map((one, at) =>
       restore(one, sources, at === 0 ? 0 : (ends[at - 1] as number), ends[at] as number),
     );
-    const bySource = ints(`${form}.bySource`);
-    const patterns = listDistinctSources(rules, form).map((source, at): [string, IndexedPattern] => [
-      source,
-      distinct[bySource[at] as number] as IndexedPattern,
+    const byKey = ints(`${group}.byKey`);
+    const patterns = listPatternKeys(rules, group).map((key, at): [string, IndexedPattern] => [
+      key,
+      distinct[byKey[at] as number] as IndexedPattern,
     ]);
     return {
       patterns: new Map(patterns),
       index: {
         automaton: {
-          table: ints(`${form}.table`),
-          cells: ints(`${form}.cells`),
-          symbols: bytes(`${form}.symbols`),
-          suffixes: ints(`${form}.suffixes`),
+          table: ints(`${group}.table`),
+          cells: ints(`${group}.cells`),
+          symbols: bytes(`${group}.symbols`),
+          suffixes: ints(`${group}.suffixes`),
         },
-        setsByLiteral: { first: ints(`${form}.first`), items: ints(`${form}.items`) },
-        sets: ints(`${form}.sets`)[0] as number,
+        setsByLiteral: { first: ints(`${group}.first`), items: ints(`${group}.items`) },
+        sets: ints(`${group}.sets`)[0] as number,
       },
     };
   };
-  return { prepared: { raw: readForm('raw'), folded: readForm('folded') }, digest: header.digest };
+  return { prepared: { raw: readGroup('raw'), folded: readGroup('folded') }, digest: header.digest };
 }
 
 function store({ longest, scripts, frequency, relaxed, screen, alternatives }: IndexedPattern): StoredPattern {

@@ -1,5 +1,5 @@
 import type { Pattern, RegexCompiler } from '../ports.js';
-import { type CompiledRule, choosePatternForm, readSteps, viewBit } from './compiled-rule.js';
+import { type CompiledRule, chooseGroup, choosePatternForm, patternKey, readSteps, viewBit } from './compiled-rule.js';
 import type { PackPlace, PackProblem } from './pack/pack-error.js';
 import { createWordLookup } from './pack/word-lists.js';
 import {
@@ -7,6 +7,7 @@ import {
   compileLazily,
   type IndexedPattern,
   type PreparedPatterns,
+  RULE_GROUPS,
 } from './pattern/compiled-pattern.js';
 import type { WordLookup } from './pattern/parse-pattern.js';
 import { type PatternForm, preparePattern } from './pattern/prepare-pattern.js';
@@ -14,7 +15,7 @@ import { preparePatterns } from './pattern/prepare-patterns.js';
 import type { LiteralIndex } from './prefilter/literal-index.js';
 import type { Allowance, Pack, PackLayer, Rule } from './types.js';
 
-/** Rules of one layer whose patterns have the same form: they share a prefilter. */
+/** Rules of one layer that share a prefilter. */
 export interface RuleGroup {
   readonly rules: readonly CompiledRule[];
   readonly index: LiteralIndex;
@@ -82,10 +83,10 @@ function compileLayer(
   const allowances = compileAllowances(pack.allow, words, compiler, problems);
   const active = layer.rules.filter((rule) => rule.status !== 'deprecated');
   const rules = active.map((rule, at): CompiledRule => {
-    const form = choosePatternForm(rule);
+    const group = chooseGroup(rule);
     const compileAll = (sources: readonly string[], path: readonly (string | number)[]): readonly CompiledPattern[] =>
       sources.flatMap((source, index) => {
-        const indexed = prepared[form].patterns.get(source);
+        const indexed = prepared[group].patterns.get(patternKey(rule, source));
         return (indexed && compileIndexed(indexed, { in: 'rule', name: rule.id, path: [...path, index] })) ?? [];
       });
     const { shape, steps } = readSteps(rule.match);
@@ -101,9 +102,9 @@ function compileLayer(
       except: [...compileAll(rule.except, ['except']), ...allowances(rule)],
     };
   });
-  const groups = (['raw', 'folded'] as const).map((form) => ({
-    rules: rules.filter(({ rule }) => choosePatternForm(rule) === form),
-    index: prepared[form].index,
+  const groups = RULE_GROUPS.map((name) => ({
+    rules: rules.filter(({ rule }) => chooseGroup(rule) === name),
+    index: prepared[name].index,
   }));
   return {
     rules,

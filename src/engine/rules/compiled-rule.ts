@@ -1,5 +1,5 @@
 import type { ViewKind } from '../text/view.js';
-import type { CompiledPattern } from './pattern/compiled-pattern.js';
+import type { CompiledPattern, RuleGroupName } from './pattern/compiled-pattern.js';
 import type { PatternForm } from './pattern/prepare-pattern.js';
 import type { Rule, Stop } from './types.js';
 
@@ -33,6 +33,16 @@ export function viewBit(kind: ViewKind): number {
 /** A rule that reads the raw view alone is matched as written; any other has its patterns folded. */
 export function choosePatternForm(rule: { readonly views: readonly ViewKind[] }): PatternForm {
   return rule.views.every((view) => view === 'raw') ? 'raw' : 'folded';
+}
+
+/** The group whose index has the literals of a rule. */
+export function chooseGroup(rule: { readonly views: readonly ViewKind[] }): RuleGroupName {
+  return rule.views.includes('raw') ? 'raw' : 'folded';
+}
+
+/** What a pattern of a rule is found by in `PreparedGroup.patterns`. */
+export function patternKey(rule: { readonly views: readonly ViewKind[] }, source: string): string {
+  return `${choosePatternForm(rule)} ${source}`;
 }
 
 const DEFAULT_GAP = 40;

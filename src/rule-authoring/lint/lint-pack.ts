@@ -1,4 +1,4 @@
-import { choosePatternForm, readSteps } from '../../engine/rules/compiled-rule.js';
+import { chooseGroup, patternKey, readSteps } from '../../engine/rules/compiled-rule.js';
 import type { PackProblem } from '../../engine/rules/pack/pack-error.js';
 import { createWordLookup } from '../../engine/rules/pack/word-lists.js';
 import type { WordLookup } from '../../engine/rules/pattern/parse-pattern.js';
@@ -162,9 +162,9 @@ const WORD = 4;
  */
 function checkNegatives(rule: Rule, words: WordLookup, readViews: (text: string) => ViewSet): readonly PackProblem[] {
   if (rule.status !== 'stable') return [];
-  const { index, patterns } = preparePatterns([rule], words, () => {})[choosePatternForm(rule)];
+  const { index, patterns } = preparePatterns([rule], words, () => {})[chooseGroup(rule)];
   const sources = readSteps(rule.match).steps.flatMap((step) => step.patterns);
-  if (sources.some((source) => (patterns.get(source)?.alternatives.length ?? 0) === 0)) return [];
+  if (sources.some((source) => (patterns.get(patternKey(rule, source))?.alternatives.length ?? 0) === 0)) return [];
   const hits = new Set(rule.examples.positive.flatMap(({ hit }) => listWords(hit)));
   const matches = createLiteralMatches(index, () => true);
   return rule.examples.negative.flatMap(({ text }, at) => {

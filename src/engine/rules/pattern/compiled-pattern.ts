@@ -1,6 +1,5 @@
 import type { Pattern, RegexCompiler } from '../../ports.js';
 import type { IndexedAlternative, LiteralIndex } from '../prefilter/literal-index.js';
-import type { PatternForm } from './prepare-pattern.js';
 import type { ScriptMask } from './scripts.js';
 
 /** A pattern whose required literals are numbered in an index. */
@@ -21,11 +20,16 @@ export interface IndexedPattern {
   readonly alternatives: readonly IndexedAlternative[];
 }
 
-/** The patterns of some rules, ready to scan with: what a pack bundle holds. */
-export type PreparedPatterns = Readonly<Record<PatternForm, PreparedForm>>;
+/** Rules that share an index: the few that read the raw view, alone or with others, and the many that don't. */
+export type RuleGroupName = 'raw' | 'folded';
 
-export interface PreparedForm {
-  /** By authored source. Sources that mean the same share a pattern. */
+export const RULE_GROUPS: readonly RuleGroupName[] = ['raw', 'folded'];
+
+/** The patterns of some rules, ready to scan with: what a pack bundle holds. */
+export type PreparedPatterns = Readonly<Record<RuleGroupName, PreparedGroup>>;
+
+export interface PreparedGroup {
+  /** By `patternKey`. Sources that mean the same share a pattern. */
   readonly patterns: ReadonlyMap<string, IndexedPattern>;
   readonly index: LiteralIndex;
 }
