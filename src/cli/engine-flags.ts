@@ -14,6 +14,7 @@ export interface EngineFlags {
   readonly overlay?: readonly string[];
   readonly model?: string;
   readonly operatingPoint?: string;
+  readonly isolation?: 'process' | 'thread';
   readonly json?: boolean;
 }
 
@@ -38,6 +39,18 @@ export function withPackOptions(command: Command): Command {
     )
     .option('--no-core', 'leave out the core rules; use only the packs given')
     .hook('preAction', leaveOutCore);
+}
+
+/** Adds `--isolation`, for commands whose model belongs to their own process. */
+export function withIsolation(command: Command): Command {
+  return command.addOption(
+    new Option(
+      '--isolation <kind>',
+      'where the model runs: in a child process, or in a thread, which replies sooner but takes the program with it when it crashes',
+    )
+      .choices(['process', 'thread'])
+      .default(undefined, 'process'),
+  );
 }
 
 /** Adds `--mode`, `--pack`, `--overlay`, `--model` and `--json` to a command. */
@@ -75,11 +88,11 @@ export function chooseThresholds({ operatingPoint, mode, model }: EngineFlags): 
   return { model: operatingPoint };
 }
 
-async function modelFor({ mode, model }: EngineFlags): Promise<Classifier | false> {
+async function modelFor({ mode, model, isolation }: EngineFlags): Promise<Classifier | false> {
   const { loadModel } = await import('../index.js');
   if (mode === 'rules' || model === 'off') return false;
   const folder = model ?? findModel();
-  if (folder !== undefined) return loadModel(folder);
+  if (folder !== undefined) return loadModel(folder, { isolation });
   if (mode === undefined) return false;
   throw new CliError(
     `Mode ${mode} needs a model, and none is installed. Give one with --model FOLDER, or use --mode rules.`,
@@ -92,8 +105,9 @@ async function modelFor({ mode, model }: EngineFlags): Promise<Classifier | fals
  */
 export async function openEngine(flags: EngineFlags): Promise<Engine> {
   const { createEngine, defaultEngine, loadPack } = await import('../index.js');
-  const { mode, pack, overlay, model, operatingPoint } = flags;
-  if ([mode, pack, overlay, model, operatingPoint].every((flag) => flag === undefined)) return defaultEngine();
+  const { mode, pack, overlay, model, operatingPoint, isolation } = flags;
+  if ([mode, pack, overlay, model, operatingPoint, isolation].every((flag) => flag === undefined))
+    return defaultEngine();
   if (model === 'off' && (mode === 'hybrid' || mode === 'shadow'))
     throw new CliError(`Mode ${mode} needs a model: leave out --model off.`);
   const compiled = loadPack({ packs: pack, overlays: overlay });

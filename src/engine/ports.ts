@@ -129,6 +129,8 @@ export interface WindowScore {
 
 /** Runs the network on one window at a time. Rejects with a `ModelError`. */
 export interface WindowScorer {
+  /** Windows that it scores at once; default 1. */
+  readonly parallel?: number | undefined;
   /** `ids` with the special tokens at both ends. */
   score(ids: readonly number[], options: Pick<ClassifyOptions, 'timeoutMs' | 'signal'>): Promise<WindowScore>;
   warmUp(): Promise<void>;

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createEngine, type EngineParts } from '../../src/engine/engine.js';
 import { ConfigError, ModelError } from '../../src/engine/errors.js';
+import type { Rule } from '../../src/engine/rules/types.js';
 import { verdictSchema } from '../../src/engine/verdict.js';
 import { manualClock } from './manual-clock.js';
 import { type StubModel, stubModel, sure } from './stub-model.js';
@@ -243,6 +244,28 @@ describe('any input', () => {
 });
 
 describe('close and warmUp', () => {
+  it('scans benign texts of the rules in a full warm-up, none in a short one', async () => {
+    const scanned: string[] = [];
+    const negative = [{ text: 'A benign sentence. '.repeat(30), why: 'benign' }];
+    const pack = {
+      ...stubPack,
+      rules: Array.from({ length: 4 }, () => stubPack.rules[0] as Rule).map((rule) => ({
+        ...rule,
+        examples: { ...rule.examples, negative },
+      })),
+      scan: (...args: Parameters<typeof stubPack.scan>) => {
+        scanned.push(args[0][0]?.text ?? '');
+        return stubPack.scan(...args);
+      },
+    };
+    const engine = engineOf({ pack });
+    await engine.warmUp({ patterns: 'common' });
+    expect(scanned).toHaveLength(1);
+    await engine.warmUp();
+    expect(scanned.slice(2).map(({ length }) => length)).toEqual([1000, 1000]);
+    expect(scanned[2]).toContain('A benign sentence.');
+  });
+
   it('pass on to the model where the mode uses it', async () => {
     const failing = { ...stubModel(sure(0)), warmUp: () => Promise.reject(new ModelError('MODEL_LOAD', 'no')) };
     await expect(engineOf({ model: failing }).warmUp()).rejects.toMatchObject({ code: 'MODEL_LOAD' });

@@ -19,11 +19,14 @@ const tokenizer: Tokenizer = {
 interface Made {
   readonly classifier: Classifier;
   readonly runs: (readonly number[])[];
+  readonly mostAtOnce: () => number;
 }
 
-function make(perWindow = 0): Made {
+function make(perWindow = 0, parallel?: number): Made {
   const runs: (readonly number[])[] = [];
   const clock = manualClock();
+  let underway = 0;
+  let most = 0;
   const classifier = createWindowClassifier({
     info: { version: 'x', thresholds: { balanced: 0.5 }, defaultOperatingPoint: 'balanced' },
     manifest: {
@@ -34,8 +37,13 @@ function make(perWindow = 0): Made {
     tokenizer,
     clock,
     scorer: {
+      parallel,
       async score(ids) {
         runs.push(ids);
+        underway += 1;
+        most = Math.max(most, underway);
+        await Promise.resolve();
+        underway -= 1;
         clock.advance(10);
         return { logit: ids.includes(99) ? 3 : -3, tokenLogits: ids.map((id) => (id === 99 ? 5 : -5)) };
       },
@@ -43,7 +51,7 @@ function make(perWindow = 0): Made {
       close: () => Promise.resolve(),
     },
   });
-  return { classifier, runs };
+  return { classifier, runs, mostAtOnce: () => most };
 }
 
 const OPTIONS = { timeoutMs: 10_000, maxWindows: 100, signal: { aborted: false } };
@@ -98,6 +106,14 @@ describe('createWindowClassifier', () => {
     const answer = await classifier.classify(['a a a a a a a a a a', 'a a a a'], OPTIONS);
     expect(runs).toHaveLength(1);
     expect(answer.windows).toHaveLength(4);
+  });
+
+  it.each([undefined, 1, 2, 3])('scores as many windows at once as the scorer takes: %s', async (parallel) => {
+    const { classifier, mostAtOnce } = make(0, parallel);
+    const text = 'a bb ccc dddd eeeee ffffff evil hh iiiiiiiii';
+    const answer = await classifier.classify([text], OPTIONS);
+    expect(mostAtOnce()).toBe(parallel ?? 1);
+    expect(answer).toEqual(await make().classifier.classify([text], OPTIONS));
   });
 
   it('states what it did not see, and leaves room for other texts', async () => {

@@ -95,6 +95,7 @@ export function createProcessScorer(spec: NetworkSpec, options: ProcessScorerOpt
   }
 
   return {
+    parallel: slots.length,
     pids: () => slots.flatMap(({ ready }) => (ready?.isAlive() && ready.pid !== undefined ? [ready.pid] : [])),
     async score(ids, { timeoutMs }) {
       const score = await semaphore((slot) => runIn(slot, ids), timeoutMs);

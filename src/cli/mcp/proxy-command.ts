@@ -5,7 +5,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Engine } from '../../index.js';
 import type { Gateway, GatewayEvent } from '../../integrations/mcp/gateway.js';
 import type { Analyzer, Guard, GuardEvent, Policy } from '../../policy/index.js';
-import { type EngineFlags, openEngine, withScreenerFlags } from '../engine-flags.js';
+import { type EngineFlags, openEngine, withIsolation, withScreenerFlags } from '../engine-flags.js';
 import { CliError } from '../terminal.js';
 import { pinFileOption } from './pins-command.js';
 
@@ -327,5 +327,5 @@ export function mcpProxyCommand(): Command {
     new Option('--quiet', 'no lines about enforcements on standard error'),
   ];
   for (const option of options) command.addOption(option);
-  return withScreenerFlags(command).addHelpText('after', HELP).action(run);
+  return withIsolation(withScreenerFlags(command)).addHelpText('after', HELP).action(run);
 }

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import type { Channel } from '../../index.js';
-import { type EngineFlags, openEngine, withEngineFlags } from '../engine-flags.js';
+import { type EngineFlags, openEngine, withEngineFlags, withIsolation } from '../engine-flags.js';
 import { CliError, paintFor } from '../terminal.js';
 
 import { readText } from './text-files.js';
@@ -48,24 +48,26 @@ async function analyzeText(argument: string | undefined, flags: AnalyzeFlags): P
 /** `portcullis analyze`: one text, one Verdict; exit code 0 allow, 1 block, 2 error. */
 export function analyzeCommand(): Command {
   return withEngineFlags(
-    new Command('analyze')
-      .description(
-        'screen one text; prints the Verdict as JSON and exits with 0 for allow, 1 for block, 2 for an error',
-      )
-      .argument('[text]', 'the text; "-" or nothing reads standard input')
-      .option('--file <file>', 'read the text from a file')
-      .addOption(
-        new Option('--channel <channel>', 'where the text comes from').choices([
-          'user',
-          'document',
-          'tool_result',
-          'tool_call',
-        ]),
-      )
-      .option('--allow-empty', 'screen an empty text instead of treating it as an error')
-      .option('--explain', 'show the text with what was found in it; with --json, the explanation as JSON')
-      .addOption(
-        new Option('--form <form>', 'the fields of the Verdict').choices(['extended', 'minimal']).default('extended'),
-      ),
+    withIsolation(
+      new Command('analyze')
+        .description(
+          'screen one text; prints the Verdict as JSON and exits with 0 for allow, 1 for block, 2 for an error',
+        )
+        .argument('[text]', 'the text; "-" or nothing reads standard input')
+        .option('--file <file>', 'read the text from a file')
+        .addOption(
+          new Option('--channel <channel>', 'where the text comes from').choices([
+            'user',
+            'document',
+            'tool_result',
+            'tool_call',
+          ]),
+        )
+        .option('--allow-empty', 'screen an empty text instead of treating it as an error')
+        .option('--explain', 'show the text with what was found in it; with --json, the explanation as JSON')
+        .addOption(
+          new Option('--form <form>', 'the fields of the Verdict').choices(['extended', 'minimal']).default('extended'),
+        ),
+    ),
   ).action(analyzeText);
 }

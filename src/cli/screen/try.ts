@@ -1,7 +1,7 @@
 import { fstatSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { Command } from 'commander';
-import { type EngineFlags, openEngine, withEngineFlags } from '../engine-flags.js';
+import { type EngineFlags, openEngine, withEngineFlags, withIsolation } from '../engine-flags.js';
 import { paintFor, screened } from '../terminal.js';
 import { readStandardInput } from './text-files.js';
 
@@ -66,8 +66,10 @@ async function tryTexts(words: readonly string[], flags: EngineFlags): Promise<v
 /** `portcullis try`: what `npm start` runs. Asks for a text where none is given. */
 export function tryCommand(): Command {
   return withEngineFlags(
-    new Command('try')
-      .description('screen a text and show the verdict as text and as JSON; asks for the text if none is given')
-      .argument('[text...]', 'the text'),
+    withIsolation(
+      new Command('try')
+        .description('screen a text and show the verdict as text and as JSON; asks for the text if none is given')
+        .argument('[text...]', 'the text'),
+    ),
   ).action(tryTexts);
 }

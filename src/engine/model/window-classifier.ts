@@ -67,24 +67,38 @@ export function createWindowClassifier(parts: WindowClassifierParts): Classifier
     deadline: number,
     signal: AbortSignalLike,
   ): Promise<readonly Scored[]> {
-    const known = new Map<string, WindowScore>();
-    const scored: Scored[] = [];
-    for (const planned of windows) {
+    const keyed = windows.map((planned) => {
       const ids = (tokenized[planned.text] as TokenizedText).ids.slice(planned.start, planned.end);
-      const key = ids.join();
-      let score = known.get(key);
-      if (score === undefined) {
+      return { planned, ids, key: ids.join() };
+    });
+    const distinct = [...new Map(keyed.map((window) => [window.key, window.ids]))];
+    const scores = new Map<string, WindowScore>();
+    let next = 0;
+    // As many at once as the scorer takes: with more, the windows of a long text would keep a short one waiting.
+    const scoreNext = async (): Promise<void> => {
+      for (let at = next++; at < distinct.length; at = next++) {
+        const [key, ids] = distinct[at] as (typeof distinct)[number];
         const timeoutMs = deadline - parts.clock.now();
         if (signal.aborted || timeoutMs <= 0) {
           throw new ModelError('MODEL_TIMEOUT', 'the deadline passed before every window was scored');
         }
-        score = await scorer.score([manifest.tokenizer.cls, ...ids, manifest.tokenizer.sep], { timeoutMs, signal });
+        const score = await scorer.score([manifest.tokenizer.cls, ...ids, manifest.tokenizer.sep], {
+          timeoutMs,
+          signal,
+        });
         checkScore(score, ids.length + 2);
-        known.set(key, score);
+        scores.set(key, score);
       }
-      scored.push({ planned, score });
+    };
+    const runners = Array.from({ length: Math.min(scorer.parallel ?? 1, distinct.length) }, scoreNext);
+    try {
+      await Promise.all(runners);
+    } catch (error) {
+      // The text has failed: no further window of it is scored.
+      next = distinct.length;
+      throw error;
     }
-    return scored;
+    return keyed.map(({ planned, key }) => ({ planned, score: scores.get(key) as WindowScore }));
   }
 
   return { info: parts.info, classify, warmUp: () => scorer.warmUp(), close: () => scorer.close() };
