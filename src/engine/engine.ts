@@ -94,14 +94,14 @@ export interface WarmUpOptions {
   /**
    * `common`: the 200 likeliest patterns, 0.1 s of CPU time and 17 MB. `all` (default): every pattern, so that no later call
    * compiles one, but for a few that are slow to compile, and then a scan of benign texts, so that the code is optimised and
-   * RE2's automata know ordinary words; 1.1 s and 160 MB, which a long-lived process comes to use anyway.
+   * RE2's automata know ordinary words; 1.2 s and 175 MB, which a long-lived process comes to use anyway.
    */
   readonly patterns?: 'all' | 'common' | undefined;
 }
 
 /** Milliseconds that a warm-up holds the event loop. */
 const SLICE_MS = 4;
-/** Texts that a full warm-up scans: the p99 of the next 1,600 texts of 1 kB falls by two fifths; twice as many gain little. */
+/** Texts that a full warm-up scans: the p99 of the next 1,600 texts of 1 kB falls by a quarter or more. */
 const PRACTICE_TEXTS = 40;
 /** Characters of each. */
 const PRACTICE_LENGTH = 1000;
