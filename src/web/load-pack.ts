@@ -46,7 +46,7 @@ export async function fetchBytes(source: BytesSource): Promise<Uint8Array<ArrayB
 }
 
 /** The bytes unpacked where they are gzip: some servers unpack `.gz` files on the way, others don't. */
-export async function gunzip(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+async function gunzip(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
   return new Uint8Array(await new Response(stream).arrayBuffer());

@@ -41,12 +41,12 @@ export const analyzeQuerySchema: z.ZodType<AnalyzeQuery> = z.object({
 });
 
 /** Any error but those of the quota. */
-export const errorSchema: z.ZodType<{ readonly error: string }> = z
+const errorSchema: z.ZodType<{ readonly error: string }> = z
   .object({ error: z.string().min(1).describe('One sentence for a person.') })
   .meta({ id: 'Error', examples: [{ error: 'The body lacks `input`.' }] });
 
 /** An error of the plan's quota. */
-export const quotaErrorSchema: z.ZodType<{ readonly error: string; readonly code: QuotaCode }> = z
+const quotaErrorSchema: z.ZodType<{ readonly error: string; readonly code: QuotaCode }> = z
   .object({
     error: z.string().min(1).describe('One sentence for a person.'),
     code: z.enum(['TRIAL_ENDED', 'MONTHLY_LIMIT_REACHED']),

@@ -45,7 +45,7 @@ export function urlProblem(text: string, allowPrivate: boolean): string | undefi
 }
 
 /** Whether a name is one of this machine or of a local network, whatever it resolves to. @see RFC 6761, RFC 8375 */
-export function isLocalName(host: string): boolean {
+function isLocalName(host: string): boolean {
   return /(^|\.)(localhost|local|internal|home\.arpa)\.?$/i.test(host);
 }
 
