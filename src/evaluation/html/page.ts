@@ -31,9 +31,9 @@ export function htmlPage(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${sha256(STYLE)}'; script-src 'sha256-${sha256(SCRIPT)}'">
-<title>${escaped(title)}</title><style>${STYLE}</style></head><body>
+<title>${escaped(title)}</title><style>${STYLE}</style></head><body><main>
 ${body}
-<script>${SCRIPT}</script></body></html>
+</main><script>${SCRIPT}</script></body></html>
 `;
 }
 
@@ -77,7 +77,8 @@ export function markedHtml(text: string, spans: readonly Span[]): string {
 
 /** A table that scrolls where it is too wide. `head` is escaped here; the cells of `rows` are HTML made of escaped parts. */
 export function htmlTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  return `<div class="scroll"><table><thead><tr>${head.map((cell) => `<th>${escaped(cell)}</th>`).join('')}</tr></thead><tbody>${rows
+  // A region that scrolls must be reachable by keyboard.
+  return `<div class="scroll" tabindex="0" role="group" aria-label="${escaped(head[0] || 'Figures')}"><table><thead><tr>${head.map((cell) => `<th>${escaped(cell)}</th>`).join('')}</tr></thead><tbody>${rows
     .map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`)
     .join('\n')}</tbody></table></div>`;
 }
