@@ -120,6 +120,8 @@ test('overage is ordered and the order cancelled', { timeout: 90_000 }, async ()
   await page.getByText('… waiting for the operator').waitFor();
   await enter(page, 'Cancel');
   await page.getByText('✕ declined or cancelled').waitFor();
+  const { orders } = (await ask(it, owner, 'GET', '/plan')).json();
+  expect(orders).toMatchObject([{ purchase: { kind: 'overage', packs: 1 }, state: 'declined' }]);
 });
 
 test('blocks are reviewed', { timeout: 90_000 }, async () => {
@@ -131,7 +133,8 @@ test('blocks are reviewed', { timeout: 90_000 }, async () => {
   await page.locator('.queued').first().waitFor();
   await tabTo(page, 'Ignore all previous');
   await page.keyboard.press('w');
-  await expect.poll(() => labelOf(blocked[1].id)).toBe('false_alarm');
+  await page.locator('.queued button[aria-pressed=true]', { hasText: 'Wrong' }).waitFor();
+  expect(await labelOf(blocked[1].id)).toBe('false_alarm');
   await page.keyboard.press('c');
   await expect.poll(() => labelOf(blocked[0].id)).toBe('correct_block');
 });
