@@ -75,7 +75,7 @@ function Entries({ query }: { query: string }): JSX.Element {
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <section class="scroll" aria-label="Audit log" tabIndex={0}>
-        <table>
+        <table class="log">
           <thead>
             <tr>
               <th scope="col">When</th>
