@@ -61,13 +61,13 @@ it('the model, the tools and the MCP server of a run share its id; the service h
   });
   const mail = tool({
     description: 'Reads the mail.',
-    inputSchema: jsonSchema({ type: 'object' }),
-    execute: () =>
-      client.callTool({ name: 'mail', arguments: {}, _meta: { 'portcullis/runId': guard.runId } }) as never,
+    inputSchema: jsonSchema<object>({ type: 'object' }),
+    execute: async (): Promise<unknown> =>
+      client.callTool({ name: 'mail', arguments: {}, _meta: { 'portcullis/runId': guard.runId } }),
   });
   const notes = tool({
     description: 'Reads the notes.',
-    inputSchema: jsonSchema({ type: 'object' }),
+    inputSchema: jsonSchema<object>({ type: 'object' }),
     execute: async () => `Tea. ${ATTACK}`,
   });
   const calls = ['mail', 'notes'];
@@ -88,7 +88,7 @@ it('the model, the tools and the MCP server of a run share its id; the service h
     () =>
       generateText({
         model: wrapLanguageModel({ model, middleware: guardModel(guard) as never }),
-        tools: guardTools(guard, { mail, notes }) as never,
+        tools: guardTools(guard, { mail, notes }),
         stopWhen: ({ steps }) => steps.length === 5,
         prompt: 'What is in my mail and my notes?',
       }),
