@@ -221,6 +221,17 @@ it('install shows the change and asks; --yes writes; a link and a malformed file
   expect(readFileSync(real, 'utf8')).toBe('{ broken');
 }, 240_000);
 
+it('install refuses the copy in the cache of npx', () => {
+  const cache = join(folder, '_npx', '0123abcd', 'node_modules');
+  mkdirSync(cache, { recursive: true });
+  symlinkSync(process.cwd(), join(cache, 'portcullis'));
+  const main = join(cache, 'portcullis', 'dist', 'cli', 'main.js');
+  const elsewhere = { cwd: join(folder, '_npx'), input: '', encoding: 'utf8' } as const;
+  const { status, stderr } = spawnSync(process.execPath, [main, 'hook', 'install', '--yes'], elsewhere);
+  expect([status, existsSync(join(folder, '_npx', '.claude'))]).toEqual([2, false]);
+  expect(stderr).toContain('npm install --save-dev portcullis');
+}, 240_000);
+
 it('install --service writes HTTP hooks without the key', () => {
   expect(
     inFolder(['install', '--yes', '--scope', 'user', '--service', 'http://127.0.0.1:8080/', '--user', 'report']).status,
