@@ -17,6 +17,7 @@ from .base import WEIGHTS_SHA256
 from .calibration import BUDGETS
 from .encode import CLS, SEP
 from .net import Screener
+from .ngrams import load_ngrams
 from .normal import MARK_RUN, VERSION, WORD_RUN
 from .smooth import smooth_quantisation
 from .vocabulary import build_tokenizer
@@ -95,6 +96,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--run", default="main")
     parser.add_argument("--weights", type=Path, help="weights instead of the run's last ones")
+    parser.add_argument("--ngrams", default="ngrams", help="run of `ngrams` whose logit is added; `none` for the encoder alone")
     parser.add_argument("--model", type=Path, required=True, help="folder to write, named after the model's id")
     parser.add_argument("--version", default="1.0.0")
     args = parser.parse_args()
@@ -106,6 +108,8 @@ def main() -> None:
     net.load_state_dict(stored)
     with np.load(args.work / "train.npz") as archive:
         smooth_quantisation(net, archive["ids"], archive["offsets"])
+    if args.ngrams != "none":
+        net.ngrams = load_ngrams(args.work / "runs" / args.ngrams / "weights.pt")
     args.model.mkdir(parents=True, exist_ok=True)
     plain = args.work / "model-fp32.onnx"
     to_onnx(net, plain)

@@ -35,7 +35,10 @@ class Layer(nn.Module):
 
 
 class Screener(nn.Module):
-    """Gives `logit` per text (mean and max pool) and `token_logits` per token."""
+    """Gives `logit` per text (mean and max pool) and `token_logits` per token.
+
+    A released model has `ngrams` too (`HashedNgrams`), whose logit is added; they are trained apart.
+    """
 
     def __init__(self, pieces: int = VOCAB, dropout: float = 0.1) -> None:
         super().__init__()
@@ -47,6 +50,7 @@ class Screener(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.head = nn.Linear(2 * WIDTH, 1)
         self.token_head = nn.Linear(WIDTH, 1)
+        self.ngrams: nn.Module | None = None
 
     def encode(self, ids: Tensor, mask: Tensor) -> list[Tensor]:
         """What each layer gives, per token."""
@@ -64,7 +68,10 @@ class Screener(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         x = self.encode(ids, mask)[-1].float()
-        return self.judge(x, mask), self.token_head(self.dropout(x)).squeeze(2)
+        logit = self.judge(x, mask)
+        if self.ngrams is not None:
+            logit = logit + self.ngrams(ids, mask)
+        return logit, self.token_head(self.dropout(x)).squeeze(2)
 
 
 def padded(sequences: Sequence[Sequence[int] | np.ndarray]) -> tuple[Tensor, Tensor]:

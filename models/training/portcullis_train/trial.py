@@ -1,6 +1,6 @@
 """`trial`: weights against one another by the world protocol (`protocol.py`), in fp32 or bf16, all windows. For choosing, not for the card.
 
-Several weights joined by `+` are judged by the mean of their logits. With `--mpnet`, weights of a teacher are known by their layers.
+Several weights joined by `+` are judged by the mean of their logits in each window. With `--mpnet`, weights of a teacher are known by their layers.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import torch
 from .devset import Item, insert_items, item_of, world_items
 from .encode import encode, load_tokenizer
 from .net import Screener
+from .ngrams import load_ngrams
 from .protocol import curve, left_out, source_rates, threshold_for
 from .rows import read_rows
 from .sampling import Sample
@@ -41,10 +42,23 @@ def authored_items(data: Path) -> list[Item]:
     return [item_of(row) for row in rows if row["split"] == "dev"]
 
 
+class Ngrams(torch.nn.Module):
+    """The linear model of n-grams behind the interface of `Screener`."""
+
+    def __init__(self, weights: Path) -> None:
+        super().__init__()
+        self.model = load_ngrams(weights)
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.model(ids, mask), torch.zeros(ids.shape)
+
+
 def load(weights: Path, mpnet: Path | None, tokenizer: Path) -> torch.nn.Module:
     """A student, or a teacher if the weights are those of one."""
     stored = torch.load(weights, map_location="cpu")
     stored = stored.get("net", stored)
+    if "table.weight" in stored:
+        return Ngrams(weights)
     if "words.weight" in stored:
         net = Screener(len(stored["words.weight"]))
     elif mpnet:
@@ -55,15 +69,19 @@ def load(weights: Path, mpnet: Path | None, tokenizer: Path) -> torch.nn.Module:
     return net
 
 
-def logits_of(net: torch.nn.Module, tokenizer: Path, items: list[Item]) -> np.ndarray:
-    """The greatest window logit of each text."""
+def windows_of(tokenizer: Path, items: list[Item]) -> tuple[list[Sample], np.ndarray]:
+    """The windows of all texts, and the number of the text that each belongs to."""
     pieces = load_tokenizer(tokenizer)
     texts = [np.array(encode(pieces, item.text)) for item in items]
     windows = [(text, start) for text, ids in enumerate(texts) for start in window_starts(len(ids))]
     samples = [Sample(texts[text][start : start + CONTENT], 0, None) for text, start in windows]
-    greatest = np.full(len(items), -np.inf)
-    for (text, _), logit in zip(windows, quick_scores(net, samples, torch.device("cpu")), strict=True):
-        greatest[text] = max(greatest[text], logit)
+    return samples, np.array([text for text, _ in windows])
+
+
+def greatest_of(logits: np.ndarray, texts: np.ndarray) -> np.ndarray:
+    """The greatest window logit of each text."""
+    greatest = np.full(texts.max() + 1, -np.inf)
+    np.maximum.at(greatest, texts, logits)
     return greatest
 
 
@@ -99,14 +117,15 @@ def main() -> None:
     tokenizer = args.work / "tokenizer.json"
     texts = {"world": world_items(args.data), "authored": authored_items(args.data), "inserted": insert_items(args.data, HERE / "data")}
     texts = {name: first_of_each(items, args.each) for name, items in texts.items()}
+    windows = {part: windows_of(tokenizer, items) for part, items in texts.items()}
     known: dict[str, dict[str, np.ndarray]] = {}
     for group in args.weights:
         names = group.split("+")
         for name in names:
             if name not in known:
                 net = load(args.work / name, args.mpnet, tokenizer)
-                known[name] = {part: logits_of(net, tokenizer, items) for part, items in texts.items()}
-        logits = {part: np.mean([known[name][part] for name in names], axis=0) for part in texts}
+                known[name] = {part: quick_scores(net, samples, torch.device("cpu")) for part, (samples, _) in windows.items()}
+        logits = {part: greatest_of(np.mean([known[name][part] for name in names], axis=0), windows[part][1]) for part in texts}
         print(group, *report(logits, texts), sep="\n  ", flush=True)
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from portcullis_train.net import Screener, padded
-from portcullis_train.restore import restored
+from portcullis_train.restore import restored, restored_ngrams
 from portcullis_train.score import Scorer
 from portcullis_train.windows import CONTENT
 
@@ -20,6 +20,7 @@ def test_the_restored_net_gives_the_logits_of_the_int8_file():
     state = restored(MODEL / "model.onnx")
     net = Screener(len(state["words.weight"]))
     net.load_state_dict(state)
+    net.ngrams = restored_ngrams(MODEL / "model.onnx")
     net.eval()
     scorer = Scorer(MODEL / "model.onnx", MODEL / "tokenizer.json")
     rows = [json.loads(line) for line in (MODEL / "golden.jsonl").read_text().splitlines()]

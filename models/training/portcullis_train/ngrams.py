@@ -1,0 +1,104 @@
+"""`ngrams`: a linear model over hashed n-grams of word pieces, whose logit is added to the encoder's.
+
+The encoder reads what a text means, a linear model which words stand together; they err on different texts, so that their sum ranks
+texts of unseen sources better than either (`record/ngrams.md`). Features are hashed into a table of one weight each (Weinberger et
+al., "Feature Hashing for Large Scale Multitask Learning", 2009; the linear model of fastText). All of it is whole-number arithmetic and a look-up,
+so it lives in the model's ONNX graph and costs a run nothing that can be measured.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits as bce
+
+from .net import padded
+from .sampling import Archive, Sample, batches, read_mixture, round_samples
+
+HERE = Path(__file__).resolve().parent.parent
+BUCKETS = 1 << 19
+# A product of two numbers below it fits in 63 bits.
+PRIME, FACTOR = (1 << 31) - 1, 1_000_003 * 1_009
+EPOCHS, RATE, SCALE = 3, 0.2, 1.2
+SMOOTHING, BUDGET, ROUNDS = 0.02, 2048, 8
+
+
+def mixed(hashed: Tensor, ids: Tensor | int) -> Tensor:
+    """One more piece in the hash of an n-gram."""
+    return (hashed * FACTOR + ids) % PRIME
+
+
+class HashedNgrams(nn.Module):
+    """Gives a logit per window from its pieces, pairs, triples and pairs with one piece between them."""
+
+    def __init__(self, buckets: int = BUCKETS) -> None:
+        super().__init__()
+        self.table = nn.Embedding(buckets, 1, sparse=True)
+        nn.init.zeros_(self.table.weight)
+        self.bias = nn.Parameter(torch.zeros(1))
+
+    def features(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Buckets of the n-grams of `[windows, pieces]`, and which of them lie inside the window."""
+        pair = mixed(mixed(ids[:, :-1], 2), ids[:, 1:])
+        triple = mixed(pair[:, :-1], ids[:, 2:])
+        gap = mixed(mixed(ids[:, :-2], 3), ids[:, 2:])
+        hashed = torch.cat([mixed(ids, 1), pair, triple, gap], 1)
+        return hashed % self.table.num_embeddings, torch.cat([mask, mask[:, 1:], mask[:, 2:], mask[:, 2:]], 1)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        buckets, inside = self.features(ids, mask)
+        weights = inside.to(self.bias.dtype)
+        return (self.table(buckets).squeeze(2) * weights).sum(1) / weights.sum(1).sqrt() + self.bias
+
+
+def load_ngrams(weights: Path) -> HashedNgrams:
+    """The model of a run."""
+    state = torch.load(weights, map_location="cpu")
+    model = HashedNgrams(len(state["table.weight"]))
+    model.load_state_dict(state)
+    return model
+
+
+def fit(model: HashedNgrams, samples: list[Sample], epochs: int, rate: float, seed: int) -> None:
+    """Logistic regression by Adagrad."""
+    optimizers = [torch.optim.Adagrad([parameter], lr=rate) for parameter in (model.table.weight, model.bias)]
+    for epoch in range(epochs):
+        total = 0.0
+        for batch in batches(samples, BUDGET, np.random.default_rng([seed, epoch])):
+            ids, mask = padded([sample.ids for sample in batch])
+            goals = torch.tensor([sample.label * (1 - SMOOTHING) + SMOOTHING / 2 for sample in batch])
+            part = bce(model(ids, mask), goals)
+            part.backward()
+            for optimizer in optimizers:
+                optimizer.step()
+                optimizer.zero_grad(set_to_none=True)
+            total += part.item() * len(batch)
+        print(f"epoch {epoch + 1}: loss {total / len(samples):.4f}", flush=True)
+
+
+def main() -> None:
+    """Command line of `ngrams`."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--run", default="ngrams", help="name of the run: its weights are WORK/runs/NAME/weights.pt")
+    parser.add_argument("--mixture", type=Path, default=HERE / "mixture-world.json")
+    parser.add_argument("--epochs", type=int, default=EPOCHS)
+    parser.add_argument("--rate", type=float, default=RATE)
+    parser.add_argument("--scale", type=float, default=SCALE, help="what the logit is multiplied by beside the encoder's")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=5)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    archive, mixture = Archive.load(args.work / "train.npz"), read_mixture(args.mixture)
+    samples = [sample for number in range(ROUNDS) for sample in round_samples(archive, mixture, number, ROUNDS, args.seed)]
+    model = HashedNgrams()
+    fit(model, samples, args.epochs, args.rate, args.seed)
+    folder = args.work / "runs" / args.run
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.save({name: value * args.scale for name, value in model.state_dict().items()}, folder / "weights.pt")
+
+
+if __name__ == "__main__":
+    main()

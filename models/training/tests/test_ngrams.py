@@ -1,0 +1,68 @@
+"""The linear model of hashed n-grams."""
+
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import torch
+
+from portcullis_train.net import padded
+from portcullis_train.ngrams import PRIME, HashedNgrams, fit, mixed
+from portcullis_train.sampling import Sample
+
+
+def drawn() -> HashedNgrams:
+    model = HashedNgrams(1 << 12)
+    torch.nn.init.normal_(model.table.weight, generator=torch.Generator().manual_seed(1))
+    return model
+
+
+def test_padding_changes_nothing():
+    model = drawn()
+    texts = [[5, 6, 7], [], [9] * 40, [30_000, 36_999, 5]]
+    with torch.no_grad():
+        together = model(*padded(texts))
+        alone = torch.cat([model(*padded([text])) for text in texts])
+    assert torch.allclose(together, alone, atol=1e-5)
+
+
+def test_the_order_of_pieces_counts():
+    model = drawn()
+    with torch.no_grad():
+        first, second = (model(*padded([text])).item() for text in ([5, 6, 7, 8], [5, 7, 6, 8]))
+    assert abs(first - second) > 1e-3
+
+
+def test_a_hash_never_leaves_63_bits():
+    greatest = mixed(torch.tensor([PRIME - 1]), PRIME - 1).item()
+    factor = 1_000_003 * 1_009
+    assert greatest == ((PRIME - 1) * factor + PRIME - 1) % PRIME
+
+
+def test_it_learns_a_pair_that_single_pieces_do_not_tell():
+    rng = np.random.default_rng(2)
+    samples = []
+    for _ in range(400):
+        noise = rng.integers(1000, 1010, 6).tolist()
+        label = int(rng.integers(2))
+        samples.append(Sample(np.array(noise[:3] + ([7, 8] if label else [8, 7]) + noise[3:]), label, None))
+    model = HashedNgrams(1 << 14)
+    fit(model, samples[:300], epochs=40, rate=0.2, seed=1)
+    with torch.no_grad():
+        logits = model(*padded([sample.ids for sample in samples[300:]])).numpy()
+    assert ((logits > 0) == [bool(sample.label) for sample in samples[300:]]).mean() > 0.95
+
+
+def test_the_graph_gives_the_same_logit(tmp_path: Path):
+    model = drawn()
+    ids, mask = padded([[5, 6, 30_001, 36_999, 2023]])
+    axes = {"ids": {1: "tokens"}, "mask": {1: "tokens"}}
+    torch.onnx.export(
+        model, (ids, mask), str(tmp_path / "m.onnx"), input_names=["ids", "mask"], dynamic_axes=axes, opset_version=17, dynamo=False
+    )
+    session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
+    for text in ([], [5], list(range(36_000, 36_254))):
+        given, inside = padded([text])
+        (logit,) = session.run(None, {"ids": given.numpy(), "mask": inside.numpy()})
+        with torch.no_grad():
+            assert abs(logit[0] - model(given, inside).item()) < 1e-4
