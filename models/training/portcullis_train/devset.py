@@ -52,6 +52,12 @@ def item_of(row: Row) -> Item:
     )  # fmt: skip
 
 
+def calibration_items(own: Path) -> list[Item]:
+    """Benign texts in 76 languages, written for thresholds alone: `data/calibration`."""
+    rows = [row for path in sorted((own / "calibration").glob("*.jsonl")) for row in read_rows(path)]
+    return [Item(row["text"], False, f"calibration {row['kind']}", "calibration", row["language"], None) for row in rows]
+
+
 def insert_items(data: Path, own: Path) -> list[Item]:
     """The passages that training doesn't see, in hosts of dev: told apart from `dev_items`, whose figures they don't touch."""
     return [item_of(row) for row in apart_rows(read_rows(data / "dev.jsonl.gz"), own / "inserts")]
@@ -65,7 +71,7 @@ def world_items(data: Path) -> list[Item]:
 
 
 def dev_items(data: Path, own: Path, limit: int | None = None) -> list[Item]:
-    """Dev texts in a fixed order; with `limit`, the first so many of each source and label."""
+    """Dev texts in a fixed order, with those of `calibration_items`; with `limit`, the first so many of each other source and label."""
     rows = read_rows(data / "dev.jsonl.gz")
     rows += read_rows(data / "world-dev.jsonl.gz")
     rows += [row for name in ("authored", "authored-2") for row in read_rows(data / f"{name}.jsonl.gz") if row["split"] == "dev"]
@@ -76,4 +82,4 @@ def dev_items(data: Path, own: Path, limit: int | None = None) -> list[Item]:
         counts[row["source"], row["label"]] += 1
         if limit is None or counts[row["source"], row["label"]] <= limit:
             kept.append(row)
-    return [item_of(row) for row in kept]
+    return [item_of(row) for row in kept] + calibration_items(own)

@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent.parent
 BUCKETS = 1 << 19
 # A product of two numbers below it fits in 63 bits.
 PRIME, FACTOR = (1 << 31) - 1, 1_000_003 * 1_009
-EPOCHS, RATE, SCALE = 3, 0.2, 1.2
+EPOCHS, RATE = 3, 0.2
 SMOOTHING, BUDGET, ROUNDS = 0.02, 2048, 8
 
 
@@ -86,7 +86,6 @@ def main() -> None:
     parser.add_argument("--mixture", type=Path, default=HERE / "mixture-world.json")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--rate", type=float, default=RATE)
-    parser.add_argument("--scale", type=float, default=SCALE, help="what the logit is multiplied by beside the encoder's")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=5)
     args = parser.parse_args()
@@ -97,7 +96,7 @@ def main() -> None:
     fit(model, samples, args.epochs, args.rate, args.seed)
     folder = args.work / "runs" / args.run
     folder.mkdir(parents=True, exist_ok=True)
-    torch.save({name: value * args.scale for name, value in model.state_dict().items()}, folder / "weights.pt")
+    torch.save(model.state_dict(), folder / "weights.pt")
 
 
 if __name__ == "__main__":
