@@ -45,18 +45,10 @@ def left_out_error(features: Features, items: list[Item], weights: np.ndarray) -
     return calibration_error(rate, positive, weights)
 
 
-def set_of(item: Item) -> str:
-    """The set that a benign text belongs to; each keeps the budget by itself."""
-    return "world-dev" if item.source in WORLD_DEV else item.group if item.group == "calibration" else "dev"
-
-
 def source_threshold(rate: np.ndarray, items: list[Item], budget: float) -> float:
-    """Threshold that keeps `budget`, as the mean over benign sources, on each set of texts."""
-    sets: dict[str, list[int]] = defaultdict(list)
-    for index, item in enumerate(items):
-        if item.budgeted:
-            sets[set_of(item)].append(index)
-    return max(threshold_for(rate[part], np.array([items[index].source for index in part]), budget) for part in sets.values())
+    """Threshold that keeps `budget`, as the mean over the benign sources of `world-dev`, `dev` and `data/calibration` together."""
+    benign = [index for index, item in enumerate(items) if item.budgeted]
+    return threshold_for(rate[benign], np.array([items[index].source for index in benign]), budget)
 
 
 def by_language(hit: np.ndarray, items: list[Item]) -> dict[str, float]:
@@ -87,7 +79,7 @@ def long_items(items: list[Item], scores: dict[str, Scored], calibration: dict[s
             parts = rng.choice(pool, count)
             if positive:
                 parts[0] = rng.choice(attacks)
-            made.append(Item("", positive, f"long {count}", "document", "en", None))
+            made.append(Item("", positive, "long documents", f"{count} windows", "en", None))
             chosen.append(parts[worst_window(parts[:, 0], parts[:, 1], calibration)])
             windows.append(count)
     top, sure = np.array(chosen).T
@@ -142,7 +134,7 @@ def main() -> None:
         calibration = fit(top, doubt(sure, windows, SURE), positive, weights)
     items, features = joined(dev, scores, calibration)
     rate = probability(*features, calibration)
-    counted = np.array([not item.authored and not item.generated and not item.source.startswith("long ") for item in items])
+    counted = np.array([not item.authored and not item.generated and item.source != "long documents" for item in items])
     found, benign = counted & (positive == 1), counted & (positive == 0)
     points = {}
     for name, budget in BUDGETS.items():
@@ -165,10 +157,10 @@ def main() -> None:
     write_golden(args.model, calibration)
     manifest["files"]["golden.jsonl"] = describe(args.model / "golden.jsonl")
     (args.model / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
-    sources = np.array([item.source for item in items])
+    groups = np.array([item.group for item in items])
     for count in LONG_WINDOWS:
         hit = rate >= points["balanced"]["threshold"]
-        part = sources == f"long {count}"
+        part = groups == f"{count} windows"
         print(count, "windows:", hit[part & (positive == 1)].mean(), "of attacks,", hit[part & (positive == 0)].mean(), "of benign texts")
     chosen = [index for index, item in enumerate(items) if item.source in WORLD_DEV]
     world = [items[index] for index in chosen]
