@@ -45,8 +45,11 @@ def to_onnx(net: Screener, target: Path) -> None:
 
 
 def quantise(source: Path, target: Path) -> None:
-    """Dynamic int8, per channel, embeddings included. The token head stays fp32; the document head's Gemm is cut in two and renamed first."""
-    heads = [node.name for node in onnx.load(source).graph.node if "head/" in node.name]
+    """Dynamic int8, per channel, embeddings included. The token head stays fp32; the document head's Gemm is cut in two and renamed first.
+
+    The n-grams' table keeps its fp16: a few great weights would leave the others one step of int8.
+    """
+    kept = [node.name for node in onnx.load(source).graph.node if "head/" in node.name or node.name.startswith("/ngrams/")]
     quantize_dynamic(
         source,
         target,
@@ -54,7 +57,7 @@ def quantise(source: Path, target: Path) -> None:
         per_channel=True,
         reduce_range=False,
         weight_type=QuantType.QInt8,
-        nodes_to_exclude=heads,
+        nodes_to_exclude=kept,
         extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
     )
 
@@ -110,6 +113,7 @@ def main() -> None:
         smooth_quantisation(net, archive["ids"], archive["offsets"])
     if args.ngrams != "none":
         net.ngrams = load_ngrams(args.work / "runs" / args.ngrams / "weights.pt")
+        net.ngrams.table.half()
     args.model.mkdir(parents=True, exist_ok=True)
     plain = args.work / "model-fp32.onnx"
     to_onnx(net, plain)

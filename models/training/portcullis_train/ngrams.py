@@ -50,7 +50,7 @@ class HashedNgrams(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         buckets, inside = self.features(ids, mask)
         weights = inside.to(self.bias.dtype)
-        return (self.table(buckets).squeeze(2) * weights).sum(1) / weights.sum(1).sqrt() + self.bias
+        return (self.table(buckets).squeeze(2).to(weights.dtype) * weights).sum(1) / weights.sum(1).sqrt() + self.bias
 
 
 def load_ngrams(weights: Path) -> HashedNgrams:

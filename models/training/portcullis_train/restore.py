@@ -35,7 +35,7 @@ def restored_ngrams(model: Path) -> HashedNgrams | None:
         return None
     table = matrix_of(stored, "ngrams.table.weight")
     ngrams = HashedNgrams(len(table))
-    ngrams.load_state_dict({"table.weight": torch.tensor(table), "bias": torch.tensor(stored["ngrams.bias"])})
+    ngrams.load_state_dict({"table.weight": torch.tensor(table).float(), "bias": torch.tensor(stored["ngrams.bias"])})
     return ngrams
 
 
