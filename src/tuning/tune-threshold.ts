@@ -20,7 +20,7 @@ export interface BenignThreshold extends Guarantee {
   readonly threshold: number;
   /** False positives the threshold may have among these texts, and those it has: fewer where scores tie. */
   readonly allowedAlarms: number;
-  readonly falsePositives: number;
+  readonly alarms: number;
   /** Clopper-Pearson bound of the rate for the allowed false positives, 0..1; at most the budget. */
   readonly upperBound: number;
   /** Texts needed before one more false positive is allowed. */
@@ -81,7 +81,7 @@ export function benignThreshold(
     texts: scores.length,
     threshold,
     allowedAlarms: allowed,
-    falsePositives: scores.filter((score) => score >= threshold).length,
+    alarms: scores.filter((score) => score >= threshold).length,
     upperBound: binomialUpperBound(allowed, scores.length, confidence),
     textsForOneMore: samplesNeeded(allowed + 1, budget, confidence),
   };
@@ -136,7 +136,7 @@ export function tuneThreshold(scored: Scored, side: Side, guarantee: Guarantee):
   };
 }
 
-function basis({ texts, falsePositives: alarms, budget, confidence, upperBound }: TunedThreshold): string {
+function basis({ texts, alarms, budget, confidence, upperBound }: TunedThreshold): string {
   return `${alarms} of ${texts} benign texts blocked; on others of the same kind at most ${percent(upperBound)} (budget ${percent(budget)}), ${percent(confidence)} sure`;
 }
 

@@ -75,12 +75,7 @@ describe('a threshold from benign scores', () => {
   it('is the smallest that raises no more alarms than allowed, but for its clearance', () => {
     const random = seededRandom(3);
     const scores = Array.from({ length: 2_000 }, () => random());
-    const {
-      threshold,
-      falsePositives: alarms,
-      allowedAlarms: allowed,
-      upperBound,
-    } = benignThreshold(scores, guarantee);
+    const { threshold, alarms, allowedAlarms: allowed, upperBound } = benignThreshold(scores, guarantee);
     expect(alarms).toBe(allowed);
     expect(upperBound).toBeLessThanOrEqual(0.01);
     const [next, below] = [...scores].sort((a, b) => b - a).slice(allowed - 1) as [number, number];
@@ -93,7 +88,7 @@ describe('a threshold from benign scores', () => {
     const scores = Array.from({ length: 2_000 }, (_, i) => (i < 100 ? 0.9 : i < 300 ? 0.6 : 0.1));
     const shaken = scores.map((score, i) => score + (i % 2 === 0 ? 4e-3 : -4e-3));
     const wide = { budget: 0.1, confidence: 0.99 };
-    const { threshold, falsePositives: alarms } = benignThreshold(scores, wide);
+    const { threshold, alarms } = benignThreshold(scores, wide);
     expect(shaken.filter((score) => score >= threshold).length).toBe(alarms);
     expect(benignThreshold(scores, { budget: 0.01, confidence: 0.99 }, 1).threshold).toBe(0.905);
   });
