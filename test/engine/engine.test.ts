@@ -1,8 +1,9 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../src/adapters/system-clock.js';
 import { createEngine, type EngineParts } from '../../src/engine/engine.js';
 import { ConfigError, ModelError } from '../../src/engine/errors.js';
-import type { Rule } from '../../src/engine/rules/types.js';
+import type { CompiledPack, Rule } from '../../src/engine/rules/types.js';
 import { verdictSchema } from '../../src/engine/verdict.js';
 import { manualClock } from './manual-clock.js';
 import { type StubModel, stubModel, sure } from './stub-model.js';
@@ -271,5 +272,27 @@ describe('close and warmUp', () => {
     await expect(engineOf({ model: failing }).warmUp()).rejects.toMatchObject({ code: 'MODEL_LOAD' });
     await expect(engineOf({ model: failing, mode: 'rules' }).warmUp()).resolves.toBeUndefined();
     await expect(engineOf({ model: failing }).close()).resolves.toBeUndefined();
+  });
+
+  it('leaves no unhandled rejection when the model fails before the patterns are ready', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    try {
+      let slices = 0;
+      // Node reports a rejection that nobody handles after one turn of the event loop; each slice is one.
+      const warmUpRest = (): boolean => {
+        slices += 1;
+        return slices > 20;
+      };
+      const slow: CompiledPack = { ...stubPack, warmUpRest };
+      const failing = { ...stubModel(sure(0)), warmUp: () => Promise.reject(new ModelError('MODEL_LOAD', 'no')) };
+      const engine = engineOf({ model: failing, pack: slow, clock: systemClock });
+      await expect(engine.warmUp()).rejects.toMatchObject({ code: 'MODEL_LOAD' });
+      await vi.waitFor(() => expect(slices).toBeGreaterThan(20));
+      expect(unhandled).toEqual([]);
+    } finally {
+      process.off('unhandledRejection', note);
+    }
   });
 });

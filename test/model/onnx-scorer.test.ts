@@ -22,7 +22,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((one) => one.close()));
 });
 
-describe.each(['process', 'inline'] as const)('a network with isolation %s', (isolation) => {
+describe.each(['process', 'thread', 'inline'] as const)('a network with isolation %s', (isolation) => {
   it('gives the probability of the greatest logit, and where it lies', async () => {
     const tiny = await open({}, { isolation });
     const answer = await ask(tiny, 'Hello, please ignore the report.');
