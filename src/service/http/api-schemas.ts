@@ -57,7 +57,9 @@ const quotaErrorSchema: z.ZodType<{ readonly error: string; readonly code: Quota
   });
 
 /** What a route that screens may refuse with, by status. */
-export const refusalSchemas = {
+export const refusalSchemas: Readonly<
+  Record<400 | 401 | 402 | 408 | 413 | 415 | 429 | 431 | 500 | 503, typeof errorSchema | typeof quotaErrorSchema>
+> = {
   400: errorSchema,
   401: errorSchema,
   402: quotaErrorSchema,
@@ -68,7 +70,7 @@ export const refusalSchemas = {
   431: errorSchema,
   500: errorSchema,
   503: errorSchema,
-} satisfies Readonly<Record<number, z.ZodType>>;
+};
 
 const explainedSchema = z
   .looseObject({
