@@ -3,13 +3,14 @@ import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from './checkout.mjs';
 
-/** The library is not built in again: the program measures the very dist that is published. */
+/** The library is not built in again: the program measures the very dist that is published. The driver of Chromium reads its own folder. */
 const useBuiltLibrary = {
   name: 'use-built-library',
-  resolveId: (source) =>
-    source.endsWith('/src/index.js')
-      ? { id: pathToFileURL(join(root, 'dist', 'index.js')).href, external: true }
-      : undefined,
+  resolveId: (source) => {
+    const [, entry] = /\/src\/((?:web\/)?index\.js)$/.exec(source) ?? [];
+    if (entry !== undefined) return { id: pathToFileURL(join(root, 'dist', entry)).href, external: true };
+    return source === 'playwright-core' ? { id: source, external: true } : undefined;
+  },
 };
 
 /** Builds the program and gives its file. */

@@ -1,5 +1,5 @@
 // `npm run playground`: a page that screens text in the browser, offline, into docs/playground/dist: serve that folder from anywhere.
-// -- --serve [--port N]: builds it and serves it on 127.0.0.1. -- --out FOLDER: another folder. -- --no-model: without the 25 MB model.
+// -- --serve [--port N]: builds it and serves it on 127.0.0.1. -- --out FOLDER: another folder. -- --no-model: without the 26 MB model.
 import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
