@@ -163,7 +163,7 @@ function store({ longest, scripts, frequency, relaxed, screen, alternatives }: I
       trigger,
       before,
       after,
-      ...nearby.flatMap(({ set, least, most }) => [set, least, most]),
+      ...nearby.flatMap(({ set, minOffset, maxOffset }) => [set, minOffset, maxOffset]),
     ]),
   ];
 }
@@ -187,7 +187,7 @@ function restore(stored: StoredPattern, sources: Uint8Array, from: number, to: n
 function restoreAlternative([trigger = 0, before = 0, after = 0, ...rest]: readonly number[]): IndexedAlternative {
   const nearby = [];
   for (let at = 0; at < rest.length; at += 3) {
-    nearby.push({ set: rest[at] as number, least: rest[at + 1] as number, most: rest[at + 2] as number });
+    nearby.push({ set: rest[at] as number, minOffset: rest[at + 1] as number, maxOffset: rest[at + 2] as number });
   }
   return { trigger, before, after, nearby };
 }

@@ -169,7 +169,7 @@ function checkNegatives(rule: Rule, words: WordLookup, readViews: (text: string)
   const matches = createLiteralMatches(index, () => true);
   return rule.examples.negative.flatMap(({ text }, at) => {
     const { views } = readViews(text);
-    if (views.some((view) => matches.scan(view.text).met.length > 0)) return [];
+    if (views.some((view) => matches.scan(view.text).found.length > 0)) return [];
     if (listWords(text).some((word) => hits.has(word))) return [];
     const message =
       'This negative has no phrase that the rule requires, and no word of what it matches: it proves nothing.';

@@ -19,7 +19,7 @@ export interface AhoCorasick {
 }
 
 /** Where literals end in a text, in order. Reused from scan to scan; it only grows. */
-export interface LiteralLog {
+export interface LiteralHits {
   size: number;
   /** The longest literal that ends at each position; `suffixes` leads to the others. */
   literals: Int32Array;
@@ -27,7 +27,7 @@ export interface LiteralLog {
   ends: Int32Array;
 }
 
-export function createLiteralLog(): LiteralLog {
+export function createLiteralHits(): LiteralHits {
   return {
     size: 0,
     literals: new Int32Array(1024),
@@ -51,17 +51,17 @@ export function buildAhoCorasick(rows: readonly string[]): AhoCorasick {
   return { ...layOutCells(trie, rows.length), table: layOutTable(trie), symbols: trie.symbol };
 }
 
-/** Logs where literals end; linear in the text, whatever the number of literals. Leaves the text's symbols in the buffer. */
-export function findLiterals(automaton: AhoCorasick, text: string, buffer: SymbolBuffer, log: LiteralLog): void {
+/** Finds where literals end; linear in the text, whatever the number of literals. Leaves the text's symbols in the buffer. */
+export function findLiterals(automaton: AhoCorasick, text: string, buffer: SymbolBuffer, hits: LiteralHits): void {
   const { table, cells, symbols } = automaton;
   const shallow = table.length / SYMBOL_COUNT;
   encode(text, buffer);
   const { symbols: read, ends, size } = buffer;
-  if (size > log.literals.length) {
-    log.literals = new Int32Array(2 * size);
-    log.ends = new Int32Array(2 * size);
+  if (size > hits.literals.length) {
+    hits.literals = new Int32Array(2 * size);
+    hits.ends = new Int32Array(2 * size);
   }
-  const { literals, ends: logged } = log;
+  const { literals, ends: logged } = hits;
   let found = 0;
   let state = 0;
   for (let i = 0; i < size; i++) {
@@ -75,7 +75,7 @@ export function findLiterals(automaton: AhoCorasick, text: string, buffer: Symbo
     literals[found] = output;
     logged[found++] = ends[i] as number;
   }
-  log.size = found;
+  hits.size = found;
 }
 
 function stepDeep(

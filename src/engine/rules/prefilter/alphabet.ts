@@ -2,14 +2,14 @@
  * The alphabet that literals and texts are compared in before any pattern runs. Letters in lower case, digits, and
  * punctuation stand for themselves; a run of white space and separators (what a space in a pattern stands for) and
  * control characters is one space; any other character is one of 64 classes. Between an ASCII letter or digit and
- * anything else stands a space, as RE2's `\b` sees an edge there. Coarser than any pattern, so that a literal which a
+ * anything else stands a space, as RE2's `\b` sees a boundary there. Coarser than any pattern, so that a literal which a
  * pattern needs is never missed.
  */
 const SPACE = 0;
 const LETTERS = 1;
 const FIRST_DIGIT: number = LETTERS + 26;
-const MARKS = '!$%&()+,./:;<=?@[\\]^{}';
-const FIRST_MARK: number = FIRST_DIGIT + 10;
+const PUNCTUATION = '!$%&()+,./:;<=?@[\\]^{}';
+const FIRST_PUNCTUATION: number = FIRST_DIGIT + 10;
 /** The first class of characters outside ASCII. */
 const FIRST_NON_ASCII = 64;
 /** How many symbols there are. */
@@ -20,8 +20,8 @@ const ASCII_SYMBOLS: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) => 
   const letter = String.fromCharCode(code).toLowerCase();
   if (letter >= 'a' && letter <= 'z') return LETTERS + letter.charCodeAt(0) - 97;
   if (letter >= '0' && letter <= '9') return FIRST_DIGIT + code - 48;
-  const mark = MARKS.indexOf(letter);
-  return mark < 0 ? SPACE : FIRST_MARK + mark;
+  const mark = PUNCTUATION.indexOf(letter);
+  return mark < 0 ? SPACE : FIRST_PUNCTUATION + mark;
 });
 
 /** The Kelvin sign and the long s are letters k and s to a raw pattern that ignores case. */
@@ -34,19 +34,19 @@ function toNonAsciiSymbol(code: number): number {
 const toSymbol = (code: number): number => (code < 128 ? (ASCII_SYMBOLS[code] as number) : toNonAsciiSymbol(code));
 
 /** What a symbol is to its neighbours: a space, a letter or digit, anything else. */
-const KINDS: Uint8Array = Uint8Array.from({ length: SYMBOL_COUNT }, (_, symbol) =>
-  symbol === SPACE ? 0 : symbol < FIRST_MARK ? 1 : 2,
+const SYMBOL_KINDS: Uint8Array = Uint8Array.from({ length: SYMBOL_COUNT }, (_, symbol) =>
+  symbol === SPACE ? 0 : symbol < FIRST_PUNCTUATION ? 1 : 2,
 );
-/** By three times the last symbol's kind and the next one's: whether an edge stands between them. */
-const EDGES = Uint8Array.from([0, 0, 0, 0, 0, 1, 0, 1, 0]);
+/** By three times the last symbol's kind and the next one's: whether a word boundary lies between them. */
+const HAS_BOUNDARY = Uint8Array.from([0, 0, 0, 0, 0, 1, 0, 1, 0]);
 /** The same: whether the next one is kept; a space after a space is not. */
-const KEPT = Uint8Array.from([0, 1, 1, 1, 1, 1, 1, 1, 1]);
+const IS_KEPT = Uint8Array.from([0, 1, 1, 1, 1, 1, 1, 1, 1]);
 
 /** The symbols of a text. Reused from text to text and only ever grown. */
 export interface SymbolBuffer {
   size: number;
   symbols: Uint8Array;
-  /** Where each symbol ends in the text, UTF-16 code units; an edge ends where it stands. */
+  /** Where each symbol ends in the text, UTF-16 code units; a word boundary ends where it stands. */
   ends: Int32Array;
   /** The text holds characters outside ASCII. */
   hasNonAscii: boolean;
@@ -62,7 +62,10 @@ export function createSymbolBuffer(length: number): SymbolBuffer {
   };
 }
 
-/** Reads the symbols of a text; an edge stands at its start and its end. Without a branch that hangs on the text but for foreign characters: those are what costs. */
+/**
+ * Reads the symbols of a text; a word boundary stands at its start and its end. The loop has no branch that depends on the text
+ * except for characters outside ASCII: branches are what costs.
+ */
 export function encode(text: string, buffer: SymbolBuffer): void {
   const { length } = text;
   if (2 * length + 2 > buffer.symbols.length) {
@@ -79,13 +82,13 @@ export function encode(text: string, buffer: SymbolBuffer): void {
     const code = text.charCodeAt(i);
     units |= code;
     const symbol = toSymbol(code);
-    const kind = KINDS[symbol] as number;
+    const kind = SYMBOL_KINDS[symbol] as number;
     symbols[size] = SPACE;
     ends[size] = i;
-    size += EDGES[last + kind] as number;
+    size += HAS_BOUNDARY[last + kind] as number;
     symbols[size] = symbol;
     ends[size] = i + 1;
-    size += KEPT[last + kind] as number;
+    size += IS_KEPT[last + kind] as number;
     last = 3 * kind;
   }
   symbols[size] = SPACE;
@@ -94,7 +97,7 @@ export function encode(text: string, buffer: SymbolBuffer): void {
   buffer.hasNonAscii = units > 127;
 }
 
-/** The symbols of a literal as char codes, without the edges at its ends. Uses the buffer. */
+/** The symbols of a literal as char codes, without the word boundaries at its ends. Uses the buffer. */
 export function encodeLiteral(literal: string, buffer: SymbolBuffer): string {
   encode(literal, buffer);
   const isSpace = (at: number): boolean => at >= 0 && toSymbol(literal.charCodeAt(at)) === SPACE;

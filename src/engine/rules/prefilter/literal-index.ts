@@ -1,6 +1,6 @@
 import { type AhoCorasick, buildAhoCorasick } from './aho-corasick.js';
 import { createSymbolBuffer, encodeLiteral } from './alphabet.js';
-import { type Alternative, longestBetween, type PlacedSet, type RequiredSet, START } from './literal-set.js';
+import { type Alternative, maxDistance, type PositionedSet, type RequiredLiteralSet, START } from './literal-set.js';
 
 /** The literals of many patterns, ready to be found in a text. Sets and literals go by number. */
 export interface LiteralIndex {
@@ -27,18 +27,18 @@ export interface IndexedAlternative {
   readonly nearby: readonly NearbySet[];
 }
 
-/** Another set of an alternative: its literal ends `least` to `most` after that of the trigger. */
+/** Another set of an alternative: its literal ends `minOffset` to `maxOffset` after that of the trigger. */
 export interface NearbySet {
   readonly set: number;
-  readonly least: number;
-  readonly most: number;
+  readonly minOffset: number;
+  readonly maxOffset: number;
 }
 
 /** A whole number, unlike `Infinity`, so that it survives JSON and typed arrays. */
 export const UNBOUNDED = 1_000_000_000;
 
-/** A literal ends at the edge after it, which may lie outside the match. */
-export const EDGES = 2;
+/** A literal ends at the word boundary after it, which may lie outside the match. */
+export const BOUNDARY_SLACK = 2;
 
 /** Indexes the literals of patterns; gives each pattern's alternatives by number, in the order of `patterns`. */
 export function indexLiterals(patterns: readonly (readonly Alternative[])[]): {
@@ -55,7 +55,7 @@ export function indexLiterals(patterns: readonly (readonly Alternative[])[]): {
     literalNumbers.set(symbols, known);
     return known;
   };
-  const numberSet = ({ literals }: PlacedSet): number => {
+  const numberSet = ({ literals }: PositionedSet): number => {
     const key = literals.join('\n');
     const known = setNumbers.get(key);
     if (known !== undefined) return known;
@@ -64,7 +64,7 @@ export function indexLiterals(patterns: readonly (readonly Alternative[])[]): {
   };
   const alternatives = patterns.map((all) => all.map((alternative) => indexAlternative(alternative, numberSet)));
 
-  // Short literals are met most: numbered first, they share few cache lines.
+  // Short literals occur most often: numbered first, they share few cache lines.
   const rows = [...literalNumbers.keys()];
   const order = rows.map((_, literal) => literal);
   order.sort((a, b) => (rows[a] as string).length - (rows[b] as string).length || a - b);
@@ -85,21 +85,24 @@ const MAX_NEARBY = 3;
 /** A set more common than this rules out hardly any text. */
 const MAX_FREQUENCY = 30;
 
-function indexAlternative({ required, end }: Alternative, numberSet: (set: PlacedSet) => number): IndexedAlternative {
+function indexAlternative(
+  { required, end }: Alternative,
+  numberSet: (set: PositionedSet) => number,
+): IndexedAlternative {
   const sorted = [...required].sort((a, b) => a.frequency - b.frequency);
-  const [rarest, ...others] = sorted as [RequiredSet, ...RequiredSet[]];
+  const [rarest, ...others] = sorted as [RequiredLiteralSet, ...RequiredLiteralSet[]];
   const selective = others.filter(({ frequency }) => frequency < MAX_FREQUENCY).slice(0, MAX_NEARBY);
   return {
     trigger: numberSet(rarest),
-    before: bounded(longestBetween(START, rarest.to) + EDGES),
-    after: bounded(longestBetween(rarest.from, end) + EDGES),
+    before: bounded(maxDistance(START, rarest.to) + BOUNDARY_SLACK),
+    after: bounded(maxDistance(rarest.from, end) + BOUNDARY_SLACK),
     nearby: selective.map((other) => {
       const set = numberSet(other);
-      const most = bounded(longestBetween(rarest.from, other.to) + EDGES);
-      const least = -bounded(longestBetween(other.from, rarest.to) + EDGES);
-      if (isAfter(rarest, other)) return { set, least: 0, most };
-      if (isAfter(other, rarest)) return { set, least, most: 0 };
-      return { set, least, most };
+      const maxOffset = bounded(maxDistance(rarest.from, other.to) + BOUNDARY_SLACK);
+      const minOffset = -bounded(maxDistance(other.from, rarest.to) + BOUNDARY_SLACK);
+      if (isAfter(rarest, other)) return { set, minOffset: 0, maxOffset };
+      if (isAfter(other, rarest)) return { set, minOffset, maxOffset: 0 };
+      return { set, minOffset, maxOffset };
     }),
   };
 }
@@ -107,7 +110,7 @@ function indexAlternative({ required, end }: Alternative, numberSet: (set: Place
 const bounded = (length: number): number => Math.min(length, UNBOUNDED);
 
 /** True when a match meets all of one set before the other. */
-const isAfter = ({ to }: PlacedSet, { from }: PlacedSet): boolean =>
+const isAfter = ({ to }: PositionedSet, { from }: PositionedSet): boolean =>
   from.unbounded > to.unbounded || (from.unbounded === to.unbounded && from.offset >= to.offset);
 
 export function packLists(lists: readonly (readonly number[] | undefined)[]): PackedLists {

@@ -4,8 +4,8 @@ import {
   estimateFrequency,
   type LiteralSet,
   minimize,
-  type PlacedSet,
   type Position,
+  type PositionedSet,
   START,
   TOO_COMMON,
 } from './literal-set.js';
@@ -15,11 +15,11 @@ export interface LiteralInfo {
   /** The part matches exactly these literals and nothing else; then the other fields are empty. */
   readonly exact: LiteralSet | undefined;
   /** Every match begins with one of these. */
-  readonly prefix: PlacedSet | undefined;
+  readonly prefix: PositionedSet | undefined;
   /** Every match ends with one of these. */
-  readonly suffix: PlacedSet | undefined;
+  readonly suffix: PositionedSet | undefined;
   /** Sets that a match holds in between. */
-  readonly inner: readonly PlacedSet[];
+  readonly inner: readonly PositionedSet[];
   /** Where the part ends. */
   readonly end: Position;
 }
@@ -52,7 +52,7 @@ export function matchExactly(exact: LiteralSet, end: Position): LiteralInfo {
 }
 
 /** All sets of a part, in their order. */
-export function listSets({ exact, prefix, suffix, inner, end }: LiteralInfo): readonly PlacedSet[] {
+export function listSets({ exact, prefix, suffix, inner, end }: LiteralInfo): readonly PositionedSet[] {
   if (exact) return [{ literals: exact, from: START, to: end }];
   return [...(prefix ? [prefix] : []), ...inner, ...(suffix ? [suffix] : [])];
 }
@@ -61,7 +61,7 @@ export function listSets({ exact, prefix, suffix, inner, end }: LiteralInfo): re
 export function alternate(options: readonly LiteralInfo[], end: Position): LiteralInfo {
   const exact = union(options.map((option) => option.exact));
   if (exact && exact.length <= MAX_EXACT) return matchExactly(exact, end);
-  const whole = (literals: LiteralSet | undefined): PlacedSet | undefined =>
+  const whole = (literals: LiteralSet | undefined): PositionedSet | undefined =>
     literals && { literals, from: START, to: end };
   const prefix = union(options.map((option) => option.exact ?? option.prefix?.literals));
   const suffix = union(options.map((option) => option.exact ?? option.suffix?.literals));
@@ -75,7 +75,7 @@ export function alternate(options: readonly LiteralInfo[], end: Position): Liter
   };
 }
 
-/** The info of `of` repeated at least `min` times, between two edges. */
+/** The info of `of` repeated at least `min` times, between two word boundaries. */
 export function repeat(
   of: LiteralInfo,
   min: number,
@@ -98,7 +98,7 @@ export function repeat(
 
 /** The info of `ab...`: exact sets are joined to longer literals while their number stays small. */
 export function concatenate(parts: readonly LiteralInfo[]): LiteralInfo {
-  const closed: PlacedSet[] = [];
+  const closed: PositionedSet[] = [];
   let run: LiteralSet = EMPTY;
   let from = START;
   let at = START;
@@ -113,7 +113,7 @@ export function concatenate(parts: readonly LiteralInfo[]): LiteralInfo {
       from = at;
     } else {
       isExact = false;
-      const shifted = (set: PlacedSet): PlacedSet => ({
+      const shifted = (set: PositionedSet): PositionedSet => ({
         literals: set.literals,
         from: advance(at, set.from),
         to: advance(at, set.to),
@@ -157,7 +157,7 @@ function fits(left: LiteralSet, right: LiteralSet): boolean {
 const isSelective = (literals: LiteralSet): boolean => estimateFrequency(minimize(literals)) < TOO_COMMON;
 
 /** The set that is least common; undefined when all are too common. */
-function rarest(sets: readonly PlacedSet[]): LiteralSet | undefined {
+function rarest(sets: readonly PositionedSet[]): LiteralSet | undefined {
   let best: LiteralSet | undefined;
   let least = TOO_COMMON;
   for (const { literals } of sets) {

@@ -1,29 +1,29 @@
-import { createLiteralLog, findLiterals } from './aho-corasick.js';
+import { createLiteralHits, findLiterals } from './aho-corasick.js';
 import { createSymbolBuffer } from './alphabet.js';
 import type { LiteralIndex } from './literal-index.js';
 
 /**
  * Where the literals of an index occur in the text scanned last. Kept from scan to scan, so that a scan allocates nothing
- * and clears only what the one before it met.
+ * and clears only what the one before it found.
  */
 export interface LiteralMatches {
   /** Finds all literals. Forgets the positions of the text before, not when a set was last seen. */
   scan(text: string): LiteralScan;
-  /** How often a literal of `LiteralScan.met` occurs. */
+  /** How often a literal of `LiteralScan.found` occurs. */
   count(literal: number): number;
   /** Where its nth occurrence ends, ascending, UTF-16 code units. */
   end(literal: number, nth: number): number;
   /** True when an occurrence of the set ends in `[from, to]`. */
   endsBetween(set: number, from: number, to: number): boolean;
   /** True when the set occurred in a text since that generation. */
-  seenSince(set: number, generation: number): boolean;
+  occurredSince(set: number, generation: number): boolean;
 }
 
 export interface LiteralScan {
   /** Counts the scans, from 1 on. */
   readonly generation: number;
-  /** The literals of wanted sets that occur, each once. */
-  readonly met: readonly number[];
+  /** The literals of trigger sets that occur, each once. */
+  readonly found: readonly number[];
   readonly hasNonAscii: boolean;
 }
 
@@ -37,17 +37,17 @@ const NEXT = 2;
 const SUFFIX = 3;
 const SLOTS = 4;
 const SLOTS_END = 5;
-const IS_WANTED = 6;
+const IS_TRIGGER = 6;
 
-/** A slot, for each literal of each set: the set, the slot of the set's literal met before, the cell of the literal. */
+/** A slot, for each literal of each set: the set, the slot of the set's literal found before, the cell of the literal. */
 const SLOT = 3;
 const BEFORE = 1;
 const CELL_OF = 2;
 
-/** `isWanted` says of a set whether `LiteralScan.met` is to list its literals. */
+/** `isTrigger` says of a set whether `LiteralScan.found` is to list its literals. */
 export function createLiteralMatches(
   { automaton, setsByLiteral, sets }: LiteralIndex,
-  isWanted: (set: number) => boolean,
+  isTrigger: (set: number) => boolean,
 ): LiteralMatches {
   const { suffixes } = automaton;
   const cells = new Int32Array(CELL * suffixes.length);
@@ -60,29 +60,29 @@ export function createLiteralMatches(
     for (let slot = cells[cell + SLOTS] as number; slot < (cells[cell + SLOTS_END] as number); slot += SLOT) {
       slots[slot] = setsByLiteral.items[slot / SLOT] as number;
       slots[slot + CELL_OF] = cell;
-      if (isWanted(slots[slot] as number)) cells[cell + IS_WANTED] = 1;
+      if (isTrigger(slots[slot] as number)) cells[cell + IS_TRIGGER] = 1;
     }
   }
-  /** By set: when it was last seen, and the slot of its literal met last. */
+  /** By set: when it was last seen, and the slot of its literal found last. */
   const lastSeen = new Float64Array(sets);
   const lastSlot = new Int32Array(sets);
   let ends = new Int32Array(1024);
-  /** The cells of the literals met, by first occurrence. */
-  let met = new Int32Array(1024);
-  let metCount = 0;
-  const log = createLiteralLog();
+  /** The cells of the literals found, by first occurrence. */
+  let found = new Int32Array(1024);
+  let foundCount = 0;
+  const hits = createLiteralHits();
   const buffer = createSymbolBuffer(4096);
   let generation = 0;
 
   /** Counts each literal's occurrences. */
-  const countLog = (): void => {
-    const { size, literals } = log;
+  const countHits = (): void => {
+    const { size, literals } = hits;
     for (let i = 0; i < size; i++) {
       for (let literal = literals[i] as number; literal >= 0; ) {
         const cell = literal * CELL;
         if (cells[cell + COUNT] === 0) {
-          if (metCount === met.length) met = grow(met);
-          met[metCount++] = cell;
+          if (foundCount === found.length) found = grow(found);
+          found[foundCount++] = cell;
         }
         cells[cell + COUNT] = (cells[cell + COUNT] as number) + 1;
         literal = cells[cell + SUFFIX] as number;
@@ -91,14 +91,14 @@ export function createLiteralMatches(
   };
   /** Gives each literal its part of `ends`, and marks its sets as seen. */
   const markSets = (): number[] => {
-    const wanted: number[] = [];
+    const triggers: number[] = [];
     let next = 0;
-    for (let i = 0; i < metCount; i++) {
-      const cell = met[i] as number;
+    for (let i = 0; i < foundCount; i++) {
+      const cell = found[i] as number;
       cells[cell + START] = next;
       cells[cell + NEXT] = next;
       next += cells[cell + COUNT] as number;
-      if (cells[cell + IS_WANTED] === 1) wanted.push(cell / CELL);
+      if (cells[cell + IS_TRIGGER] === 1) triggers.push(cell / CELL);
       const slotsEnd = cells[cell + SLOTS_END] as number;
       for (let slot = cells[cell + SLOTS] as number; slot < slotsEnd; slot += SLOT) {
         const set = slots[slot] as number;
@@ -108,11 +108,11 @@ export function createLiteralMatches(
       }
     }
     while (next > ends.length) ends = grow(ends);
-    return wanted;
+    return triggers;
   };
   /** Writes each literal's occurrences into its part of `ends`. */
-  const sortLog = (): void => {
-    const { size, literals, ends: logged } = log;
+  const sortHits = (): void => {
+    const { size, literals, ends: logged } = hits;
     for (let i = 0; i < size; i++) {
       for (let literal = literals[i] as number; literal >= 0; ) {
         const cell = literal * CELL;
@@ -126,15 +126,15 @@ export function createLiteralMatches(
 
   return {
     scan(text) {
-      for (let i = 0; i < metCount; i++) cells[(met[i] as number) + COUNT] = 0;
-      metCount = 0;
+      for (let i = 0; i < foundCount; i++) cells[(found[i] as number) + COUNT] = 0;
+      foundCount = 0;
       generation++;
-      if (suffixes.length === 0) return { generation, met: [], hasNonAscii: false };
-      findLiterals(automaton, text, buffer, log);
-      countLog();
-      const wanted = markSets();
-      sortLog();
-      return { generation, met: wanted, hasNonAscii: buffer.hasNonAscii };
+      if (suffixes.length === 0) return { generation, found: [], hasNonAscii: false };
+      findLiterals(automaton, text, buffer, hits);
+      countHits();
+      const triggers = markSets();
+      sortHits();
+      return { generation, found: triggers, hasNonAscii: buffer.hasNonAscii };
     },
     count: (literal) => cells[literal * CELL + COUNT] as number,
     end: (literal, nth) => ends[(cells[literal * CELL + START] as number) + nth] as number,
@@ -146,7 +146,7 @@ export function createLiteralMatches(
       }
       return false;
     },
-    seenSince: (set, since) => (lastSeen[set] as number) >= since,
+    occurredSince: (set, since) => (lastSeen[set] as number) >= since,
   };
 }
 

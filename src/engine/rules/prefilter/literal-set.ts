@@ -1,4 +1,4 @@
-/** Literals of which every match holds at least one: folded, in lower case, `EDGE` for a word boundary. */
+/** Literals of which every match holds at least one: folded, in lower case, `WORD_BOUNDARY` for a word boundary. */
 export type LiteralSet = readonly string[];
 
 /**
@@ -11,21 +11,21 @@ export interface Position {
 }
 
 /** A literal set, and the part of the match in which its literal stands. */
-export interface PlacedSet {
+export interface PositionedSet {
   readonly literals: LiteralSet;
   readonly from: Position;
   readonly to: Position;
 }
 
 /** A literal set that a match must hold. */
-export interface RequiredSet extends PlacedSet {
+export interface RequiredLiteralSet extends PositionedSet {
   /** How common it is likely to be; see `estimateFrequency`. */
   readonly frequency: number;
 }
 
 /** One way in which a pattern can match: a match holds a literal of each set, in their order. */
 export interface Alternative {
-  readonly required: readonly RequiredSet[];
+  readonly required: readonly RequiredLiteralSet[];
   readonly end: Position;
 }
 
@@ -39,12 +39,12 @@ export function advance(position: Position, further: Position): Position {
 }
 
 /** The longest text from one position to a later one, in UTF-16 code units; infinite across an unbounded segment. */
-export function longestBetween(from: Position, to: Position): number {
+export function maxDistance(from: Position, to: Position): number {
   return to.unbounded === from.unbounded ? to.offset - from.offset : Number.POSITIVE_INFINITY;
 }
 
 /** Stands for `\b` until its neighbours are known: a code point that is no character. */
-export const EDGE = '\uffff';
+export const WORD_BOUNDARY = '\uffff';
 
 /** The frequency of a set that nearly every text holds. */
 export const TOO_COMMON = 1000;
@@ -84,14 +84,14 @@ export function estimateFrequency(literals: LiteralSet): number {
 /** Drops each literal that contains another one of the set: the other occurs whenever it does. */
 export function minimize(literals: LiteralSet): LiteralSet {
   const kept: string[] = [];
-  for (const literal of [...new Set(literals.map(resolveEdges))].sort((a, b) => a.length - b.length)) {
+  for (const literal of [...new Set(literals.map(resolveBoundaries))].sort((a, b) => a.length - b.length)) {
     if (!kept.some((short) => literal.includes(short))) kept.push(literal);
   }
   return kept;
 }
 
-/** An edge beside an ASCII letter or digit is a space in the alphabet; any other is nothing. */
-function resolveEdges(literal: string): string {
+/** A word boundary beside an ASCII letter or digit is a space in the alphabet; any other is nothing. */
+function resolveBoundaries(literal: string): string {
   return literal
     .replace(/(.?)\uffff+(?=(.?))/gsu, (_, left: string, right: string) =>
       isWordCharacter(left) === isWordCharacter(right) ? left : `${left} `,

@@ -4,7 +4,7 @@ import type { CompiledRule } from '../compiled-rule.js';
 import { type CompiledPattern, isUnfiltered, type UnfilteredPattern } from '../pattern/compiled-pattern.js';
 import { findScripts, type ScriptMask } from '../pattern/scripts.js';
 import {
-  EDGES,
+  BOUNDARY_SLACK,
   type IndexedAlternative,
   type LiteralIndex,
   type PackedLists,
@@ -63,7 +63,7 @@ interface Trigger {
   /** For each other step of the rule whose patterns all require literals: these patterns. */
   readonly otherSteps: readonly (readonly CompiledPattern[])[];
   /** How far apart two literals of one firing can end, UTF-16 code units. */
-  readonly reach: number;
+  readonly maxSpan: number;
 }
 
 /** Occurrences of one trigger literal that are looked at in one part; with more, the rule is let through. */
@@ -106,7 +106,7 @@ export function buildPrefilter(
     rules,
     size: { literals: index.automaton.suffixes.length, sets: shards.length },
     scan({ text, isFirst, isLast, subject }) {
-      const { met, generation, hasNonAscii } = matches.scan(text);
+      const { found, generation, hasNonAscii } = matches.scan(text);
       const scripts = hasNonAscii ? findScripts(text) : 0;
       const inside = new Set<CompiledRule>();
       const leaving = new Set<CompiledRule>();
@@ -115,7 +115,7 @@ export function buildPrefilter(
       const isWhole = isFirst && isLast;
       const visit = (trigger: Trigger, hasSecond: boolean, literal: number): void => {
         if (!allOccur(matches, trigger, scripts, generation)) return;
-        const { rule, pattern, reach } = trigger;
+        const { rule, pattern, maxSpan } = trigger;
         const window = hasSecond ? findWindow(matches, trigger, literal, scripts, generation) : undefined;
         if (window) {
           inside.add(rule);
@@ -123,17 +123,17 @@ export function buildPrefilter(
         }
         // A rule of one step fires inside the part or not at all.
         if (isWhole || rule.steps.length === 1) return;
-        if (!isFirst && matches.end(literal, 0) < reach) entering.add(rule);
-        if (!isLast && matches.end(literal, matches.count(literal) - 1) + reach > text.length) leaving.add(rule);
+        if (!isFirst && matches.end(literal, 0) < maxSpan) entering.add(rule);
+        if (!isLast && matches.end(literal, matches.count(literal) - 1) + maxSpan > text.length) leaving.add(rule);
       };
-      for (const literal of met) {
+      for (const literal of found) {
         const lastSlot = first[literal + 1] as number;
         for (let slot = first[literal] as number; slot < lastSlot; slot++) {
           const set = items[slot] as number;
           const end = bySet.first[set + 1] as number;
           for (let at = bySet.first[set] as number; at < end; at++) {
             const number = bySet.items[at] as number;
-            const hasSecond = matches.seenSince(secondSets[number] as number, generation);
+            const hasSecond = matches.occurredSince(secondSets[number] as number, generation);
             if (hasSecond || !isWhole) visit(triggers[number] as Trigger, hasSecond, literal);
           }
         }
@@ -148,7 +148,7 @@ export function buildPrefilter(
       return { inside, leaving, entering, windows, generation };
     },
     mayMatch({ alternatives }, { generation }) {
-      return alternatives.length === 0 || alternatives.some((one) => allSeen(matches, one, generation));
+      return alternatives.length === 0 || alternatives.some((one) => allOccurSince(matches, one, generation));
     },
     window: (pattern, { windows }) => (pattern.alternatives.length === 0 ? EVERYWHERE : windows.get(pattern)),
   };
@@ -157,19 +157,19 @@ export function buildPrefilter(
 function listTriggers(rule: CompiledRule): readonly Trigger[] {
   const [first, ...others] = rule.order.map((step) => rule.steps[step] as readonly CompiledPattern[]);
   const otherSteps = others.filter((patterns) => patterns.every(({ alternatives }) => alternatives.length > 0));
-  const reach = measureReach(rule);
+  const maxSpan = measureMaxSpan(rule);
   return (first ?? []).flatMap((pattern) =>
-    pattern.alternatives.map((alternative) => ({ rule, pattern, alternative, otherSteps, reach })),
+    pattern.alternatives.map((alternative) => ({ rule, pattern, alternative, otherSteps, maxSpan })),
   );
 }
 
-function measureReach({ shape, steps }: CompiledRule): number {
-  if (shape.kind === 'all') return shape.within + EDGES;
+function measureMaxSpan({ shape, steps }: CompiledRule): number {
+  if (shape.kind === 'all') return shape.within + BOUNDARY_SLACK;
   const gaps = shape.kind === 'sequence' ? shape.gap * (steps.length - 1) : 0;
   const longest = steps.map((patterns) => Math.max(0, ...patterns.map((pattern) => pattern.longest)));
   return Math.min(
     UNBOUNDED,
-    longest.reduce((sum, length) => sum + length, gaps + EDGES),
+    longest.reduce((sum, length) => sum + length, gaps + BOUNDARY_SLACK),
   );
 }
 
@@ -188,15 +188,15 @@ function secondSet({ alternative, otherSteps }: Trigger): number {
   return alternative.nearby[0]?.set ?? single?.[0]?.alternatives[0]?.trigger ?? alternative.trigger;
 }
 
-function allSeen(matches: LiteralMatches, { trigger, nearby }: IndexedAlternative, since: number): boolean {
-  if (!matches.seenSince(trigger, since)) return false;
-  for (let i = 0; i < nearby.length; i++) if (!matches.seenSince(nearby[i]?.set as number, since)) return false;
+function allOccurSince(matches: LiteralMatches, { trigger, nearby }: IndexedAlternative, since: number): boolean {
+  if (!matches.occurredSince(trigger, since)) return false;
+  for (let i = 0; i < nearby.length; i++) if (!matches.occurredSince(nearby[i]?.set as number, since)) return false;
   return true;
 }
 
 /** True when all that the alternative of a trigger requires occurs in the part, near or far. */
 function allOccur(matches: LiteralMatches, trigger: Trigger, scripts: ScriptMask, generation: number): boolean {
-  return (trigger.pattern.scripts & ~scripts) === 0 && allSeen(matches, trigger.alternative, generation);
+  return (trigger.pattern.scripts & ~scripts) === 0 && allOccurSince(matches, trigger.alternative, generation);
 }
 
 /**
@@ -205,13 +205,13 @@ function allOccur(matches: LiteralMatches, trigger: Trigger, scripts: ScriptMask
  */
 function findWindow(
   matches: LiteralMatches,
-  { alternative, otherSteps, reach }: Trigger,
+  { alternative, otherSteps, maxSpan }: Trigger,
   literal: number,
   scripts: ScriptMask,
   generation: number,
 ): Span | undefined {
   const occurs = (step: readonly CompiledPattern[]): boolean =>
-    step.some(({ alternatives }) => alternatives.some((one) => allSeen(matches, one, generation)));
+    step.some(({ alternatives }) => alternatives.some((one) => allOccurSince(matches, one, generation)));
   if (!otherSteps.every(occurs)) return undefined;
   const { before, after, nearby } = alternative;
   const count = matches.count(literal);
@@ -221,22 +221,23 @@ function findWindow(
   let window: Span | undefined;
   for (let i = 0; i < count; i++) {
     const end = matches.end(literal, i);
-    if (!nearby.every(({ set, least, most }) => matches.endsBetween(set, end + least, end + most))) continue;
-    if (!otherSteps.every((step) => isNear(matches, step, scripts, end, reach))) continue;
+    if (!nearby.every(({ set, minOffset, maxOffset }) => matches.endsBetween(set, end + minOffset, end + maxOffset)))
+      continue;
+    if (!otherSteps.every((step) => isNear(matches, step, scripts, end, maxSpan))) continue;
     window = widen(window, { start: end - before, end: end + after });
   }
   return window;
 }
 
-/** True when all literals of one alternative of a step end within `reach` of a position. */
+/** True when all literals of one alternative of a step end within `maxSpan` of a position. */
 function isNear(
   matches: LiteralMatches,
   step: readonly CompiledPattern[],
   scripts: ScriptMask,
   position: number,
-  reach: number,
+  maxSpan: number,
 ): boolean {
-  const [from, to] = [position - reach, position + reach];
+  const [from, to] = [position - maxSpan, position + maxSpan];
   return step.some(
     (pattern) =>
       (pattern.scripts & ~scripts) === 0 &&

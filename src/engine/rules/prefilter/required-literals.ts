@@ -12,15 +12,15 @@ import {
 } from './literal-info.js';
 import {
   type Alternative,
-  EDGE,
   estimateFrequency,
-  longestBetween,
+  maxDistance,
   minimize,
-  type PlacedSet,
   type Position,
-  type RequiredSet,
+  type PositionedSet,
+  type RequiredLiteralSet,
   START,
   TOO_COMMON,
+  WORD_BOUNDARY,
 } from './literal-set.js';
 
 /** Characters kept of a literal: more would add states to the automaton and hardly any selectivity. */
@@ -52,16 +52,16 @@ export function requiredLiterals(node: PatternNode, isRaw: boolean): readonly Al
 /** Several alternatives as one, by the rarest set of each. */
 function mergeAlternatives(alternatives: readonly Alternative[]): readonly Alternative[] {
   if (alternatives.length === 0) return [];
-  const end = alternatives.map((alternative) => alternative.end).reduce((a, b) => (longestBetween(a, b) > 0 ? b : a));
+  const end = alternatives.map((alternative) => alternative.end).reduce((a, b) => (maxDistance(a, b) > 0 ? b : a));
   const literals = minimize(
     alternatives.flatMap(({ required }) => [...required].sort((a, b) => a.frequency - b.frequency)[0]?.literals ?? []),
   );
   return [{ required: [{ literals, frequency: estimateFrequency(literals), from: START, to: end }], end }];
 }
 
-function rarestSets(sets: readonly PlacedSet[]): readonly RequiredSet[] {
+function rarestSets(sets: readonly PositionedSet[]): readonly RequiredLiteralSet[] {
   const known = new Set<string>();
-  const required = sets.flatMap(({ literals, from, to }): readonly RequiredSet[] => {
+  const required = sets.flatMap(({ literals, from, to }): readonly RequiredLiteralSet[] => {
     const short = minimize(minimize(literals).map((literal) => [...literal].slice(0, MAX_LENGTH).join('')));
     const key = short.join('\n');
     if (known.has(key)) return [];
@@ -77,7 +77,7 @@ function endPosition(node: PatternNode): Position {
   return longest === Number.POSITIVE_INFINITY ? { unbounded: 1, offset: 0 } : { unbounded: 0, offset: longest };
 }
 
-/** Reads a node between a left and a right edge (`EDGE` or nothing), so that each of its options gets them. */
+/** Reads a node between a left and a right boundary (`WORD_BOUNDARY` or nothing), so that each of its options gets them. */
 type Reader = (node: PatternNode, left: string, right: string) => LiteralInfo;
 
 /** The options of a pattern that is a choice, each on its own. */
@@ -85,10 +85,15 @@ function readAlternatives(node: PatternNode, read: Reader, left: string, right: 
   if (node.kind === 'choice') return node.options.flatMap((option) => readAlternatives(option, read, left, right));
   if (node.kind === 'group' && node.of) return readAlternatives(node.of, read, left, right);
   if (node.kind === 'sequence') {
-    const at = node.parts.findIndex((part) => !isEdge(part));
+    const at = node.parts.findIndex((part) => !isBoundary(part));
     const inner = node.parts[at];
-    if (inner && node.parts.every((part) => part === inner || isEdge(part))) {
-      return readAlternatives(inner, read, at > 0 ? EDGE : left, at < node.parts.length - 1 ? EDGE : right);
+    if (inner && node.parts.every((part) => part === inner || isBoundary(part))) {
+      return readAlternatives(
+        inner,
+        read,
+        at > 0 ? WORD_BOUNDARY : left,
+        at < node.parts.length - 1 ? WORD_BOUNDARY : right,
+      );
     }
   }
   return [read(node, left, right)];
@@ -108,10 +113,12 @@ function createReader(isRaw: boolean): Reader {
       case 'space':
         return only(' ');
       case 'edge':
-        return node.source === '\\b' ? only(EDGE) : only('');
+        return node.source === '\\b' ? only(WORD_BOUNDARY) : only('');
       case 'char':
         // A raw pattern may ignore case, and then other letters than this one match.
-        return (isRaw && node.text > '\x7f') || node.text === EDGE ? matchAnything(end) : only(node.text.toLowerCase());
+        return (isRaw && node.text > '\x7f') || node.text === WORD_BOUNDARY
+          ? matchAnything(end)
+          : only(node.text.toLowerCase());
       case 'class': {
         const members = classMembers(node, isRaw);
         return members ? only(...members) : matchAnything(end);
@@ -140,17 +147,17 @@ function createReader(isRaw: boolean): Reader {
   return read;
 }
 
-const isEdge = (node: PatternNode | undefined): boolean => node?.kind === 'edge' && node.source === '\\b';
+const isBoundary = (node: PatternNode | undefined): boolean => node?.kind === 'edge' && node.source === '\\b';
 
-/** Edges go into the parts beside them: `\b(?:a|b)` is `\ba|\bb`, and so it is after a space. */
+/** Word boundaries go into the parts beside them: `\b(?:a|b)` is `\ba|\bb`, and so it is after a space. */
 function readSequence(parts: readonly PatternNode[], left: string, right: string, read: Reader): LiteralInfo {
-  const inner = parts.filter((part) => !isEdge(part));
-  if (inner.length === 0) return matchExactly([left + EDGE + right], START);
+  const inner = parts.filter((part) => !isBoundary(part));
+  if (inner.length === 0) return matchExactly([left + WORD_BOUNDARY + right], START);
   const infos: LiteralInfo[] = [];
   parts.forEach((part, at) => {
-    if (isEdge(part)) return;
-    const before = at === 0 ? left : hasEdge(parts.slice(0, at).reverse(), 'last') ? EDGE : '';
-    const after = at === parts.length - 1 ? right : hasEdge(parts.slice(at + 1), 'first') ? EDGE : '';
+    if (isBoundary(part)) return;
+    const before = at === 0 ? left : hasBoundary(parts.slice(0, at).reverse(), 'last') ? WORD_BOUNDARY : '';
+    const after = at === parts.length - 1 ? right : hasBoundary(parts.slice(at + 1), 'first') ? WORD_BOUNDARY : '';
     infos.push(read(part, before, after));
   });
   return concatenate(infos);
@@ -164,10 +171,10 @@ function isNonWord(low: number, high: number): boolean {
   return true;
 }
 
-/** True when the parts beside a position, the nearest first, always begin (or end) with an edge or a space. */
-function hasEdge(nearest: readonly PatternNode[], side: 'first' | 'last'): boolean {
+/** True when the parts beside a position, the nearest first, always begin (or end) with a word boundary or a space. */
+function hasBoundary(nearest: readonly PatternNode[], side: 'first' | 'last'): boolean {
   for (const part of nearest) {
-    if (isEdge(part) || isSpaceAt(part, side)) return true;
+    if (isBoundary(part) || isSpaceAt(part, side)) return true;
     if (part.kind !== 'repeat' || part.min > 0 || !isSpaceAt(part.of, side)) return false;
   }
   return false;
@@ -190,7 +197,7 @@ function isSpaceAt(node: PatternNode, side: 'first' | 'last'): boolean {
     case 'repeat':
       return node.min > 0 && isSpaceAt(node.of, side);
     case 'sequence':
-      return hasEdge(side === 'first' ? node.parts : [...node.parts].reverse(), side);
+      return hasBoundary(side === 'first' ? node.parts : [...node.parts].reverse(), side);
     default:
       return false;
   }
