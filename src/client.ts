@@ -26,7 +26,7 @@ export type ScreeningErrorCode =
   | 'UNREACHABLE'
   /** The deadline passed. */
   | 'TIMEOUT'
-  /** Something came back that is no verdict. */
+  /** The response is not a verdict. */
   | 'ANSWER_INVALID';
 
 /** A call without a verdict. What to do then is the caller's decision: a tool call that wasn't screened isn't safe. */
@@ -117,7 +117,7 @@ export function createClient(options: ClientOptions): ScreeningClient {
       } catch (cause) {
         if (cause instanceof ScreeningError) throw cause;
         if (call.signal?.aborted) throw call.signal.reason;
-        if (deadline.aborted) throw new ScreeningError('TIMEOUT', 'the service did not answer in time', { cause });
+        if (deadline.aborted) throw new ScreeningError('TIMEOUT', 'the service did not respond in time', { cause });
         throw new ScreeningError('UNREACHABLE', 'the service could not be reached', { cause });
       }
     },
@@ -129,7 +129,7 @@ async function verdictIn(response: Response): Promise<ExplainedVerdict> {
   const body: unknown = await response.json().catch(() => undefined);
   if (status === 200) {
     if (isVerdict(body)) return body;
-    throw new ScreeningError('ANSWER_INVALID', 'the answer is no verdict', { status });
+    throw new ScreeningError('ANSWER_INVALID', 'the response is not a verdict', { status });
   }
   const { error, code } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
   const message = typeof error === 'string' ? error : `the service answered ${status}`;

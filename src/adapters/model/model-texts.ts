@@ -50,7 +50,7 @@ export function readTokenizer(text: string, manifest: ModelManifest): Tokenizer 
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new ModelError('MODEL_MANIFEST', 'tokenizer.json is no JSON', { cause });
+    throw new ModelError('MODEL_MANIFEST', 'tokenizer.json is not valid JSON', { cause });
   }
   const parsed = schema.safeParse(value);
   if (!parsed.success) {

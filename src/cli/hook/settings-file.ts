@@ -98,7 +98,7 @@ function settingsIn(text: string, file: string): Settings {
   const value: unknown = parse(text, errors, { allowTrailingComma: true });
   const [first] = errors;
   const refuse = (what: string): never => {
-    throw new CliError(`${file} ${what}. Nothing was written: mend it first.`);
+    throw new CliError(`${file} ${what}. Nothing was written. Fix it first.`);
   };
   if (first !== undefined) {
     const line = text.slice(0, first.offset).split('\n').length;

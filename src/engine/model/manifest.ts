@@ -103,7 +103,7 @@ export function parseManifest(text: string): ModelManifest {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new ModelError('MODEL_MANIFEST', 'manifest.json is no JSON', { cause: error });
+    throw new ModelError('MODEL_MANIFEST', 'manifest.json is not valid JSON', { cause: error });
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

@@ -93,12 +93,13 @@ function checkHits(rule: Rule): readonly PackProblem[] {
     text.includes(hit)
       ? []
       : [
-          problem(rule, 'PACK033', 'The hit is no part of the text.', 'Copy it from the text, letter for letter.', [
-            'examples',
-            'positive',
-            at,
-            'hit',
-          ]),
+          problem(
+            rule,
+            'PACK033',
+            'The hit is not part of the text.',
+            'Copy it from the text, character for character.',
+            ['examples', 'positive', at, 'hit'],
+          ),
         ],
   );
 }
@@ -126,7 +127,7 @@ function checkPatterns(rule: Rule): readonly PackProblem[] {
     patterns.flatMap((pattern, at) =>
       patterns.indexOf(pattern) === at
         ? []
-        : [problem(rule, 'PACK035', 'This pattern stands here twice.', 'Take one out.', [...path, at])],
+        : [problem(rule, 'PACK035', 'This pattern is listed twice.', 'Remove one of them.', [...path, at])],
     ),
   );
 }

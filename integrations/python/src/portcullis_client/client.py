@@ -69,7 +69,7 @@ def _read(response: httpx.Response) -> Verdict:
         try:
             return Verdict.from_json(body)
         except ValueError as error:
-            raise InvalidResponse(f"the response is no verdict: {error}", status=status) from None
+            raise InvalidResponse(f"the response is not a verdict: {error}", status=status) from None
     fields: dict[str, Any] = body if isinstance(body, dict) else {}
     message = str(fields.get("error", f"the service responded with {status}"))
     if status == 401:

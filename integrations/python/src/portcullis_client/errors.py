@@ -41,7 +41,7 @@ class ServiceFailed(ScreeningError):
 
 
 class InvalidResponse(ScreeningError):
-    """Something came back that is no verdict."""
+    """The response is not a verdict."""
 
 
 class Unreachable(ScreeningError):
