@@ -113,6 +113,8 @@ describe('from a month of traffic to a setting that every command takes', () => 
     const plain = JSON.parse(runCli(['analyze', text]).stdout);
     const analyzed = JSON.parse(runCli(['analyze', '--overlay', overlay, text]).stdout);
     expect(analyzed).toMatchObject({ decided_by: 'ml', ml_threshold: tuned.threshold });
+    // Chosen on the traffic, not the default.
+    expect(tuned.threshold).not.toBe(plain.ml_threshold);
     // The version names the setting: replay finds the overlay by it.
     expect(analyzed.rules_version).not.toBe(plain.rules_version);
     const batch = runCli(

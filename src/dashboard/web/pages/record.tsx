@@ -93,17 +93,22 @@ function Neighbours({ id }: { id: string }): JSX.Element {
   );
 }
 
+/** The call again, as a POSIX shell takes it. */
+function curlOf({ input, channel }: RecordView): string {
+  // Of JSON the record keeps the text; a channel other than the default one must be said.
+  const body = `{"input":${input.json ? input.text : JSON.stringify(input.text)}}`;
+  const query = channel === 'user' && !input.json ? '' : `?channel=${channel}`;
+  const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+  return `curl -s ${quoted(`${location.origin}/analyze${query}`)} -H 'Authorization: Bearer <API_KEY>' -H 'Content-Type: application/json' -d ${quoted(body)}`;
+}
+
 function CopyTools({ record, marks }: { record: RecordView; marks: boolean }): JSX.Element {
-  const { text } = record.input;
-  // Single quotes end a shell's string: closed, escaped, opened again.
-  const body = JSON.stringify({ input: text }).replaceAll("'", `'\\''`);
-  const curl = `curl -s ${location.origin}/analyze -H 'Authorization: Bearer <API_KEY>' -H 'Content-Type: application/json' -d '${body}'`;
   return (
     <>
       <p class="actions">
         <CopyButton text={record.id} label="Copy id" />
         <CopyButton text={JSON.stringify(record, null, 2)} label="Copy JSON" />
-        {record.input.kept === 'whole' ? <CopyButton text={curl} label="Copy curl" /> : null}
+        {record.input.kept === 'whole' ? <CopyButton text={curlOf(record)} label="Copy curl" /> : null}
       </p>
       {!marks || record.input.kept !== 'whole' || record.findings.length === 0 ? null : (
         <p class="actions">

@@ -19,6 +19,8 @@ interface TuningProps {
 /** Where the rules and the model block for this account: the overlay in force, a draft with what it would change, the history. */
 export function Tuning({ role, query }: TuningProps): JSX.Element {
   const { value, error, again } = useLoad<OverlayState>('/overlay');
+  // Not the editor's own: a new version begins a new editor.
+  const [applied, setApplied] = useState(false);
   return (
     <>
       <PageHead
@@ -38,10 +40,19 @@ export function Tuning({ role, query }: TuningProps): JSX.Element {
               state={value}
               owner={role === 'owner'}
               query={query}
+              applied={applied}
+              onApplied={setApplied}
               again={again}
             />
           )}
-          <History state={value} owner={role === 'owner'} again={again} />
+          <History
+            state={value}
+            owner={role === 'owner'}
+            again={() => {
+              setApplied(false);
+              again();
+            }}
+          />
         </>
       )}
     </>
@@ -81,31 +92,37 @@ interface EditorProps {
   readonly state: OverlayState;
   readonly owner: boolean;
   readonly query: URLSearchParams;
+  /** Whether the version in force was applied here just now, and nothing changed since. */
+  readonly applied: boolean;
+  readonly onApplied: (applied: boolean) => void;
   readonly again: () => void;
 }
 
-function Editor({ state: { server, versions }, owner, query, again }: EditorProps): JSX.Element {
+function Editor({ state: { server, versions }, owner, query, applied, onApplied, again }: EditorProps): JSX.Element {
   const [newest] = versions;
   const [source, setSource] = useState(newest?.source ?? '');
   const [note, setNote] = useState('');
   const [threshold, setThreshold] = useState('');
   const [shown, setShown] = useState<{ readonly of: string; readonly preview: OverlayPreview }>();
-  const [applied, setApplied] = useState(false);
   const action = useAction();
   const allowed = query.get('allow');
   const [expires, setExpires] = useState(() =>
     new Date(Date.now() + ALLOWED_DAYS * 86_400_000).toISOString().slice(0, 10),
   );
 
+  const change = (made: string): void => {
+    onApplied(false);
+    setSource(made);
+  };
   const draft = async (edit: object): Promise<string> => {
     const { source: made } = await callApi<{ readonly source: string }>('POST', '/overlay/draft', { source, ...edit });
-    setSource(made);
+    change(made);
     return made;
   };
   const preview = async (of: string): Promise<void> => {
     setShown({ of, preview: await callApi<OverlayPreview>('POST', '/overlay/preview', { source: of }) });
   };
-  const edit = (change: object): void => action.run(async () => preview(await draft(change)));
+  const edit = (wanted: object): void => action.run(async () => preview(await draft(wanted)));
   useEffect(() => {
     const wanted = query.get('threshold');
     if (wanted !== null) edit({ threshold: Number(wanted) });
@@ -114,7 +131,7 @@ function Editor({ state: { server, versions }, owner, query, again }: EditorProp
     event.preventDefault();
     action.run(async () => {
       await callApi('POST', '/overlay', { source, note, replaces: newest?.number ?? 0 });
-      setApplied(true);
+      onApplied(true);
       if (query.toString() !== '') location.hash = '#/tuning';
       again();
     });
@@ -186,10 +203,7 @@ function Editor({ state: { server, versions }, owner, query, again }: EditorProp
               rows={10}
               spellcheck={false}
               value={source}
-              onInput={(event) => {
-                setApplied(false);
-                setSource(event.currentTarget.value);
-              }}
+              onInput={(event) => change(event.currentTarget.value)}
             />
           )}
         </Field>

@@ -13,7 +13,7 @@ const AROUND = 1_500;
 export function MarkedText({ text, spans }: { text: string; spans: readonly Span[] }): JSX.Element {
   const [all, setAll] = useState(text.length <= LONG_FROM);
   const place = useRef<HTMLElement>(null);
-  const [at, setAt] = useState(-1);
+  const [at, setAt] = useState(0);
   const parts = markedParts(text, spans);
   const marks = parts.filter(({ marked }) => marked).length;
   const show = (index: number): void => {
@@ -27,14 +27,17 @@ export function MarkedText({ text, spans }: { text: string; spans: readonly Span
     setAt(index);
     show(index);
   };
-  useEffect(() => show(0), [text]);
+  // Also once more of the text is shown: the mark has moved.
+  useEffect(() => show(at), [text, all]);
   return (
     <>
       {marks < 2 && all ? null : (
         <div class="actions text-tools">
           {marks === 0 ? null : (
             <>
-              <span role="status">{at < 0 ? counted(marks, 'mark', 'marks') : `Mark ${at + 1} of ${marks}`}</span>
+              <span role="status">
+                Mark {at + 1} of {marks}
+              </span>
               <button type="button" disabled={at <= 0} onClick={() => go(at - 1)}>
                 ↑ Previous mark
               </button>
