@@ -73,7 +73,7 @@ export function decide(mode: Mode, rules: RulesSide, outcome: ModelOutcome): Dec
       score,
       threshold: model.threshold,
       rule: block ? 'ml.classifier' : 'none',
-      reason: block ? explainDecision(model) : null,
+      reason: block ? blockReason(model) : null,
       decidedBy: 'ml',
       ...seen,
     };
@@ -91,13 +91,7 @@ export function decide(mode: Mode, rules: RulesSide, outcome: ModelOutcome): Dec
 }
 
 /** A block that the model alone wouldn't have given says that the rules had a part in it. */
-function explainDecision({
-  probability,
-  threshold,
-}: {
-  readonly probability: number;
-  readonly threshold: number;
-}): string {
+function blockReason({ probability, threshold }: { readonly probability: number; readonly threshold: number }): string {
   return probability >= threshold ? MODEL_REASON : BOTH_REASON;
 }
 

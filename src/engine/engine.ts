@@ -102,9 +102,9 @@ export interface WarmUpOptions {
 /** Milliseconds that a warm-up holds the event loop. */
 const SLICE_MS = 4;
 /** Texts that a full warm-up scans: the p99 of the next 1,600 texts of 1 kB falls by a quarter or more. */
-const PRACTICE_TEXTS = 40;
+const WARM_UP_TEXTS = 40;
 /** Characters of each. */
-const PRACTICE_LENGTH = 1000;
+const WARM_UP_LENGTH = 1000;
 
 interface Reading {
   readonly input: Subjected;
@@ -143,7 +143,7 @@ export function createEngine(parts: EngineParts): Engine {
   }
 
   function conclude(reading: Reading, mode: Mode, asked: Asked | undefined, options: ScanCallOptions): Verdict {
-    const decision = decide(mode, reading.rules, decideOutcome(asked, settings, model?.info));
+    const decision = decide(mode, reading.rules, toModelOutcome(asked, settings, model?.info));
     const verdict = buildVerdict(decision, mode, reading.start, options);
     if (options.explain !== true) return verdict;
     return { ...verdict, explanation: explain({ ...reading, decision, model: asked }, settings.limits) } as Verdict;
@@ -184,7 +184,7 @@ export function createEngine(parts: EngineParts): Engine {
   }
 
   /** Repeats work that goes on while it is told to and says when it is done; the event loop is free between the slices. */
-  function inSlices(work: (goOn: () => boolean) => boolean): Promise<void> {
+  function inSlices(work: (shouldContinue: () => boolean) => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const runSlice = (): void => {
         const end = clock.now() + SLICE_MS;
@@ -200,14 +200,14 @@ export function createEngine(parts: EngineParts): Engine {
   }
 
   async function warmUpAll(): Promise<void> {
-    await inSlices((goOn) => pack.warmUpRest?.(goOn) ?? true);
-    const texts = practiceTexts(pack.rules);
-    await inSlices((goOn) => {
+    await inSlices((shouldContinue) => pack.warmUpRest?.(shouldContinue) ?? true);
+    const texts = warmUpTexts(pack.rules);
+    await inSlices((shouldContinue) => {
       do {
         const { value, done } = texts.next();
         if (done === true) return true;
         read(value, {});
-      } while (goOn());
+      } while (shouldContinue());
       return false;
     });
   }
@@ -243,16 +243,16 @@ export function createEngine(parts: EngineParts): Engine {
 }
 
 /** The rules' own near misses, which are benign, put together to texts of an ordinary length. */
-function* practiceTexts(rules: readonly Rule[]): Generator<string, void, undefined> {
+function* warmUpTexts(rules: readonly Rule[]): Generator<string, void, undefined> {
   let made = 0;
   let text = '';
   for (const { examples } of rules) {
     text += `${examples.negative[0]?.text ?? ''}\n\n`;
-    if (text.length < PRACTICE_LENGTH) continue;
-    yield text.slice(0, PRACTICE_LENGTH);
+    if (text.length < WARM_UP_LENGTH) continue;
+    yield text.slice(0, WARM_UP_LENGTH);
     made += 1;
     text = '';
-    if (made === PRACTICE_TEXTS) return;
+    if (made === WARM_UP_TEXTS) return;
   }
 }
 
@@ -283,7 +283,7 @@ interface Asked {
   readonly outcome: GuardedAnswer;
 }
 
-function decideOutcome(
+function toModelOutcome(
   asked: Asked | undefined,
   settings: ResolvedSettings,
   info: ClassifierInfo | undefined,

@@ -42,7 +42,8 @@ function make(perWindow = 0, parallel?: number): Made {
         runs.push(ids);
         underway += 1;
         most = Math.max(most, underway);
-        await Promise.resolve();
+        // A turn of the event loop, as a model run takes.
+        await new Promise((resolve) => setImmediate(resolve));
         underway -= 1;
         clock.advance(10);
         return { logit: ids.includes(99) ? 3 : -3, tokenLogits: ids.map((id) => (id === 99 ? 5 : -5)) };

@@ -1,9 +1,9 @@
 """`ngrams`: a linear model over hashed n-grams of word pieces, whose logit is added to the encoder's.
 
-The encoder reads what a text means, a linear model which words stand together; they err on different texts, so that their sum ranks
-texts of unseen sources better than either (`record/ngrams.md`). Features are hashed into a table of one weight each (Weinberger et
-al., "Feature Hashing for Large Scale Multitask Learning", 2009; the linear model of fastText). All of it is whole-number arithmetic and a look-up,
-so it lives in the model's ONNX graph and costs a run nothing that can be measured.
+The encoder reads what a text means, the linear model which words it uses together. They make different mistakes, so their sum ranks
+texts of other people better than either (`record/ngrams.md`). Features are hashed into a table of one weight each (Weinberger et
+al., "Feature Hashing for Large Scale Multitask Learning", 2009; the linear model of fastText). It is integer arithmetic and one
+embedding lookup, so it is part of the model's ONNX graph and adds about 1 % to a run.
 """
 
 import argparse
@@ -16,13 +16,14 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from .net import padded
 from .sampling import Archive, Sample, batches, read_mixture, round_samples
+from .train import goal
 
 HERE = Path(__file__).resolve().parent.parent
 BUCKETS = 1 << 19
 # A product of two numbers below it fits in 63 bits.
 PRIME, FACTOR = (1 << 31) - 1, 1_000_003 * 1_009
 EPOCHS, RATE = 3, 0.2
-SMOOTHING, BUDGET, ROUNDS = 0.02, 2048, 8
+BUDGET, ROUNDS = 2048, 8
 
 
 def mixed(hashed: Tensor, ids: Tensor | int) -> Tensor:
@@ -68,7 +69,7 @@ def fit(model: HashedNgrams, samples: list[Sample], epochs: int, rate: float, se
         total = 0.0
         for batch in batches(samples, BUDGET, np.random.default_rng([seed, epoch])):
             ids, mask = padded([sample.ids for sample in batch])
-            goals = torch.tensor([sample.label * (1 - SMOOTHING) + SMOOTHING / 2 for sample in batch])
+            goals = torch.tensor([goal(sample) for sample in batch])
             part = bce(model(ids, mask), goals)
             part.backward()
             for optimizer in optimizers:

@@ -6,7 +6,6 @@ restored net gives the logits of the int8 file up to the rounding of its activat
 """
 
 import argparse
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,20 +19,12 @@ from .net import Screener, load_base
 from .ngrams import HashedNgrams
 
 
-def matrix_of(stored: dict[str, np.ndarray], name: str) -> np.ndarray:
-    """A matrix in fp32, quantised or not."""
-    if name in stored:
-        return stored[name]
-    values, zero = (stored[f"{name}_{part}"].astype(np.int32) for part in ("quantized", "zero_point"))
-    return ((values - zero) * stored[f"{name}_scale"]).astype(np.float32)
-
-
 def restored_ngrams(model: Path) -> HashedNgrams | None:
     """The linear model of n-grams of an ONNX file; `None` where it has none."""
     stored = {one.name: numpy_helper.to_array(one) for one in onnx.load(str(model)).graph.initializer}
     if "ngrams.bias" not in stored:
         return None
-    table = matrix_of(stored, "ngrams.table.weight")
+    table = stored["ngrams.table.weight"]
     ngrams = HashedNgrams(len(table))
     ngrams.load_state_dict({"table.weight": torch.tensor(table).float(), "bias": torch.tensor(stored["ngrams.bias"])})
     return ngrams
@@ -43,7 +34,12 @@ def restored(model: Path) -> dict[str, Tensor]:
     """The state of a `Screener` that, with the n-grams, computes what the ONNX file computes."""
     graph = onnx.load(str(model)).graph
     stored = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
-    matrix = partial(matrix_of, stored)
+
+    def matrix(name: str) -> np.ndarray:
+        if name in stored:
+            return stored[name]
+        values, zero = (stored[f"{name}_{part}"].astype(np.int32) for part in ("quantized", "zero_point"))
+        return ((values - zero) * stored[f"{name}_scale"]).astype(np.float32)
 
     # A matrix has a number for a name; the node that multiplies by it says which one it is: "/layers.0/up/linear/MatMul_quant".
     named = {

@@ -1,4 +1,5 @@
 import { ModelError } from '../errors.js';
+import { orderedMap } from '../ordered-map.js';
 import type {
   AbortSignalLike,
   Classifier,
@@ -72,32 +73,19 @@ export function createWindowClassifier(parts: WindowClassifierParts): Classifier
       return { planned, ids, key: ids.join() };
     });
     const distinct = [...new Map(keyed.map((window) => [window.key, window.ids]))];
-    const scores = new Map<string, WindowScore>();
-    let next = 0;
-    // As many at once as the scorer takes: with more, the windows of a long text would keep a short one waiting.
-    const scoreNext = async (): Promise<void> => {
-      for (let at = next++; at < distinct.length; at = next++) {
-        const [key, ids] = distinct[at] as (typeof distinct)[number];
-        const timeoutMs = deadline - parts.clock.now();
-        if (signal.aborted || timeoutMs <= 0) {
-          throw new ModelError('MODEL_TIMEOUT', 'the deadline passed before every window was scored');
-        }
-        const score = await scorer.score([manifest.tokenizer.cls, ...ids, manifest.tokenizer.sep], {
-          timeoutMs,
-          signal,
-        });
-        checkScore(score, ids.length + 2);
-        scores.set(key, score);
+    const scoreOne = async ([key, ids]: (typeof distinct)[number]): Promise<readonly [string, WindowScore]> => {
+      const timeoutMs = deadline - parts.clock.now();
+      if (signal.aborted || timeoutMs <= 0) {
+        throw new ModelError('MODEL_TIMEOUT', 'the deadline passed before every window was scored');
       }
+      const score = await scorer.score([manifest.tokenizer.cls, ...ids, manifest.tokenizer.sep], { timeoutMs, signal });
+      checkScore(score, ids.length + 2);
+      return [key, score];
     };
-    const runners = Array.from({ length: Math.min(scorer.parallel ?? 1, distinct.length) }, scoreNext);
-    try {
-      await Promise.all(runners);
-    } catch (error) {
-      // The text has failed: no further window of it is scored.
-      next = distinct.length;
-      throw error;
-    }
+    // As many at once as the scorer takes: with more, the windows of a long text would keep a short one waiting.
+    const scores = new Map<string, WindowScore>();
+    for await (const [key, score] of orderedMap(distinct, scoreOne, { items: scorer.parallel ?? 1 }))
+      scores.set(key, score);
     return keyed.map(({ planned, key }) => ({ planned, score: scores.get(key) as WindowScore }));
   }
 
