@@ -16,7 +16,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from .base import WEIGHTS_SHA256
 from .calibration import BUDGETS
 from .encode import CLS, SEP
-from .net import Screener
+from .net import Screener, screener
 from .ngrams import load_ngrams
 from .normal import MARK_RUN, VERSION, WORD_RUN
 from .smooth import smooth_quantisation
@@ -107,8 +107,7 @@ def main() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     stored = torch.load(args.weights or args.work / "runs" / args.run / "weights.pt", map_location="cpu")
     stored = stored.get("net", stored)
-    net = Screener(len(stored["words.weight"]))
-    net.load_state_dict(stored)
+    net = screener(stored)
     with np.load(args.work / "train.npz") as archive:
         smooth_quantisation(net, archive["ids"], archive["offsets"])
     if args.ngrams != "none":

@@ -40,13 +40,13 @@ class Screener(nn.Module):
     A released model has `ngrams` too (`HashedNgrams`), whose logit is added; they are trained apart.
     """
 
-    def __init__(self, pieces: int = VOCAB, dropout: float = 0.1) -> None:
+    def __init__(self, pieces: int = VOCAB, dropout: float = 0.1, layers: int = LAYERS) -> None:
         super().__init__()
         self.words = nn.Embedding(pieces, WIDTH)
         self.positions = nn.Embedding(POSITIONS, WIDTH)
         self.kind = nn.Parameter(torch.zeros(WIDTH))
         self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
-        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.layers = nn.ModuleList(Layer() for _ in range(layers))
         self.dropout = nn.Dropout(dropout)
         self.head = nn.Linear(2 * WIDTH, 1)
         self.token_head = nn.Linear(WIDTH, 1)
@@ -97,6 +97,14 @@ def peak_of(x: Tensor, mask: Tensor) -> Tensor:
     return (x + (1.0 - mask.to(x.dtype)[:, :, None]) * -1e4).amax(1)
 
 
+def screener(weights: dict[str, Tensor]) -> Screener:
+    """A `Screener` with these weights, which tell its vocabulary and its depth."""
+    depth = 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("layers."))
+    net = Screener(len(weights["words.weight"]), layers=depth)
+    net.load_state_dict(weights)
+    return net
+
+
 def load_base(net: Screener, weights: Path) -> None:
     """Copy the weights of a Hugging Face BertModel file into `net`; the heads stay as they are."""
     source = load_file(str(weights))
@@ -115,7 +123,7 @@ def load_base(net: Screener, weights: Path) -> None:
         "down": "output.dense",
         "norm2": "output.LayerNorm",
     }
-    for index in range(LAYERS):
+    for index in range(len(net.layers)):
         prefix = f"encoder.layer.{index}"
         for kind in ("weight", "bias"):
             parts = [source[f"{prefix}.attention.self.{part}.{kind}"] for part in ("query", "key", "value")]

@@ -19,7 +19,7 @@ from .align import grow
 from .base import base_folder
 from .encode import load_tokenizer
 from .metrics import auc, recall_at
-from .net import VOCAB, Screener, load_base, padded
+from .net import VOCAB, Screener, load_base, padded, screener
 from .pairs import Translations
 from .sampling import Archive, Sample, batches, read_labelled, read_mixture, round_samples
 from .teacher import Teacher
@@ -108,16 +108,17 @@ def rate(elapsed: float, total: float) -> float:
 
 def student(init: Path | None, work: Path) -> Screener:
     """A student with the weights of `init`, or of the base; heads that the base lacks are drawn at random."""
-    net = Screener()
-    load_base(net, base_folder() / "model.safetensors")
-    torch.nn.init.normal_(net.head.weight, std=0.02)
-    torch.nn.init.normal_(net.token_head.weight, std=0.02)
-    weights = torch.load(init, map_location="cpu") if init else net.state_dict()
+    if init:
+        weights = torch.load(init, map_location="cpu")
+    else:
+        net = Screener()
+        load_base(net, base_folder() / "model.safetensors")
+        torch.nn.init.normal_(net.head.weight, std=0.02)
+        torch.nn.init.normal_(net.token_head.weight, std=0.02)
+        weights = net.state_dict()
     if len(weights["words.weight"]) == VOCAB:
         weights = grow(weights, work)
-    net = Screener(len(weights["words.weight"]))
-    net.load_state_dict(weights)
-    return net
+    return screener(weights)
 
 
 def parameter_groups(net: Screener | Teacher) -> list[dict]:

@@ -12,7 +12,7 @@ import torch
 
 from .devset import Item, insert_items, item_of, world_items
 from .encode import encode, load_tokenizer
-from .net import Screener
+from .net import screener
 from .ngrams import load_ngrams
 from .protocol import curve, left_out, source_rates, threshold_for
 from .rows import read_rows
@@ -60,11 +60,10 @@ def load(weights: Path, mpnet: Path | None, tokenizer: Path) -> torch.nn.Module:
     if "table.weight" in stored:
         return Ngrams(weights)
     if "words.weight" in stored:
-        net = Screener(len(stored["words.weight"]))
-    elif mpnet:
-        net = Teacher(mpnet, load_tokenizer(tokenizer))
-    else:
+        return screener(stored)
+    if mpnet is None:
         raise SystemExit(f"{weights} holds a teacher: name its base with --mpnet")
+    net = Teacher(mpnet, load_tokenizer(tokenizer))
     net.load_state_dict(stored)
     return net
 
