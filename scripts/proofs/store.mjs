@@ -4,6 +4,6 @@ import { runLongTests } from '../tests/long-tests.mjs';
 
 const lengths = { PORTCULLIS_PROOF_KILLS: '200', PORTCULLIS_PROOF_RACES: '50', PORTCULLIS_PROOF_OUTAGE_MS: '30000' };
 await runLongTests(
-  ['kill', 'race', 'outage'].map((name) => `test/store/${name}.test.ts`),
+  ['durability/kill', 'accounts/race', 'durability/outage'].map((name) => `test/store/${name}.test.ts`),
   lengths,
 );
