@@ -11,5 +11,5 @@ serveEngine((task, engine) => {
   const { slice, settings } = task as SliceTask;
   // Mode `rules`: at once, so that a row's latency is its own.
   const score = async (input: Input, options: ScoreOptions): Promise<Verdict> => engine.scan(input, options);
-  return scoreSlice(slice, settings, { scorers: { score }, cache, findings: settings.findings });
+  return scoreSlice(slice, settings, { workers: { score }, cache, findings: settings.findings });
 });

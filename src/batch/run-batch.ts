@@ -77,7 +77,7 @@ export async function runBatch(job: BatchJob): Promise<BatchResult> {
   const pool = await openEnginePool({
     ...job.engine,
     timeoutMs: MODEL_MS,
-    scorers: job.workers,
+    workers: job.workers,
     childFile: workerProgram('batch-child'),
     queueLimit: 100_000,
     deadlineMs: 120_000,

@@ -8,7 +8,7 @@ import { type OutputRow, type ReadRow, toOutputRow } from './row.js';
 /** Where verdicts come from. */
 export interface RowScoring {
   /** Workers, or an engine in this process. */
-  readonly scorers: { score(input: Input, options: ScoreOptions): Promise<Verdict | ExplainedVerdict> };
+  readonly workers: { score(input: Input, options: ScoreOptions): Promise<Verdict | ExplainedVerdict> };
   /** Verdicts of texts that came before. */
   readonly cache: VerdictCache<Verdict | ExplainedVerdict>;
   /** Adds each row's findings. */
@@ -27,8 +27,8 @@ export interface ScoredRow {
 /** Scores one row, read from line `line`. A row that can't be scored becomes a row with an error. */
 export async function scoreRow(row: ReadRow, line: number, scoring: RowScoring): Promise<ScoredRow> {
   if ('output' in row) return { row: row.output, repeated: false };
-  const { scorers, cache, findings, deadlineMs } = scoring;
-  const ask = (): Promise<Verdict | ExplainedVerdict> => scorers.score(row.input, { explain: findings, deadlineMs });
+  const { workers, cache, findings, deadlineMs } = scoring;
+  const ask = (): Promise<Verdict | ExplainedVerdict> => workers.score(row.input, { explain: findings, deadlineMs });
   try {
     if (typeof row.input !== 'string') inputText(row.input);
     if (typeof row.input !== 'string') return { row: toOutputRow(row, await ask()), repeated: false };

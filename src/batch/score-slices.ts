@@ -24,7 +24,7 @@ export async function* scoreSlices<Place extends PlacedSlice>(
   workers: number,
 ): AsyncGenerator<Place & { readonly result: SliceResult }> {
   const cache = createVerdictCache<Verdict | ExplainedVerdict>();
-  const scoring = { scorers: pool, cache, findings: settings.findings };
+  const scoring = { workers: pool, cache, findings: settings.findings };
 
   async function score({ slice, size }: Place): Promise<SliceResult> {
     if (pool.info.mode !== 'rules') return scoreSlice(slice, settings, scoring);

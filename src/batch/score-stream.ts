@@ -5,10 +5,21 @@ import type { JsonLine } from './record-slices.js';
 import { type OutputRow, type ReadRow, type RowFields, rowReader } from './row.js';
 import { createVerdictCache, type ScoredRow, scoreRow } from './score-row.js';
 
+type Workers = Pick<EnginePool, 'score'>;
+
+/** How a stream of rows is scored, and by which engine workers: a pool from `openEnginePool`, which the caller closes. */
+export type ScoreStreamOptions = ScoreStreamSettings &
+  (
+    | { readonly workers: Workers; readonly scorers?: undefined }
+    | {
+        readonly workers?: undefined;
+        /** @deprecated The name of `workers` in 1.0. */
+        readonly scorers: Workers;
+      }
+  );
+
 /** How a stream of rows is scored. */
-export interface ScoreStreamOptions extends RowFields {
-  /** Workers from `openEnginePool`; the caller closes them. */
-  readonly scorers: Pick<EnginePool, 'score'>;
+export interface ScoreStreamSettings extends RowFields {
   /** Adds each row's findings. */
   readonly findings?: boolean | undefined;
   /** Rows under way at once; default 256. */
@@ -37,7 +48,8 @@ export async function* scoreRows(
   const read = rowReader(options);
   const cache = createVerdictCache<Verdict | ExplainedVerdict>(options.cacheCharacters);
 
-  const scoring = { ...options, cache, findings: options.findings === true };
+  const { findings = false, deadlineMs } = options;
+  const scoring = { workers: options.workers ?? options.scorers, cache, findings, deadlineMs };
 
   async function* rows(): AsyncGenerator<NumberedRow> {
     for await (const line of lines) yield { row: read(line), line: line.line };

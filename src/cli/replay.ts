@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import type { EvidenceRecord, ReplayReport } from '../evidence/evidence-record.js';
 import { layModel, layRules, NotKeptError } from '../evidence/kept-versions.js';
-import { recordedEngines } from '../evidence/recorded-scorers.js';
+import { recordedEngines } from '../evidence/recorded-engines.js';
 import { replay, whatIf } from '../evidence/replay.js';
 import type { Store } from '../store/store.js';
 import { type EnginePool, openEnginePool } from '../workers/engine-pool.js';

@@ -3,7 +3,7 @@ import { overlayChange } from '../engine/rules/pack/stack-packs.js';
 import type { PackChange } from '../engine/rules/types.js';
 import type { EvidenceRecord, ReplayReport } from '../evidence/evidence-record.js';
 import { keptOverlay, type VersionShelf } from '../evidence/kept-versions.js';
-import { recordedEngines } from '../evidence/recorded-scorers.js';
+import { recordedEngines } from '../evidence/recorded-engines.js';
 import type { ReplayCall } from '../evidence/replay.js';
 import { replay, whatIf } from '../evidence/replay.js';
 import type { EngineInfo, Input, Verdict } from '../index.js';

@@ -6,7 +6,8 @@ import { z } from 'zod';
 
 const tagsSchema = z.record(z.string(), z.record(z.string(), z.string()));
 
-const suppressionsSchema = z.record(z.string(), z.record(z.string(), z.number().int().positive()));
+const suppressionSchema = z.strictObject({ count: z.number().int().positive(), reason: z.string().min(20) });
+const suppressionsSchema = z.record(z.string(), z.record(z.string(), suppressionSchema));
 const counts = z.object({ attacks: z.number(), benign: z.number() });
 const evidenceSchema: z.ZodType<RuleEvidence> = z.object({
   rules_version: z.string(),
@@ -39,8 +40,8 @@ export function readTags(): ReadonlySet<string> {
   return new Set(Object.entries(spaces).flatMap(([space, ids]) => Object.keys(ids).map((id) => `${space}:${id}`)));
 }
 
-/** The known lint problems of core, read from `rules/lint-suppressions.json`: by rule id and code, how many. */
-export function readSuppressions(): Readonly<Record<string, Readonly<Record<string, number>>>> {
+/** The lint problems of core that are accepted, read from `rules/lint-suppressions.json`: by rule id and code. */
+export function readSuppressions(): z.infer<typeof suppressionsSchema> {
   const text = readData('lint-suppressions.json');
   return text === undefined ? {} : suppressionsSchema.parse(JSON.parse(text));
 }

@@ -43,7 +43,7 @@ async function run(flags: ScorerFlags): Promise<void> {
     piece += `${JSON.stringify(row)}\n`;
   };
   const rows = scoreRows(jsonLines(process.stdin, MAX_ROW_BYTES), {
-    scorers: { score: engine.analyze },
+    workers: { score: engine.analyze },
     findings: flags.findings,
     rowsAtOnce: 1,
   });

@@ -8,8 +8,10 @@ import type { Pack, Rule } from '../../engine/rules/types.js';
 import type { ViewSet } from '../../engine/text/view.js';
 import { checkPatternShapes } from './pattern-checks.js';
 
-/** Known problems that are not reported: by rule id and code, how many. */
-export type LintSuppressions = Readonly<Record<string, Readonly<Record<string, number>>>>;
+/** Problems that are accepted: by rule id and code, how many, and why. */
+export type LintSuppressions = Readonly<
+  Record<string, Readonly<Record<string, { readonly count: number; readonly reason: string }>>>
+>;
 
 /** What a pack is checked against. */
 export interface LintOptions {
@@ -47,7 +49,7 @@ export function lintPack(
         ];
         const suppressed = options.suppressions?.[rule.id] ?? {};
         const count = (code: string): number => problems.filter((one) => one.code === code).length;
-        return problems.filter(({ code }) => count(code) > (suppressed[code] ?? 0));
+        return problems.filter(({ code }) => count(code) > (suppressed[code]?.count ?? 0));
       });
   });
 }

@@ -75,7 +75,7 @@ async function openRecorded(shelf: VersionShelf, call: ReplayCall, folder: strin
   if (mlVersion !== null) await layModel(shelf, mlVersion, folder);
   const pool = await openEnginePool({
     ...packs,
-    scorers: 1,
+    workers: 1,
     model: mlVersion === null ? false : folder,
     mode,
     thresholds: mlVersion === null ? { rules: thresholds.rules } : thresholds,
