@@ -67,7 +67,7 @@ export async function costsHere(
     );
     const inModelBefore = inModel;
     const before = cpuMs();
-    await scoreSlice({ kind: 'jsonl', bytes, line: 1 }, settings, { scorers: { score }, cache, findings: false });
+    await scoreSlice({ kind: 'jsonl', bytes, line: 1 }, settings, { workers: { score }, cache, findings: false });
     const between = cpuMs();
     const modelBetween = inModel - inModelBefore;
     for (const text of texts.slice(at + rows, at + 2 * rows)) await score(text);

@@ -86,7 +86,7 @@ describe('the core pack', () => {
     { name: 'schema', schema: ruleSchema },
     { name: 'multilingual.schema', schema: multilingualSchema },
     { name: 'language.schema', schema: languageSchema },
-  ])('has a current $name.json for editors', ({ name, schema }) => {
+  ])('has a current JSON schema for editors: $name', ({ name, schema }) => {
     const made = z.toJSONSchema(schema, { io: 'input' });
     const { title, ...kept } = JSON.parse(readFileSync(`rules/${name}.json`, 'utf8'));
     expect(title).toBeTypeOf('string');
