@@ -120,7 +120,14 @@ function duplicates(rule: Rule): readonly PackProblem[] {
       const known = seen.has(text);
       seen.add(text);
       return known
-        ? [problem(rule, 'PACK064', 'This example is a duplicate.', 'Remove one of the two.', ['examples', kind, at, 'text'])]
+        ? [
+            problem(rule, 'PACK064', 'This example is a duplicate.', 'Remove one of the two.', [
+              'examples',
+              kind,
+              at,
+              'text',
+            ]),
+          ]
         : [];
     }),
   );

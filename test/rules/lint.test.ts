@@ -73,8 +73,14 @@ describe('suppressions', () => {
 
   it('hide as many problems as they count, and none when there are more', () => {
     expect(lint(rule, { suppressions: { 'sale.fee': { PACK038: { count: 2, reason: 'tried' } } } })).toEqual([]);
-    expect(lint(rule, { suppressions: { 'sale.fee': { PACK038: { count: 1, reason: 'tried' } } } })).toEqual(['PACK038', 'PACK038']);
-    expect(lint(rule, { suppressions: { 'sale.other': { PACK038: { count: 2, reason: 'tried' } } } })).toEqual(['PACK038', 'PACK038']);
+    expect(lint(rule, { suppressions: { 'sale.fee': { PACK038: { count: 1, reason: 'tried' } } } })).toEqual([
+      'PACK038',
+      'PACK038',
+    ]);
+    expect(lint(rule, { suppressions: { 'sale.other': { PACK038: { count: 2, reason: 'tried' } } } })).toEqual([
+      'PACK038',
+      'PACK038',
+    ]);
   });
 });
 
