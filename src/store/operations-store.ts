@@ -1,13 +1,13 @@
-/** One thing that somebody did in an account. It never holds a screened text, nor a secret. */
+/** One thing that somebody did in an account, or that a gateway of theirs noticed. It never holds a screened text, nor a secret. */
 export interface AuditEntry {
   /** `audit_` and 16 hex digits. */
   readonly id: string;
   readonly accountId: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** E-mail of a member, or `operator`. */
+  /** E-mail of a member, `operator`, or `key` and the name of the API key. */
   readonly actor: string;
-  /** What was done: `key.create`, `member.role`. */
+  /** What was done: `key.create`, `member.role`; what was noticed: `tool.changed`. */
   readonly action: string;
   /** What it was done to: an id or a name; may be empty. */
   readonly target: string;

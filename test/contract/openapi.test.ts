@@ -6,7 +6,7 @@ import { onBothDatabases } from './on-both-databases.js';
 const STATUSES = ['200', '400', '401', '402', '408', '413', '415', '429', '431', '500', '503'];
 
 /** Routes in the shapes of their hosts: they answer no verdicts. */
-const AGENT_PATHS = ['/hooks/claude-code', '/beta/litellm_basic_guardrail_api'];
+const AGENT_PATHS = ['/hooks/claude-code', '/beta/litellm_basic_guardrail_api', '/hooks/mcp'];
 
 onBothDatabases((service) => {
   it('fact 9: GET /openapi.json publishes the schema of both paths, interface version 1.0.0, without a key', async () => {

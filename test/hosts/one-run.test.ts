@@ -142,3 +142,40 @@ it.each([
   expect(stderr).toContain(`portcullis: nothing is screened at ${url()}: `);
   expect(stderr).toContain(reason);
 });
+
+it('a tool that changes under way stands in the audit log of the dashboard, without its new definition', async () => {
+  const apiKey = shownKey(service);
+  const { client, close } = await connectStdio(
+    'v1',
+    [
+      ...[main, 'mcp-proxy', '--service', service.url, '--pins', join(folder, 'pulled.json'), '--name', 'pulled'],
+      ...['--', process.execPath, serverFile, 'v1', 'stdio'],
+    ],
+    { PORTCULLIS_API_KEY: apiKey, PORTCULLIS_RUN_ID: 'run_of-the-pull' },
+  );
+  await client.listTools();
+  await client.callTool({ name: 'evolve', arguments: {} });
+  const { tools } = await client.listTools();
+  await client.callTool({ name: 'add', arguments: { a: '1' } });
+  await close();
+  expect(tools.map(({ name }) => name)).not.toContain('add');
+  const read = await dashboard();
+  const entries = await vi.waitFor(async () => {
+    const page = (await read('/audit?action=tool')) as { entries: { detail: object }[] };
+    expect(page.entries).toHaveLength(2);
+    return page.entries;
+  });
+  expect(entries.map(({ detail }) => detail)).toEqual(
+    expect.arrayContaining([
+      { action: 'hide', run: 'run_of-the-pull' },
+      { action: 'deny', run: 'run_of-the-pull' },
+    ]),
+  );
+  for (const entry of entries)
+    expect(entry).toMatchObject({
+      action: 'tool.changed',
+      target: 'pulled add',
+      actor: expect.stringMatching(/^key /),
+    });
+  expect(JSON.stringify(entries)).not.toContain('something else');
+});

@@ -6,6 +6,8 @@ import type { Account, AccountSettings, ApiKey } from '../../src/store/account-s
 export interface MemoryStore extends ScreeningStore {
   readonly records: Map<string, EvidenceRecord>;
   readonly used: Map<string, number>;
+  /** Newest last. */
+  readonly audited: readonly Parameters<ScreeningStore['audit']['add']>[0][];
   add(
     secret: string,
     options?: Partial<{ limit: number; trialEnded: boolean; settings: Partial<AccountSettings> }>,
@@ -26,6 +28,7 @@ export function memoryStore(): MemoryStore {
   const entries = new Map<string, Entry>();
   const records = new Map<string, EvidenceRecord>();
   const used = new Map<string, number>();
+  const audited: Parameters<MemoryStore['audit']['add']>[0][] = [];
   let broken = false;
   const alive = async (): Promise<void> => {
     if (broken) throw new Error('the database is gone, said with a secret text');
@@ -49,6 +52,7 @@ export function memoryStore(): MemoryStore {
   return {
     records,
     used,
+    audited,
     add(secret, { limit = 1_000, trialEnded = false, settings = {} } = {}) {
       const id = `acct_${String(entries.size).padStart(16, '0')}`;
       const account: Account = {
@@ -122,6 +126,13 @@ export function memoryStore(): MemoryStore {
       latencies: missing,
       versions: missing,
       purge: missing,
+    },
+    audit: {
+      async add(entry) {
+        await alive();
+        audited.push(entry);
+      },
+      list: missing,
     },
     ready: async () => ({ ok: !broken, database: 'embedded', problems: broken ? ['gone'] : [] }),
   };

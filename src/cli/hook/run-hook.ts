@@ -86,7 +86,7 @@ async function answered(flags: HookFlags): Promise<HookRun> {
 
 /** What could not be screened: blocked, or let by with a word to the user. */
 function failed({ onError }: HookFlags, reason: string): HookRun {
-  const said = `the text could not be screened: ${reason}`;
+  const said = `the text could not be screened: ${reason.replace(/\.$/, '')}`;
   if (onError === 'allow') return { output: { systemMessage: `portcullis: ${said}; it was let by.` }, said };
   return { output: failedHook(`Blocked by portcullis: ${said}.`), said };
 }

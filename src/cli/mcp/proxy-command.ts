@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Engine } from '../../index.js';
 import type { Gateway, GatewayEvent } from '../../integrations/mcp/gateway.js';
+import type { PinEvent } from '../../integrations/mcp/pin-event.js';
 import type { Analyzer, Guard, GuardEvent, Policy } from '../../policy/index.js';
 import { type EngineFlags, openEngine, withIsolation, withScreenerFlags } from '../engine-flags.js';
 import { CliError } from '../terminal.js';
@@ -34,6 +35,8 @@ interface Screening {
   readonly analyzer: Analyzer;
   /** Rejects where the engine can't be opened. */
   readonly ready: Promise<unknown>;
+  /** Tells the service of a tool that isn't trusted, so that its dashboard shows it. */
+  readonly tellPin?: (event: PinEvent) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -44,6 +47,9 @@ const REPORT_ONLY: Policy = {
   document: 'report',
   tool_definition: 'report',
 };
+
+/** Events of one process that the service is told of. */
+const MAX_PIN_EVENTS = 1_000;
 
 /** The variables that a server must not see. */
 const SECRETS = ['PORTCULLIS_API_KEY', 'PORTCULLIS_KEY_PEPPER', 'PORTCULLIS_DATABASE_URL'];
@@ -63,8 +69,8 @@ async function run(command: readonly string[], flags: ProxyFlags): Promise<void>
     import('../../integrations/mcp/pin-file.js'),
   ]);
   const server = flags.name ?? (url === undefined ? chooseName(command) : `${url.origin}${url.pathname}`);
-  const tell = createReporter(flags, server);
   const screening = await openScreening(flags);
+  const tell = createReporter(flags, server, screening);
   const screens = createGuard({
     engine: screening.analyzer,
     on: flags.dryRun ? REPORT_ONLY : flags.redact ? { tool_result: 'redact', document: 'redact' } : {},
@@ -112,7 +118,8 @@ async function openScreening(flags: ProxyFlags): Promise<Screening> {
       throw error;
     };
     const analyzer: Analyzer = { analyze: (input, options) => client.analyze(input, options).catch(tell) };
-    return { analyzer, ready: Promise.resolve(), close: async () => {} };
+    const { tellPin, close } = pinReporter(service, apiKey, flags.timeout);
+    return { analyzer, ready: Promise.resolve(), tellPin, close };
   }
   // Opened while the server starts.
   const engine: Promise<Engine> = openEngine(flags).then(async (opened) => {
@@ -126,6 +133,31 @@ async function openScreening(flags: ProxyFlags): Promise<Screening> {
     close: async () => {
       await (await engine.catch(() => undefined))?.close();
     },
+  };
+}
+
+/** Sends each pin event to the service's audit log once. Where that fails, standard error says why, once. */
+function pinReporter(service: URL, apiKey: string, timeoutMs: number): Required<Pick<Screening, 'tellPin' | 'close'>> {
+  const url = `${service.href.replace(/\/+$/, '')}/hooks/mcp`;
+  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+  const sent = new Map<string, Promise<void>>();
+  let fails = false;
+  async function send(body: string): Promise<void> {
+    try {
+      const response = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(timeoutMs) });
+      if (!response.ok) throw new Error(`HTTP ${response.status}`);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : 'it failed';
+      if (!fails) process.stderr.write(`portcullis: ${service.origin} was not told of a changed tool: ${reason}\n`);
+      fails = true;
+    }
+  }
+  return {
+    tellPin(event) {
+      const key = [event.tool, event.change, event.action].join(' ');
+      if (sent.size < MAX_PIN_EVENTS && !sent.has(key)) sent.set(key, send(JSON.stringify(event)));
+    },
+    close: async () => void (await Promise.all(sent.values())),
   };
 }
 
@@ -198,9 +230,17 @@ async function serveHttp(
 type ReportedEvent = GuardEvent | GatewayEvent;
 
 /** Writes enforcements to the file and to standard error. Screened text stands in none of them. */
-function createReporter({ report, quiet }: ProxyFlags, server: string): (event: ReportedEvent) => void {
+function createReporter(
+  { report, quiet }: ProxyFlags,
+  server: string,
+  { tellPin }: Screening,
+): (event: ReportedEvent) => void {
   let fails = false;
   return (event) => {
+    if ('event' in event && event.event === 'tool_pin' && event.action !== 'drop') {
+      const { tool = '', change = 'changed', action, runId } = event;
+      tellPin?.({ server: server.slice(0, 200), tool, change, action, runId });
+    }
     const where = 'event' in event ? event.event : event.point;
     const action = event.action === 'report' ? 'would act on' : event.action;
     const proof = 'rule' in event ? ` rule=${event.rule} evidence=${event.evidenceId}` : '';

@@ -80,10 +80,16 @@ export function failedHook(reason: string): HookOutput {
   return { continue: false, stopReason: reason, decision: 'block', reason };
 }
 
+/** Another host may name the member differently: an event without it would pass unscreened. */
+function incomplete(member: string): string {
+  return `Blocked by portcullis: the text could not be screened: the event has no \`${member}\`.`;
+}
+
 type Answer = (guard: Guard, event: HookEvent, call: ScreenCall) => Promise<HookOutput>;
 
 const ANSWERS: Readonly<Record<HookEventName, Answer>> = {
   async UserPromptSubmit(guard, { prompt }, call) {
+    if (typeof prompt !== 'string') return failedHook(incomplete('prompt'));
     const decision = await guard.screen('user', prompt, call);
     // A hook can't rewrite a prompt: `redact` refuses it.
     if (decision.action === 'allow' || decision.action === 'report') return {};
@@ -119,8 +125,8 @@ const ANSWERS: Readonly<Record<HookEventName, Answer>> = {
     return decision.action === 'allow' || decision.action === 'report' ? {} : stopped(decision.enforcement.note);
   },
   async PostToolBatch(guard, { tool_calls }, call) {
-    const results = Array.isArray(tool_calls) ? (tool_calls as readonly { tool_response?: unknown }[]) : [];
-    for (const result of results) {
+    if (!Array.isArray(tool_calls)) return failedHook(incomplete('tool_calls'));
+    for (const result of tool_calls as readonly ({ tool_response?: unknown } | null)[]) {
       const decision = await guard.screen('tool_result', result?.tool_response, call);
       if (decision.action !== 'allow' && decision.action !== 'report') return stopped(decision.enforcement.note);
     }

@@ -12,7 +12,7 @@ import {
   REFUSED,
   readMessages,
 } from './messages.js';
-import type { PinChange } from './pin-file.js';
+import { type PinEvent, shownName } from './pin-event.js';
 import { type Judgement, type OfferedTool, type Pins, readTool } from './pins.js';
 import { screenResult } from './result-texts.js';
 
@@ -22,7 +22,7 @@ export interface GatewayEvent {
   readonly runId: string;
   /** The tool's name where it is one, else its digest. */
   readonly tool?: string;
-  readonly change?: PinChange | 'malformed' | 'repeated';
+  readonly change?: PinEvent['change'];
   readonly from?: 'client' | 'server';
   readonly action: 'hide' | 'deny' | 'report' | 'drop';
   readonly reason: string;
@@ -456,11 +456,6 @@ function choosePoint(method: string | undefined): Extract<Point, 'document' | 't
   return method === undefined || method.startsWith('tools/') || method.startsWith('tasks/')
     ? 'tool_result'
     : 'document';
-}
-
-/** A tool's name for a report or a person: one that isn't a plain name is screened text, and is told by its length. */
-function shownName(name: string): string {
-  return /^[\p{L}\p{N}_./:-]{1,64}$/u.test(name) ? name : `(a name of ${name.length} characters)`;
 }
 
 function requestKey(id: MessageId): string {

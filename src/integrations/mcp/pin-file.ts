@@ -2,19 +2,12 @@ import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
+import { PIN_CHANGES, type PinChange } from './pin-event.js';
 
 /** A file of pins that can't be used. The message says what to do; it never quotes a definition. */
 class PinFileError extends Error {
   override readonly name = 'PinFileError';
 }
-
-const CHANGES = ['added', 'changed', 'renamed', 'lookalike', 'blocked', 'unscreened'] as const;
-
-/**
- * Why a definition isn't shown. `lookalike`: its name is easily taken for another tool's, or can't be seen in full.
- * `blocked`: by the engine. `unscreened`: the screening failed; it is trusted on first use once it succeeds.
- */
-export type PinChange = (typeof CHANGES)[number];
 
 /** One definition of a tool. */
 export interface PinnedDefinition {
@@ -66,7 +59,7 @@ const tool = z.strictObject({
   offered: z
     .strictObject({
       ...definition,
-      change: z.enum(CHANGES),
+      change: z.enum(PIN_CHANGES),
       of: z.string().optional(),
       rule: z.string().optional(),
       evidenceId: z.string().optional(),

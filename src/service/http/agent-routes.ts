@@ -15,6 +15,8 @@ import {
   hookQuerySchema,
   liteLlmAnswerSchema,
   liteLlmCallSchema,
+  pinEventSchema,
+  pinReceiptSchema,
 } from './agent-schemas.js';
 import { type AnalyzeParts, bearerKey, refuseCodings, requireAllowed } from './analyze-route.js';
 import { refusalSchemas } from './api-schemas.js';
@@ -100,6 +102,35 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     },
   });
 
+  app.route({
+    method: 'POST',
+    url: '/hooks/mcp',
+    schema: {
+      operationId: 'mcpPinEvent',
+      summary: 'Report a changed tool definition',
+      body: pinEventSchema,
+      response: { 200: pinReceiptSchema, ...refusalSchemas },
+    },
+    validatorCompiler: () => (value: unknown) => ({ value }),
+    onRequest: admit(bearerKey),
+    preParsing: refuseCodings,
+    handler: async (request, reply) => {
+      const event = pinEventSchema.safeParse(request.body);
+      if (!event.success) return refuseBody();
+      const owner = ownerOf(request);
+      const { server, tool, change, action, runId } = event.data;
+      await parts.store.audit.add({
+        accountId: owner.account.id,
+        actor: `key ${owner.key.name}`,
+        action: `tool.${change}`,
+        target: `${server} ${tool}`,
+        detail: { action, run: runId },
+      });
+      parts.store.keys.used(owner.key.id, parts.now().getTime());
+      return sendJson(reply, 200, { recorded: true });
+    },
+  });
+
   /** Lets a call in, counted before its body is read: one with a bad body counts too. */
   function admit(readKey: (request: IncomingMessage) => string) {
     return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -120,13 +151,12 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
 
   /** Runs the work with a guard of the caller's own, whose verdicts are kept as evidence. A screening that fails is a 500. */
   async function guarded<R>(
-    { agentOwner: owner, raw }: FastifyRequest,
+    request: FastifyRequest,
     on: Partial<Policy>,
     known: typeof allowed | undefined,
     work: (guard: Guard) => Promise<R>,
   ): Promise<R> {
-    if (owner === null) throw new Error('a call without an owner');
-    const { account, key } = owner;
+    const { account, key } = ownerOf(request);
     const { store, engine, overlays, metrics, now } = parts;
     const under = await overlays?.under(account.overlay);
     const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep, under };
@@ -142,7 +172,7 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         if (seen !== undefined) return seen;
         // Nobody waits for the rest.
         // A request is destroyed once it was read; its socket is when the caller has left.
-        if (raw.socket?.destroyed) failure ??= new Error('the caller is gone');
+        if (request.raw.socket?.destroyed) failure ??= new Error('the caller is gone');
         if (failure !== undefined) throw failure;
         try {
           const { verdict, explanation } = await screenCall({ write, engine, now }, caller, input, channel);
@@ -160,6 +190,11 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     store.keys.used(key.id, now().getTime());
     return answer;
   }
+}
+
+function ownerOf({ agentOwner }: FastifyRequest): KeyOwner {
+  if (agentOwner === null) throw new Error('a call without an owner');
+  return agentOwner;
 }
 
 /** The key of a gateway that sends `x-api-key`; a bearer key will do. @throws HttpError 401 */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { HookOutput } from '../../integrations/claude-agent/answer-hook.js';
 import type { LiteLlmAnswer, LiteLlmCall } from '../../integrations/litellm/answer-litellm.js';
+import { type PinEvent, TOOL_FAULTS, TOOL_NAME } from '../../integrations/mcp/pin-event.js';
 
 /** The query of `POST /hooks/claude-code`. */
 export interface HookQuery {
@@ -58,3 +59,26 @@ export const liteLlmCallSchema: z.ZodType<LiteLlmCall> = z
     description: 'What the guardrail `generic_guardrail_api` of a LiteLLM proxy sends.',
     examples: [{ input_type: 'request', texts: ['Hello'], structured_messages: [{ role: 'user', content: 'Hello' }] }],
   });
+
+export const pinEventSchema: z.ZodType<PinEvent> = z
+  .strictObject({
+    server: z
+      .string()
+      .regex(/^[^\p{Cc}]{1,200}$/u)
+      .describe("The server's name among the gateway's pins."),
+    tool: z.string().regex(TOOL_NAME).describe("The tool's name; its length where it is no plain name."),
+    change: z.enum(TOOL_FAULTS).describe('Why the tool is not trusted.'),
+    action: z.enum(['hide', 'deny', 'report']).describe('What the gateway did.'),
+    runId: z.string().regex(/^[\w.:-]{1,100}$/),
+  })
+  .meta({
+    id: 'PinEvent',
+    description: 'A change of a tool definition, as `portcullis mcp-proxy --service` reports it.',
+    examples: [
+      { server: 'mail', tool: 'send', change: 'changed', action: 'hide', runId: 'run_6f1d0c2a9b7e4d53a8c1e0f2' },
+    ],
+  });
+
+export const pinReceiptSchema: z.ZodType<{ readonly recorded: true }> = z
+  .object({ recorded: z.literal(true) })
+  .meta({ id: 'PinReceipt', description: 'The event is in the audit log.' });

@@ -149,6 +149,7 @@ const agentAnswers: Readonly<Record<string, { readonly meaning: string; readonly
       },
     },
   },
+  '/hooks/mcp': { meaning: 'The event is in the audit log.', examples: { recorded: { value: { recorded: true } } } },
   '/beta/litellm_basic_guardrail_api': {
     meaning: 'What LiteLLM does next.',
     examples: {

@@ -35,7 +35,7 @@ export interface WorkerStats {
 }
 
 /** What a screening call needs of the store. */
-export type ScreeningStore = Pick<Store, 'keys' | 'usage' | 'evidence' | 'ready'>;
+export type ScreeningStore = Pick<Store, 'keys' | 'usage' | 'evidence' | 'audit' | 'ready'>;
 
 /** Whose key it is. */
 export type KeyOwner = NonNullable<Awaited<ReturnType<Store['keys']['find']>>>;

@@ -49,12 +49,18 @@ it.each([
   { hook_event_name: 'SessionStart', source: 'startup' },
   { hook_event_name: 'constructor', prompt: ATTACK },
   { hook_event_name: 'UserPromptSubmit', prompt: 'What is in my mail?' },
-  { hook_event_name: 'UserPromptSubmit' },
-  { hook_event_name: 'PostToolBatch', tool_calls: 'none' },
   { hook_event_name: 'PostToolBatch', tool_calls: [null, 7] },
 ])('Claude Code: %j passes', async (event) => {
   const { status, body } = await hook(event);
   expect([status, body]).toEqual([200, {}]);
+});
+
+it.each([
+  { hook_event_name: 'UserPromptSubmit', text: ATTACK },
+  { hook_event_name: 'PostToolBatch', tool_calls: 'none' },
+])('Claude Code: %j has nothing where the text should be, and blocks', async (event) => {
+  const { status, body } = await hook(event);
+  expect([status, body]).toMatchObject([200, { continue: false, decision: 'block' }]);
 });
 
 it('Claude Code: the query chooses what happens; an unknown action is a mistake', async () => {
@@ -225,4 +231,41 @@ it('LiteLLM: one key, as x-api-key or bearer', async () => {
   expect(await status({ authorization: `Bearer ${KEY}`, 'x-api-key': KEY })).toBe(401);
   expect(await status({ 'x-api-key': 'svc_live_wrong' })).toBe(401);
   expect(await status({ 'x-api-key': '' })).toBe(401);
+});
+
+const PIN_EVENT = { server: 'mail', tool: 'send', change: 'changed', action: 'hide', runId: 'run_1' };
+
+it('MCP: a changed tool is in the audit log of the account of the key', async () => {
+  const { post, store } = await testApp();
+  const answer = await post(PIN_EVENT, { url: '/hooks/mcp' });
+  expect([answer.statusCode, answer.json()]).toEqual([200, { recorded: true }]);
+  expect(store.audited).toEqual([
+    {
+      accountId: 'acct_0000000000000000',
+      actor: 'key test',
+      action: 'tool.changed',
+      target: 'mail send',
+      detail: { action: 'hide', run: 'run_1' },
+    },
+  ]);
+  expect(store.records.size).toBe(0);
+});
+
+it.each([
+  ['a name that is a sentence', { ...PIN_EVENT, tool: ATTACK }],
+  ['another change', { ...PIN_EVENT, change: 'fine' }],
+  ['a member more', { ...PIN_EVENT, definition: ATTACK }],
+  ['a server of two lines', { ...PIN_EVENT, server: 'a\nb' }],
+  ['no event', {}],
+])('MCP: %s is refused and not written down', async (_, event) => {
+  const { post, store } = await testApp();
+  expect((await post(event, { url: '/hooks/mcp' })).statusCode).toBe(400);
+  expect(store.audited).toEqual([]);
+});
+
+it('MCP: without a valid key nothing is written down', async () => {
+  const { post, store } = await testApp();
+  const headers = { authorization: 'Bearer svc_live_wrong' };
+  expect((await post(PIN_EVENT, { url: '/hooks/mcp', headers })).statusCode).toBe(401);
+  expect(store.audited).toEqual([]);
 });

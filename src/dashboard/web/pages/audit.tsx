@@ -24,6 +24,7 @@ const KINDS = [
   ['settings', 'settings'],
   ['order', 'orders'],
   ['webhook', 'webhooks'],
+  ['tool', 'MCP tools'],
   ['second-factor', 'second factors'],
 ] as const;
 

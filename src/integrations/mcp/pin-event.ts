@@ -1,0 +1,26 @@
+/**
+ * Why a definition isn't shown. `lookalike`: its name is easily taken for another tool's, or can't be seen in full.
+ * `blocked`: by the engine. `unscreened`: the screening failed; it is trusted on first use once it succeeds.
+ */
+export type PinChange = (typeof PIN_CHANGES)[number];
+export const PIN_CHANGES = ['added', 'changed', 'renamed', 'lookalike', 'blocked', 'unscreened'] as const;
+
+/** `malformed`: no name, or one that clients read differently. `repeated`: listed twice with different definitions. */
+export const TOOL_FAULTS = [...PIN_CHANGES, 'malformed', 'repeated'] as const;
+
+/** A tool that a gateway hid, or a call that it denied, because of the tool's definition. Holds no screened text. */
+export interface PinEvent {
+  readonly server: string;
+  readonly tool: string;
+  readonly change: (typeof TOOL_FAULTS)[number];
+  readonly action: 'hide' | 'deny' | 'report';
+  readonly runId: string;
+}
+
+/** A tool's name as `shownName` gives it. */
+export const TOOL_NAME: RegExp = /^(?:[\p{L}\p{N}_./:-]{1,64}|\(a name of \d{1,9} characters\))$/u;
+
+/** A tool's name for a report or a person: one that isn't a plain name is screened text, and is told by its length. */
+export function shownName(name: string): string {
+  return /^[\p{L}\p{N}_./:-]{1,64}$/u.test(name) ? name : `(a name of ${name.length} characters)`;
+}
