@@ -1,16 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { createEngine } from '../src/index.js';
+import { createGateway } from '../src/integrations/mcp/gateway.js';
+import { type Analyzer, createGuard } from '../src/policy/index.js';
 import { installedCorpus, mixed } from './corpus.js';
 import { timingOf } from './measure.js';
 
 // What `mcp-proxy` adds to a tool call: npm run bench -- mcp [--calls N] [--mode rules]. The official test server is asked
 // directly and through the gateway in turn, with a text that neither has seen. Each response is checked before it counts.
+// `echo` has its text in the argument and in the result; a tool `read` of a server in this file has it in the result alone, as
+// most tools do. What the scans cost, and the gateway without them, is measured in this process on other texts of the corpus.
 
 const { values } = parseArgs({
   options: { calls: { type: 'string', default: '200' }, mode: { type: 'string', default: 'rules' } },
@@ -91,29 +96,91 @@ const firstLine = async (child: ChildProcess): Promise<string> => {
   return chunk.toString();
 };
 
-const echo = async (call: Call, message: string): Promise<number> => {
+type Tool = 'echo' | 'read';
+const argumentsOf = (tool: Tool, message: string, index: number): object =>
+  tool === 'echo' ? { message } : { page: index };
+
+const timeCall = async (call: Call, tool: Tool, message: string, index: number): Promise<number> => {
   const started = performance.now();
-  const response = await call('tools/call', { name: 'echo', arguments: { message } });
+  const response = await call('tools/call', { name: tool, arguments: argumentsOf(tool, message, index) });
   const time = performance.now() - started;
   if (!JSON.stringify(response).includes(JSON.stringify(message).slice(1, -1))) throw new Error('a wrong response');
   return time;
 };
 
+/** A server whose tool reads the n-th text of a file. */
+const READER = `
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+const texts = JSON.parse(readFileSync(process.argv[1], 'utf8'));
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  const result = method === 'initialize'
+    ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'reader', version: '1' } }
+    : method === 'tools/list'
+      ? { tools: [{ name: 'read', description: 'Reads a page.', inputSchema: { type: 'object', properties: { page: { type: 'number' } } } }] }
+      : { content: [{ type: 'text', text: texts[params.arguments.page] }] };
+  process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n');
+});`;
+
+const engine = createEngine({ model: false });
+await engine.warmUp();
+const allowed = await engine.analyze('Hello.');
+const nothing: Analyzer = { analyze: async () => allowed };
+
+/** Milliseconds in this process: the scans of a call, and the whole call in a gateway whose engine says nothing. */
+const parts = async (
+  tool: Tool,
+  texts: readonly string[],
+): Promise<{ readonly scans: number; readonly rest: number }> => {
+  const connection = createGateway({
+    guard: createGuard({ engine: nothing, cache: false }),
+    report: () => {},
+  }).connect();
+  const times: { readonly scans: number[]; readonly rest: number[] } = { scans: [], rest: [] };
+  for (const [index, message] of texts.entries()) {
+    const call = { name: tool, arguments: argumentsOf(tool, message, index) };
+    const result = { content: [{ type: 'text', text: tool === 'echo' ? `Echo: ${message}` : message }] };
+    const request = JSON.stringify({ jsonrpc: '2.0', id: index, method: 'tools/call', params: call });
+    const response = JSON.stringify({ jsonrpc: '2.0', id: index, result });
+    const started = performance.now();
+    await engine.analyze(call as never, { channel: 'tool_call' });
+    await engine.analyze(result.content[0]?.text ?? '', { channel: 'tool_result' });
+    const scanned = performance.now();
+    await connection.fromClient(request);
+    await connection.fromServer(response);
+    if (index < 20) continue;
+    times.scans.push(scanned - started);
+    times.rest.push(performance.now() - scanned);
+  }
+  return { scans: timingOf(times.scans).p50, rest: timingOf(times.rest).p50 };
+};
+
 const rows: string[] = [];
-const compare = async (transport: string, direct: Call, through: Call): Promise<void> => {
+const SIZES = [100, 1_000, 10_000] as const;
+const textsOf = (size: number): readonly string[] => mixed(installedCorpus().pieces(size, 2 * calls), 2 * calls + 40);
+
+const compare = async (
+  transport: string,
+  tool: Tool,
+  direct: Call,
+  through: Call,
+  sizes: readonly number[] = SIZES,
+): Promise<void> => {
   await handshake(direct);
   await handshake(through);
-  for (const size of [100, 1_000, 10_000]) {
-    const all = mixed(installedCorpus().pieces(size, 2 * calls), 2 * calls + 40);
+  for (const size of sizes) {
+    const all = textsOf(size);
     const times: { readonly direct: number[]; readonly through: number[] } = { direct: [], through: [] };
     let refused = 0;
     for (const [index, message] of all.entries()) {
       if (times.through.length === calls) break;
       // Texts of the corpus that the rules block would be refused, and not reach the server.
       const first = index % 2 === 0;
-      const own = first ? await echo(direct, message) : 0;
-      const time = await echo(through, message).catch(() => undefined);
-      const later = first ? own : await echo(direct, message);
+      const own = first ? await timeCall(direct, tool, message, index) : 0;
+      const time = await timeCall(through, tool, message, index).catch(() => undefined);
+      const later = first ? own : await timeCall(direct, tool, message, index);
       if (time === undefined) {
         refused += 1;
         continue;
@@ -125,15 +192,23 @@ const compare = async (transport: string, direct: Call, through: Call): Promise<
     }
     const [a, b] = [timingOf(times.direct), timingOf(times.through)];
     const ms = (microseconds: number): string => `${(microseconds / 1_000).toFixed(2)} ms`;
+    const { scans, rest } = await parts(tool, all.slice(-calls));
     rows.push(
-      `| ${transport} | ${size} | ${a.n} | ${ms(a.p50)} | ${ms(b.p50)} | **${ms(b.p50 - a.p50)}** | ${ms(a.p95)} | ${ms(b.p95)} | ${refused} |`,
+      `| ${transport} | ${tool} | ${size} | ${a.n} | ${ms(a.p50)} | ${ms(b.p50)} | **${ms(b.p50 - a.p50)}** | ${ms(scans)} | ${ms(rest)} | ${ms(b.p95)} | ${refused} |`,
     );
     console.error(rows.at(-1));
   }
 };
 
 try {
-  await compare('stdio', stdioCall([EVERYTHING]), stdioCall([...proxy, '--', process.execPath, EVERYTHING]));
+  for (const size of SIZES) {
+    const file = join(folder, `${size}.json`);
+    writeFileSync(file, JSON.stringify(textsOf(size)));
+    const reader = ['--input-type=module', '-e', READER, file];
+    const gateway = stdioCall([...proxy, '--', process.execPath, ...reader]);
+    await compare('stdio', 'read', stdioCall(reader), gateway, [size]);
+  }
+  await compare('stdio', 'echo', stdioCall([EVERYTHING]), stdioCall([...proxy, '--', process.execPath, EVERYTHING]));
   const port = await freePort();
   await firstLine(start([EVERYTHING, 'streamableHttp'], { PORT: String(port) }));
   const url = `http://127.0.0.1:${port}/mcp`;
@@ -145,14 +220,15 @@ try {
   )
     await new Promise((again) => setTimeout(again, 100));
   const ready = await firstLine(start([...proxy, '--url', url, '--port', '0']));
-  await compare('streamable HTTP', httpCall(url), httpCall(/http\S+/.exec(ready)?.[0] ?? ''));
+  await compare('streamable HTTP', 'echo', httpCall(url), httpCall(/http\S+/.exec(ready)?.[0] ?? ''));
   console.log(`mode ${values.mode}, ${process.version}, load average ${(loadavg()[0] ?? 0).toFixed(1)}\n`);
   console.log(
-    '| transport | characters | n | direct p50 | gateway p50 | added at p50 | direct p95 | gateway p95 | blocked |',
+    '| transport | tool | characters | n | direct p50 | gateway p50 | added at p50 | its scans | all else | gateway p95 | blocked |',
   );
-  console.log('| - | -: | -: | -: | -: | -: | -: | -: | -: |');
+  console.log('| - | - | -: | -: | -: | -: | -: | -: | -: | -: | -: |');
   console.log(rows.join('\n'));
 } finally {
   for (const child of children) child.kill();
+  await engine.close();
   rmSync(folder, { recursive: true });
 }

@@ -6,7 +6,7 @@ import { type Decision, PortcullisBlocked, passes } from './policy.js';
  * For agent loops of one's own; the adapters do the same in the terms of their hosts.
  *
  * The wrapped function throws `PortcullisBlocked` where a call is denied, and for a blocked result that is no string;
- * a blocked string becomes the note.
+ * a blocked string becomes the note. It throws a TypeError for a stream, an iterator or a `Response`, which say nothing yet.
  */
 export function guardFunction<A extends readonly unknown[], R>(
   guard: Guard,
@@ -21,11 +21,20 @@ export function guardFunction<A extends readonly unknown[], R>(
     } catch (error) {
       throw await screenedError(guard, error, { tool: name });
     }
+    if (isReadLater(result))
+      throw new TypeError(`${name} returned a stream: return its whole text, so that it can be screened`);
     const decision = await guard.screen('tool_result', result, { tool: name });
     if (passes(decision)) return decision.value;
     if (typeof result === 'string' && decision.action === 'replace') return decision.enforcement.note as R;
     throw new PortcullisBlocked(decision.enforcement);
   };
+}
+
+/** Whether a result gives its text only later: as JSON it is `{}`, and what was screened would not be what is read. */
+function isReadLater(result: unknown): boolean {
+  if (typeof result !== 'object' || result === null) return false;
+  if (Symbol.asyncIterator in result || result instanceof Response || result instanceof Blob) return true;
+  return Symbol.iterator in result && 'next' in result && typeof result.next === 'function';
 }
 
 /** Screens a call's arguments. @throws PortcullisBlocked unless they pass */

@@ -382,6 +382,34 @@ describe('results', () => {
     }
   });
 
+  it.each<[string, object, string, number]>([
+    ['the text is its JSON', { note: BENIGN, n: 1 }, JSON.stringify({ note: BENIGN, n: 1 }), 1],
+    ['the text is its indented JSON', { note: BENIGN }, JSON.stringify({ note: BENIGN }, undefined, 2), 1],
+    ['the text says less', { note: BENIGN, more: `${BENIGN} Bring tea.` }, JSON.stringify({ note: BENIGN }), 2],
+    ['the text repeats a name', { note: BENIGN }, `{"note":"${BENIGN} Bring tea.","note":"${BENIGN}"}`, 2],
+  ])('structured content: %s', async (_, structuredContent, said, screenings) => {
+    const asked: unknown[] = [];
+    const counting: Analyzer = {
+      analyze(input, options) {
+        if (options?.channel === 'tool_result') asked.push(input);
+        return engine.analyze(input, options);
+      },
+    };
+    const { connection } = setUp({ unpinned: true, guard: { engine: counting } });
+    const result = { ...text(said), structuredContent };
+    expect((await call(connection, 'read', result)).result).toEqual(result);
+    expect(asked).toHaveLength(screenings);
+  });
+
+  it('an attack in structured content is blocked, whatever the text says of it', async () => {
+    for (const said of [JSON.stringify({ note: ATTACK }), BENIGN]) {
+      const { connection } = setUp({ unpinned: true });
+      const { result } = await call(connection, 'read', { ...text(said), structuredContent: { note: ATTACK } });
+      expect(result).toMatchObject({ isError: true });
+      expect(JSON.stringify(result)).not.toContain('Ignore all');
+    }
+  });
+
   it('redact keeps the rest of texts and structured content', async () => {
     const { connection } = setUp({ guard: { engine, on: { tool_result: 'redact' } } });
     const mixed = `${BENIGN} ${ATTACK} Please bring the minutes of the last meeting.`;

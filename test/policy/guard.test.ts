@@ -223,6 +223,24 @@ describe('runs', () => {
 });
 
 describe('wrappers', () => {
+  it.each<[string, () => unknown]>([
+    ['a generator', () => [ATTACK].values()],
+    ['an async generator', async function* () {}],
+    ['a stream', () => new ReadableStream()],
+    ['a response', () => new Response(ATTACK)],
+    ['a blob', () => new Blob([ATTACK])],
+  ])('guardFunction refuses %s, whose text is read after the screening', async (_, run) => {
+    await expect(guardFunction(createGuard({ engine }), 'read', run)()).rejects.toThrow('read returned a stream');
+  });
+
+  it.each<[string, unknown]>([
+    ['a list', [BENIGN]],
+    ['an object', { text: BENIGN, next: 2 }],
+    ['nothing', undefined],
+  ])('guardFunction passes %s on', async (_, result) => {
+    expect(await guardFunction(createGuard({ engine }), 'read', () => result)()).toBe(result);
+  });
+
   it('guardFunction screens arguments, result and error', async () => {
     const { guard } = guarded();
     const echo = guardFunction(guard, 'echo', async (text: string) => {

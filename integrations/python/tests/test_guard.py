@@ -1,5 +1,6 @@
 import asyncio
 import runpy
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,18 @@ def test_it_fails_closed() -> None:
         with pytest.raises(Unreachable):
             screened(client)(lambda: BENIGN)()
         assert screened(client, on_error="allow")(lambda: BENIGN)() == BENIGN
+
+
+def test_what_is_read_later_is_refused(service: tuple[str, str]) -> None:
+    with Client(*service) as client:
+
+        def words() -> Iterator[str]:
+            yield ATTACK
+
+        with pytest.raises(TypeError, match="words is a generator"):
+            screened(client)(words)
+        with pytest.raises(TypeError, match="returned an iterator"):
+            screened(client)(lambda: iter([ATTACK]))()
 
 
 def test_the_wrong_client_is_a_mistake() -> None:

@@ -42,13 +42,25 @@ export async function screenResult(
     shown = several.texts;
   }
   let kept: unknown = rest;
-  if (saysAnything(rest)) {
+  const isSaid = shown[0] === texts[0] && isTextOfStructure(result, texts);
+  if (saysAnything(isSaid ? { ...(rest as object), structuredContent: null } : rest)) {
     const decision = await guard.screen(point, rest, call);
     if (!passes(decision)) return decision;
     kept = decision.value;
   }
   const isUnchanged = kept === rest && shown.every((text, index) => text === texts[index]);
   return { value: isUnchanged ? result : withTexts(result, rest, kept, [...shown]) };
+}
+
+/**
+ * Whether the one text is the JSON of the structured content, as servers write it for clients that read texts alone: its
+ * strings were screened with the text.
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#structured-content
+ */
+function isTextOfStructure(result: unknown, [text, ...others]: readonly string[]): boolean {
+  if (!isObject(result) || !isObject(result.structuredContent) || text === undefined || others.length > 0) return false;
+  const { structuredContent } = result;
+  return [0, 2].some((indent) => text === JSON.stringify(structuredContent, undefined, indent));
 }
 
 /** Each of several texts by itself, so that it can be redacted in its place; then what is left of them together. */

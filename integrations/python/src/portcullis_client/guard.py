@@ -26,10 +26,14 @@ def screened(
     Blocked arguments raise `Blocked`; so does a blocked result that is no string, and a blocked failure. A blocked string
     becomes a note, unless `on_block` is "raise". A text that could not be screened is blocked: the ScreeningError is raised;
     with `on_error="allow"` it passes. A coroutine function needs an `AsyncClient`, any other a `Client`.
+
+    Raises TypeError for a generator, and where a tool returns one: its texts would be read after the screening.
     """
 
     def decorate(tool: F) -> F:
         name = getattr(tool, "__name__", "tool")
+        if inspect.isgeneratorfunction(tool) or inspect.isasyncgenfunction(tool):
+            raise TypeError(f"{name} is a generator: return its texts as one value, so that they can be screened")
         is_async = inspect.iscoroutinefunction(tool)
         if is_async != isinstance(client, AsyncClient):
             raise TypeError("a coroutine function needs an AsyncClient, any other function a Client")
@@ -53,7 +57,7 @@ def screened(
                 except Exception as error:
                     _require_failure(await ask(f"{type(error).__name__}: {error}", "tool_result"))
                     raise
-                return _result(result, await ask(result, "tool_result"), on_block)
+                return _result(result, await ask(_whole(result, name), "tool_result"), on_block)
 
             return cast(F, run_async)
 
@@ -75,7 +79,7 @@ def screened(
             except Exception as error:
                 _require_failure(ask_now(f"{type(error).__name__}: {error}", "tool_result"))
                 raise
-            return _result(result, ask_now(result, "tool_result"), on_block)
+            return _result(result, ask_now(_whole(result, name), "tool_result"), on_block)
 
         return cast(F, run)
 
@@ -103,6 +107,13 @@ def _result(result: Any, verdict: Verdict | None, on_block: str) -> Any:
     if on_block == "note" and isinstance(result, str):
         return f"[removed by portcullis: {verdict.reason} rule={verdict.rule} evidence={verdict.evidence_id}]"
     raise Blocked(verdict)
+
+
+def _whole(result: object, name: str) -> object:
+    """The result, unless it is read later than it is screened."""
+    if hasattr(result, "__next__") or hasattr(result, "__anext__"):
+        raise TypeError(f"{name} returned an iterator: return its texts as one value, so that they can be screened")
+    return result
 
 
 def _jsonable(value: object) -> object:
