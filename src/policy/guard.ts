@@ -95,6 +95,12 @@ export function createGuard(options: GuardOptions = {}): Guard {
     own.set(digestInput(value as Input, CHANNELS[point]), { enforcement });
   }
 
+  /** What the analyzer is given of a value. */
+  async function inputOf(value: unknown): Promise<Input> {
+    const input = value as Input;
+    return typeof input === 'object' && input !== null ? ((await analyzer?.toJsonText?.(input)) ?? input) : input;
+  }
+
   /** Cuts the spans out until the rest is allowed; undefined where it never is. */
   async function redacted<T>(point: Point, value: T, first: Screened, signal?: AbortSignal): Promise<T | undefined> {
     let rest = value;
@@ -102,7 +108,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
     for (let round = 0; round < REDACTIONS; round += 1) {
       const cut = cutSpans(rest, spans);
       if (cut === undefined) return undefined;
-      const found = await screener.screen(cut as Input, CHANNELS[point], true, signal);
+      const found = await screener.screen(await inputOf(cut), CHANNELS[point], true, signal);
       if (found.verdict.verdict === 'allow') return cut;
       rest = cut;
       spans = found.spans;
@@ -176,7 +182,9 @@ export function createGuard(options: GuardOptions = {}): Guard {
     }
     let found: Screened;
     try {
-      const mine = own.get(digestInput(value as Input, CHANNELS[point]));
+      const input = await inputOf(value);
+      const digest = digestInput(input, CHANNELS[point]);
+      const mine = own.get(digest);
       if (mine?.enforcement !== undefined) {
         // Once: the note may stand in the history of later runs.
         remember(value, point);
@@ -184,7 +192,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
         return { action: 'stop', enforcement: mine.enforcement };
       }
       if (mine !== undefined) return { action: 'allow', value };
-      found = await screener.screen(value as Input, CHANNELS[point], action === 'redact', signal);
+      found = await screener.screen(input, CHANNELS[point], action === 'redact', signal, digest);
     } catch (error) {
       if (error instanceof PortcullisBlocked || signal?.aborted) throw error;
       const cause = error instanceof ScreeningTimeout || isTimeout(error) ? 'timeout' : 'error';

@@ -64,25 +64,45 @@ function cutJsonString(text: string, start: number, spans: readonly Span[]): Cut
   const end = start + JSON.stringify(text).length;
   const touching = spans.filter((span) => span.start < end - 1 && span.end > start + 1);
   if (touching.length === 0) return { value: text, end, changed: false };
-  const inText = touching.map((span) => ({
-    start: unitAt(text, span.start - start - 1),
-    end: unitAt(text, span.end - start - 1, true),
-  }));
-  return { value: cutText(text, inText), end, changed: true };
+  const inText = touching.map((span) => ({ start: span.start - start - 1, end: span.end - start - 1 }));
+  return { value: cutText(text, unescaped(text, inText)), end, changed: true };
 }
 
-/** The code unit of `text` whose escaped form holds the given offset of its JSON text. */
-function unitAt(text: string, offset: number, roundUp = false): number {
+/**
+ * Spans of a string's JSON text as spans of the string, grown to whole code points. One walk for all of them: a walk for each
+ * would take minutes for many findings in a long string.
+ */
+function unescaped(text: string, spans: readonly Span[]): readonly Span[] {
+  const edges = spans.flatMap(({ start, end }, index) => [
+    { offset: start, index, isEnd: false, unit: text.length },
+    { offset: end, index, isEnd: true, unit: text.length },
+  ]);
   let at = 0;
   let unit = 0;
-  for (const point of text) {
-    if (at >= offset) break;
-    const next = at + JSON.stringify(point).length - 2;
-    if (next > offset && !roundUp) break;
-    at = next;
-    unit += point.length;
+  for (const edge of [...edges].sort((a, b) => a.offset - b.offset)) {
+    while (unit < text.length) {
+      const [units, escaped] = escapedLength(text, unit);
+      const isReached = edge.isEnd ? at >= edge.offset : at + escaped > edge.offset;
+      if (isReached) break;
+      at += escaped;
+      unit += units;
+    }
+    edge.unit = unit;
   }
-  return unit;
+  return spans.map((_, index) => ({
+    start: edges[2 * index]?.unit ?? text.length,
+    end: edges[2 * index + 1]?.unit ?? text.length,
+  }));
+}
+
+/** The code units of the code point at `unit`, and those of its form in a JSON text. */
+function escapedLength(text: string, unit: number): readonly [units: number, escaped: number] {
+  const code = text.charCodeAt(unit);
+  if (code < 0x20) return [1, '\b\t\n\f\r'.includes(text.charAt(unit)) ? 2 : 6];
+  if (code === 0x22 || code === 0x5c) return [1, 2];
+  if (code < 0xd800 || code > 0xdfff) return [1, 1];
+  const isPair = code < 0xdc00 && text.charCodeAt(unit + 1) >= 0xdc00 && text.charCodeAt(unit + 1) <= 0xdfff;
+  return isPair ? [2, 2] : [1, 6];
 }
 
 function scalarLength(value: unknown): number {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { inputText } from '../engine/input.js';
-import type { Channel, ExplainedVerdict, Input, Span, Verdict } from '../index.js';
+import type { Channel, ExplainedVerdict, Input, JsonText, Span, Verdict } from '../index.js';
 
 /** What screens: an `Engine`, a `ScreeningClient` of `portcullis/client`, or anything with their `analyze`. */
 export interface Analyzer {
@@ -13,6 +13,8 @@ export interface Analyzer {
       readonly timeoutMs?: number | undefined;
     },
   ): Promise<Verdict>;
+  /** Writes an input as JSON, where that may take too long to be done at once. `analyze` is then given what it wrote. */
+  toJsonText?(input: Exclude<Input, string>): Promise<JsonText>;
 }
 
 /** A verdict with the spans behind it. */
@@ -36,9 +38,15 @@ export interface CacheOptions {
   readonly ttlMs?: number | undefined;
 }
 
-/** Asks an analyzer, once a text: a text that is known or under way isn't screened again. */
+/** Asks an analyzer, once a text: a text that is known or under way isn't screened again. `digest`: that of `digestInput`, where it is known. */
 export interface Screener {
-  screen(input: Input, channel: Channel, explain: boolean, signal: AbortSignal | undefined): Promise<Screened>;
+  screen(
+    input: Input,
+    channel: Channel,
+    explain: boolean,
+    signal: AbortSignal | undefined,
+    digest?: string,
+  ): Promise<Screened>;
 }
 
 /** The share of the deadline that the analyzer gets: an engine's rules can still answer when its model is late. */
@@ -68,9 +76,9 @@ export function createScreener(
   }
 
   return {
-    async screen(input, channel, explain, signal) {
+    async screen(input, channel, explain, signal, digest = digestInput(input, channel)) {
       signal?.throwIfAborted();
-      const key = `${explain ? 'e' : 'v'}${digestInput(input, channel)}`;
+      const key = `${explain ? 'e' : 'v'}${digest}`;
       const remembered = known?.get(key);
       if (remembered !== undefined) return { ...remembered, cached: true };
       const running = underWay.get(key);

@@ -43,6 +43,9 @@ export interface HookOutput {
 /** Strings of one result that are screened one by one; a result with more of them ends the run instead. */
 const MAX_STRINGS = 100;
 
+/** Results of one batch that are screened one by one; those beyond them are screened as one. */
+const MAX_RESULTS = 100;
+
 /**
  * Screens an event and answers it. A prompt is refused, a call denied or left to a person, a result replaced in its own
  * shape (the host ignores a replacement of another shape): only the strings in it that are blocked become the note. Where
@@ -126,8 +129,10 @@ const ANSWERS: Readonly<Record<HookEventName, Answer>> = {
   },
   async PostToolBatch(guard, { tool_calls }, call) {
     if (!Array.isArray(tool_calls)) return failedHook(incomplete('tool_calls'));
-    for (const result of tool_calls as readonly ({ tool_response?: unknown } | null)[]) {
-      const decision = await guard.screen('tool_result', result?.tool_response, call);
+    const calls = tool_calls as readonly ({ tool_response?: unknown } | null)[];
+    const results = calls.map((one) => one?.tool_response);
+    for (const result of results.length > MAX_RESULTS ? [...results.splice(0, MAX_RESULTS), results] : results) {
+      const decision = await guard.screen('tool_result', result, call);
       if (decision.action !== 'allow' && decision.action !== 'report') return stopped(decision.enforcement.note);
     }
     return {};

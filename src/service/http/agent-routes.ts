@@ -3,10 +3,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { canonicalJson } from '../../engine/canonical-json.js';
 import type { EvidenceRecord } from '../../evidence/evidence-record.js';
+import { toJsonText } from '../../index.js';
 import { answerHook } from '../../integrations/claude-agent/answer-hook.js';
 import { answerLiteLlm } from '../../integrations/litellm/answer-litellm.js';
 import { type Analyzer, createGuard, type Guard, type Policy } from '../../policy/index.js';
 import { digestInput } from '../../policy/screener.js';
+import { LONG } from '../screening/long-work.js';
 import type { KeyOwner } from '../screening/ports.js';
 import { screenCall } from '../screening/screen-call.js';
 import {
@@ -27,6 +29,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Whose call it is, once its key was found. */
     agentOwner: KeyOwner | null;
+    /** Length of the body, once it was read. */
+    bodyBytes: number;
   }
 }
 
@@ -73,7 +77,12 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         answerHook(guard, request.body as object),
       );
       // Numbers that no double holds stay as they were sent: a result of another shape would be ignored.
-      return reply.code(200).header('content-type', 'application/json').serializer(canonicalJson).send(output);
+      const text = await inTurn(request, () => canonicalJson(output));
+      return reply
+        .code(200)
+        .header('content-type', 'application/json')
+        .serializer(() => text)
+        .send(output);
     },
   });
 
@@ -90,7 +99,7 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     onRequest: admit(gatewayKey),
     preParsing: refuseCodings,
     handler: async (request, reply) => {
-      const call = liteLlmCallSchema.safeParse(request.body);
+      const call = await inTurn(request, () => liteLlmCallSchema.safeParse(request.body));
       if (!call.success) return refuseBody();
       return sendJson(
         reply,
@@ -131,6 +140,11 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     },
   });
 
+  /** Does what takes as long as the body has values: at once for a short body, else in its account's turn. */
+  async function inTurn<T>({ agentOwner, bodyBytes }: FastifyRequest, step: () => T): Promise<T> {
+    return bodyBytes > LONG ? parts.longWork(agentOwner?.account.id ?? '', bodyBytes, step) : step();
+  }
+
   /** Lets a call in, counted before its body is read: one with a bad body counts too. */
   function admit(readKey: (request: IncomingMessage) => string) {
     return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -157,12 +171,13 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     work: (guard: Guard) => Promise<R>,
   ): Promise<R> {
     const { account, key } = ownerOf(request);
-    const { store, engine, overlays, metrics, now } = parts;
+    const { store, engine, overlays, metrics, longWork, now } = parts;
     const under = await overlays?.under(account.overlay);
     const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep, under };
     const write = (record: EvidenceRecord): Promise<void> => store.evidence.append(record);
     let failure: unknown;
     const recorded: Analyzer = {
+      toJsonText: (input) => inTurn(request, () => toJsonText(input)),
       async analyze(input, { channel } = {}) {
         const name =
           known === undefined
@@ -175,7 +190,7 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         if (request.raw.socket?.destroyed) failure ??= new Error('the caller is gone');
         if (failure !== undefined) throw failure;
         try {
-          const { verdict, explanation } = await screenCall({ write, engine, now }, caller, input, channel);
+          const { verdict, explanation } = await screenCall({ write, engine, now, longWork }, caller, input, channel);
           metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
           if (verdict.verdict === 'allow') known?.set(name, verdict);
           return { ...verdict, explanation };

@@ -84,6 +84,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     ...(parts.logger === undefined ? { logger: false as const } : { loggerInstance: parts.logger }),
     // A line a request would hold its URL, and costs a tenth of the throughput: the metrics count instead.
     logController: new LogController({ disableRequestLogging: true }),
+    // A logger of its own for each request costs as much as reading its body; nothing is logged that needs one.
+    childLoggerFactory: (logger) => logger,
     bodyLimit: bodyBytes,
     trustProxy: isProxy,
     requestTimeout: requestMs,
@@ -133,7 +135,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   });
   app.removeAllContentTypeParsers();
   const longWork = createLongWork();
+  app.decorateRequest('bodyBytes', 0);
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    request.bodyBytes = body.length;
     const isCall = request.routeOptions.url?.endsWith('/analyze') === true;
     const read = (): object => {
       const value = readJsonObject(body, isCall ? 'a JSON object with `input`' : 'a JSON object');
@@ -142,7 +146,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     const fail = (error: unknown): void =>
       done(error instanceof Error ? error : new Error('the body could not be read'));
     if (body.length > LONG) {
-      longWork(request.call?.owner.account.id ?? '', body.length, read).then((value) => done(null, value), fail);
+      const owner = request.call?.owner ?? request.agentOwner;
+      longWork(owner?.account.id ?? '', body.length, read).then((value) => done(null, value), fail);
       return;
     }
     try {

@@ -4,6 +4,8 @@ import { StoreError } from '../store-error.js';
 import {
   type FromWriter,
   openWriter,
+  type PackedJobs,
+  unpackJobs,
   type Writer,
   type WriterAnswer,
   type WriterFailure,
@@ -85,8 +87,8 @@ export async function serveWriter(port: MessagePort, { file, plans }: WriterSett
         break;
     }
   };
-  port.on('message', (jobs: readonly WriterJob[]) => {
-    for (const job of jobs) take(job);
+  port.on('message', (message: PackedJobs) => {
+    for (const job of unpackJobs(message)) take(job);
   });
   say({ kind: 'ready' });
 }

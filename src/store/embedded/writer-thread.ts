@@ -3,14 +3,15 @@ import { createBackoff } from '../../adapters/supervisor.js';
 import type { Charge } from '../account-store.js';
 import type { Plans } from '../plans.js';
 import { StoreError, type StoreErrorCode } from '../store-error.js';
-import type {
-  FromWriter,
-  Writer,
-  WriterAnswer,
-  WriterFailure,
-  WriterJob,
-  WriterParts,
-  WriterSettings,
+import {
+  type FromWriter,
+  packJobs,
+  type Writer,
+  type WriterAnswer,
+  type WriterFailure,
+  type WriterJob,
+  type WriterParts,
+  type WriterSettings,
 } from './writer.js';
 
 /** What a writer on a thread of its own is made of. */
@@ -127,7 +128,7 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
       }
       batches += 1;
     }
-    thread?.postMessage(jobs);
+    thread?.postMessage(packJobs(jobs));
     jobs = [];
   };
   let planned = false;

@@ -60,6 +60,63 @@ export type WriterJob =
   | { readonly kind: 'release'; readonly id: number }
   | { readonly kind: 'close'; readonly id: number };
 
+/** Jobs as a message carries them: a record as a run of values, since the names of its columns would cost more than what they hold. */
+export type PackedJobs = readonly unknown[];
+
+const RECORD = 'record';
+
+/** Writes jobs as a message. */
+export function packJobs(jobs: readonly WriterJob[]): PackedJobs {
+  const packed: unknown[] = [];
+  for (const job of jobs) {
+    if (job.kind !== 'append') {
+      packed.push(job);
+      continue;
+    }
+    const { row } = job;
+    packed.push(RECORD, job.id, job.at);
+    packed.push(row.seq, row.id, row.account_id, row.key_id, row.verdict, row.rule, row.decided_by, row.router_level);
+    packed.push(row.label, row.text, row.record, row.at, row.is_model_error, row.latency_ms);
+    packed.push(row.rules_version, row.ml_version);
+  }
+  return packed;
+}
+
+/** Reads a message, in the order of its jobs. */
+export function unpackJobs(packed: PackedJobs): readonly WriterJob[] {
+  const jobs: WriterJob[] = [];
+  let at = 0;
+  const next = <T>(): T => packed[at++] as T;
+  while (at < packed.length) {
+    const first = next<WriterJob | typeof RECORD>();
+    if (first !== RECORD) {
+      jobs.push(first);
+      continue;
+    }
+    const [id, countedAt] = [next<number>(), next<number | null>()];
+    const row: CountedRow = {
+      seq: next(),
+      id: next(),
+      account_id: next(),
+      key_id: next(),
+      verdict: next(),
+      rule: next(),
+      decided_by: next(),
+      router_level: next(),
+      label: next(),
+      text: next(),
+      record: next(),
+      at: next(),
+      is_model_error: next(),
+      latency_ms: next(),
+      rules_version: next(),
+      ml_version: next(),
+    };
+    jobs.push({ kind: 'append', id, row, at: countedAt });
+  }
+  return jobs;
+}
+
 /** An error as it crosses threads. */
 export interface WriterFailure {
   readonly message: string;
