@@ -1,7 +1,7 @@
 /** The arrows between the parts of `src`, as scripts/layers.json names them, and what holds for single places. */
 const { readFileSync } = require('node:fs');
 
-const { layers } = JSON.parse(readFileSync(`${__dirname}/scripts/layers.json`, 'utf8'));
+const { layers, builtIn } = JSON.parse(readFileSync(`${__dirname}/scripts/layers.json`, 'utf8'));
 
 /** Matches a part: a folder, or a file without its extension. */
 const within = (part) => `^src/${part}(/|\\.tsx?$)`;
@@ -70,7 +70,11 @@ module.exports = {
       severity: 'error',
       // The page is built into dist: what it needs is in its bundle.
       from: { path: '^src/', pathNot: '^src/dashboard/web/' },
-      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm-peer', 'npm'], pathNot: 'node_modules/@types/' },
+      to: {
+        dependencyTypes: ['npm-dev'],
+        dependencyTypesNot: ['npm-peer', 'npm'],
+        pathNot: `node_modules/(@types|${builtIn.join('|')})/`,
+      },
     },
   ],
   options: {

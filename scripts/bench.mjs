@@ -6,6 +6,7 @@
 // -- store [--records N]: lists and searches over a million evidence records in the embedded database.
 // -- dashboard --data DIR: the dashboard's routes over the records that `store --data DIR` made.
 // -- service [--record]: the service with durable evidence against a bare fastify echo of the same bodies.
+// -- service-start [--base DIST] [--mode hybrid] [--record NAME]: time and CPU until the service is ready, and the first calls after it.
 // -- tenants [--record]: what one account's 1 MiB bodies do to the latencies of another.
 // -- hostile-client [--dist DIR]: the attacks of issue 19 against a build of the service.
 // -- benign-threshold --data FILE.jsonl --source NAME: whether `tune --benign-only` keeps its word on real texts.
@@ -33,6 +34,7 @@ const programs = {
   service: 'bench/service.ts',
   tenants: 'bench/tenants.ts',
   'hostile-client': 'bench/hostile-client.ts',
+  'service-start': 'bench/service-start.ts',
   'benign-threshold': 'bench/benign-threshold.ts',
   redact: 'bench/redact.ts',
   batch: 'bench/batch.ts',

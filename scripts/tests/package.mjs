@@ -86,12 +86,30 @@ const expectSize = (files) => {
   if (fresh.length > 0) throw new Error(`new runtime dependencies: ${fresh.join(', ')}`);
 };
 
+/** Their code is in dist and nothing imports them, and NOTICE, which is in the package, names them. */
+const expectBuiltIn = (files) => {
+  const { builtIn } = JSON.parse(readFileSync(join(root, 'scripts', 'layers.json'), 'utf8'));
+  const paths = files.map(({ path }) => path);
+  if (!paths.includes('NOTICE')) throw new Error('NOTICE is not in the package');
+  const notice = readFileSync(join(root, 'NOTICE'), 'utf8');
+  const code = paths
+    .filter((path) => /^dist\/(?!web\/).*\.js$/.test(path))
+    .map((path) => readFileSync(join(root, path), 'utf8'))
+    .join('\n');
+  for (const name of builtIn) {
+    if (!notice.includes(`- ${name} (`)) throw new Error(`NOTICE does not name ${name}`);
+    if (!new RegExp(`^//#region .*node_modules/${name}/`, 'm').test(code)) throw new Error(`${name} is not in dist`);
+    if (new RegExp(`^import .* from "${name}["/]`, 'm').test(code)) throw new Error(`dist imports ${name}`);
+  }
+};
+
 try {
   const [{ filename, size, unpackedSize, entryCount, files }] = JSON.parse(
     npm(['pack', '--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', project], root),
   );
   console.log(`${filename}: ${entryCount} files, ${megabytes(size)} packed, ${megabytes(unpackedSize)} unpacked`);
   step('size and dependencies', () => expectSize(files));
+  step('packages that are built in', () => expectBuiltIn(files));
   write(
     'package.json',
     JSON.stringify({ name: 'stranger', private: true, type: 'module', allowScripts: { re2: true } }),

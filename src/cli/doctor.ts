@@ -155,10 +155,24 @@ async function run(flags: EngineFlags): Promise<void> {
     nodeCheck(),
     await packageCheck('RE2', ['re2'], { state: 'failed', advice: ADVICE.re2 }),
     await packageCheck('ONNX Runtime', ['onnxruntime-node'], { state: 'missing', advice: ADVICE.onnx }),
-    await packageCheck('Service', ['fastify', 'pino', 'kysely', 'prom-client', '@node-rs/argon2'], {
-      state: 'missing',
-      advice: ADVICE.service,
-    }),
+    await packageCheck(
+      'Service',
+      [
+        'fastify',
+        '@fastify/swagger',
+        '@fastify/cookie',
+        '@fastify/helmet',
+        '@fastify/static',
+        'pino',
+        'prom-client',
+        '@node-rs/argon2',
+        'otpauth',
+      ],
+      {
+        state: 'missing',
+        advice: ADVICE.service,
+      },
+    ),
     await packageCheck('SQLite', ['better-sqlite3'], { state: 'missing', advice: ADVICE.sqlite }),
   ];
   // Without RE2 no engine opens, and the reason is above.

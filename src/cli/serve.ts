@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { Command, Option } from 'commander';
 import { FIRST_EMAIL, type FirstAccount, type UnshownAccount } from '../service/first-account.js';
+import type { RunningService } from '../service/run-service.js';
+import type { ServiceSettings } from '../service/settings.js';
 import { withPackOptions } from './engine-flags.js';
 import { CliError } from './terminal.js';
 
@@ -10,21 +12,22 @@ function collect(value: string, before: readonly string[] | undefined): readonly
 
 /** What `npm install` needs for the service. */
 export const PACKAGES =
-  'fastify@5 fastify-type-provider-zod@7 @fastify/swagger@9 @fastify/cookie@11 @fastify/helmet@13 @fastify/rate-limit@11 @fastify/static@10 pino@10 prom-client@15 @node-rs/argon2@2 otpauth@9 kysely@0.28.18 better-sqlite3@12.11.1';
+  'fastify@5 @fastify/swagger@9 @fastify/cookie@11 @fastify/helmet@13 @fastify/static@10 pino@10 prom-client@15 @node-rs/argon2@2 otpauth@9 better-sqlite3@12.11.1';
 
-/** The service's code, which stands on optional packages. */
-async function loadService() {
-  try {
-    const [{ serve }, { serveProcesses }, { settingsSchema, maskedSettings }] = await Promise.all([
-      import('../service/serve.js'),
-      import('../service/processes.js'),
-      import('../service/settings.js'),
-    ]);
-    return { serve, serveProcesses, settingsSchema, maskedSettings };
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
-    throw new CliError(`the service needs packages that aren't installed: npm install ${PACKAGES}`);
-  }
+/** Loads the code that the settings need, and no more, and starts it. */
+async function start(settings: ServiceSettings): Promise<RunningService> {
+  if (settings.processes === 1) return (await import('../service/serve.js')).serve(settings);
+  return (await import('../service/processes.js')).serveProcesses(settings);
+}
+
+/** What a start failed over, as the command line tells it. */
+function startFailure(error: unknown, { host, port }: ServiceSettings): unknown {
+  if (!(error instanceof Error && 'code' in error)) return error;
+  if (error.code === 'ERR_MODULE_NOT_FOUND')
+    return new CliError(`the service needs packages that aren't installed: npm install ${PACKAGES}`);
+  const isTaken = 'syscall' in error && /^(listen|bind)$/.test(String(error.syscall));
+  if (!isTaken) return error;
+  return new CliError(`can't listen on ${host}:${port} (${error.code}): choose another by --port or PORTCULLIS_PORT`);
 }
 
 function shownAccount(first: FirstAccount | UnshownAccount, url: string): string {
@@ -53,7 +56,7 @@ async function run({
     processes,
     callsAtOnce: maxConcurrency ?? given.callsAtOnce ?? '1000',
   };
-  const { serve, serveProcesses, settingsSchema, maskedSettings } = await loadService();
+  const { settingsSchema, maskedSettings } = await import('../service/settings.js');
   const parsed = settingsSchema.safeParse(flags);
   if (!parsed.success) {
     const issues = parsed.error.issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': '));
@@ -63,12 +66,8 @@ async function run({
     process.stdout.write(`${JSON.stringify(maskedSettings(parsed.data), null, 2)}\n`);
     return;
   }
-  const start = parsed.data.processes > 1 ? serveProcesses : serve;
   const service = await start(parsed.data).catch((error: unknown) => {
-    const isTaken = error instanceof Error && 'syscall' in error && /^(listen|bind)$/.test(String(error.syscall));
-    if (!isTaken || !('code' in error)) throw error;
-    const { host, port } = parsed.data;
-    throw new CliError(`can't listen on ${host}:${port} (${error.code}): choose another by --port or PORTCULLIS_PORT`);
+    throw startFailure(error, parsed.data);
   });
   let ending = false;
   const end = (): void => {

@@ -82,7 +82,8 @@ export interface Engine {
   readonly info: EngineInfo;
   /**
    * Makes the first call as fast as the next ones: loads the model and compiles the patterns, in slices of some milliseconds
-   * that leave the event loop free. Rejects with a `ModelError` when the model can't be had.
+   * that leave the event loop free. Rejects with a `ModelError` when the model can't be had, with a `ConfigError` when `share` is
+   * out of range.
    */
   warmUp(options?: WarmUpOptions): Promise<void>;
   /** Ends the model; calls after it are answered by the rules. */
@@ -97,6 +98,11 @@ export interface WarmUpOptions {
    * RE2's automata know ordinary words; 1.2 s and 175 MB, which a long-lived process comes to use anyway.
    */
   readonly patterns?: 'all' | 'common' | undefined;
+  /**
+   * Share of the time that compiling may take, above 0, at most 1 (default). At 0.1 each slice of four milliseconds is followed by
+   * a pause of 36, so that calls meanwhile hardly wait.
+   */
+  readonly share?: number | undefined;
 }
 
 /** Milliseconds that a warm-up holds the event loop. */
@@ -184,13 +190,13 @@ export function createEngine(parts: EngineParts): Engine {
   }
 
   /** Repeats work that goes on while it is told to and says when it is done; the event loop is free between the slices. */
-  function inSlices(work: (shouldContinue: () => boolean) => boolean): Promise<void> {
+  function inSlices(share: number, work: (shouldContinue: () => boolean) => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const runSlice = (): void => {
         const end = clock.now() + SLICE_MS;
         try {
           if (work(() => clock.now() < end)) resolve();
-          else clock.after(0, runSlice);
+          else clock.after(SLICE_MS * (1 / share - 1), runSlice);
         } catch (error) {
           reject(error);
         }
@@ -199,10 +205,10 @@ export function createEngine(parts: EngineParts): Engine {
     });
   }
 
-  async function warmUpAll(): Promise<void> {
-    await inSlices((shouldContinue) => pack.warmUpRest?.(shouldContinue) ?? true);
+  async function warmUpAll(share: number): Promise<void> {
+    await inSlices(share, (shouldContinue) => pack.warmUpRest?.(shouldContinue) ?? true);
     const texts = warmUpTexts(pack.rules);
-    await inSlices((shouldContinue) => {
+    await inSlices(share, (shouldContinue) => {
       do {
         const { value, done } = texts.next();
         if (done === true) return true;
@@ -228,12 +234,13 @@ export function createEngine(parts: EngineParts): Engine {
     scan: ((input: Input, options: ScanCallOptions = {}) =>
       conclude(read(input, options), 'rules', undefined, options)) as Engine['scan'],
     info: describe(parts, settings),
-    async warmUp({ patterns = 'all' } = {}) {
-      pack.warmUp();
+    async warmUp({ patterns = 'all', share = 1 } = {}) {
+      if (!(share > 0 && share <= 1)) throw new ConfigError(['`share` must be above 0 and at most 1']);
+      await inSlices(share, (shouldContinue) => pack.warmUp(shouldContinue));
       read('Please summarise the attached report.', {});
       await Promise.all([
         settings.mode === 'rules' ? undefined : model?.warmUp(),
-        patterns === 'all' ? warmUpAll() : undefined,
+        patterns === 'all' ? warmUpAll(share) : undefined,
       ]);
     },
     async close() {

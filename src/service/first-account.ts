@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { hash } from '@node-rs/argon2';
 import type { Store } from '../store/store.js';
 
 const CLAIM = 'first-account';
@@ -22,6 +21,8 @@ export async function ensureFirstAccount(
   if (!(await claimed(store, now))) return undefined;
   const account = await store.accounts.create('default', 'trial');
   await store.notes.set(MADE, account.id);
+  // Later starts do without it.
+  const { hash } = await import('@node-rs/argon2');
   const password = randomBytes(15).toString('base64url');
   const user = await store.users.create(FIRST_EMAIL, await hash(password));
   await store.users.setMember(account.id, user.id, 'owner');

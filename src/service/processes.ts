@@ -7,7 +7,7 @@ import { holdFolder } from '../store/open-store.js';
 import { StoreError, type StoreErrorCode } from '../store/store-error.js';
 import { ScoringError } from '../workers/calls.js';
 import type { FirstAccount, UnshownAccount } from './first-account.js';
-import type { RunningService } from './serve.js';
+import type { RunningService } from './run-service.js';
 import type { ServiceSettings } from './settings.js';
 
 /** Waits before a process that ended is started again, milliseconds. */

@@ -1,68 +1,37 @@
-import type { AddressInfo } from 'node:net';
-import type { FastifyInstance } from 'fastify';
-import pino from 'pino';
-import { loadPack } from '../adapters/packs/load-pack.js';
-import { overlayStack } from '../adapters/packs/overlay-stack.js';
-import { dashboard } from '../dashboard/dashboard.js';
-import { keepVersions } from '../evidence/kept-versions.js';
-import { findModel } from '../index.js';
 import { openStore } from '../store/open-store.js';
-import type { Store } from '../store/store.js';
-import { StoreError } from '../store/store-error.js';
 import type { EngineWorkerSettings } from '../workers/calls.js';
 import { openEnginePool } from '../workers/engine-pool.js';
 import { withShortTextsInline } from '../workers/short-texts.js';
-import { dashboardService } from './dashboard-service.js';
-import { ensureFirstAccount, type FirstAccount, markShown, type UnshownAccount } from './first-account.js';
-
-import { buildApp, CONNECTIONS_PER_ADDRESS } from './http/build-app.js';
-import { openBilling } from './open-billing.js';
-import { replayService } from './replay-service.js';
-import { accountOverlays } from './screening/account-overlays.js';
-import { createTurns } from './screening/turns.js';
+import type { ProcessShare, RunningService } from './run-service.js';
 import type { ServiceSettings } from './settings.js';
-import { urlProblem } from './webhooks/public-address.js';
-import { webhookSender } from './webhooks/send-webhooks.js';
-import { watchAccounts, webhookBody } from './webhooks/watch-accounts.js';
 
-/** A service that answers. */
-export interface RunningService {
-  /** `http://host:port` */
-  readonly url: string;
-  /** Given by the run that made it, and never again; without its secrets where that run ended before it showed them. */
-  readonly firstAccount: FirstAccount | UnshownAccount | undefined;
-  /** To be called once the first account's secrets were shown. */
-  firstAccountShown(): Promise<void>;
-  /** Takes no new calls, answers those under way, writes what is due, and ends. */
-  close(): Promise<void>;
-}
-
-/** How often evidence that is past its account's retention is deleted, milliseconds. */
-const PURGE_MS = 3_600_000;
-
-/** How long calls that are under way may take to end when the service is told to, milliseconds. */
-const DRAIN_MS = 20_000;
-
-/** Lists and searches of evidence that are read at once for the dashboard, and those of one account that are or wait. */
-const LISTS_AT_ONCE = 2;
-const LISTS_PER_ACCOUNT = 12;
-
-/** One process of a service that has several. */
-export interface ProcessShare {
-  /** How many there are; bounds on calls, connections and engine workers are divided among them. */
-  readonly processes: number;
-  /** Does what one process does for all: it deletes old evidence. */
-  readonly isFirst: boolean;
-  /** The metrics of all processes, as Prometheus reads them. */
-  readonly metricsPage: () => Promise<string>;
-}
-
-/** Starts the service in this process, or (`share`) its part of one. @throws StoreError, ScoringError */
+/**
+ * Starts the service in this process, or (`share`) its part of one. The engine workers start first, then the store's thread:
+ * both get ready while this process reads the rest of its code.
+ *
+ * @throws StoreError, ScoringError
+ */
 export async function serve(settings: ServiceSettings, share?: ProcessShare): Promise<RunningService> {
   const ofAll = (bound: number): number => Math.ceil(bound / (share?.processes ?? 1));
   const { data, databaseUrl, mode, pack, overlay, model } = settings;
-  const log = pino({ level: settings.logLevel, base: null }, pino.destination(2));
-  const store = await openStore({
+  const today = new Date().toISOString().slice(0, 10);
+  const engineSettings: EngineWorkerSettings = {
+    packs: pack,
+    overlays: overlay,
+    today,
+    model: model === 'off' ? false : model,
+    mode,
+    thresholds: settings.operatingPoint === undefined ? undefined : { model: settings.operatingPoint },
+  };
+  const pool = openEnginePool({
+    ...engineSettings,
+    workers: ofAll(settings.workers),
+    deadlineMs: settings.deadline,
+    // Where no worker comes up a caller hears of it, and not its own timeout.
+    waitMs: settings.deadline,
+    queueLimit: ofAll(settings.callsAtOnce),
+  });
+  const store = openStore({
     data,
     databaseUrl,
     plansFile: settings.plans,
@@ -70,143 +39,12 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
     serves: true,
     isHeld: share !== undefined,
   });
-  const opened: (() => Promise<void>)[] = [() => store.close()];
-  try {
-    const today = new Date().toISOString().slice(0, 10);
-    const billing = await openBilling(store, settings);
-    const engineSettings: EngineWorkerSettings = {
-      packs: pack,
-      overlays: overlay,
-      today,
-      model: model === 'off' ? false : model,
-      mode,
-      thresholds: settings.operatingPoint === undefined ? undefined : { model: settings.operatingPoint },
-    };
-    const pool = openEnginePool({
-      ...engineSettings,
-      workers: ofAll(settings.workers),
-      deadlineMs: settings.deadline,
-      // Where no worker comes up a caller hears of it, and not its own timeout.
-      waitMs: settings.deadline,
-      queueLimit: ofAll(settings.callsAtOnce),
-    });
-    const engine = await withShortTextsInline(pool, engineSettings);
-    opened.push(() => engine.close());
-    const { rules_version: rulesVersion, ml_version: mlVersion, packs } = engine.info;
-    log.info({ packs, rules_version: rulesVersion, ml_version: mlVersion }, 'rules in force');
-    const modelFolder = mlVersion === 'off' || mlVersion === 'unavailable' ? undefined : (model ?? findModel());
-    await keepVersions(store.versions, { packs: pack, overlays: overlay, today, rulesVersion, mlVersion, modelFolder });
-    const rules = { packs: pack, overlays: overlay, today };
-    const loaded = once(() => loadPack(rules));
-    const overlays = accountOverlays(
-      () => overlayStack(loaded(), today),
-      engine.info,
-      store.versions,
-      () => new Date(),
-    );
-    const sender = webhookSender(store.webhooks, { allowPrivate: settings.webhookPrivateAddresses, now: Date.now });
-    const watch = watchAccounts(store, Date.now);
-    opened.push(async () => {
-      watch.close();
-      await sender.close();
-    });
-    const turns = createTurns({ atOnce: LISTS_AT_ONCE, perTenant: LISTS_PER_ACCOUNT });
-    // Lists and searches of the dashboard, the costliest things that nobody is charged for.
-    const list: Store['evidence']['list'] = (accountId, ...asked) =>
-      turns(accountId, () => store.evidence.list(accountId, ...asked));
-    const shown: Store = { ...store, evidence: { ...store.evidence, list } };
-    const replays = replayService(store, engine, overlays);
-    opened.push(() => replays.close());
-    const app = await buildApp({
-      store,
-      async extend(inner) {
-        inner.get('/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/dashboard/', 302));
-        await dashboard(inner, {
-          store: shown,
-          service: dashboardService({ store: shown, engine, overlays, replays, now: () => new Date() }),
-          ...billing,
-          webhooks: {
-            urlProblem: (url) => urlProblem(url, settings.webhookPrivateAddresses),
-            testBody: (accountId) => webhookBody('webhook.test', accountId, {}, Date.now()),
-          },
-          rules: once(() => {
-            const { pack } = loaded();
-            return { version: pack.rulesVersion, rules: pack.layers.flatMap((layer) => layer.rules) };
-          }),
-          signUp: settings.signUp,
-          publicUrl: settings.publicUrl,
-          now: Date.now,
-        });
-      },
-      engine,
-      overlays,
-      logger: log,
-      limits: {
-        bodyBytes: settings.bodyLimit,
-        callsAtOnce: ofAll(settings.callsAtOnce),
-        callsPerAccount: settings.callsPerAccount && ofAll(settings.callsPerAccount),
-        connectionsPerAddress: ofAll(settings.connectionsPerAddress ?? CONNECTIONS_PER_ADDRESS),
-      },
-      metricsPage: share?.metricsPage,
-      trustProxy: settings.trustProxy,
-      publicUrl: settings.publicUrl,
-    });
-    opened.push(() => drain(app));
-    await app.listen({ host: settings.host, port: settings.port });
-    // After it: a start that can't listen must not make a key that nobody is shown.
-    const firstAccount = await ensureFirstAccount(store);
-    sender.start();
-    watch.start();
-    const purge = setInterval(() => {
-      if (share?.isFirst === false) return;
-      store.evidence.purge(Date.now()).then(
-        (records) => records > 0 && log.info({ records }, 'evidence purged'),
-        (error: unknown) =>
-          // The store's own errors say what to do and hold no text.
-          log.warn(
-            { name: error instanceof Error ? error.name : 'unknown' },
-            error instanceof StoreError ? error.message : 'no purge',
-          ),
-      );
-    }, PURGE_MS);
-    purge.unref();
-    return {
-      url: formatUrl(app.server.address() as AddressInfo),
-      firstAccount,
-      firstAccountShown: () => markShown(store),
-      async close() {
-        clearInterval(purge);
-        for (const close of opened.reverse()) await close();
-      },
-    };
-  } catch (error) {
-    // What made the start fail is what is told, whatever else fails on the way out.
-    for (const close of opened.reverse()) await close().catch(() => undefined);
+  const engine = withShortTextsInline(pool, engineSettings);
+  // They may be refused before anybody waits for them.
+  for (const opening of [store, engine]) opening.catch(() => undefined);
+  const { runService } = await import('./run-service.js').catch(async (error: unknown) => {
+    for (const opening of [engine, store]) await opening.then((opened) => opened.close()).catch(() => undefined);
     throw error;
-  }
-}
-
-/** Does the work when it is first asked for, and keeps what came of it. */
-function once<T>(work: () => T): () => T {
-  let kept: { readonly value: T } | undefined;
-  return () => {
-    kept ??= { value: work() };
-    return kept.value;
-  };
-}
-
-/** Ends when the last answer left: a connection that is kept alive would hold the server for its whole idle time. */
-async function drain(app: FastifyInstance): Promise<void> {
-  const idle = setInterval(() => app.server.closeIdleConnections(), 50);
-  const all = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS);
-  try {
-    await app.close();
-  } finally {
-    clearInterval(idle);
-    clearTimeout(all);
-  }
-}
-
-function formatUrl({ address, family, port }: AddressInfo): string {
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  });
+  return runService(settings, { store, engine, today, share, ofAll });
 }

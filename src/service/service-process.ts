@@ -1,6 +1,7 @@
 import { AggregatorRegistry } from 'prom-client';
 import type { FromProcess, ProcessFailure, ToProcess } from './processes.js';
-import { type RunningService, serve } from './serve.js';
+import type { RunningService } from './run-service.js';
+import { serve } from './serve.js';
 import type { ServiceSettings } from './settings.js';
 
 /** The program of one process of a service that has several; `processes.ts` starts it. */

@@ -32,8 +32,9 @@ export function serveEngine(runTask?: TaskRunner): void {
   async function open(settings: EngineWorkerSettings): Promise<void> {
     try {
       worker = await openWorkerEngine(settings);
+      await worker.warmUp();
       say({ kind: 'ready', info: worker.engine.info });
-      // In slices between calls. A program with tasks of its own may be over before that pays.
+      // A program with tasks of its own may be over before that pays.
       if (runTask === undefined) worker.compileRest();
     } catch (error) {
       if (!(error instanceof PortcullisError)) throw error;
@@ -98,17 +99,25 @@ export interface EnginePair {
 
 /** The engines of one worker. */
 export interface WorkerEngine extends EnginePair {
-  /** Compiles the patterns that the warm-up left out, in slices. */
+  /** Loads the model and compiles the common patterns; `share`: of the time, as `WarmUpOptions` has it. */
+  readonly warmUp: (share?: number) => Promise<void>;
+  /** Compiles the patterns that the warm-up left out, between calls: they hardly wait for it. */
   readonly compileRest: () => void;
   /** Those with an overlay's change on top; its thresholds come before the settings'. The latest changes are remembered. */
   under(change: PackChange | undefined): EnginePair;
 }
 
+/**
+ * Share of the time that goes to warming up while calls come. At 1 the first 60 calls took twice as long on two busy cores; at
+ * this share all patterns are compiled some seconds later.
+ */
+export const SHARE_BETWEEN_CALLS = 0.1;
+
 /** Changes that a worker remembers; one takes a few milliseconds to make. */
 const REMEMBERED_CHANGES = 64;
 
 /**
- * Opens an engine whose model runs in this very process, and warms it up.
+ * Opens an engine whose model runs in this very process.
  *
  * @throws ConfigError, PackError; ModelError where the mode asks for a model that can't be had
  */
@@ -141,16 +150,20 @@ export async function openWorkerEngine(settings: EngineWorkerSettings): Promise<
     changed.set(key, pair);
     return pair;
   };
-  try {
-    await engine.warmUp({ patterns: 'common' });
-  } catch (error) {
-    // The worker still answers, by the rules, and each answer says so.
-    if (!(error instanceof ModelError)) throw error;
-  }
+  const warmUp = async (share = 1): Promise<void> => {
+    try {
+      await engine.warmUp({ patterns: 'common', share });
+    } catch (error) {
+      // The worker still answers, by the rules, and each answer says so.
+      if (!(error instanceof ModelError)) throw error;
+    }
+  };
   // By the engine without its model, which the warm-up has loaded or has failed to.
-  const compileRest = (): void =>
-    void createEngine({ pack, modeReason, mode: 'rules', model: false, thresholds, timeoutMs, limits }).warmUp();
-  return { ...own, under, compileRest };
+  const compileRest = (): void => {
+    const rules = createEngine({ pack, modeReason, mode: 'rules', model: false, thresholds, timeoutMs, limits });
+    void rules.warmUp({ share: SHARE_BETWEEN_CALLS });
+  };
+  return { ...own, under, warmUp, compileRest };
 }
 
 interface FoundModel {

@@ -1,7 +1,7 @@
 import { type Input, inputText, type Verdict } from '../index.js';
 import { type EngineWorkerSettings, type ScoreOptions, ScoringError } from './calls.js';
 import type { EnginePool } from './engine-pool.js';
-import { openWorkerEngine, type WorkerEngine } from './serve-engine.js';
+import { openWorkerEngine, SHARE_BETWEEN_CALLS, type WorkerEngine } from './serve-engine.js';
 
 /** UTF-16 code units. To hand so short a text over and back costs as much as to read it. */
 const TINY = 256;
@@ -12,6 +12,12 @@ const SHORT = 1_024;
 /** With so many calls a worker has enough to do, and this process takes short texts itself. */
 const ENOUGH = 16;
 
+/** A pool with an engine in this process. */
+export interface ShortTextPool extends EnginePool {
+  /** Warms up this process's engine between calls; until that is done the workers take every call. */
+  warmUp(): Promise<void>;
+}
+
 /**
  * A pool whose calls of mode `rules` are answered in this process where the text is tiny, or short and the workers have enough
  * to do. Opens its engine while the pool starts.
@@ -19,17 +25,22 @@ const ENOUGH = 16;
 export async function withShortTextsInline(
   opening: Promise<EnginePool>,
   settings: EngineWorkerSettings,
-): Promise<EnginePool> {
+): Promise<ShortTextPool> {
   // Until it is awaited, a rejection would end the process.
   opening.catch(() => undefined);
   try {
-    const early = settings.mode === 'rules' ? await rulesEngine(settings) : undefined;
+    const early = settings.mode === 'rules' ? await openRules(settings) : undefined;
     const pool = await opening;
-    if (pool.info.mode !== 'rules') return pool;
-    const here = early ?? (await rulesEngine(settings));
+    if (pool.info.mode !== 'rules') return { ...pool, warmUp: () => Promise.resolve() };
+    const here = early ?? (await openRules(settings));
     if (here.engine.info.rules_version !== pool.info.rules_version)
       throw new ScoringError('SCORER_REFUSED', 'the rules on disk changed while the workers started');
-    return { ...pool, score: scoreWith(pool, here) };
+    let isWarm = false;
+    const warmUp = async (): Promise<void> => {
+      await here.warmUp(SHARE_BETWEEN_CALLS);
+      isWarm = true;
+    };
+    return { ...pool, score: scoreWith(pool, here, () => isWarm), warmUp };
   } catch (error) {
     await opening.then(
       (pool) => pool.close(),
@@ -39,15 +50,15 @@ export async function withShortTextsInline(
   }
 }
 
-function rulesEngine(settings: EngineWorkerSettings): Promise<WorkerEngine> {
+function openRules(settings: EngineWorkerSettings): Promise<WorkerEngine> {
   return openWorkerEngine({ ...settings, mode: 'rules', model: false });
 }
 
-function scoreWith(pool: EnginePool, here: WorkerEngine): EnginePool['score'] {
+function scoreWith(pool: EnginePool, here: WorkerEngine, isWarm: () => boolean): EnginePool['score'] {
   const score = async (input: Input, options: ScoreOptions = {}): Promise<Verdict> => {
     const { length } = inputText(input);
     const fits = length <= TINY || (length <= SHORT && isBusy(pool));
-    return fits && (options.mode ?? 'rules') === 'rules'
+    return fits && isWarm() && (options.mode ?? 'rules') === 'rules'
       ? here.under(options.change).engine.scan(input, options)
       : pool.score(input, options);
   };

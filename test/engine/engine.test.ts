@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/adapters/system-clock.js';
 import { createEngine, type EngineParts } from '../../src/engine/engine.js';
 import { ConfigError, ModelError } from '../../src/engine/errors.js';
+import type { Clock } from '../../src/engine/ports.js';
 import type { CompiledPack, Rule } from '../../src/engine/rules/types.js';
 import { verdictSchema } from '../../src/engine/verdict.js';
 import { manualClock } from './manual-clock.js';
@@ -265,6 +266,45 @@ describe('close and warmUp', () => {
     await engine.warmUp();
     expect(scanned.slice(2).map(({ length }) => length)).toEqual([1000, 1000]);
     expect(scanned[2]).toContain('A benign sentence.');
+  });
+
+  it.each([
+    ['rests nine times as long as it works at a tenth of the time', { share: 0.1 }, 36],
+    ['goes on at once without a share', {}, 0],
+  ])('%s', async (_name, options, pause) => {
+    const pauses: number[] = [];
+    const slices: number[] = [];
+    let now = 0;
+    const clock: Clock = {
+      now: () => now,
+      after(ms, run) {
+        pauses.push(Math.round(ms));
+        now += ms;
+        queueMicrotask(run);
+        return () => {};
+      },
+    };
+    // Ten patterns of a millisecond each.
+    const compileTen = (): CompiledPack['warmUp'] => {
+      let left = 10;
+      return (shouldContinue = () => true) => {
+        const start = now;
+        do {
+          now += 1;
+          left -= 1;
+        } while (left > 0 && shouldContinue());
+        slices.push(now - start);
+        return left === 0;
+      };
+    };
+    const engine = engineOf({ clock, pack: { ...stubPack, warmUp: compileTen(), warmUpRest: compileTen() } });
+    await engine.warmUp(options);
+    expect(slices).toEqual([4, 4, 2, 4, 4, 2]);
+    expect(pauses).toEqual([pause, pause, pause, pause]);
+  });
+
+  it.each([0, -1, 1.5, Number.NaN])('refuses a share of %s', async (share) => {
+    await expect(engineOf({}).warmUp({ share })).rejects.toThrow(/`share` must be above 0/);
   });
 
   it('pass on to the model where the mode uses it', async () => {

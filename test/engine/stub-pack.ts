@@ -34,7 +34,7 @@ export const stubPack: CompiledPack = {
   paranoia: 1,
   rules: RULES.map((one) => one.rule),
   size: { patterns: 2, sets: 0, literals: 0 },
-  warmUp: () => {},
+  warmUp: () => true,
   nearMisses: () => [],
   withChange: () => stubPack,
   scan(views) {

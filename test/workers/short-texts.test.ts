@@ -1,16 +1,16 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type EnginePool, openEnginePool } from '../../src/workers/engine-pool.js';
-import { withShortTextsInline } from '../../src/workers/short-texts.js';
+import { openEnginePool } from '../../src/workers/engine-pool.js';
+import { type ShortTextPool, withShortTextsInline } from '../../src/workers/short-texts.js';
 
 const childFile = fileURLToPath(new URL('../../dist/engine-worker.js', import.meta.url));
 
 describe('short texts in this process', () => {
-  let pool: EnginePool;
+  let pool: ShortTextPool;
   beforeAll(async () => {
     const settings = { mode: 'rules', model: false } as const;
     pool = await withShortTextsInline(openEnginePool({ ...settings, childFile }), settings);
-  });
+  }, 180_000);
   afterAll(() => pool.close());
 
   /** How many of the texts a scorer process read. */
@@ -20,6 +20,12 @@ describe('short texts in this process', () => {
     expect(verdicts.every(({ decided_by }) => decided_by === 'rules')).toBe(true);
     return pool.stats().scored - before;
   };
+
+  it('hands all over until this process is warm', async () => {
+    expect(await handedOver(['a tiny text'])).toBe(1);
+    await pool.warmUp();
+    expect(await handedOver(['a tiny text'])).toBe(0);
+  });
 
   it('reads tiny ones here, and long ones never', async () => {
     expect(await handedOver(['a tiny text'])).toBe(0);

@@ -19,7 +19,7 @@ async function run(flags: ScorerFlags): Promise<void> {
   const { scoreRows } = await import('../../batch/score-stream.js');
   const { jsonLines, MAX_ROW_BYTES } = await import('../../batch/formats/json-lines.js');
   const today = flags.today ?? new Date().toISOString().slice(0, 10);
-  const { engine } = await openWorkerEngine({
+  const worker = await openWorkerEngine({
     packs: flags.pack,
     overlays: flags.overlay,
     today,
@@ -28,6 +28,8 @@ async function run(flags: ScorerFlags): Promise<void> {
     thresholds: chooseThresholds(flags),
     timeoutMs: MODEL_MS,
   });
+  await worker.warmUp();
+  const { engine } = worker;
   const { mode, mode_reason, rules_version, rules_threshold, ml_version, ml_threshold } = engine.info;
   const versions = { portcullis: packageVersion(), rules_version, rules_threshold, ml_version, ml_threshold, mode };
   process.stdout.write(`${JSON.stringify({ ready: { ...versions, today }, mode_reason })}\n`);

@@ -54,7 +54,7 @@ function assemblePack(pack: Pack, compiled: CompiledParts): CompiledPack {
     paranoia: pack.paranoia,
     rules: pack.layers.flatMap((layer) => layer.rules),
     size,
-    warmUp: () => void warmUp(COMMON_PATTERNS, () => true),
+    warmUp: (goOn = () => true) => warmUp(COMMON_PATTERNS, goOn),
     warmUpRest: (goOn) => warmUp(Number.POSITIVE_INFINITY, goOn),
     scan: (views, scanOptions) => scanViews(parts, views, scanOptions),
     nearMisses: (views) => findNearMisses(parts, views),
@@ -146,9 +146,9 @@ function createWarmUp(patterns: readonly CompiledPattern[], compiler: RegexCompi
       next += 1;
       if (!goOn()) break;
     }
-    return next >= byFrequency.length;
+    return next >= end;
   };
 }
 
-/** Compiles up to this many patterns in all, while `goOn` says so; true when none is left. */
+/** Compiles up to this many patterns in all, while `goOn` says so; true when none of them is left. */
 type WarmUp = (until: number, goOn: () => boolean) => boolean;

@@ -208,8 +208,11 @@ export interface CompiledPack {
     readonly sets: number;
     readonly literals: number;
   };
-  /** Compiles the most common patterns, which otherwise are compiled when a text first needs them. */
-  readonly warmUp: () => void;
+  /**
+   * Compiles the most common patterns, which otherwise are compiled when a text first needs them. With `goOn`, asked after
+   * each, it stops where that says false; true when none of them is left.
+   */
+  readonly warmUp: (goOn?: () => boolean) => boolean;
   /**
    * Compiles the next patterns while `goOn`, asked after each, says true. True when none is left: texts then wait for the exact
    * form of patterns alone that are slow to compile, where their cheap form matches.

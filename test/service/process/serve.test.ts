@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -65,6 +65,26 @@ describe('portcullis serve', () => {
     expect(service.output()).not.toContain('telltale');
     expect(service.output().split(key)).toHaveLength(2);
   }, 60_000);
+
+  it.each([
+    [
+      'a damaged database',
+      (data: string) => writeFileSync(join(data, 'portcullis.db'), 'x'.repeat(8192)),
+      [],
+      /database/,
+    ],
+    ['a lost pepper', (data: string) => rmSync(join(data, 'key-pepper')), [], /pepper/],
+    ['an overlay that is not there', () => {}, ['--overlay', join(folder, 'missing.yaml')], /missing\.yaml/],
+  ])(
+    'ends over %s, and says what to do',
+    async (name, harm, flags, advice) => {
+      const data = join(folder, name);
+      await (await openStore({ data })).close();
+      harm(data);
+      await expect(startService(['--data', data, ...RULES, ...flags])).rejects.toThrow(advice);
+    },
+    60_000,
+  );
 
   it('says that its port is taken, and shows the first account at the next start all the same', async () => {
     const data = join(folder, 'taken');
