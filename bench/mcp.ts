@@ -15,7 +15,8 @@ import { timingOf } from './measure.js';
 // What `mcp-proxy` adds to a tool call: npm run bench -- mcp [--calls N] [--mode rules]. The official test server is asked
 // directly and through the gateway in turn, with a text that neither has seen. Each response is checked before it counts.
 // `echo` has its text in the argument and in the result; a tool `read` of a server in this file has it in the result alone, as
-// most tools do. What the scans cost, and the gateway without them, is measured in this process on other texts of the corpus.
+// most tools do. What the scans cost, and the gateway without them, is the CPU time of this
+// process on other texts of the corpus.
 
 const { values } = parseArgs({
   options: { calls: { type: 'string', default: '200' }, mode: { type: 'string', default: 'rules' } },
@@ -129,7 +130,13 @@ await engine.warmUp();
 const allowed = await engine.analyze('Hello.');
 const nothing: Analyzer = { analyze: async () => allowed };
 
-/** Milliseconds in this process: the scans of a call, and the whole call in a gateway whose engine says nothing. */
+/** Milliseconds of CPU time in this process. */
+const cpuTime = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+};
+
+/** CPU time of the scans of a call, and of the whole call in a gateway whose engine says nothing. */
 const parts = async (
   tool: Tool,
   texts: readonly string[],
@@ -144,15 +151,15 @@ const parts = async (
     const result = { content: [{ type: 'text', text: tool === 'echo' ? `Echo: ${message}` : message }] };
     const request = JSON.stringify({ jsonrpc: '2.0', id: index, method: 'tools/call', params: call });
     const response = JSON.stringify({ jsonrpc: '2.0', id: index, result });
-    const started = performance.now();
+    const started = cpuTime();
     await engine.analyze(call as never, { channel: 'tool_call' });
     await engine.analyze(result.content[0]?.text ?? '', { channel: 'tool_result' });
-    const scanned = performance.now();
+    const scanned = cpuTime();
     await connection.fromClient(request);
     await connection.fromServer(response);
     if (index < 20) continue;
     times.scans.push(scanned - started);
-    times.rest.push(performance.now() - scanned);
+    times.rest.push(cpuTime() - scanned);
   }
   return { scans: timingOf(times.scans).p50, rest: timingOf(times.rest).p50 };
 };
@@ -192,7 +199,7 @@ const compare = async (
     }
     const [a, b] = [timingOf(times.direct), timingOf(times.through)];
     const ms = (microseconds: number): string => `${(microseconds / 1_000).toFixed(2)} ms`;
-    const { scans, rest } = await parts(tool, all.slice(-calls));
+    const { scans, rest } = await parts(tool, all.slice(-calls - 20));
     rows.push(
       `| ${transport} | ${tool} | ${size} | ${a.n} | ${ms(a.p50)} | ${ms(b.p50)} | **${ms(b.p50 - a.p50)}** | ${ms(scans)} | ${ms(rest)} | ${ms(b.p95)} | ${refused} |`,
     );
@@ -223,7 +230,7 @@ try {
   await compare('streamable HTTP', 'echo', httpCall(url), httpCall(/http\S+/.exec(ready)?.[0] ?? ''));
   console.log(`mode ${values.mode}, ${process.version}, load average ${(loadavg()[0] ?? 0).toFixed(1)}\n`);
   console.log(
-    '| transport | tool | characters | n | direct p50 | gateway p50 | added at p50 | its scans | all else | gateway p95 | blocked |',
+    '| transport | tool | characters | n | direct p50 | gateway p50 | added at p50 | CPU of the scans | CPU of all else | gateway p95 | blocked |',
   );
   console.log('| - | - | -: | -: | -: | -: | -: | -: | -: | -: | -: |');
   console.log(rows.join('\n'));

@@ -3,7 +3,7 @@ import { type Decision, PortcullisBlocked, passes } from './policy.js';
 
 /**
  * Wraps a tool's function: its arguments are screened before it runs, then its result, or the message of what it throws.
- * For agent loops of one's own; the adapters do the same in the terms of their hosts.
+ * For an agent loop of your own; the adapters do the same in the terms of their hosts.
  *
  * The wrapped function throws `PortcullisBlocked` where a call is denied, and for a blocked result that is no string;
  * a blocked string becomes the note. It throws a TypeError for a stream, an iterator or a `Response`, which say nothing yet.

@@ -1,4 +1,4 @@
-/** Guards agents of LangChain 1. Imports nothing of it: what it needs is handed in. */
+/** Guards agents of LangChain 1. Imports nothing of it: the caller passes what it needs. */
 import {
   type DocumentText,
   type Enforcement,
