@@ -16,7 +16,7 @@ export interface EngineOptions extends Omit<Partial<EngineParts>, 'pack'> {
 /**
  * Makes an engine. Without a `pack` it has the one that comes with the library, without a `model` the rules alone.
  *
- * @throws ConfigError that names every setting that doesn't fit; PackError
+ * @throws ConfigError listing every invalid setting; PackError
  */
 export function createEngine(options: EngineOptions = {}): Engine {
   return createEngineOf({

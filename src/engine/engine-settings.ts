@@ -35,7 +35,7 @@ export interface ResolvedSettings {
 /** Stands in `ml_threshold` where no model is configured and no threshold is given. */
 const THRESHOLD_WITHOUT_MODEL = 0.5;
 
-/** @throws ConfigError that names every setting that doesn't fit */
+/** @throws ConfigError listing every invalid setting */
 export function resolveSettings(
   settings: EngineSettings,
   pack: { readonly threshold: number; readonly modelThreshold?: number | string | undefined },

@@ -120,7 +120,7 @@ interface Reading {
   readonly start: number;
 }
 
-/** Makes an engine. @throws ConfigError that names every setting that doesn't fit */
+/** Makes an engine. @throws ConfigError listing every invalid setting */
 export function createEngine(parts: EngineParts): Engine {
   const { pack, clock } = parts;
   const model = parts.model || undefined;

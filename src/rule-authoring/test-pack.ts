@@ -81,14 +81,14 @@ function testPositive(
   if (hits.includes(hit)) return [];
   if (hits.length > 0) {
     const shown = [...new Set(hits)].map((found) => JSON.stringify(found)).join(', ');
-    return [problem(rule, 'PACK062', 'The rule hits another part of the text.', `It hits ${shown}.`, [...path, 'hit'])];
+    return [problem(rule, 'PACK062', 'The rule matches another part of the text.', `It matches ${shown}.`, [...path, 'hit'])];
   }
   if (fired.length > 0) {
-    const message = `The rule misses its own example; only ${fired.map((id) => `\`${id}\``).join(', ')} fired.`;
+    const message = `The rule does not match its own example; only ${fired.map((id) => `\`${id}\``).join(', ')} matched.`;
     return [problem(rule, 'PACK061', message, 'Widen the rule, or move the example to that rule.', [...path, 'text'])];
   }
   return [
-    problem(rule, 'PACK060', 'The rule misses its own example.', 'Widen the rule, or make it a `todo_positive`.', [
+    problem(rule, 'PACK060', 'The rule does not match its own example.', 'Widen the rule, or make it a `todo_positive`.', [
       ...path,
       'text',
     ]),
@@ -104,13 +104,13 @@ function testNegative(
 ): readonly PackProblem[] {
   const { hits } = look(text);
   if (hits.length > 0) {
-    const advice = `It hits ${JSON.stringify(hits[0])}: narrow the rule, or make it a \`todo_negative\`.`;
-    return [problem(rule, 'PACK063', 'The rule fires on its own negative example.', advice, path)];
+    const advice = `It matches ${JSON.stringify(hits[0])}: narrow the rule, or make it a \`todo_negative\`.`;
+    return [problem(rule, 'PACK063', 'The rule matches its own negative example.', advice, path)];
   }
   const positives = [...rule.examples.positive, ...rule.examples.todo_positive].map((example) => example.text);
   if (shareWord(text, positives, literals)) return [];
-  const message = 'This negative shares no word with the rule: it proves nothing.';
-  return [problem(rule, 'PACK065', message, 'Write one that nearly fires.', path)];
+  const message = 'This negative example shares no word with the rule, so it proves nothing.';
+  return [problem(rule, 'PACK065', message, 'Write a near miss.', path)];
 }
 
 function duplicates(rule: Rule): readonly PackProblem[] {
@@ -134,7 +134,7 @@ function duplicates(rule: Rule): readonly PackProblem[] {
 }
 
 function todo(rule: Rule, path: Place): PackProblem {
-  return problem(rule, 'PACK066', 'This todo is done: the example passes.', 'Move it to the proper examples.', path);
+  return problem(rule, 'PACK066', 'This todo example passes now.', 'Move it to `positive` or `negative`.', path);
 }
 
 function problem(rule: Rule, code: string, message: string, advice: string, path: Place): PackProblem {

@@ -73,7 +73,7 @@ export function benignThreshold(
   const threshold = clearAbove(below, sorted.findLast((score) => score > below) ?? ceiling);
   if (below >= ceiling || threshold > ceiling)
     throw new TuningError(
-      `No threshold keeps ${share}: of ${scores.length} texts ${allowed} may be blocked, and more have the highest score there is.`,
+      `No threshold keeps ${share}: of ${scores.length} texts ${allowed} may be blocked, and more than that have the highest score.`,
     );
   return {
     budget,

@@ -26,7 +26,7 @@ export interface WebEngineOptions extends Omit<Partial<EngineParts>, 'pack'> {
 /**
  * Makes an engine: without a `model` it goes by the rules alone. Its verdicts are those of the engine in Node.
  *
- * @throws ConfigError that names every setting that doesn't fit
+ * @throws ConfigError listing every invalid setting
  */
 export function createEngine(options: WebEngineOptions): Engine {
   return createEngineOf({

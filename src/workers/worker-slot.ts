@@ -112,7 +112,7 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
         onEnd: lose,
       });
       if (!options.fits(mine))
-        throw new ModelError('MODEL_LOAD', 'rules or model on disk are no longer those of the pool');
+        throw new ModelError('MODEL_LOAD', 'the rules or the model on disk changed after the pool was opened');
     } catch (error) {
       mine?.kill();
       failedStarts += 1;

@@ -55,11 +55,11 @@ export function readTokenizer(text: string, manifest: ModelManifest): Tokenizer 
   const parsed = schema.safeParse(value);
   if (!parsed.success) {
     const where = parsed.error.issues.map(({ path }) => path.join('.')).join(', ');
-    throw new ModelError('MODEL_MANIFEST', `tokenizer.json is no uncased WordPiece tokenizer of BERT's kind: ${where}`);
+    throw new ModelError('MODEL_MANIFEST', `tokenizer.json is not an uncased WordPiece tokenizer like BERT's: ${where}`);
   }
   const { model } = parsed.data;
   if (model.vocab[model.unk_token] !== manifest.tokenizer.unk) {
-    throw new ModelError('MODEL_MANIFEST', 'tokenizer.json has another unknown token than the manifest');
+    throw new ModelError('MODEL_MANIFEST', "the unknown token of tokenizer.json differs from the manifest's");
   }
   return createWordPieceTokenizer(
     splitVocabulary(model.vocab, manifest.tokenizer.unk, model.max_input_chars_per_word),
@@ -91,7 +91,7 @@ export function checkGoldenTokens(
     if (line.trim() === '') return;
     const golden = parseGolden(line, index + 1);
     if (tokenizer.tokenize(golden.text).ids.join() !== golden.ids.join()) {
-      throw new ModelError('MODEL_GOLDEN', `the tokenizer gives other tokens than line ${index + 1} of golden.jsonl`);
+      throw new ModelError('MODEL_GOLDEN', `the tokenizer's tokens differ from line ${index + 1} of golden.jsonl`);
     }
     if (golden.windows > 1) return;
     windows.push({ ids: [manifest.tokenizer.cls, ...golden.ids, manifest.tokenizer.sep], logit: golden.logit });

@@ -55,11 +55,11 @@ export async function startNetwork(runtime: OnnxRuntime, session: Session, spec:
 
 function readFloats(tensor: Tensor | undefined, shape: readonly number[]): readonly number[] {
   if (tensor?.type !== 'float32' || tensor.dims.join() !== shape.join()) {
-    throw new ModelError('MODEL_OUTPUT', 'an output of the network has another type or shape than the manifest says');
+    throw new ModelError('MODEL_OUTPUT', 'the type or shape of a network output differs from the manifest');
   }
   const values = Array.from(tensor.data as Float32Array);
   if (!values.every(Number.isFinite))
-    throw new ModelError('MODEL_OUTPUT', 'the network gave a value that is no number');
+    throw new ModelError('MODEL_OUTPUT', 'the network returned a value that is not a number');
   return values;
 }
 
@@ -67,7 +67,7 @@ async function checkGolden(run: Network['run'], golden: readonly GoldenWindow[])
   for (const { ids, logit } of golden) {
     const score = await run(ids);
     if (!(Math.abs(score.logit - logit) <= GOLDEN_TOLERANCE)) {
-      throw new ModelError('MODEL_GOLDEN', "the network doesn't give its golden values on this machine");
+      throw new ModelError('MODEL_GOLDEN', "the network doesn't reproduce its golden values on this machine");
     }
   }
 }

@@ -115,7 +115,7 @@ export function injectionProbability(
 ): number {
   const logits = Array.from(output?.data ?? []);
   if (logits.length !== Math.max(1, meanings.length) || !logits.every(Number.isFinite)) {
-    throw new ModelError('MODEL_OUTPUT', 'the network gave no finite value for each label');
+    throw new ModelError('MODEL_OUTPUT', 'the network returned a label value that is not finite');
   }
   const logOdds =
     meanings.length === 0

@@ -63,7 +63,7 @@ export function readPackFolder(folder: string): PackFolder {
   const open = (name: string): YamlFile => {
     const file = parseYamlFile(join(folder, name), readFileSync(join(folder, name), 'utf8'));
     for (const { message, place } of file.errors) {
-      const problem = { code: 'PACK001', message: `Not YAML: ${message}.`, advice: 'Correct the syntax.' };
+      const problem = { code: 'PACK001', message: `Invalid YAML: ${message}.`, advice: 'Correct the syntax.' };
       problems.push({ ...problem, place: { in: 'pack', name: '', path: [] } });
       reports.push(formatProblem(problem, file.path, place));
     }
@@ -72,7 +72,7 @@ export function readPackFolder(folder: string): PackFolder {
 
   const names = yamlFiles(folder);
   if (!names.includes('pack.yaml')) {
-    const message = `The folder ${folder} holds no pack.yaml.`;
+    const message = `The folder ${folder} does not contain a pack.yaml.`;
     throw new PackError([
       { code: 'PACK007', message, advice: 'Name a pack folder.', place: { in: 'pack', name: '', path: [] } },
     ]);
@@ -109,9 +109,9 @@ export function readPackFolder(folder: string): PackFolder {
   const rules: Rule[] = [];
   const addRule = (rule: Rule, file: YamlFile, owner: Owner): void => {
     if (owners.has(`rule ${rule.id}`)) {
-      const message = `There are two rules \`${rule.id}\`.`;
+      const message = `The id \`${rule.id}\` is used by two rules.`;
       const place: PackPlace = { in: 'rule', name: rule.id, path: ['id'] };
-      note({ code: 'PACK014', message, advice: 'Give one another id.', place }, file);
+      note({ code: 'PACK014', message, advice: 'Rename one of them.', place }, file);
     }
     rules.push(rule);
     owners.set(`rule ${rule.id}`, owner);
@@ -150,7 +150,7 @@ export function readPackFolder(folder: string): PackFolder {
       .split(sep)
       .join('.');
     if (rule.id !== stem) {
-      const message = `The id \`${rule.id}\` doesn't fit the file's place.`;
+      const message = `The id \`${rule.id}\` does not match the file's path.`;
       const advice = `Write \`${stem}\`, or move the file.`;
       note({ code: 'PACK008', message, advice, place: { in: 'rule', name: rule.id, path: ['id'] } }, file);
     }
@@ -160,7 +160,7 @@ export function readPackFolder(folder: string): PackFolder {
   for (const { language, file } of languages)
     for (const family of Object.keys(language.rules).filter((id) => !families.has(id))) {
       const message = `There is no multilingual rule \`${family}\`.`;
-      const advice = `Take one of: ${[...families].join(', ')}.`;
+      const advice = `Use one of: ${[...families].join(', ')}.`;
       note(
         { code: 'PACK011', message, advice, place: { in: 'pack', name: '', path: ['rules', family], key: true } },
         file,

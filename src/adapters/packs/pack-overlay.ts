@@ -17,7 +17,7 @@ export interface OverlayFile {
 /** Reads a local overlay file. @throws PackError with every mistake and its place */
 export function readOverlay(path: string): OverlayFile {
   if (!existsSync(path))
-    throw new PackError([problem(path, 'PACK006', `There is no overlay ${path}.`, 'Check the name.')]);
+    throw new PackError([problem(path, 'PACK006', `The overlay ${path} does not exist.`, 'Check the name.')]);
   return parseOverlay(path, readFileSync(path, 'utf8'));
 }
 
@@ -25,7 +25,7 @@ export function readOverlay(path: string): OverlayFile {
 export function parseOverlay(path: string, text: string): OverlayFile {
   const file = parseYamlFile(path, text);
   const syntax = file.errors.map(({ message, place }) => ({
-    problem: problem(path, 'PACK001', `Not YAML: ${message}.`, 'Correct the syntax.'),
+    problem: problem(path, 'PACK001', `Invalid YAML: ${message}.`, 'Correct the syntax.'),
     place,
   }));
   const parsed = overlaySchema.safeParse(file.value ?? {});

@@ -41,7 +41,7 @@ export async function suggestRules(
   );
   const benign = rows.filter(({ label }) => label === 'benign');
   if (missed.length === 0 || benign.length === 0)
-    throw new CliError(`It takes missed attacks and benign texts; there are ${missed.length} and ${benign.length}.`);
+    throw new CliError(`Suggesting rules needs missed attacks and benign texts; found ${missed.length} and ${benign.length}.`);
   const grams = suggestGrams(missed, benign, { top: args.top, least: args.least, maxFpr: args.maxFpr });
   const draft = grams.length === 0 ? undefined : suggestRule(args.id, grams, missed, benign);
   if (args.out !== undefined && draft !== undefined) await writeReport(args.out, draft);
@@ -71,11 +71,11 @@ export async function suggestRules(
 export function writeNewRule(id: string, { pack }: RulesArgs, { out }: Pick<RulesIo, 'out'>): number {
   const folder = pack?.at(-1);
   if (folder === undefined)
-    throw new CliError('Say which pack gets the rule: --pack FOLDER; a new folder becomes a pack.');
+    throw new CliError('Name the pack to write to: --pack FOLDER. A new folder becomes a pack.');
   const yaml = newRule(id);
   const file = `${join(folder, ...id.split('.'))}.yaml`;
   const head = join(folder, 'pack.yaml');
-  if (existsSync(file)) throw new CliError(`There is a file ${file} already.`);
+  if (existsSync(file)) throw new CliError(`${file} already exists.`);
   try {
     mkdirSync(dirname(file), { recursive: true });
     if (!existsSync(head)) {

@@ -54,13 +54,13 @@ async function answerInTime(
   let cancel = (): void => {};
   const late = new Promise<never>((_, reject) => {
     cancel = clock.after(options.timeoutMs + GRACE_MS, () => {
-      reject(new ModelError('MODEL_SILENT', 'the classifier gave no answer in time'));
+      reject(new ModelError('MODEL_SILENT', 'the classifier did not respond in time'));
     });
   });
   try {
     const answer = await Promise.race([model.classify(texts, { ...options, signal }), late]);
     if (!(answer.probability >= 0 && answer.probability <= 1)) {
-      throw new ModelError('MODEL_OUTPUT', 'the classifier gave no probability');
+      throw new ModelError('MODEL_OUTPUT', 'the classifier returned no probability');
     }
     return answer;
   } finally {

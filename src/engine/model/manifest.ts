@@ -108,5 +108,5 @@ export function parseManifest(text: string): ModelManifest {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'manifest'}: ${issue.message}`);
-  throw new ModelError('MODEL_MANIFEST', `manifest.json doesn't fit: ${issues.join('; ')}`);
+  throw new ModelError('MODEL_MANIFEST', `manifest.json is not valid: ${issues.join('; ')}`);
 }

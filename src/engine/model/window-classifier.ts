@@ -107,10 +107,10 @@ function chooseWindows(plan: readonly PlannedWindow[], texts: number, max: numbe
 /** No quiet verdict from numbers that a broken network gave. */
 function checkScore(score: WindowScore, tokens: number): void {
   const { logit, tokenLogits } = score;
-  if (!Number.isFinite(logit)) throw new ModelError('MODEL_OUTPUT', 'the network gave no finite logit');
+  if (!Number.isFinite(logit)) throw new ModelError('MODEL_OUTPUT', 'the network returned a logit that is not finite');
   if (tokenLogits === undefined) return;
   if (tokenLogits.length !== tokens || !tokenLogits.every(Number.isFinite)) {
-    throw new ModelError('MODEL_OUTPUT', 'the network gave no finite value for each token');
+    throw new ModelError('MODEL_OUTPUT', 'the network returned a token value that is not finite');
   }
 }
 

@@ -124,7 +124,7 @@ function compilePattern(
     return { pattern: build(indexed), relaxed, longest, scripts, frequency, alternatives };
   } catch (error) {
     // The compiler's refusal is the author's mistake, reported with all the others.
-    const message = `RE2 refuses this pattern: ${error instanceof Error ? error.message : String(error)}.`;
+    const message = `RE2 rejects this pattern: ${error instanceof Error ? error.message : String(error)}.`;
     problems.push({ code: 'PACK027', message, advice: 'See the RE2 syntax page.', place });
     return undefined;
   }

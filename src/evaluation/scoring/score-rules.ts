@@ -70,7 +70,7 @@ async function inChildren(
           job.onProgress?.(done);
           give();
         },
-        onEnd: () => reject(new TuningError('A process that screens texts ended before it was done.')),
+        onEnd: () => reject(new TuningError('A scoring process ended before it finished.')),
       });
       children.push(child);
       child.hold(true);

@@ -66,15 +66,15 @@ const CHECKS: readonly Check[] = [
 
 function checkDescription(rule: Rule): readonly PackProblem[] {
   if (rule.description.startsWith('Detects ')) return [];
-  const message = 'A description says what the rule detects.';
-  return [problem(rule, 'PACK037', message, 'Begin it with `Detects `.', ['description'])];
+  const message = 'The description must say what the rule detects.';
+  return [problem(rule, 'PACK037', message, 'Start it with `Detects `.', ['description'])];
 }
 
 function checkTags(rule: Rule, { tags }: LintOptions): readonly PackProblem[] {
   const unknown = rule.tags.flatMap((tag, at) =>
     tags.has(tag)
       ? []
-      : [problem(rule, 'PACK030', `There is no tag \`${tag}\`.`, 'Take one of rules/tags.yaml.', ['tags', at])],
+      : [problem(rule, 'PACK030', `There is no tag \`${tag}\`.`, 'Use one from rules/tags.yaml.', ['tags', at])],
   );
   const bare = rule.tags.length === 0 && rule.status !== 'deprecated';
   return bare ? [problem(rule, 'PACK031', 'The rule has no tag.', 'Add at least an `owasp:` tag.', ['id'])] : unknown;
@@ -109,14 +109,14 @@ function checkHits(rule: Rule): readonly PackProblem[] {
 function checkScore(rule: Rule): readonly PackProblem[] {
   if (rule.severity === 'critical' && rule.score < 0.3) {
     return [
-      problem(rule, 'PACK034', 'A critical rule with a weak score.', 'Raise the score or lower the severity.', [
+      problem(rule, 'PACK034', 'The severity is critical, but the score is weak.', 'Raise the score or lower the severity.', [
         'score',
       ]),
     ];
   }
   if (rule.severity === 'low' && rule.score >= 0.9) {
     return [
-      problem(rule, 'PACK034', 'A harmless rule that blocks for sure.', 'Lower the score or raise the severity.', [
+      problem(rule, 'PACK034', 'The severity is low, but the rule blocks on its own.', 'Lower the score or raise the severity.', [
         'score',
       ]),
     ];
@@ -141,7 +141,7 @@ function checkSpan(rule: Rule): readonly PackProblem[] {
   const { shape, steps } = readSteps(rule.match);
   if (shape.kind !== 'sequence' || shape.gap * (steps.length - 1) <= MAX_REACH) return [];
   return [
-    problem(rule, 'PACK036', `The steps may lie over ${MAX_REACH} characters apart.`, 'Lower `gap`.', ['match', 'gap']),
+    problem(rule, 'PACK036', `The steps may be more than ${MAX_REACH} characters apart.`, 'Lower `gap`.', ['match', 'gap']),
   ];
 }
 
@@ -175,13 +175,13 @@ function checkNegatives(rule: Rule, words: WordLookup, readViews: (text: string)
     if (views.some((view) => matches.scan(view.text).found.length > 0)) return [];
     if (listWords(text).some((word) => hits.has(word))) return [];
     const message =
-      'This negative has no phrase that the rule requires, and no word of what it matches: it proves nothing.';
+      'This negative example contains no phrase that the rule requires and no word that it matches, so it proves nothing.';
     const path = ['examples', 'negative', at, 'text'];
     return [{ code: 'PACK067', message, advice: NEAR_MISS, place: { in: 'rule', name: rule.id, path } }];
   });
 }
 
-const NEAR_MISS = 'Write a near miss: a benign text with a phrase or a word of the rule.';
+const NEAR_MISS = 'Write a near miss: a benign text that shares a phrase or a word with the rule.';
 
 const listWords = (text: string): readonly string[] =>
   text

@@ -25,8 +25,8 @@ export function checkPatternShapes(rule: Rule, words: WordLookup): readonly Pack
           ? [
               {
                 code: 'PACK038',
-                message: `Gaps in a row that together span ${gap} characters, with no literal between them.`,
-                advice: `Use \`sequence\` with \`gap\`; a run of gaps may span ${MAX_GAP}.`,
+                message: `Consecutive gaps span ${gap} characters in total, with no literal between them.`,
+                advice: `Use \`sequence\` with \`gap\`, or count words; consecutive gaps may span ${MAX_GAP} characters.`,
                 place,
               },
             ]

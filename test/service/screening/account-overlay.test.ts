@@ -92,7 +92,7 @@ onBothDatabases((service) => {
     });
 
     it.each([
-      ['not YAML', 'threshold: [', 'Not YAML'],
+      ['not YAML', 'threshold: [', 'Invalid YAML'],
       ['a rule that there is not', 'rules: { no.such: off }', 'No pack has a rule `no.such`'],
       ['a threshold above 1', 'threshold: 2', ''],
       ['a pattern that RE2 refuses', 'allow: [{ pattern: "(a", reason: x, expires: 2027-01-01 }]', ''],

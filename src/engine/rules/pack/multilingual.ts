@@ -91,7 +91,7 @@ export function expandRule(shared: MultilingualRule, language: Language): Expand
       [...at, ...(own.shape ? ['shape'] : [])],
       'PACK012',
       message,
-      `Take one of: ${known}; or write \`match\`.`,
+      `Use one of: ${known}; or write \`match\`.`,
     );
   }
   if (own.also && !('any' in template)) {

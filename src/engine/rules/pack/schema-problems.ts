@@ -26,7 +26,7 @@ function fromIssue(issue: Issue, place: Omit<PackPlace, 'path'>): readonly PackP
     return issue.keys.map((key) => ({
       code: 'PACK003',
       message: `There is no field \`${key}\` here.`,
-      advice: 'Take it out, or look at rules/schema.json for the right name.',
+      advice: 'Remove it, or see rules/schema.json for the right name.',
       place: { ...place, path: [...path, key], key: true },
     }));
   }
@@ -45,7 +45,7 @@ function fromIssue(issue: Issue, place: Omit<PackPlace, 'path'>): readonly PackP
     return [
       {
         code: 'PACK005',
-        message: 'A rule matches in exactly one way.',
+        message: 'A rule must have exactly one kind of match.',
         advice:
           'Write one of `any: [...]`, `sequence: [[...], [...]]` with `gap`, `all: [[...], [...]]` with `within`.',
         place: { ...place, path },
@@ -55,7 +55,7 @@ function fromIssue(issue: Issue, place: Omit<PackPlace, 'path'>): readonly PackP
   return [
     {
       code: 'PACK002',
-      message: `\`${name ?? 'This file'}\` doesn't fit: ${issue.message}.`,
+      message: `\`${name ?? 'This file'}\` is not valid: ${issue.message}.`,
       advice: 'See rules/schema.json.',
       place: { ...place, path },
     },

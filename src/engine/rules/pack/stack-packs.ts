@@ -127,7 +127,7 @@ function sameIds(contents: readonly PackContent[]): readonly PackProblem[] {
       owners.set(id, head.name);
       if (owner === undefined) return [];
       const message = `The packs \`${owner}\` and \`${head.name}\` both have a rule \`${id}\`.`;
-      return [packProblem('PACK041', message, 'Give one another id, or load only one of the packs.')];
+      return [packProblem('PACK041', message, 'Rename one of them, or load only one of the packs.')];
     }),
   );
 }
@@ -163,7 +163,7 @@ export function overlayProblems(
       ...overlay.allow.flatMap((entry, at) => {
         if (entry.rule !== undefined && !ids.has(entry.rule)) return [unknown(entry.rule, ['allow', at, 'rule'])];
         if ((entry.text === undefined) !== (entry.pattern === undefined)) return [];
-        const message = 'An allow-list entry has either a `text` or a `pattern`.';
+        const message = 'An allow-list entry must have either a `text` or a `pattern`.';
         return [problem(name, 'PACK052', message, 'Keep one of them.', ['allow', at])];
       }),
     ];
@@ -174,8 +174,8 @@ export function overlayProblems(
 function expired({ name, overlay }: NamedOverlay, today: string): readonly PackProblem[] {
   return overlay.allow.flatMap((entry, at) => {
     if (entry.expires >= today) return [];
-    const message = `This entry expired on ${entry.expires} and no longer counts.`;
-    const advice = 'Take it out, or look at it again and give it a later date.';
+    const message = `This entry expired on ${entry.expires} and is no longer applied.`;
+    const advice = 'Remove it, or review it and set a later date.';
     return [problem(name, 'PACK051', message, advice, ['allow', at, 'expires'])];
   });
 }

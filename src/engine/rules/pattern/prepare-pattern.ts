@@ -76,7 +76,7 @@ function checkPattern(node: PatternNode, length: number, report: (problem: Patte
     report({
       code: 'PACK024',
       message: 'This pattern matches the empty text.',
-      advice: 'Make at least one part of it necessary.',
+      advice: 'Make at least one part of it required.',
       at: 0,
       length,
     });
@@ -93,7 +93,7 @@ function checkRepeats(node: PatternNode, report: (problem: PatternProblem) => vo
   if (isDot(node.of) && unbounded) {
     report({
       code: 'PACK023',
-      message: 'A gap of any length.',
+      message: 'The pattern has a gap of unlimited length.',
       advice: 'Use `sequence` with `gap`, or a count of at most 12.',
       at: node.at,
       length: 2,
@@ -101,8 +101,8 @@ function checkRepeats(node: PatternNode, report: (problem: PatternProblem) => vo
   } else if (unbounded ? node.min > MAX_COUNT : node.max > (node.min === node.max ? MAX_EXACT : MAX_COUNT)) {
     report({
       code: 'PACK023',
-      message: `A counted repeat over ${MAX_COUNT}.`,
-      advice: 'Use `sequence` with `gap`: counts this wide blow the automaton up.',
+      message: `The pattern repeats something more than ${MAX_COUNT} times.`,
+      advice: 'Use `sequence` with `gap`: counts this large make the automaton too big.',
       at: node.at,
       length: 1,
     });
