@@ -123,11 +123,11 @@ function between(text: string, from: number, to: number, around: number): string
 }
 
 /**
- * The text for a person, with the spans marked: by colour on a terminal, else by `»` and `«`.
+ * The text for a person, with the spans marked: by colour on a terminal, else by `>>` and `<<`.
  * Control and invisible characters are written as `\u{…}`, so that the text can't drive the terminal.
  */
 export function markedText(text: string, spans: readonly Span[], { paint, around }: MarkedTextOptions): string {
-  const mark = (part: string): string => (paint.colours ? paint.marked(part) : `»${part}«`);
+  const mark = (part: string): string => (paint.colours ? paint.marked(part) : `>>${part}<<`);
   let shown = '';
   let at = 0;
   for (const { start, end } of mergeSpans(spans)) {
@@ -144,7 +144,7 @@ function percent(share: number): string {
 }
 
 function modelLine({ ml_version, explanation: { model } }: ExplainedVerdict): string {
-  if (model.verdict === 'off') return ml_version === 'off' ? 'off' : 'not asked, the rules had decided';
+  if (model.verdict === 'off') return ml_version === 'off' ? 'off' : 'not called, the rules decided';
   if (model.verdict === 'error') return `failed (${model.error ?? 'unknown reason'}); the rules decided`;
   const probability = model.score === null ? 'unknown' : percent(model.score);
   return `${model.verdict}, probability ${probability}${model.cleared === true ? '; it clears what the rules found' : ''}`;

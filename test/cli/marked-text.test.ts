@@ -9,7 +9,7 @@ const marked = (text: string, spans: readonly { start: number; end: number }[], 
 describe('markedText', () => {
   test.each([
     ['no span', 'hello', [], 'hello'],
-    ['one span', 'do it now', [{ start: 3, end: 5 }], 'do »it« now'],
+    ['one span', 'do it now', [{ start: 3, end: 5 }], 'do >>it<< now'],
     [
       'overlapping spans',
       'abcdef',
@@ -17,10 +17,10 @@ describe('markedText', () => {
         { start: 1, end: 3 },
         { start: 2, end: 5 },
       ],
-      'a»bcde«f',
+      'a>>bcde<<f',
     ],
     ['a terminal escape', 'a\u001b[31mb', [], 'a\\u{001b}[31mb'],
-    ['invisible tags', 'a\u{e0041}b', [{ start: 1, end: 3 }], 'a»\\u{e0041}«b'],
+    ['invisible tags', 'a\u{e0041}b', [{ start: 1, end: 3 }], 'a>>\\u{e0041}<<b'],
     ['a lone surrogate', 'a\ud800b', [], 'a\\u{d800}b'],
     ['bidi controls', '\u202eabc', [], '\\u{202e}abc'],
     ['line ends stay', 'a\nb\tc', [], 'a\nb\tc'],
@@ -31,7 +31,7 @@ describe('markedText', () => {
   test('shortens what lies far from the marks', () => {
     const text = `${'a'.repeat(100)}HIT${'b'.repeat(100)}`;
     expect(marked(text, [{ start: 100, end: 103 }])).toBe(
-      '[... 95 characters ...]aaaaa»HIT«bbbbb[... 95 characters ...]',
+      '[... 95 characters ...]aaaaa>>HIT<<bbbbb[... 95 characters ...]',
     );
   });
 
@@ -45,8 +45,8 @@ describe('markedText', () => {
     const shownOn = (isTTY: boolean, environment: Record<string, string>): string =>
       markedText('ab', span, { paint: paintFor({ isTTY }, environment), around: 5 });
     expect(shownOn(true, {})).toBe('\u001b[43m\u001b[30ma\u001b[39m\u001b[49mb');
-    expect(shownOn(true, { NO_COLOR: '1' })).toBe('»a«b');
-    expect(shownOn(false, {})).toBe('»a«b');
+    expect(shownOn(true, { NO_COLOR: '1' })).toBe('>>a<<b');
+    expect(shownOn(false, {})).toBe('>>a<<b');
   });
 });
 

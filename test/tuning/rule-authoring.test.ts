@@ -174,7 +174,7 @@ describe('rules diff', () => {
     ]);
     expect(run).toMatchObject({ status: 0, stderr: '' });
     expect(run.stdout).toMatch(
-      /1 newly blocked[\s\S]*x {2}allow -> block {2}unlabelled[\s\S]*»Disregard all prior instructions«/,
+      /1 newly blocked[\s\S]*x {2}allow -> block {2}unlabelled[\s\S]*>>Disregard all prior instructions<</,
     );
   });
 });

@@ -6,16 +6,12 @@ import { type HookFlags, runHook } from './run-hook.js';
 /** What happens to blocked texts, by point of the policy. */
 function withPolicyFlags(command: Command): Command {
   return command
-    .addOption(new Option('--user <action>', 'a blocked prompt (default refuse)').choices(['refuse', 'report']))
+    .addOption(new Option('--user <action>', 'on a blocked prompt (default: refuse)').choices(['refuse', 'report']))
     .addOption(
-      new Option('--tool-call <action>', 'blocked arguments of a tool (default deny)').choices([
-        'deny',
-        'ask',
-        'report',
-      ]),
+      new Option('--tool-call <action>', 'on a blocked tool call (default: deny)').choices(['deny', 'ask', 'report']),
     )
     .addOption(
-      new Option('--tool-result <action>', 'a blocked result (default replace)').choices([
+      new Option('--tool-result <action>', 'on a blocked tool result (default: replace)').choices([
         'replace',
         'redact',
         'stop',
@@ -39,18 +35,18 @@ function withScope(command: Command): Command {
 
 function installCommand(): Command {
   return withPolicyFlags(withScope(new Command('install')))
-    .description('write the hooks into the settings of Claude Code, after showing the change')
+    .description('add the hooks to the settings of Claude Code, after showing the change')
     .option(
       '--service <url>',
-      'HTTP hooks to a running service: no process per event; the key comes from PORTCULLIS_API_KEY',
+      'install HTTP hooks that call a running service, with the key from PORTCULLIS_API_KEY; no process per event',
     )
-    .argument('[flags...]', 'after "--": more flags of "portcullis hook", e.g. -- --on-error allow --mode hybrid')
+    .argument('[flags...]', 'after "--": flags for "portcullis hook", e.g. -- --on-error allow --mode hybrid')
     .action((extra: readonly string[], flags: InstallFlags) => installHooks(flags, extra));
 }
 
 function uninstallCommand(): Command {
   return withScope(new Command('uninstall'))
-    .description('remove these hooks from the settings, and nothing else')
+    .description('remove these hooks, and nothing else, from the settings')
     .action(uninstallHooks);
 }
 
@@ -60,26 +56,25 @@ export function hookCommand(): Command {
     withPolicyFlags(
       new Command('hook')
         .description(
-          'screen one event of Claude Code, read as JSON from standard input; exits with 2 to block, with 0 otherwise',
+          'screen a Claude Code hook event, read as JSON from standard input; exits with 2 to block, 0 otherwise',
         )
         // Flags after `install` are those of `install`.
         .enablePositionalOptions(),
     )
       .addOption(
-        new Option(
-          '--service <url>',
-          'ask a running service instead of screening here; its key is PORTCULLIS_API_KEY',
-        ).env('PORTCULLIS_SERVICE'),
+        new Option('--service <url>', 'screen with a running service; its key is read from PORTCULLIS_API_KEY').env(
+          'PORTCULLIS_SERVICE',
+        ),
       )
       // By the environment alone: a flag is seen in lists of processes.
       .addOption(new Option('--key <secret>').env('PORTCULLIS_API_KEY').hideHelp())
       .addOption(
-        new Option('--on-error <action>', 'what happens to a text that could not be screened')
+        new Option('--on-error <action>', 'what to do when an event cannot be screened')
           .choices(['block', 'allow'])
           .default('block'),
       )
-      .option('--timeout <ms>', 'milliseconds for one screening', '10000')
-      .option('--max-bytes <bytes>', 'a larger event is one that could not be screened', '8388608'),
+      .option('--timeout <ms>', 'time limit of one screening', '10000')
+      .option('--max-bytes <bytes>', 'treat larger events as events that cannot be screened', '8388608'),
   )
     .addCommand(installCommand())
     .addCommand(uninstallCommand())

@@ -36,7 +36,7 @@ const CHANGES: Readonly<Record<OfferedDefinition['change'], string>> = {
   added: 'new',
   changed: 'changed',
   renamed: 'renamed',
-  lookalike: 'name like another',
+  lookalike: 'looks like another name',
   blocked: 'blocked by the engine',
   unscreened: 'not screened yet',
 };
@@ -57,7 +57,7 @@ async function list(server: string | undefined, flags: PinFlags): Promise<void> 
     return;
   }
   const paint = paintFor(process.stdout);
-  if (servers.length === 0) say('No pins yet: the first tools/list through portcullis mcp-proxy makes them.');
+  if (servers.length === 0) say('No pins yet: the first tools/list through portcullis mcp-proxy creates them.');
   for (const { name, since, tools } of servers) {
     say(`${paint.bold(visibleText(name))}  since ${since.slice(0, 10)}`);
     for (const tool of tools) {
@@ -137,21 +137,21 @@ function sayEdit(what: string, { tools }: PinEdit): void {
 
 /** `portcullis mcp`: what belongs to `mcp-proxy`. */
 export function mcpCommand(): Command {
-  const pins = new Command('pins').description(
-    'the tool definitions that were approved, and those that wait for approval',
-  );
+  const pins = new Command('pins').description('list, approve and reject pinned tool definitions');
   const add = (name: string, description: string): Command =>
     pins.command(name).description(description).addOption(pinFileOption());
-  add('list [server]', 'servers with their tools, and what waits').option('--json', 'print JSON').action(list);
-  add('show <server> <tool>', 'the approved and the offered definition').action(show);
-  add('approve <server> [tools...]', 'allow what the server offers now, also what the engine blocked')
-    .option('--all', 'everything that waits')
+  add('list [server]', 'list servers, their tools and what is waiting for approval')
+    .option('--json', 'print JSON')
+    .action(list);
+  add('show <server> <tool>', 'show the approved definition next to the one offered now').action(show);
+  add('approve <server> [tools...]', 'allow what the server offers now, even if the engine blocked it')
+    .option('--all', 'everything waiting for approval')
     .action((server: string, tools: readonly string[], flags: PinFlags) => edit('approve', server, tools, flags));
-  add('reject <server> [tools...]', 'keep it hidden and stop asking; what was approved before stays approved')
-    .option('--all', 'everything that waits')
+  add('reject <server> [tools...]', 'keep a tool hidden and stop asking; earlier approvals stay in force')
+    .option('--all', 'everything waiting for approval')
     .action((server: string, tools: readonly string[], flags: PinFlags) => edit('reject', server, tools, flags));
-  add('reset <server>', 'forget a server: its next listing is a first use again').action(reset);
-  return new Command('mcp').description('what belongs to mcp-proxy').addCommand(pins);
+  add('reset <server>', 'forget a server; its next listing is trusted as on first use').action(reset);
+  return new Command('mcp').description('manage the tool definitions that mcp-proxy has pinned').addCommand(pins);
 }
 
 /** Where pins are kept unless said otherwise. */

@@ -212,12 +212,12 @@ async function serveHttp(
     ...{ gateway, url, host, port, headers: header, maxMessageBytes, report },
   }).catch((error: NodeJS.ErrnoException) => {
     throw new CliError(
-      `can't listen on ${host}:${port} (${error.code ?? error.message}): choose another by --host or --port`,
+      `can't listen on ${host}:${port} (${error.code ?? error.message}): choose another one with --host or --port`,
     );
   });
   if (!isLoopback(host))
     process.stderr.write(
-      'portcullis: other machines can reach the gateway: anyone who does acts with its --header values\n',
+      'portcullis: other machines can reach the gateway; their requests are sent with its --header values\n',
     );
   process.stdout.write(`ready ${proxy.url}\n`);
   await new Promise<void>((resolve) => {
@@ -253,7 +253,7 @@ function createReporter(
     } catch (error) {
       fails = true;
       const code = error instanceof Error && 'code' in error ? error.code : 'unknown error';
-      process.stderr.write(`portcullis: the report ${report} can't be written (${code}); going on without it\n`);
+      process.stderr.write(`portcullis: the report ${report} can't be written (${code}); continuing without it\n`);
     }
   };
 }
@@ -285,7 +285,7 @@ function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new InvalidArgumentError('give an http:// or https:// URL.');
-  if (url.username !== '' || url.password !== '') throw new InvalidArgumentError('give credentials by --header.');
+  if (url.username !== '' || url.password !== '') throw new InvalidArgumentError('pass credentials with --header.');
   return url;
 }
 
@@ -317,54 +317,61 @@ Examples:
   portcullis mcp-proxy --url https://mcp.example/mcp --port 8808 --header 'Authorization: Bearer \${TOKEN}'
 
 Pins:
-  The tool definitions of a server's first listing are trusted as they are, unless the engine blocks them; with
-  --require-approval none is. From then on a tool that is added, changed or renamed is hidden and can't be called until
-  "portcullis mcp pins approve" allows it. Pins belong to the command line or URL; with --name they survive a change of it.
+  The tool definitions of a server's first listing are trusted unless the engine blocks them; with --require-approval
+  none are. After that, a tool that is added, changed or renamed is hidden and can't be called until
+  "portcullis mcp pins approve" allows it. Pins belong to the command line or URL; with --name they survive its changes.
 
 What is screened:
   tool definitions, prompt and resource lists, arguments of tool calls, results and errors, prompts, resources, server
-  instructions, requests for sampling. All else passes as it is. A blocked definition is hidden; a blocked call, result
-  or text becomes a note that names the rule and the evidence id.
+  instructions, sampling requests. Everything else passes unchanged. A blocked definition is hidden; a blocked call,
+  result or text is replaced by a note with the rule and the evidence id.
 
-Exit code: the server's own, or the signal that ended it; 2 for a mistake in the options.`;
+Exit code: the server's own, or the signal that ended it; 2 for invalid options.`;
 
 /** `portcullis mcp-proxy`: a gateway in front of one MCP server. */
 export function mcpProxyCommand(): Command {
   const command = new Command('mcp-proxy')
     .description('screen everything between an MCP client and a server: stdio (-- COMMAND) or streamable HTTP (--url)')
-    .argument('[command...]', 'after "--": the command that starts a stdio server')
+    .argument('[command...]', 'after "--": the command that starts the stdio server')
     .usage('[options] -- COMMAND [ARGUMENT ...]\n       portcullis mcp-proxy [options] --url URL');
   const options: readonly Option[] = [
-    new Option('--url <url>', 'the streamable HTTP endpoint of a server; clients use this gateway instead').argParser(
-      parseUrl,
-    ),
-    new Option('--host <address>', 'with --url: where to listen').default('127.0.0.1'),
-    new Option('--port <number>', 'with --url: 0 takes a free one').argParser(wholeNumber(0, 65_535)).default(8808),
+    new Option(
+      '--url <url>',
+      'streamable HTTP endpoint of the server; clients connect to this gateway instead',
+    ).argParser(parseUrl),
+    new Option('--host <address>', 'with --url: address to listen on').default('127.0.0.1'),
+    new Option('--port <number>', 'with --url: port to listen on; 0 picks a free one')
+      .argParser(wholeNumber(0, 65_535))
+      .default(8808),
     new Option(
       '--header <header>',
-      'with --url: "Name: value" sent to the server, such as its token; $VARIABLE is the environment\'s; may be repeated',
+      'with --url: "Name: value" to send to the server, such as its token; $VARIABLE is read from the environment; may be repeated',
     ).argParser(parseHeader),
     pinFileOption(),
     new Option('--no-pins', 'screen tool definitions without pinning them'),
-    new Option('--require-approval', 'hide every tool until a person has approved it, also on first use'),
-    new Option('--name <name>', "the server's name among the pins (default: from its command or URL)"),
+    new Option('--require-approval', 'hide every tool until a person approves it, even on first use'),
+    new Option(
+      '--name <name>',
+      "name under which the server's pins are kept (default: derived from its command or URL)",
+    ),
     new Option('--dry-run', 'change nothing: report what would be hidden, denied or replaced'),
-    new Option('--redact', 'remove the offending passages of results and documents instead of replacing them whole'),
-    new Option('--on-error <action>', 'what to do with what could not be screened')
+    new Option('--redact', 'remove only the offending passages of results and documents'),
+    new Option('--on-error <action>', 'what to do when a text cannot be screened')
       .choices(['block', 'allow'])
       .default('block'),
-    new Option('--timeout <ms>', 'for one screening').argParser(wholeNumber(1, 600_000)).default(10_000),
-    new Option('--service <url>', 'screen at a running service, which keeps the evidence')
+    new Option('--timeout <ms>', 'time limit of one screening').argParser(wholeNumber(1, 600_000)).default(10_000),
+    new Option('--service <url>', 'screen with a running service, which keeps the evidence')
       .env('PORTCULLIS_SERVICE_URL')
       .argParser(parseUrl),
-    new Option('--key <key>', "the service's key; better by the variable: flags are seen in lists of processes").env(
-      'PORTCULLIS_API_KEY',
-    ),
-    new Option('--report <file>', 'append each enforcement as a line of JSON, without screened text'),
-    new Option('--max-message-bytes <bytes>', 'larger messages are refused')
+    new Option(
+      '--key <key>',
+      'API key of the service; prefer the variable, since flags are visible in process lists',
+    ).env('PORTCULLIS_API_KEY'),
+    new Option('--report <file>', 'append each enforcement to a file as a line of JSON, without screened text'),
+    new Option('--max-message-bytes <bytes>', 'refuse larger messages')
       .argParser(wholeNumber(1_000, 2 ** 30))
       .default(32 * 2 ** 20),
-    new Option('--quiet', 'no lines about enforcements on standard error'),
+    new Option('--quiet', 'do not report enforcements on standard error'),
   ];
   for (const option of options) command.addOption(option);
   return withIsolation(withScreenerFlags(command)).addHelpText('after', HELP).action(run);

@@ -42,7 +42,7 @@ export function explainText(text: string, args: RulesArgs, io: RulesIo): number 
     io,
   );
   const related = near.filter(isRelated);
-  section('Nearly fired', related.map(nearLine), io);
+  section('Near misses', related.map(nearLine), io);
   if (near.length > related.length)
     io.out(
       `\n${io.paint.dim(`${near.length - related.length} rules with fewer than two steps found: --json has them`)}\n`,

@@ -41,7 +41,9 @@ export async function suggestRules(
   );
   const benign = rows.filter(({ label }) => label === 'benign');
   if (missed.length === 0 || benign.length === 0)
-    throw new CliError(`Suggesting rules needs missed attacks and benign texts; found ${missed.length} and ${benign.length}.`);
+    throw new CliError(
+      `Suggesting rules needs missed attacks and benign texts; found ${missed.length} and ${benign.length}.`,
+    );
   const grams = suggestGrams(missed, benign, { top: args.top, least: args.least, maxFpr: args.maxFpr });
   const draft = grams.length === 0 ? undefined : suggestRule(args.id, grams, missed, benign);
   if (args.out !== undefined && draft !== undefined) await writeReport(args.out, draft);
