@@ -48,7 +48,7 @@ export interface SymbolBuffer {
   symbols: Uint8Array;
   /** Where each symbol ends in the text, UTF-16 code units; a word boundary ends where it stands. */
   ends: Int32Array;
-  /** The text holds characters outside ASCII. */
+  /** The text contains characters outside ASCII. */
   hasNonAscii: boolean;
 }
 

@@ -5,7 +5,7 @@ import { type Alternative, maxDistance, type PositionedSet, type RequiredLiteral
 /** The literals of many patterns, ready to be found in a text. Sets and literals go by number. */
 export interface LiteralIndex {
   readonly automaton: AhoCorasick;
-  /** By literal: the sets that hold it. */
+  /** By literal: the sets that contain it. */
   readonly setsByLiteral: PackedLists;
   /** How many sets there are. */
   readonly sets: number;

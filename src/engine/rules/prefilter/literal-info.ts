@@ -18,7 +18,7 @@ export interface LiteralInfo {
   readonly prefix: PositionedSet | undefined;
   /** Every match ends with one of these. */
   readonly suffix: PositionedSet | undefined;
-  /** Sets that a match holds in between. */
+  /** Sets of which a match contains a literal in between. */
   readonly inner: readonly PositionedSet[];
   /** Where the part ends. */
   readonly end: Position;

@@ -1,4 +1,4 @@
-/** Literals of which every match holds at least one: folded, in lower case, `WORD_BOUNDARY` for a word boundary. */
+/** Literals of which every match contains at least one: folded, in lower case, `WORD_BOUNDARY` for a word boundary. */
 export type LiteralSet = readonly string[];
 
 /**
@@ -17,13 +17,13 @@ export interface PositionedSet {
   readonly to: Position;
 }
 
-/** A literal set that a match must hold. */
+/** A literal set of which a match must contain a literal. */
 export interface RequiredLiteralSet extends PositionedSet {
   /** How common it is likely to be; see `estimateFrequency`. */
   readonly frequency: number;
 }
 
-/** One way in which a pattern can match: a match holds a literal of each set, in their order. */
+/** One way in which a pattern can match: a match contains a literal of each set, in their order. */
 export interface Alternative {
   readonly required: readonly RequiredLiteralSet[];
   readonly end: Position;
@@ -46,7 +46,7 @@ export function maxDistance(from: Position, to: Position): number {
 /** Stands for `\b` until its neighbours are known: a code point that is no character. */
 export const WORD_BOUNDARY = '\uffff';
 
-/** The frequency of a set that nearly every text holds. */
+/** The frequency of a set that nearly every text contains. */
 export const TOO_COMMON = 1000;
 
 /** What the alphabet takes for space, and the punctuation that every text is full of. */
@@ -101,7 +101,7 @@ function resolveBoundaries(literal: string): string {
 
 const isWordCharacter = (letter: string): boolean => /^[a-z0-9]$/.test(letter);
 
-/** Words that most texts of their language hold: requiring one of them says little. */
+/** Words that most texts of their language contain: requiring one of them says little. */
 const COMMON_WORDS: ReadonlySet<string> = new Set(
   `a about after all also an and any are as at back be because been but by can come could day do does even first for
   from get give go good had has have he her him his how i if in into is it its just know like look make many me may

@@ -6,7 +6,7 @@ import { rarestScript, type ScriptMask } from '../pattern/scripts.js';
 export interface PatternShard {
   readonly patterns: readonly UnfilteredPattern[];
   readonly set: PatternSet;
-  /** Only texts that hold this script family are matched; 0: all are. */
+  /** Only texts in this script family are matched; 0: all texts are. */
   readonly script: ScriptMask;
 }
 

@@ -24,24 +24,25 @@ export interface TextPart {
   readonly subject: () => Subject;
 }
 
-/** The rules that may fire in a part. */
+/** The rules that may match in a part. */
 export interface Candidates {
-  /** Rules that may fire inside the part. */
+  /** Rules that may match inside the part. */
   readonly inside: ReadonlySet<CompiledRule>;
-  /** Rules that may fire from inside the part across its end. */
+  /** Rules that may match from inside the part across its end. */
   readonly leaving: ReadonlySet<CompiledRule>;
-  /** Rules that may fire from before the part into it. */
+  /** Rules that may match from before the part into it. */
   readonly entering: ReadonlySet<CompiledRule>;
-  /** Where in the part a trigger pattern can match if its rule fires inside the part; absent for nowhere. */
+  /** Where in the part a trigger pattern can match if its rule matches inside the part; absent for nowhere. */
   readonly windows: ReadonlyMap<CompiledPattern, Span>;
+  /** Number of the scan: later scans of the same text have higher ones. */
   readonly generation: number;
 }
 
 /**
- * Tells which rules may fire in a text without running their patterns: by the literals that the patterns require, and by
- * how far apart these can stand. A rule is triggered by the step whose literals are least common.
+ * Tells which rules may match a text without running their patterns: by the literals that the patterns require, and by
+ * how far apart these can be. A rule is triggered by the step whose literals are least common.
  *
- * Safety guarantee: a rule that fires is always a candidate. `test/rules/fast-path.test.ts` proves it by comparing with
+ * Safety guarantee: a rule that matches is always a candidate. `test/rules/fast-path.test.ts` proves it by comparing with
  * every pattern run alone.
  */
 export interface Prefilter {
@@ -62,11 +63,11 @@ interface Trigger {
   readonly alternative: IndexedAlternative;
   /** For each other step of the rule whose patterns all require literals: these patterns. */
   readonly otherSteps: readonly (readonly CompiledPattern[])[];
-  /** How far apart two literals of one firing can end, UTF-16 code units. */
+  /** How far apart two literals of one match can end, UTF-16 code units. */
   readonly maxSpan: number;
 }
 
-/** Occurrences of one trigger literal that are looked at in one part; with more, the rule is let through. */
+/** Occurrences of one trigger literal that are examined in one part; with more, the rule is a candidate anyway. */
 const MAX_OCCURRENCES = 24;
 
 const EVERYWHERE: Span = { start: 0, end: Number.POSITIVE_INFINITY };
@@ -86,7 +87,7 @@ export function buildPlainPrefilter(rules: readonly CompiledRule[]): Prefilter {
 
 /**
  * Builds the prefilter of some rules, whose patterns have their literals in the index. It keeps state between the parts of
- * a text: it scans one text at a time, which holds as scans are synchronous.
+ * a text, so it scans one text at a time; scans are synchronous.
  */
 export function buildPrefilter(
   rules: readonly CompiledRule[],
@@ -121,7 +122,7 @@ export function buildPrefilter(
           inside.add(rule);
           windows.set(pattern, widen(windows.get(pattern), window));
         }
-        // A rule of one step fires inside the part or not at all.
+        // A rule of one step matches inside the part or not at all.
         if (isWhole || rule.steps.length === 1) return;
         if (!isFirst && matches.end(literal, 0) < maxSpan) entering.add(rule);
         if (!isLast && matches.end(literal, matches.count(literal) - 1) + maxSpan > text.length) leaving.add(rule);
@@ -201,7 +202,7 @@ function allOccur(matches: LiteralMatches, trigger: Trigger, scripts: ScriptMask
 
 /**
  * Where a triggered pattern can match, given the occurrences of one literal of its trigger set; undefined when what the
- * rule requires doesn't stand near any of them.
+ * rule requires is not near any of them.
  */
 function findWindow(
   matches: LiteralMatches,

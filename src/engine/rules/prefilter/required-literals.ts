@@ -31,8 +31,8 @@ const MAX_SETS = 4;
 const MAX_ALTERNATIVES = 12;
 
 /**
- * The alternatives of a pattern: every match holds a literal of each set of one of them, in their order. Only the rarest
- * sets of each; empty when some match need not hold any literal.
+ * The alternatives of a pattern: every match contains a literal of each set of one of them, in their order. Only the rarest
+ * sets of each; empty when a match may contain none of the literals.
  *
  * @see Cox, Regular expression matching with a trigram index (2012), and `prefilter.cc` of RE2
  */
