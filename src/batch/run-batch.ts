@@ -63,7 +63,10 @@ const MODEL_MS = 60_000;
 export async function runBatch(job: BatchJob): Promise<BatchResult> {
   const taken = job.keep?.find((name) => OWN_FIELDS.has(name));
   if (taken !== undefined)
-    throw new BatchError('BATCH_OUTPUT', `\`${taken}\` is a field of the output, so the input field of that name can't be kept.`);
+    throw new BatchError(
+      'BATCH_OUTPUT',
+      `\`${taken}\` is a field of the output, so the input field of that name can't be kept.`,
+    );
   const inputs = await findInputs(job.inputs);
   const target = chooseFormat(job.out, job.format ?? 'jsonl');
   for (const { path } of inputs) decompressor(chooseFormat(path, job.format ?? 'jsonl').compression)?.destroy();

@@ -81,17 +81,22 @@ function testPositive(
   if (hits.includes(hit)) return [];
   if (hits.length > 0) {
     const shown = [...new Set(hits)].map((found) => JSON.stringify(found)).join(', ');
-    return [problem(rule, 'PACK062', 'The rule matches another part of the text.', `It matches ${shown}.`, [...path, 'hit'])];
+    return [
+      problem(rule, 'PACK062', 'The rule matches another part of the text.', `It matches ${shown}.`, [...path, 'hit']),
+    ];
   }
   if (fired.length > 0) {
     const message = `The rule does not match its own example; only ${fired.map((id) => `\`${id}\``).join(', ')} matched.`;
     return [problem(rule, 'PACK061', message, 'Widen the rule, or move the example to that rule.', [...path, 'text'])];
   }
   return [
-    problem(rule, 'PACK060', 'The rule does not match its own example.', 'Widen the rule, or make it a `todo_positive`.', [
-      ...path,
-      'text',
-    ]),
+    problem(
+      rule,
+      'PACK060',
+      'The rule does not match its own example.',
+      'Widen the rule, or make it a `todo_positive`.',
+      [...path, 'text'],
+    ),
   ];
 }
 

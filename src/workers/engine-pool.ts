@@ -137,7 +137,8 @@ export async function openEnginePool(options: EnginePoolOptions = {}): Promise<E
     if (isWaiting() && slots.every((slot) => slot.failedStarts() > MAX_FAILURES)) {
       const lost = [...retries, ...waiting.drain()];
       retries = [];
-      for (const { reject } of lost) reject(new ScoringError('SCORER_UNAVAILABLE', 'no engine worker could be started'));
+      for (const { reject } of lost)
+        reject(new ScoringError('SCORER_UNAVAILABLE', 'no engine worker could be started'));
     }
     if (!isWaiting() && slots.every((slot) => slot.held() === 0)) idle();
   }

@@ -55,7 +55,10 @@ export function readTokenizer(text: string, manifest: ModelManifest): Tokenizer 
   const parsed = schema.safeParse(value);
   if (!parsed.success) {
     const where = parsed.error.issues.map(({ path }) => path.join('.')).join(', ');
-    throw new ModelError('MODEL_MANIFEST', `tokenizer.json is not an uncased WordPiece tokenizer like BERT's: ${where}`);
+    throw new ModelError(
+      'MODEL_MANIFEST',
+      `tokenizer.json is not an uncased WordPiece tokenizer like BERT's: ${where}`,
+    );
   }
   const { model } = parsed.data;
   if (model.vocab[model.unk_token] !== manifest.tokenizer.unk) {

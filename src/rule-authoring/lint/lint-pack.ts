@@ -109,16 +109,24 @@ function checkHits(rule: Rule): readonly PackProblem[] {
 function checkScore(rule: Rule): readonly PackProblem[] {
   if (rule.severity === 'critical' && rule.score < 0.3) {
     return [
-      problem(rule, 'PACK034', 'The severity is critical, but the score is weak.', 'Raise the score or lower the severity.', [
-        'score',
-      ]),
+      problem(
+        rule,
+        'PACK034',
+        'The severity is critical, but the score is weak.',
+        'Raise the score or lower the severity.',
+        ['score'],
+      ),
     ];
   }
   if (rule.severity === 'low' && rule.score >= 0.9) {
     return [
-      problem(rule, 'PACK034', 'The severity is low, but the rule blocks on its own.', 'Lower the score or raise the severity.', [
-        'score',
-      ]),
+      problem(
+        rule,
+        'PACK034',
+        'The severity is low, but the rule blocks on its own.',
+        'Lower the score or raise the severity.',
+        ['score'],
+      ),
     ];
   }
   return [];
@@ -141,7 +149,10 @@ function checkSpan(rule: Rule): readonly PackProblem[] {
   const { shape, steps } = readSteps(rule.match);
   if (shape.kind !== 'sequence' || shape.gap * (steps.length - 1) <= MAX_REACH) return [];
   return [
-    problem(rule, 'PACK036', `The steps may be more than ${MAX_REACH} characters apart.`, 'Lower `gap`.', ['match', 'gap']),
+    problem(rule, 'PACK036', `The steps may be more than ${MAX_REACH} characters apart.`, 'Lower `gap`.', [
+      'match',
+      'gap',
+    ]),
   ];
 }
 
