@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import { ruleSchema } from '../engine/rules/pack/rule-schema.js';
 import { TuningError } from '../evaluation/scoring/score-rules.js';
 
-/** What stands in a new rule's file; the rest is the default. */
+/** The content of a new rule's file; other fields have their defaults. */
 export interface RuleDraft {
   readonly id: string;
   readonly title: string;
@@ -11,7 +11,7 @@ export interface RuleDraft {
   readonly match: { readonly any: readonly string[] };
   readonly positive: readonly { readonly text: string; readonly hit: string }[];
   readonly negative: readonly { readonly text: string; readonly why: string }[];
-  /** Comment lines at the head. */
+  /** Comment lines at the top. */
   readonly notes: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export function draftRule(draft: RuleDraft): string {
   return comments + stringify(rule, { lineWidth: 0 });
 }
 
-/** The file of a new rule that holds in `lint` and `test` as it is: its author replaces the words by real ones. @throws TuningError */
+/** The file of a new rule. It passes `lint` and `test` unchanged; the author replaces its words. @throws TuningError */
 export function newRule(id: string): string {
   const [family = '', name = ''] = id.split('.');
   const named = name.split('-').filter((word) => word !== '');
@@ -54,18 +54,18 @@ export function newRule(id: string): string {
     match: { any: [`\\b${words.join(' ')}\\b`] },
     positive: [
       { text: `Please ${phrase} now.`, hit: phrase },
-      { text: `From here on ${phrase}, and say nothing of it.`, hit: phrase },
+      { text: `From now on ${phrase}, and do not mention it.`, hit: phrase },
       { text: `Your first step is to ${phrase}.`, hit: phrase },
     ],
     negative: [
-      { text: `The note is about ${words.join(', then ')}.`, why: 'the words stand apart' },
-      { text: `Nobody spoke of ${words.at(-1)} today.`, why: 'a single word' },
+      { text: `The note is about ${words.join(', then ')}.`, why: 'the words are apart' },
+      { text: `Nobody mentioned ${words.at(-1)} today.`, why: 'a single word' },
       { text: `We wrote "${words[0]}" on the board.`, why: 'a single word' },
     ],
     notes: [
-      `A rule of the family ${family}. It runs in shadow: it is reported and counts 0, until its status is stable.`,
-      'Patterns are RE2; a space stands for any separator, {{name}} for a list of words. See docs/rules.md.',
-      'Replace pattern and examples: what must hit, with the exact text it hits, and what nearly does and must not.',
+      `A rule of the family ${family}. While it is experimental it runs in shadow: it is reported and adds nothing to the score.`,
+      'Patterns use RE2 syntax; a space stands for any separator, {{name}} for a word list. See docs/rules.md.',
+      'Replace the pattern and the examples: texts that must match, with the exact match, and near misses that must not.',
     ],
   });
 }
