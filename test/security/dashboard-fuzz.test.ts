@@ -12,7 +12,7 @@ const NAMES = (
   'routerLevel rule source text to token totp url verdict verdictForm __proto__ constructor'
 ).split(' ');
 const OPEN = /^(GET \/session|POST \/(sign-in|sign-up|sign-out|invitation\/(look|accept)))$/;
-const RUNS = 40;
+const RUNS = 20;
 
 const strange = fc.oneof(
   fc.constantFrom<unknown>(
