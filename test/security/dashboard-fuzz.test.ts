@@ -79,11 +79,12 @@ const ids = fc.oneof(
   ),
   fc.string({ unit: 'binary', minLength: 1, maxLength: 10 }).map((text) => encodeURIComponent(text.toWellFormed())),
 );
-const queries = fields.map((it) =>
-  new URLSearchParams(
-    Object.entries(it).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
-  ).toString(),
-);
+const queries = fields.map((it) => {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(it))
+    query.append(name, typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+  return query.toString();
+});
 
 describe.each(databases)('$name', ({ make }) => {
   let dashboard: TestDashboard;
