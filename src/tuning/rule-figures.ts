@@ -19,16 +19,16 @@ export interface RuleFigures {
   readonly paranoia: number;
   /** As the rule or an overlay says it; an experimental rule counts 0 whatever stands here. */
   readonly score: number;
-  /** Texts in which it fires. */
+  /** Texts that it matches. */
   readonly hits: Counts;
-  /** Texts in which no other rule fires. */
+  /** Texts that no other rule matches. */
   readonly unique: Counts;
-  /** Attacks among the texts it fires in. It hangs on how many attacks there are in the data. */
+  /** Attacks among the texts that it matches; depends on the share of attacks in the data. */
   readonly precision: number | null;
   readonly precisionInterval: Interval | null;
   /** Texts blocked with the rule and not without it; for a rule that doesn't count: blocked if it did. */
   readonly marginal: Counts & { readonly recall: number; readonly falsePositiveRate: number };
-  /** The rule that fires in most of the same texts, and in which share of them. */
+  /** The rule that matches most of the same texts, and the share of them. */
   readonly redundantWith: { readonly rule: string; readonly share: number } | null;
   /** Microseconds for one text, the rule alone on views that are built; null where it wasn't measured. */
   readonly micros: number | null;
@@ -43,7 +43,7 @@ export interface RuleTexts {
   readonly threshold: number;
 }
 
-/** Indices of the texts in which each rule fires. */
+/** Indices of the texts that each rule matches. */
 export function textsByRule(rules: number, texts: readonly RuleEvidence[]): readonly (readonly number[])[] {
   const lists: number[][] = Array.from({ length: rules }, () => []);
   texts.forEach((text, i) => {

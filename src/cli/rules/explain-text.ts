@@ -4,7 +4,7 @@ import { openPack, type RulesArgs, type RulesIo, readViews } from './rules-io.js
 
 const SHOWN = 200;
 
-/** Shows how the rules read a text: its views, what fired and what nearly did. Exit code 0. */
+/** Shows how the rules read a text: its views, the rules that match and the near misses. Exit code 0. */
 export function explainText(text: string, args: RulesArgs, io: RulesIo): number {
   const { compiled } = openPack(args, io);
   const { views, skipped } = readViews(text);
@@ -32,7 +32,7 @@ export function explainText(text: string, args: RulesArgs, io: RulesIo): number 
   for (const { transform, limit } of skipped)
     io.out(`  ${paint.dim(`not all was read: ${transform} stopped at ${limit}`)}\n`);
   section(
-    'Fired',
+    'Matches',
     signal.findings.map((finding) => findingLine(finding, text)),
     io,
   );
@@ -45,7 +45,7 @@ export function explainText(text: string, args: RulesArgs, io: RulesIo): number 
   section('Near misses', related.map(nearLine), io);
   if (near.length > related.length)
     io.out(
-      `\n${io.paint.dim(`${near.length - related.length} rules with fewer than two steps found: --json has them`)}\n`,
+      `\n${io.paint.dim(`${near.length - related.length} more rules with fewer than two steps found (see --json)`)}\n`,
     );
   io.out(
     `\n${markedText(

@@ -15,7 +15,7 @@ export interface RuleHit {
 export interface RulesReading {
   /** 0..1. */
   readonly score: number;
-  /** The strongest rule of the cluster that scored; null where none fired. */
+  /** The strongest rule of the cluster that scored; null if no rule matched. */
   readonly rule: string | null;
   /** All findings, those of experimental rules too; empty unless asked for. */
   readonly hits: readonly RuleHit[];
