@@ -95,7 +95,7 @@ export interface WarmUpOptions {
   /**
    * `common`: the 200 likeliest patterns, 0.1 s of CPU time and 17 MB. `all` (default): every pattern, so that no later call
    * compiles one, but for a few that are slow to compile, and then a scan of benign texts, so that the code is optimised and
-   * RE2's automata know ordinary words; 1.2 s and 175 MB, which a long-lived process comes to use anyway.
+   * RE2's automata know ordinary words; 1.2 s and 150 MB, which a long-lived process comes to use anyway.
    */
   readonly patterns?: 'all' | 'common' | undefined;
   /**
