@@ -5,6 +5,7 @@ import { newEvidenceId } from '../adapters/evidence-id.js';
 import type { Input } from '../index.js';
 import {
   CHANNELS,
+  checkPolicy,
   DEFAULT_POLICY,
   type Decision,
   type Enforcement,
@@ -76,13 +77,16 @@ const OWN_TEXTS = 2_000;
 /**
  * Makes a guard: one policy for all layers of an agent.
  *
- * @throws TypeError where both `engine` and `client` are given; RangeError for a bad `timeoutMs`
+ * @throws TypeError where both `engine` and `client` are given, or for an option that does not exist; RangeError for a bad `timeoutMs`
  */
 export function createGuard(options: GuardOptions = {}): Guard {
   const { engine, client, onError = 'block', timeoutMs = 10_000, cache = {}, report } = options;
   if (engine !== undefined && client !== undefined)
     throw new TypeError('give createGuard an engine or a client, not both');
-  const policy: Policy = { ...DEFAULT_POLICY, ...options.on };
+  if (onError !== 'block' && onError !== 'allow') throw new TypeError("onError is 'block' or 'allow'");
+  const chosen = Object.entries(options.on ?? {}).filter(([, action]) => action !== undefined);
+  const policy: Policy = { ...DEFAULT_POLICY, ...Object.fromEntries(chosen) };
+  checkPolicy(policy);
   const analyzer = engine ?? client;
   const screener = createScreener(analyzer === undefined ? openDefault : () => analyzer, timeoutMs, cache);
   const quote = options.quoteUntrusted ? createQuote() : undefined;

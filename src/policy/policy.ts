@@ -34,6 +34,26 @@ export const DEFAULT_POLICY: Policy = {
   tool_definition: 'hide',
 };
 
+/** The actions of each point. */
+const ACTIONS: { readonly [P in Point]: readonly Policy[P][] } = {
+  user: ['refuse', 'throw', 'redact', 'report'],
+  tool_call: ['deny', 'ask', 'throw', 'report'],
+  tool_result: ['replace', 'redact', 'stop', 'throw', 'report'],
+  document: ['replace', 'redact', 'hide', 'throw', 'report'],
+  tool_definition: ['hide', 'throw', 'report'],
+};
+
+/** @throws TypeError for a point or an action that does not exist: JavaScript has no type that would say so */
+export function checkPolicy(policy: Policy): void {
+  for (const [point, action] of Object.entries(policy)) {
+    const actions: readonly string[] | undefined = Object.hasOwn(ACTIONS, point) ? ACTIONS[point as Point] : undefined;
+    if (actions === undefined)
+      throw new TypeError(`the policy has no point ${point}: there are ${Object.keys(ACTIONS).join(', ')}`);
+    if (!actions.includes(action))
+      throw new TypeError(`${String(action)} is no action for ${point}: there are ${actions.join(', ')}`);
+  }
+}
+
 /** The engine's channel of each point. */
 export const CHANNELS: Readonly<Record<Point, Channel>> = {
   user: 'user',

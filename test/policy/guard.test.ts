@@ -222,6 +222,20 @@ describe('runs', () => {
   });
 });
 
+it.each<[object, string]>([
+  [{ on: { user: 'deny' } }, 'deny is no action for user'],
+  [{ on: { tool_result: 'mask' } }, 'mask is no action for tool_result'],
+  [{ on: { toolResult: 'redact' } }, 'the policy has no point toolResult'],
+  [{ onError: 'open' }, "onError is 'block' or 'allow'"],
+])('%j is a mistake, not a policy', (options, mistake) => {
+  expect(() => createGuard({ engine, ...options } as GuardOptions)).toThrow(mistake);
+});
+
+it('an action that is undefined is the default', () => {
+  const on: object = { tool_call: undefined, user: 'throw' };
+  expect(createGuard({ engine, on }).policy).toMatchObject({ tool_call: 'deny', user: 'throw' });
+});
+
 describe('wrappers', () => {
   it.each<[string, () => unknown]>([
     ['a generator', () => [ATTACK].values()],
