@@ -16,6 +16,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from .base import WEIGHTS_SHA256
 from .calibration import BUDGETS
 from .encode import CLS, SEP
+from .language import LanguageOffset
 from .net import Screener, screener
 from .ngrams import load_ngrams
 from .normal import MARK_RUN, VERSION, WORD_RUN
@@ -47,9 +48,9 @@ def to_onnx(net: Screener, target: Path) -> None:
 def quantise(source: Path, target: Path) -> None:
     """Dynamic int8, per channel, embeddings included. The token head stays fp32; the document head's Gemm is cut in two and renamed first.
 
-    The n-grams' table keeps its fp16: a few great weights would leave the others one step of int8.
+    The tables of n-grams keep their fp16: a few great weights would leave the others one step of int8.
     """
-    kept = [node.name for node in onnx.load(source).graph.node if "head/" in node.name or node.name.startswith("/ngrams/")]
+    kept = [node.name for node in onnx.load(source).graph.node if "head/" in node.name or node.name.startswith(("/ngrams/", "/language/"))]
     quantize_dynamic(
         source,
         target,
@@ -100,6 +101,7 @@ def main() -> None:
     parser.add_argument("--run", default="main")
     parser.add_argument("--weights", type=Path, help="weights instead of the run's last ones")
     parser.add_argument("--ngrams", default="ngrams", help="run of `ngrams` whose logit is added; `none` for the encoder alone")
+    parser.add_argument("--language", default="language", help="run of `language` whose offset is subtracted; `none` for no offset")
     parser.add_argument("--model", type=Path, required=True, help="folder to write, named after the model's id")
     parser.add_argument("--version", default="1.0.0")
     args = parser.parse_args()
@@ -113,6 +115,9 @@ def main() -> None:
     if args.ngrams != "none":
         net.ngrams = load_ngrams(args.work / "runs" / args.ngrams / "weights.pt")
         net.ngrams.table.half()
+    if args.language != "none":
+        net.language = LanguageOffset(load_ngrams(args.work / "runs" / args.language / "weights.pt"))
+        net.language.ngrams.table.half()
     args.model.mkdir(parents=True, exist_ok=True)
     plain = args.work / "model-fp32.onnx"
     to_onnx(net, plain)

@@ -37,7 +37,8 @@ class Layer(nn.Module):
 class Screener(nn.Module):
     """Gives `logit` per text (mean and max pool) and `token_logits` per token.
 
-    A released model has `ngrams` too (`HashedNgrams`), whose logit is added; they are trained apart.
+    A released model also has `ngrams` (`HashedNgrams`), whose logit is added, and `language` (`LanguageOffset`), which is subtracted;
+    both are trained apart.
     """
 
     def __init__(self, pieces: int = VOCAB, dropout: float = 0.1, layers: int = LAYERS) -> None:
@@ -51,6 +52,7 @@ class Screener(nn.Module):
         self.head = nn.Linear(2 * WIDTH, 1)
         self.token_head = nn.Linear(WIDTH, 1)
         self.ngrams: nn.Module | None = None
+        self.language: nn.Module | None = None
 
     def encode(self, ids: Tensor, mask: Tensor) -> list[Tensor]:
         """What each layer gives, per token."""
@@ -71,6 +73,8 @@ class Screener(nn.Module):
         logit = self.judge(x, mask)
         if self.ngrams is not None:
             logit = logit + self.ngrams(ids, mask)
+        if self.language is not None:
+            logit = logit - self.language(ids, mask)
         return logit, self.token_head(self.dropout(x)).squeeze(2)
 
 

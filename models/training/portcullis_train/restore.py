@@ -19,19 +19,19 @@ from .net import Screener, load_base
 from .ngrams import HashedNgrams
 
 
-def restored_ngrams(model: Path) -> HashedNgrams | None:
-    """The linear model of n-grams of an ONNX file; `None` where it has none."""
+def restored_ngrams(model: Path, name: str = "ngrams") -> HashedNgrams | None:
+    """The linear model of n-grams that an ONNX file holds under `name`; `None` where it has none."""
     stored = {one.name: numpy_helper.to_array(one) for one in onnx.load(str(model)).graph.initializer}
-    if "ngrams.bias" not in stored:
+    if f"{name}.bias" not in stored:
         return None
-    table = stored["ngrams.table.weight"]
+    table = stored[f"{name}.table.weight"]
     ngrams = HashedNgrams(len(table))
-    ngrams.load_state_dict({"table.weight": torch.tensor(table).float(), "bias": torch.tensor(stored["ngrams.bias"])})
+    ngrams.load_state_dict({"table.weight": torch.tensor(table).float(), "bias": torch.tensor(stored[f"{name}.bias"])})
     return ngrams
 
 
 def restored(model: Path) -> dict[str, Tensor]:
-    """The state of a `Screener` that, with the n-grams, computes what the ONNX file computes."""
+    """The state of a `Screener` that, with `ngrams` and `language`, computes what the ONNX file computes."""
     graph = onnx.load(str(model)).graph
     stored = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from portcullis_train.language import LanguageOffset
 from portcullis_train.net import Screener, padded
 from portcullis_train.restore import restored, restored_ngrams
 from portcullis_train.score import Scorer
@@ -21,6 +22,7 @@ def test_the_restored_net_gives_the_logits_of_the_int8_file():
     net = Screener(len(state["words.weight"]))
     net.load_state_dict(state)
     net.ngrams = restored_ngrams(MODEL / "model.onnx")
+    net.language = LanguageOffset(restored_ngrams(MODEL / "model.onnx", "language.ngrams"))
     net.eval()
     scorer = Scorer(MODEL / "model.onnx", MODEL / "tokenizer.json")
     rows = [json.loads(line) for line in (MODEL / "golden.jsonl").read_text().splitlines()]
