@@ -186,6 +186,111 @@ test('previous and next are those of the list that was filtered', { timeout: 60_
   expect(await page.getByRole('link', { name: /Older|Newer/ }).count()).toBe(0);
 });
 
+/** The ids of blocked calls, newest first, with allowed calls between them. */
+async function manyBlocks(count: number): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (let at = 0; at < count; at += 1) {
+    const time = Date.UTC(2026, 10, 20) + at * 1_000;
+    ids.unshift((await it.screen(owner.accountId, `${ATTACK} ${at}`, time)).id);
+    if (at % 10 === 0) await it.screen(owner.accountId, `A harmless text ${at}.`, time + 500);
+  }
+  return ids;
+}
+
+const rowOf = (id = ''): Locator => page.locator(`.records a[href="#/evidence/${id}"]`);
+const onRecord = (id = ''): Promise<void> => page.locator('.lead').getByText(id).waitFor();
+const onPage = (number: number): Promise<void> => page.getByText(`Page ${number}`, { exact: true }).waitFor();
+const goTo = (name: string): Promise<void> => page.getByRole('link', { name }).click();
+
+test('previous and next go through all pages, and the way back leads to where the list was left', {
+  timeout: 120_000,
+}, async () => {
+  const ids = await manyBlocks(103);
+  await page.goto(`${it.origin}/dashboard/#/evidence?verdict=block`);
+  await rowOf(ids[0]).waitFor();
+  await press(page, 'Older →');
+  await onPage(2);
+  await rowOf(ids[90]).scrollIntoViewIfNeeded();
+  const left = await page.evaluate('scrollY');
+  expect(left).toBeGreaterThan(0);
+  await rowOf(ids[90]).click();
+  await onRecord(ids[90]);
+  expect(await page.evaluate('scrollY')).toBe(0);
+  await goTo('← Evidence');
+  await onPage(2);
+  await page.waitForURL(/#\/evidence\?verdict=block$/);
+  await expect.poll(() => page.evaluate('scrollY')).toBe(left);
+  // The reader goes on from the record by keyboard.
+  expect(await page.evaluate('document.activeElement.hash')).toBe(`#/evidence/${ids[90]}`);
+
+  await rowOf(ids[98]).click();
+  for (const at of [99, 100, 101, 102]) {
+    await goTo('Older record');
+    await onRecord(ids[at]);
+  }
+  expect(await page.getByRole('link', { name: 'Older record' }).count()).toBe(0);
+  await goTo('← Evidence');
+  await onPage(3);
+  await rowOf(ids[100]).click();
+  await goTo('Newer record');
+  await onRecord(ids[99]);
+  await goTo('← Evidence');
+  await onPage(2);
+  await rowOf(ids[50]).click();
+  await goTo('Newer record');
+  await onRecord(ids[49]);
+  await goTo('← Evidence');
+  await onPage(1);
+  await rowOf(ids[49]).waitFor();
+
+  // Back leads through the same places.
+  await page.goBack();
+  await onRecord(ids[49]);
+  await page.goBack();
+  await onRecord(ids[50]);
+  await page.goBack();
+  await onPage(2);
+  await rowOf(ids[50]).waitFor();
+  // The menu leads to the newest page.
+  await rowOf(ids[50]).click();
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Evidence' }).click();
+  await onPage(1);
+});
+
+test('the next record of a search is looked for as long as the search takes', { timeout: 60_000 }, async () => {
+  const made = [];
+  for (const at of [0, 1]) made.push(await it.screen(owner.accountId, `${ATTACK} ${at}`, Date.UTC(2026, 10, 20, at)));
+  const [older, newer] = made;
+  const asked: (string | null)[] = [];
+  await page.route('**/dashboard/api/evidence?*text=*', async (route) => {
+    const cursor = new URL(route.request().url()).searchParams.get('cursor');
+    asked.push(cursor);
+    if (cursor === '2' && asked.length === 3) return route.fulfill({ status: 503, json: { error: 'Try again.' } });
+    const records = { '': [newer], '3': [older] }[cursor ?? ''] ?? [];
+    const next = cursor === '4' ? null : String(Number(cursor) + 1);
+    return route.fulfill({ json: { records, next, searchedTo: null } });
+  });
+  await page.goto(`${it.origin}/dashboard/#/evidence?text=ignore`);
+  await rowOf(newer?.id).click();
+  await press(page, 'Older records could not be loaded');
+  await goTo('Older record');
+  await onRecord(older?.id);
+  await page.getByText('Looking for older records').waitFor({ state: 'detached' });
+  expect(await page.getByRole('link', { name: 'Older record' }).count()).toBe(0);
+  // The search goes on from where it failed.
+  expect(asked).toEqual([null, '1', '2', '2', '3', '4']);
+  expect(faults.splice(0)).toEqual([expect.stringContaining('503')]);
+});
+
+test('a record opened from the review queue leads back there', { timeout: 60_000 }, async () => {
+  const { id } = await it.screen(owner.accountId, ATTACK);
+  await page.goto(`${it.origin}/dashboard/#/review`);
+  await page.locator(`a[href="#/evidence/${id}"]`).click();
+  await goTo('← Review');
+  await page.getByRole('heading', { name: 'Review' }).waitFor();
+  expect(new URL(page.url()).hash).toBe('#/review');
+});
+
 test('that an overlay was applied stays said until the next change', { timeout: 60_000 }, async () => {
   const { id } = await it.screen(owner.accountId, ATTACK);
   const applied = page.getByText('Applied. Calls within the next second');

@@ -17,6 +17,7 @@ import { Settings } from './pages/settings.js';
 import { Invitation, SignIn } from './pages/sign-in.js';
 import { Tuning } from './pages/tuning.js';
 import { Banner } from './parts/banner.js';
+import { forgetList } from './record-list.js';
 
 const PAGES = [
   ['', 'Overview'],
@@ -90,6 +91,8 @@ function Shell({ route, session, onSession }: ShellProps): JSX.Element {
     document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
     window.scrollTo(0, 0);
   }, [route.path]);
+  // The list belongs to this account's session.
+  useEffect(() => forgetList, []);
   const signOut = (): void => {
     callApi<SessionAnswer>('POST', '/sign-out', {}).then(
       (response) => {

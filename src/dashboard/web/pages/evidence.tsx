@@ -3,19 +3,17 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { KeyListing, RecordView, ReplayReport } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { counted, deciderWords, labelWords, localTime, localTimeShort, score, utcTime } from '../format.js';
-import { type Paging, rememberList, useLoad, usePaging, useRuleTitles } from '../hooks.js';
+import { useLoad, useRuleTitles } from '../hooks.js';
 import { Empty, Notice, PageHead, VerdictBadge, Waiting } from '../parts/basics.js';
 import { ExportButtons } from '../parts/export-buttons.js';
 import { Choice, TextField } from '../parts/fields.js';
 import { RecordExcerpt } from '../parts/marked-text.js';
+import { leaveList, type Paging, usePaging } from '../record-list.js';
 
 /** The list of records. Filters are in the address: a view can be shared, and Back restores it. */
 export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
   const key = query.toString();
   const { value, error, again, ...paging } = usePaging(query);
-  useEffect(() => {
-    if (value !== undefined) rememberList({ query: key, ids: value.records.map(({ id }) => id) });
-  }, [value]);
   return (
     <>
       <PageHead title="Evidence" lead="One record for every decision, newest first.">
@@ -42,7 +40,7 @@ export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
             <SearchProgress {...paging} searchedTo={value.searchedTo} />
           ) : (
             <>
-              <RecordTable records={value.records} query={query} />
+              <RecordTable records={value.records} query={query} number={paging.number} />
               <ReplayList key={`${key} ${paging.number} ${value.records[0]?.id}`} records={value.records} />
             </>
           )}
@@ -91,7 +89,14 @@ function SearchProgress({
   );
 }
 
-function RecordTable({ records, query }: { records: readonly RecordView[]; query: URLSearchParams }): JSX.Element {
+interface RecordTableProps {
+  readonly records: readonly RecordView[];
+  readonly query: URLSearchParams;
+  /** Of the page. */
+  readonly number: number;
+}
+
+function RecordTable({ records, query, number }: RecordTableProps): JSX.Element {
   const titleOf = useRuleTitles();
   const term = query.get('text') ?? '';
   return (
@@ -133,7 +138,7 @@ function RecordTable({ records, query }: { records: readonly RecordView[]; query
             <td class="number">{score(record.verdict.score)}</td>
             <td class="by">{deciderWords[record.verdict.decided_by]}</td>
             <td class="text">
-              <a href={`#/evidence/${record.id}`}>
+              <a href={`#/evidence/${record.id}`} onClick={() => leaveList(number)}>
                 <RecordExcerpt record={record} term={term} />
               </a>
             </td>

@@ -3,9 +3,10 @@ import { useState } from 'preact/hooks';
 import type { Label, RecordView, ReplayReport } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { labelWords, marksFor, percent, score } from '../format.js';
-import { lastList, ruleHref, useAction, useLoad, useRuleTitles } from '../hooks.js';
+import { ruleHref, useAction, useLoad, useRuleTitles } from '../hooks.js';
 import { CopyButton, Notice, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
 import { RecordBody } from '../parts/record-body.js';
+import { useNeighbours } from '../record-list.js';
 
 type Against = 'recorded' | 'current';
 
@@ -80,15 +81,20 @@ export function Record({ id, marks }: { id: string; marks: boolean }): JSX.Eleme
 
 /** Back to the list, and the records beside this one in it. */
 function Neighbours({ id }: { id: string }): JSX.Element {
-  const { query, ids } = lastList();
-  const at = ids.indexOf(id);
-  const newer = at > 0 ? ids[at - 1] : undefined;
-  const older = at >= 0 ? ids[at + 1] : undefined;
+  const { title, href, onReturn, newer, older, search, again } = useNeighbours(id);
   return (
     <nav class="actions back" aria-label="Records">
-      <a href={at >= 0 && query !== '' ? `#/evidence?${query}` : '#/evidence'}>← Evidence</a>
+      <a href={href} onClick={onReturn}>
+        ← {title}
+      </a>
       {newer === undefined ? null : <a href={`#/evidence/${newer}`}>↑ Newer record</a>}
       {older === undefined ? null : <a href={`#/evidence/${older}`}>↓ Older record</a>}
+      {search === 'running' ? <span class="hint">Looking for older records …</span> : null}
+      {search === 'failed' ? (
+        <button type="button" onClick={again}>
+          Older records could not be loaded. Try again
+        </button>
+      ) : null}
     </nav>
   );
 }

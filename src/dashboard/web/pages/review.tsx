@@ -3,9 +3,10 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Label, RecordView, ReviewResult } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { counted, labelWords, localTimeShort, marksFor, score } from '../format.js';
-import { rememberList, useAction, useLoad, useRuleTitles } from '../hooks.js';
+import { useAction, useLoad, useRuleTitles } from '../hooks.js';
 import { Empty, Notice, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
 import { RecordExcerpt } from '../parts/marked-text.js';
+import { rememberList } from '../record-list.js';
 
 const QUEUES = [
   ['blocks', 'Blocks', '/evidence?verdict=block&label=none&limit=25'],
@@ -73,7 +74,15 @@ function Queue({ records, marks, onMarked, onNext }: QueueProps): JSX.Element {
   const list = useRef<HTMLUListElement>(null);
   const action = useAction();
   const titleOf = useRuleTitles();
-  useEffect(() => rememberList({ query: '', ids: records.map(({ id }) => id) }), [records]);
+  useEffect(
+    () =>
+      rememberList(
+        'Review',
+        '#/review',
+        records.map(({ id }) => id),
+      ),
+    [records],
+  );
 
   const move = (to: number): void => {
     const next = Math.min(records.length - 1, Math.max(0, to));
