@@ -6,8 +6,10 @@ import { z } from 'zod';
 
 const tagsSchema = z.record(z.string(), z.record(z.string(), z.string()));
 
-const suppressionSchema = z.strictObject({ count: z.number().int().positive(), reason: z.string().min(20) });
-const suppressionsSchema = z.record(z.string(), z.record(z.string(), suppressionSchema));
+const suppressionsSchema: z.ZodType<Suppressions> = z.record(
+  z.string(),
+  z.record(z.string(), z.strictObject({ count: z.number().int().positive(), reason: z.string().min(20) })),
+);
 const counts = z.object({ attacks: z.number(), benign: z.number() });
 const evidenceSchema: z.ZodType<RuleEvidence> = z.object({
   rules_version: z.string(),
@@ -16,6 +18,11 @@ const evidenceSchema: z.ZodType<RuleEvidence> = z.object({
   texts: counts,
   hits: z.record(z.string(), counts),
 });
+
+/** By rule id and code: how many problems are accepted, and why. */
+type Suppressions = Readonly<
+  Record<string, Readonly<Record<string, { readonly count: number; readonly reason: string }>>>
+>;
 
 interface Counts {
   readonly attacks: number;
@@ -41,7 +48,7 @@ export function readTags(): ReadonlySet<string> {
 }
 
 /** The lint problems of core that are accepted, read from `rules/lint-suppressions.json`: by rule id and code. */
-export function readSuppressions(): z.infer<typeof suppressionsSchema> {
+export function readSuppressions(): Suppressions {
   const text = readData('lint-suppressions.json');
   return text === undefined ? {} : suppressionsSchema.parse(JSON.parse(text));
 }
