@@ -135,6 +135,25 @@ test('500 hostile texts: none runs, none breaks the layout', { timeout: 240_000 
   await page.context().close();
 });
 
+test('on a phone buttons stand below their field, and a period without calls has no share', {
+  timeout: 60_000,
+}, async () => {
+  const { page, faults } = await it.watch({ width: 'phone', theme: 'light' });
+  await page.goto(`${it.origin}/dashboard/#/sign-up`);
+  await fill(page, { Account: 'Phone', 'E-mail': 'phone@example.com', Password: PASSWORD });
+  await press(page, 'Create an account');
+  await page.getByText('No calls in this period.').waitFor();
+  await it.screen(await it.accountIdOf('phone@example.com'), 'A harmless text.');
+  await page.reload();
+  await page.getByText('0.0 % of calls', { exact: true }).waitFor();
+  await page.goto(`${it.origin}/dashboard/#/tuning`);
+  const field = await page.getByLabel('The rules block from').boundingBox();
+  const button = await page.getByRole('button', { name: 'Set', exact: true }).boundingBox();
+  expect(button?.y).toBeGreaterThanOrEqual((field?.y ?? Infinity) + (field?.height ?? 0));
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
 /** Each page, and what is done there before it is looked at again. */
 const stops: readonly (readonly [string, ((page: Page) => Promise<unknown>)?])[] = [
   ['', (page) => page.getByText('As a table').first().click()],

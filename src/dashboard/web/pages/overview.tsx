@@ -92,7 +92,7 @@ function Body({ period, ...overview }: OverviewResponse & { period: string }): J
         <Figure
           name="Blocked"
           value={count(blocks)}
-          note={`${share(blocks, calls)} of calls; ${share(previous.blocks, previous.calls)} before`}
+          note={`${share(blocks, calls)} of calls${previous.calls === 0 ? '' : `; ${share(previous.blocks, previous.calls)} before`}`}
         />
         <Figure
           name="Model errors"

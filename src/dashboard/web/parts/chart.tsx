@@ -148,7 +148,8 @@ function chartOptions(
   return {
     width: element.clientWidth,
     height: HEIGHT,
-    padding: [8, 8, 0, 0],
+    // Room for half of the last label.
+    padding: [8, 32, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     hooks: { setCursor: [(plot) => onAt(plot.cursor.idx ?? undefined)] },
