@@ -114,8 +114,8 @@ test('overage is ordered and the order cancelled', { timeout: 90_000 }, async ()
   await go('Plan');
   await page.getByRole('button', { name: 'Buy overage' }).waitFor();
   await enter(page, 'Buy overage');
-  // The question has the focus already.
-  await page.getByRole('button', { name: 'Place the order' }).waitFor();
+  // The question takes the focus by itself.
+  await page.locator('button:focus', { hasText: 'Place the order' }).waitFor();
   await page.keyboard.press('Enter');
   await page.getByText('… waiting for the operator').waitFor();
   await enter(page, 'Cancel');
