@@ -316,7 +316,7 @@ const FIRST_SENTENCE = /^.*?[.](?=\s|$)/s;
 export function describeRule(rule: { readonly title: string; readonly description: string }): string {
   const sentence = (FIRST_SENTENCE.exec(rule.description.trim())?.[0] ?? rule.description.trim()).replace(/\s+/g, ' ');
   const text = DETECTS.test(sentence)
-    ? sentence.replace(DETECTS, 'The text holds ')
+    ? sentence.replace(DETECTS, 'The text contains ')
     : `A rule fired: ${rule.title.trim()}`;
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }

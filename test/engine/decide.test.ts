@@ -6,15 +6,21 @@ const BLOCKING: RulesSide = {
   score: 0.9,
   threshold: 0.5,
   rule: 'override.x',
-  reason: 'The text holds x.',
+  reason: 'The text contains x.',
   hidden: false,
 };
-const EXACT: RulesSide = { score: 0.5, threshold: 0.5, rule: 'override.x', reason: 'The text holds x.', hidden: false };
+const EXACT: RulesSide = {
+  score: 0.5,
+  threshold: 0.5,
+  rule: 'override.x',
+  reason: 'The text contains x.',
+  hidden: false,
+};
 const WEAK: RulesSide = {
   score: 0.3,
   threshold: 0.5,
   rule: 'override.weak',
-  reason: 'The text holds y.',
+  reason: 'The text contains y.',
   hidden: false,
 };
 const SILENT: RulesSide = { score: 0, threshold: 0.5, rule: null, reason: null, hidden: false };
@@ -155,7 +161,7 @@ describe('decide', () => {
   it('gives a rules block its own reason and names the rule', () => {
     expect(decide('hybrid', BLOCKING, OFF)).toMatchObject({
       rule: 'override.x',
-      reason: 'The text holds x.',
+      reason: 'The text contains x.',
     });
   });
 

@@ -22,7 +22,7 @@ const BLOCK: Verdict = {
   score: 0.9,
   confidence: 0.9,
   rule: 'override.ignore-previous',
-  reason: 'The text holds a request.',
+  reason: 'The text contains a request.',
 };
 const ML_BLOCK: Verdict = { ...BLOCK, mode: 'hybrid', decided_by: 'ml', ml_version: 'm+0', rule: 'ml.classifier' };
 

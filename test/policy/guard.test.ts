@@ -74,7 +74,7 @@ describe('actions', () => {
 const blocked = {
   verdict: 'block',
   rule: 'override.ignore-previous',
-  reason: 'Asks to drop the instructions given before.',
+  reason: 'Asks to ignore previous instructions.',
   score: 0.9,
 } as const;
 

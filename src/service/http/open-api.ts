@@ -169,7 +169,7 @@ const blocked = {
   verdict: 'block',
   confidence: 0.9,
   rule: 'override.ignore-previous',
-  reason: 'The text holds a request to drop the instructions given before.',
+  reason: 'The text contains a request to ignore previous instructions.',
   rules_version: '1.0.0+0123456789ab',
   evidence_id: 'ev_0123456789abcdef01234567',
   latency_ms: 1,
