@@ -29,6 +29,8 @@ export interface Action {
   readonly busy: boolean;
   readonly error: string | undefined;
   readonly run: (work: () => Promise<void>) => void;
+  /** A form's `onSubmit` that runs the work. */
+  readonly onSubmit: (work: () => Promise<void>) => (event: Event) => void;
 }
 
 export function useAction(): Action {
@@ -42,7 +44,13 @@ export function useAction(): Action {
         setState({ busy: false, error: error instanceof Error ? error.message : 'Something failed.' }),
     );
   };
-  return { busy: state.busy, error: state.error, run };
+  const onSubmit =
+    (work: () => Promise<void>) =>
+    (event: Event): void => {
+      event.preventDefault();
+      run(work);
+    };
+  return { busy: state.busy, error: state.error, run, onSubmit };
 }
 
 /** What a load has come to. */

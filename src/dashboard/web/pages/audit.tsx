@@ -3,8 +3,9 @@ import { useState } from 'preact/hooks';
 import type { AuditEntry } from '../../../store/operations-store.js';
 import { callApi } from '../call-api.js';
 import { useAction, useLoad } from '../hooks.js';
-import { Empty, Moment, Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
+import { Empty, Failure, Moment, PageHead, Panel, Waiting } from '../parts/basics.js';
 import { Choice, TextField } from '../parts/fields.js';
+import { Table } from '../parts/table.js';
 
 type Entry = Omit<AuditEntry, 'accountId'>;
 
@@ -74,40 +75,26 @@ function Entries({ query }: { query: string }): JSX.Element {
     );
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <section class="scroll" aria-label="Audit log" tabIndex={0}>
-        <table class="log">
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col">Who</th>
-              <th scope="col">What</th>
-              <th scope="col">Target</th>
-              <th scope="col">How</th>
-            </tr>
-          </thead>
-          <tbody>
-            {entries.map((entry) => (
-              <tr key={entry.id}>
-                <td>
-                  <Moment time={entry.at} />
-                </td>
-                <td>{entry.actor}</td>
-                <td>
-                  <code>{entry.action}</code>
-                </td>
-                <td>{entry.target}</td>
-                <td>
-                  {Object.entries(entry.detail)
-                    .map(([name, value]) => `${name}: ${value}`)
-                    .join(', ')}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
-      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <Table columns={['When', 'Who', 'What', 'Target', 'How']} class="log" label="Audit log">
+        {entries.map((entry) => (
+          <tr key={entry.id}>
+            <td>
+              <Moment time={entry.at} />
+            </td>
+            <td>{entry.actor}</td>
+            <td>
+              <code>{entry.action}</code>
+            </td>
+            <td>{entry.target}</td>
+            <td>
+              {Object.entries(entry.detail)
+                .map(([name, value]) => `${name}: ${value}`)
+                .join(', ')}
+            </td>
+          </tr>
+        ))}
+      </Table>
+      <Failure error={action.error} />
       {next === null ? null : (
         <button type="button" disabled={action.busy} onClick={more}>
           Show older

@@ -8,6 +8,7 @@ import { Empty, Notice, PageHead, VerdictBadge, Waiting } from '../parts/basics.
 import { ExportButtons } from '../parts/export-buttons.js';
 import { Choice, TextField } from '../parts/fields.js';
 import { RecordExcerpt } from '../parts/marked-text.js';
+import { Table } from '../parts/table.js';
 import { leaveList, type Paging, usePaging } from '../record-list.js';
 
 /** The list of records. Filters are in the address: a view can be shared, and Back restores it. */
@@ -100,52 +101,38 @@ function RecordTable({ records, query, number }: RecordTableProps): JSX.Element 
   const titleOf = useRuleTitles();
   const term = query.get('text') ?? '';
   return (
-    <table class="records">
-      <thead>
-        <tr>
-          <th scope="col">Verdict</th>
-          <th scope="col">Time</th>
-          <th scope="col">Rule</th>
-          <th scope="col" class="number">
-            Score
-          </th>
-          <th scope="col">Decided by</th>
-          <th scope="col">Text</th>
+    <Table columns={['Verdict', 'Time', 'Rule', ['Score', 'number'], 'Decided by', 'Text']} class="records">
+      {records.map((record) => (
+        <tr key={record.id}>
+          <td>
+            <VerdictBadge verdict={record.verdict.verdict} />
+          </td>
+          <td class="when">
+            <time
+              dateTime={record.time}
+              title={`${localTime(Date.parse(record.time))} · ${utcTime(Date.parse(record.time))}`}
+            >
+              {localTimeShort(Date.parse(record.time))}
+            </time>
+          </td>
+          <td class={record.verdict.rule === 'none' && record.label === null ? 'rule none' : 'rule'}>
+            {record.verdict.rule === 'none' ? (
+              '–'
+            ) : (
+              <span title={record.verdict.rule}>{titleOf(record.verdict.rule)}</span>
+            )}
+            {record.label === null ? null : <span class="badge label">⚑ {labelWords[record.label]}</span>}
+          </td>
+          <td class="number">{score(record.verdict.score)}</td>
+          <td class="by">{deciderWords[record.verdict.decided_by]}</td>
+          <td class="text">
+            <a href={`#/evidence/${record.id}`} onClick={() => leaveList(number)}>
+              <RecordExcerpt record={record} term={term} />
+            </a>
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {records.map((record) => (
-          <tr key={record.id}>
-            <td>
-              <VerdictBadge verdict={record.verdict.verdict} />
-            </td>
-            <td class="when">
-              <time
-                dateTime={record.time}
-                title={`${localTime(Date.parse(record.time))} · ${utcTime(Date.parse(record.time))}`}
-              >
-                {localTimeShort(Date.parse(record.time))}
-              </time>
-            </td>
-            <td class={record.verdict.rule === 'none' && record.label === null ? 'rule none' : 'rule'}>
-              {record.verdict.rule === 'none' ? (
-                '–'
-              ) : (
-                <span title={record.verdict.rule}>{titleOf(record.verdict.rule)}</span>
-              )}
-              {record.label === null ? null : <span class="badge label">⚑ {labelWords[record.label]}</span>}
-            </td>
-            <td class="number">{score(record.verdict.score)}</td>
-            <td class="by">{deciderWords[record.verdict.decided_by]}</td>
-            <td class="text">
-              <a href={`#/evidence/${record.id}`} onClick={() => leaveList(number)}>
-                <RecordExcerpt record={record} term={term} />
-              </a>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { KeyListing } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { useAction, useLoad } from '../hooks.js';
-import { CopyButton, Empty, Moment, Notice, PageHead, Panel, ShownOnce, Waiting } from '../parts/basics.js';
+import { Ask, Copyable, Empty, Failure, Loaded, Moment, PageHead, Panel, ShownOnce } from '../parts/basics.js';
 import { Choice, TextField } from '../parts/fields.js';
 
 interface Fresh {
@@ -20,18 +20,16 @@ const GRACES = [
 
 /** Creates, rotates and revokes keys. */
 export function Keys({ owner }: { owner: boolean }): JSX.Element {
-  const { value, error, again } = useLoad<{ readonly keys: readonly KeyListing[]; readonly now: number }>('/keys');
+  const listed = useLoad<{ readonly keys: readonly KeyListing[]; readonly now: number }>('/keys');
+  const { again } = listed;
   const [name, setName] = useState('');
   const [fresh, setFresh] = useState<Fresh>();
   const action = useAction();
-  const create = (event: Event): void => {
-    event.preventDefault();
-    action.run(async () => {
-      setFresh(await callApi<Fresh>('POST', '/keys', { name }));
-      setName('');
-      again();
-    });
-  };
+  const create = action.onSubmit(async () => {
+    setFresh(await callApi<Fresh>('POST', '/keys', { name }));
+    setName('');
+    again();
+  });
   return (
     <>
       <PageHead title="Keys" lead="A key lets a program screen texts for this account." />
@@ -50,27 +48,29 @@ export function Keys({ owner }: { owner: boolean }): JSX.Element {
               Create key
             </button>
           </form>
-          {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+          <Failure error={action.error} />
         </Panel>
       ) : null}
       <Panel title="Keys of this account">
-        {value === undefined ? (
-          <Waiting error={error} again={again} />
-        ) : value.keys.length === 0 ? (
-          <Empty title="No keys yet.">
-            <p>
-              {owner
-                ? 'Give one a name above. Its secret is shown once.'
-                : 'Ask an owner of the account to create one.'}
-            </p>
-          </Empty>
-        ) : (
-          <ul class="cards">
-            {value.keys.map((key) => (
-              <KeyCard key={key.id} listing={key} now={value.now} owner={owner} onFresh={setFresh} again={again} />
-            ))}
-          </ul>
-        )}
+        <Loaded of={listed}>
+          {({ keys, now }) =>
+            keys.length === 0 ? (
+              <Empty title="No keys yet.">
+                <p>
+                  {owner
+                    ? 'Give one a name above. Its secret is shown once.'
+                    : 'Ask an owner of the account to create one.'}
+                </p>
+              </Empty>
+            ) : (
+              <ul class="cards">
+                {keys.map((key) => (
+                  <KeyCard key={key.id} listing={key} now={now} owner={owner} onFresh={setFresh} again={again} />
+                ))}
+              </ul>
+            )
+          }
+        </Loaded>
       </Panel>
     </>
   );
@@ -91,12 +91,7 @@ function FreshKey({ fresh, onDone }: { fresh: Fresh; onDone: () => void }): JSX.
       onDone={onDone}
     >
       <p>Try it:</p>
-      <pre class="secret">
-        <code>{curl}</code>
-      </pre>
-      <p class="actions">
-        <CopyButton text={curl} label="Copy curl" />
-      </p>
+      <Copyable text={curl} label="Copy curl" />
     </ShownOnce>
   );
 }
@@ -113,7 +108,19 @@ function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps): JSX.Ele
   const [asked, setAsked] = useState<'rotate' | 'undo' | 'revoke'>();
   const [grace, setGrace] = useState('3600');
   const action = useAction();
+  const { busy } = action;
+  const onNo = (): void => setAsked(undefined);
   const ended = listing.ends !== null && listing.ends <= now;
+  const opener = (what: NonNullable<typeof asked>, words: string): JSX.Element => (
+    <button
+      type="button"
+      class={what === 'revoke' ? 'danger' : undefined}
+      aria-expanded={asked === what}
+      onClick={() => setAsked(asked === what ? undefined : what)}
+    >
+      {words}
+    </button>
+  );
   const act = (path: string, body: object): void =>
     action.run(async () => {
       const response = await callApi<Partial<Fresh>>('POST', `/keys/${encodeURIComponent(listing.id)}/${path}`, body);
@@ -147,85 +154,43 @@ function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps): JSX.Ele
       </div>
       {!owner || ended ? null : (
         <div class="actions">
-          {listing.ends === null ? (
-            <button
-              type="button"
-              aria-expanded={asked === 'rotate'}
-              onClick={() => setAsked(asked === 'rotate' ? undefined : 'rotate')}
-            >
-              Rotate
-            </button>
-          ) : null}
-          {listing.replacedBy !== null ? (
-            <button
-              type="button"
-              aria-expanded={asked === 'undo'}
-              onClick={() => setAsked(asked === 'undo' ? undefined : 'undo')}
-            >
-              Undo the rotation
-            </button>
-          ) : null}
-          <button
-            type="button"
-            class="danger"
-            aria-expanded={asked === 'revoke'}
-            onClick={() => setAsked(asked === 'revoke' ? undefined : 'revoke')}
-          >
-            Revoke
-          </button>
+          {listing.ends === null ? opener('rotate', 'Rotate') : null}
+          {listing.replacedBy === null ? null : opener('undo', 'Undo the rotation')}
+          {opener('revoke', 'Revoke')}
         </div>
       )}
       {asked === 'rotate' ? (
-        <div class="ask">
-          <p>A new key is created, and shown once. Choose how long the old one still works.</p>
+        <Ask
+          yes={`Rotate “${listing.name}”`}
+          no="Do not rotate"
+          {...{ busy, onNo }}
+          onYes={() => act('rotate', { graceSeconds: Number(grace) })}
+        >
+          <p>A new key is created and shown once. Choose how long the old one still works.</p>
           <Choice
             label="The old key stops working"
             value={grace}
             onValue={setGrace}
             options={GRACES.map(([seconds, words]) => [String(seconds), words] as const)}
           />
-          <div class="actions">
-            <button
-              type="button"
-              class="primary"
-              disabled={action.busy}
-              onClick={() => act('rotate', { graceSeconds: Number(grace) })}
-            >
-              Rotate “{listing.name}”
-            </button>
-            <button type="button" onClick={() => setAsked(undefined)}>
-              Do not rotate
-            </button>
-          </div>
-        </div>
+        </Ask>
       ) : null}
       {asked === 'undo' ? (
-        <div class="ask">
-          <p>This key works on. Calls with the key that replaced it are refused within a second.</p>
-          <div class="actions">
-            <button type="button" class="primary" disabled={action.busy} onClick={() => act('undo-rotation', {})}>
-              Keep “{listing.name}” …{listing.hint}
-            </button>
-            <button type="button" onClick={() => setAsked(undefined)}>
-              Do not undo
-            </button>
-          </div>
-        </div>
+        <Ask
+          yes={`Keep “${listing.name}” …${listing.hint}`}
+          no="Do not undo"
+          {...{ busy, onNo }}
+          onYes={() => act('undo-rotation', {})}
+        >
+          <p>This key keeps working. Calls with the key that replaced it are refused within a second.</p>
+        </Ask>
       ) : null}
       {asked === 'revoke' ? (
-        <div class="ask">
+        <Ask yes={`Revoke “${listing.name}”`} no="Keep it" isDanger {...{ busy, onNo }} onYes={() => act('revoke', {})}>
           <p>Calls with this key are refused within a second. This cannot be undone.</p>
-          <div class="actions">
-            <button type="button" class="danger" disabled={action.busy} onClick={() => act('revoke', {})}>
-              Revoke “{listing.name}”
-            </button>
-            <button type="button" onClick={() => setAsked(undefined)}>
-              Keep it
-            </button>
-          </div>
-        </div>
+        </Ask>
       ) : null}
-      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <Failure error={action.error} />
     </li>
   );
 }

@@ -4,7 +4,7 @@ import type { InvitationListing, Member } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { localDay } from '../format.js';
 import { useAction } from '../hooks.js';
-import { Notice, Panel, ShownOnce } from '../parts/basics.js';
+import { Ask, Failure, Panel, ShownOnce } from '../parts/basics.js';
 import { Choice, TextField } from '../parts/fields.js';
 
 const ROLES = [
@@ -92,24 +92,18 @@ function MemberCard({ member, me, mayChange, again }: MemberCardProps): JSX.Elem
         </div>
       ) : null}
       {asked ? (
-        <div class="ask">
+        <Ask
+          yes={`Remove ${member.email}`}
+          no="Keep"
+          isDanger
+          busy={action.busy}
+          onYes={() => act(() => callApi('DELETE', path))}
+          onNo={() => setAsked(false)}
+        >
           <p>{me ? 'You lose' : 'They lose'} access at once. Keys and evidence stay.</p>
-          <div class="actions">
-            <button
-              type="button"
-              class="danger"
-              disabled={action.busy}
-              onClick={() => act(() => callApi('DELETE', path))}
-            >
-              Remove {member.email}
-            </button>
-            <button type="button" onClick={() => setAsked(false)}>
-              Keep
-            </button>
-          </div>
-        </div>
+        </Ask>
       ) : null}
-      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <Failure error={action.error} />
     </li>
   );
 }
@@ -140,7 +134,7 @@ function InvitationCard({ invitation, owner, again }: InvitationCardProps): JSX.
           Withdraw <span class="unseen">the invitation of {invitation.email}</span>
         </button>
       ) : null}
-      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <Failure error={action.error} />
     </li>
   );
 }
@@ -150,15 +144,12 @@ function Invite({ again }: { again: () => void }): JSX.Element {
   const [role, setRole] = useState<string>('viewer');
   const [link, setLink] = useState<{ readonly email: string; readonly url: string }>();
   const action = useAction();
-  const invite = (event: Event): void => {
-    event.preventDefault();
-    action.run(async () => {
-      const { token } = await callApi<{ readonly token: string }>('POST', '/invitations', { email, role });
-      setLink({ email, url: `${location.origin}/dashboard/#/invitation/${token}` });
-      setEmail('');
-      again();
-    });
-  };
+  const invite = action.onSubmit(async () => {
+    const { token } = await callApi<{ readonly token: string }>('POST', '/invitations', { email, role });
+    setLink({ email, url: `${location.origin}/dashboard/#/invitation/${token}` });
+    setEmail('');
+    again();
+  });
   return (
     <form onSubmit={invite}>
       <h3>Invite someone</h3>
@@ -181,7 +172,7 @@ function Invite({ again }: { again: () => void }): JSX.Element {
       <button type="submit" disabled={action.busy}>
         Create invitation
       </button>
-      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <Failure error={action.error} />
     </form>
   );
 }

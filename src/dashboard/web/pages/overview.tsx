@@ -12,9 +12,11 @@ import type {
 import { clock, count, counted, duration, labelWords, localDay, localTimeShort, share, shortDay } from '../format.js';
 import { ruleHref, useLoad, useRuleTitles } from '../hooks.js';
 import { callsLeft, trialEnded } from '../parts/banner.js';
-import { Empty, PageHead, Panel, Waiting } from '../parts/basics.js';
+import { Empty, Loaded, PageHead, Panel } from '../parts/basics.js';
 import { Chart, type Series } from '../parts/chart.js';
+import { Segments } from '../parts/fields.js';
 import { RecordExcerpt } from '../parts/marked-text.js';
+import { Table } from '../parts/table.js';
 
 interface OverviewResponse {
   readonly account: AccountState;
@@ -41,21 +43,14 @@ const REFRESH_MS = 15_000;
 /** What happened lately, and what is left of the plan. Refreshes itself. */
 export function Overview(): JSX.Element {
   const [range, setRange] = useState<string>('week');
-  const { value, error, stale, again } = useLoad<OverviewResponse>(`/overview?range=${range}`, REFRESH_MS);
+  const overview = useLoad<OverviewResponse>(`/overview?range=${range}`, REFRESH_MS);
   const period = RANGES.find(([key]) => key === range)?.[1] ?? '';
   return (
     <>
       <PageHead title="Overview" lead="What was screened, what was blocked, and what is left. Refreshes itself.">
-        <fieldset class="segments">
-          <legend class="unseen">Period</legend>
-          {RANGES.map(([key, words]) => (
-            <button key={key} type="button" aria-pressed={range === key} onClick={() => setRange(key)}>
-              {words}
-            </button>
-          ))}
-        </fieldset>
+        <Segments legend="Period" value={range} onValue={setRange} options={RANGES} />
       </PageHead>
-      {value === undefined || stale ? <Waiting error={error} again={again} /> : <Body {...value} period={period} />}
+      <Loaded of={overview}>{(value) => <Body {...value} period={period} />}</Loaded>
     </>
   );
 }
@@ -247,45 +242,33 @@ function Change({ change }: { change: VersionChange | null }): JSX.Element {
         {before.rulesVersion !== after.rulesVersion && before.mlVersion !== after.mlVersion ? ' and another model' : ''}{' '}
         since {localTimeShort(after.firstAt)}. Shares are of all calls with that version.
       </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <section class="scroll" aria-label="Before and after" tabIndex={0}>
-        <table class="compare">
-          <thead>
-            <tr>
-              <th scope="col">
-                <span class="unseen">What</span>
-              </th>
-              <th scope="col" class="number">
-                Before
-              </th>
-              <th scope="col" class="number">
-                After
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            <Row name="Rules" cell={(it) => <code>{it.rulesVersion}</code>} {...change} />
-            <Row name="Model" cell={(it) => <code>{it.mlVersion}</code>} {...change} />
-            <Row name="Calls" cell={(it) => count(it.calls)} {...change} />
-            <Row name="Blocked" cell={(it) => `${count(it.blocks)} · ${share(it.blocks, it.calls)}`} {...change} />
-            <Row name="Marked as false positives" cell={(it) => count(it.falseAlarms)} {...change} />
-            <Row name="Marked as missed attacks" cell={(it) => count(it.missedAttacks)} {...change} />
-          </tbody>
-          <tbody>
-            {rules.slice(0, MOST_RULES).map(({ rule, before: old, after: now }) => (
-              <tr key={rule}>
-                <th scope="row">
-                  <a href={ruleHref(rule)} title={rule}>
-                    {titleOf(rule)}
-                  </a>
-                </th>
-                <Part part={old} of={before} />
-                <Part part={now} of={after} />
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <Table
+        columns={[
+          ['What', 'unseen'],
+          ['Before', 'number'],
+          ['After', 'number'],
+        ]}
+        class="compare"
+        label="Before and after"
+      >
+        <Row name="Rules" cell={(it) => <code>{it.rulesVersion}</code>} {...change} />
+        <Row name="Model" cell={(it) => <code>{it.mlVersion}</code>} {...change} />
+        <Row name="Calls" cell={(it) => count(it.calls)} {...change} />
+        <Row name="Blocked" cell={(it) => `${count(it.blocks)} · ${share(it.blocks, it.calls)}`} {...change} />
+        <Row name="Marked as false positives" cell={(it) => count(it.falseAlarms)} {...change} />
+        <Row name="Marked as missed attacks" cell={(it) => count(it.missedAttacks)} {...change} />
+        {rules.slice(0, MOST_RULES).map(({ rule, before: old, after: now }, index) => (
+          <tr key={rule} class={index === 0 ? 'group' : undefined}>
+            <th scope="row">
+              <a href={ruleHref(rule)} title={rule}>
+                {titleOf(rule)}
+              </a>
+            </th>
+            <Part part={old} of={before} />
+            <Part part={now} of={after} />
+          </tr>
+        ))}
+      </Table>
       {rules.length > MOST_RULES ? (
         <p class="hint">{counted(rules.length - MOST_RULES, 'rule', 'rules')} moved less.</p>
       ) : null}

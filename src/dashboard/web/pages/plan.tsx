@@ -6,8 +6,9 @@ import { callApi } from '../call-api.js';
 import { count, counted, localDay } from '../format.js';
 import { useAction, useLoad } from '../hooks.js';
 import { trialEnded } from '../parts/banner.js';
-import { Moment, Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
+import { Failure, Moment, Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
 import { TextField } from '../parts/fields.js';
+import { Table } from '../parts/table.js';
 
 interface PlanResponse {
   readonly account: AccountState;
@@ -50,7 +51,7 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
       />
       {paid ? <Notice kind="good">Thank you. The change shows here once the payment is confirmed.</Notice> : null}
       {said === undefined ? null : <Notice kind="good">{said}</Notice>}
-      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <Failure error={action.error} />
       {value === undefined ? (
         <Waiting error={error} again={again} />
       ) : (
@@ -193,24 +194,14 @@ function Month({ account, now }: { account: AccountState; now: number }): JSX.El
 function Usage({ usage }: { usage: PlanResponse['usage'] }): JSX.Element {
   if (usage.length === 0) return <p class="hint">No calls yet.</p>;
   return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Month (UTC)</th>
-          <th scope="col" class="number">
-            Calls
-          </th>
+    <Table columns={['Month (UTC)', ['Calls', 'number']]}>
+      {usage.map(({ month, calls }) => (
+        <tr key={month}>
+          <td>{month}</td>
+          <td class="number">{count(calls)}</td>
         </tr>
-      </thead>
-      <tbody>
-        {usage.map(({ month, calls }) => (
-          <tr key={month}>
-            <td>{month}</td>
-            <td class="number">{count(calls)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 

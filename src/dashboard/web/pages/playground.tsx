@@ -3,8 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import type { RecordView } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { useAction } from '../hooks.js';
-import { Notice, PageHead } from '../parts/basics.js';
-import { Field } from '../parts/fields.js';
+import { Failure, PageHead } from '../parts/basics.js';
+import { TextArea } from '../parts/fields.js';
 import { RecordBody } from '../parts/record-body.js';
 
 const EXAMPLE =
@@ -26,30 +26,20 @@ export function Playground(): JSX.Element {
   }, [text]);
   const [record, setRecord] = useState<RecordView>();
   const action = useAction();
-  const send = (event: Event): void => {
-    event.preventDefault();
-    action.run(async () =>
-      setRecord((await callApi<{ readonly record: RecordView }>('POST', '/playground', { input: text })).record),
-    );
-  };
+  const send = action.onSubmit(async () =>
+    setRecord((await callApi<{ readonly record: RecordView }>('POST', '/playground', { input: text })).record),
+  );
   return (
     <>
       <PageHead title="Playground" lead="See the verdict on a text that your programs would get." />
       <form class="panel" onSubmit={send}>
-        <Field
+        <TextArea
           label="Text"
           hint="This counts as one call of your plan and leaves an evidence record, as every call does."
-        >
-          {(id, describedBy) => (
-            <textarea
-              id={id}
-              rows={7}
-              aria-describedby={describedBy}
-              value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+          rows={7}
+          value={text}
+          onValue={setText}
+        />
         <div class="actions">
           <button type="submit" class="primary" disabled={action.busy}>
             {action.busy ? 'Screening …' : 'Screen this text'}
@@ -60,7 +50,7 @@ export function Playground(): JSX.Element {
             </button>
           ) : null}
         </div>
-        {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+        <Failure error={action.error} />
       </form>
       {record === undefined ? null : (
         <section aria-label="Result" aria-live="polite">

@@ -4,8 +4,9 @@ import type { Label, RecordView, ReplayReport } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { labelWords, marksFor, percent, score } from '../format.js';
 import { ruleHref, useAction, useLoad, useRuleTitles } from '../hooks.js';
-import { CopyButton, Notice, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
+import { CopyButton, Failure, Notice, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
 import { RecordBody } from '../parts/record-body.js';
+import { Table } from '../parts/table.js';
 import { useNeighbours } from '../record-list.js';
 
 type Against = 'recorded' | 'current';
@@ -58,7 +59,7 @@ export function Record({ id, marks }: { id: string; marks: boolean }): JSX.Eleme
         </button>
         {action.busy ? <progress aria-label="Replay in progress" /> : null}
       </PageHead>
-      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <Failure error={action.error} />
       {replayed === undefined || record === undefined ? null : <Replayed {...replayed} record={record} />}
       {record === undefined ? (
         <Waiting error={error} again={again} />
@@ -71,7 +72,7 @@ export function Record({ id, marks }: { id: string; marks: boolean }): JSX.Eleme
             mayMark={marks}
             onMark={mark}
           />
-          {marking.error === undefined ? null : <Notice kind="error">{marking.error}</Notice>}
+          <Failure error={marking.error} />
           <CopyTools record={record} marks={marks} />
         </RecordBody>
       )}
@@ -173,29 +174,15 @@ function Compared({ then, now, title }: { then: Verdict; now: Verdict; title: st
   ];
   return (
     <Panel title="Then and now">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <section class="scroll" aria-label="Verdicts then and now" tabIndex={0}>
-        <table class="compare">
-          <thead>
-            <tr>
-              <th scope="col">
-                <span class="unseen">What</span>
-              </th>
-              <th scope="col">Then</th>
-              <th scope="col">{title}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(([name, cell]) => (
-              <tr key={name}>
-                <th scope="row">{name}</th>
-                <td>{cell(then)}</td>
-                <td>{cell(now)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <Table columns={[['What', 'unseen'], 'Then', title]} class="compare" label="Verdicts then and now">
+        {rows.map(([name, cell]) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td>{cell(then)}</td>
+            <td>{cell(now)}</td>
+          </tr>
+        ))}
+      </Table>
     </Panel>
   );
 }

@@ -4,53 +4,41 @@ import type { Label, RecordView, ReviewResult } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { counted, labelWords, localTimeShort, marksFor, score } from '../format.js';
 import { useAction, useLoad, useRuleTitles } from '../hooks.js';
-import { Empty, Notice, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
+import { Empty, Failure, Loaded, Notice, PageHead, Panel, VerdictBadge } from '../parts/basics.js';
+import { Segments } from '../parts/fields.js';
 import { RecordExcerpt } from '../parts/marked-text.js';
+import { Table } from '../parts/table.js';
 import { rememberList } from '../record-list.js';
 
+/** Each by the path of its records. */
 const QUEUES = [
-  ['blocks', 'Blocks', '/evidence?verdict=block&label=none&limit=25'],
-  ['near', 'Allowed, near the threshold', '/review/near'],
+  ['/evidence?verdict=block&label=none&limit=25', 'Blocks'],
+  ['/review/near', 'Allowed, near the threshold'],
 ] as const;
 
 /** Verdicts to be judged, one after another, and what the marks say so far. */
 export function Review({ marks }: { marks: boolean }): JSX.Element {
-  const [queue, setQueue] = useState<(typeof QUEUES)[number]>(QUEUES[0]);
-  const { value, error, stale, again } = useLoad<{ readonly records: readonly RecordView[] }>(queue[2]);
+  const [queue, setQueue] = useState<(typeof QUEUES)[number][0]>(QUEUES[0][0]);
+  const queued = useLoad<{ readonly records: readonly RecordView[] }>(queue);
   const result = useLoad<ReviewResult>('/review/result');
   return (
     <>
       <PageHead title="Review" lead="Say which verdicts were right. eval and tune learn from the marks.">
-        <fieldset class="segments">
-          <legend class="unseen">Queue</legend>
-          {QUEUES.map((it) => (
-            <button key={it[0]} type="button" aria-pressed={queue === it} onClick={() => setQueue(it)}>
-              {it[1]}
-            </button>
-          ))}
-        </fieldset>
+        <Segments legend="Queue" value={queue} onValue={setQueue} options={QUEUES} />
       </PageHead>
-      {value === undefined || stale ? (
-        <Waiting error={error} again={again} />
-      ) : value.records.length === 0 ? (
-        <Empty title="Nothing to review here.">
-          <p>Every such call is marked, or there was none.</p>
-        </Empty>
-      ) : (
-        <Queue
-          key={value.records[0]?.id}
-          records={value.records}
-          marks={marks}
-          onMarked={result.again}
-          onNext={again}
-        />
-      )}
+      <Loaded of={queued}>
+        {({ records }) =>
+          records.length === 0 ? (
+            <Empty title="Nothing to review here.">
+              <p>Every such call is marked, or there was none.</p>
+            </Empty>
+          ) : (
+            <Queue key={records[0]?.id} records={records} marks={marks} onMarked={result.again} onNext={queued.again} />
+          )
+        }
+      </Loaded>
       <Panel title="What the marks say">
-        {result.value === undefined ? (
-          <Waiting error={result.error} again={result.again} />
-        ) : (
-          <Result result={result.value} />
-        )}
+        <Loaded of={result}>{(value) => <Result result={value} />}</Loaded>
       </Panel>
     </>
   );
@@ -173,7 +161,7 @@ function Queue({ records, marks, onMarked, onNext }: QueueProps): JSX.Element {
         ) : null}
         , <kbd>Enter</kbd> open.
       </p>
-      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <Failure error={action.error} />
       <ul class="queue" ref={list} onKeyDown={onKey}>
         {records.map((record, index) => {
           const label = labels.get(record.id) ?? null;
@@ -245,35 +233,27 @@ function Result({ result }: { result: ReviewResult }): JSX.Element {
           both; mark some verdicts as correct as well.
         </Notice>
       ) : null}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <section class="scroll" aria-label="Result by threshold" tabIndex={0}>
-        <table class="compare">
-          <thead>
-            <tr>
-              <th scope="col">Threshold of the rules</th>
-              <th scope="col" class="number">
-                False positives a day
-              </th>
-              <th scope="col" class="number">
-                Marked attacks not blocked
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {points.map((point) => (
-              <tr key={point.threshold}>
-                <th scope="row">
-                  {score(point.threshold)} {point.threshold === threshold ? '(present)' : ''}
-                </th>
-                <td class="number">{(point.falsePositives / days).toFixed(1)}</td>
-                <td class="number">
-                  {point.missed} of {attacks}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <Table
+        columns={[
+          'Threshold of the rules',
+          ['False positives a day', 'number'],
+          ['Marked attacks not blocked', 'number'],
+        ]}
+        class="compare"
+        label="Result by threshold"
+      >
+        {points.map((point) => (
+          <tr key={point.threshold}>
+            <th scope="row">
+              {score(point.threshold)} {point.threshold === threshold ? '(present)' : ''}
+            </th>
+            <td class="number">{(point.falsePositives / days).toFixed(1)}</td>
+            <td class="number">
+              {point.missed} of {attacks}
+            </td>
+          </tr>
+        ))}
+      </Table>
       <p class="hint">
         Of the marked calls, as the rules alone would decide them. Where a model runs, it still sees what the rules let
         through.

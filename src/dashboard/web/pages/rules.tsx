@@ -3,9 +3,10 @@ import { useMemo, useState } from 'preact/hooks';
 import type { RuleDetail, RuleListing } from '../../ports.js';
 import { count, score } from '../format.js';
 import { useLoad } from '../hooks.js';
-import { CopyButton, Empty, PageHead, Panel, Waiting } from '../parts/basics.js';
+import { Copyable, Empty, Loaded, PageHead, Panel, Waiting } from '../parts/basics.js';
 import { Choice, TextField } from '../parts/fields.js';
 import { Excerpt } from '../parts/marked-text.js';
+import { Table } from '../parts/table.js';
 
 interface RulesResponse {
   readonly version: string;
@@ -89,55 +90,41 @@ export function Rules(): JSX.Element {
 
 function RuleTable({ rules }: { rules: readonly RuleListing[] }): JSX.Element {
   return (
-    <table class="rules">
-      <thead>
-        <tr>
-          <th scope="col">Rule</th>
-          <th scope="col">Severity</th>
-          <th scope="col" class="number">
-            Score
+    <Table
+      columns={['Rule', 'Severity', ['Score', 'number'], ['Blocks', 'number'], ['False positives', 'number']]}
+      class="rules"
+    >
+      {rules.map((rule) => (
+        <tr key={rule.id}>
+          <th scope="row">
+            <a href={`#/rules/${encodeURIComponent(rule.id)}`}>{rule.title}</a>
+            <div class="hint">
+              <code>{rule.id}</code>
+              {rule.status === 'stable' ? null : <span class="badge label">{rule.status}</span>}
+            </div>
           </th>
-          <th scope="col" class="number">
-            Blocks
-          </th>
-          <th scope="col" class="number">
-            False positives
-          </th>
+          <td>
+            <span class="badge">{rule.severity}</span>
+          </td>
+          <td class="number">{score(rule.score)}</td>
+          <td class="number">{count(rule.blocks)}</td>
+          <td class="number">{count(rule.falsePositives)}</td>
         </tr>
-      </thead>
-      <tbody>
-        {rules.map((rule) => (
-          <tr key={rule.id}>
-            <th scope="row">
-              <a href={`#/rules/${encodeURIComponent(rule.id)}`}>{rule.title}</a>
-              <div class="hint">
-                <code>{rule.id}</code>
-                {rule.status === 'stable' ? null : <span class="badge label">{rule.status}</span>}
-              </div>
-            </th>
-            <td>
-              <span class="badge">{rule.severity}</span>
-            </td>
-            <td class="number">{score(rule.score)}</td>
-            <td class="number">{count(rule.blocks)}</td>
-            <td class="number">{count(rule.falsePositives)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 
 /** One rule: what it is for, what it did, examples, and how to switch it off. */
 export function RulePage({ id }: { id: string }): JSX.Element {
-  const { value, error, again } = useLoad<{ readonly rule: RuleDetail }>(`/rules/${encodeURIComponent(id)}`);
+  const detail = useLoad<{ readonly rule: RuleDetail }>(`/rules/${encodeURIComponent(id)}`);
   return (
     <>
       <nav class="actions back" aria-label="Rules">
         <a href="#/rules">← Rules</a>
       </nav>
-      <PageHead title={value?.rule.title ?? 'Rule'} lead={id} />
-      {value === undefined ? <Waiting error={error} again={again} /> : <RuleBody rule={value.rule} />}
+      <PageHead title={detail.value?.rule.title ?? 'Rule'} lead={id} />
+      <Loaded of={detail}>{({ rule }) => <RuleBody rule={rule} />}</Loaded>
     </>
   );
 }
@@ -186,12 +173,7 @@ function RuleBody({ rule }: { rule: RuleDetail }): JSX.Element {
           <p class="hint">
             With this overlay (<code>serve --overlay FILE</code>) the rule is still reported, but no longer counts.
           </p>
-          <pre class="secret">
-            <code>{overlay}</code>
-          </pre>
-          <p class="actions">
-            <CopyButton text={overlay} label="Copy overlay" />
-          </p>
+          <Copyable text={overlay} label="Copy overlay" />
         </details>
       </Panel>
       <Examples title="Texts that it finds" texts={rule.examples.positive.map(({ text }) => text)} />
@@ -200,25 +182,22 @@ function RuleBody({ rule }: { rule: RuleDetail }): JSX.Element {
         texts={rule.examples.negative.map(({ text }) => text)}
         why={rule.examples.negative.map(({ why }) => why)}
       />
-      {rule.knownFalsePositives.length === 0 ? null : (
-        <Panel title="Known false positives">
-          <ul>
-            {rule.knownFalsePositives.map((it) => (
-              <li key={it}>{it}</li>
-            ))}
-          </ul>
-        </Panel>
-      )}
-      {rule.references.length === 0 ? null : (
-        <Panel title="References">
-          <ul>
-            {rule.references.map((it) => (
-              <li key={it}>{it}</li>
-            ))}
-          </ul>
-        </Panel>
-      )}
+      <Items title="Known false positives" items={rule.knownFalsePositives} />
+      <Items title="References" items={rule.references} />
     </>
+  );
+}
+
+function Items({ title, items }: { title: string; items: readonly string[] }): JSX.Element | null {
+  if (items.length === 0) return null;
+  return (
+    <Panel title={title}>
+      <ul>
+        {items.map((it) => (
+          <li key={it}>{it}</li>
+        ))}
+      </ul>
+    </Panel>
   );
 }
 

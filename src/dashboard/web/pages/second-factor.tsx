@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { callApi } from '../call-api.js';
 import { counted } from '../format.js';
 import { useAction, useLoad } from '../hooks.js';
-import { CopyButton, Notice, Panel, Waiting } from '../parts/basics.js';
+import { Copyable, CopyButton, Failure, Panel, Waiting } from '../parts/basics.js';
 import { TextField } from '../parts/fields.js';
 
 interface Factor {
@@ -25,23 +25,17 @@ export function SecondFactor(): JSX.Element {
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
   const action = useAction();
-  const act =
-    (work: () => Promise<void>) =>
-    (event: Event): void => {
-      event.preventDefault();
-      action.run(work);
-    };
-  const begin = act(async () => {
+  const begin = action.onSubmit(async () => {
     setBegun(await callApi<Begun>('POST', '/second-factor', { password }));
     setPassword('');
   });
-  const confirm = act(async () => {
+  const confirm = action.onSubmit(async () => {
     await callApi('POST', '/second-factor/confirm', { code });
     setBegun(undefined);
     setCode('');
     again();
   });
-  const remove = act(async () => {
+  const remove = action.onSubmit(async () => {
     await callApi('POST', '/second-factor/remove', { password, code });
     setPassword('');
     setCode('');
@@ -92,19 +86,14 @@ export function SecondFactor(): JSX.Element {
             <a href={begun.uri}>Open in the app</a>
           </p>
           <p>Keep these recovery codes. Each works once instead of a code; they are not shown again.</p>
-          <pre class="secret">
-            <code>{begun.recoveryCodes.join('\n')}</code>
-          </pre>
-          <p class="actions">
-            <CopyButton text={begun.recoveryCodes.join('\n')} label="Copy recovery codes" />
-          </p>
+          <Copyable text={begun.recoveryCodes.join('\n')} label="Copy recovery codes" />
           {codeField}
           <button type="submit" class="primary" disabled={action.busy}>
             Switch it on
           </button>
         </form>
       )}
-      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <Failure error={action.error} />
     </Panel>
   );
 }

@@ -4,7 +4,7 @@ import type { AccountSettings } from '../../../store/account-store.js';
 import type { InvitationListing, Member, SessionAnswer } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { useAction, useLoad } from '../hooks.js';
-import { Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
+import { Failure, Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
 import { Choice, TextField } from '../parts/fields.js';
 import { Members } from './members.js';
 import { SecondFactor } from './second-factor.js';
@@ -62,13 +62,10 @@ function AccountName({
   const [draft, setDraft] = useState(name);
   const [saved, setSaved] = useState(false);
   const action = useAction();
-  const save = (event: Event): void => {
-    event.preventDefault();
-    action.run(async () => {
-      onSession(await callApi<SessionAnswer>('PUT', '/account', { name: draft }));
-      setSaved(true);
-    });
-  };
+  const save = action.onSubmit(async () => {
+    onSession(await callApi<SessionAnswer>('PUT', '/account', { name: draft }));
+    setSaved(true);
+  });
   return (
     <Panel title="Account">
       <form onSubmit={save}>
@@ -89,7 +86,7 @@ function AccountName({
           </button>
         ) : null}
         {saved ? <Notice kind="good">Renamed.</Notice> : null}
-        {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+        <Failure error={action.error} />
       </form>
     </Panel>
   );
@@ -110,13 +107,10 @@ function Retention({ settings, owner }: { settings: AccountSettings; owner: bool
     setSaved(false);
     setDraft({ ...draft, ...part });
   };
-  const save = (event: Event): void => {
-    event.preventDefault();
-    action.run(async () => {
-      await callApi('PUT', '/settings', draft);
-      setSaved(true);
-    });
-  };
+  const save = action.onSubmit(async () => {
+    await callApi('PUT', '/settings', draft);
+    setSaved(true);
+  });
   return (
     <Panel title="Evidence and verdicts">
       <form onSubmit={save}>
@@ -159,7 +153,7 @@ function Retention({ settings, owner }: { settings: AccountSettings; owner: bool
           </button>
         ) : null}
         {saved ? <Notice kind="good">Saved.</Notice> : null}
-        {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+        <Failure error={action.error} />
       </form>
     </Panel>
   );
@@ -177,16 +171,13 @@ function OwnPassword({
   const [next, setNext] = useState('');
   const [done, setDone] = useState(false);
   const action = useAction();
-  const change = (event: Event): void => {
-    event.preventDefault();
+  const change = action.onSubmit(async () => {
     setDone(false);
-    action.run(async () => {
-      onSession(await callApi<SessionAnswer>('PUT', '/password', { current, next }));
-      setCurrent('');
-      setNext('');
-      setDone(true);
-    });
-  };
+    onSession(await callApi<SessionAnswer>('PUT', '/password', { current, next }));
+    setCurrent('');
+    setNext('');
+    setDone(true);
+  });
   return (
     <Panel title="Your password">
       <form onSubmit={change}>
@@ -213,7 +204,7 @@ function OwnPassword({
           {action.busy ? 'One moment …' : 'Change password'}
         </button>
         {done ? <Notice kind="good">Your password was changed.</Notice> : null}
-        {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+        <Failure error={action.error} />
       </form>
     </Panel>
   );

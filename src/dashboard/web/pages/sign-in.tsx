@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Role, SessionAnswer } from '../../ports.js';
 import { CallError, callApi } from '../call-api.js';
 import { useAction } from '../hooks.js';
-import { Notice, Waiting } from '../parts/basics.js';
+import { Failure, Notice, Waiting } from '../parts/basics.js';
 import { TextField } from '../parts/fields.js';
 
 interface SignInProps {
@@ -27,16 +27,13 @@ export function SignIn({ signUp, wantsUp, ended, onSession }: SignInProps): JSX.
   useEffect(() => {
     document.title = `${title} · Portcullis`;
   }, [title]);
-  const send = (event: Event): void => {
-    event.preventDefault();
-    action.run(async () => {
-      const body = up ? { account, email, password } : { email, password, code };
-      const response = await askingForCode(callApi<SessionAnswer>('POST', up ? '/sign-up' : '/sign-in', body), setCode);
-      // After an ended session the reader goes on where they were.
-      if (!ended || up) location.hash = '#/';
-      onSession(response);
-    });
-  };
+  const send = action.onSubmit(async () => {
+    const body = up ? { account, email, password } : { email, password, code };
+    const response = await askingForCode(callApi<SessionAnswer>('POST', up ? '/sign-up' : '/sign-in', body), setCode);
+    // After an ended session the reader goes on where they were.
+    if (!ended || up) location.hash = '#/';
+    onSession(response);
+  });
   return (
     <AuthLayout title={title} onSubmit={send}>
       {ended ? <Notice kind="note">Your session has ended. Sign in to go on where you were.</Notice> : null}
@@ -61,7 +58,7 @@ export function SignIn({ signUp, wantsUp, ended, onSession }: SignInProps): JSX.
         {...(up ? { hint: 'At least 10 characters.' } : {})}
       />
       {code === undefined ? null : <CodeField code={code} onCode={setCode} />}
-      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <Failure error={action.error} />
       <button type="submit" class="primary wide" disabled={action.busy}>
         {action.busy ? 'One moment …' : title}
       </button>
@@ -129,15 +126,12 @@ export function Invitation({
     document.title = 'Invitation · Portcullis';
     callApi<Look>('POST', '/invitation/look', { token }).then(setLook, (failed: Error) => setError(failed.message));
   }, [token]);
-  const accept = (event: Event): void => {
-    event.preventDefault();
-    action.run(async () => {
-      const body = { token, password, code, as: known ? 'member' : 'new' };
-      const response = await askingForCode(callApi<SessionAnswer>('POST', '/invitation/accept', body), setCode);
-      location.hash = '#/';
-      onSession(response);
-    });
-  };
+  const accept = action.onSubmit(async () => {
+    const body = { token, password, code, as: known ? 'member' : 'new' };
+    const response = await askingForCode(callApi<SessionAnswer>('POST', '/invitation/accept', body), setCode);
+    location.hash = '#/';
+    onSession(response);
+  });
   if (look === undefined)
     return (
       <AuthLayout title="Invitation">
@@ -178,7 +172,7 @@ export function Invitation({
         have a password here
       </label>
       {code === undefined ? null : <CodeField code={code} onCode={setCode} />}
-      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <Failure error={action.error} />
       <button type="submit" class="primary wide" disabled={action.busy}>
         {action.busy ? 'One moment …' : 'Join'}
       </button>

@@ -4,8 +4,9 @@ import type { OverlayPreview, OverlayState, Role, ServerSetting } from '../../po
 import { callApi } from '../call-api.js';
 import { counted, labelWords, localTimeShort, score } from '../format.js';
 import { useAction, useLoad, useRuleTitles } from '../hooks.js';
-import { Moment, Notice, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
-import { Choice, Field, TextField } from '../parts/fields.js';
+import { Failure, Loaded, Moment, Notice, PageHead, Panel, VerdictBadge } from '../parts/basics.js';
+import { Choice, TextArea, TextField } from '../parts/fields.js';
+import { Table } from '../parts/table.js';
 
 /** Days that an allowed text stays allowed unless the reader says otherwise. */
 const ALLOWED_DAYS = 90;
@@ -18,7 +19,8 @@ interface TuningProps {
 
 /** Where the rules and the model block for this account: the overlay in force, a draft with what it would change, the history. */
 export function Tuning({ role, query }: TuningProps): JSX.Element {
-  const { value, error, again } = useLoad<OverlayState>('/overlay');
+  const overlay = useLoad<OverlayState>('/overlay');
+  const { again } = overlay;
   // Not the editor's own: a new version begins a new editor.
   const [applied, setApplied] = useState(false);
   return (
@@ -27,34 +29,34 @@ export function Tuning({ role, query }: TuningProps): JSX.Element {
         title="Tuning"
         lead="Where the rules and the model block in this account, and which texts are allowed. Each version is kept."
       />
-      {value === undefined ? (
-        <Waiting error={error} again={again} />
-      ) : (
-        <>
-          <InForce state={value} />
-          {role === 'viewer' ? (
-            <p class="hint">Only an analyst or owner can try other settings.</p>
-          ) : (
-            <Editor
-              key={`${value.versions[0]?.number ?? 0} ${query.toString()}`}
-              state={value}
+      <Loaded of={overlay}>
+        {(state) => (
+          <>
+            <InForce state={state} />
+            {role === 'viewer' ? (
+              <p class="hint">Only an analyst or owner can try other settings.</p>
+            ) : (
+              <Editor
+                key={`${state.versions[0]?.number ?? 0} ${query.toString()}`}
+                state={state}
+                owner={role === 'owner'}
+                query={query}
+                applied={applied}
+                onApplied={setApplied}
+                again={again}
+              />
+            )}
+            <History
+              state={state}
               owner={role === 'owner'}
-              query={query}
-              applied={applied}
-              onApplied={setApplied}
-              again={again}
+              again={() => {
+                setApplied(false);
+                again();
+              }}
             />
-          )}
-          <History
-            state={value}
-            owner={role === 'owner'}
-            again={() => {
-              setApplied(false);
-              again();
-            }}
-          />
-        </>
-      )}
+          </>
+        )}
+      </Loaded>
     </>
   );
 }
@@ -123,29 +125,21 @@ function Editor({ state: { server, versions }, owner, query, applied, onApplied,
     setShown({ of, preview: await callApi<OverlayPreview>('POST', '/overlay/preview', { source: of }) });
   };
   const edit = (wanted: object): void => action.run(async () => preview(await draft(wanted)));
+  const onEdit = (wanted: () => object) => action.onSubmit(async () => preview(await draft(wanted())));
   useEffect(() => {
     const wanted = query.get('threshold');
     if (wanted !== null) edit({ threshold: Number(wanted) });
   }, []);
-  const apply = (event: Event): void => {
-    event.preventDefault();
-    action.run(async () => {
-      await callApi('POST', '/overlay', { source, note, replaces: newest?.number ?? 0 });
-      onApplied(true);
-      if (query.toString() !== '') location.hash = '#/tuning';
-      again();
-    });
-  };
+  const apply = action.onSubmit(async () => {
+    await callApi('POST', '/overlay', { source, note, replaces: newest?.number ?? 0 });
+    onApplied(true);
+    if (query.toString() !== '') location.hash = '#/tuning';
+    again();
+  });
   return (
     <Panel title="Change it">
       {allowed === null ? null : (
-        <form
-          class="row"
-          onSubmit={(event) => {
-            event.preventDefault();
-            edit({ allow: { id: allowed, expires } });
-          }}
-        >
+        <form class="row" onSubmit={onEdit(() => ({ allow: { id: allowed, expires } }))}>
           <TextField
             label="Allow the text found in this record until"
             type="text"
@@ -171,13 +165,7 @@ function Editor({ state: { server, versions }, owner, query, applied, onApplied,
             ]}
           />
         )}
-        <form
-          class="row"
-          onSubmit={(event) => {
-            event.preventDefault();
-            edit({ threshold: Number(threshold) });
-          }}
-        >
+        <form class="row" onSubmit={onEdit(() => ({ threshold: Number(threshold) }))}>
           <TextField
             label="The rules block from"
             placeholder={score(server.rulesThreshold)}
@@ -191,28 +179,20 @@ function Editor({ state: { server, versions }, owner, query, applied, onApplied,
         </form>
       </div>
       <form onSubmit={apply}>
-        <Field
+        <TextArea
           label="Overlay"
           hint="YAML, as portcullis tune writes it. Empty: the server’s own setting. Thresholds, rules, and texts that are allowed."
-        >
-          {(id, describedBy) => (
-            <textarea
-              id={id}
-              aria-describedby={describedBy}
-              class="code"
-              rows={10}
-              spellcheck={false}
-              value={source}
-              onInput={(event) => change(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+          rows={10}
+          isCode
+          value={source}
+          onValue={change}
+        />
         <div class="actions">
           <button type="button" disabled={action.busy} onClick={() => action.run(() => preview(source))}>
             {action.busy ? 'One moment …' : 'Preview'}
           </button>
         </div>
-        {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+        <Failure error={action.error} />
         {shown === undefined ? null : shown.of === source ? (
           <Preview preview={shown.preview} />
         ) : (
@@ -265,32 +245,21 @@ function Preview({ preview }: { preview: OverlayPreview }): JSX.Element {
       {changed.length === 0 ? (
         <p class="hint">No verdict changes.</p>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-        <section class="scroll" aria-label="Verdicts that change" tabIndex={0}>
-          <table class="compare">
-            <thead>
-              <tr>
-                <th scope="col">Call</th>
-                <th scope="col">Now</th>
-                <th scope="col">With this draft</th>
-                <th scope="col">Mark</th>
+        <>
+          <Table columns={['Call', 'Now', 'With this draft', 'Mark']} class="compare" label="Verdicts that change">
+            {changed.map((it) => (
+              <tr key={it.id}>
+                <th scope="row">
+                  <a href={`#/evidence/${it.id}`}>{localTimeShort(Date.parse(it.time))}</a>
+                </th>
+                <td>{words(it.now)}</td>
+                <td>{words(it.draft)}</td>
+                <td>{it.label === null ? '–' : labelWords[it.label]}</td>
               </tr>
-            </thead>
-            <tbody>
-              {changed.map((it) => (
-                <tr key={it.id}>
-                  <th scope="row">
-                    <a href={`#/evidence/${it.id}`}>{localTimeShort(Date.parse(it.time))}</a>
-                  </th>
-                  <td>{words(it.now)}</td>
-                  <td>{words(it.draft)}</td>
-                  <td>{it.label === null ? '–' : labelWords[it.label]}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </Table>
           {moreChanged === 0 ? null : <p class="hint">And {counted(moreChanged, 'other', 'others')}.</p>}
-        </section>
+        </>
       )}
     </section>
   );
@@ -315,7 +284,7 @@ function History({
   return (
     <Panel title="History">
       {versions.length === 0 ? <p class="hint">No version yet: the server’s own setting is in force.</p> : null}
-      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <Failure error={action.error} />
       <ul class="cards">
         {versions.map((version, index) => (
           <li key={version.number} class="card">

@@ -4,7 +4,7 @@ import type { Webhook, WebhookDelivery, WebhookEvent } from '../../../store/oper
 import { callApi } from '../call-api.js';
 import { counted } from '../format.js';
 import { useAction, useLoad } from '../hooks.js';
-import { Moment, Notice, Panel, ShownOnce, Waiting } from '../parts/basics.js';
+import { Ask, Failure, Loaded, Moment, Panel, ShownOnce } from '../parts/basics.js';
 import { TextField } from '../parts/fields.js';
 
 type Delivery = Omit<WebhookDelivery, 'webhookId' | 'body'>;
@@ -23,26 +23,26 @@ const eventWords: Readonly<Record<WebhookEvent, string>> = {
   'webhook.test': 'test',
 };
 
-/** Where this account is told of events, and what came of each message. */
+/** The account's webhooks and their latest deliveries. */
 export function Webhooks(): JSX.Element {
-  const { value, error, again } = useLoad<WebhooksResponse>('/webhooks', 15_000);
+  const listed = useLoad<WebhooksResponse>('/webhooks', 15_000);
   return (
     <Panel title="Webhooks">
       <p class="hint">
-        The service sends a signed message (Standard Webhooks) when something happens, and tries again for 18 hours.
+        The service sends a signed message (Standard Webhooks) when something happens, and retries for 18 hours.
       </p>
-      {value === undefined ? (
-        <Waiting error={error} again={again} />
-      ) : (
-        <>
-          <ul class="cards">
-            {value.webhooks.map((webhook) => (
-              <WebhookCard key={webhook.id} webhook={webhook} again={again} />
-            ))}
-          </ul>
-          <Create events={value.events} again={again} />
-        </>
-      )}
+      <Loaded of={listed}>
+        {({ webhooks, events }) => (
+          <>
+            <ul class="cards">
+              {webhooks.map((webhook) => (
+                <WebhookCard key={webhook.id} webhook={webhook} again={listed.again} />
+              ))}
+            </ul>
+            <Create events={events} again={listed.again} />
+          </>
+        )}
+      </Loaded>
     </Panel>
   );
 }
@@ -86,19 +86,18 @@ function WebhookCard({ webhook, again }: { webhook: Listed; again: () => void })
         </button>
       </div>
       {asked ? (
-        <div class="ask">
+        <Ask
+          yes="Remove it"
+          no="Keep it"
+          isDanger
+          busy={action.busy}
+          onYes={() => act(() => callApi('DELETE', path))}
+          onNo={() => setAsked(false)}
+        >
           <p>No more messages are sent, and its log is deleted.</p>
-          <div class="actions">
-            <button type="button" class="danger" onClick={() => act(() => callApi('DELETE', path))}>
-              Remove it
-            </button>
-            <button type="button" onClick={() => setAsked(false)}>
-              Keep it
-            </button>
-          </div>
-        </div>
+        </Ask>
       ) : null}
-      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <Failure error={action.error} />
     </li>
   );
 }
@@ -108,14 +107,11 @@ function Create({ events, again }: { events: readonly WebhookEvent[]; again: () 
   const [wanted, setWanted] = useState<readonly WebhookEvent[]>(events);
   const [secret, setSecret] = useState<string>();
   const action = useAction();
-  const create = (event: Event): void => {
-    event.preventDefault();
-    action.run(async () => {
-      setSecret((await callApi<{ readonly secret: string }>('POST', '/webhooks', { url, events: wanted })).secret);
-      setUrl('');
-      again();
-    });
-  };
+  const create = action.onSubmit(async () => {
+    setSecret((await callApi<{ readonly secret: string }>('POST', '/webhooks', { url, events: wanted })).secret);
+    setUrl('');
+    again();
+  });
   return (
     <form onSubmit={create}>
       <h3>Add a webhook</h3>
@@ -147,7 +143,7 @@ function Create({ events, again }: { events: readonly WebhookEvent[]; again: () 
       <button type="submit" disabled={action.busy}>
         Add webhook
       </button>
-      {action.error === undefined ? null : <Notice kind="error">{action.error}</Notice>}
+      <Failure error={action.error} />
     </form>
   );
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { localTime, utcTime } from '../format.js';
+import type { Load } from '../hooks.js';
 
 type WithChildren = { readonly children: ComponentChildren };
 
@@ -55,6 +56,11 @@ export function Notice({ kind, children }: WithChildren & { kind: 'error' | 'goo
   );
 }
 
+/** Why the last action failed; nothing where it didn't. */
+export function Failure({ error }: { error: string | undefined }): JSX.Element | null {
+  return error === undefined ? null : <Notice kind="error">{error}</Notice>;
+}
+
 /** Where there is nothing yet: says so, and the next step. */
 export function Empty({ title, children }: WithChildren & { title: string }): JSX.Element {
   return (
@@ -101,6 +107,39 @@ export function Waiting({ error, again }: { error: string | undefined; again: ()
   );
 }
 
+/** What was loaded; until then, that it loads or why it didn't. A value of another path isn't shown. */
+export function Loaded<T>({ of, children }: { of: Load<T>; children: (value: T) => JSX.Element }): JSX.Element {
+  const { value, error, stale, again } = of;
+  return value === undefined || stale ? <Waiting error={error} again={again} /> : children(value);
+}
+
+interface AskProps extends WithChildren {
+  /** Words of the two buttons. */
+  readonly yes: string;
+  readonly no: string;
+  readonly isDanger?: boolean;
+  readonly busy: boolean;
+  readonly onYes: () => void;
+  readonly onNo: () => void;
+}
+
+/** Asks before something is done. `children` say what it does. */
+export function Ask({ yes, no, isDanger = false, busy, onYes, onNo, children }: AskProps): JSX.Element {
+  return (
+    <div class="ask">
+      {children}
+      <div class="actions">
+        <button type="button" class={isDanger ? 'danger' : 'primary'} disabled={busy} onClick={onYes}>
+          {yes}
+        </button>
+        <button type="button" onClick={onNo}>
+          {no}
+        </button>
+      </div>
+    </div>
+  );
+}
+
 /** Copies a text; says that it did. */
 export function CopyButton({ text, label }: { text: string; label: string }): JSX.Element {
   const [said, setSaid] = useState('');
@@ -118,6 +157,20 @@ export function CopyButton({ text, label }: { text: string; label: string }): JS
       <span role="status" class="said">
         {said}
       </span>
+    </>
+  );
+}
+
+/** A text of some lines with a button that copies it. */
+export function Copyable({ text, label }: { text: string; label: string }): JSX.Element {
+  return (
+    <>
+      <pre class="secret">
+        <code>{text}</code>
+      </pre>
+      <p class="actions">
+        <CopyButton text={text} label={label} />
+      </p>
     </>
   );
 }

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { clock, count, shortDay } from '../format.js';
+import { Table } from './table.js';
 
 /** Values over time. */
 export interface Series {
@@ -71,33 +72,22 @@ export function Chart({ label, kind, times, series, shown, moment }: ChartProps)
       </figcaption>
       <details>
         <summary>As a table</summary>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-        <section class="scroll short" aria-label={`Table: ${label}`} tabIndex={0}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">From</th>
-                {series.map(({ name }) => (
-                  <th key={name} scope="col" class="number">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {times.map((step, index) => (
-                <tr key={step}>
-                  <td>{moment(step)}</td>
-                  {series.map((it) => (
-                    <td key={it.name} class="number">
-                      {value(it, index)}
-                    </td>
-                  ))}
-                </tr>
+        <Table
+          columns={['From', ...series.map(({ name }) => [name, 'number'] as const)]}
+          label={`Table: ${label}`}
+          isShort
+        >
+          {times.map((step, index) => (
+            <tr key={step}>
+              <td>{moment(step)}</td>
+              {series.map((it) => (
+                <td key={it.name} class="number">
+                  {value(it, index)}
+                </td>
               ))}
-            </tbody>
-          </table>
-        </section>
+            </tr>
+          ))}
+        </Table>
       </details>
     </figure>
   );

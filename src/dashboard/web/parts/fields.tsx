@@ -8,7 +8,7 @@ interface FieldProps {
 }
 
 /** A label, what it is for, and the control. */
-export function Field({ label, hint, children }: FieldProps): JSX.Element {
+function Field({ label, hint, children }: FieldProps): JSX.Element {
   const id = useId();
   const hintId = `${id}-hint`;
   return (
@@ -58,6 +58,34 @@ export function TextField({ label, hint, value, onValue, autoComplete, type, ...
   );
 }
 
+interface TextAreaProps {
+  readonly label: string;
+  readonly hint: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  readonly rows: number;
+  /** In a monospaced font, without spell checking. */
+  readonly isCode?: boolean;
+}
+
+export function TextArea({ label, hint, value, onValue, rows, isCode = false }: TextAreaProps): JSX.Element {
+  return (
+    <Field label={label} hint={hint}>
+      {(id, describedBy) => (
+        <textarea
+          id={id}
+          aria-describedby={describedBy}
+          class={isCode ? 'code' : undefined}
+          rows={rows}
+          spellcheck={isCode ? false : undefined}
+          value={value}
+          onInput={(event) => onValue(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
 interface ChoiceProps {
   readonly label: string;
   readonly hint?: string;
@@ -87,5 +115,27 @@ export function Choice({ label, hint, value, onValue, options, disabled }: Choic
         </select>
       )}
     </Field>
+  );
+}
+
+interface SegmentsProps<T extends string> {
+  readonly legend: string;
+  readonly value: T;
+  readonly onValue: (value: T) => void;
+  /** Value and words. */
+  readonly options: readonly (readonly [T, string])[];
+}
+
+/** A choice of a few, all of them in sight. */
+export function Segments<T extends string>({ legend, value, onValue, options }: SegmentsProps<T>): JSX.Element {
+  return (
+    <fieldset class="segments">
+      <legend class="unseen">{legend}</legend>
+      {options.map(([option, words]) => (
+        <button key={option} type="button" aria-pressed={value === option} onClick={() => onValue(option)}>
+          {words}
+        </button>
+      ))}
+    </fieldset>
   );
 }
