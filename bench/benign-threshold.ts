@@ -5,7 +5,7 @@ import { SCORE_CEILING } from '../src/engine/rules/scan/clusters.js';
 import { samplesNeeded } from '../src/evaluation/metrics/binomial.js';
 import { seededRandom } from '../src/evaluation/metrics/bootstrap.js';
 import type { Side } from '../src/evaluation/report/sides.js';
-import { readLabelled } from '../src/evaluation/rows/read-labelled.js';
+import { readLabelled } from '../src/evaluation/rows/labelled-text.js';
 import { chooseRows } from '../src/evaluation/rows/split-rows.js';
 import { createEngine, findModel, loadModel } from '../src/index.js';
 import { benignThreshold } from '../src/tuning/tune-threshold.js';

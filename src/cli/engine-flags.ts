@@ -18,7 +18,8 @@ export interface EngineFlags {
   readonly json?: boolean;
 }
 
-function collect(value: string, before: readonly string[] | undefined): readonly string[] {
+/** Parses an option that may be repeated. */
+export function collect(value: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), value];
 }
 

@@ -3,12 +3,8 @@ import { Command, Option } from 'commander';
 import { FIRST_EMAIL, type FirstAccount, type UnshownAccount } from '../service/first-account.js';
 import type { RunningService } from '../service/run-service.js';
 import type { ServiceSettings } from '../service/settings.js';
-import { withPackOptions } from './engine-flags.js';
+import { collect, withPackOptions } from './engine-flags.js';
 import { CliError } from './terminal.js';
-
-function collect(value: string, before: readonly string[] | undefined): readonly string[] {
-  return [...(before ?? []), value];
-}
 
 /** What `npm install` needs for the service. */
 export const PACKAGES =

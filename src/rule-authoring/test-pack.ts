@@ -5,10 +5,7 @@ import { foldLiteral, foldPattern } from '../engine/rules/pattern/fold-pattern.j
 import { parsePattern } from '../engine/rules/pattern/parse-pattern.js';
 import type { PatternNode } from '../engine/rules/pattern/pattern-node.js';
 import type { CompiledPack, Finding, Pack, Rule } from '../engine/rules/types.js';
-import type { ViewSet } from '../engine/text/view.js';
-
-/** How the tester reads an example's text. */
-export type ReadViews = (text: string) => ViewSet;
+import { buildViews } from '../engine/text/views.js';
 
 interface Look {
   /** Texts that the rule's findings cover: the original's, and the view's where it was decoded. */
@@ -28,11 +25,10 @@ const EXAMPLE_KINDS = ['positive', 'negative', 'todo_positive', 'todo_negative']
 export function testPack(
   source: Pack,
   pack: CompiledPack,
-  readViews: ReadViews,
   rules: readonly Rule[] = pack.rules,
 ): readonly PackProblem[] {
   const look = (rule: Rule, text: string): Look => {
-    const { views } = readViews(text);
+    const { views } = buildViews(text);
     const { findings, shadow } = pack.scan(views, { paranoia: 3, exhaustive: true });
     const all = [...findings, ...shadow];
     const own = all.filter((finding) => finding.rule === rule.id);

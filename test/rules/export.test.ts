@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import RE2 from 're2';
 import { expect, it } from 'vitest';
-import { exportRules } from '../../src/cli/rules/export-rules.js';
+import { exportRules } from '../../src/cli/rules/list-rules.js';
 import { paintFor } from '../../src/cli/terminal.js';
 import { buildViews } from '../../src/engine/text/views.js';
 

@@ -2,12 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { showRule } from '../../src/cli/rules/list-rules.js';
 import { paintFor } from '../../src/cli/terminal.js';
 import type { Rule } from '../../src/engine/rules/types.js';
-import { buildViews } from '../../src/engine/text/views.js';
 import { type LintOptions, lintPack } from '../../src/rule-authoring/lint/lint-pack.js';
 import { makePack, makeRule } from './make-pack.js';
 
 const lint = (rule: Parameters<typeof makeRule>[0], options: Partial<LintOptions> = {}): readonly string[] =>
-  lintPack(makePack([makeRule(rule)]), { tags: new Set(), readViews: buildViews, ...options })
+  lintPack(makePack([makeRule(rule)]), { tags: new Set(), ...options })
     .map(({ code }) => code)
     .filter((code) => ['PACK038', 'PACK039', 'PACK067'].includes(code));
 

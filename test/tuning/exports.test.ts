@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { createEngine } from '../../src/create-engine.js';
 import { exportLines } from '../../src/dashboard/api/evidence-routes.js';
 import type { RecordView } from '../../src/dashboard/ports.js';
-import { readLabelled } from '../../src/evaluation/rows/read-labelled.js';
+import { readLabelled } from '../../src/evaluation/rows/labelled-text.js';
 import type { EvidenceLabel, Keep } from '../../src/evidence/evidence-record.js';
 import { keepInput } from '../../src/evidence/keep-input.js';
 import { runCli } from '../cli/run-cli.js';

@@ -8,8 +8,7 @@ import { evaluationPage } from '../../src/evaluation/html/evaluation-page.js';
 import { escaped, markedHtml } from '../../src/evaluation/html/page.js';
 import { changedFromRecord } from '../../src/evaluation/report/changed-verdicts.js';
 import { listOutcomes } from '../../src/evaluation/report/sides.js';
-import { readLabel } from '../../src/evaluation/rows/labelled-text.js';
-import { readLabelled } from '../../src/evaluation/rows/read-labelled.js';
+import { readLabel, readLabelled } from '../../src/evaluation/rows/labelled-text.js';
 import { runEvaluation } from '../../src/evaluation/run-evaluation.js';
 import type { ScoredText } from '../../src/evaluation/scoring/score-texts.js';
 

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { NO_CORE } from '../../src/adapters/packs/load-pack.js';
-import { lintRules, testRules } from '../../src/cli/rules/check-rules.js';
-import { explainText } from '../../src/cli/rules/explain-text.js';
+import { explainText, lintRules, testRules } from '../../src/cli/rules/check-rules.js';
 import type { RulesIo } from '../../src/cli/rules/rules-io.js';
 import { writeNewRule } from '../../src/cli/rules/suggest-rules.js';
 
@@ -14,7 +13,7 @@ import { type LabelledText, readRow } from '../../src/evaluation/rows/labelled-t
 import type { FamilyText } from '../../src/evaluation/rows/split-rows.js';
 import { diffPacks } from '../../src/rule-authoring/diff-packs.js';
 import { newRule } from '../../src/rule-authoring/new-rule.js';
-import { suggestGrams, wordGrams } from '../../src/rule-authoring/suggest-grams.js';
+import { suggestGrams, wordGrams } from '../../src/rule-authoring/suggest-rule.js';
 
 import { runCli } from '../cli/run-cli.js';
 

@@ -6,12 +6,10 @@ import { NO_CORE } from '../../src/adapters/packs/load-pack.js';
 import { openPack } from '../../src/adapters/packs/open-pack.js';
 import { groupBootstrap, seededRandom } from '../../src/evaluation/metrics/bootstrap.js';
 import type { LabelledText } from '../../src/evaluation/rows/labelled-text.js';
-import { nearDuplicates } from '../../src/evaluation/rows/near-duplicates.js';
-import { givenSplit, splitRows } from '../../src/evaluation/rows/split-rows.js';
+import { givenSplit, nearDuplicates, splitRows } from '../../src/evaluation/rows/split-rows.js';
 import { changesOverlay } from '../../src/tuning/choose-changes.js';
 import { type RulesTuning, tuneRules } from '../../src/tuning/tune-rules.js';
-import { tuningPage } from '../../src/tuning/tuning-page.js';
-import { tuningMarkdown, tuningText } from '../../src/tuning/tuning-text.js';
+import { tuningMarkdown, tuningPage, tuningText } from '../../src/tuning/tuning-report.js';
 import { runCli } from '../cli/run-cli.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-rules-'));

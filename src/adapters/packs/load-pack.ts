@@ -9,7 +9,7 @@ import type { Rule } from '../../engine/rules/types.js';
 import { readPackBundle } from './pack-bundle.js';
 import { readPackFolder, withPlaces } from './pack-folder.js';
 import { readOverlay } from './pack-overlay.js';
-import type { PackSources } from './pack-report.js';
+import type { PackSources } from './pack-yaml.js';
 
 export interface LoadOptions {
   /**

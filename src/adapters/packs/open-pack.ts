@@ -2,7 +2,7 @@ import { compilePack } from '../../engine/rules/compile-pack.js';
 import { PackError } from '../../engine/rules/pack/pack-error.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
 import { re2Compiler } from '../re2/re2-compiler.js';
-import { type LoadOptions, loadPack } from './load-pack.js';
+import { type LoadedPack, type LoadOptions, loadPack } from './load-pack.js';
 import { withPlaces } from './pack-folder.js';
 
 /**
@@ -12,7 +12,11 @@ import { withPlaces } from './pack-folder.js';
  * @throws PackError with every mistake, each with its file, line and a caret
  */
 export function openPack(options: Partial<LoadOptions> = {}): CompiledPack {
-  const loaded = loadPack({ today: new Date().toISOString().slice(0, 10), ...options });
+  return compileLoaded(loadPack({ today: new Date().toISOString().slice(0, 10), ...options }));
+}
+
+/** Compiles packs that `loadPack` gave. @throws PackError with every mistake, each with its file, line and a caret */
+export function compileLoaded(loaded: LoadedPack): CompiledPack {
   try {
     return compilePack(loaded.pack, re2Compiler);
   } catch (error) {

@@ -20,8 +20,7 @@ import {
 import { schemaProblems } from '../../engine/rules/pack/schema-problems.js';
 import type { PackContent } from '../../engine/rules/pack/stack-packs.js';
 import type { Rule, WordLists } from '../../engine/rules/types.js';
-import { formatProblem, type PackSources, reportProblems } from './pack-report.js';
-import { parseYamlFile, type YamlFile } from './pack-yaml.js';
+import { formatProblem, type PackSources, parseYamlFile, reportProblems, type YamlFile } from './pack-yaml.js';
 
 /** A pack folder's content and the files it came from. */
 export interface PackFolder {

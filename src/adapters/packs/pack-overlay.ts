@@ -4,8 +4,8 @@ import type * as Yaml from 'yaml';
 import { type Overlay, type OverlayAllowance, overlaySchema } from '../../engine/rules/pack/overlay-schema.js';
 import { PackError, type PackProblem } from '../../engine/rules/pack/pack-error.js';
 import { schemaProblems } from '../../engine/rules/pack/schema-problems.js';
-import { formatProblem } from './pack-report.js';
-import { parseYamlFile, type YamlFile } from './pack-yaml.js';
+
+import { formatProblem, parseYamlFile, type YamlFile } from './pack-yaml.js';
 
 /** An overlay with the file it came from. */
 export interface OverlayFile {

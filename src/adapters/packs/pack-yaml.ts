@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import type { Node, Scalar } from 'yaml';
-import type { PackPlace } from '../../engine/rules/pack/pack-error.js';
+import { describeProblem, type PackPlace, type PackProblem } from '../../engine/rules/pack/pack-error.js';
 
 const require = createRequire(import.meta.url);
 /** Loaded when the first file is read: an engine with the core pack alone reads none, and saves 30 ms of its start. */
@@ -101,4 +101,41 @@ function written(source: string, i: number, type: 'QUOTE_SINGLE' | 'QUOTE_DOUBLE
   if (type === 'QUOTE_SINGLE') return source.startsWith("''", i) ? 2 : 1;
   if (source[i] !== '\\') return 1;
   return { x: 4, u: 6, U: 10 }[source[i + 1] ?? ''] ?? 2;
+}
+
+/** The files a pack was read from, by what they hold. */
+export interface PackSources {
+  fileOf(problem: PackProblem): YamlFile | undefined;
+}
+
+/** Shows problems as a compiler does: code, file, line, column, the line with a caret, and what to write instead. */
+export function reportProblems(problems: readonly PackProblem[], sources: PackSources): string {
+  return problems.map((problem) => reportProblem(problem, sources)).join('\n');
+}
+
+function reportProblem(problem: PackProblem, sources: PackSources): string {
+  const file = sources.fileOf(problem);
+  if (!file) return `${describeProblem(problem)}\n`;
+  return formatProblem(problem, file.path, file.locate(problem.place));
+}
+
+/** One problem at one place in a file. */
+export function formatProblem(
+  problem: { readonly code: string; readonly message: string; readonly advice: string },
+  path: string,
+  place: FilePlace,
+): string {
+  const number = String(place.line);
+  const margin = ' '.repeat(number.length);
+  // Tabs stay tabs, so that the caret stands right whatever their width is.
+  const lead = place.text.slice(0, place.column - 1).replace(/[^\t]/g, ' ');
+  return [
+    `error[${problem.code}]: ${problem.message}`,
+    `${margin}--> ${path}:${place.line}:${place.column}`,
+    `${margin} |`,
+    `${number} | ${place.text}`,
+    `${margin} | ${lead}${'^'.repeat(place.length)}`,
+    `${margin} = help: ${problem.advice}`,
+    '',
+  ].join('\n');
 }

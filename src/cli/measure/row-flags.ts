@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { type ReadTexts, readLabelled } from '../../evaluation/rows/read-labelled.js';
+import { type ReadTexts, readLabelled } from '../../evaluation/rows/labelled-text.js';
 import { chooseRows } from '../../evaluation/rows/split-rows.js';
 import { CliError } from '../terminal.js';
 

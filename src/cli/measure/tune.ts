@@ -7,9 +7,8 @@ import { scoreTexts } from '../../evaluation/scoring/score-texts.js';
 import { changesOverlay } from '../../tuning/choose-changes.js';
 import { tuneRules } from '../../tuning/tune-rules.js';
 import { thresholdOverlay, thresholdText, tuneThreshold } from '../../tuning/tune-threshold.js';
-import { tuningPage } from '../../tuning/tuning-page.js';
-import { overlayHead, tuningMarkdown, tuningText } from '../../tuning/tuning-text.js';
-import { createFlagScreener, type EngineFlags, withScreenerFlags } from '../engine-flags.js';
+import { overlayHead, tuningMarkdown, tuningPage, tuningText } from '../../tuning/tuning-report.js';
+import { collect, createFlagScreener, type EngineFlags, withScreenerFlags } from '../engine-flags.js';
 import { writeReport } from '../screen/text-files.js';
 import { CliError, progressCounter } from '../terminal.js';
 
@@ -50,10 +49,6 @@ async function tuneBenign(files: readonly string[], flags: TuneFlags): Promise<v
   if (out !== undefined) await writeReport(out, isOverlay ? thresholdOverlay(tuned, date) : whole);
   if (typeof json === 'string') await writeReport(json, whole);
   process.stdout.write(json === true ? whole : thresholdText(tuned));
-}
-
-function collect(value: string, before: readonly string[] | undefined): readonly string[] {
-  return [...(before ?? []), value];
 }
 
 /** `portcullis tune`: rules from labelled texts, or with `--benign-only` a threshold from benign traffic. */

@@ -1,9 +1,12 @@
-import { reportProblems } from '../../adapters/packs/pack-report.js';
+import { reportProblems } from '../../adapters/packs/pack-yaml.js';
 import { readSuppressions, readTags } from '../../adapters/packs/rules-data.js';
 import { PackError, type PackProblem } from '../../engine/rules/pack/pack-error.js';
+import type { Finding, NearMiss } from '../../engine/rules/types.js';
+import { buildViews } from '../../engine/text/views.js';
 import { lintPack } from '../../rule-authoring/lint/lint-pack.js';
 import { testPack } from '../../rule-authoring/test-pack.js';
-import { openPack, type RulesArgs, type RulesIo, readViews } from './rules-io.js';
+import { markedText } from '../terminal.js';
+import { openPack, type RulesArgs, type RulesIo } from './rules-io.js';
 
 export interface TestArgs extends RulesArgs {
   /** Test only this rule, or this family. */
@@ -16,7 +19,7 @@ export function testRules(args: TestArgs, io: RulesIo): number {
     const { loaded, compiled } = openPack(args, io);
     const wanted = args.rule;
     const rules = loaded.named.filter(({ id }) => wanted === undefined || id === wanted || id.startsWith(`${wanted}.`));
-    const problems = testPack(loaded.pack, compiled, readViews, rules);
+    const problems = testPack(loaded.pack, compiled, rules);
     const examples = rules.flatMap((rule) => Object.values(rule.examples).flat()).length;
     const what = `${rules.length} rules, ${examples} examples`;
     return printProblems(problems, reportProblems(problems, loaded.sources), what, args, io);
@@ -45,7 +48,7 @@ function printProblems(
 export function lintRules(args: RulesArgs, io: RulesIo): number {
   try {
     const { loaded } = openPack(args, io);
-    const options = { tags: readTags(), suppressions: readSuppressions(), readViews };
+    const options = { tags: readTags(), suppressions: readSuppressions() };
     const problems = lintPack(loaded.pack, options, loaded.named);
     return printProblems(problems, reportProblems(problems, loaded.sources), `${loaded.named.length} rules`, args, io);
   } catch (error) {
@@ -53,3 +56,74 @@ export function lintRules(args: RulesArgs, io: RulesIo): number {
     return printProblems(error.problems, error.message, 'the pack', args, io);
   }
 }
+
+const SHOWN = 200;
+
+/** Shows how the rules read a text: its views, the rules that match and the near misses. Exit code 0. */
+export function explainText(text: string, args: RulesArgs, io: RulesIo): number {
+  const { compiled } = openPack(args, io);
+  const { views, skipped } = buildViews(text);
+  const signal = compiled.scan(views, { exhaustive: true });
+  const near = compiled.nearMisses(views);
+  if (args.json) {
+    const shown = views.map(({ kind, chain, text: read }) => ({ kind, chain, length: read.length, text: read }));
+    io.out(
+      `${JSON.stringify({ rules_version: compiled.rulesVersion, threshold: compiled.threshold, views: shown, unseen: skipped, ...signal, near }, null, 2)}\n`,
+    );
+    return 0;
+  }
+  const { paint } = io;
+  const verdict = signal.score >= compiled.threshold ? paint.red('block') : paint.green('allow');
+  io.out(
+    `${verdict} score ${signal.score.toFixed(3)}, threshold ${compiled.threshold}, rules ${compiled.rulesVersion}\n\n`,
+  );
+  io.out(`${paint.bold('Views')}\n`);
+  for (const view of views) {
+    const name = `${view.kind}${view.chain.length > 0 ? ` (${view.chain.join(' > ')})` : ''}`;
+    io.out(
+      `  ${name}, ${view.text.length} characters: ${plain(view.text.slice(0, SHOWN))}${view.text.length > SHOWN ? '...' : ''}\n`,
+    );
+  }
+  for (const { transform, limit } of skipped)
+    io.out(`  ${paint.dim(`not all was read: ${transform} stopped at ${limit}`)}\n`);
+  section(
+    'Matches',
+    signal.findings.map((finding) => findingLine(finding, text)),
+    io,
+  );
+  section(
+    'In shadow',
+    signal.shadow.map((finding) => findingLine(finding, text)),
+    io,
+  );
+  const related = near.filter(isRelated);
+  section('Near misses', related.map(nearLine), io);
+  if (near.length > related.length)
+    io.out(
+      `\n${io.paint.dim(`${near.length - related.length} more rules with fewer than two steps found (see --json)`)}\n`,
+    );
+  io.out(
+    `\n${markedText(
+      text,
+      signal.findings.map(({ span }) => span),
+      { paint, around: 400 },
+    )}\n`,
+  );
+  return 0;
+}
+
+const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
+
+function section(title: string, lines: readonly string[], io: RulesIo): void {
+  if (lines.length === 0) return;
+  io.out(`\n${io.paint.bold(title)}\n${lines.map((line) => `  ${line}\n`).join('')}`);
+}
+
+const findingLine = ({ rule, score, view, span }: Finding, text: string): string =>
+  `${rule}  ${score.toFixed(2)}  ${view} ${span.start}-${span.end}  ${plain(text.slice(span.start, Math.min(span.end, span.start + 120)))}`;
+
+/** A step alone, such as "the previous", occurs in any text: it says nothing about the rule. */
+const isRelated = ({ why, steps }: NearMiss): boolean => why !== 'missing steps' || steps.length > 1;
+
+const nearLine = ({ rule, view, steps, of, why }: NearMiss): string =>
+  `${rule}  ${view}: steps ${steps.join(', ')} of ${of}, ${why}`;

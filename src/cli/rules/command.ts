@@ -1,16 +1,12 @@
 import { Command } from 'commander';
-import { withPackOptions } from '../engine-flags.js';
+import { collect, withPackOptions } from '../engine-flags.js';
 import { parseCount, parseShare, withRowFlags } from '../measure/row-flags.js';
 import { readText } from '../screen/text-files.js';
-import { lintRules, testRules } from './check-rules.js';
+import { explainText, lintRules, testRules } from './check-rules.js';
 import { type DiffArgs, diffRules } from './diff-rules.js';
-import { explainText } from './explain-text.js';
-import { exportRules } from './export-rules.js';
-import { type ListArgs, listRules, showRule } from './list-rules.js';
+import { exportRules, type ListArgs, listRules, showRule } from './list-rules.js';
 import { type RulesArgs, terminalIo } from './rules-io.js';
 import { type SuggestArgs, suggestRules, writeNewRule } from './suggest-rules.js';
-
-const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
 
 const withPackFlags = (command: Command): Command =>
   withPackOptions(command)

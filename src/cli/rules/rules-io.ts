@@ -1,11 +1,6 @@
 import { type LoadedPack, loadPack } from '../../adapters/packs/load-pack.js';
-import { withPlaces } from '../../adapters/packs/pack-folder.js';
-import { re2Compiler } from '../../adapters/re2/re2-compiler.js';
-import { compilePack } from '../../engine/rules/compile-pack.js';
-import { PackError } from '../../engine/rules/pack/pack-error.js';
+import { compileLoaded } from '../../adapters/packs/open-pack.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
-import type { ViewSet } from '../../engine/text/view.js';
-import { buildViews } from '../../engine/text/views.js';
 import { type Paint, paintFor } from '../terminal.js';
 
 /** Where a rules command writes, and what day it is. Handed in, so that tests see all of it. */
@@ -38,13 +33,5 @@ export function openPack(
   io: RulesIo,
 ): { readonly loaded: LoadedPack; readonly compiled: CompiledPack } {
   const loaded = loadPack({ packs: args.pack, overlays: args.overlay, today: io.today });
-  try {
-    return { loaded, compiled: compilePack(loaded.pack, re2Compiler) };
-  } catch (error) {
-    throw error instanceof PackError ? withPlaces(error, loaded.sources) : error;
-  }
-}
-
-export function readViews(text: string): ViewSet {
-  return buildViews(text);
+  return { loaded, compiled: compileLoaded(loaded) };
 }

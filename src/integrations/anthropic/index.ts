@@ -1,6 +1,6 @@
 /** Guards clients of `@anthropic-ai/sdk`. Imports nothing of it: its types are met by shape. */
 import { type Enforcement, type Guard, type Point, passes, type ScreenCall } from '../../policy/index.js';
-import { eventStream } from '../event-stream.js';
+import { eventStream } from '../server-sent-events.js';
 import { screenTexts, type TextPart } from '../texts.js';
 
 /** What the middleware reads of a request. */

@@ -1,9 +1,9 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { readEvents, writeEvent } from '../server-sent-events.js';
 import type { Connection, Gateway, GatewayEvent } from './gateway.js';
 import { errorResponse, INVALID_REQUEST, isObject, type JsonObject, REFUSED, readJson } from './messages.js';
-import { readEvents, writeEvent } from './server-sent-events.js';
 
 /** How an HTTP gateway runs. */
 export interface HttpOptions {

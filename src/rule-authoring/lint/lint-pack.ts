@@ -5,7 +5,7 @@ import type { WordLookup } from '../../engine/rules/pattern/parse-pattern.js';
 import { preparePatterns } from '../../engine/rules/pattern/prepare-patterns.js';
 import { createLiteralMatches } from '../../engine/rules/prefilter/literal-matches.js';
 import type { Pack, Rule } from '../../engine/rules/types.js';
-import type { ViewSet } from '../../engine/text/view.js';
+import { buildViews } from '../../engine/text/views.js';
 import { checkPatternShapes } from './pattern-checks.js';
 
 /** Problems that are accepted: by rule id and code, how many, and why. */
@@ -17,8 +17,6 @@ export type LintSuppressions = Readonly<
 export interface LintOptions {
   /** Every tag that a rule may carry. */
   readonly tags: ReadonlySet<string>;
-  /** The views of an example's text. */
-  readonly readViews: (text: string) => ViewSet;
   /** Default: none. When a rule has more problems of a code than suppressed, all of them are reported. */
   readonly suppressions?: LintSuppressions | undefined;
 }
@@ -45,7 +43,7 @@ export function lintPack(
         const problems = [
           ...CHECKS.flatMap((check) => check(rule, options)),
           ...checkPatternShapes(rule, words),
-          ...checkNegatives(rule, words, options.readViews),
+          ...checkNegatives(rule, words),
         ];
         const suppressed = options.suppressions?.[rule.id] ?? {};
         const count = (code: string): number => problems.filter((one) => one.code === code).length;
@@ -174,7 +172,7 @@ const WORD = 4;
  * the prefilter drops such a text before any pattern runs, so that it would pass whatever the patterns say. All views count: a rule of hidden text has plain text as its
  * near miss. Drafts, which run in shadow, and rules with a pattern without required literals are not judged.
  */
-function checkNegatives(rule: Rule, words: WordLookup, readViews: (text: string) => ViewSet): readonly PackProblem[] {
+function checkNegatives(rule: Rule, words: WordLookup): readonly PackProblem[] {
   if (rule.status !== 'stable') return [];
   const { index, patterns } = preparePatterns([rule], words, () => {})[chooseGroup(rule)];
   const sources = readSteps(rule.match).steps.flatMap((step) => step.patterns);
@@ -182,7 +180,7 @@ function checkNegatives(rule: Rule, words: WordLookup, readViews: (text: string)
   const hits = new Set(rule.examples.positive.flatMap(({ hit }) => listWords(hit)));
   const matches = createLiteralMatches(index, () => true);
   return rule.examples.negative.flatMap(({ text }, at) => {
-    const { views } = readViews(text);
+    const { views } = buildViews(text);
     if (views.some((view) => matches.scan(view.text).found.length > 0)) return [];
     if (listWords(text).some((word) => hits.has(word))) return [];
     const message =

@@ -58,3 +58,12 @@ export function writeEvent(fields: readonly string[], data: string | undefined):
   const lines = data === undefined ? [] : data.split(/\r\n|\n|\r/).map((line) => `data: ${line}`);
   return fields.length + lines.length === 0 ? '' : `${[...fields, ...lines].join('\n')}\n\n`;
 }
+
+/** A response of server-sent events. @see https://html.spec.whatwg.org/multipage/server-sent-events.html */
+export function eventStream(events: readonly { readonly event?: string; readonly data?: unknown }[]): Response {
+  const lines = events.map(({ event, data }) => {
+    const text = typeof data === 'string' ? data : JSON.stringify(data);
+    return `${event === undefined ? '' : `event: ${event}\n`}data: ${text}\n\n`;
+  });
+  return new Response(lines.join(''), { headers: { 'content-type': 'text/event-stream' } });
+}
