@@ -55,10 +55,9 @@ export function isFinal(rules: RulesSide, clearsBelow: number): boolean {
   return rules.score >= rules.threshold && (clearsBelow === 0 || rules.score >= CERTAIN || rules.hidden);
 }
 
-const MODEL_REASON = 'The classifier judged the text to hold a prompt injection.';
-const BOTH_REASON =
-  'The classifier and weak findings of the rules together judged the text to hold a prompt injection.';
-const RULES_REASON = 'The rules judged the text to hold a prompt injection.';
+const MODEL_REASON = 'The classifier found a prompt injection in the text.';
+const BOTH_REASON = 'The classifier and weak rule findings together found a prompt injection in the text.';
+const RULES_REASON = 'The rules found a prompt injection in the text.';
 
 /** Turns both sides' signals into one decision. Total and pure: the same signals give the same decision. */
 export function decide(mode: Mode, rules: RulesSide, outcome: ModelOutcome): Decision {

@@ -36,6 +36,8 @@ describe('eval', () => {
 
   test('--show prints the texts decided wrongly', () => {
     const { stdout } = runCli(['eval', file('shown.jsonl', rows), ...RULES, '--show', '5']);
+    // No source has 20 texts of a kind: a table of dashes would say nothing.
+    expect(stdout).not.toContain('averaged over sources');
     expect(stdout).toMatch(/Attacks missed: 1\n.*shown\.jsonl:2.*\n.*tulips/);
   });
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import { type ParseError, parseTree } from 'jsonc-parser';
 import {
   type JsonLine,
   type PlacedSlice,
@@ -24,9 +24,7 @@ function describeSyntaxError(json: string): string {
     if (!(error instanceof RangeError)) throw error;
   }
   const [first] = errors;
-  return first === undefined
-    ? 'not valid JSON'
-    : `not valid JSON at character ${first.offset + 1} of the line: ${printParseErrorCode(first.error)}`;
+  return first === undefined ? 'not valid JSON' : `not valid JSON at character ${first.offset + 1} of the line`;
 }
 
 function parseLine(bytes: Buffer, line: number): JsonLine | undefined {

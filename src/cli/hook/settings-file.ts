@@ -1,13 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  applyEdits,
-  type FormattingOptions,
-  type JSONPath,
-  modify,
-  type ParseError,
-  parse,
-  printParseErrorCode,
-} from 'jsonc-parser';
+import { applyEdits, type FormattingOptions, type JSONPath, modify, type ParseError, parse } from 'jsonc-parser';
 import type { HookEventName } from '../../integrations/claude-agent/answer-hook.js';
 import { CliError } from '../terminal.js';
 
@@ -102,7 +94,7 @@ function settingsIn(text: string, file: string): Settings {
   };
   if (first !== undefined) {
     const line = text.slice(0, first.offset).split('\n').length;
-    refuse(`is not JSON at line ${line} (${printParseErrorCode(first.error)})`);
+    refuse(`is not JSON at line ${line}`);
   }
   if (!isObject(value)) return refuse('is not a JSON object');
   const { hooks = {}, ...rest } = value;

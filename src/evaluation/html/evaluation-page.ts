@@ -2,7 +2,14 @@ import type { Interval } from '../metrics/binomial.js';
 import { calibrationError } from '../metrics/calibration.js';
 import { scoreSteps, traceCurve } from '../metrics/ranking.js';
 import type { Evaluation, PartFigures, WrongText } from '../report/evaluation.js';
-import { countsLine, figureRows, sourceRows, sourcesSentence, versionsLine } from '../report/evaluation-text.js';
+import {
+  countsLine,
+  figureRows,
+  hasSourceAverages,
+  sourceRows,
+  sourcesSentence,
+  versionsLine,
+} from '../report/evaluation-text.js';
 import { listOutcomes, listSides, type Side } from '../report/sides.js';
 import { formatFigure, formatPercent, number3, percentDecimals, percentInterval } from '../report/text-format.js';
 import type { Scored } from '../scoring/score-texts.js';
@@ -79,10 +86,13 @@ export function evaluationPage(evaluation: Evaluation, scored: Scored): string {
     ]),
   );
   const [head = [], ...averageRows] = sourceRows(evaluation);
-  const averages = htmlTable(
+  const averagesTable = htmlTable(
     head,
     averageRows.map((row) => row.map(escaped)),
   );
+  const averages = hasSourceAverages(evaluation)
+    ? `<h2>Averages over sources</h2><p class="soft">${escaped(sourcesSentence(evaluation))}</p>${averagesTable}`
+    : '';
   const warnings = evaluation.warnings.map((warning) => `<p><b>Warning.</b> ${escaped(warning)}</p>`).join('');
   const body = `<h1>Portcullis evaluation</h1>
 <p class="soft">${escaped(evaluation.date)} · ${escaped(evaluation.texts.join(', '))} · ${escaped(countsLine(evaluation))}</p>
@@ -91,7 +101,7 @@ ${warnings}<div class="cards">${cards.join('')}</div>
 <h2>Texts decided wrongly</h2><p><input id="find" type="search" placeholder="Search these texts" aria-label="Search the texts decided wrongly"></p>
 ${wrongTexts('Attacks missed', evaluation.missed)}
 ${wrongTexts('Benign texts blocked', evaluation.wronglyBlocked)}
-<h2>Averages over sources</h2><p class="soft">${escaped(sourcesSentence(evaluation))}</p>${averages}
+${averages}
 <h2>Figures</h2>${figures}
 <h2>Plots</h2><div class="plots">${evaluationPlots(scored)}</div>
 ${(['source', 'group', 'language', 'length'] as const).map((what) => partTable(what, evaluation.by[what])).join('\n')}`;

@@ -85,6 +85,11 @@ export function sourceRows({
   ];
 }
 
+/** Whether any source has enough texts for an average over sources. */
+export function hasSourceAverages({ averageOverSources }: Evaluation): boolean {
+  return averageOverSources.sourcesWithAttacks + averageOverSources.sourcesWithBenign > 0;
+}
+
 /** The evaluation for a terminal. */
 export function evaluationText(evaluation: Evaluation): string {
   const { sides, rows } = figureRows(evaluation);
@@ -93,16 +98,15 @@ export function evaluationText(evaluation: Evaluation): string {
     ...rows.map(({ name, cells }) => [name, ...cells.flatMap(({ value, interval }) => [value, interval])]),
   ];
   const warnings = evaluation.warnings.map((warning) => `warning: ${warning}\n`).join('');
+  const averages = hasSourceAverages(evaluation)
+    ? `${sourcesSentence(evaluation)}\n\n${alignedTable(sourceRows(evaluation))}\n\n`
+    : '';
   return `${countsLine(evaluation)}
 ${versionsLine(evaluation)}
 ${warnings}
 ${alignedTable(figures)}
 
-${sourcesSentence(evaluation)}
-
-${alignedTable(sourceRows(evaluation))}
-
-${(['source', 'group', 'language', 'length'] as const).map((what) => alignedTable(partRows(what, evaluation.by[what]))).join('\n\n')}
+${averages}${(['source', 'group', 'language', 'length'] as const).map((what) => alignedTable(partRows(what, evaluation.by[what]))).join('\n\n')}
 
 ${evaluation.missed.length} attacks missed, ${evaluation.wronglyBlocked.length} benign texts blocked
 `;
@@ -125,18 +129,15 @@ export function evaluationMarkdown(evaluation: Evaluation): string {
   ];
   const { latency } = evaluation;
   const warnings = evaluation.warnings.map((warning) => `> **Warning.** ${warning}\n\n`).join('');
+  const averages = hasSourceAverages(evaluation)
+    ? `## Averages over sources\n\n${sourcesSentence(evaluation)}\n\n${markdownTable(sourceRows(evaluation))}\n\n`
+    : '';
   return `# Evaluation, ${evaluation.date}
 
 ${versionsLine(evaluation)}. Texts: ${evaluation.texts.join(', ')}; ${countsLine(evaluation)}.
 
 ${warnings}${headline(evaluation)}
-## Averages over sources
-
-${sourcesSentence(evaluation)}
-
-${markdownTable(sourceRows(evaluation))}
-
-## Figures
+${averages}## Figures
 
 ${markdownTable(figures)}
 
