@@ -127,7 +127,7 @@ async function engineChecks(flags: EngineFlags): Promise<readonly Check[]> {
             state: 'missing',
             detail: info.mode_reason ?? 'none is used',
             advice:
-              'The rules decide alone. For a model: onnxruntime-node, and --model FOLDER where none is installed.',
+              'The rules decide alone. To use a model, install onnxruntime-node, and pass --model FOLDER if none is installed.',
           }
         : { name: 'Model', state: 'ok', detail: `${info.ml_version}, blocks at ${info.ml_threshold}${point}` };
     return [
@@ -138,7 +138,7 @@ async function engineChecks(flags: EngineFlags): Promise<readonly Check[]> {
     ];
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    return [{ name: 'Engine', state: 'failed', detail: error.message, advice: 'Correct this and run doctor again.' }];
+    return [{ name: 'Engine', state: 'failed', detail: error.message, advice: 'Fix this and run doctor again.' }];
   } finally {
     await engine?.close();
   }
@@ -182,7 +182,7 @@ async function run(flags: EngineFlags): Promise<void> {
   process.stdout.write(
     flags.json
       ? `${JSON.stringify({ ok: failed === 0, checks }, null, 2)}\n`
-      : `${checks.map((check) => shownCheck(check, paint)).join('')}\n${failed === 0 ? 'Ready.' : `${failed} to fix.`}\n`,
+      : `${checks.map((check) => shownCheck(check, paint)).join('')}\n${failed === 0 ? 'Ready.' : `${failed} ${failed === 1 ? 'problem' : 'problems'} to fix.`}\n`,
   );
   process.exitCode = failed === 0 ? 0 : 1;
 }

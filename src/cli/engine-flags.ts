@@ -35,10 +35,10 @@ export function withPackOptions(command: Command): Command {
     .addOption(
       new Option(
         '--pack <folder>',
-        'a rule pack on top of core: folder, bundle or npm package; may be repeated, later packs override earlier ones',
+        'rule pack to add to core: a folder, bundle or npm package; may be repeated, later packs override earlier ones',
       ).argParser(collect),
     )
-    .option('--no-core', 'leave out the core rules; use only the packs given')
+    .option('--no-core', 'use only the packs given, without the core rules')
     .hook('preAction', leaveOutCore);
 }
 
@@ -47,7 +47,7 @@ export function withIsolation(command: Command): Command {
   return command.addOption(
     new Option(
       '--isolation <kind>',
-      'where the model runs: in a child process, or in a thread, which replies sooner but takes the program with it when it crashes',
+      'run the model in a child process or in a thread; a thread is faster, but a crash of the model ends the program',
     )
       .choices(['process', 'thread'])
       .default(undefined, 'process'),
@@ -65,16 +65,16 @@ export function withScreenerFlags(command: Command): Command {
     .addOption(
       new Option(
         '--mode <mode>',
-        'who may block: the rules; rules and model; or the rules, while the model is only reported',
+        'what can block: the rules; rules and model (hybrid); or the rules, with the model reported only (shadow)',
       ).choices(['rules', 'hybrid', 'shadow']),
     )
     .addOption(
       new Option(
         '--overlay <file>',
-        'a local file with thresholds, changed rules and an allow-list; may be repeated',
+        'overlay file with thresholds, rule changes and an allow-list; may be repeated',
       ).argParser(collect),
     )
-    .option('--model <folder>', 'a model folder; "off" for none')
+    .option('--model <folder>', 'model folder; "off" for none')
     .option(
       '--operating-point <name>',
       "the model's threshold: strict, balanced or permissive; overrides an overlay's",
@@ -102,7 +102,7 @@ async function modelFor({ mode, model, isolation }: EngineFlags): Promise<Classi
 
 /**
  * The engine that the flags ask for; with none of them, the library's default engine.
- * @throws CliError, PackError, ModelError or ConfigError with what to mend.
+ * @throws CliError, PackError, ModelError or ConfigError with what to fix.
  */
 export async function openEngine(flags: EngineFlags): Promise<Engine> {
   const { createEngine, defaultEngine, loadPack } = await import('../index.js');

@@ -42,7 +42,7 @@ async function program(asked: string | undefined): Promise<Command> {
   return root;
 }
 
-/** Errors that say what the caller can mend; by name, since their modules are loaded only when needed. */
+/** Errors that the caller can fix; by name, since their modules are loaded only when needed. */
 const MISTAKES: ReadonlySet<string> = new Set([
   'BatchError',
   'CliError',
@@ -68,7 +68,7 @@ function report(error: unknown): number {
   }
   const where = process.env.PORTCULLIS_DEBUG && error instanceof Error ? `\n${error.stack}` : '';
   process.stderr.write(
-    `portcullis: a bug: ${error instanceof Error ? error.message : 'unknown error'}. Set PORTCULLIS_DEBUG=1 for the stack.${where}\n`,
+    `portcullis: internal error: ${error instanceof Error ? error.message : 'unknown error'}. Set PORTCULLIS_DEBUG=1 for the stack.${where}\n`,
   );
   return 2;
 }

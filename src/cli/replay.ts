@@ -22,7 +22,7 @@ interface ReplayFlags extends StoreFlags {
 /** 2 is for mistakes, as everywhere. */
 const EXIT_CODES = { identical: 0, different: 1, impossible: 3 } as const;
 
-/** By the rules, overlays or model given; what isn't given is the record's. */
+/** Screens with the rules, overlays or model given, and with the recorded ones otherwise. */
 async function otherwise(store: Store, record: EvidenceRecord, flags: ReplayFlags): Promise<ReplayReport> {
   const { mode, rules_version, ml_version } = record.verdict;
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-replay-'));
@@ -42,7 +42,7 @@ async function otherwise(store: Store, record: EvidenceRecord, flags: ReplayFlag
     return await whatIf(record, (input, options) => opened.score(input, options));
   } catch (error) {
     if (!(error instanceof NotKeptError)) throw error;
-    return { outcome: 'impossible', notes: [`It can’t be screened again: ${error.message}.`], verdict: null };
+    return { outcome: 'impossible', notes: [`It cannot be screened again: ${error.message}.`], verdict: null };
   } finally {
     await pool?.close();
     rmSync(folder, { recursive: true, force: true });
@@ -50,9 +50,9 @@ async function otherwise(store: Store, record: EvidenceRecord, flags: ReplayFlag
 }
 
 async function findRecord(store: Store, id: string): Promise<EvidenceRecord> {
-  if (!/^ev_[0-9a-f]{24}$/.test(id)) throw new CliError('an evidence id is ev_ and 24 hex digits');
+  if (!/^ev_[0-9a-f]{24}$/.test(id)) throw new CliError('an evidence id is ev_ followed by 24 hex digits');
   const record = await store.evidence.find(id);
-  if (record === undefined) throw new CliError(`no evidence "${id}" here, or retention has removed it`);
+  if (record === undefined) throw new CliError(`no evidence "${id}" in this database; retention may have removed it`);
   return record;
 }
 
@@ -85,14 +85,14 @@ function run(id: string, given: ReplayFlags): Promise<void> {
   });
 }
 
-/** `portcullis replay`: a stored verdict once more; exit code 0 identical, 1 different, 2 a mistake, 3 impossible. */
+/** `portcullis replay`: screens a stored input again; exit code 0 identical, 1 different, 2 an error, 3 impossible. */
 export function replayCommand(): Command {
   return withStoreFlags(
     new Command('replay')
       .description(
         'screen a stored input again with the recorded versions; exits with 0 if identical, 1 if different, 2 for an error, 3 if it cannot be replayed',
       )
-      .argument('<evidence-id>', 'ev_ and 24 hex digits'),
+      .argument('<evidence-id>', 'ev_ followed by 24 hex digits'),
   )
     .option('--with-rules <folder...>', 'use these packs instead of the recorded ones')
     .option('--with-overlay <file...>', 'use these overlays instead of the recorded ones')

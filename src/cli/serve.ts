@@ -23,7 +23,7 @@ function startFailure(error: unknown, { host, port }: ServiceSettings): unknown 
     return new CliError(`the service needs packages that aren't installed: npm install ${PACKAGES}`);
   const isTaken = 'syscall' in error && /^(listen|bind)$/.test(String(error.syscall));
   if (!isTaken) return error;
-  return new CliError(`can't listen on ${host}:${port} (${error.code}): choose another by --port or PORTCULLIS_PORT`);
+  return new CliError(`can't listen on ${host}:${port} (${error.code}): choose another with --port or PORTCULLIS_PORT`);
 }
 
 function shownAccount(first: FirstAccount | UnshownAccount, url: string): string {
@@ -33,7 +33,7 @@ function shownAccount(first: FirstAccount | UnshownAccount, url: string): string
   const password = hasOwner
     ? `portcullis admin user reset-password ${FIRST_EMAIL}`
     : `portcullis admin user create ${FIRST_EMAIL} ${account}`;
-  return `the first start ended before it showed its key. With the same --data or --database-url,\n  portcullis admin key create ${account}\nmakes a key, and\n  ${password}\na password for the dashboard.`;
+  return `the first start ended before it showed its API key. With the same --data or --database-url,\n  portcullis admin key create ${account}\ncreates a key, and\n  ${password}\nsets a password for the dashboard.`;
 }
 
 async function run({
@@ -56,7 +56,7 @@ async function run({
   const parsed = settingsSchema.safeParse(flags);
   if (!parsed.success) {
     const issues = parsed.error.issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': '));
-    throw new CliError(`settings don't fit: ${issues.join('; ')}`);
+    throw new CliError(`invalid settings: ${issues.join('; ')}`);
   }
   if (printConfig) {
     process.stdout.write(`${JSON.stringify(maskedSettings(parsed.data), null, 2)}\n`);
@@ -132,14 +132,11 @@ export function serveCommand(): Command {
       .env('PORTCULLIS_SIGN_UP')
       .choices(['on', 'off'])
       .default('off'),
-    new Option(
-      '--webhook-private-addresses <on|off>',
-      'whether webhooks may go to private addresses, and by plain HTTP',
-    )
+    new Option('--webhook-private-addresses <on|off>', 'whether webhooks may use private addresses and plain HTTP')
       .env('PORTCULLIS_WEBHOOK_PRIVATE_ADDRESSES')
       .choices(['on', 'off'])
       .default('off'),
-    new Option('--public-url <url>', 'URL under which the service is reached; https makes cookies Secure').env(
+    new Option('--public-url <url>', 'public URL of the service; with https, cookies are Secure').env(
       'PORTCULLIS_PUBLIC_URL',
     ),
     new Option('--stripe-secret-key <key>', 'take payments with Stripe; prefer the environment variable').env(

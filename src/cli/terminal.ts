@@ -172,7 +172,7 @@ export function screened(text: string, verdict: ExplainedVerdict, paint: Paint):
   return `${lines.join('\n')}\n\n${markedText(text, spans, { paint, around: 200 })}\n`;
 }
 
-/** A mistake of the caller's: printed as one line, without a stack, with exit code 2. Never holds screened text. */
+/** An error of the caller: printed as one line, without a stack, with exit code 2. Never holds screened text. */
 export class CliError extends Error {
   override readonly name = 'CliError';
 }

@@ -23,7 +23,7 @@ function changeText({ kind, change, before }: RuleChange): string {
 }
 
 /** The table of changes, its head first. */
-export function changeRows(changes: readonly RuleChange[]): Cells {
+function changeRows(changes: readonly RuleChange[]): Cells {
   return [
     ['rule', 'change', 'attacks found', 'false positives', 'families'],
     ...changes.map((change) => [
@@ -37,7 +37,7 @@ export function changeRows(changes: readonly RuleChange[]): Cells {
 }
 
 /** What the changes bring on both parts, its head first. */
-export function gainRows({ choose, confirm }: TunedRules): Cells {
+function gainRows({ choose, confirm }: TunedRules): Cells {
   const row = (name: string, of: (part: TunedPart) => readonly [string, string, string]): readonly string[] => [
     name,
     ...of(choose),
@@ -61,7 +61,7 @@ export function gainRows({ choose, confirm }: TunedRules): Cells {
 }
 
 /** The table of rules that fired, its head first; those with the most marginal false positives first, then by marginal attacks. */
-export function ruleRows({ rules, choose }: TunedRules): Cells {
+function ruleRows({ rules, choose }: TunedRules): Cells {
   return [
     [
       'rule',
@@ -101,7 +101,7 @@ function confirmedWords({ confirm: { attacks, benign, before, after } }: TunedRu
 }
 
 /** What was tuned, on what, and what came of it, in sentences. */
-export function tuningSummary(tuned: TunedRules): readonly string[] {
+function tuningSummary(tuned: TunedRules): readonly string[] {
   const { choose, confirm, rules, changes } = tuned;
   const silent = rules.filter(({ hits }) => hits.attacks + hits.benign === 0).length;
   const outcome =

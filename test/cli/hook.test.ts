@@ -212,7 +212,7 @@ it('install shows the change and asks; --yes writes; a link and a malformed file
     command: expect.stringMatching(/main\.js hook --tool-result redact --on-error allow$/),
   });
   expect(inFolder(['install', '--yes', '--tool-result', 'redact', '--', '--on-error', 'allow']).stdout).toContain(
-    'there already',
+    'already installed',
   );
   expect(inFolder(['uninstall', '--yes']).status).toBe(0);
   expect(JSON.parse(readFileSync(real, 'utf8'))).toEqual({ model: 'opus' });

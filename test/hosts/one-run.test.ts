@@ -139,7 +139,7 @@ it.each([
   );
   expect(stdout).toContain('could not be screened');
   expect(stdout).not.toContain('Adds numbers');
-  expect(stderr).toContain(`portcullis: nothing is screened at ${url()}: `);
+  expect(stderr).toContain(`portcullis: screening at ${url()} fails: `);
   expect(stderr).toContain(reason);
 });
 

@@ -25,11 +25,11 @@ function parseTime(text: string): number {
   const day = /^\d{4}-\d{2}-\d{2}$/.test(text);
   const withTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/.test(text);
   const at = day || withTime ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at)) throw new CliError(`"${text}" is no date: write 2026-11-21 or 2026-11-21T12:00:00Z`);
+  if (Number.isNaN(at)) throw new CliError(`"${text}" is not a date: write 2026-11-21 or 2026-11-21T12:00:00Z`);
   return at;
 }
 
-const create = withStoreFlags(new Command('create').description('create an account; prints its id'))
+const create = withStoreFlags(new Command('create').description('create an account and print its id'))
   .argument('<name>')
   .option('--plan <plan>', 'plan, as named in the plans file', 'trial')
   .action((name: string, flags: StoreFlags & { readonly plan: string }) =>
@@ -67,7 +67,7 @@ const show = withStoreFlags(new Command('show').description('show an account wit
           .join(' ')}`,
         `${'quota'.padEnd(12)}  ${quota.remaining} calls left, ${quota.limit} a month`,
         ...months.map(
-          ({ month, used, overageUsed }) => `${month.padEnd(12)}  ${used} calls, ${overageUsed} bought ones`,
+          ({ month, used, overageUsed }) => `${month.padEnd(12)}  ${used} calls, ${overageUsed} overage calls`,
         ),
         ...keys.map((it) => `${'key'.padEnd(12)}  ${it.id}  …${it.hint}  ${it.name}`),
         ...members.map((it) => `${'member'.padEnd(12)}  ${it.email}  ${it.role}`),
@@ -76,7 +76,7 @@ const show = withStoreFlags(new Command('show').description('show an account wit
     }),
   );
 
-const setTrialEnd = withStoreFlags(new Command('set-trial-end').description('set the end of a trial'))
+const setTrialEnd = withStoreFlags(new Command('set-trial-end').description('set the date on which a trial ends'))
   .argument('<account>', 'id or name')
   .argument('<date>', '2026-11-21 (UTC) or 2026-11-21T12:00:00Z')
   .action((name: string, date: string, flags: StoreFlags) =>

@@ -17,7 +17,7 @@ const DAY_S = 86_400;
 /** A key by `KEY`, or `ACCOUNT KEY`; by id or by its secret. @throws CliError */
 async function findKey(store: Store, words: readonly string[]): Promise<ApiKey> {
   const [first, second, third] = words;
-  if (first === undefined || third !== undefined) throw new CliError('give the key, or the account and the key');
+  if (first === undefined || third !== undefined) throw new CliError('give a key, or an account and a key');
   const word = second ?? first;
   const bySecret = word.startsWith('svc_live_') ? (await store.keys.find(word))?.key : undefined;
   const id = bySecret?.id ?? word;
@@ -27,11 +27,11 @@ async function findKey(store: Store, words: readonly string[]): Promise<ApiKey> 
     if (key) return key;
   }
   throw new CliError(
-    word.startsWith('svc_live_') ? 'no such key' : `no key "${word}"; "admin key list ACCOUNT" names them`,
+    word.startsWith('svc_live_') ? 'no such key' : `no key "${word}"; "admin key list ACCOUNT" lists them`,
   );
 }
 
-const create = withStoreFlags(new Command('create').description('create a key; prints only the key, and only once'))
+const create = withStoreFlags(new Command('create').description('create a key and print it; it is not shown again'))
   .argument('<account>', 'id or name')
   .option('--name <name>', 'name of the key', 'admin')
   .action((name: string, flags: StoreFlags & { readonly name: string }) =>
@@ -65,9 +65,9 @@ const list = withStoreFlags(new Command('list').description('list the keys of an
     }),
   );
 
-const rotate = withStoreFlags(new Command('rotate').description('replace a key; prints only the new key'))
-  .argument('<key...>', 'the key, or the account and the key')
-  .option('--grace <seconds>', 'how long the old key still works', String(DAY_S))
+const rotate = withStoreFlags(new Command('rotate').description('replace a key and print the new one'))
+  .argument('<key...>', 'the key (id or secret), or the account and the key')
+  .option('--grace <seconds>', 'how long the old key keeps working', String(DAY_S))
   .action((words: readonly string[], flags: StoreFlags & { readonly grace: string }) =>
     withStore(flags, async (store) => {
       if (!/^\d{1,9}$/.test(flags.grace)) throw new CliError('--grace takes whole seconds');
@@ -79,7 +79,7 @@ const rotate = withStoreFlags(new Command('rotate').description('replace a key; 
   );
 
 const revoke = withStoreFlags(new Command('revoke').description('revoke a key immediately'))
-  .argument('<key...>', 'the key, or the account and the key')
+  .argument('<key...>', 'the key (id or secret), or the account and the key')
   .action((words: readonly string[], flags: StoreFlags) =>
     withStore(flags, async (store) => {
       const old = await findKey(store, words);

@@ -11,9 +11,9 @@ import {
   withStoreFlags,
 } from './store-command.js';
 
-const set = withStoreFlags(new Command('set').description("change an account's plan from the next call on"))
+const set = withStoreFlags(new Command('set').description("change an account's plan, effective from the next call"))
   .argument('<account>', 'id or name')
-  .argument('<plan>')
+  .argument('<plan>', 'plan, as named in the plans file')
   .action((name: string, plan: string, flags: StoreFlags) =>
     withStore(flags, async (store) => {
       const account = await store.accounts.setPlan((await store.accounts.find(name)).id, plan);
@@ -37,17 +37,15 @@ export function planCommand(): Command {
   return new Command('plan').description('manage plans').addCommand(set).addCommand(list);
 }
 
-const grant = withStoreFlags(
-  new Command('grant').description('grant an account calls beyond its plan; they do not expire'),
-)
+const grant = withStoreFlags(new Command('grant').description('grant an account extra calls, which do not expire'))
   .argument('<account>', 'id or name')
   .argument('<calls>', 'a whole number')
   .action((name: string, calls: string, flags: StoreFlags) =>
     withStore(flags, async (store) => {
-      if (!/^[1-9]\d{0,11}$/.test(calls)) throw new CliError(`"${calls}" is no number of calls`);
+      if (!/^[1-9]\d{0,11}$/.test(calls)) throw new CliError(`"${calls}" is not a number of calls`);
       const account = await store.accounts.addOverage((await store.accounts.find(name)).id, Number(calls));
       await noteChange(store, account.id, 'overage.grant', calls);
-      printOne(flags, account, `${account.id}: ${account.overageLeft} bought calls left`);
+      printOne(flags, account, `${account.id}: ${account.overageLeft} overage calls left`);
     }),
   );
 
@@ -90,8 +88,8 @@ function settling(name: string, status: 'approved' | 'rejected', description: st
 /** `portcullis admin order` */
 export function orderCommand(): Command {
   return new Command('order')
-    .description('manage orders of plans and overage packs')
+    .description('manage orders for plans and overage packs')
     .addCommand(listOrders)
-    .addCommand(settling('approve', 'approved', 'grant what was ordered'))
-    .addCommand(settling('reject', 'rejected', 'grant nothing'));
+    .addCommand(settling('approve', 'approved', 'approve an order and grant what was ordered'))
+    .addCommand(settling('reject', 'rejected', 'reject an order'));
 }

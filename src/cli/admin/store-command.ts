@@ -30,7 +30,7 @@ function places({ data, databaseUrl }: StoreFlags): { readonly data?: string; re
   const { PORTCULLIS_DATA, PORTCULLIS_DATABASE_URL } = process.env;
   if (PORTCULLIS_DATABASE_URL) return { databaseUrl: PORTCULLIS_DATABASE_URL };
   if (PORTCULLIS_DATA) return { data: PORTCULLIS_DATA };
-  throw new CliError('say where the data is: --data DIR or --database-url URL');
+  throw new CliError('no database given: use --data DIR or --database-url URL');
 }
 
 /** Opens the store for one command and closes it again. `create` lets a data folder be made that isn't there. */
@@ -43,7 +43,7 @@ export async function withStore(
   // A typing error in --data must not end in an empty database and "no such account".
   if (where.data !== undefined && !create && !existsSync(join(where.data, 'portcullis.db')))
     throw new CliError(
-      `no Portcullis database in ${where.data}; "portcullis admin account create" or "serve" makes one`,
+      `no Portcullis database in ${where.data}; "portcullis admin account create" or "portcullis serve" creates one`,
     );
   const store = await openStore({
     ...where,

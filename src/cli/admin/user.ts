@@ -30,7 +30,7 @@ async function readPassword({ passwordStdin }: PasswordFlags): Promise<string> {
   const password = Buffer.concat(pieces)
     .toString('utf8')
     .replace(/\r?\n$/, '');
-  if (password.length < LEAST) throw new CliError(`a password has ${LEAST} characters or more`);
+  if (password.length < LEAST) throw new CliError(`the password must have at least ${LEAST} characters`);
   return password;
 }
 
@@ -38,18 +38,18 @@ function printed(flags: PasswordFlags, value: object, password: string, done: st
   printOne(flags, flags.passwordStdin ? value : { ...value, password }, flags.passwordStdin ? done : password);
 }
 
-const create = withStoreFlags(
-  new Command('create').description('create a user of an account; prints only the password'),
-)
+const create = withStoreFlags(new Command('create').description('create a user in an account and print the password'))
   .argument('<email>')
   .argument('<account>', 'id or name')
   .addOption(
-    new Option('--role <role>', 'what the user may do').choices(['owner', 'analyst', 'viewer']).default('owner'),
+    new Option('--role <role>', 'role of the user in the account')
+      .choices(['owner', 'analyst', 'viewer'])
+      .default('owner'),
   )
   .option('--password-stdin', 'read the password from stdin instead of generating one')
   .action((email: string, name: string, flags: PasswordFlags & { readonly role: Role }) =>
     withStore(flags, async (store) => {
-      if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new CliError(`"${email}" is no e-mail address`);
+      if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new CliError(`"${email}" is not an e-mail address`);
       const account = await store.accounts.find(name);
       const password = await readPassword(flags);
       const user = await store.users.create(email, await hashed(password));
@@ -60,7 +60,9 @@ const create = withStoreFlags(
     }),
   );
 
-const resetPassword = withStoreFlags(new Command('reset-password').description('set a new password; ends all sessions'))
+const resetPassword = withStoreFlags(
+  new Command('reset-password').description('set a new password, print it, and end all sessions of the user'),
+)
   .argument('<email>')
   .option('--password-stdin', 'read the password from stdin instead of generating one')
   .action((email: string, flags: PasswordFlags) =>
@@ -75,7 +77,7 @@ const resetPassword = withStoreFlags(new Command('reset-password').description('
   );
 
 const unlock = withStoreFlags(
-  new Command('unlock').description('clear failed sign-in attempts, which delay the next one'),
+  new Command('unlock').description('clear failed sign-in attempts, so that the next one is not delayed'),
 )
   .argument('<email>')
   .action((email: string, flags: StoreFlags) =>
@@ -88,7 +90,7 @@ const unlock = withStoreFlags(
   );
 
 const resetSecondFactor = withStoreFlags(
-  new Command('reset-second-factor').description('take the second factor off a user who lost it'),
+  new Command('reset-second-factor').description('remove the second factor of a user who has lost it'),
 )
   .argument('<email>')
   .action((email: string, flags: StoreFlags) =>

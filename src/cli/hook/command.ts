@@ -6,12 +6,18 @@ import { type HookFlags, runHook } from './run-hook.js';
 /** What happens to blocked texts, by point of the policy. */
 function withPolicyFlags(command: Command): Command {
   return command
-    .addOption(new Option('--user <action>', 'on a blocked prompt (default: refuse)').choices(['refuse', 'report']))
     .addOption(
-      new Option('--tool-call <action>', 'on a blocked tool call (default: deny)').choices(['deny', 'ask', 'report']),
+      new Option('--user <action>', 'what to do with a blocked prompt (default: refuse)').choices(['refuse', 'report']),
     )
     .addOption(
-      new Option('--tool-result <action>', 'on a blocked tool result (default: replace)').choices([
+      new Option('--tool-call <action>', 'what to do with a blocked tool call (default: deny)').choices([
+        'deny',
+        'ask',
+        'report',
+      ]),
+    )
+    .addOption(
+      new Option('--tool-result <action>', 'what to do with a blocked tool result (default: replace)').choices([
         'replace',
         'redact',
         'stop',
@@ -46,7 +52,7 @@ function installCommand(): Command {
 
 function uninstallCommand(): Command {
   return withScope(new Command('uninstall'))
-    .description('remove these hooks, and nothing else, from the settings')
+    .description('remove these hooks from the settings and leave everything else')
     .action(uninstallHooks);
 }
 
@@ -74,7 +80,7 @@ export function hookCommand(): Command {
           .default('block'),
       )
       .option('--timeout <ms>', 'time limit of one screening', '10000')
-      .option('--max-bytes <bytes>', 'treat larger events as events that cannot be screened', '8388608'),
+      .option('--max-bytes <bytes>', 'larger events count as events that cannot be screened', '8388608'),
   )
     .addCommand(installCommand())
     .addCommand(uninstallCommand())

@@ -26,14 +26,14 @@ export interface InstallFlags extends ScopeFlags {
 /** Seconds that Claude Code waits for a hook: above the default `--timeout` of a screening. */
 const HOST_TIMEOUT_S = 30;
 
-/** Shows what would change in the settings and writes it when that is wanted. @throws CliError with what to mend */
+/** Shows the change to the settings and writes it if confirmed. @throws CliError with what to fix */
 export async function installHooks(flags: InstallFlags, extra: readonly string[] = []): Promise<void> {
-  await change(flags, entryFor(flags, extra), 'The hooks are there already.');
+  await change(flags, entryFor(flags, extra), 'The hooks are already installed.');
 }
 
-/** Removes what `installHooks` wrote. @throws CliError with what to mend */
+/** Removes what `installHooks` wrote. @throws CliError with what to fix */
 export async function uninstallHooks(flags: ScopeFlags): Promise<void> {
-  await change(flags, undefined, 'There are no hooks of portcullis to remove.');
+  await change(flags, undefined, 'There are no portcullis hooks to remove.');
 }
 
 async function change({ scope, yes }: ScopeFlags, entry: HookEntry | undefined, nothing: string): Promise<void> {
@@ -64,7 +64,7 @@ function entryFor({ user, toolCall, toolResult, service }: InstallFlags, extra: 
     return { type: 'command', command, timeout: HOST_TIMEOUT_S, onFailure: 'block' };
   }
   if (extra.length > 0)
-    throw new CliError('with --service, flags after "--" have no place: set them up at the service.');
+    throw new CliError('flags after "--" cannot be used with --service: configure them on the service.');
   if (!URL.canParse(service) || !/^https?:/.test(service))
     throw new CliError('--service takes an http or https URL, e.g. http://127.0.0.1:8080');
   const url = new URL(`${service.replace(/\/+$/, '')}/hooks/claude-code`);
@@ -136,7 +136,8 @@ async function writeWhole(file: string, content: string): Promise<void> {
 }
 
 async function isConfirmed(file: string): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new CliError('standard input is no terminal to ask at; pass --yes to write this.');
+  if (!process.stdin.isTTY)
+    throw new CliError('standard input is not a terminal, so there is nobody to ask; pass --yes to write the change.');
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {
     return /^y(es)?$/i.test((await terminal.question(`Write ${file}? [y/N] `)).trim());

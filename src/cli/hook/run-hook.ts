@@ -87,7 +87,7 @@ async function answered(flags: HookFlags): Promise<HookRun> {
 /** What could not be screened: blocked, or let by with a word to the user. */
 function failed({ onError }: HookFlags, reason: string): HookRun {
   const said = `the text could not be screened: ${reason.replace(/\.$/, '')}`;
-  if (onError === 'allow') return { output: { systemMessage: `portcullis: ${said}; it was let by.` }, said };
+  if (onError === 'allow') return { output: { systemMessage: `portcullis: ${said}; it was allowed.` }, said };
   return { output: failedHook(`Blocked by portcullis: ${said}.`), said };
 }
 
@@ -113,7 +113,7 @@ async function open(flags: HookFlags, timeoutMs: number): Promise<Analyzer> {
 async function readInput(maxBytes: number): Promise<string> {
   if (process.stdin.isTTY)
     throw new CliError(
-      'an event is read from standard input, as Claude Code writes it; "portcullis hook install" sets that up',
+      'this command reads an event of Claude Code from standard input; "portcullis hook install" sets it up',
     );
   const chunks: Buffer[] = [];
   let length = 0;

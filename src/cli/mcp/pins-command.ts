@@ -29,7 +29,7 @@ async function listServers({ pins }: PinFlags, name?: string): Promise<readonly 
 function describeState({ approved, offered }: PinnedTool): string {
   if (offered === undefined) return approved?.by === 'person' ? 'approved' : 'trusted on first use';
   if (offered.rejected) return 'rejected';
-  return `${CHANGES[offered.change]}, waits for approval`;
+  return `${CHANGES[offered.change]}, pending approval`;
 }
 
 const CHANGES: Readonly<Record<OfferedDefinition['change'], string>> = {
@@ -104,7 +104,7 @@ function sayDefinition(
 
 function formatLines(pin: { readonly definition?: string | undefined } | undefined): readonly string[] {
   if (pin === undefined) return [];
-  if (pin.definition === undefined) return ['(too long to be kept: ask the server)'];
+  if (pin.definition === undefined) return ['(too long to store; see the server)'];
   return JSON.stringify(JSON.parse(pin.definition), null, 2).split('\n').map(visibleText);
 }
 
@@ -115,7 +115,7 @@ async function edit(
   flags: PinFlags,
 ): Promise<void> {
   if ((tools.length === 0) === !flags.all)
-    throw new CliError(`Name the tools to ${action}, or give --all for those that wait.`);
+    throw new CliError(`Name the tools to ${action}, or use --all for all pending ones.`);
   await listServers(flags, server);
   const { approvePins, rejectPins } = await import('../../integrations/mcp/pins.js');
   const change = action === 'approve' ? approvePins : rejectPins;
@@ -132,29 +132,30 @@ async function reset(server: string, flags: PinFlags): Promise<void> {
 }
 
 function sayEdit(what: string, { tools }: PinEdit): void {
-  say(tools.length === 0 ? `nothing ${what}: nothing waits` : `${what}: ${tools.map(visibleText).join(', ')}`);
+  say(tools.length === 0 ? `nothing ${what}: nothing is pending` : `${what}: ${tools.map(visibleText).join(', ')}`);
 }
 
-/** `portcullis mcp`: what belongs to `mcp-proxy`. */
+/** `portcullis mcp`: manages the pins of `mcp-proxy`. */
 export function mcpCommand(): Command {
   const pins = new Command('pins').description('list, approve and reject pinned tool definitions');
   const add = (name: string, description: string): Command =>
     pins.command(name).description(description).addOption(pinFileOption());
-  add('list [server]', 'list servers, their tools and what is waiting for approval')
-    .option('--json', 'print JSON')
-    .action(list);
-  add('show <server> <tool>', 'show the approved definition next to the one offered now').action(show);
-  add('approve <server> [tools...]', 'allow what the server offers now, even if the engine blocked it')
-    .option('--all', 'everything waiting for approval')
+  add('list [server]', 'list servers, their tools and pending approvals').option('--json', 'print JSON').action(list);
+  add('show <server> <tool>', 'show the approved definition of a tool next to the one now offered').action(show);
+  add('approve <server> [tools...]', 'approve the definitions now offered, even if the engine blocked them')
+    .option('--all', 'all pending definitions')
     .action((server: string, tools: readonly string[], flags: PinFlags) => edit('approve', server, tools, flags));
-  add('reject <server> [tools...]', 'keep a tool hidden and stop asking; earlier approvals stay in force')
-    .option('--all', 'everything waiting for approval')
+  add(
+    'reject <server> [tools...]',
+    'keep tools hidden and no longer list them as pending; earlier approvals stay in force',
+  )
+    .option('--all', 'all pending definitions')
     .action((server: string, tools: readonly string[], flags: PinFlags) => edit('reject', server, tools, flags));
-  add('reset <server>', 'forget a server; its next listing is trusted as on first use').action(reset);
+  add('reset <server>', 'delete the pins of a server; its next listing is trusted on first use').action(reset);
   return new Command('mcp').description('manage the tool definitions that mcp-proxy has pinned').addCommand(pins);
 }
 
-/** Where pins are kept unless said otherwise. */
+/** The default pin file. */
 function defaultPath(): string {
   const { APPDATA, XDG_CONFIG_HOME } = process.env;
   const config = (process.platform === 'win32' ? APPDATA : XDG_CONFIG_HOME) || join(homedir(), '.config');

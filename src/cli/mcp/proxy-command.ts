@@ -102,18 +102,18 @@ async function openScreening(flags: ProxyFlags): Promise<Screening> {
     for (const name of ['mode', 'pack', 'overlay', 'model', 'operatingPoint'] as const)
       if (flags[name] !== undefined)
         throw new CliError(
-          '--service screens by its own rules and model: leave out --mode, --pack, --overlay, --model and --operating-point.',
+          'the service uses its own rules and model: with --service, leave out --mode, --pack, --overlay, --model and --operating-point.',
         );
     const apiKey = flags.key;
     if (!apiKey)
-      throw new CliError('--service needs a key: set PORTCULLIS_API_KEY (portcullis admin key create makes one).');
+      throw new CliError('--service needs a key: set PORTCULLIS_API_KEY ("portcullis admin key create" creates one).');
     const { createClient } = await import('../../client.js');
     const client = createClient({ baseUrl: service.href, apiKey });
     const told = new Set<string>();
     /** Why nothing passes, once: the client's own error quotes no input. */
     const tell = (error: unknown): never => {
       const reason = error instanceof Error ? error.message : 'it failed';
-      if (!told.has(reason)) process.stderr.write(`portcullis: nothing is screened at ${service.origin}: ${reason}\n`);
+      if (!told.has(reason)) process.stderr.write(`portcullis: screening at ${service.origin} fails: ${reason}\n`);
       told.add(reason);
       throw error;
     };
@@ -148,7 +148,7 @@ function pinReporter(service: URL, apiKey: string, timeoutMs: number): Required<
       if (!response.ok) throw new Error(`HTTP ${response.status}`);
     } catch (error) {
       const reason = error instanceof Error ? error.message : 'it failed';
-      if (!fails) process.stderr.write(`portcullis: ${service.origin} was not told of a changed tool: ${reason}\n`);
+      if (!fails) process.stderr.write(`portcullis: could not report a changed tool to ${service.origin}: ${reason}\n`);
       fails = true;
     }
   }
@@ -319,7 +319,7 @@ Examples:
 Pins:
   The tool definitions of a server's first listing are trusted unless the engine blocks them; with --require-approval
   none are. After that, a tool that is added, changed or renamed is hidden and can't be called until
-  "portcullis mcp pins approve" allows it. Pins belong to the command line or URL; with --name they survive its changes.
+  "portcullis mcp pins approve" allows it. Pins are stored per command line or URL; use --name to keep them when that changes.
 
 What is screened:
   tool definitions, prompt and resource lists, arguments of tool calls, results and errors, prompts, resources, server

@@ -97,12 +97,12 @@ async function runEval(files: readonly string[], flags: EvalFlags): Promise<void
   if (changes) process.stdout.write(`\n${changesText(changes, flags.baseline ?? 'the recorded verdicts')}`);
 }
 
-/** `portcullis eval`: how well rules and model do on labelled texts. */
+/** `portcullis eval`: measures rules and model on labelled texts. */
 export function evalCommand(): Command {
   return withRowFlags(withScreenerFlags(new Command('eval')))
     .description('measure rules and model on labelled texts: JSON Lines, CSV, Parquet, evidence exports')
     .argument('<files...>', 'files or patterns')
-    .option('--json [file]', 'write all figures and misclassified texts as JSON, to standard output without a file')
+    .option('--json [file]', 'write all figures and misclassified texts as JSON to a file (default: standard output)')
     .option('--show <n>', 'print this many false positives and false negatives', parseCount('--show'))
     .option('--md <file>', 'write the figures as Markdown')
     .option('--html <file>', 'write a self-contained report with plots and the misclassified texts')

@@ -38,14 +38,18 @@ export function parseShare(name: string) {
 /** Adds the field and limit options to a command. */
 export function withRowFlags(command: Command): Command {
   return command
-    .option('--text-field <field>', 'the field of the text (default: text, input, prompt or content)')
-    .option('--label-field <field>', 'the field of the label (default: label)')
-    .option('--source-field <field>', 'the field of the source (default: source, else the file)')
-    .option('--group-field <field>', 'the field of the group (default: group, kind or category)')
-    .option('--language-field <field>', 'the field of the language (default: language or lang)')
+    .option('--text-field <field>', 'field that holds the text (default: text, input, prompt or content)')
+    .option('--label-field <field>', 'field that holds the label (default: label)')
+    .option('--source-field <field>', 'field that holds the source (default: source, else the file name)')
+    .option('--group-field <field>', 'field that holds the group (default: group, kind or category)')
+    .option('--language-field <field>', 'field that holds the language (default: language or lang)')
     .option('--together-field <field>', 'rows with the same value stay in the same split (default: pair or together)')
-    .option('--limit <n>', 'at most this many texts; the same ones in every run', parseCount('--limit'))
-    .option('--max-per-source <n>', 'at most this many texts of each source and label', parseCount('--max-per-source'))
+    .option('--limit <n>', 'use at most this many texts, the same ones in every run', parseCount('--limit'))
+    .option(
+      '--max-per-source <n>',
+      'use at most this many texts of each source and label',
+      parseCount('--max-per-source'),
+    )
     .addOption(new Option('--per <n>').argParser(parseCount('--per')).hideHelp())
     .option('--skip-bad-rows', 'skip rows without a text or with an unknown label, instead of stopping');
 }
@@ -56,7 +60,7 @@ function mistakesText({ mistakes, leftOut }: ReadTexts): string {
   const lines = mistakes.map(({ file, line, fault }) => `  ${file}:${line}: ${fault}`);
   const more = all > mistakes.length ? [`  … and ${all - mistakes.length} more`] : [];
   return `${all} ${all === 1 ? "row can't" : "rows can't"} be used:\n${[...lines, ...more].join('\n')}
-A label is 0 or 1, benign or injection, or a mark of the dashboard (false_alarm, correct_allow, missed_attack, correct_block). Name the fields with --text-field and --label-field, or leave such rows out with --skip-bad-rows.`;
+A label is 0 or 1, benign or injection, or a mark of the dashboard (false_alarm, correct_allow, missed_attack, correct_block). Name the fields with --text-field and --label-field, or skip such rows with --skip-bad-rows.`;
 }
 
 /** Reads the texts that the flags name. @throws CliError with the lines that can't be used; where there is none to use */
@@ -72,7 +76,7 @@ export async function readRows(files: readonly string[], flags: RowFlags): Promi
   if (read.mistakes.length > 0 && !flags.skipBadRows) throw new CliError(mistakesText(read));
   if (read.texts.length === 0) {
     const why = Object.entries(read.leftOut).map(([reason, n]) => `${n} rows: ${reason}`);
-    throw new CliError(`There is no text to use${why.length > 0 ? ` (${why.join('; ')})` : ''}.`);
+    throw new CliError(`No usable text was found${why.length > 0 ? ` (${why.join('; ')})` : ''}.`);
   }
   return {
     ...read,

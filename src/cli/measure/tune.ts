@@ -60,7 +60,7 @@ export function tuneCommand(): Command {
     .argument('[files...]', 'files or patterns: JSON Lines, CSV, Parquet, evidence exports')
     .option('--max-fpr <share>', 'labelled texts: the largest false-positive rate allowed', parseShare('--max-fpr'))
     .option('--choose <file>', 'labelled texts to choose the changes on; may be repeated', collect)
-    .option('--confirm <file>', 'labelled texts to confirm them on; may be repeated', collect)
+    .option('--confirm <file>', 'labelled texts to confirm the changes on; may be repeated', collect)
     .option(
       '--confirm-share <share>',
       'without --choose and --confirm: share of families to confirm on',
@@ -69,25 +69,23 @@ export function tuneCommand(): Command {
     )
     .option('--seed <n>', 'seed of that split', parseCount('--seed'), 1)
     .option('--support <n>', 'families of texts that a change must affect', parseCount('--support'), 3)
-    .option('--keep-weak', 'do not raise a rule to where it blocks on its own')
+    .option('--keep-weak', 'do not raise the score of a rule to the blocking threshold')
     .option('--benign-only', 'treat every text as benign; rows labelled as attacks are left out')
     .addOption(
-      new Option('--side <side>', "benign texts: the rules' threshold, the model's, or the model's beside the rules")
+      new Option(
+        '--side <side>',
+        'benign texts: derive the threshold of the rules, of the model alone, or of the model used with the rules',
+      )
         .choices(['rules', 'model', 'both'])
         .default('rules'),
     )
     .option('--budget <share>', 'benign texts: the largest false-positive rate allowed', parseShare('--budget'), 0.01)
-    .option(
-      '--confidence <share>',
-      'benign texts: probability with which the budget holds',
-      parseShare('--confidence'),
-      0.99,
-    )
+    .option('--confidence <share>', 'benign texts: probability that the budget holds', parseShare('--confidence'), 0.99)
     .option(
       '--out <file>',
-      'write an overlay (*.yaml), for --overlay; with --benign-only also the whole result (*.json)',
+      'write an overlay for --overlay (*.yaml); with --benign-only, *.json writes the full result',
     )
-    .option('--json [file]', 'write everything as JSON; without a file to standard output')
+    .option('--json [file]', 'write everything as JSON to a file (default: standard output)')
     .option('--md <file>', 'labelled texts: write the report as Markdown')
     .option('--html <file>', 'labelled texts: write a self-contained report')
     .action((files: readonly string[], flags: TuneFlags) => {

@@ -10,7 +10,7 @@ import { type SuggestArgs, suggestRules, writeNewRule } from './suggest-rules.js
 
 const withPackFlags = (command: Command): Command =>
   withPackOptions(command)
-    .option('--overlay <file>', 'a local overlay file; may be repeated', collect)
+    .option('--overlay <file>', 'overlay file; may be repeated', collect)
     .option('--json', 'print JSON');
 
 const end = (code: number): void => {
@@ -21,7 +21,7 @@ const end = (code: number): void => {
 export function rulesCommand(): Command {
   const rules = new Command('rules').description('list, show, check, test, write and compare rules');
   withPackFlags(rules.command('list'))
-    .description('list the rules with their scores')
+    .description('list rules with their scores')
     .option('--family <name>', 'only this family')
     .option('--language <tag>', 'only rules for this language')
     .action((args: ListArgs) => end(listRules(args, terminalIo())));
@@ -29,7 +29,7 @@ export function rulesCommand(): Command {
     .description('show one rule with its examples')
     .action((id: string, args: RulesArgs) => end(showRule(id, args, terminalIo())));
   withPackFlags(rules.command('lint [folder]'))
-    .description('check files, patterns, tags and examples')
+    .description('lint files, patterns, tags and examples')
     .action((folder: string | undefined, args: RulesArgs) => end(lintRules(withFolder(folder, args), terminalIo())));
   withPackFlags(rules.command('test [rule]'))
     .description('run the examples of all rules, of a family or of one rule')
@@ -47,18 +47,28 @@ export function rulesCommand(): Command {
     .action((args: RulesArgs) => end(exportRules(args, terminalIo())));
   withRowFlags(withPackFlags(rules.command('suggest <files...>')))
     .description('find phrases that are common in missed attacks and rare in benign texts, and draft a rule from them')
-    .option('--top <n>', 'number of suggestions', parseCount('--top'), 12)
-    .option('--least <n>', 'families of missed attacks that a phrase must add', parseCount('--least'), 5)
-    .option('--max-fpr <share>', 'share of benign families that a phrase may occur in', parseShare('--max-fpr'), 0.0005)
+    .option('--top <n>', 'number of phrases to suggest', parseCount('--top'), 12)
+    .option(
+      '--least <n>',
+      'missed attacks that a phrase must add, counted in families of near duplicates',
+      parseCount('--least'),
+      5,
+    )
+    .option(
+      '--max-fpr <share>',
+      'largest share of benign families that a phrase may occur in',
+      parseShare('--max-fpr'),
+      0.0005,
+    )
     .option('--id <id>', 'id of the draft', 'draft.suggested')
-    .option('--out <file>', 'write the draft there (YAML)')
+    .option('--out <file>', 'write the draft to a file (YAML)')
     .action(async (files: readonly string[], args: SuggestArgs) => end(await suggestRules(files, args, terminalIo())));
   withRowFlags(rules.command('diff <before> <after>'))
     .description(
-      'show which verdicts change from one pack or overlay (*.yaml) to another; `core` is the built-in pack, which other packs are added to',
+      'show which verdicts change from one pack or overlay (*.yaml) to another; other packs are added to the built-in pack, `core`',
     )
     .requiredOption('--on <files...>', 'texts: JSON Lines, CSV, Parquet, evidence exports')
-    .option('--no-core', 'compare packs without the core rules under them')
+    .option('--no-core', 'compare the packs alone, without the core rules')
     .option('--show <n>', 'number of changed texts to show', parseCount('--show'), 20)
     .option('--json', 'print JSON')
     .action(async (before: string, after: string, args: DiffArgs) =>

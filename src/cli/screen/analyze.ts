@@ -53,7 +53,7 @@ export function analyzeCommand(): Command {
         .description(
           'screen one text; prints the Verdict as JSON and exits with 0 for allow, 1 for block, 2 for an error',
         )
-        .argument('[text]', 'the text; "-" or nothing reads standard input')
+        .argument('[text]', 'the text; if it is omitted or "-", standard input is read')
         .option('--file <file>', 'read the text from a file')
         .addOption(
           new Option('--channel <channel>', 'where the text comes from').choices([
@@ -63,8 +63,8 @@ export function analyzeCommand(): Command {
             'tool_call',
           ]),
         )
-        .option('--allow-empty', 'screen an empty text instead of treating it as an error')
-        .option('--explain', 'show the text with what was found in it; with --json, the explanation as JSON')
+        .option('--allow-empty', 'screen an empty text instead of reporting an error')
+        .option('--explain', 'show the findings in the text; with --json, as JSON')
         .addOption(
           new Option('--form <form>', 'the fields of the Verdict').choices(['extended', 'minimal']).default('extended'),
         ),

@@ -102,7 +102,7 @@ export function batchCommand(): Command {
       .argument('<input...>', 'files or patterns, also .gz and .zst; "-" reads standard input')
       .requiredOption('--out <file>', 'output file; "-" is standard output')
       .addOption(
-        new Option('--format <format>', 'format of files whose name does not tell').choices([
+        new Option('--format <format>', 'format of files without a known extension').choices([
           'jsonl',
           'csv',
           'tsv',

@@ -62,9 +62,9 @@ export function scorerCommand(): Command {
   return withScreenerFlags(
     new Command('scorer')
       .description(
-        'screen JSON Lines {"id", "text"} from standard input to standard output, in one process, until the input ends; the first line names the versions. For engines such as Spark that start one process per core',
+        'screen JSON Lines {"id", "text"} from standard input to standard output, in one process; the first line of output names the versions. For engines such as Spark, which start one process per core',
       )
       .option('--findings', 'add the findings of each rule, with spans')
-      .option('--today <date>', 'YYYY-MM-DD: decides which allow-list entries have expired (default: today in UTC)'),
+      .option('--today <date>', 'date as YYYY-MM-DD, for the expiry of allow-list entries (default: today in UTC)'),
   ).action(run);
 }

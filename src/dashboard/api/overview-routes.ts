@@ -133,7 +133,7 @@ async function withoutVerdict(store: Store, id: string, now: number): Promise<nu
 }
 
 /** The overview's figures. Each step of `[from, to)` is there, empty ones too. */
-export function summariseActivity(
+function summariseActivity(
   counts: readonly EvidenceCount[],
   latencies: readonly LatencyCount[],
   from: number,
@@ -181,7 +181,7 @@ function computePercentiles(took: ReadonlyMap<number, number>): TimeStep['latenc
 }
 
 /** What the newest pair of versions changed against the pair before it; undefined where there was none before. */
-export function findChange(counts: readonly VersionCount[]): VersionChange | undefined {
+function findChange(counts: readonly VersionCount[]): VersionChange | undefined {
   const byPair = new Map<string, readonly VersionCount[]>();
   for (const it of counts) {
     const pair = `${it.rulesVersion} ${it.mlVersion}`;

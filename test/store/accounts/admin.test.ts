@@ -130,9 +130,9 @@ describe.each(databases)('portcullis admin on $name, beside a process that has i
   it.each([
     [['key', 'create', 'Nobody'], 'no account "Nobody"'],
     [['plan', 'set', 'Acme', 'gold'], 'no plan "gold"; there are: trial, starter, pro, scale'],
-    [['overage', 'grant', 'Acme', '-5'], '"-5" is no number of calls'],
-    [['overage', 'grant', 'Acme', '1.5'], '"1.5" is no number of calls'],
-    [['account', 'set-trial-end', 'Acme', 'soon'], 'is no date'],
+    [['overage', 'grant', 'Acme', '-5'], '"-5" is not a number of calls'],
+    [['overage', 'grant', 'Acme', '1.5'], '"1.5" is not a number of calls'],
+    [['account', 'set-trial-end', 'Acme', 'soon'], 'is not a date'],
     [['key', 'revoke', 'key_0'], 'no key "key_0"'],
     [['user', 'reset-password', 'x@example.com'], 'no user "x@example.com"'],
     [['order', 'approve', 'order_0'], 'no order "order_0"'],
