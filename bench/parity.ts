@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { findModel, loadModel } from '../src/index.js';
 
-// Whether this runtime says of each text what the training pipeline says (`python -m portcullis_train.probabilities`).
+// Whether this runtime says of each text what the training pipeline says (`python -m portcullis_train.evaluation.probabilities`).
 // npm run bench -- parity --data WORK/probabilities.jsonl [--model FOLDER] [--every 1]
 
 const { values } = parseArgs({

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_matrix
 
-from portcullis_train.align import counts_of, with_new_pieces
+from portcullis_train.training.align import counts_of, with_new_pieces
 
 
 def test_pieces_that_go_together_are_found() -> None:

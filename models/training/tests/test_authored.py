@@ -3,8 +3,8 @@
 import random
 from pathlib import Path
 
-from portcullis_train.authored import parse
-from portcullis_train.rows import plant
+from portcullis_train.data.authored import parse
+from portcullis_train.data.rows import plant
 
 FILES = sorted((Path(__file__).parent.parent / "data" / "authored").glob("*.txt"))
 

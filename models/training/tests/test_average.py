@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from portcullis_train.average import mean_of, part
+from portcullis_train.training.average import mean_of, part
 
 
 def test_weighted_mean() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from portcullis_train.inserts import apart_rows, inserted_rows, passages, put
+from portcullis_train.data.inserts import apart_rows, inserted_rows, passages, put
 
 HOST = "The kiosk opens at nine. It closes at noon on Sundays.\nBread is baked in the yard behind the church, as it was before the war, and the whole street smells of it until ten."
 ROWS = [

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from portcullis_train.label import readable
-from portcullis_train.sampling import Sample, read_labelled, write_labelled
-from portcullis_train.train import goal
+from portcullis_train.training.label import readable
+from portcullis_train.training.sampling import Sample, read_labelled, write_labelled
+from portcullis_train.training.train import goal
 
 
 def test_windows_come_back_as_they_were_written(tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from portcullis_train.encode import encode, load_tokenizer
-from portcullis_train.language import ENGLISH, OFFSET, LanguageOffset, training_samples
-from portcullis_train.net import Screener, padded
-from portcullis_train.ngrams import HashedNgrams, fit
+from portcullis_train.text.encode import encode, load_tokenizer
+from portcullis_train.training.language import ENGLISH, OFFSET, LanguageOffset, training_samples
+from portcullis_train.training.net import Screener, padded
+from portcullis_train.training.ngrams import HashedNgrams, fit
 
 TOKENIZER = load_tokenizer(Path(__file__).resolve().parent.parent.parent / "portcullis-minilm-1" / "tokenizer.json")
 ENGLISH_TEXT = "The meeting was moved to Tuesday because the room is being painted, so please tell the others. "

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from portcullis_train.calibration import PER_WINDOW, SURE, calibration_error, doubt, fit, probability, rate_of, worst_window
-from portcullis_train.metrics import auc, recall_at, threshold_at, wilson
-from portcullis_train.score import Scored, sureness
+from portcullis_train.scoring.calibration import PER_WINDOW, SURE, calibration_error, doubt, fit, probability, rate_of, worst_window
+from portcullis_train.scoring.metrics import auc, recall_at, threshold_at, wilson
+from portcullis_train.scoring.score import Scored, sureness
 
 
 def test_auc() -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import onnxruntime
 import torch
 
-from portcullis_train.net import padded
-from portcullis_train.ngrams import PRIME, HashedNgrams, fit, mixed
-from portcullis_train.sampling import Sample
+from portcullis_train.training.net import padded
+from portcullis_train.training.ngrams import PRIME, HashedNgrams, fit, mixed
+from portcullis_train.training.sampling import Sample
 
 
 def drawn() -> HashedNgrams:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from portcullis_train.normal import prepare_text
+from portcullis_train.text.normal import prepare_text
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from portcullis_train.net import Screener, padded
-from portcullis_train.pairs import likelihoods, states_of
+from portcullis_train.training.net import Screener, padded
+from portcullis_train.training.pairs import likelihoods, states_of
 
 
 def test_written_pairs_have_their_share() -> None:

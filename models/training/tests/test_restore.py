@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from portcullis_train.language import LanguageOffset
-from portcullis_train.net import Screener, padded
-from portcullis_train.restore import restored, restored_ngrams
-from portcullis_train.score import Scorer
-from portcullis_train.windows import CONTENT
+from portcullis_train.scoring.score import Scorer
+from portcullis_train.text.windows import CONTENT
+from portcullis_train.training.language import LanguageOffset
+from portcullis_train.training.net import Screener, padded
+from portcullis_train.training.restore import restored, restored_ngrams
 
 MODEL = Path(__file__).resolve().parent.parent.parent / "portcullis-minilm-1"
 

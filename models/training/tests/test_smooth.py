@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from portcullis_train.net import Screener
-from portcullis_train.smooth import LIMITS, Divided, greatest_values, smooth_quantisation
+from portcullis_train.release.smooth import LIMITS, Divided, greatest_values, smooth_quantisation
+from portcullis_train.training.net import Screener
 
 
 def test_same_values_and_no_great_channels() -> None:

@@ -4,7 +4,7 @@ import json
 import zipfile
 from pathlib import Path
 
-from portcullis_train.translated import Pair, interface_pairs, written_pairs, written_rows
+from portcullis_train.data.translated import Pair, interface_pairs, written_pairs, written_rows
 
 WRITTEN = Path(__file__).resolve().parent.parent / "data" / "translated"
 

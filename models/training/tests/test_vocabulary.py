@@ -1,6 +1,6 @@
 """The vocabulary with pieces of other languages."""
 
-from portcullis_train.vocabulary import base_vocabulary, with_languages
+from portcullis_train.data.vocabulary import base_vocabulary, with_languages
 
 
 def test_ids_stay_and_none_is_given_twice() -> None:

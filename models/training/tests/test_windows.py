@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from portcullis_train.sampling import Archive, clean_window, positive_window, read_mixture, round_samples, samples_of, share
-from portcullis_train.windows import CONTENT, STRIDE, covered, window_starts
+from portcullis_train.text.windows import CONTENT, STRIDE, covered, window_starts
+from portcullis_train.training.sampling import Archive, clean_window, positive_window, read_mixture, round_samples, samples_of, share
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from portcullis_train.devset import Item
-from portcullis_train.protocol import left_out, mean_rate, threshold_for
-from portcullis_train.world import planted_world, written_world
+from portcullis_train.data.devset import Item
+from portcullis_train.data.world import planted_world, written_world
+from portcullis_train.scoring.protocol import left_out, mean_rate, threshold_for
 
 
 def test_written_lines_keep_their_newlines_and_kind(tmp_path):

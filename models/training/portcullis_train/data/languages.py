@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from .encode import load_tokenizer
+from ..paths import HERE
+from ..text.encode import load_tokenizer
+from ..text.normal import prepare_text
 from .harvest import fetch
-from .normal import prepare_text
 from .rows import Row, own_rows, read_rows
 from .translated import LEFT_OUT, SAME, interface_pairs
 from .vocabulary import LANGUAGES, base_vocabulary, write_tokenizer
 
-HERE = Path(__file__).resolve().parent.parent
 # Ids given up, and new ones: at 384 bytes each, the second number is what is left of 25 MB.
 GIVEN_UP, PIECES = 4000, 8000
 SHOWN_AT_MOST = 5

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from .encode import load_tokenizer
+from ..paths import HERE
+from ..text.encode import load_tokenizer
 from .sampling import Archive, Sample, batches, read_mixture, round_samples, write_labelled
 from .teacher import Teacher
 from .train import hard_samples, quick_scores, student
 
-HERE = Path(__file__).resolve().parent.parent
 UNREADABLE = 0.1
 GROUP = 24
 

@@ -13,14 +13,14 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from .encode import encode, load_tokenizer
+from ..data.rows import Row, own_rows, read_rows
+from ..data.world import world_rows, written_world
+from ..paths import HERE
+from ..text.encode import encode, load_tokenizer
+from ..text.windows import CONTENT
 from .ngrams import EPOCHS, RATE, HashedNgrams, fit
-from .rows import Row, own_rows, read_rows
 from .sampling import Sample
-from .windows import CONTENT
-from .world import world_rows, written_world
 
-HERE = Path(__file__).resolve().parent.parent
 BUCKETS = 1 << 16
 # What a window that is surely not English loses of its logit.
 OFFSET = 0.8

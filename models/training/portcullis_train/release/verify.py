@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from .arguments import model_parser
-from .calibration import rate_of
-from .devset import dev_items
-from .encode import encode
+from ..data.devset import dev_items
+from ..paths import HERE
+from ..scoring.arguments import model_parser
+from ..scoring.calibration import rate_of
+from ..scoring.score import Scorer, score_all, text_key
+from ..text.encode import encode
 from .export import describe
-from .score import Scorer, score_all, text_key
 
-HERE = Path(__file__).resolve().parent.parent
 LARGEST = 40_000_000
 SAMPLE = 1500
 

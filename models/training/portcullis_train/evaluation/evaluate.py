@@ -8,16 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from .arguments import model_parser
-from .calibration import rate_of
-from .devset import WORLD_DEV, Item, dev_items
-from .encode import encode_span, load_tokenizer
-from .metrics import auc, recall_at, wilson
-from .protocol import curve, left_out, mean_rate
-from .rows import digest, own_files
-from .score import Scored, score_all, text_key
+from ..data.devset import WORLD_DEV, Item, dev_items
+from ..data.rows import digest, own_files
+from ..paths import HERE
+from ..scoring.arguments import model_parser
+from ..scoring.calibration import rate_of
+from ..scoring.metrics import auc, recall_at, wilson
+from ..scoring.protocol import curve, left_out, mean_rate
+from ..scoring.score import Scored, score_all, text_key
+from ..text.encode import encode_span, load_tokenizer
 
-HERE = Path(__file__).resolve().parent.parent
 LONG_CHARACTERS = (1_000, 50_000)
 LONG_TEXTS = 30
 

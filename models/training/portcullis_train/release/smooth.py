@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from .encode import CLS, SEP
-from .net import Screener
-from .windows import CONTENT
+from ..text.encode import CLS, SEP
+from ..text.windows import CONTENT
+from ..training.net import Screener
 
 # Inputs of these matrices, and what a channel may carry at most.
 LIMITS = {"down": 2.0, "up": 4.0}

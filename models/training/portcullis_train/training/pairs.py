@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .encode import encode, load_tokenizer
-from .harvest import fetch
+from ..data.harvest import fetch
+from ..data.translated import Pair, interface_pairs, written_pairs
+from ..data.vocabulary import base_vocabulary, write_tokenizer
+from ..paths import HERE
+from ..text.encode import encode, load_tokenizer
 from .net import Screener, mean_of, padded, peak_of
-from .translated import Pair, interface_pairs, written_pairs
-from .vocabulary import base_vocabulary, write_tokenizer
 
-HERE = Path(__file__).resolve().parent.parent
 DEPTHS = (1, 3, 5)
 LONGEST, BUDGET = 120, 1500
 LOGIT_SHARE = 0.05

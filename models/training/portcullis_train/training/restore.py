@@ -14,7 +14,7 @@ import torch
 from onnx import numpy_helper
 from torch import Tensor
 
-from .base import base_folder
+from ..data.base import base_folder
 from .net import Screener, load_base
 from .ngrams import HashedNgrams
 

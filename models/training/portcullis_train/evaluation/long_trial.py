@@ -1,17 +1,16 @@
 """`long_trial`: what the strictness for long texts finds and blocks, by length and source (`record/long-documents.md`)."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 
-from .arguments import model_parser
-from .calibrate import balanced_weights, source_threshold
-from .calibration import log_odds, rate_of
-from .devset import Item, dev_items
-from .score import Scored, score_all, text_key
+from ..data.devset import Item, dev_items
+from ..paths import HERE
+from ..release.calibrate import balanced_weights, source_threshold
+from ..scoring.arguments import model_parser
+from ..scoring.calibration import log_odds, rate_of
+from ..scoring.score import Scored, score_all, text_key
 
-HERE = Path(__file__).resolve().parent.parent
 LENGTHS = (4, 12, 75)
 TRIALS = ((None, 0.2), (None, 0.3), (None, 0.41), (3, 0.5), (3.5, 0.5), (4, 0.3), (4, 0.4), (5, 0.15), (5, 0.2), (6, 0.15))
 TEXTS, SMALLEST = 400, 100

@@ -13,16 +13,16 @@ import onnx
 import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from .base import WEIGHTS_SHA256
-from .calibration import BUDGETS
-from .encode import CLS, SEP
-from .language import LanguageOffset
-from .net import Screener, screener
-from .ngrams import load_ngrams
-from .normal import MARK_RUN, VERSION, WORD_RUN
+from ..data.base import WEIGHTS_SHA256
+from ..data.vocabulary import build_tokenizer
+from ..scoring.calibration import BUDGETS
+from ..text.encode import CLS, SEP
+from ..text.normal import MARK_RUN, VERSION, WORD_RUN
+from ..text.windows import CONTENT, STRIDE
+from ..training.language import LanguageOffset
+from ..training.net import Screener, screener
+from ..training.ngrams import load_ngrams
 from .smooth import smooth_quantisation
-from .vocabulary import build_tokenizer
-from .windows import CONTENT, STRIDE
 
 UNK = 100
 

@@ -16,13 +16,13 @@ from scipy.sparse import csr_matrix, load_npz, save_npz
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from .encode import load_tokenizer
-from .harvest import fetch
-from .normal import prepare_text
-from .translated import Pair, interface_pairs, written_pairs
-from .vocabulary import base_vocabulary
+from ..data.harvest import fetch
+from ..data.translated import Pair, interface_pairs, written_pairs
+from ..data.vocabulary import base_vocabulary
+from ..paths import HERE
+from ..text.encode import load_tokenizer
+from ..text.normal import prepare_text
 
-HERE = Path(__file__).resolve().parent.parent
 ROUNDS = 6
 LONGEST = 40
 # A piece with fewer counts than this gets the mean of all vectors; no first vector is shorter than this share of the usual.

@@ -9,16 +9,15 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from .encode import encode, encode_span, load_tokenizer, pack
+from ..paths import HERE
+from ..text.encode import encode, encode_span, load_tokenizer, pack
+from ..text.windows import CONTENT
 from .harvest import fetch, harvest
 from .inserts import inserted_rows
 from .rows import Row, allowed, digest, own_files, own_rows, planted_rows, planted_tasks, read_rows
 from .translated import written_rows
 from .vocabulary import build_tokenizer
-from .windows import CONTENT
 from .world import planted_world, world_rows, written_world
-
-HERE = Path(__file__).resolve().parent.parent
 
 
 def quick_dev(data: Path, tokenizer: Tokenizer, target: Path, seed: int) -> None:

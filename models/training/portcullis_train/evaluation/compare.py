@@ -1,4 +1,4 @@
-"""`python -m portcullis_train.compare OLD NEW`: two evaluations of the same dev texts side by side, in Markdown."""
+"""`python -m portcullis_train.evaluation.compare OLD NEW`: two evaluations of the same dev texts side by side, in Markdown."""
 
 import argparse
 import json

@@ -1,14 +1,12 @@
 """`probabilities`: what the model says of every dev text, as JSONL, to be held against the runtime (`npm run bench -- parity`)."""
 
 import json
-from pathlib import Path
 
-from .arguments import model_parser
-from .calibration import rate_of
-from .devset import dev_items
-from .score import score_all, text_key
-
-HERE = Path(__file__).resolve().parent.parent
+from ..data.devset import dev_items
+from ..paths import HERE
+from ..scoring.arguments import model_parser
+from ..scoring.calibration import rate_of
+from ..scoring.score import score_all, text_key
 
 
 def main() -> None:

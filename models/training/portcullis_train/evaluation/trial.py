@@ -10,18 +10,18 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from .devset import Item, insert_items, item_of, world_items
-from .encode import encode, load_tokenizer
-from .net import screener
-from .ngrams import load_ngrams
-from .protocol import curve, left_out, source_rates, threshold_for
-from .rows import read_rows
-from .sampling import Sample
-from .teacher import Teacher
-from .train import quick_scores
-from .windows import CONTENT, window_starts
+from ..data.devset import Item, insert_items, item_of, world_items
+from ..data.rows import read_rows
+from ..paths import HERE
+from ..scoring.protocol import curve, left_out, source_rates, threshold_for
+from ..text.encode import encode, load_tokenizer
+from ..text.windows import CONTENT, window_starts
+from ..training.net import screener
+from ..training.ngrams import load_ngrams
+from ..training.sampling import Sample
+from ..training.teacher import Teacher
+from ..training.train import quick_scores
 
-HERE = Path(__file__).resolve().parent.parent
 BUDGET = 0.015
 
 

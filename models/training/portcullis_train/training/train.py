@@ -15,16 +15,16 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
+from ..data.base import base_folder
+from ..paths import HERE
+from ..scoring.metrics import auc, recall_at
+from ..text.encode import load_tokenizer
 from .align import grow
-from .base import base_folder
-from .encode import load_tokenizer
-from .metrics import auc, recall_at
 from .net import VOCAB, Screener, load_base, padded, screener
 from .pairs import Translations
 from .sampling import Archive, Sample, batches, read_labelled, read_mixture, round_samples
 from .teacher import Teacher
 
-HERE = Path(__file__).resolve().parent.parent
 SMOOTHING = 0.02
 BF16 = True
 TOKEN_SHARE = 0.3

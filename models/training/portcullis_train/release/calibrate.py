@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from .arguments import model_parser
-from .calibration import BUDGETS, CLEARS_BELOW, PER_WINDOW, RULES_WEIGHT, SURE, calibration_error, doubt, fit, probability, rate_of, worst_window
-from .devset import WORLD_DEV, Item, dev_items
+from ..data.devset import WORLD_DEV, Item, dev_items
+from ..paths import HERE
+from ..scoring.arguments import model_parser
+from ..scoring.calibration import BUDGETS, CLEARS_BELOW, PER_WINDOW, RULES_WEIGHT, SURE, calibration_error, doubt, fit, probability, rate_of, worst_window
+from ..scoring.protocol import curve, left_out, threshold_for
+from ..scoring.score import Scored, Scorer, encode, score_all, text_key
+from ..text.windows import window_starts
 from .export import describe
-from .protocol import curve, left_out, threshold_for
-from .score import Scored, Scorer, encode, score_all, text_key
-from .windows import window_starts
 
-HERE = Path(__file__).resolve().parent.parent
 LONG_WINDOWS, LONG_TEXTS = (4, 12, 24, 65), 600
 FIRST = {"scale": 1.0, "bias": 0.0, "per_window": PER_WINDOW, "sure": SURE}
 

@@ -2,8 +2,8 @@
 
 The English vocabulary turns most Chinese words, and many of other scripts, into `[UNK]`, and reads the rest letter by
 letter. Its 994 unused slots are given to the characters that it lacks most (`data/pieces.json`, counted on the training
-rows by `python -m portcullis_train.vocabulary`). Word pieces of other languages (`data/languages.json`, made by
-`python -m portcullis_train.languages`) take the ids of pieces that English hardly uses, and then new ids; no other id
+rows by `python -m portcullis_train.data.vocabulary`). Word pieces of other languages (`data/languages.json`, made by
+`python -m portcullis_train.data.languages`) take the ids of pieces that English hardly uses, and then new ids; no other id
 changes.
 """
 
@@ -14,12 +14,12 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
+from ..paths import HERE
+from ..text.normal import prepare_text
 from .base import base_folder
 from .harvest import fetch, harvest
-from .normal import prepare_text
 from .rows import read_rows
 
-HERE = Path(__file__).resolve().parent.parent
 PIECES = HERE / "data" / "pieces.json"
 LANGUAGES = HERE / "data" / "languages.json"
 

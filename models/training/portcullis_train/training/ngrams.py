@@ -14,11 +14,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
+from ..paths import HERE
 from .net import padded
 from .sampling import Archive, Sample, batches, read_mixture, round_samples
 from .train import goal
 
-HERE = Path(__file__).resolve().parent.parent
 BUCKETS = 1 << 19
 # A product of two numbers below it fits in 63 bits.
 PRIME, FACTOR = (1 << 31) - 1, 1_000_003 * 1_009

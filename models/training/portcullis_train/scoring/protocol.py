@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from .devset import Item
+from ..data.devset import Item
 
 BUDGETS = (0.005, 0.01, 0.015, 0.025, 0.05)
 # A rate of fewer texts is noise: one false positive among 18 would weigh as much as forty among 720.

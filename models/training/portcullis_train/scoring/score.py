@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-from .encode import CLS, SEP, encode, load_tokenizer
-from .windows import CONTENT, SURE_TOKENS, window_starts
+from ..text.encode import CLS, SEP, encode, load_tokenizer
+from ..text.windows import CONTENT, SURE_TOKENS, window_starts
 
 
 @dataclass(frozen=True)

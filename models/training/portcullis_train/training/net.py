@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from .encode import CLS, PAD, SEP
+from ..text.encode import CLS, PAD, SEP
 
 LAYERS, WIDTH, HEADS, INNER, VOCAB, POSITIONS = 6, 384, 12, 1536, 30522, 512
 

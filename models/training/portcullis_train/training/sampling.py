@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .windows import CONTENT
+from ..text.windows import CONTENT
 
 UNKNOWN = -1
 

@@ -1,0 +1,1 @@
+"""What is read: sources, labelled rows, the vocabulary, and the archive that training reads."""

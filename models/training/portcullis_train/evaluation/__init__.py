@@ -1,0 +1,1 @@
+"""What a released model finds and blocks, and comparisons."""

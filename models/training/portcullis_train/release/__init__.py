@@ -1,0 +1,1 @@
+"""The model folder: export, calibration and its checks."""

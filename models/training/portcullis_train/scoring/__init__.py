@@ -1,0 +1,1 @@
+"""Scores as the runtime gives them, the calibration, and figures over both."""

@@ -1,0 +1,1 @@
+"""Text as the tokenizer and the model take it."""

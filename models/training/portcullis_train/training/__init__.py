@@ -1,0 +1,1 @@
+"""What is learnt: the encoder and the linear models beside it."""
