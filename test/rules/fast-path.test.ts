@@ -127,6 +127,28 @@ describe('the fast path finds what every pattern run alone finds', () => {
     );
   }, 120_000);
 
+  it.each([
+    ['close steps', ['quartz', 'violet', 'zephyr'], 60],
+    ['steps far apart', ['quartz', 'violet', 'zephyr'], 300],
+    ['a first step without end', ['quartz \\w+', 'violet', 'zephyr'], 60],
+    ['a last step without end', ['quartz', 'violet', 'zephyr\\w*'], 60],
+    ['the rarest step in the middle', ['ab \\w+', 'zephyrs of violet', 'ba'], 300],
+    ['the rarest step last', ['ab', 'ba \\w+', 'zephyrs of violet'], 300],
+  ] as const)('wherever the cut of a long text falls: %s', (_, [first, second, third], gap) => {
+    const match = { sequence: [[first], [second], [third]], gap };
+    const [fast, plain] = [compile([makeRule({ match })]), compile([makeRule({ match })], {}, { plain: true })];
+    const filler = 'so x '.repeat(800);
+    const parts = [first, second, third].map((source) => source.replace(/\\w[+*]/, 'thing'));
+    for (const apart of [gap - 55, Math.floor(gap / 4), 0].filter((length) => length >= 0)) {
+      const hit = parts.join(` ${filler.slice(0, apart)} `);
+      for (let from = 2060 - hit.length; from < 2060; from += 3) {
+        const long = `${filler.slice(0, from)} ${hit} ${filler}`;
+        expect(scan(fast, long, ALL), `${apart} apart from ${from}`).toEqual(scan(plain, long, ALL));
+        expect(scan(fast, long, ALL).findings, `${apart} apart from ${from}`).toHaveLength(1);
+      }
+    }
+  });
+
   describe('on the core pack', () => {
     const { pack } = loadPack({ packs: ['rules/core'], today: '2026-01-01' });
     const lazy = { ...pack, isChecked: true };

@@ -1,5 +1,13 @@
 import type { Pattern, RegexCompiler } from '../ports.js';
-import { type CompiledRule, chooseGroup, choosePatternForm, patternKey, readSteps, viewBit } from './compiled-rule.js';
+import {
+  type CompiledRule,
+  chooseGroup,
+  choosePatternForm,
+  measureMaxSpan,
+  patternKey,
+  readSteps,
+  viewBit,
+} from './compiled-rule.js';
 import type { PackPlace, PackProblem } from './pack/pack-error.js';
 import { createWordLookup } from './pack/word-lists.js';
 import {
@@ -100,6 +108,7 @@ function compileLayer(
       steps: compiledSteps,
       order: orderSteps(compiledSteps),
       except: [...compileAll(rule.except, ['except']), ...allowances(rule)],
+      maxSpan: measureMaxSpan(shape, compiledSteps),
     };
   });
   const groups = RULE_GROUPS.map((name) => ({

@@ -1,6 +1,7 @@
 import type { ViewKind } from '../text/view.js';
 import type { CompiledPattern, RuleGroupName } from './pattern/compiled-pattern.js';
 import type { PatternForm } from './pattern/prepare-pattern.js';
+import { BOUNDARY_SLACK, UNBOUNDED } from './prefilter/literal-index.js';
 import type { Rule, Stop } from './types.js';
 
 /** How a rule's steps must stand to one another. */
@@ -22,6 +23,20 @@ export interface CompiledRule {
   /** Indices of `steps`, the one whose literals are least common first: its patterns trigger the rule. */
   readonly order: readonly number[];
   readonly except: readonly CompiledPattern[];
+  /** How far apart two required literals of one match can end, UTF-16 code units. */
+  readonly maxSpan: number;
+}
+
+/** The longest that some steps in a row can be, with a gap after each. */
+export function measureSteps(steps: readonly (readonly CompiledPattern[])[], gap: number): number {
+  return steps.reduce((sum, patterns) => sum + gap + Math.max(0, ...patterns.map(({ longest }) => longest)), 0);
+}
+
+/** `CompiledRule.maxSpan` of a rule. */
+export function measureMaxSpan(shape: StepShape, steps: readonly (readonly CompiledPattern[])[]): number {
+  if (shape.kind === 'all') return shape.within + BOUNDARY_SLACK;
+  const gap = shape.kind === 'sequence' ? shape.gap : 0;
+  return Math.min(UNBOUNDED, measureSteps(steps, gap) - gap + BOUNDARY_SLACK);
 }
 
 const VIEW_BITS: Readonly<Record<ViewKind, number>> = { raw: 1, folded: 2, squeezed: 4, decoded: 8, hidden: 16 };

@@ -7,7 +7,7 @@ import type { LiteralIndex } from './literal-index.js';
  * and clears only what the one before it found.
  */
 export interface LiteralMatches {
-  /** Finds all literals. Forgets the positions of the text before, not when a set was last seen. */
+  /** Finds all literals. Forgets the positions of the text before, not which sets it has. */
   scan(text: string): LiteralScan;
   /** How often a literal of `LiteralScan.found` occurs. */
   count(literal: number): number;
@@ -15,8 +15,8 @@ export interface LiteralMatches {
   end(literal: number, nth: number): number;
   /** True when an occurrence of the set ends in `[from, to]`. */
   endsBetween(set: number, from: number, to: number): boolean;
-  /** True when the set occurred in a text since that generation. */
-  occurredSince(set: number, generation: number): boolean;
+  /** True when the set occurred in the text of that generation: the last one, or the one before it. */
+  occurredIn(set: number, generation: number): boolean;
 }
 
 export interface LiteralScan {
@@ -63,8 +63,9 @@ export function createLiteralMatches(
       if (isTrigger(slots[slot] as number)) cells[cell + IS_TRIGGER] = 1;
     }
   }
-  /** By set: when it was last seen, and the slot of its literal found last. */
+  /** By set: when it was last seen, when before that, and the slot of its literal found last. */
   const lastSeen = new Float64Array(sets);
+  const seenBefore = new Float64Array(sets);
   const lastSlot = new Int32Array(sets);
   let ends = new Int32Array(1024);
   /** The cells of the literals found, by first occurrence. */
@@ -102,8 +103,12 @@ export function createLiteralMatches(
       const slotsEnd = cells[cell + SLOTS_END] as number;
       for (let slot = cells[cell + SLOTS] as number; slot < slotsEnd; slot += SLOT) {
         const set = slots[slot] as number;
-        slots[slot + BEFORE] = lastSeen[set] === generation ? (lastSlot[set] as number) : -1;
-        lastSeen[set] = generation;
+        if (lastSeen[set] === generation) slots[slot + BEFORE] = lastSlot[set] as number;
+        else {
+          slots[slot + BEFORE] = -1;
+          seenBefore[set] = lastSeen[set] as number;
+          lastSeen[set] = generation;
+        }
         lastSlot[set] = slot;
       }
     }
@@ -146,7 +151,7 @@ export function createLiteralMatches(
       }
       return false;
     },
-    occurredSince: (set, since) => (lastSeen[set] as number) >= since,
+    occurredIn: (set, wanted) => lastSeen[set] === wanted || seenBefore[set] === wanted,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { RegexCompiler, Subject } from '../../ports.js';
 import type { Span } from '../../span.js';
-import type { CompiledRule } from '../compiled-rule.js';
+import { type CompiledRule, measureSteps } from '../compiled-rule.js';
 import { type CompiledPattern, isUnfiltered, type UnfilteredPattern } from '../pattern/compiled-pattern.js';
 import { findScripts, type ScriptMask } from '../pattern/scripts.js';
 import {
@@ -9,10 +9,12 @@ import {
   type LiteralIndex,
   type PackedLists,
   packLists,
-  UNBOUNDED,
 } from './literal-index.js';
 import { createLiteralMatches, type LiteralMatches } from './literal-matches.js';
 import { buildPatternSets, type PatternShard } from './pattern-sets.js';
+
+/** Characters of a part on either side of its segment: a match that starts in a segment and is as short as that lies inside its part. */
+export const REACH = 256;
 
 /** A part of a text: a segment with some of the text around it. */
 export interface TextPart {
@@ -28,9 +30,9 @@ export interface TextPart {
 export interface Candidates {
   /** Rules that may match inside the part. */
   readonly inside: ReadonlySet<CompiledRule>;
-  /** Rules that may match from inside the part across its end. */
+  /** Rules that may match from the segment on with a step that starts in the next one. */
   readonly leaving: ReadonlySet<CompiledRule>;
-  /** Rules that may match from before the part into it. */
+  /** Rules longer than `REACH` that may match from the segment before, with literals that its part doesn't have. */
   readonly entering: ReadonlySet<CompiledRule>;
   /** Where in the part a trigger pattern can match if its rule matches inside the part; absent for nowhere. */
   readonly windows: ReadonlyMap<CompiledPattern, Span>;
@@ -50,8 +52,8 @@ export interface Prefilter {
   readonly size: { readonly literals: number; readonly sets: number };
   /** Scans the next part of a text. Linear in the part, whatever the number of rules. */
   scan(part: TextPart): Candidates;
-  /** False when a pattern can't match in any of the parts scanned since (and with) these candidates. */
-  mayMatch(pattern: CompiledPattern, since: Candidates): boolean;
+  /** False when a pattern can't match in the part that has these candidates: the last one, or the one before it. */
+  mayMatch(pattern: CompiledPattern, candidates: Candidates): boolean;
   /** Where a trigger pattern can match; undefined for nowhere. The end may lie beyond the part. */
   window(pattern: CompiledPattern, candidates: Candidates): Span | undefined;
 }
@@ -63,8 +65,9 @@ interface Trigger {
   readonly alternative: IndexedAlternative;
   /** For each other step of the rule whose patterns all require literals: these patterns. */
   readonly otherSteps: readonly (readonly CompiledPattern[])[];
-  /** How far apart two literals of one match can end, UTF-16 code units. */
-  readonly maxSpan: number;
+  /** How far after the end of a trigger literal the last step can start, and how far before it the first step can end. */
+  readonly lastStart: number;
+  readonly firstEnd: number;
 }
 
 /** Occurrences of one trigger literal that are examined in one part; with more, the rule is a candidate anyway. */
@@ -116,16 +119,18 @@ export function buildPrefilter(
       const isWhole = isFirst && isLast;
       const visit = (trigger: Trigger, hasSecond: boolean, literal: number): void => {
         if (!allOccur(matches, trigger, scripts, generation)) return;
-        const { rule, pattern, maxSpan } = trigger;
+        const { rule, pattern, lastStart, firstEnd } = trigger;
         const window = hasSecond ? findWindow(matches, trigger, literal, scripts, generation) : undefined;
         if (window) {
           inside.add(rule);
           windows.set(pattern, widen(windows.get(pattern), window));
         }
-        // A rule of one step matches inside the part or not at all.
+        // A rule of one step matches inside the part or not at all. Steps are found in the part of the segment where they start.
         if (isWhole || rule.steps.length === 1) return;
-        if (!isFirst && matches.end(literal, 0) < maxSpan) entering.add(rule);
-        if (!isLast && matches.end(literal, matches.count(literal) - 1) + maxSpan > text.length) leaving.add(rule);
+        const isShort = rule.maxSpan <= REACH;
+        const last = matches.end(literal, matches.count(literal) - 1);
+        if (!isLast && last + lastStart > text.length - REACH - 2 && (window || !isShort)) leaving.add(rule);
+        if (!isFirst && !isShort && matches.end(literal, 0) - firstEnd < 2 * REACH + 2) entering.add(rule);
       };
       for (const literal of found) {
         const lastSlot = first[literal + 1] as number;
@@ -134,7 +139,7 @@ export function buildPrefilter(
           const end = bySet.first[set + 1] as number;
           for (let at = bySet.first[set] as number; at < end; at++) {
             const number = bySet.items[at] as number;
-            const hasSecond = matches.occurredSince(secondSets[number] as number, generation);
+            const hasSecond = matches.occurredIn(secondSets[number] as number, generation);
             if (hasSecond || !isWhole) visit(triggers[number] as Trigger, hasSecond, literal);
           }
         }
@@ -149,7 +154,7 @@ export function buildPrefilter(
       return { inside, leaving, entering, windows, generation };
     },
     mayMatch({ alternatives }, { generation }) {
-      return alternatives.length === 0 || alternatives.some((one) => allOccurSince(matches, one, generation));
+      return alternatives.length === 0 || alternatives.some((one) => allOccurIn(matches, one, generation));
     },
     window: (pattern, { windows }) => (pattern.alternatives.length === 0 ? EVERYWHERE : windows.get(pattern)),
   };
@@ -158,20 +163,30 @@ export function buildPrefilter(
 function listTriggers(rule: CompiledRule): readonly Trigger[] {
   const [first, ...others] = rule.order.map((step) => rule.steps[step] as readonly CompiledPattern[]);
   const otherSteps = others.filter((patterns) => patterns.every(({ alternatives }) => alternatives.length > 0));
-  const maxSpan = measureMaxSpan(rule);
   return (first ?? []).flatMap((pattern) =>
-    pattern.alternatives.map((alternative) => ({ rule, pattern, alternative, otherSteps, maxSpan })),
+    pattern.alternatives.map((alternative) => ({
+      rule,
+      pattern,
+      alternative,
+      otherSteps,
+      lastStart: measureLastStart(rule, alternative),
+      firstEnd: measureFirstEnd(rule, alternative),
+    })),
   );
 }
 
-function measureMaxSpan({ shape, steps }: CompiledRule): number {
-  if (shape.kind === 'all') return shape.within + BOUNDARY_SLACK;
-  const gaps = shape.kind === 'sequence' ? shape.gap * (steps.length - 1) : 0;
-  const longest = steps.map((patterns) => Math.max(0, ...patterns.map((pattern) => pattern.longest)));
-  return Math.min(
-    UNBOUNDED,
-    longest.reduce((sum, length) => sum + length, gaps + BOUNDARY_SLACK),
-  );
+function measureLastStart({ shape, steps, order }: CompiledRule, { after }: IndexedAlternative): number {
+  if (shape.kind !== 'sequence') return shape.kind === 'all' ? shape.within + BOUNDARY_SLACK : 0;
+  const later = steps.slice((order[0] ?? 0) + 1);
+  if (later.length === 0) return 0;
+  return after + shape.gap + measureSteps(later.slice(0, -1), shape.gap);
+}
+
+function measureFirstEnd({ shape, steps, order }: CompiledRule, { before }: IndexedAlternative): number {
+  if (shape.kind !== 'sequence') return shape.kind === 'all' ? shape.within + BOUNDARY_SLACK : 0;
+  const earlier = steps.slice(0, order[0]);
+  if (earlier.length === 0) return 0;
+  return before + shape.gap + measureSteps(earlier.slice(1), shape.gap);
 }
 
 /** The triggers of each set. */
@@ -189,15 +204,15 @@ function secondSet({ alternative, otherSteps }: Trigger): number {
   return alternative.nearby[0]?.set ?? single?.[0]?.alternatives[0]?.trigger ?? alternative.trigger;
 }
 
-function allOccurSince(matches: LiteralMatches, { trigger, nearby }: IndexedAlternative, since: number): boolean {
-  if (!matches.occurredSince(trigger, since)) return false;
-  for (let i = 0; i < nearby.length; i++) if (!matches.occurredSince(nearby[i]?.set as number, since)) return false;
+function allOccurIn(matches: LiteralMatches, { trigger, nearby }: IndexedAlternative, generation: number): boolean {
+  if (!matches.occurredIn(trigger, generation)) return false;
+  for (let i = 0; i < nearby.length; i++) if (!matches.occurredIn(nearby[i]?.set as number, generation)) return false;
   return true;
 }
 
 /** True when all that the alternative of a trigger requires occurs in the part, near or far. */
 function allOccur(matches: LiteralMatches, trigger: Trigger, scripts: ScriptMask, generation: number): boolean {
-  return (trigger.pattern.scripts & ~scripts) === 0 && allOccurSince(matches, trigger.alternative, generation);
+  return (trigger.pattern.scripts & ~scripts) === 0 && allOccurIn(matches, trigger.alternative, generation);
 }
 
 /**
@@ -206,13 +221,13 @@ function allOccur(matches: LiteralMatches, trigger: Trigger, scripts: ScriptMask
  */
 function findWindow(
   matches: LiteralMatches,
-  { alternative, otherSteps, maxSpan }: Trigger,
+  { rule, alternative, otherSteps }: Trigger,
   literal: number,
   scripts: ScriptMask,
   generation: number,
 ): Span | undefined {
   const occurs = (step: readonly CompiledPattern[]): boolean =>
-    step.some(({ alternatives }) => alternatives.some((one) => allOccurSince(matches, one, generation)));
+    step.some(({ alternatives }) => alternatives.some((one) => allOccurIn(matches, one, generation)));
   if (!otherSteps.every(occurs)) return undefined;
   const { before, after, nearby } = alternative;
   const count = matches.count(literal);
@@ -224,7 +239,7 @@ function findWindow(
     const end = matches.end(literal, i);
     if (!nearby.every(({ set, minOffset, maxOffset }) => matches.endsBetween(set, end + minOffset, end + maxOffset)))
       continue;
-    if (!otherSteps.every((step) => isNear(matches, step, scripts, end, maxSpan))) continue;
+    if (!otherSteps.every((step) => isNear(matches, step, scripts, end, rule.maxSpan))) continue;
     window = widen(window, { start: end - before, end: end + after });
   }
   return window;

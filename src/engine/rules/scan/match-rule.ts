@@ -1,6 +1,7 @@
 import type { Span } from '../../span.js';
 import type { CompiledRule } from '../compiled-rule.js';
 import type { CompiledPattern } from '../pattern/compiled-pattern.js';
+import { REACH } from '../prefilter/prefilter.js';
 import { matchAll, matchSequence } from './match-steps.js';
 import { type FindWide, isWide, type SegmentScan } from './scan-segment.js';
 
@@ -30,17 +31,18 @@ export function matchRule(
 
 function fire(rule: CompiledRule, text: string, { here, after }: Neighbourhood): readonly Span[] {
   const { shape, steps } = rule;
-  const scans = after && shape.kind !== 'any' ? [here, after] : [here];
-  // Near the edges, literals of the neighbour may have triggered the rule.
-  const isInside = here.isWhole || !(here.candidates.leaving.has(rule) || after?.candidates.entering.has(rule));
+  const isLeaving = here.candidates.leaving.has(rule);
+  const isEntering = after?.candidates.entering.has(rule) === true;
+  const scans = after && (isLeaving || isEntering) && shape.kind !== 'any' ? [here, after] : [here];
+  // Near the edges, literals of the neighbour may have triggered a rule that can be long.
+  const isInside = rule.maxSpan <= REACH || !(isLeaving || isEntering);
+  if (!isInside && !steps.every((patterns) => scans.some((scan) => patterns.some(scan.mayMatch)))) return NOWHERE;
   const spans: (readonly Span[])[] = [];
   // The step whose literals are least common comes first: most rules end there.
   for (const step of rule.order) {
-    const isTrigger = isInside && step === rule.order[0];
-    const patterns = (steps[step] as readonly CompiledPattern[]).filter((pattern) =>
-      isTrigger ? here.mayTrigger(pattern) : here.mayMatch(pattern),
-    );
-    const found = patterns.length === 0 ? NOWHERE : findAll(patterns, scans);
+    let patterns = steps[step] as readonly CompiledPattern[];
+    if (isInside && step === rule.order[0]) patterns = patterns.filter(here.mayTrigger);
+    const found = findLikely(patterns, scans);
     if (found.length === 0) return NOWHERE;
     spans[step] = found;
   }
@@ -52,6 +54,14 @@ function fire(rule: CompiledRule, text: string, { here, after }: Neighbourhood):
 }
 
 const NOWHERE: readonly Span[] = [];
+
+/** The matches of patterns in the segments that have their literals. */
+function findLikely(patterns: readonly CompiledPattern[], scans: readonly SegmentScan[]): readonly Span[] {
+  const found = scans.flatMap((scan) =>
+    patterns.flatMap((pattern) => (scan.mayMatch(pattern) ? scan.findAll(pattern) : NOWHERE)),
+  );
+  return patterns.length < 2 ? found : found.sort(bySpan);
+}
 
 function findAll(patterns: readonly CompiledPattern[], scans: readonly SegmentScan[]): readonly Span[] {
   const found = scans.flatMap((scan) => patterns.flatMap((pattern) => scan.findAll(pattern)));

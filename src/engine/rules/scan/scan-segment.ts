@@ -1,7 +1,7 @@
 import type { RegexCompiler, Subject } from '../../ports.js';
 import type { Span } from '../../span.js';
 import type { CompiledPattern } from '../pattern/compiled-pattern.js';
-import type { Candidates, Prefilter } from '../prefilter/prefilter.js';
+import { type Candidates, type Prefilter, REACH } from '../prefilter/prefilter.js';
 
 /** A part of a view's text with the text around it. All offsets are in the view, UTF-16 code units. */
 export interface Segment {
@@ -15,8 +15,6 @@ export interface Segment {
 
 /** Segments keep a long text's cost per character that of a short one: what is far apart is never combined. */
 const SEGMENT = 2048;
-/** The longest match that is found wherever the cut falls. */
-const REACH = 256;
 
 /** Cuts a text into segments, on code-point edges; a short text is one. */
 export function cutSegments(text: string): readonly Segment[] {
@@ -50,7 +48,7 @@ export interface SegmentScan {
   readonly candidates: Candidates;
   /** The matches of a pattern that start in this segment, in view offsets, ascending. */
   findAll(pattern: CompiledPattern): readonly Span[];
-  /** False when a pattern can't match in this segment or in any scanned after it. */
+  /** False when a pattern can't match in this segment: the last one scanned, or the one before it. */
   mayMatch(pattern: CompiledPattern): boolean;
   /** False when a trigger pattern doesn't match where it could make its rule fire inside the segment's part. */
   mayTrigger(pattern: CompiledPattern): boolean;
