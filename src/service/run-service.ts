@@ -6,7 +6,7 @@ import { overlayStack } from '../adapters/packs/overlay-stack.js';
 import { dashboard } from '../dashboard/dashboard.js';
 import { keepVersions } from '../evidence/kept-versions.js';
 import { findModel } from '../index.js';
-import type { Store } from '../store/store.js';
+import type { LongWork, Store } from '../store/store.js';
 import { StoreError } from '../store/store-error.js';
 import type { ShortTextPool } from '../workers/short-texts.js';
 import { dashboardService } from './dashboard-service.js';
@@ -48,6 +48,7 @@ export interface ProcessShare {
 export interface OpeningParts {
   readonly store: Promise<Store>;
   readonly engine: Promise<ShortTextPool>;
+  readonly longWork: LongWork;
   /** The day, `YYYY-MM-DD`, that the engines go by. */
   readonly today: string;
   readonly share: ProcessShare | undefined;
@@ -67,7 +68,7 @@ const LISTS_PER_ACCOUNT = 12;
 
 /** Runs the service on a store and engines that are being opened. Closes them where it fails. @throws StoreError, ScoringError */
 export async function runService(settings: ServiceSettings, parts: OpeningParts): Promise<RunningService> {
-  const { ofAll, share, today } = parts;
+  const { longWork, ofAll, share, today } = parts;
   const { pack, overlay, model } = settings;
   const log = pino({ level: settings.logLevel, base: null }, pino.destination(2));
   const opened: (() => Promise<void>)[] = [
@@ -109,7 +110,8 @@ export async function runService(settings: ServiceSettings, parts: OpeningParts)
         inner.get('/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/dashboard/', 302));
         await dashboard(inner, {
           store: shown,
-          service: dashboardService({ store: shown, engine, overlays, replays, now: () => new Date() }),
+          service: dashboardService({ store: shown, engine, overlays, replays, longWork, now: () => new Date() }),
+          longWork,
           ...billing,
           webhooks: {
             urlProblem: (url) => urlProblem(url, settings.webhookPrivateAddresses),
@@ -126,6 +128,7 @@ export async function runService(settings: ServiceSettings, parts: OpeningParts)
       },
       engine,
       overlays,
+      longWork,
       logger: log,
       limits: {
         bodyBytes: settings.bodyLimit,

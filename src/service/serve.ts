@@ -3,6 +3,7 @@ import type { EngineWorkerSettings } from '../workers/calls.js';
 import { openEnginePool } from '../workers/engine-pool.js';
 import { withShortTextsInline } from '../workers/short-texts.js';
 import type { ProcessShare, RunningService } from './run-service.js';
+import { createLongWork } from './screening/long-work.js';
 import type { ServiceSettings } from './settings.js';
 
 /**
@@ -31,6 +32,7 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
     waitMs: settings.deadline,
     queueLimit: ofAll(settings.callsAtOnce),
   });
+  const longWork = createLongWork();
   const store = openStore({
     data,
     databaseUrl,
@@ -38,6 +40,7 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
     pepper: settings.keyPepper,
     serves: true,
     isHeld: share !== undefined,
+    longWork,
   });
   const engine = withShortTextsInline(pool, engineSettings);
   // They may be refused before anybody waits for them.
@@ -46,5 +49,5 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
     for (const opening of [engine, store]) await opening.then((opened) => opened.close()).catch(() => undefined);
     throw error;
   });
-  return runService(settings, { store, engine, today, share, ofAll });
+  return runService(settings, { store, engine, longWork, today, share, ofAll });
 }

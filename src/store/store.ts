@@ -23,7 +23,15 @@ export interface StoreOptions {
   readonly writerProgram?: string | undefined;
   /** Milliseconds since 1970. Default: the system's clock. */
   readonly now?: (() => number) | undefined;
+  /** Runs the steps of lists and searches. Default: one after the other without a rest. */
+  readonly longWork?: LongWork | undefined;
 }
+
+/**
+ * Runs a step of an account's long work on this thread when its turn comes, so that short work goes on between the steps. `size`: its
+ * rough cost, bytes. A step that gives a promise ends with it.
+ */
+export type LongWork = <T>(accountId: string, size: number, step: () => T | Promise<T>) => Promise<T>;
 
 /** The state of the database, as readiness and `portcullis admin check` tell it. */
 export interface StoreHealth {

@@ -40,10 +40,12 @@ const records = [
   recordOf(SECRET, 'masked', 'false_alarm'),
   recordOf('gone', 'hash', 'false_alarm'),
 ];
-const evidence = { list: async () => ({ records, next: null, searchedTo: null }) };
+const stored = async function* () {
+  yield* records;
+};
 const exported = async (format: 'jsonl' | 'csv'): Promise<string> => {
   let content = '';
-  for await (const part of exportLines(evidence, 'a', {}, format)) content += part;
+  for await (const part of exportLines(stored(), format, { accountId: 'a', longWork: undefined })) content += part;
   const path = join(folder, `evidence.${format}`);
   writeFileSync(path, content);
   return path;

@@ -3,7 +3,7 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fasti
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Rule } from '../../engine/rules/types.js';
-import type { Store } from '../../store/store.js';
+import type { LongWork, Store } from '../../store/store.js';
 import { StoreError, type StoreErrorCode } from '../../store/store-error.js';
 import type { Billing, OrderBook } from '../billing/billing.js';
 import type { StripeBilling } from '../billing/stripe-billing.js';
@@ -24,6 +24,8 @@ export interface DashboardParts {
   readonly signUp: boolean;
   /** Where readers reach the service; with `https:` the cookies are `Secure`. */
   readonly publicUrl?: string | undefined;
+  /** Runs the steps of long responses. Default: each at once. */
+  readonly longWork?: LongWork | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Folder of the built page. Default: beside the program. */

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import { z } from 'zod';
-import type { EvidenceStore } from '../../store/evidence-store.js';
 import type { RecordFilter, RecordPage, RecordView } from '../ports.js';
 import { type ApiApp, ApiError, type DashboardParts, orRefuse } from './api-parts.js';
 import { getMember } from './sign-in/session.js';
@@ -38,27 +37,42 @@ const readFilter = ({ label, ...asked }: z.infer<z.ZodObject<typeof filterShape>
 const noRecord = (): ApiError => new ApiError(404, 'There is no such record, or retention has removed it.');
 
 /** Evidence: list, record, label, replay, export; and the playground, which makes it. */
-export function evidenceRoutes(app: ApiApp, { store, service }: DashboardParts): void {
+export function evidenceRoutes(app: ApiApp, { store, service, longWork }: DashboardParts): void {
+  const exporting = new Map<string, number>();
   const find = async (accountId: string, id: string) => {
     const record = await store.evidence.get(accountId, id);
     if (record === undefined) throw noRecord();
     return record;
   };
 
-  app.get('/evidence', { schema: { querystring: listQuery } }, async (request) => {
+  app.get('/evidence', { schema: { querystring: listQuery } }, async (request, reply) => {
     const { cursor, limit, ...asked } = request.query;
-    return orRefuse(
+    const { accountId } = getMember(request);
+    const page = await orRefuse(
       'STORE_SETTINGS',
       new ApiError(400, 'This page of the list does not exist; start at the beginning.'),
-      store.evidence.list(getMember(request).accountId, readFilter(asked), cursor ?? null, limit),
+      store.evidence.list(accountId, readFilter(asked), cursor ?? null, limit),
     );
+    reply.header('Content-Type', 'application/json; charset=utf-8');
+    return reply.send(Readable.from(pageText(page, { accountId, longWork })));
   });
   app.get('/evidence/export', { schema: { querystring: exportQuery } }, async (request, reply) => {
     const { format, ...asked } = request.query;
     const { accountId } = getMember(request);
+    const underWay = exporting.get(accountId) ?? 0;
+    if (underWay >= EXPORTS_AT_ONCE)
+      throw new ApiError(503, 'Several exports of this account are under way; try again when one has ended.');
+    exporting.set(accountId, underWay + 1);
+    // However it ends: a download that is broken off never reads to the end.
+    reply.raw.once('close', () => {
+      const left = (exporting.get(accountId) ?? 1) - 1;
+      if (left > 0) exporting.set(accountId, left);
+      else exporting.delete(accountId);
+    });
     reply.header('Content-Type', types[format]);
     reply.header('Content-Disposition', `attachment; filename="evidence.${format}"`);
-    return reply.send(Readable.from(exportLines(store.evidence, accountId, readFilter(asked), format)));
+    const records = store.evidence.iterate(accountId, readFilter(asked));
+    return reply.send(Readable.from(exportLines(records, format, { accountId, longWork })));
   });
   app.get('/evidence/:id', { schema: { params } }, async (request) => ({
     record: await find(getMember(request).accountId, request.params.id),
@@ -90,37 +104,111 @@ export function evidenceRoutes(app: ApiApp, { store, service }: DashboardParts):
   });
 }
 
-const PAGE_SIZE = 500;
+/** Exports of one account: each holds a connection and some records, for as long as its reader takes. */
+const EXPORTS_AT_ONCE = 4;
+
 const columns = [
   ...['id', 'time', 'verdict', 'rule', 'score', 'threshold', 'decided_by', 'mode', 'router_level', 'label', 'key_id'],
   ...['rules_version', 'ml_version', 'latency_ms', 'length', 'sha256', 'input_kept', 'text'],
 ] as const;
 
-/** The records that fit, newest first, page by page, as JSON lines or as CSV with a head. Holds one page at a time. */
-export async function* exportLines(
-  evidence: Pick<EvidenceStore, 'list'>,
-  accountId: string,
-  filter: RecordFilter,
-  format: 'jsonl' | 'csv',
-): AsyncGenerator<string, void, undefined> {
-  if (format === 'csv') yield `${columns.join(',')}\r\n`;
-  let cursor: string | null = null;
-  do {
-    const page: RecordPage = await evidence.list(accountId, filter, cursor, PAGE_SIZE);
-    const lines =
-      format === 'csv' ? toCsv(page.records) : page.records.map((record) => `${JSON.stringify(record)}\n`).join('');
-    if (lines !== '') yield lines;
-    cursor = page.next;
-  } while (cursor !== null);
+/** In whose turns a response is written. */
+interface Writing {
+  readonly accountId: string;
+  readonly longWork: DashboardParts['longWork'];
 }
 
-function toCsv(records: readonly RecordView[]): string {
-  const rows = records.map(({ verdict, input, ...record }) => [
-    ...[record.id, record.time, verdict.verdict, verdict.rule, verdict.score, verdict.threshold],
-    ...[verdict.decided_by, verdict.mode, record.router_level, record.label ?? '', record.key_id ?? ''],
-    ...[verdict.rules_version, verdict.ml_version, verdict.latency_ms, input.length, input.sha256, input.kept],
-    input.text ?? '',
-  ]);
+/** UTF-16 code units of records, about, that are written as JSON or CSV at once: a few milliseconds at most. */
+const WRITTEN_AT_ONCE = 128 * 1024;
+/** What a record without a long text takes, about. */
+const LEAST_OF_RECORD = 2_048;
+
+/** What a response writes of a few records, in one piece or several. */
+type Write = (few: readonly RecordView[]) => Iterable<string>;
+
+/** The records as text, a few at a time, each piece in a turn of the account. Holds those few only. */
+async function* inPieces(
+  records: AsyncIterable<RecordView> | Iterable<RecordView>,
+  write: Write,
+  { accountId, longWork }: Writing,
+): AsyncGenerator<string, void, undefined> {
+  async function* written(few: readonly RecordView[]): AsyncGenerator<string, void, undefined> {
+    const pieces = write(few)[Symbol.iterator]();
+    for (;;) {
+      const next = () => pieces.next();
+      const piece = longWork === undefined ? next() : await longWork(accountId, WRITTEN_AT_ONCE, next);
+      if (piece.done) return;
+      yield piece.value;
+    }
+  }
+  let few: RecordView[] = [];
+  let size = 0;
+  for await (const record of records) {
+    few.push(record);
+    size += LEAST_OF_RECORD + (record.input.text?.length ?? 0);
+    if (size < WRITTEN_AT_ONCE) continue;
+    yield* written(few);
+    few = [];
+    size = 0;
+  }
+  if (few.length > 0) yield* written(few);
+}
+
+/** The JSON of a page, which may be many megabytes. */
+async function* pageText({ records, ...rest }: RecordPage, writing: Writing): AsyncGenerator<string, void, undefined> {
+  let isFirst = true;
+  yield `${JSON.stringify(rest).slice(0, -1)},"records":[`;
+  for await (const few of inPieces(records, (some) => [JSON.stringify(some).slice(1, -1)], writing)) {
+    yield isFirst ? few : `,${few}`;
+    isFirst = false;
+  }
+  yield ']}';
+}
+
+/** Records as JSON lines, or as CSV with a head. */
+export async function* exportLines(
+  records: AsyncIterable<RecordView>,
+  format: 'jsonl' | 'csv',
+  writing: Writing,
+): AsyncGenerator<string, void, undefined> {
+  if (format === 'csv') yield `${columns.join(',')}\r\n`;
+  yield* inPieces(records, format === 'csv' ? toCsv : toJsonLines, writing);
+}
+
+function toJsonLines(records: readonly RecordView[]): readonly string[] {
+  return [records.map((record) => `${JSON.stringify(record)}\n`).join('')];
+}
+
+/** UTF-16 code units of a text that are written as a part of a cell at once: each may be a quote. */
+const CELL_AT_ONCE = 32 * 1024;
+/** What a spreadsheet takes for the beginning of a formula. */
+const FORMULA = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
+
+function* toCsv(records: readonly RecordView[]): Generator<string, void, undefined> {
+  let rows: (string | number)[][] = [];
   // A cell that a spreadsheet would run as a formula gets an apostrophe in front.
-  return stringify(rows, { escape_formulas: true, record_delimiter: 'windows' });
+  const written = (): string => stringify(rows, { escape_formulas: true, record_delimiter: 'windows' });
+  for (const { verdict, input, ...record } of records) {
+    const text = input.text ?? '';
+    const isLong = text.length > CELL_AT_ONCE;
+    rows.push([
+      ...[record.id, record.time, verdict.verdict, verdict.rule, verdict.score, verdict.threshold],
+      ...[verdict.decided_by, verdict.mode, record.router_level, record.label ?? '', record.key_id ?? ''],
+      ...[verdict.rules_version, verdict.ml_version, verdict.latency_ms, input.length, input.sha256, input.kept],
+      isLong ? '' : text,
+    ]);
+    if (!isLong) continue;
+    // The text is the last cell of its row.
+    yield `${written().trimEnd()}"${FORMULA.test(text) ? "'" : ''}`;
+    rows = [];
+    for (let at = 0; at < text.length; ) {
+      const end = at + CELL_AT_ONCE;
+      // Each piece is sent as UTF-8: none may end in the middle of a surrogate pair.
+      const next = (text.codePointAt(end - 1) ?? 0) > 0xffff ? end + 1 : end;
+      yield text.slice(at, next).replaceAll('"', '""');
+      at = next;
+    }
+    yield '"\r\n';
+  }
+  if (rows.length > 0) yield written();
 }

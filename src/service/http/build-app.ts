@@ -3,6 +3,7 @@ import swagger from '@fastify/swagger';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import { type Input, toJsonText } from '../../index.js';
+import type { LongWork } from '../../store/store.js';
 import { createMetrics } from '../metrics.js';
 import type { AccountOverlays } from '../screening/account-overlays.js';
 import { cachedKeys } from '../screening/key-cache.js';
@@ -51,6 +52,8 @@ export interface AppParts {
   /** Default: accounts have no overlays. */
   readonly overlays?: AccountOverlays | undefined;
   readonly limits?: AppLimits | undefined;
+  /** Runs the steps of long work. Default: in turns of its own. */
+  readonly longWork?: LongWork | undefined;
   /** Wall clock; default the system's. */
   readonly now?: (() => Date) | undefined;
   /** Default: no log. */
@@ -140,7 +143,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     done();
   });
   app.removeAllContentTypeParsers();
-  const longWork = createLongWork();
+  const { longWork = createLongWork() } = parts;
   app.decorateRequest('bodyBytes', 0);
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     request.bodyBytes = body.length;

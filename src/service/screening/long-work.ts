@@ -1,16 +1,15 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
+import type { LongWork } from '../../store/store.js';
 import { createFairQueue } from '../../workers/fair-queue.js';
 
 /** UTF-16 code units, or bytes: what is longer takes this thread for more than a millisecond or two. */
 export const LONG: number = 32 * 1024;
 
-/** Runs a step of a tenant's long work on this thread, so that short work goes on beside it. `size`: its rough cost. */
-export type LongWork = <T>(tenant: string, size: number, step: () => T) => Promise<T>;
-
 interface Step {
   readonly tenant: string;
   readonly size: number;
-  readonly run: () => void;
+  /** Ends with the step, whatever came of it. */
+  readonly run: () => Promise<unknown> | undefined;
 }
 
 /** One step at a time, the tenants in turn, and after each step a rest as long as the step: half of the thread is for others. */
@@ -27,7 +26,7 @@ export function createLongWork(): LongWork {
     await setImmediate();
     for (let step = waiting.shift(() => true); step !== undefined; step = waiting.shift(() => true)) {
       const started = performance.now();
-      step.run();
+      await step.run();
       // The rest is at least a turn of the event loop, and takes in what came meanwhile.
       await setTimeout(performance.now() - started);
     }
@@ -36,11 +35,14 @@ export function createLongWork(): LongWork {
 
   return (tenant, size, step) =>
     new Promise((resolve, reject) => {
-      const run = (): void => {
+      const run = (): Promise<unknown> | undefined => {
         try {
-          resolve(step());
+          const result = step();
+          resolve(result);
+          return result instanceof Promise ? result.catch(() => undefined) : undefined;
         } catch (error) {
           reject(error);
+          return undefined;
         }
       };
       waiting.push({ tenant, size, run });

@@ -23,8 +23,9 @@ import {
   toJsonText,
   type Verdict,
 } from '../../index.js';
+import type { LongWork } from '../../store/store.js';
 import type { AccountChange } from './account-overlays.js';
-import { LONG, type LongWork } from './long-work.js';
+import { LONG } from './long-work.js';
 import type { ScreeningEngine } from './ports.js';
 import type { RecentVerdicts } from './recent-verdicts.js';
 
@@ -138,12 +139,23 @@ export function bareVerdict(
   };
 }
 
-/** A long text is masked a step at a time, since all of it would keep other calls waiting; undefined for a short one. */
+/** So long short steps are run together: the rest after each is a turn of the event loop. */
+const SHORT_STEPS_MS = 1;
+
+/** A long text is masked a few steps at a time, since all of it would keep other calls waiting; undefined for a short one. */
 async function maskLong(text: string, tenant: string, longWork: LongWork | undefined): Promise<string | undefined> {
   if (longWork === undefined || text.length <= LONG) return undefined;
-  let done = text;
-  for (const mask of maskSteps) done = await longWork(tenant, text.length, () => mask(done));
-  return done;
+  const steps = maskSteps(text);
+  for (;;) {
+    const step = await longWork(tenant, LONG, () => {
+      const started = performance.now();
+      for (;;) {
+        const one = steps.next();
+        if (one.done || performance.now() - started > SHORT_STEPS_MS) return one;
+      }
+    });
+    if (step.done) return step.value;
+  }
 }
 
 /** A call that was screened. */

@@ -1,27 +1,49 @@
-import { setImmediate } from 'node:timers/promises';
 import { type Kysely, type SqlBool, sql } from 'kysely';
 import type { EvidenceFilter } from '../evidence-store.js';
 import type { Connection } from '../sql/connection.js';
 import type { EvidenceOwn } from '../sql/evidence/evidence.js';
-import { filterConditions, rareValue, searched } from '../sql/evidence/evidence-filter.js';
-import { type Found, searchInSteps, type Window } from '../sql/evidence/search-steps.js';
-import type { EvidenceRow, Tables } from '../sql/tables.js';
+import {
+  bytesOfRecord,
+  countWithin,
+  filterConditions,
+  type ListedPlace,
+  PAGE_BYTES,
+  rareValue,
+  searched,
+} from '../sql/evidence/evidence-filter.js';
+import { type Found, type SearchClock, searchInSteps, type Window } from '../sql/evidence/search-steps.js';
+import type { Tables } from '../sql/tables.js';
+import type { LongWork } from '../store.js';
 import { foldText, type SearchTerm, searchTerms } from './search-terms.js';
 
 /** What is looked for. */
 interface Search {
   readonly accountId: string;
   readonly filter: EvidenceFilter;
-  readonly folded: string;
+  /** Undefined where the text doesn't matter. */
+  readonly folded: string | undefined;
   /** The rarest first. */
   readonly terms: readonly SearchTerm[];
+  readonly turns: Turns;
+}
+
+/** The steps of one search, each of which keeps this thread for itself. */
+interface Turns extends SearchClock {
+  take<T>(step: () => T | Promise<T>): Promise<T>;
 }
 
 const FIRST_BATCH = 64;
 const LEAST_BATCH = 4;
-const MOST_BATCH = 2_048;
-const QUICK_MS = 4;
-const SLOW_MS = 12;
+const MOST_BATCH = 1_024;
+/** Batches grow while they take less than the first, and shrink where they take more than the second, milliseconds. */
+const QUICK_MS = 1;
+const SLOW_MS = 3;
+/** Bytes of texts that are compared at once: two milliseconds at most. A longer text is compared alone. */
+const TEXTS_AT_ONCE = 256 * 1024;
+/** A longer text isn't compared before it is known how many bytes that will be, bytes. */
+const SHORT_TEXT = 1_024;
+/** What a step is taken for among the other long work of the process, bytes. */
+const STEP_BYTES = 128 * 1024;
 /** So few candidates are read sooner than another list of the index. */
 const FEW = 256;
 /** A list this many times longer than the window is worth less than reading the window's records: it lies among others'. */
@@ -30,37 +52,82 @@ const MOST_BETWEEN = 4;
 const SAMPLE = 1_024;
 
 /** Lists of evidence, newest first. `seq` is the row's number, so a list is a walk along an index. */
-export function embeddedPage({ db }: Connection): EvidenceOwn['page'] {
+export function embeddedPage({ db, longWork }: Pick<Connection, 'db' | 'longWork'>): EvidenceOwn['page'] {
   return async (accountId, filter, after, limit) => {
     const text = searched(filter);
     const from = after?.seq ?? Number.MAX_SAFE_INTEGER;
-    if (text === undefined) {
-      const rows = db
+    const turns = turnsOf(longWork, accountId);
+    if (text === undefined && hasIndex(filter)) {
+      const own = db
         .selectFrom('evidence')
-        .selectAll()
+        .select(['seq', 'id', bytesOfRecord.as('bytes')])
         .where((where) => where.and([...filterConditions(where, accountId, filter), where('seq', '<', from)]));
-      return { rows: await rows.orderBy('seq', 'desc').limit(limit).execute(), stoppedAt: null };
+      const places = await turns.take(() => own.orderBy('seq', 'desc').limit(limit).execute());
+      return { places, stoppedAt: null };
     }
-    const asked = { accountId, filter, folded: foldText(text), terms: [] };
+    const asked = { accountId, filter, folded: text && foldText(text), terms: [], turns };
     // Where few records have another value of the filter they are read sooner than the index.
-    const terms = rareValue(filter) ? [] : await rarestFirst(db, asked, searchTerms(text), from);
+    const terms = text === undefined || rareValue(filter) ? [] : await rarestFirst(db, asked, searchTerms(text), from);
     const search = { ...asked, terms };
     const steps = {
       lowOf: (high: number, size: number) => findLow(db, search, high, size),
       search: (window: Window, most: number, isOver: () => boolean) => searchWindow(db, search, window, most, isOver),
+      clock: turns,
+      // A list without a text is given whole.
+      budgetMs: text === undefined ? Number.POSITIVE_INFINITY : undefined,
     };
     return searchInSteps(steps, from, limit);
   };
 }
 
+function turnsOf(longWork: LongWork, accountId: string): Turns {
+  let spent = 0;
+  let longest = 0;
+  return {
+    take: (step) =>
+      longWork(accountId, STEP_BYTES, async () => {
+        const started = performance.now();
+        try {
+          return await step();
+        } finally {
+          const took = performance.now() - started;
+          spent += took;
+          longest = Math.max(longest, took);
+        }
+      }),
+    spent: () => spent,
+    longest() {
+      const last = longest;
+      longest = 0;
+      return last;
+    },
+  };
+}
+
+/** Whether an index has the records of a filter and no others, so that the first of them are found at once. */
+function hasIndex({ verdict, rule, decidedBy, routerLevel, keyId, label }: EvidenceFilter): boolean {
+  const given = [verdict, rule, decidedBy, routerLevel, keyId, label].filter((value) => value !== undefined);
+  return (
+    given.length === 0 ||
+    (given.length === 1 &&
+      (keyId !== undefined || rareValue({ verdict, rule, decidedBy, routerLevel, label }) !== undefined))
+  );
+}
+
 /** Where a window of `size` records below `high` begins, of the account's or of those that have the filter's rare value; 0 at the end. */
-async function findLow(db: Kysely<Tables>, { accountId, filter }: Search, high: number, size: number): Promise<number> {
+async function findLow(
+  db: Kysely<Tables>,
+  { accountId, filter, turns }: Search,
+  high: number,
+  size: number,
+): Promise<number> {
   const rows = db
     .selectFrom('evidence')
     .select('seq')
     .where((where) => where.and(filterConditions(where, accountId, rareValue(filter) ?? {})))
     .where('seq', '<', high);
-  return (await rows.orderBy('seq', 'desc').offset(size).limit(1).executeTakeFirst())?.seq ?? 0;
+  const first = await turns.take(() => rows.orderBy('seq', 'desc').offset(size).limit(1).executeTakeFirst());
+  return first?.seq ?? 0;
 }
 
 /** One window of a search, newest first: a few records at a time, since a text may be short or a megabyte. */
@@ -71,22 +138,38 @@ async function searchWindow(
   limit: number,
   isOver: () => boolean,
 ): Promise<Found> {
-  const places = await candidates(db, search, window);
-  const rows: EvidenceRow[] = [];
+  const { folded, turns } = search;
+  const seqs = await candidates(db, search, window);
+  const found: ListedPlace[] = [];
+  let bytes = 0;
   let batch = FIRST_BATCH;
-  for (let at = 0; at < places.length; ) {
-    const before = performance.now();
-    const some = places.slice(at, at + batch);
-    rows.push(...(await compare(db, search, some, limit - rows.length)));
+  for (let at = 0; at < seqs.length; ) {
+    const some = seqs.slice(at, at + batch);
+    const before = turns.spent();
+    const listed = await turns.take(() => compareShort(db, search, some));
+    const took = turns.spent() - before;
     at += some.length;
-    const low = places[at - 1] ?? window.low;
-    if (rows.length >= limit || (isOver() && at < places.length)) return { rows, low };
-    const took = performance.now() - before;
+    const known = new Map<number, boolean>();
+    for (const [place, one] of listed.entries()) {
+      if (folded !== undefined && one.text_bytes > SHORT_TEXT) {
+        if (!known.has(one.seq)) {
+          if (isOver() && place > 0) return { places: found, low: one.seq + 1 };
+          const long = listed.slice(place).filter((it) => it.text_bytes > SHORT_TEXT);
+          const group = long.slice(0, countWithin(long, TEXTS_AT_ONCE)).map(({ seq }) => seq);
+          const having = new Set(await turns.take(() => compareLong(db, folded, group)));
+          for (const seq of group) known.set(seq, having.has(seq));
+        }
+        if (known.get(one.seq) !== true) continue;
+      }
+      found.push({ seq: one.seq, id: one.id, bytes: one.bytes });
+      bytes += one.bytes;
+      if (found.length >= limit || bytes > PAGE_BYTES) return { places: found, low: one.seq };
+    }
+    if (isOver() && at < seqs.length) return { places: found, low: seqs[at - 1] ?? window.low };
     if (took < QUICK_MS) batch = Math.min(MOST_BATCH, batch * 2);
     else if (took > SLOW_MS) batch = Math.max(LEAST_BATCH, batch / 2);
-    if (took > QUICK_MS) await setImmediate();
   }
-  return { rows, low: window.low };
+  return { places: found, low: window.low };
 }
 
 /** Where records may lie that have the text, newest first: all that have it, and others. */
@@ -94,19 +177,20 @@ async function candidates(db: Kysely<Tables>, search: Search, window: Window): P
   const { low, high } = window;
   if (search.terms.length === 0) return unread(db, search, window);
   // In this order: a record that is indexed meanwhile is found twice rather than never.
-  const mark = (await db.selectFrom('evidence_indexed').select('seq').executeTakeFirst())?.seq ?? 0;
+  const indexedTo = db.selectFrom('evidence_indexed').select('seq');
+  const mark = (await search.turns.take(() => indexedTo.executeTakeFirst()))?.seq ?? 0;
   const past = high > mark + 1 ? await unread(db, search, { ...window, low: Math.max(low, mark + 1) }) : [];
   const late = db.selectFrom('evidence_unsearched').select('seq').where('seq', '>=', low).where('seq', '<', high);
-  const waiting = (await late.execute()).map(({ seq }) => seq);
+  const waiting = (await search.turns.take(() => late.execute())).map(({ seq }) => seq);
   const found = low <= mark ? await indexed(db, search, window) : [];
   if (found === undefined) return unread(db, search, window);
-  return [...new Set([...past, ...waiting, ...found])].sort((a, b) => b - a);
+  return search.turns.take(() => [...new Set([...past, ...waiting, ...found])].sort((a, b) => b - a));
 }
 
 /** All that fits the rest of the filter. */
 async function unread(
   db: Kysely<Tables>,
-  { accountId, filter }: Search,
+  { accountId, filter, turns }: Search,
   { low, high }: Pick<Window, 'low' | 'high'>,
 ): Promise<readonly number[]> {
   const rows = db
@@ -115,22 +199,33 @@ async function unread(
     .where((where) => where.and(filterConditions(where, accountId, filter)))
     .where('seq', '>=', low)
     .where('seq', '<', high);
-  return (await rows.orderBy('seq', 'desc').execute()).map(({ seq }) => seq);
+  return turns.take(async () => (await rows.orderBy('seq', 'desc').execute()).map(({ seq }) => seq));
 }
 
 /**
  * Records of whatever account that have the rarest terms; undefined where that narrows nothing down. The lists are read
  * one by one: FTS5's own AND of terms that never meet reads all of the index, whatever the bounds.
  */
-async function indexed(db: Kysely<Tables>, { terms }: Search, window: Window): Promise<readonly number[] | undefined> {
+async function indexed(
+  db: Kysely<Tables>,
+  { terms, turns }: Search,
+  window: Window,
+): Promise<readonly number[] | undefined> {
   const most = MOST_BETWEEN * window.size;
   let found: readonly number[] | undefined;
   for (const term of terms) {
     if (found !== undefined && found.length <= FEW) break;
-    const list = await findPlaces(db, term, window, most);
+    const list = await turns.take(() => findPlaces(db, term, window, most));
     if (list.length === most) break;
-    const both = new Set(list);
-    found = found === undefined ? list : found.filter((seq) => both.has(seq));
+    if (found === undefined) {
+      found = list;
+      continue;
+    }
+    const before = found;
+    found = await turns.take(() => {
+      const both = new Set(list);
+      return before.filter((seq) => both.has(seq));
+    });
   }
   return found;
 }
@@ -158,24 +253,37 @@ async function rarestFirst(
   const low = await findLow(db, search, high, SAMPLE);
   const counted: (readonly [SearchTerm, number])[] = [];
   for (const term of terms)
-    counted.push([term, (await findPlaces(db, term, { low, high }, MOST_BETWEEN * SAMPLE)).length]);
+    counted.push([
+      term,
+      (await search.turns.take(() => findPlaces(db, term, { low, high }, MOST_BETWEEN * SAMPLE))).length,
+    ]);
   return counted.sort(([, a], [, b]) => a - b).map(([term]) => term);
 }
 
-/** Reads records and compares. */
-async function compare(
-  db: Kysely<Tables>,
-  { accountId, filter, folded }: Search,
-  places: readonly number[],
-  limit: number,
-): Promise<readonly EvidenceRow[]> {
+/** Those that have the text, newest first, and those whose text is too long to be compared at once with others. */
+function compareShort(db: Kysely<Tables>, { accountId, filter, folded }: Search, seqs: readonly number[]) {
   return db
     .selectFrom('evidence')
-    .selectAll()
-    .where(sql<SqlBool>`seq IN (SELECT value FROM json_each(${JSON.stringify(places)}))`)
+    .select(['seq', 'id', bytesOfRecord.as('bytes'), sql<number>`coalesce(octet_length(text), 0)`.as('text_bytes')])
+    .where(oneOf(seqs))
     .where((where) => where.and(filterConditions(where, accountId, filter)))
-    .where(sql<SqlBool>`text_contains(text, ${folded})`)
+    .$if(folded !== undefined, (rows) =>
+      rows.where(sql<SqlBool>`(octet_length(text) > ${sql.lit(SHORT_TEXT)} OR text_contains(text, ${folded}))`),
+    )
     .orderBy('seq', 'desc')
-    .limit(limit)
     .execute();
+}
+
+/** Those of a few long texts that have it. */
+async function compareLong(db: Kysely<Tables>, folded: string, seqs: readonly number[]): Promise<readonly number[]> {
+  const having = db
+    .selectFrom('evidence')
+    .select('seq')
+    .where(oneOf(seqs))
+    .where(sql<SqlBool>`text_contains(text, ${folded})`);
+  return (await having.execute()).map(({ seq }) => seq);
+}
+
+function oneOf(seqs: readonly number[]) {
+  return sql<SqlBool>`seq IN (SELECT value FROM json_each(${JSON.stringify(seqs)}))`;
 }

@@ -5,7 +5,7 @@ import { childProgram } from '../../adapters/supervisor.js';
 import { loadPlans } from '../plans.js';
 import { newPepper, settledPepper } from '../secrets.js';
 import { requirePlansInUse } from '../sql/accounts/accounts.js';
-import { type Connection, sqlNotes } from '../sql/connection.js';
+import { type Connection, sqlNotes, withoutTurns } from '../sql/connection.js';
 import { toRow } from '../sql/evidence/evidence-row.js';
 import { keyOldDigests } from '../sql/evidence/key-old-digests.js';
 import { migrate } from '../sql/migrate.js';
@@ -119,6 +119,7 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
       plans,
       pepper,
       now: options.now ?? Date.now,
+      longWork: options.longWork ?? withoutTurns,
       transaction: <T>(work: (inside: Kysely<Tables>) => Promise<T>): Promise<T> =>
         writer.alone(() =>
           db.connection().execute(async (inside) => {

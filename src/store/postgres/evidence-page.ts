@@ -2,9 +2,15 @@ import { type Kysely, type SqlBool, sql } from 'kysely';
 import type { EvidenceFilter } from '../evidence-store.js';
 import type { Connection } from '../sql/connection.js';
 import type { EvidenceOwn } from '../sql/evidence/evidence.js';
-import { filterConditions, type Place, searched } from '../sql/evidence/evidence-filter.js';
+import {
+  bytesOfRecord,
+  filterConditions,
+  type ListedPlace,
+  type Place,
+  searched,
+} from '../sql/evidence/evidence-filter.js';
 import { searchInSteps, type Window } from '../sql/evidence/search-steps.js';
-import type { EvidenceRow, Tables } from '../sql/tables.js';
+import type { Tables } from '../sql/tables.js';
 
 /** What is asked for. */
 interface Asked {
@@ -21,16 +27,16 @@ const CANCELED = '57014';
 /** A part of a text as a pattern of LIKE. */
 const pattern = (text: string): string => `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
 
-const queryRows = (
+const queryPlaces = (
   db: Kysely<Tables>,
   { accountId, filter, text, after }: Asked,
   limit: number,
   low = 0,
   high = Number.MAX_SAFE_INTEGER,
-): Promise<readonly EvidenceRow[]> =>
+): Promise<readonly ListedPlace[]> =>
   db
     .selectFrom('evidence')
-    .selectAll()
+    .select(['seq', 'id', bytesOfRecord.as('bytes')])
     .where((where) => {
       const all = [...filterConditions(where, accountId, filter), where('seq', '<', high)];
       if (low > 0) all.push(where('seq', '>=', low));
@@ -44,11 +50,11 @@ const queryRows = (
     .execute();
 
 /** The whole answer, or undefined where it takes too long. */
-const atOnce = async (db: Kysely<Tables>, asked: Asked, limit: number): Promise<readonly EvidenceRow[] | undefined> => {
+const atOnce = async (db: Kysely<Tables>, asked: Asked, limit: number): Promise<readonly ListedPlace[] | undefined> => {
   try {
     return await db.transaction().execute(async (inside) => {
       await sql`SET LOCAL statement_timeout = ${sql.lit(AT_ONCE_MS)}`.execute(inside);
-      return queryRows(inside, asked, limit);
+      return queryPlaces(inside, asked, limit);
     });
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === CANCELED) return undefined;
@@ -61,9 +67,9 @@ export function postgresPage({ db }: Connection): Pick<EvidenceOwn, 'page' | 'de
   return {
     async page(accountId, filter, after, limit) {
       const asked = { accountId, filter, text: searched(filter), after };
-      if (asked.text === undefined) return { rows: await queryRows(db, asked, limit), stoppedAt: null };
-      const rows = await atOnce(db, asked, limit);
-      if (rows) return { rows, stoppedAt: null };
+      if (asked.text === undefined) return { places: await queryPlaces(db, asked, limit), stoppedAt: null };
+      const places = await atOnce(db, asked, limit);
+      if (places) return { places, stoppedAt: null };
       const steps = {
         async lowOf(high: number, size: number) {
           const own = db
@@ -74,7 +80,7 @@ export function postgresPage({ db }: Connection): Pick<EvidenceOwn, 'page' | 'de
           return (await own.orderBy('seq', 'desc').offset(size).limit(1).executeTakeFirst())?.seq ?? 0;
         },
         search: async ({ low, high }: Window, most: number) => ({
-          rows: await queryRows(db, asked, most, low, high),
+          places: await queryPlaces(db, asked, most, low, high),
           low,
         }),
       };

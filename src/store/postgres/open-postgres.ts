@@ -4,7 +4,7 @@ import type { Charge } from '../account-store.js';
 import { loadPlans } from '../plans.js';
 import { newPepper, settledPepper } from '../secrets.js';
 import { requirePlansInUse } from '../sql/accounts/accounts.js';
-import { type Connection, sqlNotes } from '../sql/connection.js';
+import { type Connection, sqlNotes, withoutTurns } from '../sql/connection.js';
 import { keyOldDigests } from '../sql/evidence/key-old-digests.js';
 import { migrate } from '../sql/migrate.js';
 
@@ -89,6 +89,7 @@ export async function openPostgres(url: string, options: StoreOptions): Promise<
       plans,
       pepper,
       now: options.now ?? Date.now,
+      longWork: options.longWork ?? withoutTurns,
       transaction: (work) => db.transaction().execute(work),
     };
     const alive = async (): Promise<readonly string[]> => {

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Plans } from '../plans.js';
-import type { NoteStore } from '../store.js';
+import type { LongWork, NoteStore } from '../store.js';
 import type { Tables } from './tables.js';
 
 /** What the parts written once for both databases need. */
@@ -12,9 +12,13 @@ export interface Connection {
   readonly pepper: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  readonly longWork: LongWork;
   /** All of it or nothing. Inside, only the handed-in database may be asked. */
   transaction<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
 }
+
+/** Each step at once. */
+export const withoutTurns: LongWork = async (_accountId, _size, step) => step();
 
 /** Notes in SQL. */
 export function sqlNotes({ db }: Pick<Connection, 'db'>): NoteStore {

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { expect, it, vi } from 'vitest';
-import { maskSteps } from '../../../src/evidence/keep-input.js';
 import { createLongWork } from '../../../src/service/screening/long-work.js';
 import { KEY, testApp } from '../test-app.js';
 
@@ -97,14 +96,14 @@ it.each([
   [
     '/hooks/claude-code?tool_result=report',
     (value: unknown) => ({ hook_event_name: 'PostToolUse', tool_response: value }),
-    // Read, written as JSON once, masked, answered.
-    1 + 1 + maskSteps.length + 1,
+    // Read, written as JSON once, answered.
+    1 + 1 + 1,
   ],
   [
     '/beta/litellm_basic_guardrail_api',
     (value: unknown) => ({ input_type: 'response', tools: [value] }),
-    // Read, checked, written once, masked.
-    1 + 1 + 1 + maskSteps.length,
+    // Read, checked, written once.
+    1 + 1 + 1,
   ],
 ])(
   '%s: a large value is worked on in the turns of its account, and written as JSON once',
@@ -116,9 +115,9 @@ it.each([
       return turns(tenant, size, step);
     });
     const { post, store } = await testApp();
-    const account = store.add(`${KEY}-masked`, { settings: { keep: 'masked' } });
+    const account = store.add(`${KEY}-2`);
     const value = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`name ${at}`, at]));
-    const answer = await post(bodyOf(value), { url, headers: { authorization: `Bearer ${KEY}-masked` } });
+    const answer = await post(bodyOf(value), { url, headers: { authorization: `Bearer ${KEY}-2` } });
     expect(answer.statusCode).toBe(200);
     expect(new Set(asked)).toEqual(new Set([account]));
     expect(asked.length).toBe(steps);

@@ -1,21 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { ListedPlace } from '../../../src/store/sql/evidence/evidence-filter.js';
 import { searchInSteps, type Window } from '../../../src/store/sql/evidence/search-steps.js';
-import type { EvidenceRow } from '../../../src/store/sql/tables.js';
 
 const TOTAL = 50_000;
-const row = (seq: number): EvidenceRow => ({
-  seq,
-  id: `ev_${seq.toString(16).padStart(24, '0')}`,
-  account_id: 'a',
-  key_id: null,
-  verdict: 'allow',
-  rule: 'none',
-  decided_by: 'rules',
-  router_level: 'rules',
-  label: null,
-  text: null,
-  record: '',
-});
+const placeOf = (seq: number): ListedPlace => ({ seq, id: `ev_${seq.toString(16).padStart(24, '0')}`, bytes: 100 });
 
 /** Records 1 to 50,000, of which every `each`th matches; a window takes `ms`. */
 const steps = (each: number, ms: number) => ({
@@ -27,10 +15,10 @@ const steps = (each: number, ms: number) => ({
     this.windows.push([low, high]);
     const until = performance.now() + ms;
     while (performance.now() < until);
-    const found: EvidenceRow[] = [];
-    for (let seq = Math.min(high - 1, TOTAL); seq >= low && found.length < limit; seq -= 1)
-      if (seq > 0 && seq % each === 0) found.push(row(seq));
-    return { rows: found, low };
+    const places: ListedPlace[] = [];
+    for (let seq = Math.min(high - 1, TOTAL); seq >= low && places.length < limit; seq -= 1)
+      if (seq > 0 && seq % each === 0) places.push(placeOf(seq));
+    return { places, low };
   },
 });
 
@@ -44,9 +32,9 @@ describe('a search in steps', () => {
     const seen: number[] = [];
     let from = Number.MAX_SAFE_INTEGER;
     for (let page = 0; page < TOTAL; page += 1) {
-      const { rows, stoppedAt } = await searchInSteps(steps(each, ms), from, 100);
-      seen.push(...rows.map((it) => it.seq));
-      const next = rows.length === 100 ? rows.at(-1) : stoppedAt;
+      const { places, stoppedAt } = await searchInSteps(steps(each, ms), from, 100);
+      seen.push(...places.map((it) => it.seq));
+      const next = places.length === 100 ? places.at(-1) : stoppedAt;
       if (!next) break;
       from = next.seq;
     }
@@ -59,8 +47,8 @@ describe('a search in steps', () => {
     await searchInSteps(quick, Number.MAX_SAFE_INTEGER, 100);
     expect(quick.windows.length).toBeLessThan(6);
     const slow = steps(TOTAL + 1, 60);
-    const { rows, stoppedAt } = await searchInSteps(slow, Number.MAX_SAFE_INTEGER, 100);
-    expect(rows).toEqual([]);
+    const { places, stoppedAt } = await searchInSteps(slow, Number.MAX_SAFE_INTEGER, 100);
+    expect(places).toEqual([]);
     expect(stoppedAt?.seq).toBeGreaterThan(0);
     expect(slow.windows.length).toBeLessThan(6);
   });

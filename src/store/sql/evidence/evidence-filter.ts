@@ -1,4 +1,4 @@
-import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import { type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { EvidenceFilter } from '../../evidence-store.js';
 import { StoreError } from '../../store-error.js';
 import type { Tables } from '../tables.js';
@@ -67,6 +67,39 @@ export function searched({ text }: EvidenceFilter): string | undefined {
 export interface Place {
   readonly seq: number;
   readonly id: string;
+}
+
+/** A record in a list: its place, and the bytes of its text and its JSON. */
+export interface ListedPlace extends Place {
+  readonly bytes: number;
+}
+
+/** Places of a page. */
+export interface PageOfPlaces {
+  readonly places: readonly ListedPlace[];
+  /** Where a search went no further for now; null where it reached the limit or the end. */
+  readonly stoppedAt: Place | null;
+}
+
+/** Bytes of a page's texts and records: a page of the longest texts is shorter, whatever was asked for. */
+export const PAGE_BYTES: number = 8 * 1024 * 1024;
+
+/** Both databases know it without reading the text. */
+export const bytesOfRecord: RawBuilder<number> = sql<number>`coalesce(octet_length(text), 0) + octet_length(record)`;
+
+/** Bytes of all of them. */
+export function sumBytes(places: readonly ListedPlace[]): number {
+  return places.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** How many of the first hold so many bytes together; one at least, where there is one. */
+export function countWithin(places: readonly ListedPlace[], most: number): number {
+  let left = most;
+  const at = places.findIndex(({ bytes }) => {
+    left -= bytes;
+    return left < 0;
+  });
+  return at < 0 ? places.length : Math.max(1, at);
 }
 
 /** The cursor of a place: opaque to callers. */

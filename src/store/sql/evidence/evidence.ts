@@ -1,26 +1,29 @@
 import { type Kysely, sql } from 'kysely';
-import type { EvidenceLabel } from '../../../evidence/evidence-record.js';
-import type { EvidenceFilter, EvidencePage, EvidenceStore } from '../../evidence-store.js';
+import type { EvidenceLabel, EvidenceRecord } from '../../../evidence/evidence-record.js';
+import type { EvidenceFilter, EvidenceStore } from '../../evidence-store.js';
 import { StoreError } from '../../store-error.js';
 import { toAccount } from '../accounts/accounts.js';
 import { type Connection, sqlNotes } from '../connection.js';
-
-import type { EvidenceRow, Tables } from '../tables.js';
+import type { Tables } from '../tables.js';
 import { sqlEvidenceCounts } from './evidence-counts.js';
-import { decodeCursor, encodeCursor, filterConditions, type Place } from './evidence-filter.js';
+import {
+  bytesOfRecord,
+  countWithin,
+  decodeCursor,
+  encodeCursor,
+  filterConditions,
+  type ListedPlace,
+  PAGE_BYTES,
+  type PageOfPlaces,
+  type Place,
+  sumBytes,
+} from './evidence-filter.js';
 import { firstSeq, timeOfSeq, toRecord, toRow, toVersionRow } from './evidence-row.js';
-
-/** Rows of a page. */
-export interface PageOfRows {
-  readonly rows: readonly EvidenceRow[];
-  /** Where a search went no further for now; null where it reached the limit or the end. */
-  readonly stoppedAt: Place | null;
-}
 
 /** What each database does its own way. */
 export interface EvidenceOwn extends Pick<EvidenceStore, 'append' | 'appendCounted'> {
-  /** Rows of a list after a place, newest first. */
-  page(accountId: string, filter: EvidenceFilter, after: Place | null, limit: number): Promise<PageOfRows>;
+  /** Places of a list after a place, newest first. Where they hold more than a page does they may be fewer than `limit`. */
+  page(accountId: string, filter: EvidenceFilter, after: Place | null, limit: number): Promise<PageOfPlaces>;
   /** Deletes up to `limit` of an account's records before a place in the order; gives their number. */
   deleteBefore(accountId: string, seq: number, limit: number): Promise<number>;
   /** After a purge that deleted something: takes what is left of it off the disk. */
@@ -37,7 +40,7 @@ async function pageById(
   filter: EvidenceFilter,
   after: Place | null,
   limit: number,
-): Promise<PageOfRows | undefined> {
+): Promise<PageOfPlaces | undefined> {
   const start = filter.text?.trim().toLowerCase() ?? '';
   if (!ID_SHAPE.test(start)) return undefined;
   // On its own: a planner that sees the account as well may walk all of its records.
@@ -49,9 +52,9 @@ async function pageById(
     .limit(500)
     .execute();
   if (ids.length === 0) return undefined;
-  const rows = db
+  const own = db
     .selectFrom('evidence')
-    .selectAll()
+    .select(['seq', 'id', bytesOfRecord.as('bytes')])
     .where((where) => where.and(filterConditions(where, accountId, filter)))
     .where(
       'id',
@@ -59,43 +62,36 @@ async function pageById(
       ids.map(({ id }) => id),
     )
     .where('seq', '<', after?.seq ?? Number.MAX_SAFE_INTEGER);
-  const found = await rows.orderBy('seq', 'desc').orderBy('id', 'desc').limit(limit).execute();
-  return found.length === 0 && after === null ? undefined : { rows: found, stoppedAt: null };
+  const places = await own.orderBy('seq', 'desc').orderBy('id', 'desc').limit(limit).execute();
+  return places.length === 0 && after === null ? undefined : { places, stoppedAt: null };
 }
 
-/** UTF-16 code units of a page's texts and records: a page of the longest texts is shorter, whatever was asked for. */
-const MOST_CHARACTERS = 8 * 1024 * 1024;
-/** Rows read at once: each may hold a text of a megabyte. */
-const ROWS_AT_ONCE = 52;
+/** Bytes of records that are read at once: a thread takes a millisecond or two for them. A longer record is read alone. */
+const BYTES_AT_ONCE = 256 * 1024;
+const ROWS_AT_ONCE = 100;
 
-/** How many rows hold so many characters together; one at least. */
-function rowsWithin(rows: readonly EvidenceRow[], characters: number): number {
-  let left = characters;
-  const at = rows.findIndex(({ text, record }) => {
-    left -= (text?.length ?? 0) + record.length;
-    return left < 0;
-  });
-  return at < 0 ? rows.length : Math.max(1, at);
-}
-
-/** A page read a few rows at a time, until it is full or holds too much. A search is one part: it ends by itself. */
-async function pageInParts(
-  own: EvidenceOwn,
+/** The records of places, in their order, a few at a time. One that was deleted meanwhile is left out. */
+async function* readRecords(
+  { db, dialect, longWork }: Connection,
   accountId: string,
-  filter: EvidenceFilter,
-  after: Place | null,
-  limit: number,
-): Promise<PageOfRows> {
-  const rows: EvidenceRow[] = [];
-  let place = after;
-  for (;;) {
-    const asked = Math.min(ROWS_AT_ONCE, limit - rows.length);
-    const part = await own.page(accountId, filter, place, asked);
-    rows.push(...part.rows);
-    place = part.rows.at(-1) ?? null;
-    const isFull = rows.length >= limit || rowsWithin(rows, MOST_CHARACTERS) < rows.length;
-    if (isFull || place === null || part.rows.length < asked || part.stoppedAt !== null)
-      return { rows, stoppedAt: part.stoppedAt };
+  places: readonly ListedPlace[],
+): AsyncGenerator<readonly EvidenceRecord[], void, void> {
+  for (let at = 0; at < places.length; ) {
+    const few = places.slice(at, at + ROWS_AT_ONCE);
+    const group = few.slice(0, countWithin(few, BYTES_AT_ONCE));
+    at += group.length;
+    const ids = group.map(({ id }) => id);
+    const rows = () =>
+      db.selectFrom('evidence').select(['id', 'record', 'text', 'label']).where('id', 'in', ids).execute();
+    // Another server's time is no time of this thread.
+    const early = dialect === 'postgres' ? await rows() : undefined;
+    yield await longWork(accountId, sumBytes(group), async () => {
+      const found = new Map((early ?? (await rows())).map((row) => [row.id, row]));
+      return ids.flatMap((id) => {
+        const row = found.get(id);
+        return row === undefined ? [] : [toRecord(row)];
+      });
+    });
   }
 }
 
@@ -103,27 +99,27 @@ async function pageInParts(
 export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceStore {
   const { db } = connection;
 
-  const list = async (
-    accountId: string,
-    filter: EvidenceFilter,
-    cursor: string | null,
-    limit: number,
-  ): Promise<EvidencePage> => {
+  const listPlaces = async (accountId: string, filter: EvidenceFilter, cursor: string | null, limit: number) => {
     const most = Math.min(500, Math.max(1, Math.trunc(limit)));
     const after = cursor === null ? null : decodeCursor(cursor);
     const byId = await pageById(db, accountId, filter, after, most + 1);
-    const { rows, stoppedAt } = byId ?? (await pageInParts(own, accountId, filter, after, most + 1));
-    const shown = rows.slice(0, Math.min(most, rowsWithin(rows, MOST_CHARACTERS)));
-    const isCut = rows.length > shown.length;
+    const { places, stoppedAt } = byId ?? (await own.page(accountId, filter, after, most + 1));
+    const shown = places.slice(0, Math.min(most, countWithin(places, PAGE_BYTES)));
+    const isCut = places.length > shown.length;
     const next = isCut ? (shown.at(-1) ?? null) : stoppedAt;
     const searchedTo = isCut || stoppedAt === null ? null : timeOfSeq(stoppedAt.seq);
-    return { records: shown.map(toRecord), next: next && encodeCursor(next), searchedTo };
+    return { places: shown, next: next && encodeCursor(next), searchedTo };
   };
 
   return {
     append: own.append,
     appendCounted: own.appendCounted,
-    list,
+    async list(accountId, filter, cursor, limit) {
+      const { places, ...where } = await listPlaces(accountId, filter, cursor, limit);
+      const records: EvidenceRecord[] = [];
+      for await (const few of readRecords(connection, accountId, places)) records.push(...few);
+      return { records, ...where };
+    },
     async get(accountId, id) {
       const row = db.selectFrom('evidence').selectAll().where('id', '=', id).where('account_id', '=', accountId);
       const found = await row.executeTakeFirst();
@@ -136,9 +132,15 @@ export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceS
     async *iterate(accountId, filter) {
       let cursor: string | null = null;
       do {
-        const page: EvidencePage = await list(accountId, filter, cursor, 500);
-        yield* page.records;
-        cursor = page.next;
+        const { places, next }: Awaited<ReturnType<typeof listPlaces>> = await listPlaces(
+          accountId,
+          filter,
+          cursor,
+          500,
+        );
+        // Read as they are asked for: who takes them slowly holds a few of them alone.
+        for await (const few of readRecords(connection, accountId, places)) yield* few;
+        cursor = next;
       } while (cursor !== null);
     },
     label: (accountId, id, label) => labelEvidence(connection, accountId, id, label),

@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { EvidenceRow } from '../tables.js';
-import type { PageOfRows } from './evidence.js';
+import { type ListedPlace, PAGE_BYTES, type PageOfPlaces, sumBytes } from './evidence-filter.js';
 
 /** A part of the order, from `low` (inclusive) to `high` (exclusive), with at most `size` records of the account. */
 export interface Window {
@@ -11,8 +10,16 @@ export interface Window {
 
 /** What was found, newest first, in a window that was searched down to `low`. */
 export interface Found {
-  readonly rows: readonly EvidenceRow[];
+  readonly places: readonly ListedPlace[];
   readonly low: number;
+}
+
+/** How long a search has kept a thread busy that others need, milliseconds. */
+export interface SearchClock {
+  /** All of it so far. */
+  spent(): number;
+  /** Its longest step since this was asked last. */
+  longest(): number;
 }
 
 /** How a database searches a window. */
@@ -21,35 +28,40 @@ export interface SearchSteps {
   lowOf(high: number, size: number): Promise<number>;
   /** At most `limit` of what is there. It may end before `low` where `isOver` says that the time is up. */
   search(window: Window, limit: number, isOver: () => boolean): Promise<Found>;
+  /** Where the steps run on this thread; else what counts is how long a window takes. */
+  readonly clock?: SearchClock | undefined;
+  /** Milliseconds after which a page is given with what was found and where to go on. Default 120. */
+  readonly budgetMs?: number | undefined;
 }
 
 const FIRST_WINDOW = 2_000;
 const LAST_WINDOW = 64_000;
-const QUICK_MS = 15;
-const SLOW_MS = 40;
-/** After so long a page is given with what was found and where to go on. */
+/** Windows grow while they take less than the first, and shrink where they take more than the second, milliseconds. */
+const PACE = { own: [2, 5], other: [15, 40] } as const;
 const BUDGET_MS = 120;
 const noId = `ev_${'0'.repeat(24)}`;
 
 /** A search as a row of short queries, newest first: no text, however it is chosen, makes a long one. */
-export async function searchInSteps(steps: SearchSteps, from: number, limit: number): Promise<PageOfRows> {
-  const rows: EvidenceRow[] = [];
+export async function searchInSteps(steps: SearchSteps, from: number, limit: number): Promise<PageOfPlaces> {
+  const { clock, budgetMs = BUDGET_MS } = steps;
+  const [quick, slow] = clock === undefined ? PACE.other : PACE.own;
+  const places: ListedPlace[] = [];
   const started = performance.now();
-  const isOver = (): boolean => performance.now() - started > BUDGET_MS;
+  const isOver = (): boolean => (clock?.spent() ?? performance.now() - started) > budgetMs;
   let size = FIRST_WINDOW;
   let high = from;
   for (;;) {
     const before = performance.now();
     const low = await steps.lowOf(high, size);
-    const found = await steps.search({ low, high, size }, limit - rows.length, isOver);
-    rows.push(...found.rows);
-    if (rows.length >= limit) return { rows: rows.slice(0, limit), stoppedAt: null };
-    if (found.low === 0) return { rows, stoppedAt: null };
+    const found = await steps.search({ low, high, size }, limit - places.length, isOver);
+    places.push(...found.places);
+    if (places.length >= limit) return { places: places.slice(0, limit), stoppedAt: null };
     high = found.low;
-    if (isOver()) return { rows, stoppedAt: { seq: high, id: noId } };
-    const took = performance.now() - before;
-    if (took < QUICK_MS) size = Math.min(LAST_WINDOW, size * 4);
-    else if (took > SLOW_MS) size = Math.max(FIRST_WINDOW, size / 2);
+    if (high === 0) return { places, stoppedAt: null };
+    if (isOver() || sumBytes(places) > PAGE_BYTES) return { places, stoppedAt: { seq: high, id: noId } };
+    const took = clock?.longest() ?? performance.now() - before;
+    if (took < quick) size = Math.min(LAST_WINDOW, size * 4);
+    else if (took > slow) size = Math.max(FIRST_WINDOW, size / 2);
     // The calls that are screened meanwhile have their turn.
     await setImmediate();
   }
