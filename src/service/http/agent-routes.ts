@@ -11,6 +11,7 @@ import { digestInput } from '../../policy/screener.js';
 import { LONG } from '../screening/long-work.js';
 import type { KeyOwner } from '../screening/ports.js';
 import { screenCall } from '../screening/screen-call.js';
+import type { Place } from './admission.js';
 import {
   hookAnswerSchema,
   hookBodySchema,
@@ -29,6 +30,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Whose call it is, once its key was found. */
     agentOwner: KeyOwner | null;
+    /** Its place among the calls under way. */
+    agentPlace: Place | null;
     /** Length of the body, once it was read. */
     bodyBytes: number;
   }
@@ -42,6 +45,7 @@ const ALLOWED_TEXTS = 20_000;
 /** The routes that agents call themselves, in the shapes of their hosts. A call counts once, however many texts it holds. */
 export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
   app.decorateRequest('agentOwner', null);
+  app.decorateRequest('agentPlace', null);
   const allowed = new LRUCache<string, Awaited<ReturnType<Analyzer['analyze']>>>({
     max: ALLOWED_TEXTS,
     ttl: ALLOWED_MS,
@@ -150,13 +154,14 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       const owner = await parts.findKey(readKey(request.raw));
       if (owner === undefined) throw new HttpError(401, 'The API key is not valid.');
-      const leave = parts.admission.enter(owner.account.id);
+      const place = parts.admission.enter(owner.account.id);
       parts.metrics.underWay.inc();
       reply.raw.once('close', () => {
         parts.metrics.underWay.dec();
-        leave();
+        place.leave();
       });
       request.agentOwner = owner;
+      request.agentPlace = place;
       const charge = await parts.store.usage.charge(owner.account.id, parts.now().getTime());
       requireAllowed(reply, charge);
       quotaHeaders(reply, charge);
@@ -170,6 +175,7 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     known: typeof allowed | undefined,
     work: (guard: Guard) => Promise<R>,
   ): Promise<R> {
+    if (request.bodyBytes <= LONG) await request.agentPlace?.turn();
     const { account, key } = ownerOf(request);
     const { store, engine, overlays, metrics, longWork, now } = parts;
     const under = await overlays?.under(account.overlay);

@@ -18,9 +18,11 @@ import type { ServiceMetrics } from '../metrics.js';
 import type { AccountOverlays } from '../screening/account-overlays.js';
 import { type CountedCall, createCallCounter } from '../screening/call-counter.js';
 import type { FindKey } from '../screening/key-cache.js';
+import { LONG } from '../screening/long-work.js';
 import type { KeyOwner, ScreeningEngine, ScreeningStore } from '../screening/ports.js';
 import { recentVerdicts } from '../screening/recent-verdicts.js';
 import { screenCall } from '../screening/screen-call.js';
+import type { Admission, Place } from './admission.js';
 import { analyzeBodySchema, analyzeQuerySchema, refusalSchemas, verdictAnswerSchema } from './api-schemas.js';
 import { HttpError } from './http-error.js';
 import { quotaHeaders, sendVerdict } from './responses.js';
@@ -41,7 +43,7 @@ export interface AnalyzeParts {
 declare module 'fastify' {
   interface FastifyRequest {
     /** The call, once its key was found and its quota let it in. */
-    call: { readonly owner: KeyOwner; readonly counted: CountedCall } | null;
+    call: { readonly owner: KeyOwner; readonly counted: CountedCall; readonly place: Place } | null;
   }
 }
 
@@ -58,17 +60,17 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const owner = await findKey(bearerKey(request.raw));
     if (owner === undefined) throw new HttpError(401, 'The API key is not valid.');
-    const leave = admission.enter(owner.account.id);
+    const place = admission.enter(owner.account.id);
     metrics.underWay.inc();
     reply.raw.once('close', () => {
       metrics.underWay.dec();
-      leave();
+      place.leave();
       request.call?.counted.countAtEnd().catch(() => undefined);
     });
     const entered = counter.enter(owner.account.id, now().getTime());
     const counted = entered instanceof Promise ? await entered : entered;
     if (counted.charge !== undefined) requireAllowed(reply, counted.charge);
-    request.call = { owner, counted };
+    request.call = { owner, counted, place };
   }
 
   /** An error is sent once its call is counted. */
@@ -112,7 +114,9 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       handler: async (request, reply) => {
         const { call } = request;
         if (call === null) throw new Error('a call without an owner');
-        const { owner, counted } = call;
+        const { owner, counted, place } = call;
+        const turn = request.bodyBytes > LONG ? undefined : place.turn();
+        if (turn !== undefined) await turn;
         const input = request.body.input as Input;
         const { account, key } = owner;
         const under = await overlays?.under(account.overlay);
@@ -213,35 +217,4 @@ function codingProblem({ headers }: FastifyRequest): HttpError | undefined {
   if (charset !== undefined && !/^(utf-?8|us-ascii)$/.test(charset))
     return new HttpError(415, 'The body must be UTF-8, as all JSON is.');
   return undefined;
-}
-
-/** A bound on the calls that are under way at once. */
-export interface Admission {
-  /** Takes a place for an account; the function returned gives it back, however often it is called. @throws HttpError 503 */
-  enter(accountId: string): () => void;
-}
-
-/** At most `limit` calls at once, `perAccount` of one account: one more is refused before it costs anything. */
-export function createAdmission(limit: number, perAccount: number): Admission {
-  const underWay = new Map<string, number>();
-  let all = 0;
-  return {
-    enter(accountId) {
-      const own = underWay.get(accountId) ?? 0;
-      if (all >= limit) throw new HttpError(503, 'The service is overloaded; try again in a moment.');
-      if (own >= perAccount)
-        throw new HttpError(503, 'Too many calls of this account are under way; try again in a moment.');
-      all += 1;
-      underWay.set(accountId, own + 1);
-      let left = false;
-      return () => {
-        if (left) return;
-        left = true;
-        all -= 1;
-        const rest = (underWay.get(accountId) ?? 1) - 1;
-        if (rest > 0) underWay.set(accountId, rest);
-        else underWay.delete(accountId);
-      };
-    },
-  };
 }

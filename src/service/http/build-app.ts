@@ -9,8 +9,9 @@ import type { AccountOverlays } from '../screening/account-overlays.js';
 import { cachedKeys } from '../screening/key-cache.js';
 import { createLongWork, LONG } from '../screening/long-work.js';
 import type { ScreeningEngine, ScreeningStore } from '../screening/ports.js';
+import { createAdmission } from './admission.js';
 import { agentRoutes } from './agent-routes.js';
-import { type AnalyzeParts, analyzeRoutes, createAdmission } from './analyze-route.js';
+import { type AnalyzeParts, analyzeRoutes } from './analyze-route.js';
 import { drainBody, refuseConnections, trustedProxies } from './connections.js';
 import { type AllowedMethods, answerErrors, HttpError, notFound, watchMethods } from './http-error.js';
 
@@ -175,7 +176,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       metrics,
       longWork,
       now,
-      admission: createAdmission(callsAtOnce, limits.callsPerAccount ?? Math.max(32, Math.ceil(callsAtOnce / 4))),
+      admission: createAdmission({
+        calls: callsAtOnce,
+        callsPerAccount: limits.callsPerAccount ?? Math.max(32, Math.ceil(callsAtOnce / 4)),
+        now: () => performance.now(),
+      }),
       findKey: cachedKeys(
         (secret) => store.keys.find(secret),
         () => performance.now(),
