@@ -28,7 +28,7 @@ export interface AdmissionLimits {
 }
 
 /** Short calls that are worked on at once while several accounts have calls: the accounts' shares together. */
-const SHARED = 64;
+const SHARED = 32;
 /** No account's share is smaller. */
 const LEAST_SHARE = 8;
 /** So long an account whose calls have ended counts as one that has calls, milliseconds. */

@@ -34,11 +34,11 @@ it('an account alone has all its calls worked on; beside another one its share, 
   const both = admission();
   const quiet = callsOf(both, 'quiet', 1);
   const noisy = callsOf(both, 'noisy', 200);
-  expect([quiet.begun.size, noisy.begun.size]).toEqual([1, 32]);
+  expect([quiet.begun.size, noisy.begun.size]).toEqual([1, 16]);
   expect(callsOf(both, 'quiet', 8).begun.size).toBe(8);
   for (const place of noisy.places.slice(0, 10)) place.leave();
   await settle();
-  expect([...noisy.begun]).toEqual(noisy.places.slice(0, 42));
+  expect([...noisy.begun]).toEqual(noisy.places.slice(0, 26));
 });
 
 it('shares get smaller with more accounts, but not too small', () => {
@@ -50,7 +50,7 @@ it('shares get smaller with more accounts, but not too small', () => {
 it('an account that called a moment ago still has its share', async () => {
   const both = admission();
   callsOf(both, 'quiet', 1).places[0]?.leave();
-  expect(callsOf(both, 'noisy', 100).begun.size).toBe(32);
+  expect(callsOf(both, 'noisy', 100).begun.size).toBe(16);
   const later = admission();
   callsOf(later, 'quiet', 1).places[0]?.leave();
   time = 1_001;
@@ -62,17 +62,17 @@ it('a call that leaves while it waits makes no other wait, and all that waited b
   const both = admission();
   const quiet = callsOf(both, 'quiet', 1);
   const noisy = callsOf(both, 'noisy', 200);
-  for (const place of noisy.places.slice(32, 100)) {
+  for (const place of noisy.places.slice(16, 100)) {
     place.leave();
     place.leave();
   }
   await settle();
-  expect([noisy.begun.size, noisy.gaveUp.size]).toEqual([32, 68]);
+  expect([noisy.begun.size, noisy.gaveUp.size]).toEqual([16, 84]);
   quiet.places[0]?.leave();
   time = 2_000;
   noisy.places[0]?.leave();
   await settle();
-  expect(noisy.begun.size).toBe(200 - 68);
+  expect(noisy.begun.size).toBe(200 - 84);
   for (const place of noisy.places) place.leave();
   // Nothing is left of it: all places are free again.
   expect(callsOf(both, 'other', 250).begun.size).toBeGreaterThan(0);
@@ -99,9 +99,9 @@ it('the calls of a flood beyond the share wait for their turn, are answered and 
   const flood = Array.from({ length: 100 }, (_, at) =>
     app.post({ input: `noise ${at}` }, { headers: { authorization: `Bearer ${KEY}` } }),
   );
-  await vi.waitFor(() => expect(scored.length).toBe(33));
+  await vi.waitFor(() => expect(scored.length).toBe(17));
   const second = app.post({ input: 'quiet too' }, { headers: { authorization: `Bearer ${OTHER_KEY}` } });
-  await vi.waitFor(() => expect(scored.length).toBe(34));
+  await vi.waitFor(() => expect(scored.length).toBe(18));
   expect(scored.filter((account) => account === scored[0])).toHaveLength(2);
   open();
   const responses = await Promise.all([first, ...flood, second]);
