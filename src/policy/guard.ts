@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { newEvidenceId } from '../adapters/evidence-id.js';
+import { toJsonText } from '../engine/input.js';
 import type { Input } from '../index.js';
 import {
   CHANNELS,
@@ -23,6 +24,12 @@ import {
   type Screened,
   ScreeningTimeout,
 } from './screener.js';
+
+/** A value without what was blocked in it, and what the analyzer was given of it. */
+interface Redacted<T> {
+  readonly value: T;
+  readonly input: Input;
+}
 
 /** How a guard is set up. */
 export interface GuardOptions {
@@ -95,25 +102,38 @@ export function createGuard(options: GuardOptions = {}): Guard {
   /** Digests of what the guard itself passed on: notes, redacted and fenced texts; with what a later layer has to do. */
   const own = new LRUCache<string, { readonly enforcement: Enforcement | undefined }>({ max: OWN_TEXTS });
 
-  function remember(value: unknown, point: Point, enforcement?: Enforcement): void {
-    own.set(digestInput(value as Input, CHANNELS[point]), { enforcement });
+  function remember(input: Input, point: Point, enforcement?: Enforcement): void {
+    own.set(digestInput(input, CHANNELS[point]), { enforcement });
   }
 
-  /** What the analyzer is given of a value. */
+  /** Does what takes as long as a value is large. */
+  async function inTurn<R>(step: () => R): Promise<R> {
+    return analyzer?.inTurn === undefined ? step() : analyzer.inTurn(step);
+  }
+
+  /** What the analyzer is given of a value: where it has turns, a structured one as JSON, which is written once. */
   async function inputOf(value: unknown): Promise<Input> {
     const input = value as Input;
-    return typeof input === 'object' && input !== null ? ((await analyzer?.toJsonText?.(input)) ?? input) : input;
+    const isWritten = analyzer?.inTurn !== undefined && typeof input === 'object' && input !== null;
+    return isWritten ? inTurn(() => toJsonText(input)) : input;
   }
 
   /** Cuts the spans out until the rest is allowed; undefined where it never is. */
-  async function redacted<T>(point: Point, value: T, first: Screened, signal?: AbortSignal): Promise<T | undefined> {
+  async function redacted<T>(
+    point: Point,
+    value: T,
+    first: Screened,
+    signal?: AbortSignal,
+  ): Promise<Redacted<T> | undefined> {
     let rest = value;
     let { spans } = first;
     for (let round = 0; round < REDACTIONS; round += 1) {
-      const cut = cutSpans(rest, spans);
+      const [before, cuts] = [rest, spans];
+      const cut = await inTurn(() => cutSpans(before, cuts));
       if (cut === undefined) return undefined;
-      const found = await screener.screen(await inputOf(cut), CHANNELS[point], true, signal);
-      if (found.verdict.verdict === 'allow') return cut;
+      const input = await inputOf(cut);
+      const found = await screener.screen(input, CHANNELS[point], true, signal);
+      if (found.verdict.verdict === 'allow') return { value: cut, input };
       rest = cut;
       spans = found.spans;
     }
@@ -159,8 +179,8 @@ export function createGuard(options: GuardOptions = {}): Guard {
       });
       if (done === 'report') return { action: done, value, enforcement };
       if (done === 'redact' && rest !== undefined) {
-        const { value: text } = passed(rest) as { value: T };
-        remember(text, point);
+        const { value: text } = passed(rest.value) as { value: T };
+        remember(text === rest.value ? rest.input : (text as Input), point);
         return { action: done, value: text, enforcement };
       }
       // A layer that sees the note later lets it pass, or ends the run where this layer couldn't.
@@ -170,7 +190,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
       return { action: done as Exclude<typeof done, 'redact'>, enforcement };
     }
 
-    async function tryRedact(found: Screened): Promise<T | undefined> {
+    async function tryRedact(found: Screened): Promise<Redacted<T> | undefined> {
       try {
         return await redacted(point, value, found, signal);
       } catch (error) {
@@ -191,7 +211,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
       const mine = own.get(digest);
       if (mine?.enforcement !== undefined) {
         // Once: the note may stand in the history of later runs.
-        remember(value, point);
+        remember(input, point);
         if (mine.enforcement.action === 'throw') throw new PortcullisBlocked(mine.enforcement);
         return { action: 'stop', enforcement: mine.enforcement };
       }

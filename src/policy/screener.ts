@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { inputText } from '../engine/input.js';
-import type { Channel, ExplainedVerdict, Input, JsonText, Span, Verdict } from '../index.js';
+import type { Channel, ExplainedVerdict, Input, Span, Verdict } from '../index.js';
 
 /** What screens: an `Engine`, a `ScreeningClient` of `portcullis/client`, or anything with their `analyze`. */
 export interface Analyzer {
@@ -13,8 +13,8 @@ export interface Analyzer {
       readonly timeoutMs?: number | undefined;
     },
   ): Promise<Verdict>;
-  /** Writes an input as JSON, where that may take too long to be done at once. `analyze` is then given what it wrote. */
-  toJsonText?(input: Exclude<Input, string>): Promise<JsonText>;
+  /** Runs a step that takes as long as its value is large, where that may be too long to be done at once. Default: at once. */
+  inTurn?<T>(step: () => T): Promise<T>;
 }
 
 /** A verdict with the spans behind it. */

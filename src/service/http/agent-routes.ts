@@ -3,7 +3,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { canonicalJson } from '../../engine/canonical-json.js';
 import type { EvidenceRecord } from '../../evidence/evidence-record.js';
-import { toJsonText } from '../../index.js';
 import { answerHook } from '../../integrations/claude-agent/answer-hook.js';
 import { answerLiteLlm } from '../../integrations/litellm/answer-litellm.js';
 import { type Analyzer, createGuard, type Guard, type Policy } from '../../policy/index.js';
@@ -183,7 +182,7 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     const write = (record: EvidenceRecord): Promise<void> => store.evidence.append(record);
     let failure: unknown;
     const recorded: Analyzer = {
-      toJsonText: (input) => inTurn(request, () => toJsonText(input)),
+      inTurn: (step) => inTurn(request, step),
       async analyze(input, { channel } = {}) {
         const name =
           known === undefined

@@ -15,7 +15,7 @@ import { type AnalyzeParts, analyzeRoutes } from './analyze-route.js';
 import { drainBody, refuseConnections, trustedProxies } from './connections.js';
 import { type AllowedMethods, answerErrors, HttpError, notFound, watchMethods } from './http-error.js';
 
-import { readJsonObject } from './json-body.js';
+import { parseJsonObject, readJsonObject, scanJsonBody } from './json-body.js';
 import { openApiOptions } from './open-api.js';
 import { operatorRoutes } from './operator-routes.js';
 import { commonHeaders, sendJson } from './responses.js';
@@ -149,19 +149,20 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     request.bodyBytes = body.length;
     const isCall = request.routeOptions.url?.endsWith('/analyze') === true;
-    const read = (): object => {
-      const value = readJsonObject(body, isCall ? 'a JSON object with `input`' : 'a JSON object');
-      return isCall && body.length > LONG ? withJsonText(value) : value;
-    };
+    const wanted = isCall ? 'a JSON object with `input`' : 'a JSON object';
     const fail = (error: unknown): void =>
       done(error instanceof Error ? error : new Error('the body could not be read'));
     if (body.length > LONG) {
       const owner = request.call?.owner ?? request.agentOwner;
-      longWork(owner?.account.id ?? '', body.length, read).then((value) => done(null, value), fail);
+      const inTurn = <T>(step: () => T): Promise<T> => longWork(owner?.account.id ?? '', body.length, step);
+      inTurn(() => scanJsonBody(body, wanted))
+        .then((scanned) => inTurn(() => parseJsonObject(scanned, wanted)))
+        .then((value) => (isCall ? inTurn(() => withJsonText(value)) : value))
+        .then((value) => done(null, value), fail);
       return;
     }
     try {
-      done(null, read());
+      done(null, readJsonObject(body, wanted));
     } catch (error) {
       fail(error);
     }

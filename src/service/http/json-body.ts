@@ -19,10 +19,19 @@ const decoder = new TextDecoder('utf-8');
  * @throws HttpError 400 that names the position or the type, never the text
  */
 export function readJsonObject(body: Buffer, wanted: string): object {
+  return parseJsonObject(scanJsonBody(body, wanted), wanted);
+}
+
+/** The first half of `readJsonObject`, which takes as long as the second. @throws HttpError 400 */
+export function scanJsonBody(body: Buffer, wanted: string): ScannedBody {
   const text = decoder.decode(body);
   if (text.trim() === '') throw new HttpError(400, `The body is empty; it must be ${wanted}.`);
   // Before JSON.parse: a million brackets take it a quarter of a second.
-  const { problem, inexact } = scanJson(text);
+  return { text, ...scanJson(text) };
+}
+
+/** The second half of `readJsonObject`. @throws HttpError 400 */
+export function parseJsonObject({ text, problem, inexact }: ScannedBody, wanted: string): object {
   if (problem?.kind === 'depth')
     throw new HttpError(
       400,
@@ -76,6 +85,11 @@ function parseExact(text: string, numbers: readonly NumberToken[]): unknown {
 interface ScannedJson {
   readonly problem: { readonly kind: 'depth' | 'values' | 'duplicate'; readonly position: number } | undefined;
   readonly inexact: readonly NumberToken[];
+}
+
+/** A body that was scanned. */
+export interface ScannedBody extends ScannedJson {
+  readonly text: string;
 }
 
 const QUOTE = 0x22;

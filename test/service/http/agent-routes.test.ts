@@ -96,14 +96,14 @@ it.each([
   [
     '/hooks/claude-code?tool_result=report',
     (value: unknown) => ({ hook_event_name: 'PostToolUse', tool_response: value }),
-    // Read, written as JSON once, answered.
-    1 + 1 + 1,
+    // Scanned, parsed, written as JSON once, answered.
+    2 + 1 + 1,
   ],
   [
     '/beta/litellm_basic_guardrail_api',
     (value: unknown) => ({ input_type: 'response', tools: [value] }),
-    // Read, checked, written once.
-    1 + 1 + 1,
+    // Scanned, parsed, checked, written once.
+    2 + 1 + 1,
   ],
 ])(
   '%s: a large value is worked on in the turns of its account, and written as JSON once',
@@ -124,6 +124,27 @@ it.each([
     expect(store.records.size).toBe(1);
   },
 );
+
+it('Claude Code: what is cut out of a large result is cut in turns, and the rest is written as JSON once', async () => {
+  let steps = 0;
+  const turns = createLongWork();
+  vi.mocked(createLongWork).mockReturnValueOnce((tenant, size, step) => {
+    steps += 1;
+    return turns(tenant, size, step);
+  });
+  const { post } = await testApp();
+  const names = Array.from({ length: 5_000 }, (_, at) => [`name ${at}`, at] as const);
+  const event = {
+    hook_event_name: 'PostToolUse',
+    tool_response: { ...Object.fromEntries(names), last: `${ATTACK} Bye.` },
+  };
+  const answer = await post(event, { url: '/hooks/claude-code?tool_result=redact' });
+  const { last, ...rest } = answer.json().hookSpecificOutput.updatedToolOutput;
+  expect(last).toContain('[removed]');
+  expect(rest).toEqual(Object.fromEntries(names));
+  // Scanned, parsed, written, cut, what is left written, answered.
+  expect(steps).toBe(2 + 1 + 1 + 1 + 1);
+});
 
 it('Claude Code: a batch of very many results costs a bounded number of screenings', async () => {
   const results = Array.from({ length: 5_000 }, (_, at) => ({ tool_response: `result ${at}` }));
