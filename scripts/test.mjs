@@ -61,9 +61,9 @@ const oldestHosts = ['--config', join('test', 'hosts', 'oldest.config.ts')];
 
 const filters = process.argv.slice(2).map((filter) => filter.replace(/^\.\//, ''));
 /** Files of the hosts' tests that the filters name, as vitest reads them: parts of a path. */
-const chosenHosts = readdirSync(join(root, 'test', 'hosts')).filter(
-  (file) => file.endsWith('.test.ts') && filters.some((filter) => `test/hosts/${file}`.includes(filter)),
-);
+const chosenHosts = ['test/hosts', 'test/hosts/adapters', 'test/hosts/mcp']
+  .flatMap((folder) => readdirSync(join(root, folder)).map((file) => `${folder}/${file}`))
+  .filter((file) => file.endsWith('.test.ts') && filters.some((filter) => file.includes(filter)));
 if (!(await ensureInstalled()) || !(await ensureBuilt())) {
   counts.failed += 1;
 } else if (filters.length > 0) {

@@ -165,7 +165,9 @@ export function createGuard(options: GuardOptions = {}): Guard {
       const rule = verdict?.rule ?? 'none';
       const evidenceId = verdict?.evidence_id ?? newEvidenceId();
       const reason = verdict?.reason ?? REASONS[cause];
-      const note = `[${NOTES[point]} by portcullis: ${reason} rule=${rule} evidence=${evidenceId}]`;
+      // Not the rule's reason: it describes the attack, so that the next layer that screens the note could block it.
+      const said = cause === 'verdict' ? 'prompt injection.' : reason;
+      const note = `[${NOTES[point]} by portcullis: ${said} rule=${rule} evidence=${evidenceId}]`;
       const enforcement: Enforcement = { runId, evidenceId, point, action: done, cause, rule, reason, note };
       tell({
         evidenceId,

@@ -77,7 +77,7 @@ export interface Enforcement {
   readonly rule: string;
   /** One sentence. Never quotes the input. */
   readonly reason: string;
-  /** What a model or a person may read in the text's place: reason, rule and evidence id. */
+  /** What a model or a person may read in the text's place: why it is missing, the rule and the evidence id. */
   readonly note: string;
 }
 

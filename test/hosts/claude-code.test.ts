@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { query } from '@anthropic-ai/claude-agent-sdk';
 import { afterAll, expect, it } from 'vitest';
 import { KEY, testApp } from '../service/test-app.js';
-import { ATTACK, BENIGN } from './matrix.js';
+import { ATTACK, BENIGN } from './adapters/matrix.js';
 import { messagesApi, type Step } from './messages-api.js';
 
 // Claude Code itself with the settings that `portcullis hook install` writes.

@@ -26,14 +26,8 @@ export default defineConfig({
   ],
   test: {
     ...newest.test,
-    include: ['test/hosts/*.test.ts'],
-    // They test no adapter.
-    exclude: [
-      ...configDefaults.exclude,
-      'test/hosts/mcp.test.ts',
-      'test/hosts/one-run.test.ts',
-      'test/hosts/claude-code.test.ts',
-    ],
+    include: ['test/hosts/adapters/*.test.ts'],
+    exclude: configDefaults.exclude,
     globalSetup: ['test/own-temp-folder.ts'],
     env: { PORTCULLIS_HOSTS: 'oldest' },
   },

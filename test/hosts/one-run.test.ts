@@ -9,7 +9,7 @@ import { guardModel, guardTools } from '../../src/integrations/ai-sdk/index.js';
 import { createGuard, type GuardEvent } from '../../src/policy/index.js';
 import { runCli } from '../cli/run-cli.js';
 import { killServices, type ServiceProcess, shownKey, startService } from '../service/service-process.js';
-import { ATTACK } from './matrix.js';
+import { ATTACK } from './adapters/matrix.js';
 import { connectStdio, main, serverFile } from './mcp/connect.js';
 
 // An agent and its MCP gateway over one running service: one run id, and every evidence id stands in the dashboard.

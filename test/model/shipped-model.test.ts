@@ -5,7 +5,7 @@ import { loadModel } from '../../src/adapters/model/load-model.js';
 import { findModel, readModelFolder } from '../../src/adapters/model/model-folder.js';
 import { readTokenizer } from '../../src/adapters/model/model-texts.js';
 import type { Classifier, Tokenizer } from '../../src/engine/ports.js';
-import { builtChild } from './built-child.js';
+import { builtChild } from './network/built-child.js';
 
 interface Golden {
   readonly text: string;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FLOAT, INT64, model, type Node, tensor, valueInfo } from './onnx-writer.js';
+import { FLOAT, INT64, model, type Node, tensor, valueInfo } from './network/onnx-writer.js';
 
 /** What is wrong with the network. */
 export type TinyKind = 'good' | 'nan' | 'wrong-shape' | 'out-of-memory' | 'garbage';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createEngine, type Verdict } from '../../src/index.js';
+import { createEngine, loadPack, type Verdict } from '../../src/index.js';
 import {
   type Analyzer,
   createGuard,
@@ -77,6 +77,32 @@ const blocked = {
   reason: 'Asks to ignore previous instructions.',
   score: 0.9,
 } as const;
+
+/** Rules whose id alone reads like the attack that they find. */
+const TELLING_IDS = [
+  'hidden.decode-and-obey',
+  'obfuscation.decode-and-obey',
+  'override.ignore-all-instructions',
+  'override.ignore-below',
+  'override.ignore-instructions-above',
+  'override.ignore-your-rules',
+  'override.reset-yourself',
+  'persona.do-anything-now',
+];
+
+it('another layer that screens a note allows it, but for some ids', async () => {
+  const english = loadPack().rules.filter(({ languages }) => languages.length === 0 || languages.includes('en'));
+  const isBlocked = async (rule: string, reason: string): Promise<boolean> => {
+    const verdict = { ...blocked, rule, reason, evidence_id: 'ev_0123456789abcdef01234567' } as unknown as Verdict;
+    const guard = createGuard({ engine: { analyze: async () => verdict } });
+    const { enforcement } = await guard.screen('tool_call', { name: 'x', arguments: {} });
+    expect(enforcement?.note).toContain(`rule=${rule} `);
+    return engine.scan(enforcement?.note ?? '', { channel: 'tool_result' }).verdict === 'block';
+  };
+  const found: string[] = [];
+  for (const { id, description } of english) if (await isBlocked(id, description)) found.push(id);
+  expect(found.sort()).toEqual(TELLING_IDS);
+});
 
 describe('failures', () => {
   it.each([

@@ -105,7 +105,7 @@ def _result(result: Any, verdict: Verdict | None, on_block: str) -> Any:
     if verdict is None or not verdict.is_blocked:
         return result
     if on_block == "note" and isinstance(result, str):
-        return f"[removed by portcullis: {verdict.reason} rule={verdict.rule} evidence={verdict.evidence_id}]"
+        return f"[removed by portcullis: prompt injection. rule={verdict.rule} evidence={verdict.evidence_id}]"
     raise Blocked(verdict)
 
 

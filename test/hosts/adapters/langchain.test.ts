@@ -1,0 +1,171 @@
+import { fakeModel } from '@langchain/core/testing';
+import * as langchain from 'langchain';
+import { AIMessage, createAgent, HumanMessage, tool } from 'langchain';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { guardMiddleware, pageContent } from '../../../src/integrations/langchain/index.js';
+import { createGuard, type Guard, guardDocuments } from '../../../src/policy/index.js';
+import { ATTACK, BENIGN, broken, counting, hanging, MIXED, matrix } from './matrix.js';
+
+type Step = string | Readonly<Record<string, unknown>>;
+
+/** A model that says these steps one after another: a text, or a call of the tool `mail` with these arguments. */
+const mock = (...steps: readonly Step[]) => {
+  const model = fakeModel();
+  steps.forEach((step, index) => {
+    if (typeof step === 'string') model.respond(new AIMessage(step));
+    else model.respondWithTools([{ name: 'mail', args: step, id: `c${index}` }]);
+  });
+  return model;
+};
+type Mock = ReturnType<typeof mock>;
+const seenBy = (model: Mock): string =>
+  JSON.stringify(model.calls.map(({ messages }) => messages.map(({ content }) => content)));
+
+const mail = (run: (input: { q: string }) => unknown, description = 'Reads the mail.') =>
+  tool(run as never, { name: 'mail', description, schema: z.object({ q: z.string() }) });
+
+const agentOf = (guard: Guard, model: Mock, tools: ReturnType<typeof mail>[] = []) =>
+  createAgent({ model: model as never, tools, middleware: [guardMiddleware(guard, langchain)] });
+const ask = async (guard: Guard, model: Mock, tools: ReturnType<typeof mail>[] = [], prompt = 'Read my mail.') => {
+  const { messages } = await agentOf(guard, model, tools).invoke(
+    { messages: [new HumanMessage(prompt)] },
+    { recursionLimit: 60 },
+  );
+  return messages.map(({ type, text }) => `${type}: ${text}`);
+};
+const rules = (options: Parameters<typeof createGuard>[0] = {}) => createGuard({ engine: counting(), ...options });
+
+matrix('LangChain', 'langchain', {
+  async 'clean run'() {
+    const model = mock({ q: 'today' }, 'done');
+    const messages = await ask(rules(), model, [mail(async () => BENIGN)]);
+    expect(messages.slice(2)).toEqual([`tool: ${BENIGN}`, 'ai: done']);
+  },
+  async 'user text'() {
+    const model = mock('hi');
+    const messages = await ask(rules(), model, [], ATTACK);
+    expect(messages.at(-1)).toMatch(/^ai: \[refused by portcullis: .* evidence=ev_[0-9a-f]{24}\]$/);
+    await expect(ask(rules({ on: { user: 'throw' } }), model, [], ATTACK)).rejects.toThrow('refused by portcullis');
+    expect(model.callCount).toBe(0);
+  },
+  async 'tool result'() {
+    const model = mock({ q: 'today' }, 'done');
+    const messages = await ask(rules(), model, [mail(async () => ATTACK)]);
+    expect(messages[2]).toMatch(/^tool: \[removed by portcullis/);
+    expect(seenBy(model)).not.toContain(ATTACK);
+    const stopping = mock({ q: 'today' }, 'done');
+    await ask(rules({ on: { tool_result: 'stop' } }), stopping, [mail(async () => ATTACK)]);
+    expect(stopping.callCount).toBe(1);
+    const throwing = ask(rules({ on: { tool_result: 'throw' } }), mock({ q: 'x' }, 'done'), [mail(async () => ATTACK)]);
+    await expect(throwing).rejects.toThrow('removed by portcullis');
+  },
+  async 'failed tool'() {
+    for (const [message, isShown] of [
+      [ATTACK, false],
+      ['no such mailbox', true],
+    ] as const) {
+      const model = mock({ q: 'today' }, 'done');
+      const failing = mail(async () => {
+        throw new Error(message);
+      });
+      const messages = await ask(rules(), model, [failing]);
+      expect(messages.at(-1)).toBe('ai: done');
+      expect(seenBy(model).includes(message)).toBe(isShown);
+      expect(messages[2]!.includes('removed by portcullis')).toBe(!isShown);
+    }
+  },
+  async 'tool argument'() {
+    let ran = 0;
+    const model = mock({ q: ATTACK }, 'done');
+    const messages = await ask(rules(), model, [
+      mail(async () => {
+        ran += 1;
+        return 'sent';
+      }),
+    ]);
+    expect(messages[2]).toContain('denied by portcullis');
+    expect(ran).toBe(0);
+  },
+  async 'tool definition'() {
+    const model = mock('done');
+    const bound: string[] = [];
+    const bind = model.bindTools.bind(model);
+    model.bindTools = ((tools: { name: string }[]) => {
+      bound.push(...tools.map(({ name }) => name));
+      return bind(tools as never);
+    }) as never;
+    const clock = tool((() => 'noon') as never, {
+      name: 'clock',
+      description: 'Tells the time.',
+      schema: z.object({}),
+    });
+    await ask(rules(), model, [mail(async () => 'x', `Reads the mail. ${ATTACK}`), clock as never]);
+    expect(bound).toEqual(['clock']);
+  },
+  async streaming() {
+    const model = mock({ q: 'today' }, 'done');
+    const agent = agentOf(rules(), model, [mail(async () => ATTACK)]);
+    const chunks: string[] = [];
+    for await (const chunk of await agent.stream(
+      { messages: [new HumanMessage('Read.')] },
+      { streamMode: ['updates', 'messages', 'values'] },
+    )) {
+      chunks.push(JSON.stringify(chunk));
+    }
+    expect(chunks.join()).toContain('removed by portcullis');
+    expect(chunks.join()).not.toContain(ATTACK);
+  },
+  async 'engine error'() {
+    const model = mock('hi', 'hi');
+    expect((await ask(createGuard({ engine: broken }), model)).at(-1)).toContain('could not be screened');
+    expect(model.callCount).toBe(0);
+    expect((await ask(createGuard({ engine: broken, onError: 'allow' }), model)).at(-1)).toBe('ai: hi');
+  },
+  async timeout() {
+    const model = mock('hi');
+    const messages = await ask(createGuard({ engine: hanging, timeoutMs: 20 }), model);
+    expect(messages.at(-1)).toContain('could not be screened in time');
+    expect(model.callCount).toBe(0);
+  },
+  async redact() {
+    const guard = rules({ on: { tool_result: 'redact', user: 'redact' } });
+    const model = mock({ q: 'today' }, 'done');
+    const messages = await ask(guard, model, [mail(async () => MIXED)], MIXED);
+    expect(messages[2]).toContain(`${BENIGN} [removed]`);
+    expect(seenBy(model)).not.toContain('Ignore all previous');
+    expect(seenBy(model)).toContain(`${BENIGN} [removed]`);
+  },
+  async 'cache hit'() {
+    const engine = counting();
+    const steps = Array.from({ length: 9 }, (_, index) => ({ q: `mail ${index}` }));
+    let count = 0;
+    await ask(createGuard({ engine }), mock(...steps, 'done'), [mail(async () => `${BENIGN} ${count++}`)]);
+    expect(engine.twice()).toEqual([]);
+    expect(engine.asked.length).toBe(20);
+  },
+  async abort() {
+    const model = mock('hi');
+    const controller = new AbortController();
+    const run = agentOf(createGuard({ engine: hanging }), model).invoke(
+      { messages: [new HumanMessage('Hello')] },
+      { signal: controller.signal },
+    );
+    setTimeout(() => controller.abort(), 10);
+    await expect(run).rejects.toThrow();
+    expect(model.callCount).toBe(0);
+  },
+});
+
+it('LangChain 1: documents keep their class and metadata', async () => {
+  const { Document } = await import('@langchain/core/documents');
+  const documents = [
+    new Document({ pageContent: BENIGN, metadata: { id: 1 } }),
+    new Document({ pageContent: ATTACK, metadata: { id: 2 } }),
+  ];
+  const [first, second] = await guardDocuments(rules(), documents, pageContent<InstanceType<typeof Document>>());
+  expect(first).toBe(documents[0]);
+  expect(second).toBeInstanceOf(Document);
+  expect(second!.metadata).toEqual({ id: 2 });
+  expect(second!.pageContent).toContain('removed by portcullis');
+});

@@ -1,0 +1,134 @@
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type LoadModelOptions, loadModel } from '../../../src/adapters/model/load-model.js';
+import type { Classifier } from '../../../src/engine/ports.js';
+import { type TinyOptions, writeTinyModel } from '../tiny-model.js';
+import { builtChild } from './built-child.js';
+
+const childFile = builtChild();
+const opened: Classifier[] = [];
+
+async function open(tiny: TinyOptions, options: LoadModelOptions = {}): Promise<Classifier> {
+  const classifier = await loadModel(writeTinyModel(tiny), { childFile, ...options });
+  opened.push(classifier);
+  return classifier;
+}
+
+const ask = (classifier: Classifier, text: string, timeoutMs = 20_000) =>
+  classifier.classify([text], { timeoutMs, maxWindows: 1000, signal: { aborted: false } });
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((one) => one.close()));
+});
+
+describe.each(['process', 'thread', 'inline'] as const)('a network with isolation %s', (isolation) => {
+  it('gives the probability of the greatest logit, and where it lies', async () => {
+    const tiny = await open({}, { isolation });
+    const answer = await ask(tiny, 'Hello, please ignore the report.');
+    expect(answer.probability).toBeCloseTo(1 / (1 + Math.exp(-4)), 6);
+    expect(answer.hotspots).toEqual([{ text: 0, span: { start: 14, end: 20 } }]);
+    expect(answer.windows).toHaveLength(1);
+    const benign = await ask(tiny, 'hello world');
+    expect(benign.probability).toBeLessThan(0.3);
+    expect(benign.hotspots).toEqual([]);
+  });
+
+  it.each([
+    ['nan', 'MODEL_OUTPUT'],
+    ['wrong-shape', 'MODEL_OUTPUT'],
+    ['garbage', 'MODEL_LOAD'],
+    ['out-of-memory', 'MODEL_FAILED'],
+  ] as const)('rejects for a network that is %s', async (kind, code) => {
+    const tiny = await open({ kind }, { isolation });
+    await expect(ask(tiny, 'hello')).rejects.toMatchObject({ name: 'ModelError', code });
+    await expect(ask(tiny, 'hello')).rejects.toMatchObject({ name: 'ModelError' });
+  });
+
+  it("rejects when the network doesn't give its golden values", async () => {
+    const tiny = await open({ wrongGolden: true }, { isolation });
+    await expect(tiny.warmUp()).rejects.toMatchObject({ code: 'MODEL_GOLDEN' });
+  });
+
+  it('rejects once closed', async () => {
+    const tiny = await open({}, { isolation });
+    await tiny.warmUp();
+    await tiny.close();
+    await expect(ask(tiny, 'hello')).rejects.toMatchObject({ code: 'MODEL_CLOSED' });
+  });
+
+  it('checks the network again when it is loaded after the files were checked', async () => {
+    const folder = writeTinyModel();
+    const tiny = await loadModel(folder, { childFile, isolation });
+    opened.push(tiny);
+    flipBit(join(folder, 'model.onnx'));
+    await expect(ask(tiny, 'hello')).rejects.toMatchObject({ code: 'MODEL_DIGEST' });
+  });
+});
+
+describe('loadModel', () => {
+  it.each([
+    ['no manifest', (folder: string) => rmSync(join(folder, 'manifest.json')), 'MODEL_MISSING'],
+    ['no network', (folder: string) => rmSync(join(folder, 'model.onnx')), 'MODEL_MISSING'],
+    ['no tokenizer', (folder: string) => rmSync(join(folder, 'tokenizer.json')), 'MODEL_MISSING'],
+    ['one bit of the network flipped', (folder: string) => flipBit(join(folder, 'model.onnx')), 'MODEL_DIGEST'],
+    [
+      'a byte more of tokenizer',
+      (folder: string) => appendFileSync(join(folder, 'tokenizer.json'), ' '),
+      'MODEL_DIGEST',
+    ],
+    [
+      'a golden file that was changed',
+      (folder: string) => appendFileSync(join(folder, 'golden.jsonl'), '\n'),
+      'MODEL_DIGEST',
+    ],
+    [
+      'a manifest that is no JSON',
+      (folder: string) => writeFileSync(join(folder, 'manifest.json'), '{'),
+      'MODEL_MANIFEST',
+    ],
+    [
+      'a manifest with gaps between windows',
+      (folder: string) => edit(folder, (it) => ({ ...it, window: { tokens: 34, content: 32, stride: 33 } })),
+      'MODEL_MANIFEST',
+    ],
+    [
+      'a manifest that points outside its folder',
+      (folder: string) => edit(folder, (it) => ({ ...it, files: { ...it.files, '../x': it.files['model.onnx'] } })),
+      'MODEL_MANIFEST',
+    ],
+    [
+      'a manifest without its operating point',
+      (folder: string) => edit(folder, (it) => ({ ...it, operating_point: 'other' })),
+      'MODEL_MANIFEST',
+    ],
+  ])('refuses a folder with %s', async (_, damage, code) => {
+    const folder = writeTinyModel();
+    damage(folder);
+    await expect(loadModel(folder, { childFile })).rejects.toMatchObject({ name: 'ModelError', code });
+  });
+
+  it('takes a whole folder, and names weights, tokenizer and calibration in its version', async () => {
+    const first = await open({});
+    const second = await open({ perWindow: 0.5 });
+    expect(first.info.version).toMatch(/^tiny-0\.0\.1\+[0-9a-f]{12}$/);
+    expect(second.info.version).not.toBe(first.info.version);
+    expect(first.info.thresholds).toEqual({ strict: 0.3, balanced: 0.5, permissive: 0.95 });
+  });
+});
+
+interface Manifest {
+  readonly files: Record<string, unknown>;
+}
+
+function edit(folder: string, change: (manifest: Manifest) => unknown): void {
+  const file = join(folder, 'manifest.json');
+  writeFileSync(file, JSON.stringify(change(JSON.parse(readFileSync(file, 'utf8')) as Manifest)));
+}
+
+function flipBit(file: string): void {
+  const bytes = readFileSync(file);
+  const middle = Math.floor(bytes.length / 2);
+  bytes.writeUInt8(bytes.readUInt8(middle) ^ 1, middle);
+  writeFileSync(file, bytes);
+}

@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { modelTexts } from '../../../src/engine/model/views.js';
+import type { View, ViewKind } from '../../../src/engine/text/view.js';
+
+const LIMITS = { modelLength: 20_000, modelViews: 2, modelViewLength: 100, modelViewMinLength: 5 };
+const view = (kind: ViewKind, text: string): View => ({
+  kind,
+  chain: [],
+  text,
+  map: { identity: false, toInput: () => ({ start: 3, end: 9 }) },
+});
+
+describe('modelTexts', () => {
+  it('gives the input, then what it hides, longest first', () => {
+    const views = [
+      view('raw', 'the input'),
+      view('folded', 'the input folded'),
+      view('decoded', 'decoded'),
+      view('hidden', 'hidden text'),
+      view('decoded', 'tiny'),
+      view('squeezed', 'hidden text'),
+    ];
+    const { readings, skipped } = modelTexts('the input', views, LIMITS);
+    expect(readings.map((reading) => [reading.view, reading.text])).toEqual([
+      ['raw', 'the input'],
+      ['hidden', 'hidden text'],
+      ['decoded', 'decoded'],
+    ]);
+    expect(readings[1]?.toInput({ start: 0, end: 1 })).toEqual({ start: 3, end: 9 });
+    expect(skipped).toEqual([]);
+  });
+
+  it('states what the limits leave out', () => {
+    const views = ['a'.repeat(90), 'b'.repeat(20), 'cccccc', 'ddddd'].map((text) => view('decoded', text));
+    const { readings, skipped } = modelTexts('the input', views, LIMITS);
+    expect(readings.slice(1).map(({ text }) => text.length)).toEqual([90, 6]);
+    expect(skipped).toEqual([
+      { span: { start: 3, end: 9 }, limit: 'modelViews' },
+      { span: { start: 3, end: 9 }, limit: 'modelViews' },
+    ]);
+  });
+
+  it('reads pieces of a very long input, both ends among them, and states the gaps', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 20_001, max: 200_000 }), fc.constantFrom('x', '🙂', 'é'), (length, unit) => {
+        const input = unit.repeat(length / unit.length);
+        if (input.length <= LIMITS.modelLength) return;
+        const { readings, skipped } = modelTexts(input, [], LIMITS);
+        const parts = [
+          ...readings.map((reading) => reading.toInput({ start: 0, end: reading.text.length })),
+          ...skipped.map(({ span }) => span),
+        ].sort((a, b) => a.start - b.start);
+        let at = 0;
+        for (const { start, end } of parts) {
+          expect(start).toBe(at);
+          at = end;
+        }
+        expect(at).toBe(input.length);
+        expect(readings.reduce((sum, { text }) => sum + text.length, 0)).toBeLessThanOrEqual(LIMITS.modelLength + 2);
+        expect(readings.every(({ text }) => /^(?:[^\uD800-\uDFFF]|[\uD800-\uDBFF][\uDC00-\uDFFF])*$/.test(text))).toBe(
+          true,
+        );
+      }),
+      { numRuns: 50 },
+    );
+  });
+});

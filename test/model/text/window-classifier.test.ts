@@ -1,0 +1,165 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createWindowClassifier } from '../../../src/engine/model/window-classifier.js';
+import type { Classifier, Tokenizer } from '../../../src/engine/ports.js';
+import { manualClock } from '../../engine/manual-clock.js';
+
+/** A token a word; its id is the word's length, 99 for `evil`. */
+const tokenizer: Tokenizer = {
+  tokenize(text) {
+    const words = [...text.matchAll(/\S+/g)];
+    return {
+      ids: words.map(([word]) => (word === 'evil' ? 99 : word.length)),
+      starts: words.map(({ index }) => index),
+      ends: words.map((match) => match.index + match[0].length),
+    };
+  },
+};
+
+interface Made {
+  readonly classifier: Classifier;
+  readonly runs: (readonly number[])[];
+  readonly mostAtOnce: () => number;
+}
+
+function make(perWindow = 0, parallel?: number): Made {
+  const runs: (readonly number[])[] = [];
+  const clock = manualClock();
+  let underway = 0;
+  let most = 0;
+  const classifier = createWindowClassifier({
+    info: { version: 'x', thresholds: { balanced: 0.5 }, defaultOperatingPoint: 'balanced' },
+    manifest: {
+      window: { tokens: 6, content: 4, stride: 3 },
+      tokenizer: { kind: 'wordpiece-uncased', cls: 101, sep: 102, unk: 100 },
+      calibration: { kind: 'platt-windows', scale: 1, bias: 0, per_window: perWindow },
+    },
+    tokenizer,
+    clock,
+    scorer: {
+      parallel,
+      async score(ids) {
+        runs.push(ids);
+        underway += 1;
+        most = Math.max(most, underway);
+        // A turn of the event loop, as a model run takes.
+        await new Promise((resolve) => setImmediate(resolve));
+        underway -= 1;
+        clock.advance(10);
+        return { logit: ids.includes(99) ? 3 : -3, tokenLogits: ids.map((id) => (id === 99 ? 5 : -5)) };
+      },
+      warmUp: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+    },
+  });
+  return { classifier, runs, mostAtOnce: () => most };
+}
+
+const OPTIONS = { timeoutMs: 10_000, maxWindows: 100, signal: { aborted: false } };
+const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
+
+describe('createWindowClassifier', () => {
+  it('scores one window with the special tokens at both ends', async () => {
+    const { classifier, runs } = make();
+    const answer = await classifier.classify(['a evil word'], OPTIONS);
+    expect(runs).toEqual([[101, 1, 99, 4, 102]]);
+    expect(answer).toEqual({
+      probability: sigmoid(3),
+      windows: [{ text: 0, span: { start: 0, end: 11 }, probability: sigmoid(3) }],
+      hotspots: [{ text: 0, span: { start: 2, end: 6 } }],
+      unseen: [],
+    });
+  });
+
+  it('scores an empty text too', async () => {
+    const { classifier, runs } = make();
+    expect((await classifier.classify([''], OPTIONS)).probability).toBe(sigmoid(-3));
+    expect(runs).toEqual([[101, 102]]);
+  });
+
+  it('lets the worst window count, and the number of windows', async () => {
+    const { classifier } = make(1);
+    const answer = await classifier.classify(['a bb ccc dddd eeeee ffffff evil hh'], OPTIONS);
+    expect(answer.windows).toHaveLength(3);
+    expect(answer.probability).toBeCloseTo(sigmoid(3 - Math.log(3)), 12);
+    expect(answer.hotspots).toEqual([{ text: 0, span: { start: 27, end: 31 } }]);
+    expect(answer.windows.map(({ probability }) => probability)).toEqual(
+      answer.windows.map(({ probability }) => probability).toSorted((a, b) => b - a),
+    );
+  });
+
+  it('lets the worst text count', async () => {
+    const { classifier } = make();
+    const answer = await classifier.classify(['all is well', 'so evil'], OPTIONS);
+    expect(answer.probability).toBe(sigmoid(3));
+    expect(answer.windows[0]).toMatchObject({ text: 1, span: { start: 0, end: 7 } });
+    expect(answer.hotspots).toEqual([{ text: 1, span: { start: 3, end: 7 } }]);
+  });
+
+  it('is more careful with decoded readings', async () => {
+    const { classifier } = make();
+    const answer = await classifier.classify(['all is well', 'so evil'], { ...OPTIONS, derivedFrom: 1 });
+    expect(answer.probability).toBe(sigmoid(3 - 1.5));
+  });
+
+  it('scores identical windows once', async () => {
+    const { classifier, runs } = make();
+    const answer = await classifier.classify(['a a a a a a a a a a', 'a a a a'], OPTIONS);
+    expect(runs).toHaveLength(1);
+    expect(answer.windows).toHaveLength(4);
+  });
+
+  it.each([undefined, 1, 2, 3])('scores as many windows at once as the scorer takes: %s', async (parallel) => {
+    const { classifier, mostAtOnce } = make(0, parallel);
+    const text = 'a bb ccc dddd eeeee ffffff evil hh iiiiiiiii';
+    const answer = await classifier.classify([text], OPTIONS);
+    expect(mostAtOnce()).toBe(parallel ?? 1);
+    expect(answer).toEqual(await make().classifier.classify([text], OPTIONS));
+  });
+
+  it('states what it did not see, and leaves room for other texts', async () => {
+    const { classifier, runs } = make();
+    const long = Array.from({ length: 40 }, (_, index) => 'x'.repeat(index + 1)).join(' ');
+    const answer = await classifier.classify([long, 'so evil'], { ...OPTIONS, maxWindows: 3 });
+    expect(runs).toHaveLength(3);
+    expect(answer.probability).toBe(sigmoid(3));
+    expect(answer.unseen).not.toEqual([]);
+    const seen = answer.windows.filter(({ text }) => text === 0).map(({ span }) => span);
+    expect(seen.some(({ start }) => start === 0)).toBe(true);
+    expect(seen.some(({ end }) => end === long.length)).toBe(true);
+  });
+
+  it('stops at the deadline, and when nobody waits', async () => {
+    const { classifier, runs } = make();
+    const text = 'a bb ccc dddd eeeee ffffff ggggggg hhhhhhhh';
+    await expect(classifier.classify([text], { ...OPTIONS, timeoutMs: 15 })).rejects.toMatchObject({
+      code: 'MODEL_TIMEOUT',
+    });
+    expect(runs).toHaveLength(2);
+    await expect(classifier.classify([text], { ...OPTIONS, signal: { aborted: true } })).rejects.toMatchObject({
+      code: 'MODEL_TIMEOUT',
+    });
+  });
+
+  it('covers every character with its windows', async () => {
+    const { classifier } = make();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom('a', 'bb', ' ', '\n', '🙂', 'évil '), { maxLength: 60 }),
+        async (parts) => {
+          const text = parts.join('');
+          const { windows } = await classifier.classify([text], OPTIONS);
+          const spans = windows.map(({ span }) => span).sort((a, b) => a.start - b.start || a.end - b.end);
+          let covered = 0;
+          for (const { start, end } of spans) {
+            expect(start).toBeLessThanOrEqual(covered);
+            covered = Math.max(covered, end);
+            for (const edge of [start, end])
+              expect(text.slice(edge - 1, edge + 1)).not.toMatch(/^[\uD800-\uDBFF][\uDC00-\uDFFF]$/);
+          }
+          expect(covered).toBe(text.length);
+        },
+      ),
+    );
+  });
+});
