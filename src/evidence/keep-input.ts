@@ -112,27 +112,30 @@ export function* maskSteps(text: string, piece: number = PIECE): Generator<void,
 
 /** Masks one kind, `piece` by `piece`. A piece is searched together with what a match that begins in it may reach. */
 function* maskKind(out: string, { pattern, longest, fits }: Secret, piece: number): Generator<void, string, void> {
-  let done = '';
-  /** Up to where the text stands in `done`. */
+  /** One for each piece with a match: a string that grew match by match would take long to be read. */
+  const done: string[] = [];
+  /** Up to where the text is done. */
   let read = 0;
   for (let at = 0; at < out.length; ) {
     const begin = Math.max(0, at - BEHIND);
     const end = startOfCharacter(out, at + piece);
     const searched = out.slice(begin, end + longest);
     let next = end;
+    const parts: string[] = [];
     pattern.lastIndex = at - begin;
     for (let match = pattern.exec(searched); match !== null; match = pattern.exec(searched)) {
       if (begin + match.index >= end) break;
       next = Math.max(end, begin + pattern.lastIndex);
       const [from, to] = match.indices?.groups?.secret ?? match.indices?.[0] ?? [0, 0];
       if (fits && !fits(searched.slice(from, to))) continue;
-      done += out.slice(read, begin + from) + MASK_CHARACTER.repeat(to - from);
+      parts.push(out.slice(read, begin + from), MASK_CHARACTER.repeat(to - from));
       read = begin + to;
     }
+    if (parts.length > 0) done.push(parts.join(''));
     at = next;
     yield;
   }
-  return done + out.slice(read);
+  return done.length === 0 ? out : done.join('') + out.slice(read);
 }
 
 /** The place itself, or the next one where it would halve a surrogate pair. */
