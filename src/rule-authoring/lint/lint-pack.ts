@@ -174,7 +174,8 @@ const WORD = 4;
  */
 function checkNegatives(rule: Rule, words: WordLookup): readonly PackProblem[] {
   if (rule.status !== 'stable') return [];
-  const { index, patterns } = preparePatterns([rule], words, () => {})[chooseGroup(rule)];
+  // Without its exceptions: a negative must get past the prefilter to the rule's own patterns.
+  const { index, patterns } = preparePatterns([{ ...rule, except: [] }], words, () => {})[chooseGroup(rule)];
   const sources = readSteps(rule.match).steps.flatMap((step) => step.patterns);
   if (sources.some((source) => (patterns.get(patternKey(rule, source))?.alternatives.length ?? 0) === 0)) return [];
   const hits = new Set(rule.examples.positive.flatMap(({ hit }) => listWords(hit)));
