@@ -63,17 +63,28 @@ interface Trigger {
   readonly rule: CompiledRule;
   readonly pattern: CompiledPattern;
   readonly alternative: IndexedAlternative;
-  /** For each other step of the rule whose patterns all require literals: these patterns. */
-  readonly otherSteps: readonly (readonly CompiledPattern[])[];
+  /** The other steps of the rule whose patterns all require literals. */
+  readonly otherSteps: readonly OtherStep[];
   /** How far after the end of a trigger literal the last step can start, and how far before it the first step can end. */
   readonly lastStart: number;
   readonly firstEnd: number;
+}
+
+/** A step of a rule besides the one that triggers it. */
+interface OtherStep {
+  readonly patterns: readonly CompiledPattern[];
+  /** Whether it comes before or after the trigger's step; `all` steps come in any order. */
+  readonly place: 'before' | 'after' | 'anywhere';
+  /** How far from the end of a trigger literal the edge of the step can be that is turned to it, UTF-16 code units. */
+  readonly distance: number;
 }
 
 /** Occurrences of one trigger literal that are examined in one part; with more, the rule is a candidate anyway. */
 const MAX_OCCURRENCES = 24;
 
 const EVERYWHERE: Span = { start: 0, end: Number.POSITIVE_INFINITY };
+const WHOLE_TEXT: Span = { start: Number.NEGATIVE_INFINITY, end: Number.POSITIVE_INFINITY };
+const ALL_SCRIPTS: ScriptMask = -1;
 
 /** Lets every rule and every pattern through: the plain path that the fast one is compared with. */
 export function buildPlainPrefilter(rules: readonly CompiledRule[]): Prefilter {
@@ -117,9 +128,28 @@ export function buildPrefilter(
       const entering = new Set<CompiledRule>();
       const windows = new Map<CompiledPattern, Span>();
       const isWhole = isFirst && isLast;
+      /** Whether the last step of a rule can start in the next segment, given the end of a trigger literal. */
+      const crosses = ({ lastStart }: Trigger, end: number): boolean => end + lastStart > text.length - REACH - 2;
+      const seen: Span = {
+        start: isFirst ? Number.NEGATIVE_INFINITY : 0,
+        end: isLast ? Number.POSITIVE_INFINITY : text.length,
+      };
+      const findCrossing = (trigger: Trigger, literal: number): void => {
+        const { rule, firstEnd } = trigger;
+        const count = matches.count(literal);
+        for (let i = 0; i < count; i++) {
+          const end = matches.end(literal, i);
+          const isLeaving = !isLast && crosses(trigger, end);
+          const isEntering = !isFirst && end - firstEnd < 2 * REACH + 2;
+          if (!isLeaving && !isEntering) continue;
+          if (count <= MAX_OCCURRENCES && !isSurrounded(matches, trigger, end, ALL_SCRIPTS, seen)) continue;
+          if (isLeaving) leaving.add(rule);
+          if (isEntering) entering.add(rule);
+        }
+      };
       const visit = (trigger: Trigger, hasSecond: boolean, literal: number): void => {
         if (!allOccur(matches, trigger, scripts, generation)) return;
-        const { rule, pattern, lastStart, firstEnd } = trigger;
+        const { rule, pattern } = trigger;
         const window = hasSecond ? findWindow(matches, trigger, literal, scripts, generation) : undefined;
         if (window) {
           inside.add(rule);
@@ -127,10 +157,9 @@ export function buildPrefilter(
         }
         // A rule of one step matches inside the part or not at all. Steps are found in the part of the segment where they start.
         if (isWhole || rule.steps.length === 1) return;
-        const isShort = rule.maxSpan <= REACH;
-        const last = matches.end(literal, matches.count(literal) - 1);
-        if (!isLast && last + lastStart > text.length - REACH - 2 && (window || !isShort)) leaving.add(rule);
-        if (!isFirst && !isShort && matches.end(literal, 0) - firstEnd < 2 * REACH + 2) entering.add(rule);
+        if (rule.maxSpan > REACH) findCrossing(trigger, literal);
+        else if (window && !isLast && crosses(trigger, matches.end(literal, matches.count(literal) - 1)))
+          leaving.add(rule);
       };
       for (const literal of found) {
         const lastSlot = first[literal + 1] as number;
@@ -161,32 +190,37 @@ export function buildPrefilter(
 }
 
 function listTriggers(rule: CompiledRule): readonly Trigger[] {
-  const [first, ...others] = rule.order.map((step) => rule.steps[step] as readonly CompiledPattern[]);
-  const otherSteps = others.filter((patterns) => patterns.every(({ alternatives }) => alternatives.length > 0));
-  return (first ?? []).flatMap((pattern) =>
-    pattern.alternatives.map((alternative) => ({
-      rule,
-      pattern,
-      alternative,
-      otherSteps,
-      lastStart: measureLastStart(rule, alternative),
-      firstEnd: measureFirstEnd(rule, alternative),
-    })),
+  const own = rule.order[0] ?? 0;
+  return (rule.steps[own] ?? []).flatMap((pattern) =>
+    pattern.alternatives.map((alternative) => {
+      const others = rule.order.slice(1).map((step) => placeStep(rule, step, own, alternative));
+      const reach = (place: OtherStep['place']): number =>
+        Math.max(0, ...others.map((other) => (other.place === place ? 0 : other.distance)));
+      return {
+        rule,
+        pattern,
+        alternative,
+        otherSteps: others.filter(({ patterns }) => patterns.every(({ alternatives }) => alternatives.length > 0)),
+        lastStart: reach('before'),
+        firstEnd: reach('after'),
+      };
+    }),
   );
 }
 
-function measureLastStart({ shape, steps, order }: CompiledRule, { after }: IndexedAlternative): number {
-  if (shape.kind !== 'sequence') return shape.kind === 'all' ? shape.within + BOUNDARY_SLACK : 0;
-  const later = steps.slice((order[0] ?? 0) + 1);
-  if (later.length === 0) return 0;
-  return after + shape.gap + measureSteps(later.slice(0, -1), shape.gap);
-}
-
-function measureFirstEnd({ shape, steps, order }: CompiledRule, { before }: IndexedAlternative): number {
-  if (shape.kind !== 'sequence') return shape.kind === 'all' ? shape.within + BOUNDARY_SLACK : 0;
-  const earlier = steps.slice(0, order[0]);
-  if (earlier.length === 0) return 0;
-  return before + shape.gap + measureSteps(earlier.slice(1), shape.gap);
+/** Where a step lies from a literal of the rule's own step. */
+function placeStep({ shape, steps }: CompiledRule, step: number, own: number, literal: IndexedAlternative): OtherStep {
+  const patterns = steps[step] as readonly CompiledPattern[];
+  if (shape.kind !== 'sequence') {
+    return { patterns, place: 'anywhere', distance: shape.kind === 'all' ? shape.within + BOUNDARY_SLACK : 0 };
+  }
+  const isLater = step > own;
+  const between = steps.slice(Math.min(step, own) + 1, Math.max(step, own));
+  return {
+    patterns,
+    place: isLater ? 'after' : 'before',
+    distance: (isLater ? literal.after : literal.before) + shape.gap + measureSteps(between, shape.gap),
+  };
 }
 
 /** The triggers of each set. */
@@ -200,8 +234,8 @@ function listTriggersBySet(triggers: readonly Trigger[], sets: number): PackedLi
 
 /** A set besides the trigger's that must occur: another one of its alternative, or of a step with a single alternative. */
 function secondSet({ alternative, otherSteps }: Trigger): number {
-  const single = otherSteps.find((patterns) => patterns.length === 1 && patterns[0]?.alternatives.length === 1);
-  return alternative.nearby[0]?.set ?? single?.[0]?.alternatives[0]?.trigger ?? alternative.trigger;
+  const single = otherSteps.find(({ patterns }) => patterns.length === 1 && patterns[0]?.alternatives.length === 1);
+  return alternative.nearby[0]?.set ?? single?.patterns[0]?.alternatives[0]?.trigger ?? alternative.trigger;
 }
 
 function allOccurIn(matches: LiteralMatches, { trigger, nearby }: IndexedAlternative, generation: number): boolean {
@@ -221,13 +255,14 @@ function allOccur(matches: LiteralMatches, trigger: Trigger, scripts: ScriptMask
  */
 function findWindow(
   matches: LiteralMatches,
-  { rule, alternative, otherSteps }: Trigger,
+  trigger: Trigger,
   literal: number,
   scripts: ScriptMask,
   generation: number,
 ): Span | undefined {
-  const occurs = (step: readonly CompiledPattern[]): boolean =>
-    step.some(({ alternatives }) => alternatives.some((one) => allOccurIn(matches, one, generation)));
+  const occurs = ({ patterns }: OtherStep): boolean =>
+    patterns.some(({ alternatives }) => alternatives.some((one) => allOccurIn(matches, one, generation)));
+  const { alternative, otherSteps } = trigger;
   if (!otherSteps.every(occurs)) return undefined;
   const { before, after, nearby } = alternative;
   const count = matches.count(literal);
@@ -237,29 +272,52 @@ function findWindow(
   let window: Span | undefined;
   for (let i = 0; i < count; i++) {
     const end = matches.end(literal, i);
-    if (!nearby.every(({ set, minOffset, maxOffset }) => matches.endsBetween(set, end + minOffset, end + maxOffset)))
-      continue;
-    if (!otherSteps.every((step) => isNear(matches, step, scripts, end, rule.maxSpan))) continue;
+    if (!isSurrounded(matches, trigger, end, scripts, WHOLE_TEXT)) continue;
     window = widen(window, { start: end - before, end: end + after });
   }
   return window;
 }
 
-/** True when all literals of one alternative of a step end within `maxSpan` of a position. */
+/**
+ * True when all that a rule requires is where it can be, given the end of a trigger literal: the other literals of the trigger
+ * and, of each other step, those of one alternative. Outside of `seen` is text that may have any literal of another step.
+ */
+function isSurrounded(
+  matches: LiteralMatches,
+  { rule, alternative, otherSteps }: Trigger,
+  end: number,
+  scripts: ScriptMask,
+  seen: Span,
+): boolean {
+  return (
+    alternative.nearby.every(({ set, minOffset, maxOffset }) =>
+      matches.endsBetween(set, end + minOffset, end + maxOffset),
+    ) && otherSteps.every((step) => isNear(matches, step, scripts, end, rule.maxSpan, seen))
+  );
+}
+
 function isNear(
   matches: LiteralMatches,
-  step: readonly CompiledPattern[],
+  { patterns, place, distance }: OtherStep,
   scripts: ScriptMask,
-  position: number,
+  end: number,
   maxSpan: number,
+  seen: Span,
 ): boolean {
-  const [from, to] = [position - maxSpan, position + maxSpan];
-  return step.some(
+  const from = place === 'after' ? end - BOUNDARY_SLACK : end - maxSpan;
+  const to = place === 'before' ? end + BOUNDARY_SLACK : end + maxSpan;
+  const mayEnd = (set: number, low: number, high: number): boolean =>
+    low < seen.start || high > seen.end || matches.endsBetween(set, low, high);
+  return patterns.some(
     (pattern) =>
       (pattern.scripts & ~scripts) === 0 &&
       pattern.alternatives.some(
-        ({ trigger, nearby }) =>
-          matches.endsBetween(trigger, from, to) && nearby.every(({ set }) => matches.endsBetween(set, from, to)),
+        ({ trigger, before, after, nearby }) =>
+          mayEnd(
+            trigger,
+            place === 'before' ? end - distance - after : from,
+            place === 'after' ? end + distance + before : to,
+          ) && nearby.every(({ set }) => mayEnd(set, from, to)),
       ),
   );
 }
