@@ -25,11 +25,14 @@ function isCommand(name: string | undefined): name is keyof typeof COMMANDS {
   return name !== undefined && Object.hasOwn(COMMANDS, name);
 }
 
+const VERSION_FLAGS = '-V, --version';
+
 async function program(asked: string | undefined): Promise<Command> {
-  const wanted = isCommand(asked) ? [COMMANDS[asked]] : Object.values(COMMANDS);
+  const isVersion = asked !== undefined && VERSION_FLAGS.split(', ').includes(asked);
+  const wanted = isCommand(asked) ? [COMMANDS[asked]] : isVersion ? [] : Object.values(COMMANDS);
   const root = new Command('portcullis')
     .description('Screens text for prompt injection before it reaches a tool.')
-    .version(packageVersion(), '-V, --version')
+    .version(packageVersion(), VERSION_FLAGS)
     // Options after a subcommand are its own.
     .enablePositionalOptions()
     .showHelpAfterError('Run "portcullis --help" for the commands, "portcullis COMMAND --help" for their options.');

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
@@ -209,6 +209,21 @@ test('try shows a person and a program the same verdict', () => {
   const [picture, json] = run.stdout.split(/\n(?=\{\n)/);
   expect(picture).toMatch(/^BLOCK/);
   expect(verdictSchema.parse(JSON.parse(json ?? '')).verdict).toBe('block');
+});
+
+test('--version loads no command', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-coverage-'));
+  vi.stubEnv('NODE_V8_COVERAGE', folder);
+  try {
+    expect(runCli(['--version']).status).toBe(0);
+    const [report = ''] = readdirSync(folder);
+    const loaded = readFileSync(join(folder, report), 'utf8').match(/file:[^"]*\/dist\/[^"]*/g) ?? [];
+    expect(loaded.length).toBeGreaterThan(0);
+    expect(loaded.filter((url) => !/\/(cli\/main|package-version-[^/]*)\.js$/.test(url))).toEqual([]);
+  } finally {
+    vi.unstubAllEnvs();
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 test('--version and --help answer on standard output', () => {
