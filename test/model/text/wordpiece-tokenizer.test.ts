@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readTokenizer } from '../../../src/adapters/model/model-texts.js';
+import type { ModelManifest } from '../../../src/engine/model/manifest.js';
 import { createWordPieceTokenizer, splitVocabulary } from '../../../src/engine/model/wordpiece-tokenizer.js';
 import { cpuGrowth } from '../../cpu-growth.js';
 
@@ -23,6 +25,27 @@ function pieces(text: string): readonly (readonly [string, string])[] {
   const { ids, starts, ends } = tokenizer.tokenize(text);
   return ids.map((id, index) => [names.get(id) as string, text.slice(starts[index], ends[index])]);
 }
+
+describe('a tokenizer.json', () => {
+  const manifest = { tokenizer: { unk: UNK }, text: { mark_run: 30, word_run: 32 } } as ModelManifest;
+  const whole = read('tiny-tokenizer.json');
+  const withVocab = (changed: unknown): string =>
+    JSON.stringify({ ...whole, model: { ...whole.model, vocab: changed } });
+
+  it('is read', () => {
+    expect(readTokenizer(withVocab(vocab), manifest).tokenize('hello').ids).toEqual(tokenizer.tokenize('hello').ids);
+  });
+
+  it.each([
+    ['an id that is no whole number', { ...vocab, extra: 1.5 }],
+    ['an id below zero', { ...vocab, extra: -1 }],
+    ['an id that is a text', { ...vocab, extra: '7' }],
+    ['a list', Object.keys(vocab)],
+    ['nothing', null],
+  ])('is refused when its vocabulary has %s', (_, changed) => {
+    expect(() => readTokenizer(withVocab(changed), manifest)).toThrow(/uncased WordPiece tokenizer.*: model\.vocab$/);
+  });
+});
 
 describe('the same tokens as the training tokenizer', () => {
   it('for every assigned code point, alone and inside a word', () => {
