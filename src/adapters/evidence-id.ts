@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 
 const RANDOM_BYTES = 7;
-/** Asking the system for random bytes costs more than all the rest of a short scan: many ids' worth at a time. */
+/** Requesting random bytes from the system costs more than the rest of a short scan, so it is done for many ids at once. */
 const pool = Buffer.alloc(RANDOM_BYTES * 256);
 let used: number = pool.length;
 let at = Number.NaN;
@@ -9,7 +9,7 @@ let prefix = '';
 
 /**
  * A fresh evidence id: `ev_` and 24 lower-case hex digits, 11 of the time (milliseconds since 1970, until the year 2527)
- * and 13 random ones. Ids of one time lie together in an index: an insert doesn't touch a page of its own.
+ * and 13 random ones. Ids made at the same time are adjacent in an index, so that inserts share its pages.
  */
 export function newEvidenceId(): string {
   if (used === pool.length) {

@@ -13,7 +13,7 @@ export async function passwordMatches(stored: string, password: string): Promise
   try {
     return await verify(stored, password.normalize('NFC'));
   } catch {
-    // The library throws on a malformed hash: an account that nobody can sign in to, not a fault of this call.
+    // The library throws on a malformed hash. Nobody can sign in to such an account; this call did nothing wrong.
     return false;
   }
 }

@@ -2,8 +2,8 @@ import helmet from '@fastify/helmet';
 import type { FastifyInstance } from 'fastify';
 
 /**
- * Helmet's headers on the pages of a scope, with a policy that lets in nothing but what `sources` names: directives in
- * camel case with their sources. The service's JSON has headers of its own.
+ * Helmet's headers on the pages of a scope, with a policy that allows only what `sources` names: directives in
+ * camel case with their sources. JSON responses of the service have other headers.
  */
 export async function securePages(
   scope: FastifyInstance,

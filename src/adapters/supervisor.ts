@@ -16,7 +16,7 @@ export function childProgram(name: string): string | undefined {
 export interface Backoff {
   /** The wait before the next start; each one is twice as long as the one before. */
   next(): number;
-  /** It does its work again: the next wait is the first one. */
+  /** It works again: the next wait is the first one. */
   reset(): void;
 }
 
@@ -40,7 +40,7 @@ export interface Child<In> {
   readonly pid: number | undefined;
   isAlive(): boolean;
   send(message: In): void;
-  /** Ends it at once, whatever it does. */
+  /** Kills it immediately. */
   kill(): void;
   /** Keeps this program alive, or not, while the child runs. At first it doesn't. */
   hold(isBusy: boolean): void;

@@ -14,7 +14,7 @@ export interface BatchCounts {
   readonly fallbacks: number;
   /** How many rows each rule blocked. */
   readonly rules: Readonly<Record<string, number>>;
-  /** How many rows took so many milliseconds or less: 0, 1, 2, 4 ... */
+  /** Histogram of latencies: rows by upper bound in milliseconds (0, 1, 2, 4 ...). */
   readonly latency: Readonly<Record<string, number>>;
 }
 

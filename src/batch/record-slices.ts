@@ -2,7 +2,7 @@
 export interface JsonLine {
   /** Counted from 1; blank lines count too. */
   readonly line: number;
-  /** The parsed value, or in plain words why there is none. */
+  /** The parsed value, or an error message. */
   readonly content: { readonly value: unknown } | { readonly error: string };
 }
 
@@ -33,7 +33,7 @@ export interface PlacedSlice {
 
 /** How an input is cut. */
 export interface SliceBounds {
-  /** Bytes that a slice comes to before it is cut; a slice waits for no more input than its last record needs. */
+  /** Size in bytes at which a slice is cut; a slice waits for no more input than its last record needs. */
   readonly sliceBytes: number;
   /** A longer record becomes a row with an error and is not kept in memory. */
   readonly recordBytes: number;
@@ -43,7 +43,7 @@ export interface SliceBounds {
 
 /** Finds where records end. Asked for one chunk after another, each from where the last record ended. */
 export interface RecordScanner {
-  /** One past the end of the record that `from` lies in; -1 where it goes on in the next chunk. */
+  /** One past the end of the record that `from` lies in; -1 if it continues in the next chunk. */
   end(chunk: Buffer, from: number): number;
   /** Line ends passed so far. */
   lineEnds(): number;
@@ -67,12 +67,12 @@ export async function* sliceRecords(
   /** The start of the next slice, from chunks before. */
   let lead: Buffer[] = [];
   let leadBytes = 0;
-  /** Bytes of the record under way in chunks before. */
+  /** Bytes of the current record in earlier chunks. */
   let before = 0;
   let sliceLine = 1;
   let line = 1;
   let first = firstAlone;
-  /** There are records between the last slice and the record under way. */
+  /** Whether there are records between the last slice and the current record. */
   let whole = false;
 
   const take = (chunk: Buffer, from: number, end: number): RecordSlice => {

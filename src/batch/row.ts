@@ -7,7 +7,7 @@ import type { JsonLine } from './record-slices.js';
 /** A rule's finding as it stands in an output row: without what quotes the text. */
 export type RowFinding = Omit<ExplainedFinding, 'excerpt' | 'read_as'>;
 
-/** One row of the output: a verdict, or why there is none. */
+/** One row of the output: a verdict, or an error. */
 export type OutputRow =
   | ({ readonly id: unknown; readonly findings?: readonly RowFinding[] } & Verdict & Readonly<Record<string, unknown>>)
   | { readonly id: unknown; readonly line: number; readonly error: string; readonly [kept: string]: unknown };
@@ -83,7 +83,7 @@ export type ReadField = (row: Readonly<Record<string, unknown>>) => unknown;
 
 /**
  * A reader for a field: its name, or a path into nested values such as `message.parts[0].text`. A field whose whole
- * name is the path comes first. Gives undefined where there is none.
+ * name is the path takes precedence. Undefined if there is no such field.
  */
 function fieldPath(path: string): ReadField {
   const steps = path

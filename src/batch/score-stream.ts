@@ -22,11 +22,11 @@ export type ScoreStreamOptions = ScoreStreamSettings &
 export interface ScoreStreamSettings extends RowFields {
   /** Adds each row's findings. */
   readonly findings?: boolean | undefined;
-  /** Rows under way at once; default 256. */
+  /** Rows in flight at once; default 256. */
   readonly rowsAtOnce?: number | undefined;
-  /** Characters of the rows under way at once (a single row may have more); default 4 million. */
+  /** Characters in flight at once (a single row may have more); default 4 million. */
   readonly charactersAtOnce?: number | undefined;
-  /** Characters of texts whose verdicts are kept for the next time the same text comes; default 8 million, 0 for none. */
+  /** Size of the verdict cache, in characters of the texts; default 8 million, 0 for none. */
   readonly cacheCharacters?: number | undefined;
   /** Milliseconds a worker may take over one row before it is killed. */
   readonly deadlineMs?: number | undefined;

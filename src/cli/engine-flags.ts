@@ -120,7 +120,7 @@ export async function openEngine(flags: EngineFlags): Promise<Engine> {
   });
 }
 
-/** Who screens, by the flags: with a model unless `--mode rules` or `--model off` says otherwise, or none is installed. */
+/** The screener that the flags describe: with a model, unless `--mode rules` or `--model off` is given or none is installed. */
 export function createFlagScreener(flags: EngineFlags): Screener {
   const { mode, pack, overlay, model } = flags;
   return {

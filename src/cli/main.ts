@@ -2,7 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../adapters/package-version.js';
 
-/** Commands by name, loaded only when asked for: a cold start pays for one of them. */
+/** Commands by name. Only the command that runs is loaded, to keep cold starts fast. */
 const COMMANDS = {
   analyze: async () => (await import('./screen/analyze.js')).analyzeCommand(),
   batch: async () => (await import('./screen/batch.js')).batchCommand(),

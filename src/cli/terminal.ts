@@ -40,7 +40,7 @@ export function paintFor(
   };
 }
 
-/** One line on a terminal that is written over as work goes on; silent elsewhere. */
+/** A progress line that is overwritten in place on a terminal; silent elsewhere. */
 export interface ProgressLine {
   update(text: string): void;
   clear(): void;

@@ -39,7 +39,7 @@ export async function dashboard(app: FastifyInstance, parts: DashboardParts): Pr
       prefix: '/dashboard/',
       decorateReply: false,
       setHeaders: (reply, path) => {
-        // File names carry a digest; the page itself is asked for anew.
+        // File names carry a digest; the page itself is revalidated.
         reply.header('Cache-Control', path.endsWith('.html') ? 'no-cache' : 'public, max-age=31536000, immutable');
       },
     });
@@ -61,7 +61,7 @@ function stripeWebhook(scope: FastifyInstance, stripe: NonNullable<DashboardPart
   });
 }
 
-/** The built page: beside the built program, or in a checkout's `dist`. */
+/** The folder of the built page: next to the built program, or in the `dist` of a checkout. */
 function webFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   for (let up = 0; up < 4; up += 1) {

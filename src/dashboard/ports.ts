@@ -24,8 +24,8 @@ export interface AccountName {
   readonly name: string;
 }
 
-/** What the page knows of its reader. Without a member it shows the sign-in page. */
-export interface SessionAnswer {
+/** What the page knows about its reader. Without a member, it shows the sign-in page. */
+export interface SessionResponse {
   readonly member: Member | null;
   /** Goes with every change. */
   readonly csrf: string | null;

@@ -8,7 +8,7 @@ export type Point = 'user' | 'tool_call' | 'tool_result' | 'document' | 'tool_de
  *
  * - `refuse`: the model isn't called; the run ends with a refusal.
  * - `throw`: the run fails with `PortcullisBlocked`.
- * - `deny`: the tool isn't run; the model is told why. `ask`: a person decides, where the host can ask one.
+ * - `deny`: the tool isn't run, and the model gets the note. `ask`: a person decides, if the host can ask one.
  * - `replace`: a note stands in the text's place. `stop`: the same, and the model isn't called again.
  * - `redact`: the offending spans are removed and the rest is screened again; a rest that is still blocked is replaced
  *   (refused, for `user`).

@@ -38,7 +38,7 @@ export interface CacheOptions {
   readonly ttlMs?: number | undefined;
 }
 
-/** Asks an analyzer, once a text: a text that is known or under way isn't screened again. `digest`: that of `digestInput`, where it is known. */
+/** Screens each text once: one that is cached or in flight isn't screened again. `digest`: the result of `digestInput`, if known. */
 export interface Screener {
   screen(
     input: Input,

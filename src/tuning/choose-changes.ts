@@ -60,7 +60,7 @@ function isSupported(support: number) {
 /**
  * Chooses changes one after the other: while the false positives are over the budget the one that removes the
  * most false positives for the fewest attacks lost; then the one that finds the most attacks per false positive within
- * the budget; and whatever removes false positives at no cost. Deterministic.
+ * the budget; and every change that removes false positives at no cost. Deterministic.
  */
 export function chooseChanges(given: RuleTexts, limits: ChangeLimits): readonly RuleChange[] {
   const { rules, texts, threshold } = given;
@@ -133,7 +133,7 @@ export function chooseChanges(given: RuleTexts, limits: ChangeLimits): readonly 
       blocked[place] = scoreLists(text, scores) >= threshold;
       for (const other of text.rules) touched.add(other);
     }
-    // A rule moves once: what two moves of one rule would bring can't be told apart from chance.
+    // A rule moves once: the effect of two moves of one rule could not be distinguished from chance.
     for (const other of touched) moves[other] = taken.has(other) ? [] : listMoves(other);
   }
   return [...taken.values()];

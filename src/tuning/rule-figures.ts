@@ -17,7 +17,7 @@ export interface RuleFigures {
   readonly rule: string;
   readonly status: Rule['status'];
   readonly paranoia: number;
-  /** As the rule or an overlay says it; an experimental rule counts 0 whatever stands here. */
+  /** As set by the rule or an overlay; an experimental rule counts as 0 regardless. */
   readonly score: number;
   /** Texts that it matches. */
   readonly hits: Counts;

@@ -90,7 +90,7 @@ export function benignThreshold(
 /** What `tune --benign-only` found; `--json` prints it. Fields are only ever added. */
 export interface TunedThreshold extends BenignThreshold {
   readonly schema: 'portcullis.threshold/1';
-  /** `both`: the model's threshold beside the rules as they are, so that both together keep the budget. */
+  /** `both`: the model's threshold with the rules unchanged, such that both together keep the budget. */
   readonly side: Side;
   /** What `createEngine({ thresholds })` takes. */
   readonly thresholds: { readonly rules: number } | { readonly model: number };

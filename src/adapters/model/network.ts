@@ -13,7 +13,7 @@ export interface GoldenWindow {
   readonly logit: number;
 }
 
-/** How a network is asked, and how to know that it is the right one. */
+/** How to run a network, and how to verify that it is the right one. */
 export interface NetworkShape {
   readonly inputs: { readonly ids: string; readonly mask: string };
   readonly outputs: { readonly logit: string; readonly token_logits?: string | undefined };

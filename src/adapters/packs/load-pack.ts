@@ -28,7 +28,7 @@ export interface LoadOptions {
 
 export interface LoadedPack extends StackedPack {
   readonly sources: PackSources;
-  /** The rules of the packs that were asked for; of `core` where none was. */
+  /** The rules of the packs named in the options; those of `core` if none was named. */
   readonly named: readonly Rule[];
   /** What was stacked, from the bottom up. */
   readonly contents: readonly PackContent[];

@@ -13,7 +13,7 @@ import { joinPack, readPrepared, writePrepared } from './prepared-file.js';
 
 const FORMAT = 4;
 
-/** The rules were checked when the bundle was made; checking each again at every start would cost more than it shows. */
+/** The rules were validated when the bundle was made, so they are not validated again at each start. */
 const bundleSchema = z.object({
   format: z.literal(FORMAT),
   head: packHeadSchema,
@@ -21,7 +21,7 @@ const bundleSchema = z.object({
   rules: z.array(z.custom<Rule>((rule) => typeof rule === 'object' && rule !== null)),
 });
 
-/** A pack as a file of JSON, with its prepared patterns for a binary file beside it. */
+/** A pack as a file of JSON, with its prepared patterns for a separate binary file. */
 export interface PackBundle {
   readonly bundle: string;
   readonly prepared: Uint8Array;

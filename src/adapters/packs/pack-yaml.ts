@@ -127,7 +127,7 @@ export function formatProblem(
 ): string {
   const number = String(place.line);
   const margin = ' '.repeat(number.length);
-  // Tabs stay tabs, so that the caret stands right whatever their width is.
+  // Tabs stay tabs, so that the caret is in the right column at any tab width.
   const lead = place.text.slice(0, place.column - 1).replace(/[^\t]/g, ' ');
   return [
     `error[${problem.code}]: ${problem.message}`,

@@ -10,7 +10,7 @@ import type { IndexedAlternative } from '../../engine/rules/prefilter/literal-in
 import type { Rule } from '../../engine/rules/types.js';
 
 /**
- * The prepared patterns of a pack as one binary file beside it: patterns parsed, word lists expanded, the automaton of the
+ * The prepared patterns of a pack as one binary file next to it: patterns parsed, word lists expanded, the automaton of the
  * literals laid out. A header of JSON says where each section lies; little-endian, as every machine is that JavaScript runs on.
  * Without Node's own modules: `portcullis/web` reads it too.
  */
@@ -101,7 +101,7 @@ export interface PreparedFile {
   readonly digest: string;
 }
 
-/** Reads what `writePrepared` wrote; undefined when it is of another format, or `isIntact` says no to its digests. */
+/** Reads what `writePrepared` wrote; undefined when it is of another format, or `isIntact` rejects its digests. */
 export function readPrepared(
   file: Uint8Array,
   rules: readonly Rule[],

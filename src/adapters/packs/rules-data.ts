@@ -32,7 +32,7 @@ interface Counts {
 /** How many texts of the labelled sets each core rule matches. */
 export interface RuleEvidence {
   readonly rules_version: string;
-  /** Every so many texts of the sets were read. */
+  /** The sampling interval: one text in `every` was read. */
   readonly every: number;
   readonly files: readonly { readonly name: string }[];
   readonly texts: Counts;

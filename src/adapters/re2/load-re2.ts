@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type RE2 from 're2';
 import { PortcullisError } from '../../engine/errors.js';
 
-/** re2's compiled part is missing or was compiled for another version of Node. The message says how to mend it. */
+/** re2's compiled part is missing or was compiled for another version of Node. The message says how to fix it. */
 export class NativeModuleError extends PortcullisError {
   override readonly name = 'NativeModuleError';
   readonly code = 'NATIVE_MODULE_MISSING';

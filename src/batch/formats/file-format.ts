@@ -50,7 +50,7 @@ interface Zstd {
   readonly zstdDecompressSync?: (bytes: Uint8Array) => Buffer;
 }
 
-/** What this Node knows of zstd. */
+/** The zstd functions of this Node version. */
 export const zstd: Zstd = zlib as Zstd;
 
 /** A stream that decompresses; undefined where there is nothing to do. @throws BatchError `BATCH_UNSUPPORTED` */
@@ -63,7 +63,7 @@ export function decompressor(compression: Compression): Duplex | undefined {
 
 /**
  * Compresses a piece as a member or frame of its own: pieces put one after another are a valid file, so that an
- * output can go on after any of them. @throws BatchError `BATCH_UNSUPPORTED`
+ * output can be continued after any of them. @throws BatchError `BATCH_UNSUPPORTED`
  */
 export function compressPiece(bytes: Buffer, compression: Compression): Buffer {
   if (compression === 'none') return bytes;
@@ -79,7 +79,7 @@ function noZstd(): BatchError {
   );
 }
 
-/** A batch can't be started or go on. Never holds screened text. */
+/** A batch can't be started or continued. Never contains screened text. */
 export class BatchError extends PortcullisError {
   override readonly name = 'BatchError';
   readonly code: 'BATCH_INPUT' | 'BATCH_OUTPUT' | 'BATCH_RESUME' | 'BATCH_STRICT' | 'BATCH_UNSUPPORTED';

@@ -56,13 +56,13 @@ export interface InputPlace {
 export interface ReadOptions {
   /** Where a file's name doesn't say. */
   readonly format: RowFormat;
-  /** What is wanted of a row, for formats that can leave out the rest. Default: all of it. */
+  /** The fields to read, for formats that can skip the others. Default: all. */
   readonly fields?: readonly string[] | undefined;
-  /** Bytes that a slice comes to before it is cut. */
+  /** Size in bytes at which a slice is cut. */
   readonly sliceBytes: number;
   /** Rows before it are left out. */
   readonly from: InputPlace;
-  /** Hears how far the reading has come. */
+  /** Called with the number of bytes read. */
   readonly onBytes?: ((bytes: number) => void) | undefined;
 }
 

@@ -6,7 +6,7 @@ import type { InputPlace } from './input-files.js';
 
 /** What a batch has durably written. */
 export interface ResumePoint {
-  /** Inputs, settings and versions: another one can't be gone on with. */
+  /** Digest of inputs, settings and versions; only the same job can be resumed. */
   readonly job: string;
   /** Length of the part of the output that counts; what lies behind it is cut off. */
   readonly bytes: number;
@@ -19,7 +19,7 @@ export interface ResumePoint {
 
 /** The output while it grows: `OUT.partial`, with its resume point in `OUT.resume.json`. */
 export interface OutputFile {
-  /** The point this run goes on from; undefined for a start from nothing. */
+  /** The point that this run resumes from; undefined for a new run. */
   readonly from: ResumePoint | undefined;
   append(bytes: Uint8Array): Promise<void>;
   /** Makes all that was appended durable, and the point with it. */
@@ -30,7 +30,7 @@ export interface OutputFile {
 }
 
 /**
- * Opens an output. A kill at any moment leaves a part of it that `resume` goes on from: rows behind the last
+ * Opens an output. A kill at any moment leaves a partial file that `resume` continues: rows after the last
  * checkpoint are cut off and scored again, so each stands in the output once.
  *
  * @throws BatchError `BATCH_RESUME` where the point belongs to another job; `BATCH_OUTPUT`

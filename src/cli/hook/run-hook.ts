@@ -25,7 +25,7 @@ export interface HookFlags extends EngineFlags {
 /** The end of a hook: what it prints, and with which exit code. */
 interface HookRun {
   readonly output: HookOutput;
-  /** For stderr; why a text was blocked, or let by although it could not be screened. */
+  /** For stderr: why a text was blocked, or allowed although it could not be screened. */
   readonly said?: string | undefined;
 }
 
@@ -84,7 +84,7 @@ async function answered(flags: HookFlags): Promise<HookRun> {
   return { output, said: failure === undefined ? note : `${note ?? 'blocked.'} (${failure})` };
 }
 
-/** What could not be screened: blocked, or let by with a word to the user. */
+/** The result if screening failed: blocked, or allowed with a message to the user. */
 function failed({ onError }: HookFlags, reason: string): HookRun {
   const said = `the text could not be screened: ${reason.replace(/\.$/, '')}`;
   if (onError === 'allow') return { output: { systemMessage: `portcullis: ${said}; it was allowed.` }, said };

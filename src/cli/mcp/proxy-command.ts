@@ -48,7 +48,7 @@ const REPORT_ONLY: Policy = {
   tool_definition: 'report',
 };
 
-/** Events of one process that the service is told of. */
+/** Pin events that one process reports to the service at most. */
 const MAX_PIN_EVENTS = 1_000;
 
 /** The variables that a server must not see. */

@@ -63,7 +63,7 @@ function mistakesText({ mistakes, leftOut }: ReadTexts): string {
 A label is 0 or 1, benign or injection, or a mark of the dashboard (false_alarm, correct_allow, missed_attack, correct_block). Name the fields with --text-field and --label-field, or skip such rows with --skip-bad-rows.`;
 }
 
-/** Reads the texts that the flags name. @throws CliError with the lines that can't be used; where there is none to use */
+/** Reads the texts that the flags name. @throws CliError with the lines that can't be used, or if no line can be used */
 export async function readRows(files: readonly string[], flags: RowFlags): Promise<ReadTexts> {
   const read = await readLabelled(files, {
     text: flags.textField,

@@ -3,7 +3,7 @@ import { compileLoaded } from '../../adapters/packs/open-pack.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
 import { type Paint, paintFor } from '../terminal.js';
 
-/** Where a rules command writes, and what day it is. Handed in, so that tests see all of it. */
+/** Where a rules command writes, and the current date. Passed in, so that tests can observe it. */
 export interface RulesIo {
   readonly out: (text: string) => void;
   readonly paint: Paint;

@@ -68,7 +68,7 @@ export async function suggestRules(
   return 0;
 }
 
-/** Writes the scaffold of a rule into a pack folder, and the pack's head where there is none. Exit code 0. @throws CliError; TuningError */
+/** Writes the scaffold of a rule into a pack folder, and `pack.yaml` if it is missing. Exit code 0. @throws CliError; TuningError */
 export function writeNewRule(id: string, { pack }: RulesArgs, { out }: Pick<RulesIo, 'out'>): number {
   const folder = pack?.at(-1);
   if (folder === undefined)

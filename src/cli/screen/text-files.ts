@@ -25,7 +25,7 @@ export async function readStandardInput(): Promise<string> {
 
 /**
  * The text to screen, whole and unchanged.
- * @throws CliError when there is none, two, or a file that can't be read.
+ * @throws CliError if there is no text, if there are two, or if a file can't be read.
  */
 export async function readText({ argument, file }: TextSource): Promise<string> {
   if (file !== undefined) {

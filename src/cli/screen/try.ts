@@ -63,7 +63,7 @@ async function tryTexts(words: readonly string[], flags: EngineFlags): Promise<v
   }
 }
 
-/** `portcullis try`: what `npm start` runs. Asks for a text where none is given. */
+/** `portcullis try`: what `npm start` runs. Asks for a text if none is given. */
 export function tryCommand(): Command {
   return withEngineFlags(
     withIsolation(

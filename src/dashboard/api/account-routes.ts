@@ -3,7 +3,7 @@ import type { ApiKey } from '../../store/account-store.js';
 import type { KeyListing } from '../ports.js';
 import { type ApiApp, ApiError, type DashboardParts, orRefuse } from './api-parts.js';
 import { accountState, toPlanListing } from './overview-routes.js';
-import { getMember, sessionAnswer, toMember } from './sign-in/session.js';
+import { getMember, sessionResponse, toMember } from './sign-in/session.js';
 
 const accountBody = z.object({ name: z.string().trim().min(1, 'Give the account a name.').max(80) });
 const settingsBody = z.object({
@@ -74,7 +74,7 @@ export function accountRoutes(app: ApiApp, parts: DashboardParts): void {
   });
   app.put('/account', { schema: { body: accountBody } }, async (request) => {
     await store.accounts.rename(getMember(request).accountId, request.body.name);
-    return sessionAnswer(parts, request);
+    return sessionResponse(parts, request);
   });
   app.put('/settings', { schema: { body: settingsBody } }, async (request) => {
     await store.accounts.setSettings(getMember(request).accountId, request.body);

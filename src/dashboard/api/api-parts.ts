@@ -41,10 +41,10 @@ export type ApiApp = FastifyInstance<
   ZodTypeProvider
 >;
 
-/** An answer other than 200 with a sentence that a reader may see. It never quotes a screened text. */
+/** An error response with a message for the reader. It never quotes a screened text. */
 export class ApiError extends Error {
   readonly statusCode: number;
-  /** For a page that has to tell it from others. */
+  /** For pages that handle this error separately. */
   readonly code: string | undefined;
 
   constructor(statusCode: number, message: string, code?: string) {
@@ -69,7 +69,7 @@ export const passwordSchema: z.ZodType<string> = z.string().min(10, 'At least 10
 /** A password that is compared, not set. */
 export const givenPasswordSchema: z.ZodType<string> = z.string().max(1000);
 
-/** What `work` gives; where the store refuses it with this code, `refusal` is thrown instead. */
+/** The result of `work`; if the store fails with this code, `refusal` is thrown instead. */
 export async function orRefuse<T>(code: StoreErrorCode, refusal: ApiError, work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -26,7 +26,7 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
     reply.header('Cache-Control', 'no-store');
   });
   app.addHook('preValidation', async ({ query, params, body, routeOptions }) => {
-    // PostgreSQL holds no NUL in a text; a screened one is kept otherwise.
+    // PostgreSQL cannot store NUL in a text; screened texts are stored in another form.
     if (routeOptions.url?.endsWith('/playground') !== true && holdsNul([query, params, body]))
       throw new ApiError(400, 'The request holds a NUL character.');
   });

@@ -3,7 +3,7 @@ import { hashPassword, passwordMatches } from '../../adapters/password-hash.js';
 import type { ApiApp, DashboardParts } from './api-parts.js';
 import { ApiError, emailSchema, givenPasswordSchema, orRefuse, passwordSchema } from './api-parts.js';
 import { beginAttempt } from './sign-in/attempts.js';
-import { getMember, openSession, readSessionId, sessionAnswer } from './sign-in/session.js';
+import { getMember, openSession, readSessionId, sessionResponse } from './sign-in/session.js';
 
 const roleSchema = z.enum(['owner', 'analyst', 'viewer']);
 const inviteBody = z.object({ email: emailSchema, role: roleSchema });
@@ -68,6 +68,6 @@ export async function memberRoutes(app: ApiApp, parts: DashboardParts): Promise<
     if (!memberships.some((it) => it.accountId === accountId))
       throw new ApiError(404, 'You are not a member of this account.');
     await store.sessions.switchAccount(readSessionId(request) ?? '', accountId);
-    return sessionAnswer(parts, request);
+    return sessionResponse(parts, request);
   });
 }

@@ -12,7 +12,7 @@ const MOST_READ = 2_000;
 const MOST_CHARACTERS = 16 * 1024 * 1024;
 const QUEUE_LENGTH = 25;
 const EXCERPT_LENGTH = 2_000;
-/** Thresholds shown beside the present one. */
+/** Thresholds shown in addition to the present one. */
 const MOST_POINTS = 6;
 
 /** What is to be reviewed, and what the marks say. Marks themselves are set on `/evidence/:id/label`. */
@@ -60,7 +60,7 @@ async function newest(
   return records;
 }
 
-/** How near an allowed call came to a block: the larger share of a threshold. */
+/** How close an allowed call came to a block: the larger of its scores as a share of the threshold. */
 function nearness({ rules, model, verdict }: RecordView): number {
   return Math.max(rules.score / rules.threshold, (model.score ?? 0) / verdict.ml_threshold);
 }

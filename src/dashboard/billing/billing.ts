@@ -12,7 +12,7 @@ export type OrderOutcome =
 
 /** Takes orders. */
 export interface Billing {
-  /** Who takes the money: a person, beside the service, or Stripe. */
+  /** How payments are taken: by the operator, outside the service, or by Stripe. */
   readonly payment: 'operator' | 'stripe';
   /** Whether this can be ordered here. */
   readonly sells: (purchase: Purchase) => boolean;
@@ -34,7 +34,7 @@ export interface OrderBook {
   readonly list: (accountId: string) => Promise<readonly StoredOrder[]>;
   /**
    * Sets the plan or adds the overage in one transaction with the note that `paymentId` was carried out.
-   * False when it had been carried out before: a payment counts once, however often it is told of.
+   * False if it was already carried out: a payment counts once, however often it is reported.
    */
   readonly carryOut: (paymentId: string, accountId: string, purchase: Purchase) => Promise<boolean>;
 }

@@ -11,7 +11,7 @@ export interface StripeSettings {
   readonly publicUrl: string;
   /** Price of each plan on sale, by plan id; monthly prices. */
   readonly planPrices: Readonly<Record<string, string>>;
-  /** One-time price of one overage pack; undefined where none is sold. */
+  /** One-time price of one overage pack; undefined if overage is not sold. */
   readonly overagePrice: string | undefined;
 }
 

@@ -1,7 +1,7 @@
 import { type JSX, render } from 'preact';
 import 'uplot/dist/uPlot.min.css';
 import { useEffect, useState } from 'preact/hooks';
-import type { SessionAnswer } from '../ports.js';
+import type { SessionResponse } from '../ports.js';
 import { callApi, keepCsrf } from './call-api.js';
 import { type Route, useRoute } from './hooks.js';
 import { Audit } from './pages/audit.js';
@@ -33,17 +33,17 @@ const PAGES = [
 
 function App(): JSX.Element {
   const route = useRoute();
-  const [session, setSession] = useState<SessionAnswer>();
+  const [session, setSession] = useState<SessionResponse>();
   const [failed, setFailed] = useState(false);
   const [ended, setEnded] = useState(false);
-  const accept = (response: SessionAnswer): void => {
+  const accept = (response: SessionResponse): void => {
     keepCsrf(response.csrf);
     setSession(response);
     if (response.member !== null) setEnded(false);
   };
   useEffect(() => {
     const ask = (): void => {
-      callApi<SessionAnswer>('GET', '/session').then(accept, () => setFailed(true));
+      callApi<SessionResponse>('GET', '/session').then(accept, () => setFailed(true));
     };
     const askAgain = (): void => {
       setEnded(true);
@@ -75,8 +75,8 @@ function App(): JSX.Element {
 
 interface ShellProps {
   readonly route: Route;
-  readonly session: SessionAnswer;
-  readonly onSession: (response: SessionAnswer) => void;
+  readonly session: SessionResponse;
+  readonly onSession: (response: SessionResponse) => void;
 }
 
 function Shell({ route, session, onSession }: ShellProps): JSX.Element {
@@ -94,7 +94,7 @@ function Shell({ route, session, onSession }: ShellProps): JSX.Element {
   // The list belongs to this account's session.
   useEffect(() => forgetList, []);
   const signOut = (): void => {
-    callApi<SessionAnswer>('POST', '/sign-out', {}).then(
+    callApi<SessionResponse>('POST', '/sign-out', {}).then(
       (response) => {
         forgetDraft();
         onSession(response);
@@ -103,7 +103,7 @@ function Shell({ route, session, onSession }: ShellProps): JSX.Element {
     );
   };
   const go = (accountId: string): void => {
-    callApi<SessionAnswer>('PUT', '/session/account', { accountId }).then(
+    callApi<SessionResponse>('PUT', '/session/account', { accountId }).then(
       (response) => {
         location.hash = '#/';
         onSession(response);

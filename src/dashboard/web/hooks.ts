@@ -53,9 +53,9 @@ export function useAction(): Action {
   return { busy: state.busy, error: state.error, run, onSubmit };
 }
 
-/** What a load has come to. */
+/** The state of a load. */
 export interface Load<T> {
-  /** Of the path last loaded; while another path loads, of the one before. */
+  /** The value of the path last loaded; while another path loads, still that of the previous one. */
   readonly value: T | undefined;
   readonly error: string | undefined;
   /** The value is still that of another path. */

@@ -80,7 +80,7 @@ export interface Paging extends Load<RecordPage> {
   readonly newer: (() => void) | undefined;
   /** Undefined at the oldest. */
   readonly older: (() => void) | undefined;
-  /** Whether a search found nothing so far and goes on by itself. */
+  /** Whether a search has found nothing so far and continues on its own. */
   readonly searching: boolean;
   /** Stops such a search. */
   readonly stop: () => void;
@@ -159,7 +159,7 @@ function showPlace(number: number): void {
   link?.closest('tr')?.scrollIntoView({ block: 'nearest' });
 }
 
-/** The records beside one in the list that the reader came through, and the way back there. */
+/** The records before and after one in the list that the reader came from, and the way back to it. */
 export interface Neighbours {
   readonly title: string;
   readonly href: string;

@@ -166,7 +166,7 @@ function histogramPlot(scored: Scored, side: 'rules' | 'model'): Plot {
   return {
     title: `Scores of the ${side}`,
     x: unit('score'),
-    // Most scores lie at the ends: few texts must be seen beside very many.
+    // Most scores lie at the ends: bins with few texts must be visible next to bins with very many.
     y: { name: 'texts, log scale', from: 0, to: most, scale: 'counts' },
     series: [
       { name: 'benign', tone: 'a', kind: 'bars', points: benign },

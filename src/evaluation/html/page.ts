@@ -50,7 +50,7 @@ export function escaped(text: string): string {
   return visibleText(text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? ''));
 }
 
-/** Characters of one text that a report shows at most; the middle of a longer one is left out, and said so. */
+/** Characters of one text that a report shows at most; the omitted part of a longer one is marked. */
 const MOST_SHOWN = 6_000;
 
 /** A hostile text as HTML, with its spans marked. */

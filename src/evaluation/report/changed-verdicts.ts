@@ -2,7 +2,7 @@ import type { Label } from '../rows/labelled-text.js';
 import type { Scored } from '../scoring/score-texts.js';
 import { decidingSide, isBlocked } from './sides.js';
 
-/** A text that is decided otherwise than before. */
+/** A text whose verdict changed. */
 export interface ChangedVerdict {
   readonly id: string;
   readonly source: string;
@@ -66,7 +66,7 @@ export function changedVerdicts(now: Scored, old: Scored): VerdictChanges {
   return listChanges(now, blockedIn(old));
 }
 
-/** Compares with what an evidence export says was decided at the time; rows without a verdict are passed over. */
+/** Compares with the verdicts recorded in an evidence export; rows without one are skipped. */
 export function changedFromRecord(now: Scored): VerdictChanges {
   return listChanges(
     now,

@@ -88,7 +88,7 @@ function wrongText(text: ScoredText): WrongText {
   };
 }
 
-/** What an evaluation is made of beside the scores. */
+/** The inputs of an evaluation other than the scores. */
 export interface EvaluationFacts {
   readonly date: string;
   readonly files: readonly string[];

@@ -27,7 +27,7 @@ export function isBlocked(text: ScoredText, side: Side, thresholds: Thresholds):
 
 /**
  * One number to rank by. Of both sides: 1 where the rules block and the model does not clear them, else the model's
- * probability as the rules raise it: the curve shows what other model thresholds would give beside the rules as they are.
+ * probability as the rules raise it: the curve shows other model thresholds with the rules unchanged.
  */
 function rankingScore(text: ScoredText, side: Side, { rulesThreshold }: Thresholds): number {
   if (side === 'rules') return text.rulesScore;

@@ -1,6 +1,6 @@
 import type { Interval } from '../metrics/binomial.js';
 
-/** A share in percent, `-` where there is none. */
+/** A share in percent, or `-`. */
 export function percent(share: number | null | undefined, digits: number = 2): string {
   return share === null || share === undefined ? '-' : `${(100 * share).toFixed(digits)} %`;
 }
@@ -11,7 +11,7 @@ export function percentDecimals(n: number): number {
   return n < 10_000 ? 1 : 2;
 }
 
-/** A share of `n` texts in percent, with no more decimals than `n` carries; `-` where there is none. */
+/** A share of `n` texts in percent, with no more decimals than `n` supports, or `-`. */
 export function formatPercent(share: number | null | undefined, n: number): string {
   return percent(share, percentDecimals(n));
 }
@@ -21,7 +21,7 @@ function figureDecimals(n: number): number {
   return n < 1_000 ? 2 : 3;
 }
 
-/** A figure between 0 and 1, with no more decimals than `n` texts carry; `-` where there is none. */
+/** A figure between 0 and 1, with no more decimals than `n` texts support, or `-`. */
 export function formatFigure(value: number | null, n: number): string {
   return value === null ? '-' : value.toFixed(figureDecimals(n));
 }
@@ -31,7 +31,7 @@ export function percentInterval(interval: Interval | null | undefined, digits: n
   return interval ? `${(100 * interval[0]).toFixed(digits)} to ${(100 * interval[1]).toFixed(digits)} %` : '-';
 }
 
-/** A number with three decimals, `-` where there is none. */
+/** A number with three decimals, or `-`. */
 export function number3(value: number | null | undefined): string {
   return value === null || value === undefined ? '-' : value.toFixed(3);
 }

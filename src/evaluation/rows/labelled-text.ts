@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { findInputs, type InputFile, readSlices, sliceRows } from '../../batch/formats/input-files.js';
 import type { JsonLine } from '../../batch/record-slices.js';
 
-/** What a text is in truth. */
+/** The true class of a text. */
 export type Label = 'injection' | 'benign';
 
 /** A text with what is known about it. */
@@ -11,7 +11,7 @@ export interface LabelledText {
   /** The row's own id, else `FILE:LINE`. */
   readonly id: string;
   readonly text: string;
-  /** Undefined where nobody has judged the text. */
+  /** Undefined if the text is unlabelled. */
   readonly label: Label | undefined;
   readonly source: string;
   readonly group: string;
@@ -98,7 +98,7 @@ function readField(row: Row, given: string | undefined, names: readonly string[]
   return name !== undefined && Object.hasOwn(row, name) ? row[name] : undefined;
 }
 
-/** A cell's text; undefined where there is none, null where it was masked or hashed. */
+/** The text of a cell; undefined if it has none, null if it was masked or hashed. */
 function readText(value: unknown, row: Row): string | null | undefined {
   if (isRow(value)) {
     if (value.kept === undefined) return undefined;

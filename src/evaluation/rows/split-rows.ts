@@ -46,7 +46,7 @@ export function givenSplit(choose: readonly LabelledText[], confirm: readonly La
 /** How many texts to take. Absent: all. */
 export interface RowLimits {
   readonly limit?: number | undefined;
-  /** At most so many of each source and label. */
+  /** The most texts to take of each source and label. */
   readonly maxPerSource?: number | undefined;
 }
 
@@ -109,7 +109,7 @@ function computeSignature(text: string): Uint32Array {
   for (let slot = 0; slot < SLOTS; slot++) {
     let from = slot;
     while (signature[from] === EMPTY) from = (from + 1) % SLOTS;
-    // What is borrowed is told from what is there, by how far it came.
+    // A borrowed value is mixed with its distance, so that it differs from an own value.
     filled[slot] =
       from === slot
         ? (signature[slot] as number)

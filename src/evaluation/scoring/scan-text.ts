@@ -17,7 +17,7 @@ export interface RulesReading {
   readonly score: number;
   /** The strongest rule of the cluster that scored; null if no rule matched. */
   readonly rule: string | null;
-  /** All findings, those of experimental rules too; empty unless asked for. */
+  /** All findings, including those of experimental rules; empty unless `withHits` is set. */
   readonly hits: readonly RuleHit[];
   /** Time of views and rules, microseconds. */
   readonly micros: number;

@@ -18,7 +18,7 @@ export interface RulesJob extends Partial<ScanRequest> {
 /** Texts a child gets at once: some tens of milliseconds of work. */
 const PIECE_SIZE = 100;
 /** Fewer texts than this are done sooner than a child has started. */
-const WORTH_ACHILD = 600;
+const WORTH_CHILD = 600;
 /** A piece takes little: the heap is for the pack. */
 const HEAP_MB = 1_024;
 
@@ -30,7 +30,7 @@ function turn(): Promise<void> {
 export async function scoreRules(texts: readonly string[], job: RulesJob): Promise<readonly RulesReading[]> {
   const { channel = 'user', withHits = false, paranoia } = job;
   const request: ScanRequest = { channel, withHits, paranoia };
-  const wanted = Math.min(job.processes ?? availableParallelism(), Math.ceil(texts.length / WORTH_ACHILD));
+  const wanted = Math.min(job.processes ?? availableParallelism(), Math.ceil(texts.length / WORTH_CHILD));
   const file = childProgram('tuning-rules-child');
   if (wanted > 1 && file !== undefined) return inChildren(texts, request, job, file, wanted);
   const pack = job.pack ?? openPack({ packs: job.packs, overlays: job.overlays });
@@ -52,7 +52,7 @@ async function inChildren(
   file: string,
   processes: number,
 ): Promise<readonly RulesReading[]> {
-  // A mistake in a pack is told by this process, with its place.
+  // This process reports mistakes in a pack, with their place.
   if (job.pack === undefined) openPack({ packs: job.packs, overlays: job.overlays });
   const pieces = Math.ceil(texts.length / PIECE_SIZE);
   const readings: (readonly RulesReading[])[] = new Array(pieces).fill([]);
@@ -98,7 +98,7 @@ async function inChildren(
   return readings.flat();
 }
 
-/** Something the caller can mend: a file, a field, an option. Never quotes a screened text. */
+/** An error that the caller can fix: a file, a field or an option. Never quotes a screened text. */
 export class TuningError extends Error {
   override readonly name = 'TuningError';
 }

@@ -125,7 +125,7 @@ export interface ModelReading {
   readonly millis: number;
 }
 
-/** Which model is asked, beside which rules. */
+/** Which model scores, and with which rules. */
 export interface ModelJob {
   readonly pack: CompiledPack;
   readonly rulesThreshold?: number | undefined;

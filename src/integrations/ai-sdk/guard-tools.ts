@@ -8,7 +8,7 @@ import {
 } from '../../policy/index.js';
 import { screenTexts } from '../texts.js';
 
-/** What a tool's function is called with beside its input. */
+/** The second argument of a tool's function. */
 export interface ExecuteOptions {
   readonly toolCallId?: string;
   readonly messages?: readonly unknown[];

@@ -77,7 +77,7 @@ export async function screenMessages(
   }
 }
 
-/** The text of a file part; undefined where it is none, or lies elsewhere. */
+/** The text of a file part; undefined if it isn't text or is only referenced. */
 function fileText({ mediaType, data }: Part): string | undefined {
   if (typeof mediaType !== 'string' || !/^(text\/|application\/(json|xml|[\w.-]+\+(json|xml))\b)/i.test(mediaType)) {
     return undefined;

@@ -72,13 +72,13 @@ export async function answerHook(guard: Guard, event: HookEvent, call: ScreenCal
   }
 }
 
-/** Whether an answer keeps the text from going on: exit code 2 of a command hook. A person may still allow what is asked. */
+/** Whether a response stops the text: exit code 2 of a command hook. With `ask`, a person may still allow it. */
 export function isBlocking({ continue: goesOn, decision, hookSpecificOutput: specific }: HookOutput): boolean {
   const isDenied = specific?.hookEventName === 'PreToolUse' && specific.permissionDecision === 'deny';
   return goesOn === false || decision === 'block' || isDenied;
 }
 
-/** The answer to an event that couldn't be screened: it blocks whatever the event was. `reason` holds no screened text. */
+/** The response to an event that couldn't be screened: it blocks every kind of event. `reason` contains no screened text. */
 export function failedHook(reason: string): HookOutput {
   return { continue: false, stopReason: reason, decision: 'block', reason };
 }
@@ -117,7 +117,7 @@ const ANSWERS: Readonly<Record<HookEventName, Answer>> = {
     const decision = await guard.screen('tool_result', tool_response, call);
     if (passes(decision)) return decision.value === tool_response ? {} : updated(decision.value);
     const { note, cause } = decision.enforcement;
-    // Unscreened strings can't be told apart: all of them replaced would be another shape.
+    // Which strings are unsafe is unknown, and replacing all of them would change the shape.
     if (cause !== 'verdict' || stringsIn(tool_response, MAX_STRINGS + 1) > MAX_STRINGS) return stopped(note);
     const scrubbed = await scrub(guard, tool_response, call);
     if (scrubbed === tool_response) return stopped(note);

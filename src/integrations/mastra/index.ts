@@ -110,7 +110,7 @@ function digest(input: unknown): string {
     .digest('hex');
 }
 
-/** What a model is told of a tool. */
+/** The description of a tool for the model. */
 function readDefinition(name: string, tool: unknown): object {
   const { description, parameters, inputSchema } = tool as {
     description?: unknown;

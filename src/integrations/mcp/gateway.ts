@@ -16,7 +16,7 @@ import { type PinEvent, shownName } from './pin-event.js';
 import { type Judgement, type OfferedTool, type Pins, readTool } from './pins.js';
 import { screenResult } from './result-texts.js';
 
-/** What the gateway did beside its guard's enforcements. Holds no screened text but a tool's name. */
+/** What the gateway did in addition to its guard's enforcements. Contains no screened text except a tool's name. */
 export interface GatewayEvent {
   readonly event: 'tool_pin' | 'invalid_message' | 'limit';
   readonly runId: string;

@@ -24,7 +24,7 @@ export interface HttpOptions {
 export interface HttpProxy {
   /** Where clients reach it. */
   readonly url: string;
-  /** Ends what is under way. */
+  /** Stops the gateway and the requests in flight. */
   close(): Promise<void>;
 }
 

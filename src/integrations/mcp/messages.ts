@@ -4,7 +4,7 @@ import { visit } from 'jsonc-parser';
 export type JsonObject = Readonly<Record<string, unknown>>;
 export type MessageId = string | number;
 
-/** One JSON-RPC message, told apart. @see https://www.jsonrpc.org/specification */
+/** One JSON-RPC message by kind. @see https://www.jsonrpc.org/specification */
 export type Message =
   | { readonly kind: 'request'; readonly id: MessageId; readonly method: string; readonly raw: JsonObject }
   | { readonly kind: 'notification'; readonly method: string; readonly raw: JsonObject }
@@ -128,7 +128,7 @@ function isId(value: unknown): value is MessageId {
   return typeof value === 'string' || typeof value === 'number';
 }
 
-/** The id in a text that is no JSON or not all of it, so that its request isn't left waiting; null where none is seen. */
+/** The id in invalid or incomplete JSON, so that its request gets a response; null if none is found. */
 export function idIn(text: string): MessageId | null {
   const [, number, string] = /"id"\s*:\s*(?:(-?\d{1,15})\b|"([^"\\]{1,200})")/.exec(text.slice(0, 1_000)) ?? [];
   return number === undefined ? (string ?? null) : Number(number);

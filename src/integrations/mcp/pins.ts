@@ -44,7 +44,7 @@ export interface Pins {
   endFirstUse(): void;
 }
 
-/** Where pins are kept and for whom. */
+/** Where pins are kept, and for which server. */
 export interface PinsOptions {
   readonly path: string;
   /** Which server of the file. */

@@ -9,7 +9,7 @@ import {
 } from '../../policy/index.js';
 import { isObject } from './messages.js';
 
-/** What became of a result: the value to pass on, or why there is none. */
+/** The outcome for a result: the value to pass on, or why it is blocked. */
 export type ScreenedResult =
   | { readonly value: unknown; readonly enforcement?: undefined }
   | { readonly enforcement: Enforcement };

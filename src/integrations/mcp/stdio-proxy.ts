@@ -29,7 +29,7 @@ export interface StdioEnd {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A session under way. */
+/** A running session. */
 export interface StdioSession {
   /** Once the server has ended and all it wrote is delivered. @throws Error where it couldn't be started */
   readonly end: Promise<StdioEnd>;

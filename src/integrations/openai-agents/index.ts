@@ -183,7 +183,7 @@ function toOutputInfo(enforcement: Enforcement | undefined): unknown {
   return enforcement ?? null;
 }
 
-/** The SDK has an exception of its own for what a guardrail stops. */
+/** The SDK has its own exception for runs that a guardrail stops. */
 async function orThrown<T>(decision: Promise<Decision<T>>): Promise<Decision<T> | PortcullisBlocked> {
   try {
     return await decision;

@@ -65,7 +65,7 @@ function flatten(node: PatternNode): readonly PatternNode[] {
   return node.kind === 'words' ? flatten(node.of) : [node];
 }
 
-/** How wide a gap the node is; undefined when it is none. */
+/** The width of the gap; undefined if the node is not a gap. */
 function gapWidth(node: PatternNode): number | undefined {
   switch (node.kind) {
     case 'repeat': {

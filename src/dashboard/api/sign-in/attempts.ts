@@ -16,7 +16,7 @@ const delayOf =
   (failures: number): number =>
     failures <= free ? 0 : Math.min(mostMs, 1_000 * 2 ** Math.min(30, failures - free - 1));
 
-/** An attempt at a password that is under way; it counts as failed unless it is said to be right. */
+/** A password attempt in progress; it counts as failed unless `right()` is called. */
 export interface Attempt {
   right(): Promise<void>;
 }

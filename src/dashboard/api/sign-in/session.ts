@@ -2,7 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Store } from '../../../store/store.js';
 import type { Member as Membership } from '../../../store/user-store.js';
-import type { AccountName, Member, Role, SessionAnswer } from '../../ports.js';
+import type { AccountName, Member, Role, SessionResponse } from '../../ports.js';
 import { type ApiApp, ApiError, type DashboardParts } from '../api-parts.js';
 
 const names = {
@@ -45,7 +45,7 @@ function readCookie(request: FastifyRequest, name: keyof typeof names): string |
   return request.cookies[names[name][request.dashboardSecure ? 'guarded' : 'plain']];
 }
 
-/** `__Host-` and `Secure` wherever browsers take them. */
+/** `__Host-` and `Secure` wherever browsers accept them. */
 function giveCookie(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -78,7 +78,7 @@ export async function openSession(
   request: FastifyRequest,
   reply: FastifyReply,
   member: Member,
-): Promise<SessionAnswer> {
+): Promise<SessionResponse> {
   const id = await store.sessions.create(member.id, member.accountId, now() + SESSION_LENGTH);
   if (!request.dashboardSecure)
     request.log.warn('dashboard over plain http: the session cookie is sent in the clear; put TLS in front');
@@ -90,18 +90,18 @@ export async function openSession(
 }
 
 /** The session that the request's cookie stands for. */
-export async function sessionAnswer(
+export async function sessionResponse(
   { store, now, signUp }: DashboardParts,
   request: FastifyRequest,
-): Promise<SessionAnswer> {
+): Promise<SessionResponse> {
   const id = readSessionId(request);
   const member = id === undefined ? undefined : await sessionMember(store, id, now());
   if (id === undefined || member === undefined) return nobody(signUp);
   return { member, csrf: csrfToken(id), signUp, accounts: await listAccounts(store, member.id) };
 }
 
-/** The answer where nobody is signed in. */
-export function nobody(signUp: boolean): SessionAnswer {
+/** The response if nobody is signed in. */
+export function nobody(signUp: boolean): SessionResponse {
   return { member: null, csrf: null, signUp, accounts: [] };
 }
 
@@ -139,7 +139,7 @@ function isAtLeast(role: Role, least: Role): boolean {
   return RANKS.indexOf(role) >= RANKS.indexOf(least);
 }
 
-/** Requests of one account that may be under way at once. */
+/** Concurrent requests of one account. */
 const MOST_AT_ONCE = 16;
 
 /**

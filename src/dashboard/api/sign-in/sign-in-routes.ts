@@ -12,7 +12,7 @@ import {
   readDevice,
   readSessionId,
   refuseOtherSites,
-  sessionAnswer,
+  sessionResponse,
   takeSession,
   toMember,
 } from './session.js';
@@ -79,7 +79,7 @@ export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<
     return { user, attempt };
   };
 
-  app.get('/session', async (request) => sessionAnswer(parts, request));
+  app.get('/session', async (request) => sessionResponse(parts, request));
 
   app.post('/sign-in', { schema: { body: signInBody } }, async (request, reply) => {
     const { user, attempt } = await userBy({ request, reply }, request.body);

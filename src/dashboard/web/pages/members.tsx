@@ -60,7 +60,7 @@ function MemberCard({ member, me, mayChange, again }: MemberCardProps): JSX.Elem
     action.run(async () => {
       await work();
       setAsked(false);
-      // Who left, or became a viewer, gets the page that fits.
+      // A member who left or became a viewer gets the page for that role.
       if (me) location.reload();
       else again();
     });

@@ -80,7 +80,7 @@ export function Record({ id, marks }: { id: string; marks: boolean }): JSX.Eleme
   );
 }
 
-/** Back to the list, and the records beside this one in it. */
+/** Links back to the list and to the records before and after this one. */
 function Neighbours({ id }: { id: string }): JSX.Element {
   const { title, href, onReturn, newer, older, search, again } = useNeighbours(id);
   return (
@@ -155,7 +155,7 @@ function Replayed({ against, report: { outcome, notes, verdict }, record }: Repl
 
 type Verdict = RecordView['verdict'];
 
-/** A recorded verdict beside another one on the same text. */
+/** A recorded verdict next to another verdict on the same text. */
 function Compared({ then, now, title }: { then: Verdict; now: Verdict; title: string }): JSX.Element {
   const titleOf = useRuleTitles();
   const rows: readonly (readonly [string, (it: Verdict) => JSX.Element | string])[] = [

@@ -18,7 +18,7 @@ interface Begun {
   readonly recoveryCodes: readonly string[];
 }
 
-/** One's own second factor: codes of an authenticator app beside the password. */
+/** The reader's second factor: codes from an authenticator app in addition to the password. */
 export function SecondFactor(): JSX.Element {
   const { value, error, again } = useLoad<Factor>('/second-factor');
   const [begun, setBegun] = useState<Begun>();

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { AccountSettings } from '../../../store/account-store.js';
-import type { InvitationListing, Member, SessionAnswer } from '../../ports.js';
+import type { InvitationListing, Member, SessionResponse } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { useAction, useLoad } from '../hooks.js';
 import { Failure, Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
@@ -18,8 +18,8 @@ interface SettingsResponse {
 }
 
 interface SettingsProps {
-  readonly session: SessionAnswer;
-  readonly onSession: (response: SessionAnswer) => void;
+  readonly session: SessionResponse;
+  readonly onSession: (response: SessionResponse) => void;
 }
 
 /** Account name, retention, the verdict's form, members and one's own password. */
@@ -57,13 +57,13 @@ function AccountName({
 }: {
   name: string;
   owner: boolean;
-  onSession: (response: SessionAnswer) => void;
+  onSession: (response: SessionResponse) => void;
 }): JSX.Element {
   const [draft, setDraft] = useState(name);
   const [saved, setSaved] = useState(false);
   const action = useAction();
   const save = action.onSubmit(async () => {
-    onSession(await callApi<SessionAnswer>('PUT', '/account', { name: draft }));
+    onSession(await callApi<SessionResponse>('PUT', '/account', { name: draft }));
     setSaved(true);
   });
   return (
@@ -165,7 +165,7 @@ function OwnPassword({
   onSession,
 }: {
   email: string;
-  onSession: (response: SessionAnswer) => void;
+  onSession: (response: SessionResponse) => void;
 }): JSX.Element {
   const [current, setCurrent] = useState('');
   const [next, setNext] = useState('');
@@ -173,7 +173,7 @@ function OwnPassword({
   const action = useAction();
   const change = action.onSubmit(async () => {
     setDone(false);
-    onSession(await callApi<SessionAnswer>('PUT', '/password', { current, next }));
+    onSession(await callApi<SessionResponse>('PUT', '/password', { current, next }));
     setCurrent('');
     setNext('');
     setDone(true);

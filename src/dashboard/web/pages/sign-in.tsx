@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Role, SessionAnswer } from '../../ports.js';
+import type { Role, SessionResponse } from '../../ports.js';
 import { CallError, callApi } from '../call-api.js';
 import { useAction } from '../hooks.js';
 import { Failure, Notice, Waiting } from '../parts/basics.js';
@@ -8,11 +8,11 @@ import { TextField } from '../parts/fields.js';
 
 interface SignInProps {
   readonly signUp: boolean;
-  /** The reader came to make an account. */
+  /** The reader wants to create an account. */
   readonly wantsUp: boolean;
   /** The reader was signed in until now. */
   readonly ended: boolean;
-  readonly onSession: (response: SessionAnswer) => void;
+  readonly onSession: (response: SessionResponse) => void;
 }
 
 /** Sign-in, and sign-up where the operator lets strangers in. */
@@ -29,14 +29,14 @@ export function SignIn({ signUp, wantsUp, ended, onSession }: SignInProps): JSX.
   }, [title]);
   const send = action.onSubmit(async () => {
     const body = up ? { account, email, password } : { email, password, code };
-    const response = await askingForCode(callApi<SessionAnswer>('POST', up ? '/sign-up' : '/sign-in', body), setCode);
-    // After an ended session the reader goes on where they were.
+    const response = await askingForCode(callApi<SessionResponse>('POST', up ? '/sign-up' : '/sign-in', body), setCode);
+    // After an ended session, the reader continues where they were.
     if (!ended || up) location.hash = '#/';
     onSession(response);
   });
   return (
     <AuthLayout title={title} onSubmit={send}>
-      {ended ? <Notice kind="note">Your session has ended. Sign in to go on where you were.</Notice> : null}
+      {ended ? <Notice kind="note">Your session has ended. Sign in to continue where you were.</Notice> : null}
       {up ? (
         <TextField
           label="Account"
@@ -113,12 +113,12 @@ export function Invitation({
   onSession,
 }: {
   token: string;
-  onSession: (response: SessionAnswer) => void;
+  onSession: (response: SessionResponse) => void;
 }): JSX.Element {
   const [look, setLook] = useState<Look>();
   const [error, setError] = useState<string>();
   const [password, setPassword] = useState('');
-  /** Whether the reader says that they have a password here: the service tells nobody. */
+  /** Whether the reader says that they already have a password. The service does not reveal which addresses have one. */
   const [known, setKnown] = useState(false);
   const [code, setCode] = useState<string>();
   const action = useAction();
@@ -128,7 +128,7 @@ export function Invitation({
   }, [token]);
   const accept = action.onSubmit(async () => {
     const body = { token, password, code, as: known ? 'member' : 'new' };
-    const response = await askingForCode(callApi<SessionAnswer>('POST', '/invitation/accept', body), setCode);
+    const response = await askingForCode(callApi<SessionResponse>('POST', '/invitation/accept', body), setCode);
     location.hash = '#/';
     onSession(response);
   });

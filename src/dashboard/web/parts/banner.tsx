@@ -6,7 +6,7 @@ import { useLoad } from '../hooks.js';
 import { Notice } from './basics.js';
 
 const DAY = 86_400_000;
-/** A trial's end is announced so many days before. */
+/** Days before the end of a trial at which the banner announces it. */
 const TRIAL_WARNING_DAYS = 3;
 const REFRESH_MS = 60_000;
 

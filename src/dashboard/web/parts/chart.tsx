@@ -112,12 +112,12 @@ function aboveZero(series: Series): Series {
   return { ...series, values: series.values.map((it) => (it === null ? null : Math.max(LEAST_SHOWN, it))) };
 }
 
-/** Powers of ten alone are written beside a logarithmic axis. */
+/** Labels of a logarithmic axis: powers of ten only. */
 function logLabel(value: number): string {
   return value >= 1 && Number.isInteger(Math.log10(value)) ? count(value) : '';
 }
 
-/** How uPlot draws a chart, in the colours of the page's theme. `onAt` is told the step under the pointer. */
+/** How uPlot draws a chart, in the colours of the page's theme. `onAt` gets the step under the pointer. */
 function chartOptions(
   element: HTMLElement,
   kind: ChartProps['kind'],

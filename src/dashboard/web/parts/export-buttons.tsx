@@ -72,10 +72,10 @@ interface ExportProgress {
 }
 
 const NEWLINE = 10;
-/** Pieces are handed to the browser's own store in lots of so many bytes, out of the page's memory. */
+/** Bytes after which the pieces become a Blob, which the browser keeps outside the page's memory. */
 const LOT = 8_000_000;
 
-/** Reads an export to its end. `onProgress` is told a few times a second. @throws CallError */
+/** Reads an export to its end. `onProgress` is called a few times a second. @throws CallError */
 async function readExport(
   format: 'jsonl' | 'csv',
   query: string,
