@@ -37,7 +37,7 @@ export function recordedInput({ input }: Pick<EvidenceRecord, 'input'>): Recorde
 
 /**
  * Screens a record's input again by the versions and settings recorded, and says whether the verdict is the same but for
- * its id and the time it took. Where the model had no part in the verdict, the rules alone are asked.
+ * its id and the time it took. If the model had no part in the verdict, only the rules are run.
  */
 export async function replay(record: EvidenceRecord, screen: ScreenAsThen): Promise<ReplayReport> {
   const { verdict, model, settings } = record;

@@ -69,7 +69,7 @@ export interface FirstAccount {
   readonly key: string;
 }
 
-/** A first account whose secrets nobody saw: its run ended before it showed them. */
+/** A first account whose secrets were never shown: the process ended before that. */
 export interface UnshownAccount {
   /** Its id. */
   readonly account: string;

@@ -4,7 +4,7 @@ import type { Store } from '../store/store.js';
 import { StoreError } from '../store/store-error.js';
 import type { ServiceSettings } from './settings.js';
 
-/** An optional package, loaded where it is asked for. */
+/** An optional package, loaded on demand. */
 const loadStripe = async () => {
   try {
     return await import('../dashboard/billing/stripe-billing.js');

@@ -55,7 +55,7 @@ export async function serveProcesses(settings: ServiceSettings): Promise<Running
       const worker = cluster.fork();
       let settled: NodeJS.Timeout | undefined;
       running.add(worker);
-      // What it failed over is told by its end.
+      // The reason for its failure is in its exit message.
       worker.on('error', () => undefined);
       worker.on('message', (message: FromProcess) => {
         if (message.kind === 'started') tell(worker, { kind: 'serve', settings, isFirst });

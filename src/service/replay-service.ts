@@ -20,9 +20,9 @@ export interface ReplayService {
   close(): Promise<void>;
 }
 
-/** Replays under way at once, each of which may start a worker with versions of its own; the others wait. */
+/** Replays at once, each of which may start a worker with its own versions; the others wait. */
 const MOST_AT_ONCE = 8;
-/** Replays of one account that are under way or wait; more are refused: they aren't charged. */
+/** Replays of one account that run or wait; more are refused, since no quota counts them. */
 const MOST_OF_ACCOUNT = 4;
 
 /** What runs now answers for its own versions; a scorer of its own for those of before. */

@@ -30,7 +30,7 @@ export interface RunningService {
   readonly firstAccount: FirstAccount | UnshownAccount | undefined;
   /** To be called once the first account's secrets were shown. */
   firstAccountShown(): Promise<void>;
-  /** Takes no new calls, answers those under way, writes what is due, and ends. */
+  /** Takes no new calls, finishes those in flight, writes what is pending, and ends. */
   close(): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export interface OpeningParts {
 /** How often evidence that is past its account's retention is deleted, milliseconds. */
 const PURGE_MS = 3_600_000;
 
-/** How long calls that are under way may take to end when the service is told to, milliseconds. */
+/** How long calls in flight may take once the service is shutting down, milliseconds. */
 const DRAIN_MS = 20_000;
 
 /** Lists and searches of evidence that are read at once for the dashboard, and those of one account that are or wait. */
@@ -98,7 +98,7 @@ export async function runService(settings: ServiceSettings, parts: OpeningParts)
       await sender.close();
     });
     const turns = createTurns({ atOnce: LISTS_AT_ONCE, perTenant: LISTS_PER_ACCOUNT });
-    // Lists and searches of the dashboard, the costliest things that nobody is charged for.
+    // Lists and searches of the dashboard: expensive work that no quota counts.
     const list: Store['evidence']['list'] = (accountId, ...asked) =>
       turns(accountId, () => store.evidence.list(accountId, ...asked));
     const shown: Store = { ...store, evidence: { ...store.evidence, list } };
@@ -144,7 +144,7 @@ export async function runService(settings: ServiceSettings, parts: OpeningParts)
     await app.listen({ host: settings.host, port: settings.port });
     // The workers are warm; what this process takes off them can wait.
     void engine.warmUp();
-    // After it: a start that can't listen must not make a key that nobody is shown.
+    // After listening: a start that can't listen must not create a key that is never shown.
     const firstAccount = await ensureFirstAccount(store);
     sender.start();
     watch.start();
@@ -171,7 +171,7 @@ export async function runService(settings: ServiceSettings, parts: OpeningParts)
       },
     };
   } catch (error) {
-    // What made the start fail is what is told, whatever else fails on the way out.
+    // Report why the start failed, even if the clean-up fails as well.
     for (const close of opened.reverse()) await close().catch(() => undefined);
     throw error;
   }

@@ -70,7 +70,7 @@ process.on('message', (message: ToProcess) => {
       break;
   }
 });
-// The first process tells when to end; without it nobody starts this one again.
+// The first process says when to end; without it, this process would not be restarted.
 process.on('disconnect', () => void close());
 process.on('SIGTERM', () => {});
 process.on('SIGINT', () => {});

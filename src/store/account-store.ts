@@ -112,7 +112,7 @@ export interface KeyStore {
   list(accountId: string): Promise<readonly ApiKey[]>;
   /** A new key in place of another, which works for `graceSeconds` more. @throws StoreError STORE_NOT_FOUND */
   rotate(accountId: string, id: string, graceSeconds: number): Promise<NewKey>;
-  /** Within the grace of a rotation: the old key goes on, its successor is revoked. @throws StoreError STORE_NOT_FOUND */
+  /** Within the grace period of a rotation: the old key stays valid, its successor is revoked. @throws StoreError STORE_NOT_FOUND */
   undoRotation(accountId: string, id: string): Promise<ApiKey>;
   /** @throws StoreError STORE_NOT_FOUND */
   revoke(accountId: string, id: string): Promise<ApiKey>;
@@ -128,7 +128,7 @@ export interface Quota {
   readonly resetSeconds: number;
 }
 
-/** Whether a call was let in; if so it is counted already, durably. */
+/** Whether a call was admitted; if so, it is already counted durably. */
 export type Charge =
   | ({ readonly allowed: true } & Quota)
   | ({ readonly allowed: false; readonly code: 'TRIAL_ENDED' | 'MONTHLY_LIMIT_REACHED' } & Quota);
@@ -178,7 +178,7 @@ export interface OrderStore {
   get(id: string): Promise<Order | undefined>;
   findByExternalId(externalId: string): Promise<Order | undefined>;
   setExternalId(id: string, externalId: string): Promise<void>;
-  /** Newest first; of every account where none is given (for the operator). */
+  /** Newest first; of all accounts if none is given (for the operator). */
   list(accountId?: string): Promise<readonly Order[]>;
   /** Settles a pending order and grants what was bought, in one transaction; again it changes nothing. */
   settle(id: string, status: 'approved' | 'paid' | 'rejected'): Promise<Order>;

@@ -16,7 +16,7 @@ export interface EvidenceFilter {
   readonly to?: number | undefined;
   /** Part of the text kept, upper and lower case alike; or an evidence id, or its first four digits or more. */
   readonly text?: string | undefined;
-  /** Null: records that nobody has labelled. */
+  /** Null: unlabelled records. */
   readonly label?: EvidenceLabel | null | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface EvidenceCount {
   readonly rule: string;
   readonly calls: number;
   readonly blocks: number;
-  /** Calls whose model failed, whatever the verdict. */
+  /** Calls whose model failed, regardless of the verdict. */
   readonly modelErrors: number;
   /** Sum over the calls, milliseconds. */
   readonly latencySum: number;
@@ -82,7 +82,7 @@ export interface EvidenceStore {
    */
   appendCounted(record: EvidenceRecord, at: number): Promise<Charge>;
   get(accountId: string, id: string): Promise<EvidenceRecord | undefined>;
-  /** For the operator: a record of whatever account. */
+  /** For the operator: a record of any account. */
   find(id: string): Promise<EvidenceRecord | undefined>;
   /** `limit` 1..500. @throws StoreError `STORE_SETTINGS` for a cursor that this store never gave. */
   list(accountId: string, filter: EvidenceFilter, cursor: string | null, limit: number): Promise<EvidencePage>;

@@ -34,10 +34,10 @@ export interface AuditStore {
   list(accountId: string, filter: AuditFilter, after: string | null, limit: number): Promise<readonly AuditEntry[]>;
 }
 
-/** Something that an account is told of. */
+/** An event that webhooks report. */
 export type WebhookEvent = 'quota.low' | 'quota.exhausted' | 'blocks.spike' | 'model.failing' | 'webhook.test';
 
-/** Where an account is told of events. */
+/** A webhook of an account. */
 export interface Webhook {
   /** `hook_` and 16 hex digits. */
   readonly id: string;

@@ -51,7 +51,7 @@ const toStoreError = (error: unknown): StoreError => {
 
 type Method = (...args: readonly never[]) => unknown;
 
-/** The same part of a store, whose methods reject with a `StoreError` whatever the database throws. */
+/** The same part of a store, whose methods reject with a `StoreError` for every error of the database. */
 export function guarded<T extends object>(part: T): T {
   const wrap = (method: Method): Method => {
     return (...args) => {

@@ -59,13 +59,13 @@ export interface Store {
   readonly webhooks: WebhookStore;
   readonly secondFactors: SecondFactorStore;
   readonly versions: VersionStore;
-  /** A small note by name, for what belongs to no account; undefined where there is none. */
+  /** A small value by name that belongs to no account; undefined if it is not set. */
   readonly notes: NoteStore;
   /** Whether it answers now, for readiness: cheap. */
   ready(): Promise<StoreHealth>;
   /** Everything that can be verified, integrity of the file and indexes too: slow on a large database. */
   check(): Promise<StoreHealth>;
-  /** Ends after what is under way is durable. */
+  /** Closes once pending writes are durable. */
   close(): Promise<void>;
 }
 
@@ -73,7 +73,7 @@ export interface Store {
 export interface NoteStore {
   get(name: string): Promise<string | undefined>;
   set(name: string, value: string): Promise<void>;
-  /** Sets it where there is none; gives the value that holds now, the same for all who race. */
+  /** Sets it if it is not set; returns the value in force, the same for all concurrent callers. */
   claim(name: string, value: string): Promise<string>;
 }
 

@@ -26,7 +26,7 @@ export interface Member {
   readonly role: Role;
 }
 
-/** An invitation that nobody has taken up yet. */
+/** A pending invitation. */
 export interface Invitation {
   readonly id: string;
   readonly accountId: string;
@@ -75,7 +75,7 @@ export interface UserStore extends InvitationStore {
   get(id: string): Promise<User | undefined>;
   /** Who signed up with the e-mail, or else the first who was invited by it. */
   findByEmail(email: string): Promise<User | undefined>;
-  /** All whom an e-mail names: who signed up first, then those invited, the latest first; eight at most. */
+  /** All users with an e-mail: the one who signed up first, then those invited, latest first; at most eight. */
   allByEmail(email: string): Promise<readonly User[]>;
   /** Ends every session of the user as well, and forgets their devices. */
   setPassword(id: string, passwordHash: string): Promise<void>;
@@ -139,7 +139,7 @@ export interface SessionStore {
 export interface SecondFactor {
   /** Base32. */
   readonly secret: string;
-  /** Whether a first code proved that the user has the secret: it is asked for from then on. */
+  /** Whether a first code proved that the user has the secret; sign-in requires codes from then on. */
   readonly confirmed: boolean;
   /** The time step of the last code taken. */
   readonly lastStep: number;
@@ -153,7 +153,7 @@ export interface SecondFactorStore {
   begin(userId: string, secret: string, recoveryCodes: readonly string[]): Promise<void>;
   /** Takes a code's time step: false where it, or a later one, was taken before. Confirms the factor. */
   takeStep(userId: string, step: number): Promise<boolean>;
-  /** Takes a recovery code: false where it is none, or was taken before. */
+  /** Uses a recovery code; false if it is wrong or already used. */
   takeRecoveryCode(userId: string, code: string): Promise<boolean>;
   /** True where there was one. */
   remove(userId: string): Promise<boolean>;

@@ -38,7 +38,7 @@ export interface ScoreOptions {
   readonly change?: PackChange | undefined;
   /** Milliseconds a worker may take over it before it is killed. Default: the pool's. */
   readonly deadlineMs?: number | undefined;
-  /** Whose call it is: workers serve the tenants in turn, by what their texts cost. Default: nobody's. */
+  /** The tenant of the call: workers serve tenants in turn, by the cost of their texts. Default: none. */
   readonly tenant?: string | undefined;
   /** Milliseconds the call may wait for a worker; then it is refused with `OverloadedError`. Default: no bound. */
   readonly waitMs?: number | undefined;
@@ -60,7 +60,7 @@ export interface ScoreCall {
   readonly withoutModel: boolean;
 }
 
-/** Work of another kind, which the workers' own program knows; whatever the structured clone takes. */
+/** A task for the workers' own program; any value that can be cloned (structured clone). */
 export interface TaskCall {
   readonly id: number;
   readonly task: unknown;

@@ -65,7 +65,7 @@ export interface EnginePool {
   run(task: unknown, size: number): Promise<unknown>;
   readonly info: EngineInfo;
   stats(): EnginePoolStats;
-  /** Takes no more calls, waits for those under way, and ends the workers. */
+  /** Takes no more calls, waits for those in flight, and ends the workers. */
   close(): Promise<void>;
 }
 

@@ -45,7 +45,7 @@ export function createFairQueue<Item>({ tenantOf, costOf, isLong }: FairQueueTer
     return item;
   }
 
-  /** Where nobody waits, all start level again. */
+  /** When the queue is empty, all tenants start equal again. */
   function left(items: number): void {
     size -= items;
     if (size === 0) tenants.clear();

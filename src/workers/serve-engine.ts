@@ -181,7 +181,7 @@ async function openModel(settings: EngineWorkerSettings): Promise<FoundModel> {
     if (!(error instanceof ModelError)) throw error;
     const byDefault = settings.model === undefined && settings.mode === undefined;
     if (error.code === 'MODEL_RUNTIME_MISSING' && byDefault) return { model: false, modeReason: error.message };
-    // Named by the caller and not there is a mistake to mend; damaged is trouble to live with.
+    // A model that the caller named and that is missing is an error to fix; with a damaged one the rules carry on.
     if (settings.model !== undefined && error.code === 'MODEL_MISSING') throw error;
     return { model: unavailableModel(error, await readThresholds(folder)), modeReason: error.message };
   }

@@ -6,10 +6,10 @@ import { openWorkerEngine, SHARE_BETWEEN_CALLS, type WorkerEngine } from './serv
 /** UTF-16 code units. To hand so short a text over and back costs as much as to read it. */
 const TINY = 256;
 
-/** The rules read so many in about half a millisecond, the worst text in a few: a longer one would keep other calls waiting. */
+/** Characters that the rules read in about half a millisecond (a few for the worst text); a longer text would delay other calls. */
 const SHORT = 1_024;
 
-/** With so many calls a worker has enough to do, and this process takes short texts itself. */
+/** Calls in flight from which this process takes short texts itself, since the workers are busy. */
 const ENOUGH = 16;
 
 /** A pool with an engine in this process. */

@@ -171,7 +171,7 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
 export interface PendingCall {
   readonly call: WorkerCall;
   readonly usesModel: boolean;
-  /** Whose call it is; undefined for one that shares the queue with nobody. */
+  /** The tenant of the call; undefined for a call without one. */
   readonly tenant: string | undefined;
   /** Milliseconds a worker may take over it. */
   readonly deadlineMs: number;
@@ -183,7 +183,7 @@ export interface PendingCall {
   readonly alone: boolean;
   /** Starts its queueTimeoutMs: when that ends before `endWait`, the call is refused. Called again after a worker is lost. */
   readonly wait: () => void;
-  /** A worker has it, or nobody waits any more. */
+  /** A worker has it, or its caller no longer waits. */
   readonly endWait: () => void;
   /** Takes the verdict, or what came of a task. */
   readonly resolve: (answer: unknown) => void;

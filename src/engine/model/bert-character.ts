@@ -84,7 +84,7 @@ const POST_UNICODE_8: ReadonlySet<number> = new Set(
     }),
 );
 
-/** True for a code point that the training tokenizer takes for a letter though it is none. */
+/** True for a code point that the training tokenizer treats as a letter although it isn't one. */
 function isPostUnicode8(codePoint: number): boolean {
   return POST_UNICODE_8.has(codePoint);
 }

@@ -78,7 +78,7 @@ export interface BreakerLimits {
   readonly maxRestMs: number;
 }
 
-/** `closed`: the model is asked. `open`: it rests. `probing`: one call is trying it. */
+/** `closed`: calls go to the model. `open`: they don't. `probing`: one call tests it. */
 export type BreakerState =
   | { readonly kind: 'closed'; readonly failures: number }
   | { readonly kind: 'open'; readonly until: number; readonly restMs: number }
@@ -121,7 +121,7 @@ function afterFailure(state: BreakerState, now: number, limits: BreakerLimits): 
     const restMs = Math.min(state.restMs * 2, limits.maxRestMs);
     return { kind: 'open', until: now + restMs, restMs };
   }
-  // Calls that were under way when the circuit opened don't lengthen its rest.
+  // Calls in flight when the circuit opened don't keep it open longer.
   if (state.kind === 'open') return state;
   const failures = state.failures + 1;
   if (failures < limits.failures) return { kind: 'closed', failures };

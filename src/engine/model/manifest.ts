@@ -94,7 +94,7 @@ const schema = z
   });
 
 /**
- * Reads the text of a `manifest.json`; fields that no runtime needs are let by.
+ * Reads the text of a `manifest.json`; fields that no runtime needs are ignored.
  *
  * @throws ModelError `MODEL_MANIFEST` with every mistake
  */

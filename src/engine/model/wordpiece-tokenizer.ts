@@ -5,7 +5,7 @@ import { type BertCharacter, readBertCharacter } from './bert-character.js';
 export interface TextPreparation {
   /** Of a run of combining marks, this many are read. */
   readonly markRun: number;
-  /** A run without ASCII white space or punctuation is cut after every so many. */
+  /** A run without ASCII white space or punctuation is cut into pieces of this length. */
   readonly wordRun: number;
 }
 

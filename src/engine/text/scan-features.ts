@@ -267,9 +267,9 @@ function readSign(scan: Scan, text: string, unit: number, kind: number, at: numb
   scan.joinerAt = at;
 }
 
-/** Rows of words of one kind that follow one another, whatever stands between them. */
+/** Rows of words of one kind in succession, regardless of what separates them. */
 interface Row {
-  /** The row under way: how many words, and where it began. */
+  /** The current row: how many words, and where it began. */
   size: number;
   from: number;
   /** Rows long enough: start, end, in turn. */
@@ -293,11 +293,11 @@ export interface Scan {
   signs: number;
   /** Runs of 16 or more base64 characters (letters and digits among them): start, end, in turn. */
   readonly codeRuns: number[];
-  /** Where rows of five or more words of one letter or digit begin; the row under way, and where it began. */
+  /** Where rows of five or more words of one letter or digit begin; the current row, and where it began. */
   readonly singleRows: number[];
   single: number;
   singleFrom: number;
-  /** One of the rows under way is not empty. */
+  /** One of the current rows is not empty. */
   rows: boolean;
   /** Words of 16 or more hex digits: start, end, in turn. */
   readonly hexWords: number[];

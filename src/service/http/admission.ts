@@ -1,12 +1,12 @@
 import { HttpError } from './http-error.js';
 
-/** A bound on the calls that are under way at once, and the accounts' shares in the work on short ones. */
+/** A bound on the calls in flight, and the accounts' shares in the work on short ones. */
 export interface Admission {
   /** Takes a place for a call of an account. @throws HttpError 503 */
   enter(accountId: string): Place;
 }
 
-/** A call's place among those that are under way. */
+/** The place of a call among those in flight. */
 export interface Place {
   /**
    * To be asked once, before the work on a short call: undefined where it may begin, else a promise of its turn. The promise rejects
@@ -19,7 +19,7 @@ export interface Place {
 
 /** Bounds of an admission. */
 export interface AdmissionLimits {
-  /** Calls under way at once. */
+  /** Calls in flight at once. */
   readonly calls: number;
   /** Those of one account. */
   readonly callsPerAccount: number;

@@ -29,7 +29,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Whose call it is, once its key was found. */
     agentOwner: KeyOwner | null;
-    /** Its place among the calls under way. */
+    /** Its place among the calls in flight. */
     agentPlace: Place | null;
     /** Length of the body, once it was read. */
     bodyBytes: number;
@@ -224,6 +224,6 @@ function gatewayKey(request: IncomingMessage): string {
   if (request.headers.authorization !== undefined)
     throw new HttpError(401, 'Two keys were sent; send one, as `x-api-key` or `Authorization`.');
   const key = typeof given === 'string' ? given.trim() : '';
-  if (!/^\S+$/.test(key)) throw new HttpError(401, 'The `x-api-key` header holds no key.');
+  if (!/^\S+$/.test(key)) throw new HttpError(401, 'The `x-api-key` header contains no key.');
   return key;
 }

@@ -138,7 +138,7 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         );
         store.keys.used(key.id, at.getTime());
         metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
-        if (quota === undefined) throw new Error('a call that nobody counted');
+        if (quota === undefined) throw new Error('the call was not counted');
         const form = request.query.form ?? (explain === 'true' ? 'extended' : account.settings.verdictForm);
         const full = explain === 'true' ? { ...verdict, explanation } : verdict;
         sendVerdict(reply, { quota, explanation, time: at.getTime() }, form === 'minimal' ? toMinimal(verdict) : full);

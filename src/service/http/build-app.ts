@@ -26,7 +26,7 @@ const MAX_HEADER_BYTES = 16_384;
 /** Headers of a request. */
 const MAX_HEADERS = 100;
 
-/** How much of a body is read that nobody wants, bytes: a client that sends first and reads later gets its response. */
+/** Bytes of a rejected body that are still read, so that a client that sends first and reads later gets its response. */
 const MIN_DRAINED_BYTES = 32 * 1024 * 1024;
 
 /** Open connections of one address. */
@@ -36,7 +36,7 @@ export const CONNECTIONS_PER_ADDRESS = 512;
 export interface AppLimits {
   /** Bytes of a body. Default 1 MiB. */
   readonly bodyBytes?: number | undefined;
-  /** Screening calls under way at once. Default 1,000. */
+  /** Screening calls in flight at once. Default 1,000. */
   readonly callsAtOnce?: number | undefined;
   /** Those of one account. Default: a quarter of `callsAtOnce`, at least 32. */
   readonly callsPerAccount?: number | undefined;

@@ -6,7 +6,7 @@ const STYLE =
   '.table{overflow-x:auto}table{border-collapse:collapse}td,th{border:1px solid #8888;padding:.25rem .5rem;text-align:left;vertical-align:top}' +
   'td:first-child{white-space:nowrap}';
 
-/** What the page's policy must let in: its one style. */
+/** The page's policy allows its one style. */
 export const docsStyleSource: string = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
 
 interface Schema {

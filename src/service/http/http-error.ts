@@ -112,7 +112,7 @@ interface KnownRoute {
   readonly methods: readonly string[];
 }
 
-/** Which methods a path answers; empty for a path that nobody serves. `OPTIONS` is always among the others. */
+/** The methods of a path; empty for an unknown path. `OPTIONS` is always among the others. */
 export type AllowedMethods = (path: string) => readonly string[];
 
 /** Watches the routes that are registered after it. */

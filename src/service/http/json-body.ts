@@ -5,7 +5,7 @@ import { HttpError } from './http-error.js';
 /** Arrays and objects inside one another. Deeper text can't be meant, and would cost the reader its stack. */
 const MAX_JSON_DEPTH = 64;
 
-/** Values of a body, counted together: so many are read and written in canonical form in about ten milliseconds. */
+/** Number of JSON values in a body that are read and written in canonical form in about ten milliseconds. */
 const MAX_JSON_VALUES = 20_000;
 
 // Invalid UTF-8 becomes U+FFFD: what is screened is what any other reader of these bytes would show.
@@ -147,7 +147,7 @@ function scanJson(text: string): ScannedJson {
 /** Whether the double of a number, written again, has the very value that was written. */
 function isExact(token: string): boolean {
   if (token.length <= 15 && !/[eE]/.test(token)) return true;
-  // Longer than any double is written: kept as it is, whatever its value.
+  // Longer than any double is written: kept verbatim.
   if (token.length > 40) return false;
   const double = Number(token);
   return Number.isFinite(double) && decimal(token) === decimal(String(double));

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Charge } from '../../store/account-store.js';
 import type { ScreeningStore } from './ports.js';
 
-/** A call that its quota let in. */
+/** A call admitted by its quota. */
 export interface CountedCall {
   /** How the call was counted; undefined while it isn't: it is counted with its record, or at its end. */
   readonly charge: Charge | undefined;
@@ -27,13 +27,13 @@ export interface CallCounter {
 interface Known {
   /** Calls left when the store was asked last. */
   remaining: number;
-  /** Calls that were let in since and are not counted yet. */
+  /** Calls admitted since then that are not counted yet. */
   uncounted: number;
 }
 
 const MAX_ACCOUNTS = 10_000;
 
-/** Counts calls in a store. Other processes may count, too: then a call that was let in may still be refused. */
+/** Counts calls in a store. Other processes may also count, so a call that was admitted may still be refused. */
 export function createCallCounter({ usage }: Pick<ScreeningStore, 'usage'>): CallCounter {
   const accounts = new LRUCache<string, Known>({ max: MAX_ACCOUNTS });
 

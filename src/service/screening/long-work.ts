@@ -8,7 +8,7 @@ export const LONG: number = 32 * 1024;
 interface Step {
   readonly tenant: string;
   readonly size: number;
-  /** Ends with the step, whatever came of it. */
+  /** Settles when the step ends, whether it succeeded or failed. */
   readonly run: () => Promise<unknown> | undefined;
 }
 

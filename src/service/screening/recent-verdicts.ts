@@ -12,7 +12,7 @@ const MAX_LENGTH = 1_024;
 
 /**
  * Keeps `2 * half` verdicts at most: when a half is full the older one is forgotten, which costs less than to forget one by
- * one. By account, so that nobody can tell by the time of an answer what another account sent.
+ * one. By account, so that response times reveal nothing about the texts of other accounts.
  */
 export function recentVerdicts(half = 256): RecentVerdicts {
   let young = new Map<string, ExplainedVerdict>();

@@ -44,7 +44,7 @@ export function urlProblem(text: string, allowPrivate: boolean): string | undefi
   return isLocalName(host) ? 'This name is not on the public Internet.' : undefined;
 }
 
-/** Whether a name is one of this machine or of a local network, whatever it resolves to. @see RFC 6761, RFC 8375 */
+/** Whether a name belongs to this machine or a local network, regardless of what it resolves to. @see RFC 6761, RFC 8375 */
 function isLocalName(host: string): boolean {
   return /(^|\.)(localhost|local|internal|home\.arpa)\.?$/i.test(host);
 }

@@ -31,7 +31,7 @@ export interface WebhookSender {
   /** Sends all that is due now. */
   tick(): Promise<void>;
   start(): void;
-  /** Waits for the attempts under way. */
+  /** Waits for the attempts in flight. */
   close(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export function webhookSender(
   let isClosed = false;
   let purged = 0;
   const underWay = new Set<Promise<void>>();
-  /** Attempts under way by account. */
+  /** Attempts in flight, by account. */
   const busy = new Map<string, number>();
 
   async function send(due: DueDelivery): Promise<void> {
@@ -61,7 +61,7 @@ export function webhookSender(
     const { accountId } = due;
     busy.set(accountId, (busy.get(accountId) ?? 0) + 1);
     const sending: Promise<void> = send(due)
-      // A database that is down is told by readiness; the message is due again after its lease.
+      // Readiness reports a database that is down; the message is due again after its lease.
       .catch(() => undefined)
       .finally(() => {
         underWay.delete(sending);
@@ -108,7 +108,7 @@ export function webhookSender(
   return {
     tick,
     start() {
-      // A database that is down is told by readiness; the next round tries again.
+      // Readiness reports a database that is down; the next round retries.
       timer = setInterval(
         () =>
           void fill()

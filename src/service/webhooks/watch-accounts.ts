@@ -6,13 +6,13 @@ const HOUR = 3_600_000;
 const WATCH_MS = 60_000;
 /** `quota.low`: so much of the plan's calls are left. */
 const LOW_SHARE = 0.1;
-/** `blocks.spike`: so many blocks within two hours, and so many times those of the same time in the day before. */
+/** `blocks.spike`: at least this many blocks within two hours, and this many times those of the same time on the day before. */
 const LEAST_BLOCKS = 20;
 const SPIKE_FACTOR = 4;
-/** `model.failing`: so many calls within two hours, and this share of them. */
+/** `model.failing`: at least this many calls within two hours, and this share of failures among them. */
 const LEAST_ERRORS = 5;
 const ERROR_SHARE = 0.05;
-/** A spike or a failing model is told again after six hours. */
+/** A spike or a failing model is reported again after six hours. */
 const againMs = 6 * HOUR;
 
 type WatchedStore = Pick<Store, 'accounts' | 'usage' | 'evidence' | 'webhooks' | 'orders' | 'plans'>;
@@ -31,7 +31,7 @@ export interface AccountWatch {
   close(): void;
 }
 
-/** Tells webhooks of a quota that ends, spikes of blocks, and a model that fails. Each is told once, whichever server sees it. */
+/** Sends webhooks for low or exhausted quotas, spikes of blocks and a failing model. Each event is reported once, by whichever server sees it first. */
 export function watchAccounts(store: WatchedStore, now: () => number): AccountWatch {
   let timer: NodeJS.Timeout | undefined;
 

@@ -48,7 +48,7 @@ const STEP_BYTES = 128 * 1024;
 const FEW = 256;
 /** A list this many times longer than the window is worth less than reading the window's records: it lies among others'. */
 const MOST_BETWEEN = 4;
-/** How frequent a term is, is taken from so many records. */
+/** Number of records from which the frequency of a term is estimated. */
 const SAMPLE = 1_024;
 
 /** Lists of evidence, newest first. `seq` is the row's number, so a list is a walk along an index. */
@@ -203,8 +203,8 @@ async function unread(
 }
 
 /**
- * Records of whatever account that have the rarest terms; undefined where that narrows nothing down. The lists are read
- * one by one: FTS5's own AND of terms that never meet reads all of the index, whatever the bounds.
+ * Records of any account that have the rarest terms; undefined where that narrows nothing down. The lists are read
+ * one by one: FTS5's own AND of terms that never meet reads the whole index, regardless of bounds.
  */
 async function indexed(
   db: Kysely<Tables>,

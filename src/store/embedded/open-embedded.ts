@@ -99,7 +99,7 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
       hasRoom = false;
     };
     let isDamaged = false;
-    /** What a write failed over is told to readiness: the file doesn't heal. */
+    /** Readiness reports a failed write: the file doesn't recover on its own. */
     const watched = async <T>(work: Promise<T>): Promise<T> => {
       try {
         return await work;

@@ -77,7 +77,7 @@ const IDLE_MS = 250;
 const FEW = 8;
 /**
  * Records that indexing may be behind while it waits for calls; a search reads them without the index. Beyond it indexing
- * takes half of the time, and so keeps up with whatever comes in.
+ * takes half of the time, and so keeps up with any load.
  */
 const MOST_BEHIND = 100_000;
 

@@ -3,7 +3,7 @@ const CJK = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}ー';
 const cjkRuns = new RegExp(`[${CJK}]{2,}`, 'gu');
 const cjkPair = new RegExp(`^[${CJK}]{2}$`, 'u');
 
-/** A text as searches compare it: upper and lower case alike, whatever stands around a letter (the Greek final sigma). */
+/** A text as searches compare it: without regard to case or to the letters around a letter (the Greek final sigma). */
 export function foldText(text: string): string {
   return text.toLowerCase().replaceAll('ς', 'σ');
 }

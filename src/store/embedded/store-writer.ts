@@ -18,7 +18,7 @@ import {
 if (parentPort === null) throw new Error('this program is a thread of the store');
 await serveWriter(parentPort, workerData as WriterSettings);
 
-/** Writes what comes through a port until it is told to close. */
+/** Writes what comes through a port until it gets the message to close. */
 export async function serveWriter(port: MessagePort, { file, plans }: WriterSettings): Promise<void> {
   const say = (message: FromWriter): void => port.postMessage(message);
   let writer: Writer;

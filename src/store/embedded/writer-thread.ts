@@ -105,7 +105,7 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
           resolve();
         }
       });
-      // What it failed over is told by its end.
+      // The reason for its failure is in its exit message.
       started.on('error', reject);
       started.on('exit', () => {
         reject(lost());

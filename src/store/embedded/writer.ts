@@ -55,7 +55,7 @@ export type WriterJob =
       readonly limit: number;
     }
   | { readonly kind: 'empty-log'; readonly id: number }
-  /** Answered once no commit is under way; there is none until the same `id` is released. */
+  /** Resolves once no commit is in progress; none starts until the same `id` is released. */
   | { readonly kind: 'hold'; readonly id: number }
   | { readonly kind: 'release'; readonly id: number }
   | { readonly kind: 'close'; readonly id: number };

@@ -1,6 +1,6 @@
 import { StoreError } from '../store-error.js';
 
-/** Gathers what is asked for while a write is under way, and writes it as one. */
+/** Collects requests while a write is in progress, and writes them as one. */
 export interface Batcher<I, O> {
   add(item: I): Promise<O>;
   /** Resolves when nothing waits; later items are refused. */

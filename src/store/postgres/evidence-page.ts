@@ -12,7 +12,7 @@ import {
 import { searchInSteps, type Window } from '../sql/evidence/search-steps.js';
 import type { Tables } from '../sql/tables.js';
 
-/** What is asked for. */
+/** The query. */
 interface Asked {
   readonly accountId: string;
   readonly filter: EvidenceFilter;
@@ -84,7 +84,7 @@ export function postgresPage({ db }: Connection): Pick<EvidenceOwn, 'page' | 'de
           low,
         }),
       };
-      // One above the place: what shares its number is told apart by its id.
+      // One above the place: records with the same number are distinguished by their ids.
       return searchInSteps(steps, after ? after.seq + 1 : Number.MAX_SAFE_INTEGER, limit);
     },
     async deleteBefore(accountId, seq, limit) {

@@ -45,7 +45,7 @@ const openPool = (url: string): pg.Pool => {
     keepAlive: true,
     types: types as pg.CustomTypesConfig,
   });
-  // A connection that breaks while nobody uses it; the next caller gets a new one.
+  // An idle connection broke; the next caller gets a new one.
   pool.on('error', () => undefined);
   // A client in use has no listener of the pool's: without one, a connection lost inside a transaction ends the process.
   pool.on('connect', (client) => client.on('error', () => undefined));

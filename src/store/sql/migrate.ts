@@ -23,7 +23,7 @@ const running = (statements: readonly string[]): Migration => ({
   },
 });
 
-/** SQLite: statements that make a table anew, in one transaction, while no reference to it is checked. */
+/** SQLite: statements that rebuild a table, in one transaction, without checking the references to it. */
 const rebuilding = (statements: readonly string[]): Migration => ({
   async up(db) {
     await sql`PRAGMA foreign_keys = OFF`.execute(db);

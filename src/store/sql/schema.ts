@@ -98,7 +98,7 @@ export const SEARCH_MARK: readonly string[] = [
 ];
 
 /**
- * The embedded database: the search index in stretches, made anew from the records. It needs no places within a text, since what
+ * The embedded database: the search index in stretches, rebuilt from the records. It needs no places within a text, since what
  * it finds is compared with the text.
  */
 export const SEARCH_SLICES: readonly string[] = [
@@ -116,7 +116,7 @@ export const SEARCH_SLICES: readonly string[] = [
 
 /**
  * PostgreSQL: counts calls of several accounts in one statement and one transaction. Accounts come once each and sorted,
- * so that two servers lock them in the same order. The answer says how many of the calls asked for were let in.
+ * so that two servers lock them in the same order. The result says how many of the requested calls were admitted.
  */
 export const CHARGE_FUNCTION = `
 CREATE OR REPLACE FUNCTION portcullis_charge(ids TEXT[], wanted BIGINT[], months TEXT[], ats BIGINT[], plans JSONB)
@@ -163,7 +163,7 @@ BEGIN
 END $$`;
 
 /**
- * The embedded database: the search index without stretches, filled anew from the records behind the callers' backs. It
+ * The embedded database: the search index without stretches, refilled from the records in the background. It
  * knows the places of terms by record alone, since what it finds is compared with the text. What is deleted is
  * merged away by `SearchIndex.rewrite` and then overwritten, as SQLite's `secure_delete` does for every freed page.
  */
@@ -249,7 +249,7 @@ const USER_INDEXES: readonly string[] = [
 
 /** An e-mail may name several users: who accepted an invitation is somebody else than who signed up, until they say so. */
 export const invitedUsers: { readonly sqlite: readonly string[]; readonly postgres: readonly string[] } = {
-  // SQLite can't drop the constraint: the table is made anew. @see https://sqlite.org/lang_altertable.html
+  // SQLite can't drop the constraint, so the table is rebuilt. @see https://sqlite.org/lang_altertable.html
   sqlite: [
     'DROP TABLE IF EXISTS users_new',
     `CREATE TABLE users_new (
@@ -267,7 +267,7 @@ export const invitedUsers: { readonly sqlite: readonly string[]; readonly postgr
   ],
 };
 
-/** What an account's owners set and what is told of it: overlays, the audit log, webhooks, second factors; on both databases. */
+/** Overlays, the audit log, webhooks and second factors, on both databases. */
 export const DESK_TABLES: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS account_overlays (
     account_id TEXT NOT NULL REFERENCES accounts (id), number BIGINT NOT NULL, source TEXT NOT NULL, overlay TEXT NOT NULL,

@@ -40,7 +40,7 @@ function mixesCases(text: string, from: number, to: number): boolean {
   return false;
 }
 
-/** Where the run ends that starts at `from`; a line break goes on where long lines of code meet. */
+/** The end of the run that starts at `from`; it continues across a line break between long lines of code. */
 function runEnd(text: string, from: number): number {
   let line = from;
   for (let i = from; ; ) {

@@ -67,7 +67,7 @@ function listHits({ tagged }: Features, tag: number): readonly number[] {
   return tagged.filter((_, i) => i % 2 === 0 && tagged[i + 1] === tag);
 }
 
-/** The passages with so many hits near one another; all of a short text. */
+/** The passages with enough hits close together; the whole of a short text. */
 function passagesAround(text: string, hits: readonly number[], minHits: number): readonly Span[] {
   if (text.length <= WHOLE) return [{ start: 0, end: text.length }];
   const passages: Span[] = [];

@@ -8,7 +8,7 @@ interface HiddenPart {
   readonly end: number;
   /** What hides it, e.g. `html-comment`. */
   readonly transform: string;
-  /** True when it goes on where the part before it (of the same transform) ended, across a tag. */
+  /** True if it continues, across a tag, where the previous part of the same transform ended. */
   readonly joined?: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { Connection } from '../connection.js';
 import type { Tables } from '../tables.js';
 import { createAccount } from './accounts.js';
 
-/** Passwords are compared with those of so many users of one e-mail. */
+/** A password is compared with those of at most this many users with the same e-mail. */
 const MOST_USERS = 8;
 
 /** A user as callers see it. */

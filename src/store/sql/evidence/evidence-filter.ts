@@ -81,7 +81,7 @@ export interface PageOfPlaces {
   readonly stoppedAt: Place | null;
 }
 
-/** Bytes of a page's texts and records: a page of the longest texts is shorter, whatever was asked for. */
+/** Bytes of a page's texts and records: a page of very long texts is shorter than requested. */
 export const PAGE_BYTES: number = 8 * 1024 * 1024;
 
 /** Both databases know it without reading the text. */

@@ -138,7 +138,7 @@ export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceS
           cursor,
           500,
         );
-        // Read as they are asked for: who takes them slowly holds a few of them alone.
+        // Read on demand: a slow reader holds only a few of them.
         for await (const few of readRecords(connection, accountId, places)) yield* few;
         cursor = next;
       } while (cursor !== null);

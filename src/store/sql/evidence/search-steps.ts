@@ -30,7 +30,7 @@ export interface SearchSteps {
   search(window: Window, limit: number, isOver: () => boolean): Promise<Found>;
   /** Where the steps run on this thread; else what counts is how long a window takes. */
   readonly clock?: SearchClock | undefined;
-  /** Milliseconds after which a page is given with what was found and where to go on. Default 120. */
+  /** Milliseconds after which a search returns a page with the results so far and the place to continue from. Default 120. */
   readonly budgetMs?: number | undefined;
 }
 
