@@ -19,8 +19,12 @@ export interface StackedOverlay {
 
 /** One more overlay on top of packs and overlays that were loaded. */
 export interface OverlayStack {
-  /** Reads YAML and checks it against the packs. @throws PackError with every mistake */
-  parse(text: string): Overlay;
+  /**
+   * Reads YAML and checks it against the packs. `allowed` sees it before any of its patterns is compiled, and may throw.
+   *
+   * @throws PackError with every mistake
+   */
+  parse(text: string, allowed?: (overlay: Overlay) => void): Overlay;
   /**
    * The overlay as it counts on a day (`YYYY-MM-DD`, UTC), with the version that `loadPack` would give for it: the same whether
    * an overlay is a file of the server's or was applied by an account.
@@ -52,8 +56,9 @@ export function overlayStack(loaded: Pick<LoadedPack, 'contents' | 'overlays' | 
   }
 
   return {
-    parse(text) {
+    parse(text, allowed) {
       const { overlay } = parseOverlay('overlay', text);
+      allowed?.(overlay);
       const problems = overlayProblems(contents, [{ name: 'overlay', overlay }]);
       if (problems.length > 0) throw new PackError(problems);
       const unfit = allowListProblems(pack, overlay.allow, re2Compiler);

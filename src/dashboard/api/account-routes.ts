@@ -87,22 +87,35 @@ const params = z.object({ id: z.string().min(1).max(100) });
 /** Up to 30 days. */
 const rotateBody = z.object({ graceSeconds: z.int().min(0).max(2_592_000) });
 
+const DAY_MS = 86_400_000;
+/** Keys that an account makes in a day, by rotation too: all of them stay in the list. */
+const NEW_KEYS_A_DAY = 100;
+
 /** Keys of the account. A secret is in one answer only, the one that made it. */
 export function keyRoutes(app: ApiApp, { store, now }: DashboardParts): void {
+  const requireFewNew = async (accountId: string): Promise<void> => {
+    const keys = await store.keys.list(accountId);
+    if (keys.filter(({ createdAt }) => createdAt > now() - DAY_MS).length >= NEW_KEYS_A_DAY)
+      throw new ApiError(429, `An account makes at most ${NEW_KEYS_A_DAY} keys a day. Try again tomorrow.`);
+  };
   app.get('/keys', async (request) => ({
     keys: (await store.keys.list(getMember(request).accountId)).map(toListing),
     now: now(),
   }));
   app.post('/keys', { schema: { body: createBody } }, async (request) => {
-    const { id, secret } = await store.keys.create(getMember(request).accountId, request.body.name);
+    const { accountId } = getMember(request);
+    await requireFewNew(accountId);
+    const { id, secret } = await store.keys.create(accountId, request.body.name);
     return { id, secret };
   });
   app.post('/keys/:id/rotate', { schema: { params, body: rotateBody } }, async (request) => {
     const { graceSeconds } = request.body;
+    const { accountId } = getMember(request);
+    await requireFewNew(accountId);
     const { id, secret } = await orRefuse(
       'STORE_NOT_FOUND',
       new ApiError(404, 'There is no such key, or it is revoked.'),
-      store.keys.rotate(getMember(request).accountId, request.params.id, graceSeconds),
+      store.keys.rotate(accountId, request.params.id, graceSeconds),
     );
     return { id, secret };
   });

@@ -11,6 +11,8 @@ const params = z.object({ id: z.string().min(1).max(100) });
 const passwordBody = z.object({ current: givenPasswordSchema, next: passwordSchema });
 const accountBody = z.object({ accountId: z.string().min(1).max(100) });
 const INVITATION_LENGTH = 7 * 86_400_000;
+/** Invitations of an account that wait to be taken up. */
+const MOST_INVITATIONS = 100;
 const LAST_OWNER = 'There is no such member, or it is the last owner.';
 
 /** Members, invitations, and one's own password and account. */
@@ -42,6 +44,8 @@ export async function memberRoutes(app: ApiApp, parts: DashboardParts): Promise<
     const { accountId } = getMember(request);
     if ((await store.users.members(accountId)).some((member) => member.email === email))
       throw new ApiError(409, 'They are a member already.');
+    if ((await store.users.invitations(accountId)).length >= MOST_INVITATIONS)
+      throw new ApiError(409, `At most ${MOST_INVITATIONS} invitations can wait. Withdraw one first.`);
     const ends = now() + INVITATION_LENGTH;
     return { token: (await store.users.invite(accountId, email, role, ends)).token, ends };
   });

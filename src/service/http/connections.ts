@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { BlockList, isIP, type Socket } from 'node:net';
+import { toNetwork, withoutMapping } from '../../adapters/client-network.js';
 import { type AllowedMethods, dropQuery } from './http-error.js';
 
 /** A response that is written to the socket itself, since no request came of what was sent. */
@@ -150,22 +151,6 @@ export function trustedProxies(networks: readonly string[]): ((address: string) 
     const family = isIP(plain);
     return family !== 0 && list.check(plain, family === 4 ? 'ipv4' : 'ipv6');
   };
-}
-
-/** An IPv4 address that a dual-stack socket shows as `::ffff:a.b.c.d`. */
-function withoutMapping(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, '');
-}
-
-/** The address of an IPv4 client; the /64 network of an IPv6 client, which is one customer's. */
-function toNetwork(address: string): string {
-  const plain = withoutMapping(address);
-  if (isIP(plain) !== 6) return plain;
-  const [head = '', tail] = (plain.split('%')[0] ?? plain).split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length);
-  const zeros: string[] = new Array(missing).fill('0');
-  return [...groups, ...zeros, ...(tail ? tail.split(':') : [])].slice(0, 4).join(':');
 }
 
 interface ParseError extends NodeJS.ErrnoException {

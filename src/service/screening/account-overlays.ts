@@ -15,7 +15,7 @@ export interface AccountChange {
 
 /** Overlays of accounts as calls need them. */
 export interface AccountOverlays {
-  /** Reads YAML and checks it. @throws PackError with every mistake; ConfigError for an operating point that there isn't */
+  /** Reads YAML and checks it. @throws PackError with every mistake; OverlayLimitError; OperatingPointError for one that there isn't */
   parse(source: string): Overlay;
   /**
    * What an account's overlay changes today; undefined where that is nothing. Its rules version is kept for replays by the time
@@ -52,7 +52,7 @@ export function accountOverlays(
 
   return {
     parse(source) {
-      const overlay = loaded().parse(source);
+      const overlay = loaded().parse(source, requireModest);
       const { operating_point: point } = overlay;
       if (point !== undefined && info.operating_points.length > 0 && !info.operating_points.includes(point))
         throw new OperatingPointError(point, info.operating_points);
@@ -73,6 +73,68 @@ export function accountOverlays(
     },
     trial: (overlay) => (isEmpty(overlay) ? undefined : { number: null, change: lay(overlay).change }),
   };
+}
+
+const MOST_ALLOWED = 200;
+/** Patterns cost memory and time on every call; texts cost little. */
+const MOST_PATTERNS = 20;
+/** UTF-16 code units of an allow-list's pattern. */
+const LONGEST_PATTERN = 300;
+/** RE2 writes a counted repetition out: a thousand copies of `\\pL` take it a tenth of a second. Of all patterns together. */
+const MOST_REPETITIONS = 500;
+
+/** Before a pattern is compiled, which this thread does. @throws OverlayLimitError */
+function requireModest({ allow }: Overlay): void {
+  const patterns = allow.flatMap(({ pattern }) => pattern ?? []);
+  if (allow.length > MOST_ALLOWED || patterns.length > MOST_PATTERNS)
+    throw new OverlayLimitError(
+      `An overlay allows at most ${MOST_ALLOWED} texts, ${MOST_PATTERNS} of them by a pattern.`,
+    );
+  if (patterns.some((pattern) => pattern.length > LONGEST_PATTERN))
+    throw new OverlayLimitError(`A pattern has at most ${LONGEST_PATTERN} characters.`);
+  const repetitions = patterns.reduce((sum, pattern) => sum + countRepetitions(pattern), 0);
+  if (repetitions > MOST_REPETITIONS)
+    throw new OverlayLimitError(
+      `The patterns repeat too much ({n,m}): at most ${MOST_REPETITIONS} times together. Write + or * where the number does not matter.`,
+    );
+}
+
+/** A character class, an escape, the beginning or end of a group, a counted repetition, or any other character. */
+const TOKEN = /\[\^?\]?(?:\\.|[^\]\\])*\]|\\[pPx]\{[^}]*\}|\\.|\{(\d+)(?:,(\d*))?\}|./gsu;
+
+/** How many copies the counted repetitions of a pattern make together: those one inside another multiply. */
+function countRepetitions(pattern: string): number {
+  /** Copies so far, in each group that is open. */
+  const groups = [0];
+  /** What a repetition would repeat: a group with its copies, or a single character. */
+  let last = { copies: 1, counted: 0 };
+  for (const [token, least, most] of pattern.matchAll(TOKEN)) {
+    const add = (copies: number): void => {
+      groups.push((groups.pop() ?? 0) + copies);
+    };
+    if (token === '(') {
+      groups.push(0);
+    } else if (token === ')') {
+      const copies = groups.length > 1 ? (groups.pop() ?? 0) : 0;
+      add(copies);
+      last = { copies: Math.max(1, copies), counted: copies };
+    } else if (least !== undefined) {
+      const copies = last.copies * Number(most || least);
+      add(copies - last.counted);
+      last = { copies, counted: copies };
+    } else if (!'?*+'.includes(token)) {
+      last = { copies: 1, counted: 0 };
+    }
+  }
+  return groups.reduce((sum, copies) => sum + copies, 0);
+}
+
+/** An overlay would take too much of every call. */
+class OverlayLimitError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'OverlayLimitError';
+  }
 }
 
 /** An overlay names an operating point that the model doesn't have. */

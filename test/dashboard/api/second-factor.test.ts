@@ -61,6 +61,20 @@ test('guesses are slowed down like those at a password', async () => {
   time += 86_400_000 * 2;
 });
 
+test('a right password makes no wrong code forgotten', async () => {
+  ada = await signIn(it, 'sign-in', { email: EMAIL, password: PASSWORD, code: codeAt(time) });
+  time += 60_000;
+  const guesses: number[] = [];
+  for (let guess = 0; guess < 8; guess += 1) {
+    const body = { password: PASSWORD, code: '111111' };
+    guesses.push((await ask(it, ada, 'POST', '/second-factor/remove', body)).statusCode);
+    expect((await ask(it, ada, 'POST', '/second-factor', { password: PASSWORD })).statusCode).toBe(409);
+  }
+  expect(guesses).toEqual([403, 403, 403, 403, 403, 403, 429, 429]);
+  expect((await ask(it, ada, 'POST', '/second-factor/confirm', { code: '111111' })).statusCode).toBe(429);
+  time += 86_400_000 * 2;
+});
+
 test('the password and a code switch it off', async () => {
   ada = await signIn(it, 'sign-in', { email: EMAIL, password: PASSWORD, code: codeAt(time) });
   time += 60_000;

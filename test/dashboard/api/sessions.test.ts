@@ -141,6 +141,11 @@ describe('sessions', () => {
     for (let round = 0; round < 31; round += 1) expect((await attempt(round, '192.0.2.1')).statusCode).toBe(401);
     expect((await attempt(31, '192.0.2.1')).statusCode).toBe(429);
     expect((await attempt(31, '192.0.2.2')).statusCode).toBe(401);
+    // One customer of IPv6 has a network of them.
+    for (let round = 0; round < 31; round += 1)
+      expect((await attempt(100 + round, `2001:db8:1:2::${round}`)).statusCode).toBe(401);
+    expect((await attempt(131, '2001:db8:1:2:ffff::1')).statusCode).toBe(429);
+    expect((await attempt(131, '2001:db8:1:3::1')).statusCode).toBe(401);
     await other.close();
   });
 

@@ -98,6 +98,12 @@ onBothDatabases((service) => {
       ['a pattern that RE2 refuses', 'allow: [{ pattern: "(a", reason: x, expires: 2027-01-01 }]', ''],
       ['more than it may hold', `# ${'x'.repeat(17_000)}`, 'at most'],
       ['too many patterns', `allow: [${'{ pattern: abc, reason: x, expires: 2027-01-01 },'.repeat(21)}]`, 'at most'],
+      ['a large count', "allow: [{ pattern: '[a-z]{1,600}x', reason: x, expires: 2027-01-01 }]", 'repeat too much'],
+      [
+        'a count in a count',
+        "allow: [{ pattern: '(?:a{1,30}b){30}', reason: x, expires: 2027-01-01 }]",
+        'repeat too much',
+      ],
       ['too many levels', '['.repeat(16_000), 'levels deep'],
       ['too many levels of lists', '- '.repeat(8_000), 'levels deep'],
     ])('is refused with a reason: %s', async (_, source, words) => {

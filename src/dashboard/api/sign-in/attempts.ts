@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { toNetwork } from '../../../adapters/client-network.js';
 import type { AttemptStore } from '../../../store/user-store.js';
 import { ApiError } from '../api-parts.js';
 
@@ -33,7 +34,8 @@ export async function beginAttempt(
   person: string,
   isKnownDevice: boolean,
 ): Promise<Attempt> {
-  const address = `address ${request.ip}`;
+  // One customer of IPv6 has 2^64 addresses, each of which would have guesses of its own.
+  const address = `address ${toNetwork(request.ip)}`;
   const counted: readonly (readonly [string, Policy])[] = isKnownDevice
     ? [[person, ofPerson]]
     : [

@@ -33,6 +33,11 @@ async function takeCode(store: Store, userId: string, code: string, now: number)
   return factor.confirmed && store.secondFactors.takeRecoveryCode(userId, code);
 }
 
+/** What attempts at a user's codes are counted by: no right password makes them forgotten. */
+function codeAttempts(userId: string): string {
+  return `code ${userId}`;
+}
+
 /** Asks for the code of a user who has a second factor. @throws ApiError 401 where it is missing or wrong */
 export async function requireCode(store: Store, userId: string, code: string | undefined, now: number): Promise<void> {
   const factor = await store.secondFactors.get(userId);
@@ -71,7 +76,7 @@ export function secondFactorRoutes(app: ApiApp, { store, now }: DashboardParts):
 
   app.post('/second-factor/confirm', { schema: { body: codeBody } }, async (request, reply) => {
     const { id } = getMember(request);
-    const attempt = await beginAttempt(store.attempts, { request, reply }, `user ${id}`, true);
+    const attempt = await beginAttempt(store.attempts, { request, reply }, codeAttempts(id), true);
     if (!(await takeCode(store, id, request.body.code, now()))) throw new ApiError(403, 'The code is wrong.');
     await attempt.right();
     return { on: true };
@@ -80,7 +85,7 @@ export function secondFactorRoutes(app: ApiApp, { store, now }: DashboardParts):
   app.post('/second-factor/remove', { schema: { body: removeBody } }, async (request, reply) => {
     const { id } = getMember(request);
     const { password, code } = request.body;
-    const attempt = await beginAttempt(store.attempts, { request, reply }, `user ${id}`, true);
+    const attempt = await beginAttempt(store.attempts, { request, reply }, codeAttempts(id), true);
     await requirePassword(id, password);
     if (!(await takeCode(store, id, code, now()))) throw new ApiError(403, 'The code is wrong, or was used before.');
     await attempt.right();
