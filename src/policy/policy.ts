@@ -50,7 +50,7 @@ export function checkPolicy(policy: Policy): void {
     if (actions === undefined)
       throw new TypeError(`the policy has no point ${point}: there are ${Object.keys(ACTIONS).join(', ')}`);
     if (!actions.includes(action))
-      throw new TypeError(`${String(action)} is no action for ${point}: there are ${actions.join(', ')}`);
+      throw new TypeError(`${String(action)} is not an action for ${point}; choose one of ${actions.join(', ')}`);
   }
 }
 

@@ -47,7 +47,7 @@ export function dashboardService(parts: DashboardServiceParts): DashboardService
         return {
           outcome: 'refused',
           code: 'OVERLOADED',
-          error: 'Too many calls are under way; try again in a moment.',
+          error: 'Too many calls are in progress; try again in a moment.',
         };
       }
     },
@@ -71,7 +71,7 @@ export function dashboardService(parts: DashboardServiceParts): DashboardService
 
     async preview(accountId, overlay) {
       if (previewing.has(accountId))
-        throw Object.assign(new Error('a preview is under way'), { name: 'OverloadedError' });
+        throw Object.assign(new Error('a preview is already running'), { name: 'OverloadedError' });
       previewing.add(accountId);
       try {
         const account = await find(accountId);

@@ -69,7 +69,7 @@ export async function serveProcesses(settings: ServiceSettings): Promise<Running
       worker.on('exit', (code, signal) => {
         clearTimeout(settled);
         running.delete(worker);
-        reject(new ScoringError('SCORER_UNAVAILABLE', 'a process of the service ended while it started'));
+        reject(new ScoringError('SCORER_UNAVAILABLE', 'a process of the service exited during start-up'));
         if (closing || !isUp) return;
         const restart = setTimeout(() => {
           restarts.delete(restart);

@@ -47,7 +47,7 @@ export function serveEngine(runTask?: TaskRunner): void {
     const { id } = call;
     try {
       if ('task' in call) {
-        if (runTask === undefined) throw new Error('this worker knows no tasks');
+        if (runTask === undefined) throw new Error('this worker does not run tasks');
         return { id, done: await runTask(call.task, worker.engine) };
       }
       const { change, ...options } = call.options;

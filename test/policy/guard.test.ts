@@ -249,8 +249,8 @@ describe('runs', () => {
 });
 
 it.each<[object, string]>([
-  [{ on: { user: 'deny' } }, 'deny is no action for user'],
-  [{ on: { tool_result: 'mask' } }, 'mask is no action for tool_result'],
+  [{ on: { user: 'deny' } }, 'deny is not an action for user'],
+  [{ on: { tool_result: 'mask' } }, 'mask is not an action for tool_result'],
   [{ on: { toolResult: 'redact' } }, 'the policy has no point toolResult'],
   [{ onError: 'open' }, "onError is 'block' or 'allow'"],
 ])('%j is a mistake, not a policy', (options, mistake) => {

@@ -54,7 +54,7 @@ export function accountRoutes(app: ApiApp, parts: DashboardParts): void {
     const order = await store.orders.get(id);
     if (order?.accountId !== getMember(request).accountId) throw new ApiError(404, 'There is no such order.');
     if ((await store.orders.settle(id, 'rejected')).status !== 'rejected')
-      throw new ApiError(409, 'The order was carried out already.');
+      throw new ApiError(409, 'The order has already been carried out.');
     return { cancelled: id };
   });
 
@@ -122,7 +122,7 @@ export function keyRoutes(app: ApiApp, { store, now }: DashboardParts): void {
   app.post('/keys/:id/undo-rotation', { schema: { params } }, async (request) => {
     const { id } = await orRefuse(
       'STORE_NOT_FOUND',
-      new ApiError(404, 'This rotation is over, or its new key was rotated in turn.'),
+      new ApiError(404, 'This rotation has ended, or its new key has itself been rotated.'),
       store.keys.undoRotation(getMember(request).accountId, request.params.id),
     );
     return { id };

@@ -28,7 +28,7 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
   app.addHook('preValidation', async ({ query, params, body, routeOptions }) => {
     // PostgreSQL cannot store NUL in a text; screened texts are stored in another form.
     if (routeOptions.url?.endsWith('/playground') !== true && holdsNul([query, params, body]))
-      throw new ApiError(400, 'The request holds a NUL character.');
+      throw new ApiError(400, 'The request contains a NUL character.');
   });
   app.setErrorHandler(
     (error: Error & { readonly statusCode?: number; readonly validation?: unknown }, request, reply) => {
@@ -36,7 +36,9 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
         return reply.code(error.statusCode ?? 400).send({ error: error.message, ...errorCode(error) });
       if (Array.isArray(error.validation)) return reply.code(400).send({ error: firstIssue(error.validation) });
       if (error.name === 'OverloadedError')
-        return reply.code(503).send({ error: 'Too much of this account is under way; try again in a moment.' });
+        return reply
+          .code(503)
+          .send({ error: 'Too many requests of this account are in progress; try again in a moment.' });
       const status = error.statusCode ?? 500;
       if (status < 500) return reply.code(status).send({ error: 'The request cannot be read.' });
       request.log.error(

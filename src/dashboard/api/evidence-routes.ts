@@ -61,7 +61,7 @@ export function evidenceRoutes(app: ApiApp, { store, service, longWork }: Dashbo
     const { accountId } = getMember(request);
     const underWay = exporting.get(accountId) ?? 0;
     if (underWay >= EXPORTS_AT_ONCE)
-      throw new ApiError(503, 'Several exports of this account are under way; try again when one has ended.');
+      throw new ApiError(503, 'Several exports of this account are already running; try again when one has ended.');
     exporting.set(accountId, underWay + 1);
     // However it ends: a download that is broken off never reads to the end.
     reply.raw.once('close', () => {
@@ -92,7 +92,7 @@ export function evidenceRoutes(app: ApiApp, { store, service, longWork }: Dashbo
       return await service.replay(record, request.query.against);
     } catch (error) {
       if (!(error instanceof Error && error.name === 'OverloadedError')) throw error;
-      throw new ApiError(503, 'Too many replays are under way; try again in a moment.');
+      throw new ApiError(503, 'Too many replays are running; try again in a moment.');
     }
   });
 

@@ -43,9 +43,9 @@ export async function memberRoutes(app: ApiApp, parts: DashboardParts): Promise<
     const { email, role } = request.body;
     const { accountId } = getMember(request);
     if ((await store.users.members(accountId)).some((member) => member.email === email))
-      throw new ApiError(409, 'They are a member already.');
+      throw new ApiError(409, 'They are already a member.');
     if ((await store.users.invitations(accountId)).length >= MOST_INVITATIONS)
-      throw new ApiError(409, `At most ${MOST_INVITATIONS} invitations can wait. Withdraw one first.`);
+      throw new ApiError(409, `At most ${MOST_INVITATIONS} pending invitations are allowed. Withdraw one first.`);
     const ends = now() + INVITATION_LENGTH;
     return { token: (await store.users.invite(accountId, email, role, ends)).token, ends };
   });

@@ -87,7 +87,7 @@ export function overlayRoutes(app: ApiApp, { store, service, now }: DashboardPar
       return await service.preview(accountId, overlay);
     } catch (error) {
       if (!(error instanceof Error && error.name === 'OverloadedError')) throw error;
-      throw new ApiError(503, 'A preview is under way for this account; try again in a moment.');
+      throw new ApiError(503, 'A preview is already running for this account; try again in a moment.');
     }
   });
 
@@ -100,7 +100,10 @@ export function overlayRoutes(app: ApiApp, { store, service, now }: DashboardPar
       throw new ApiError(429, `An account applies at most ${VERSIONS_A_DAY} versions a day. Try again later.`);
     const newest = latest[0]?.number ?? 0;
     if (newest !== replaces)
-      throw new ApiError(409, `Somebody applied version ${newest} meanwhile. Reload the page and look at it first.`);
+      throw new ApiError(
+        409,
+        `Version ${newest} has been applied in the meantime. Reload the page and review it first.`,
+      );
     const version = { source: given, overlay, note, rulesVersion, actor: email };
     const { overlay: _overlay, ...applied } = await store.overlays.apply(accountId, version);
     return { version: applied };

@@ -54,7 +54,7 @@ export function stripeBilling(settings: StripeSettings, orders: OrderBook): Stri
         success_url: `${back}?paid=1`,
         cancel_url: back,
       });
-      if (session.url === null) throw new Error('Stripe gave a Checkout session without an address');
+      if (session.url === null) throw new Error('Stripe returned a Checkout session without a URL');
       return { kind: 'redirect', url: session.url };
     },
     webhook: async (body, signature) => {

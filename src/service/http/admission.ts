@@ -66,7 +66,7 @@ export function createAdmission({ calls, callsPerAccount, now }: AdmissionLimits
       account = { underWay: 0, working: 0, waiting: new Set() };
       accounts.set(accountId, account);
     } else if (account.underWay >= callsPerAccount) {
-      throw new HttpError(503, 'Too many calls of this account are under way; try again in a moment.');
+      throw new HttpError(503, 'Too many calls of this account are in progress; try again in a moment.');
     }
     all += 1;
     account.underWay += 1;

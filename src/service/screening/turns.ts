@@ -47,7 +47,7 @@ export function createTurns({ atOnce, perTenant }: TurnLimits): Turns {
   return async (tenant, work) => {
     const own = held.get(tenant) ?? 0;
     if (own >= perTenant)
-      throw Object.assign(new Error('too much of this account is under way'), { name: 'OverloadedError' });
+      throw Object.assign(new Error('too many requests of this account are in progress'), { name: 'OverloadedError' });
     held.set(tenant, own + 1);
     await new Promise<void>((begin) => {
       waiting.push({ tenant, begin });

@@ -41,7 +41,7 @@ export function prepareFolder(folder: string): void {
     if (existsSync(path('key-pepper')) && isEmpty(path('portcullis.db')))
       throw new StoreError(
         'STORE_SETTINGS',
-        `${folder} has the pepper of a database, but its database portcullis.db is gone: restore it from a backup; to begin with an empty one, move key-pepper away`,
+        `${folder} has the pepper of a database, but its database portcullis.db is gone: restore it from a backup; to start with an empty database, move key-pepper away`,
       );
     // SQLite gives its log the mode of the database.
     for (const name of ['portcullis.db', 'serve.lock']) closeSync(openSync(path(name), 'a', 0o600));

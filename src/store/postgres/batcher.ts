@@ -31,7 +31,7 @@ export function openBatcher<I, O>(
       for (const [i, { resolve, reject }] of batch.entries()) {
         const result = results[i];
         if (result === undefined || result instanceof Error)
-          reject(result ?? new StoreError('STORE_UNAVAILABLE', 'the database gave no answer'));
+          reject(result ?? new StoreError('STORE_UNAVAILABLE', 'the database did not respond'));
         else resolve(result);
       }
     } catch (error) {

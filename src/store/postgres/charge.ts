@@ -77,7 +77,7 @@ function dealt(
     if (own !== undefined) next += 1;
     for (const [i, it] of group.entries()) answers.set(it, toCharge(own, it.accountId, i, it.at));
   }
-  return items.map((it) => answers.get(it) ?? new StoreError('STORE_UNAVAILABLE', 'the database gave no answer'));
+  return items.map((it) => answers.get(it) ?? new StoreError('STORE_UNAVAILABLE', 'the database did not respond'));
 }
 
 /** What an account's grant means for the call at this place of its group; an error where there is no such account. */

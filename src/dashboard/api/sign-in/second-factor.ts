@@ -69,7 +69,7 @@ export function secondFactorRoutes(app: ApiApp, { store, now }: DashboardParts):
     await attempt.right();
     const secret = otp.newSecret();
     const recoveryCodes = newRecoveryCodes();
-    const already = new ApiError(409, 'A second factor is on already.');
+    const already = new ApiError(409, 'A second factor is already on.');
     await orRefuse('STORE_CONFLICT', already, store.secondFactors.begin(id, secret, recoveryCodes));
     return { secret, uri: otp.uri(secret, email), recoveryCodes };
   });

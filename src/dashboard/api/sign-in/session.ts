@@ -151,7 +151,7 @@ export function guard(app: ApiApp, { store, now }: DashboardParts): void {
   const enter = (accountId: string, reply: FastifyReply): void => {
     const others = underWay.get(accountId) ?? 0;
     if (others >= MOST_AT_ONCE)
-      throw new ApiError(503, 'Too many requests of this account are under way; try again in a moment.');
+      throw new ApiError(503, 'Too many requests of this account are in progress; try again in a moment.');
     underWay.set(accountId, others + 1);
     reply.raw.once('close', () => {
       const left = (underWay.get(accountId) ?? 1) - 1;

@@ -61,7 +61,7 @@ export async function createAccount(
       .executeTakeFirst();
     if (row) return toAccount(row);
   }
-  throw new StoreError('STORE_CONFLICT', 'too many accounts are made at once; try again');
+  throw new StoreError('STORE_CONFLICT', 'too many accounts are being created at once; try again');
 }
 
 /** Accounts in SQL. */
@@ -122,7 +122,7 @@ export function sqlAccounts(connection: Connection): AccountStore {
       }),
     async addOverage(id, calls) {
       if (!Number.isSafeInteger(calls) || calls < 1 || calls > 1e12)
-        throw new StoreError('STORE_SETTINGS', 'bought calls are a whole number above 0');
+        throw new StoreError('STORE_SETTINGS', 'overage calls must be a whole number above 0');
       const added = db
         .updateTable('accounts')
         .set({ overage_left: sql`overage_left + ${calls}` })
@@ -182,6 +182,6 @@ export async function requirePlansInUse({ db, plans }: Pick<Connection, 'db' | '
   if (lacking.length === 0) return;
   throw new StoreError(
     'STORE_SETTINGS',
-    `accounts have plans that the plans file lacks: ${lacking.join(', ')}; put them back, or give these accounts another by "portcullis admin plan set"`,
+    `accounts have plans that the plans file lacks: ${lacking.join(', ')}; put them back, or move these accounts to another plan with "portcullis admin plan set"`,
   );
 }

@@ -41,7 +41,7 @@ export function sqlOrders({ db, plans, now, transaction }: Connection): OrderSto
     async create(accountId, item, externalId) {
       if (item.kind === 'plan') requireSold(plans, item.plan);
       else if (!Number.isInteger(item.packs) || item.packs < 1 || item.packs > 1000)
-        throw new StoreError('STORE_SETTINGS', 'packs are a whole number from 1 to 1000');
+        throw new StoreError('STORE_SETTINGS', 'packs must be a whole number from 1 to 1000');
       const row = {
         id: randomId('order'),
         account_id: accountId,

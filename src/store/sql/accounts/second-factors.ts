@@ -34,7 +34,7 @@ export function sqlSecondFactors({ db, now, pepper, transaction }: Connection): 
         )
         .returning('user_id')
         .executeTakeFirst();
-      if (!made) throw new StoreError('STORE_CONFLICT', 'the user has a second factor already');
+      if (!made) throw new StoreError('STORE_CONFLICT', 'the user already has a second factor');
     },
     async takeStep(userId, step) {
       const newer = db.updateTable('second_factors').set({ last_step: step }).where('user_id', '=', userId);

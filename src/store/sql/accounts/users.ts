@@ -42,7 +42,7 @@ export async function createUser(
     .values(row)
     .onConflict((conflict) => conflict.doNothing());
   if (!(await made.returning('id').executeTakeFirst()))
-    throw new StoreError('STORE_CONFLICT', 'there is a user with this e-mail already');
+    throw new StoreError('STORE_CONFLICT', 'a user with this e-mail already exists');
   return toUser(row);
 }
 
