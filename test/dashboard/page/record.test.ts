@@ -287,7 +287,7 @@ test('a record opened from the review queue leads back there', { timeout: 60_000
   await page.goto(`${it.origin}/dashboard/#/review`);
   await page.locator(`a[href="#/evidence/${id}"]`).click();
   await goTo('← Review');
-  await page.getByRole('heading', { name: 'Review' }).waitFor();
+  await page.getByRole('heading', { name: 'Review', exact: true }).waitFor();
   expect(new URL(page.url()).hash).toBe('#/review');
 });
 

@@ -55,7 +55,9 @@ test('what was decoded is not kept where the text is not', async () => {
   await it.store.accounts.setSettings(owner.accountId, { keep: 'whole' });
   const record = await it.store.evidence.get(owner.accountId, response.json().evidence_id);
   expect(record?.findings.length).toBeGreaterThan(0);
-  expect(JSON.stringify(record).toLowerCase()).not.toContain('previous instructions');
+  // The rule's own description may speak of previous instructions.
+  const { verdict: _verdict, ...kept } = record as RecordView;
+  expect(JSON.stringify(kept).toLowerCase()).not.toContain('previous instructions');
 });
 
 test('the queue is judged by keyboard and in bulk, and the result shows', { timeout: 90_000 }, async () => {
