@@ -32,6 +32,20 @@ it('lets short work go on between the steps, and a step that fails fails alone',
   expect(new Set(values).size, 'other work between any two steps').toBe(values.length);
 });
 
+it('a step that gives a promise ends with it', async () => {
+  const longWork = createLongWork();
+  const order: string[] = [];
+  const slow = longWork('a', 1, async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    order.push('slow');
+  });
+  const failed = longWork('b', 1, async () => Promise.reject(new Error('no such step')));
+  const next = longWork('c', 1, () => order.push('next'));
+  await expect(failed).rejects.toThrow('no such step');
+  await Promise.all([slow, next]);
+  expect(order).toEqual(['slow', 'next']);
+});
+
 it('screens and stores a long input as it does a short one', async () => {
   const it = await testApp();
   const input = { z: 1, a: Array.from({ length: 5_000 }, (_, at) => `value ${at}`), __proto: 'p' };
