@@ -79,9 +79,12 @@ export interface UserStore extends InvitationStore {
   allByEmail(email: string): Promise<readonly User[]>;
   /** Ends every session of the user as well, and forgets their devices. */
   setPassword(id: string, passwordHash: string): Promise<void>;
-  /** Adds a member or changes the role. @throws StoreError `STORE_CONFLICT` where no owner would be left. */
+  /**
+   * Adds a member or changes the role. Where an owner gets another role, the account's pending invitations are withdrawn, as by
+   * `removeMember`: they may have kept a link. @throws StoreError `STORE_CONFLICT` where no owner would be left.
+   */
   setMember(accountId: string, userId: string, role: Role): Promise<void>;
-  /** @throws StoreError `STORE_CONFLICT` where the account would have no owner left. */
+  /** Ends the user's sessions in the account as well. @throws StoreError `STORE_CONFLICT` where the account would have no owner left. */
   removeMember(accountId: string, userId: string): Promise<void>;
   /** By e-mail. */
   members(accountId: string): Promise<readonly Member[]>;

@@ -63,6 +63,29 @@ describe.each(allDatabases)('users and orders in $name', ({ make }) => {
     expect((await store.users.members(own.id)).map(({ role }) => role)).toEqual(['viewer', 'owner']);
   });
 
+  it('withdraws pending invitations when an owner is removed or loses the role, since they may have kept a link', async () => {
+    const [stays, goes, viewer] = await Promise.all(
+      ['stays', 'goes', 'views'].map((it) => store.users.create(`${it}@example.com`, 'h')),
+    );
+    const own = await store.accounts.create('Left', 'pro');
+    const set = (user: typeof goes, role: 'owner' | 'viewer') => store.users.setMember(own.id, user?.id ?? '', role);
+    const invite = () => store.users.invite(own.id, 'later@example.com', 'owner', now + 9_000);
+    const pending = async () => (await store.users.invitations(own.id)).length;
+    await set(stays, 'owner');
+    await set(goes, 'owner');
+    const kept = await invite();
+    await set(viewer, 'viewer');
+    await store.users.removeMember(own.id, viewer?.id ?? '');
+    expect(await pending(), 'a viewer invites nobody').toBe(1);
+    await set(goes, 'viewer');
+    expect(await pending()).toBe(0);
+    await expect(store.users.accept(kept.token, goes?.id ?? '')).rejects.toMatchObject({ code: 'STORE_NOT_FOUND' });
+    await set(goes, 'owner');
+    await invite();
+    await store.users.removeMember(own.id, goes?.id ?? '');
+    expect(await pending()).toBe(0);
+  });
+
   it('signs up: user, account and membership, or nothing', async () => {
     const order = { email: 'New@example.com', passwordHash: 'h', accountName: 'New', plan: 'trial' };
     const member = await store.users.signUp(order);

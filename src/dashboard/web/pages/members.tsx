@@ -100,7 +100,10 @@ function MemberCard({ member, me, mayChange, again }: MemberCardProps): JSX.Elem
           onYes={() => act(() => callApi('DELETE', path))}
           onNo={() => setAsked(false)}
         >
-          <p>{me ? 'You lose' : 'They lose'} access at once. Keys and evidence stay.</p>
+          <p>
+            {me ? 'You lose' : 'They lose'} access at once. Keys and evidence stay.
+            {member.role === 'owner' ? ' Pending invitations are withdrawn.' : null}
+          </p>
         </Ask>
       ) : null}
       <Failure error={action.error} />

@@ -128,25 +128,34 @@ export function sqlUsers(connection: Connection): Omit<UserStore, keyof Invitati
     setMember: (accountId, userId, role) =>
       transaction(async (inside) => {
         const hadOwner = await lockedOwner(inside, accountId);
+        const members = inside.selectFrom('members').select('role').where('account_id', '=', accountId);
+        const before = await members.where('user_id', '=', userId).executeTakeFirst();
         await inside
           .insertInto('members')
           .values({ account_id: accountId, user_id: userId, role })
           .onConflict((conflict) => conflict.columns(['account_id', 'user_id']).doUpdateSet({ role }))
           .execute();
         if (hadOwner && !(await lockedOwner(inside, accountId))) throw noOwner();
+        if (before?.role === 'owner' && role !== 'owner') await withdrawInvitations(inside, accountId);
       }),
     removeMember: (accountId, userId) =>
       transaction(async (inside) => {
         await lockedOwner(inside, accountId);
         const gone = inside.deleteFrom('members').where('account_id', '=', accountId).where('user_id', '=', userId);
-        await gone.execute();
+        const removed = await gone.returning('role').executeTakeFirst();
         if (!(await lockedOwner(inside, accountId))) throw noOwner();
         const sessions = inside.deleteFrom('sessions').where('account_id', '=', accountId);
         await sessions.where('user_id', '=', userId).execute();
+        if (removed?.role === 'owner') await withdrawInvitations(inside, accountId);
       }),
     members: async (accountId) => (await memberships('members.account_id', accountId).execute()) as readonly Member[],
     memberships: async (userId) => (await memberships('members.user_id', userId).execute()) as readonly Member[],
   };
+}
+
+/** An owner who goes may have kept the link of an invitation, and would come back by it. */
+async function withdrawInvitations(inside: Kysely<Tables>, accountId: string): Promise<void> {
+  await inside.deleteFrom('invitations').where('account_id', '=', accountId).execute();
 }
 
 /** Sessions in SQL. */
