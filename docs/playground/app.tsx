@@ -2,7 +2,7 @@ import type { EngineInfo, ExplainedFinding, ExplainedVerdict } from 'portcullis/
 import { type JSX, render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Notice, PageHead, Panel, VerdictBadge } from '../../src/dashboard/web/parts/basics.js';
-import { Field } from '../../src/dashboard/web/parts/fields.js';
+import { TextArea } from '../../src/dashboard/web/parts/fields.js';
 import { Excerpt, MarkedText } from '../../src/dashboard/web/parts/marked-text.js';
 import { chainWords } from '../../src/engine/text/chain-words.js';
 import type { FromWorker, ToWorker } from './messages.js';
@@ -82,9 +82,7 @@ function Playground(): JSX.Element {
           screen(text);
         }}
       >
-        <Field label="Text">
-          {(id) => <textarea id={id} rows={7} value={text} onInput={(event) => setText(event.currentTarget.value)} />}
-        </Field>
+        <TextArea label="Text" rows={7} value={text} onValue={setText} />
         <div class="actions">
           <button type="submit" class="primary" disabled={busy || ready === undefined}>
             {busy ? 'Screening …' : 'Screen this text'}

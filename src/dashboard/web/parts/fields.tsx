@@ -60,7 +60,7 @@ export function TextField({ label, hint, value, onValue, autoComplete, type, ...
 
 interface TextAreaProps {
   readonly label: string;
-  readonly hint: string;
+  readonly hint?: string;
   readonly value: string;
   readonly onValue: (value: string) => void;
   readonly rows: number;
@@ -70,7 +70,7 @@ interface TextAreaProps {
 
 export function TextArea({ label, hint, value, onValue, rows, isCode = false }: TextAreaProps): JSX.Element {
   return (
-    <Field label={label} hint={hint}>
+    <Field label={label} {...(hint === undefined ? {} : { hint })}>
       {(id, describedBy) => (
         <textarea
           id={id}
