@@ -85,7 +85,7 @@ describe('definitions', () => {
     const { connection, events } = setUp();
     expect(await namesListed(connection, [tool('good', { description: BENIGN }), tool('bad', more)])).toEqual(['good']);
     expect((await call(connection, 'bad')).result.isError).toBe(true);
-    expect(JSON.stringify(events)).not.toContain('previous instructions');
+    expect(JSON.stringify(events)).not.toContain('all previous instructions');
   });
 
   it('an attack on the second page hides its tool', async () => {

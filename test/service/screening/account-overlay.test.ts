@@ -67,7 +67,7 @@ onBothDatabases((service) => {
       }
 
       const stale = await ada.api('POST', '/overlay', { source: '', note: '', replaces: 0 });
-      expect([stale.status, stale.json().error]).toEqual([409, expect.stringContaining('version 1')]);
+      expect([stale.status, stale.json().error]).toEqual([409, expect.stringContaining('Version 1')]);
       expect((await ada.api('POST', '/overlay', { source: '', note: 'back', replaces: 1 })).status).toBe(200);
       await settle();
       expect(await verdict(key)).toMatchObject({ verdict: 'block', rules_version: before.rules_version });
