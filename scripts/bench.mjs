@@ -11,6 +11,7 @@
 // -- hostile-client [--dist DIR]: the attacks of issue 19 against a build of the service.
 // -- benign-threshold --data FILE.jsonl --source NAME: whether `tune --benign-only` keeps its word on real texts.
 // -- detection --data FILE.jsonl: what the rules find on labelled texts, instead of how fast.
+// -- files [--mode hybrid] FOLDER...: how many text files of some folders are blocked; real code and documentation is benign.
 // -- encoded --data FILE.jsonl: whether encoding a text changes what is said of it.
 // -- redact --data FILE.jsonl.gz: what `redact` leaves of attacks and of the benign text around them.
 // -- mcp [--calls N] [--mode hybrid]: what the MCP gateway adds to a tool call against a direct connection.
@@ -26,6 +27,7 @@ const [first, ...rest] = process.argv.slice(2);
 const programs = {
   detection: 'bench/detection.ts',
   encoded: 'bench/encoded.ts',
+  files: 'bench/files.ts',
   parity: 'bench/parity.ts',
   model: 'bench/model-latency.ts',
   stages: 'bench/stages.ts',

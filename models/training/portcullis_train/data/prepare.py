@@ -99,13 +99,15 @@ def main() -> None:
     args = parser.parse_args()
 
     own = [row for row in own_rows(HERE / "data") if row["split"] == "train"]
+    written = written_world(HERE / "data" / "world")
+    whole = [row for row in written if row["split"] == "train" and row["kind"] not in {"plant", "keep"}]
     if args.own_only:
         with np.load(args.work / "train.npz") as stored:
             tokenizer = load_tokenizer(args.work / "tokenizer.json")
-            write_archive(replace_own(dict(stored), encode_rows(own, tokenizer)), args.work)
+            write_archive(replace_own(dict(stored), encode_rows(own + whole, tokenizer)), args.work)
         record = json.loads((args.work / "prepare.json").read_text())
         others = {key: count for key, count in record["rows"].items() if not key.startswith("own ")}
-        fresh = Counter(f"{row['source']}/{row['label']}" for row in own)
+        fresh = Counter(f"{row['source']}/{row['label']}" for row in own + whole)
         record["rows"] = dict(sorted((others | fresh).items()))
         record["own_sha256"] = digest(own_files(HERE / "data"))
         (args.work / "prepare.json").write_text(json.dumps(record, indent=1) + "\n")
@@ -118,13 +120,11 @@ def main() -> None:
     rows += [row for row in read_rows(args.data / "authored.jsonl.gz") if row["split"] == "train"]
     rows += own
     world = world_rows(args.data)
-    written = written_world(HERE / "data" / "world")
     rows += written_rows(HERE / "data" / "translated")
     rows += harvest(fetch(HERE / "packages.txt", args.work / "sources"), args.seed)
     rows += planted_rows(rows, mixture["planted"], args.seed) + planted_tasks(rows, mixture["planted_tasks"], args.seed)
     rows += inserted_rows(rows, HERE / "data" / "inserts", mixture["inserted"], args.seed)
-    rows += world + planted_world(world, written, args.seed)
-    rows += [row for row in written if row["split"] == "train" and row["kind"] not in {"plant", "keep"}]
+    rows += world + planted_world(world, written, args.seed) + whole
 
     args.work.mkdir(parents=True, exist_ok=True)
     build_tokenizer(args.work / "tokenizer.json")
