@@ -37,13 +37,13 @@ interface Frame {
  */
 export function canonicalJson(value: unknown): string {
   if (isOmitted(value)) throw new InputError('INPUT_MISSING');
-  const parts: string[] = [];
+  let text = '';
   const stack: Frame[] = [];
   const open = new Set<object>();
   enter(value);
   for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
     if (top.index === top.length) {
-      parts.push(top.names === undefined ? ']' : '}');
+      text += top.names === undefined ? ']' : '}';
       open.delete(top.value);
       stack.pop();
       continue;
@@ -52,26 +52,26 @@ export function canonicalJson(value: unknown): string {
     const member = (top.value as Record<string | number, unknown>)[name ?? top.index];
     top.index += 1;
     if (name !== undefined && isOmitted(member)) continue;
-    if (!top.first) parts.push(',');
+    if (!top.first) text += ',';
     top.first = false;
-    if (name !== undefined) parts.push(JSON.stringify(name), ':');
+    if (name !== undefined) text += `${JSON.stringify(name)}:`;
     enter(isOmitted(member) ? null : member);
   }
-  return parts.join('');
+  return text;
 
   function enter(given: unknown): void {
     const item = hasJsonForm(given) ? (given.toJSON() ?? null) : given;
     if (typeof item === 'bigint') {
-      parts.push(item.toString());
+      text += item.toString();
     } else if (item instanceof JsonNumber) {
-      parts.push(item.text);
+      text += item.text;
     } else if (typeof item !== 'object' || item === null) {
-      parts.push(JSON.stringify(item));
+      text += JSON.stringify(item);
     } else {
       if (open.has(item)) throw new InputError('INPUT_CIRCULAR');
       open.add(item);
       const names = Array.isArray(item) ? undefined : Object.keys(item).sort();
-      parts.push(names === undefined ? '[' : '{');
+      text += names === undefined ? '[' : '{';
       stack.push({ value: item, names, length: (names ?? (item as unknown[])).length, index: 0, first: true });
     }
   }
