@@ -78,19 +78,7 @@ const blocked = {
   score: 0.9,
 } as const;
 
-/** Rules whose id alone reads like the attack that they find. */
-const TELLING_IDS = [
-  'hidden.decode-and-obey',
-  'obfuscation.decode-and-obey',
-  'override.ignore-all-instructions',
-  'override.ignore-below',
-  'override.ignore-instructions-above',
-  'override.ignore-your-rules',
-  'override.reset-yourself',
-  'persona.do-anything-now',
-];
-
-it('another layer that screens a note allows it, but for some ids', async () => {
+it('another layer that screens a note allows it', async () => {
   const english = loadPack().rules.filter(({ languages }) => languages.length === 0 || languages.includes('en'));
   const isBlocked = async (rule: string, reason: string): Promise<boolean> => {
     const verdict = { ...blocked, rule, reason, evidence_id: 'ev_0123456789abcdef01234567' } as unknown as Verdict;
@@ -101,7 +89,7 @@ it('another layer that screens a note allows it, but for some ids', async () => 
   };
   const found: string[] = [];
   for (const { id, description } of english) if (await isBlocked(id, description)) found.push(id);
-  expect(found.sort()).toEqual(TELLING_IDS);
+  expect(found).toEqual([]);
 });
 
 describe('failures', () => {
