@@ -28,6 +28,14 @@ test('from sign-up to replay', { timeout: 60_000 }, async () => {
   await page.goto(`${it.origin}/dashboard/#/sign-up`);
   await fill(page, { Account: 'Example', 'E-mail': 'owner@example.com', Password: PASSWORD });
   await press(page, 'Create an account');
+  await page.getByRole('link', { name: 'create a key' }).waitFor();
+  const { width = 0, height = 0 } = page.viewportSize() ?? {};
+  const hidden = `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('nav[aria-label="Pages"]'))`;
+  for (const laptop of [1024, 1280]) {
+    await page.setViewportSize({ width: laptop, height });
+    expect(await page.evaluate(hidden), String(laptop)).toBe(0);
+  }
+  await page.setViewportSize({ width, height });
   await page.getByRole('link', { name: 'create a key' }).click();
   await fill(page, { Name: 'mail agent' });
   await press(page, 'Create key');
