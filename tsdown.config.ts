@@ -21,6 +21,7 @@ const entries = {
   'workers/engine-pool': 'src/workers/engine-pool.ts',
   'engine-worker': 'src/workers/engine-worker.ts',
   'service-process': 'src/service/service-process.ts',
+  'long-text-worker': 'src/service/long-texts/long-text-worker.ts',
   'store-writer': 'src/store/embedded/store-writer.ts',
   'batch-child': 'src/batch/batch-child.ts',
   'tuning-rules-child': 'src/evaluation/scoring/rules-child.ts',

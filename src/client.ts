@@ -1,4 +1,5 @@
 /** A client of the screening service. Uses `fetch` alone: it runs in Node, Deno, Bun, workers and browsers. */
+import { toJsonText } from './engine/input.js';
 import type { Channel, ExplainedVerdict, Input, Verdict } from './index.js';
 
 export type {
@@ -80,7 +81,7 @@ export interface ScreeningClient {
   /**
    * Screens the exact text that will go to the tool; another JSON value is screened as its canonical JSON text. A 500 is tried once more, after a moment; each try counts.
    *
-   * @throws ScreeningError
+   * @throws ScreeningError; InputError for a value that has no JSON text
    */
   analyze(input: Input, options: ClientCallOptions & { readonly explain: true }): Promise<ExplainedVerdict>;
   analyze(input: Input, options?: ClientCallOptions): Promise<Verdict>;
@@ -95,25 +96,26 @@ export function createClient(options: ClientOptions): ScreeningClient {
     return `${url}${channel === undefined ? '' : `&channel=${channel}`}${explain ? '&explain=true' : ''}`;
   }
 
-  async function attempt(url: string, input: Input, signal: AbortSignal): Promise<Response> {
+  async function attempt(url: string, body: string, signal: AbortSignal): Promise<Response> {
     const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
-    return ask(url, { method: 'POST', headers, body: JSON.stringify({ input }), signal, redirect: 'error' });
+    return ask(url, { method: 'POST', headers, body, signal, redirect: 'error' });
   }
 
-  async function withRetry(url: string, input: Input, signal: AbortSignal): Promise<ExplainedVerdict> {
-    const first = await attempt(url, input, signal);
+  async function withRetry(url: string, body: string, signal: AbortSignal): Promise<ExplainedVerdict> {
+    const first = await attempt(url, body, signal);
     if (first.status !== 500) return verdictIn(first);
     await first.body?.cancel();
     await pause(backoffMs * (1 + Math.random()), signal);
-    return verdictIn(await attempt(url, input, signal));
+    return verdictIn(await attempt(url, body, signal));
   }
 
   return {
     async analyze(input: Input, call: ClientCallOptions = {}): Promise<ExplainedVerdict> {
+      const body = `{"input":${typeof input === 'string' ? JSON.stringify(input) : toJsonText(input).text}}`;
       const deadline = AbortSignal.timeout(call.timeoutMs ?? timeoutMs);
       const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline]);
       try {
-        return await withRetry(urlFor(call), input, signal);
+        return await withRetry(urlFor(call), body, signal);
       } catch (cause) {
         if (cause instanceof ScreeningError) throw cause;
         if (call.signal?.aborted) throw call.signal.reason;

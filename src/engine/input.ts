@@ -20,6 +20,11 @@ export class JsonText {
     this.text = text;
     this.isToolCall = isToolCall;
   }
+
+  /** The value again, for `JSON.stringify`; numbers that no double holds are rounded. */
+  toJSON(): unknown {
+    return JSON.parse(this.text);
+  }
 }
 
 /** Writes an input that isn't a string as JSON. @throws InputError where it has no JSON text */

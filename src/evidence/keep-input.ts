@@ -15,11 +15,9 @@ export function keepInput(text: string, json: boolean, keep: Keep, maskedText?: 
   };
 }
 
-/** A kind of text that is masked. Every quantifier is bounded: no text makes it slow, and no match is longer than `longest`. */
+/** A kind of text that is masked. Every quantifier is bounded: no text makes it slow. */
 interface Secret {
   readonly pattern: RegExp;
-  /** UTF-16 code units of the longest match, with what the pattern looks ahead at. */
-  readonly longest: number;
   /** Says whether a match really is one. */
   readonly fits?: (match: string) => boolean;
 }
@@ -31,54 +29,45 @@ const NAME =
 const secrets: readonly Secret[] = [
   {
     pattern: /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,20000}(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?/dg,
-    longest: 20_200,
   },
-  { pattern: /[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/@]{0,100}:(?<secret>[^\s/@]{1,200})@/dgi, longest: 400 },
-  { pattern: /\b(?:Bearer|Basic)[ \t]{1,4}(?<secret>[A-Za-z0-9._~+/=-]{8,4096})/dgi, longest: 4_200 },
+  { pattern: /[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/@]{0,100}:(?<secret>[^\s/@]{1,200})@/dgi },
+  { pattern: /\b(?:Bearer|Basic)[ \t]{1,4}(?<secret>[A-Za-z0-9._~+/=-]{8,4096})/dgi },
   // A value in quotes goes to the closing quote, so that one with spaces goes whole.
   {
     pattern: new RegExp(
       `(?<![\\p{L}\\p{N}])(?:[\\p{L}\\p{N}]{1,20}[_-])?${NAME}\\\\?["'\`]?\\s{0,8}(?:[:=]|=>|:=)\\s{0,8}\\\\?(?<quote>["'\`])(?<secret>[^"'\`\\\\\\n]{1,500})`,
       'dgiu',
     ),
-    longest: 1_200,
   },
   {
     pattern: new RegExp(
       `(?<![\\p{L}\\p{N}])(?:[\\p{L}\\p{N}]{1,20}[_-])?${NAME}["'\`]?\\s{0,8}(?:[:=]|=>|:=|\\bis\\b|\\bist\\b)\\s{0,8}(?<secret>[^\\s"'\`,;{}\\[\\]]{3,500})`,
       'dgiu',
     ),
-    longest: 1_200,
   },
-  { pattern: /\beyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{4,8192}(?:\.[A-Za-z0-9_-]{0,4096})?/dg, longest: 16_500 },
+  { pattern: /\beyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{4,8192}(?:\.[A-Za-z0-9_-]{0,4096})?/dg },
   {
     pattern:
       /(?<![A-Za-z0-9])(?:svc_live_|sk[-_]|[rp]k_(?:live|test)_|gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|hf_|npm_|pypi-|dop_v1_|shp(?:at|ca|ss)_|whsec_|ya29\.|SG\.)[A-Za-z0-9._-]{12,500}/dg,
-    longest: 600,
   },
   {
     pattern: /(?<![A-Za-z0-9])(?:A(?:KIA|SIA|GPA|IDA|ROA|NPA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35})(?![A-Za-z0-9])/dg,
-    longest: 50,
   },
   {
     pattern: /(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+'-]{1,64}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/dgu,
-    longest: 1_400,
   },
   {
     pattern: /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])/dg,
-    longest: 60,
     fits: isIban,
   },
-  { pattern: /(?<![\d.])\d(?:[ -]?\d){12,18}(?!\d)/dg, longest: 50, fits: isCardNumber },
-  { pattern: /(?<!\d)\d{3}-\d{2}-\d{4}(?![\d-])/dg, longest: 20 },
+  { pattern: /(?<![\d.])\d(?:[ -]?\d){12,18}(?!\d)/dg, fits: isCardNumber },
+  { pattern: /(?<!\d)\d{3}-\d{2}-\d{4}(?![\d-])/dg },
   {
     pattern: /(?<![\p{L}\p{N}.])(?:\+|00)?\(?\d[\d \u00a0()./-]{5,22}\d(?![\p{L}\p{N}])/dgu,
-    longest: 50,
     fits: isPhoneNumber,
   },
   {
     pattern: /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{32,500}={0,2}(?![A-Za-z0-9+/_-])/dg,
-    longest: 600,
     fits: looksRandom,
   },
 ];
@@ -88,59 +77,25 @@ const MASK_CHARACTER = '•';
 
 /**
  * The text with e-mail addresses, phone, card and account numbers, keys and tokens, and the values of what is named as a
- * secret replaced by as many `•`: its length stays, so spans stay aligned. Best effort: names and addresses of people stay.
+ * secret replaced by as many `•`: its length stays, so spans stay aligned. Best effort: names and addresses of people stay. A
+ * megabyte takes up to a fifth of a second.
  */
 export function masked(text: string): string {
-  const steps = maskSteps(text);
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
+  return secrets.reduce(maskKind, text);
 }
 
-/** UTF-16 code units that are searched for one kind of secret in a step: two milliseconds at most. */
-const PIECE = 32 * 1024;
-/** What patterns look back at: one character. */
-const BEHIND = 2;
-
-/** Masking in short steps: all of a megabyte takes up to a fifth of a second. Gives the masked text at the end. */
-export function* maskSteps(text: string, piece: number = PIECE): Generator<void, string, void> {
-  let out = text;
-  for (const secret of secrets) out = yield* maskKind(out, secret, piece);
-  return out;
-}
-
-/** Masks one kind, `piece` by `piece`. A piece is searched together with what a match that begins in it may reach. */
-function* maskKind(out: string, { pattern, longest, fits }: Secret, piece: number): Generator<void, string, void> {
-  /** One for each piece with a match: a string that grew match by match would take long to be read. */
-  const done: string[] = [];
+function maskKind(text: string, { pattern, fits }: Secret): string {
+  // A string that grew match by match would take long to be read.
+  const parts: string[] = [];
   /** Up to where the text is done. */
-  let read = 0;
-  for (let at = 0; at < out.length; ) {
-    const begin = Math.max(0, at - BEHIND);
-    const end = startOfCharacter(out, at + piece);
-    const searched = out.slice(begin, end + longest);
-    let next = end;
-    const parts: string[] = [];
-    pattern.lastIndex = at - begin;
-    for (let match = pattern.exec(searched); match !== null; match = pattern.exec(searched)) {
-      if (begin + match.index >= end) break;
-      next = Math.max(end, begin + pattern.lastIndex);
-      const [from, to] = match.indices?.groups?.secret ?? match.indices?.[0] ?? [0, 0];
-      if (fits && !fits(searched.slice(from, to))) continue;
-      parts.push(out.slice(read, begin + from), MASK_CHARACTER.repeat(to - from));
-      read = begin + to;
-    }
-    if (parts.length > 0) done.push(parts.join(''));
-    at = next;
-    yield;
+  let done = 0;
+  for (const match of text.matchAll(pattern)) {
+    const [from, to] = match.indices?.groups?.secret ?? match.indices?.[0] ?? [0, 0];
+    if (fits && !fits(text.slice(from, to))) continue;
+    parts.push(text.slice(done, from), MASK_CHARACTER.repeat(to - from));
+    done = to;
   }
-  return done.length === 0 ? out : done.join('') + out.slice(read);
-}
-
-/** The place itself, or the next one where it would halve a surrogate pair. */
-function startOfCharacter(text: string, at: number): number {
-  return (text.codePointAt(at - 1) ?? 0) > 0xffff ? at + 1 : at;
+  return parts.length === 0 ? text : parts.join('') + text.slice(done);
 }
 
 function readDigits(text: string): string {

@@ -106,18 +106,6 @@ export function createGuard(options: GuardOptions = {}): Guard {
     own.set(digestInput(input, CHANNELS[point]), { enforcement });
   }
 
-  /** Does what takes as long as a value is large. */
-  async function inTurn<R>(step: () => R): Promise<R> {
-    return analyzer?.inTurn === undefined ? step() : analyzer.inTurn(step);
-  }
-
-  /** What the analyzer is given of a value: where it has turns, a structured one as JSON, which is written once. */
-  async function inputOf(value: unknown): Promise<Input> {
-    const input = value as Input;
-    const isWritten = analyzer?.inTurn !== undefined && typeof input === 'object' && input !== null;
-    return isWritten ? inTurn(() => toJsonText(input)) : input;
-  }
-
   /** Cuts the spans out until the rest is allowed; undefined where it never is. */
   async function redacted<T>(
     point: Point,
@@ -128,10 +116,9 @@ export function createGuard(options: GuardOptions = {}): Guard {
     let rest = value;
     let { spans } = first;
     for (let round = 0; round < REDACTIONS; round += 1) {
-      const [before, cuts] = [rest, spans];
-      const cut = await inTurn(() => cutSpans(before, cuts));
+      const cut = cutSpans(rest, spans);
       if (cut === undefined) return undefined;
-      const input = await inputOf(cut);
+      const input = inputOf(cut);
       const found = await screener.screen(input, CHANNELS[point], true, signal);
       if (found.verdict.verdict === 'allow') return { value: cut, input };
       rest = cut;
@@ -208,7 +195,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
     }
     let found: Screened;
     try {
-      const input = await inputOf(value);
+      const input = inputOf(value);
       const digest = digestInput(input, CHANNELS[point]);
       const mine = own.get(digest);
       if (mine?.enforcement !== undefined) {
@@ -251,6 +238,11 @@ export function createGuard(options: GuardOptions = {}): Guard {
       return runs.getStore() ?? ownRun;
     },
   };
+}
+
+/** What the analyzer is given of a value: JSON is written once, for the digest and the analyzer. */
+function inputOf(value: unknown): Input {
+  return typeof value === 'string' ? value : toJsonText(value as Exclude<Input, string>);
 }
 
 const REASONS = {

@@ -3,7 +3,10 @@ import { LRUCache } from 'lru-cache';
 import { inputText } from '../engine/input.js';
 import type { Channel, ExplainedVerdict, Input, Span, Verdict } from '../index.js';
 
-/** What screens: an `Engine`, a `ScreeningClient` of `portcullis/client`, or anything with their `analyze`. */
+/**
+ * What screens: an `Engine`, a `ScreeningClient` of `portcullis/client`, or anything with their `analyze`. A guard gives it a
+ * structured value as `JsonText`, which is written once.
+ */
 export interface Analyzer {
   analyze(
     input: Input,
@@ -13,8 +16,6 @@ export interface Analyzer {
       readonly timeoutMs?: number | undefined;
     },
   ): Promise<Verdict>;
-  /** Runs a step that takes as long as its value is large, where that may be too long to be done at once. Default: at once. */
-  inTurn?<T>(step: () => T): Promise<T>;
 }
 
 /** A verdict with the spans behind it. */

@@ -1,5 +1,6 @@
 import type { DashboardService } from '../dashboard/ports.js';
-import type { LongWork, Store } from '../store/store.js';
+import type { Store } from '../store/store.js';
+import type { LongTexts } from './long-texts/long-texts.js';
 import { previewOverlay } from './preview-overlay.js';
 import type { ReplayService } from './replay-service.js';
 import type { AccountOverlays } from './screening/account-overlays.js';
@@ -13,14 +14,14 @@ export interface DashboardServiceParts {
   readonly engine: ScreeningEngine;
   readonly overlays: AccountOverlays;
   readonly replays: Pick<ReplayService, 'replay'>;
-  /** Default: long work is done at once. */
-  readonly longWork?: LongWork | undefined;
+  /** Default: all is done in this thread. */
+  readonly longTexts?: LongTexts | undefined;
   readonly now: () => Date;
 }
 
 /** What the dashboard asks of the service: a call of the playground, a replay, and what an overlay would change. */
 export function dashboardService(parts: DashboardServiceParts): DashboardService {
-  const { store, engine, overlays, replays, longWork, now } = parts;
+  const { store, engine, overlays, replays, longTexts, now } = parts;
   const previewing = new Set<string>();
   // To read an overlay takes the digest of all rules, a tenth of a second of this thread.
   const readInTurn = createTurns({ atOnce: 1, perTenant: 4 });
@@ -40,7 +41,7 @@ export function dashboardService(parts: DashboardServiceParts): DashboardService
       }
       try {
         const owner = { accountId, keyId: null, keep: account.settings.keep, under };
-        const { record } = await screenCall({ write: store.evidence.append, engine, longWork, now }, owner, input);
+        const { record } = await screenCall({ write: store.evidence.append, engine, longTexts, now }, owner, input);
         return { outcome: 'answered', record };
       } catch (error) {
         if (!(error instanceof Error && error.name === 'OverloadedError')) throw error;

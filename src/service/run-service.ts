@@ -13,6 +13,7 @@ import { dashboardService } from './dashboard-service.js';
 import { ensureFirstAccount, type FirstAccount, markShown, type UnshownAccount } from './first-account.js';
 
 import { buildApp, CONNECTIONS_PER_ADDRESS } from './http/build-app.js';
+import { createLongTexts } from './long-texts/long-texts.js';
 import { openBilling } from './open-billing.js';
 import { replayService } from './replay-service.js';
 import { accountOverlays } from './screening/account-overlays.js';
@@ -104,13 +105,15 @@ export async function runService(settings: ServiceSettings, parts: OpeningParts)
     const shown: Store = { ...store, evidence: { ...store.evidence, list } };
     const replays = replayService(store, engine, overlays);
     opened.push(() => replays.close());
+    const longTexts = createLongTexts({ bodyBytes: settings.bodyLimit });
+    opened.push(async () => longTexts.close());
     const app = await buildApp({
       store,
       async extend(inner) {
         inner.get('/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/dashboard/', 302));
         await dashboard(inner, {
           store: shown,
-          service: dashboardService({ store: shown, engine, overlays, replays, longWork, now: () => new Date() }),
+          service: dashboardService({ store: shown, engine, overlays, replays, longTexts, now: () => new Date() }),
           longWork,
           ...billing,
           webhooks: {
@@ -128,7 +131,7 @@ export async function runService(settings: ServiceSettings, parts: OpeningParts)
       },
       engine,
       overlays,
-      longWork,
+      longTexts,
       logger: log,
       limits: {
         bodyBytes: settings.bodyLimit,

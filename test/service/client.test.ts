@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client.js';
+import { JsonText } from '../../src/index.js';
 import { KEY, testApp } from './test-app.js';
 
 const verdict = { verdict: 'allow', score: 0, threshold: 0.5, evidence_id: 'ev_000000000000000000000000' };
@@ -38,6 +39,14 @@ describe('client', () => {
     expect(explained.explanation.findings).toEqual([]);
     expect(calls[0]?.url).toBe('http://service.test/analyze?form=extended&channel=tool_result&explain=true');
     expect(await calls[0]?.json()).toEqual({ input: call });
+  });
+
+  it('sends JSON that was written already as it is, digits included', async () => {
+    const { client, calls } = serving(() => answer(200, verdict));
+    await client.analyze(new JsonText('{"n":1e400,"a":12345678901234567890}', false));
+    expect(await calls[0]?.text()).toBe('{"input":{"n":1e400,"a":12345678901234567890}}');
+    await expect(client.analyze(undefined as never)).rejects.toMatchObject({ code: 'INPUT_MISSING' });
+    expect(calls).toHaveLength(1);
   });
 
   it('tries a 500 once more, and no more', async () => {

@@ -2,8 +2,8 @@ import { ModelError } from '../../engine/errors.js';
 import type { Clock, WindowScore, WindowScorer } from '../../engine/ports.js';
 import { type Backoff, type Child, childProgram, createBackoff, forkChild } from '../supervisor.js';
 import { systemClock } from '../system-clock.js';
+import { startThread } from '../thread.js';
 import type { FromChild, NetworkSpec, ToChild } from './onnx-network.js';
-import { startThread } from './scoring-thread.js';
 import { createSemaphore } from './semaphore.js';
 
 /** Bounds of scoring in child processes or threads. Times in milliseconds. */

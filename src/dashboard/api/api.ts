@@ -16,12 +16,19 @@ import { secondFactorRoutes } from './sign-in/second-factor.js';
 import { guard, noteSecurity } from './sign-in/session.js';
 import { signInRoutes } from './sign-in/sign-in-routes.js';
 
+/** Of what a form sends; an overlay of the greatest length fits, whatever its characters. A text to screen may be longer. */
+const MAX_BODY_BYTES = 128 * 1024;
+
 /** The JSON routes behind the page. Errors are `{ error }`. */
 export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts): Promise<void> {
   const app = scope.withTypeProvider<ZodTypeProvider>();
   app.setValidatorCompiler(validatorCompiler);
   app.decorateRequest('dashboardMember', null);
   noteSecurity(app, parts.publicUrl);
+  app.addHook('onRoute', (route) => {
+    if (!route.url.endsWith('/playground'))
+      route.bodyLimit = Math.min(MAX_BODY_BYTES, scope.initialConfig.bodyLimit ?? MAX_BODY_BYTES);
+  });
   app.addHook('onSend', async (_request, reply) => {
     reply.header('Cache-Control', 'no-store');
   });
@@ -40,6 +47,7 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
           .code(503)
           .send({ error: 'Too many requests of this account are in progress; try again in a moment.' });
       const status = error.statusCode ?? 500;
+      if (status === 413) return reply.code(413).send({ error: 'The request is too large.' });
       if (status < 500) return reply.code(status).send({ error: 'The request cannot be read.' });
       request.log.error(
         { name: error.name, code: 'code' in error ? error.code : undefined },

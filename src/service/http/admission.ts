@@ -45,7 +45,7 @@ interface Account {
 /**
  * One call too many is refused before it costs anything. While other accounts have calls, an account's short calls beyond its
  * share wait: all that are worked on in a turn of the event loop are answered together, so everybody would wait for them.
- * Long calls take turns of their own (`LongWork`).
+ * Long calls take turns of their own (`LongTexts`).
  */
 export function createAdmission({ calls, callsPerAccount, now }: AdmissionLimits): Admission {
   const accounts = new Map<string, Account>();

@@ -1,16 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { canonicalJson } from '../../engine/canonical-json.js';
 import type { EvidenceRecord } from '../../evidence/evidence-record.js';
-import { answerHook } from '../../integrations/claude-agent/answer-hook.js';
-import { answerLiteLlm } from '../../integrations/litellm/answer-litellm.js';
-import { type Analyzer, createGuard, type Guard, type Policy } from '../../policy/index.js';
+import type { Analyzer, Policy } from '../../policy/index.js';
 import { digestInput } from '../../policy/screener.js';
-import { LONG } from '../screening/long-work.js';
+import { LONG } from '../long-texts/long-text-job.js';
 import type { KeyOwner } from '../screening/ports.js';
 import { screenCall } from '../screening/screen-call.js';
 import type { Place } from './admission.js';
+import { type AgentCall, answerAgent, notTaken } from './agent-answers.js';
 import {
   hookAnswerSchema,
   hookBodySchema,
@@ -22,8 +20,9 @@ import {
 } from './agent-schemas.js';
 import { type AnalyzeParts, bearerKey, refuseCodings, requireAllowed } from './analyze-route.js';
 import { refusalSchemas } from './api-schemas.js';
+import { disconnectSignal } from './connections.js';
 import { HttpError } from './http-error.js';
-import { quotaHeaders, sendJson } from './responses.js';
+import { quotaHeaders, sendJson, sendJsonText } from './responses.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -49,9 +48,6 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     max: ALLOWED_TEXTS,
     ttl: ALLOWED_MS,
   });
-  const refuseBody = (): never => {
-    throw new HttpError(400, 'The body is not what this path takes; see /openapi.json.');
-  };
 
   app.route({
     method: 'POST',
@@ -67,25 +63,13 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     onRequest: admit(bearerKey),
     preParsing: refuseCodings,
     handler: async (request, reply) => {
-      const event = hookBodySchema.safeParse(request.body);
       const on = hookQuerySchema.safeParse(request.query);
       if (!on.success)
         throw new HttpError(
           400,
           '`user`, `tool_call` or `tool_result` of the query names an action that is not there.',
         );
-      if (!event.success) return refuseBody();
-      // The body itself: a parsed copy would lose members named `__proto__`.
-      const output = await guarded(request, on.data as Partial<Policy>, undefined, (guard) =>
-        answerHook(guard, request.body as object),
-      );
-      // Numbers that no double holds stay as they were sent: a result of another shape would be ignored.
-      const text = await inTurn(request, () => canonicalJson(output));
-      return reply
-        .code(200)
-        .header('content-type', 'application/json')
-        .serializer(() => text)
-        .send(output);
+      return sendJsonText(reply, await answer(request, { host: 'claude-code', on: on.data as Partial<Policy> }));
     },
   });
 
@@ -102,21 +86,15 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     onRequest: admit(gatewayKey),
     preParsing: refuseCodings,
     handler: async (request, reply) => {
-      const call = await inTurn(request, () => liteLlmCallSchema.safeParse(request.body));
-      if (!call.success) return refuseBody();
-      return sendJson(
-        reply,
-        200,
-        await guarded(request, { user: 'refuse', tool_result: 'stop' }, allowed, (guard) =>
-          answerLiteLlm(guard, call.data),
-        ),
-      );
+      const call: AgentCall = { host: 'litellm', on: { user: 'refuse', tool_result: 'stop' } };
+      return sendJsonText(reply, await answer(request, call, allowed));
     },
   });
 
   app.route({
     method: 'POST',
     url: '/hooks/mcp',
+    bodyLimit: LONG,
     schema: {
       operationId: 'mcpPinEvent',
       summary: 'Report a changed tool definition',
@@ -128,7 +106,7 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     preParsing: refuseCodings,
     handler: async (request, reply) => {
       const event = pinEventSchema.safeParse(request.body);
-      if (!event.success) return refuseBody();
+      if (!event.success) throw notTaken();
       const owner = ownerOf(request);
       const { server, tool, change, action, runId } = event.data;
       await parts.store.audit.add({
@@ -142,11 +120,6 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       return sendJson(reply, 200, { recorded: true });
     },
   });
-
-  /** Does what takes as long as the body has values: at once for a short body, else in its account's turn. */
-  async function inTurn<T>({ agentOwner, bodyBytes }: FastifyRequest, step: () => T): Promise<T> {
-    return bodyBytes > LONG ? parts.longWork(agentOwner?.account.id ?? '', bodyBytes, step) : step();
-  }
 
   /** Lets a call in, counted before its body is read: one with a bad body counts too. */
   function admit(readKey: (request: IncomingMessage) => string) {
@@ -167,48 +140,43 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     };
   }
 
-  /** Runs the work with a guard of the caller's own, whose verdicts are kept as evidence. A screening that fails is a 500. */
-  async function guarded<R>(
-    request: FastifyRequest,
-    on: Partial<Policy>,
-    known: typeof allowed | undefined,
-    work: (guard: Guard) => Promise<R>,
-  ): Promise<R> {
-    if (request.bodyBytes <= LONG) await request.agentPlace?.turn();
+  /** The response to a call as JSON. Its verdicts are kept as evidence; a screening that fails is a 500. */
+  async function answer(request: FastifyRequest, call: AgentCall, known?: typeof allowed): Promise<string> {
+    const body = request.body as object;
+    if (!Buffer.isBuffer(body)) await request.agentPlace?.turn();
     const { account, key } = ownerOf(request);
-    const { store, engine, overlays, metrics, longWork, now } = parts;
+    const { store, engine, overlays, metrics, longTexts, now } = parts;
     const under = await overlays?.under(account.overlay);
     const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep, under };
     const write = (record: EvidenceRecord): Promise<void> => store.evidence.append(record);
+    const signal = disconnectSignal(request);
     let failure: unknown;
-    const recorded: Analyzer = {
-      inTurn: (step) => inTurn(request, step),
-      async analyze(input, { channel } = {}) {
-        const name =
-          known === undefined
-            ? ''
-            : `${account.id} ${under?.change.rulesVersion ?? ''} ${digestInput(input, channel ?? 'user')}`;
-        const seen = known?.get(name);
-        if (seen !== undefined) return seen;
-        // Nobody waits for the rest.
-        // A request is destroyed once it was read; its socket is when the caller has left.
-        if (request.raw.socket?.destroyed) failure ??= new Error('the caller is gone');
-        if (failure !== undefined) throw failure;
-        try {
-          const { verdict, explanation } = await screenCall({ write, engine, now, longWork }, caller, input, channel);
-          metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
-          if (verdict.verdict === 'allow') known?.set(name, verdict);
-          return { ...verdict, explanation };
-        } catch (error) {
-          failure = error;
-          throw error;
-        }
-      },
+    const analyze: Analyzer['analyze'] = async (input, { channel } = {}) => {
+      const name =
+        known === undefined
+          ? ''
+          : `${account.id} ${under?.change.rulesVersion ?? ''} ${digestInput(input, channel ?? 'user')}`;
+      const seen = known?.get(name);
+      if (seen !== undefined) return seen;
+      // Nobody waits for the rest.
+      if (signal.aborted) failure ??= new Error('the caller is gone');
+      if (failure !== undefined) throw failure;
+      try {
+        const { verdict, explanation } = await screenCall({ write, engine, now, longTexts }, caller, input, channel);
+        metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
+        if (verdict.verdict === 'allow') known?.set(name, verdict);
+        return { ...verdict, explanation };
+      } catch (error) {
+        failure = error;
+        throw error;
+      }
     };
-    const answer = await work(createGuard({ engine: recorded, on, cache: { max: 100 }, timeoutMs: 2 ** 31 - 1 }));
+    const text = Buffer.isBuffer(body)
+      ? await longTexts.run({ kind: 'agent', body, call }, { tenant: account.id, analyze, signal })
+      : await answerAgent(call, body, { analyze });
     if (failure !== undefined) throw failure;
     store.keys.used(key.id, now().getTime());
-    return answer;
+    return text as string;
   }
 }
 

@@ -13,12 +13,12 @@ import type { ZodType } from 'zod';
 import type { EvidenceRecord } from '../../evidence/evidence-record.js';
 import { type Input, toMinimal } from '../../index.js';
 import type { Charge } from '../../store/account-store.js';
-import type { LongWork } from '../../store/store.js';
+import { LONG } from '../long-texts/long-text-job.js';
+import type { LongTexts } from '../long-texts/long-texts.js';
 import type { ServiceMetrics } from '../metrics.js';
 import type { AccountOverlays } from '../screening/account-overlays.js';
 import { type CountedCall, createCallCounter } from '../screening/call-counter.js';
 import type { FindKey } from '../screening/key-cache.js';
-import { LONG } from '../screening/long-work.js';
 import type { KeyOwner, ScreeningEngine, ScreeningStore } from '../screening/ports.js';
 import { recentVerdicts } from '../screening/recent-verdicts.js';
 import { screenCall } from '../screening/screen-call.js';
@@ -36,7 +36,7 @@ export interface AnalyzeParts {
   readonly overlays?: AccountOverlays | undefined;
   readonly admission: Admission;
   readonly metrics: ServiceMetrics;
-  readonly longWork: LongWork;
+  readonly longTexts: LongTexts;
   readonly now: () => Date;
 }
 
@@ -52,7 +52,7 @@ declare module 'fastify' {
  * whatever comes of it: with its record, before an error is sent, or when the client is gone.
  */
 export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
-  const { store, findKey, engine, overlays, admission, metrics, longWork, now } = parts;
+  const { store, findKey, engine, overlays, admission, metrics, longTexts, now } = parts;
   const recent = recentVerdicts();
   const counter = createCallCounter(store);
   app.decorateRequest('call', null);
@@ -131,7 +131,7 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
           requireAllowed(reply, quota);
         };
         const { verdict, explanation } = await screenCall(
-          { write, engine, now, recent, longWork },
+          { write, engine, now, recent, longTexts },
           caller,
           input,
           channel,

@@ -2,20 +2,18 @@ import type { IncomingMessage } from 'node:http';
 import swagger from '@fastify/swagger';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
-import { type Input, toJsonText } from '../../index.js';
-import type { LongWork } from '../../store/store.js';
+import { CALL, LONG } from '../long-texts/long-text-job.js';
+import { createLongTexts, type LongTexts } from '../long-texts/long-texts.js';
 import { createMetrics } from '../metrics.js';
 import type { AccountOverlays } from '../screening/account-overlays.js';
 import { cachedKeys } from '../screening/key-cache.js';
-import { createLongWork, LONG } from '../screening/long-work.js';
 import type { ScreeningEngine, ScreeningStore } from '../screening/ports.js';
 import { createAdmission } from './admission.js';
 import { agentRoutes } from './agent-routes.js';
 import { type AnalyzeParts, analyzeRoutes } from './analyze-route.js';
-import { drainBody, refuseConnections, trustedProxies } from './connections.js';
+import { disconnectSignal, drainBody, refuseConnections, trustedProxies } from './connections.js';
 import { type AllowedMethods, answerErrors, HttpError, notFound, watchMethods } from './http-error.js';
-
-import { parseJsonObject, readJsonObject, scanJsonBody } from './json-body.js';
+import { readJsonObject } from './json-body.js';
 import { openApiOptions } from './open-api.js';
 import { operatorRoutes } from './operator-routes.js';
 import { commonHeaders, sendJson } from './responses.js';
@@ -53,8 +51,8 @@ export interface AppParts {
   /** Default: accounts have no overlays. */
   readonly overlays?: AccountOverlays | undefined;
   readonly limits?: AppLimits | undefined;
-  /** Runs the steps of long work. Default: in turns of its own. */
-  readonly longWork?: LongWork | undefined;
+  /** Does what takes as long as a text is. Default: in this thread, at once. */
+  readonly longTexts?: LongTexts | undefined;
   /** Wall clock; default the system's. */
   readonly now?: (() => Date) | undefined;
   /** Default: no log. */
@@ -144,27 +142,27 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     done();
   });
   app.removeAllContentTypeParsers();
-  const { longWork = createLongWork() } = parts;
+  const { longTexts = createLongTexts({ program: null }) } = parts;
   app.decorateRequest('bodyBytes', 0);
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     request.bodyBytes = body.length;
-    const isCall = request.routeOptions.url?.endsWith('/analyze') === true;
-    const wanted = isCall ? 'a JSON object with `input`' : 'a JSON object';
+    const isCall = /\/(?:analyze|playground)$/.test(request.routeOptions.url ?? '');
     const fail = (error: unknown): void =>
       done(error instanceof Error ? error : new Error('the body could not be read'));
-    if (body.length > LONG) {
-      const owner = request.call?.owner ?? request.agentOwner;
-      const inTurn = <T>(step: () => T): Promise<T> => longWork(owner?.account.id ?? '', body.length, step);
-      inTurn(() => scanJsonBody(body, wanted))
-        .then((scanned) => inTurn(() => parseJsonObject(scanned, wanted)))
-        .then((value) => (isCall ? inTurn(() => withJsonText(value)) : value))
-        .then((value) => done(null, value), fail);
-      return;
-    }
-    try {
-      done(null, readJsonObject(body, wanted));
-    } catch (error) {
-      fail(error);
+    if (body.length > LONG && request.agentOwner) {
+      // The route itself has it read and answered.
+      done(null, body);
+    } else if (body.length > LONG && isCall) {
+      const tenant = request.call?.owner.account.id ?? '';
+      longTexts
+        .run({ kind: 'call', body }, { tenant, signal: disconnectSignal(request) })
+        .then((input) => done(null, input === undefined ? {} : { input }), fail);
+    } else {
+      try {
+        done(null, readJsonObject(body, isCall ? CALL : 'a JSON object'));
+      } catch (error) {
+        fail(error);
+      }
     }
   });
   answerErrors(app, methods);
@@ -175,7 +173,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       engine,
       overlays: parts.overlays,
       metrics,
-      longWork,
+      longTexts,
       now,
       admission: createAdmission({
         calls: callsAtOnce,
@@ -200,12 +198,6 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   await parts.extend?.(app);
   await app.ready();
   return app;
-}
-
-/** The body of a call with its input as JSON text, where it is no string: that takes as long as to read it. */
-function withJsonText(body: object): object {
-  const { input } = body as { readonly input?: Input };
-  return typeof input === 'object' && input !== null ? { ...body, input: toJsonText(input) } : body;
 }
 
 /**

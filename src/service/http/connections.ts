@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { BlockList, isIP, type Socket } from 'node:net';
+import type { FastifyRequest } from 'fastify';
 import { toNetwork, withoutMapping } from '../../adapters/client-network.js';
 import { type AllowedMethods, dropQuery } from './http-error.js';
 
@@ -183,4 +184,17 @@ function format({ status, error, allow }: RawResponse): string {
     `${allow === undefined ? '' : `Allow: ${allow}\r\n`}` +
     `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
   );
+}
+
+const disconnects = new WeakMap<Socket, AbortSignal>();
+
+/** Aborted once the connection of a request is closed: nobody waits for its response any more. One for all requests of a connection. */
+export function disconnectSignal({ socket }: Pick<FastifyRequest, 'socket'>): AbortSignal {
+  const known = disconnects.get(socket);
+  if (known !== undefined) return known;
+  const controller = new AbortController();
+  if (socket.destroyed) controller.abort();
+  else socket.once('close', () => controller.abort());
+  disconnects.set(socket, controller.signal);
+  return controller.signal;
 }

@@ -86,6 +86,11 @@ function modelScore(score: number | null): string {
   return text.endsWith('.') ? `${text}0` : text;
 }
 
+/** Sends JSON that was written already. */
+export function sendJsonText(reply: FastifyReply, text: string): FastifyReply {
+  return reply.code(200).header('content-type', 'application/json').send(text);
+}
+
 /** Sends a value as `application/json`, the media type to the letter: JSON has no charset parameter (RFC 8259, 11). */
 export function sendJson(reply: FastifyReply, status: number, value: unknown): FastifyReply {
   return reply.code(status).header('content-type', 'application/json').serializer(JSON.stringify).send(value);

@@ -2,9 +2,6 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { LongWork } from '../../store/store.js';
 import { createFairQueue } from '../../workers/fair-queue.js';
 
-/** UTF-16 code units, or bytes: what is longer takes this thread for more than a millisecond or two. */
-export const LONG: number = 32 * 1024;
-
 interface Step {
   readonly tenant: string;
   readonly size: number;

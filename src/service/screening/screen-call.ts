@@ -9,7 +9,7 @@ import type {
   RecordedLimits,
   ReplaySettings,
 } from '../../evidence/evidence-record.js';
-import { keepInput, maskSteps } from '../../evidence/keep-input.js';
+import { keepInput } from '../../evidence/keep-input.js';
 import { replayDigest } from '../../evidence/replay-digest.js';
 import {
   type Channel,
@@ -23,9 +23,9 @@ import {
   toJsonText,
   type Verdict,
 } from '../../index.js';
-import type { LongWork } from '../../store/store.js';
+import { LONG } from '../long-texts/long-text-job.js';
+import type { LongTexts } from '../long-texts/long-texts.js';
 import type { AccountChange } from './account-overlays.js';
-import { LONG } from './long-work.js';
 import type { ScreeningEngine } from './ports.js';
 import type { RecentVerdicts } from './recent-verdicts.js';
 
@@ -35,8 +35,8 @@ export interface ScreenParts {
   readonly write: (record: EvidenceRecord) => Promise<void>;
   readonly engine: ScreeningEngine;
   readonly now: () => Date;
-  /** Default: long work is done at once. */
-  readonly longWork?: LongWork | undefined;
+  /** Default: all is done in this thread. */
+  readonly longTexts?: LongTexts | undefined;
   /** Default: every text is scanned. */
   readonly recent?: RecentVerdicts | undefined;
 }
@@ -59,7 +59,7 @@ export interface ScreenedInput {
 
 /** Scores an input and stores its evidence; resolves when the record is durable. */
 export async function screenCall(
-  { write, engine, now, recent, longWork }: ScreenParts,
+  { write, engine, now, recent, longTexts }: ScreenParts,
   { accountId, keyId, keep, under }: CallOwner,
   given: Input,
   channel?: Channel,
@@ -81,7 +81,7 @@ export async function screenCall(
   const verdict = bareVerdict(explained, evidenceId, performance.now() - started);
   const limits = recordedLimits(verdict.mode);
   const text = inputText(input);
-  const maskedText = keep === 'masked' ? await maskLong(text, accountId, longWork) : undefined;
+  const maskedText = keep === 'masked' ? await maskLong(text, accountId, longTexts) : undefined;
   const record = buildRecord({
     time: now(),
     accountId,
@@ -139,23 +139,10 @@ export function bareVerdict(
   };
 }
 
-/** So long short steps are run together: the rest after each is a turn of the event loop. */
-const SHORT_STEPS_MS = 1;
-
-/** A long text is masked a few steps at a time, since all of it would keep other calls waiting; undefined for a short one. */
-async function maskLong(text: string, tenant: string, longWork: LongWork | undefined): Promise<string | undefined> {
-  if (longWork === undefined || text.length <= LONG) return undefined;
-  const steps = maskSteps(text);
-  for (;;) {
-    const step = await longWork(tenant, LONG, () => {
-      const started = performance.now();
-      for (;;) {
-        const one = steps.next();
-        if (one.done || performance.now() - started > SHORT_STEPS_MS) return one;
-      }
-    });
-    if (step.done) return step.value;
-  }
+/** A long text, masked elsewhere; undefined for a short one. */
+async function maskLong(text: string, tenant: string, longTexts: LongTexts | undefined): Promise<string | undefined> {
+  if (longTexts === undefined || text.length <= LONG) return undefined;
+  return (await longTexts.run({ kind: 'mask', text }, { tenant })) as string;
 }
 
 /** A call that was screened. */

@@ -111,6 +111,18 @@ describe.each(databases)('every route of the dashboard, on $name', ({ make }) =>
     Object.fromEntries(Object.entries(answers).map(([route, { statusCode }]) => [route, statusCode]));
   const isChange = (route: string): boolean => !route.startsWith('GET');
 
+  test('a form has a bound of its own; a text to screen has that of the service', async () => {
+    const long = 'a calm afternoon '.repeat(12_000);
+    const tried = await Promise.all([
+      ask(it, ada, 'POST', '/keys', { name: long }),
+      ask(it, { ...ada, cookie: '' }, 'POST', '/sign-in', { email: 'ada@example.com', password: long }),
+      ask(it, ada, 'POST', '/playground', { input: long }),
+    ]);
+    expect(tried.map(({ statusCode }) => statusCode)).toEqual([413, 413, 200]);
+    expect(tried[0]?.json()).toEqual({ error: 'The request is too large.' });
+    expect(tried[2]?.json().record.input.text).toBe(long);
+  });
+
   test('all routes stand in this test', () => {
     expect(it.routes.length).toBeGreaterThan(20);
     expect([...it.routes].sort()).toEqual([...Object.keys(calls()), ...open].sort());

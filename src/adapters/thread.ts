@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
-import type { Child, ChildOptions } from '../supervisor.js';
+import type { Child, ChildOptions } from './supervisor.js';
 
 /**
- * A thread with the face of a child process. To stop a thread during a run of the model would end this process: a thread that
- * is killed is heard no more, ends its run, and stops then.
+ * A thread with the face of a child process. To stop a thread while native code runs in it would end this process: a thread that
+ * is killed is heard no more, ends what it does, and stops with its next message.
  */
 export function startThread<In, Out>({ file, heapMb, onMessage, onEnd }: ChildOptions<Out>): Child<In> {
   const worker = new Worker(file, { env: {}, resourceLimits: { maxOldGenerationSizeMb: heapMb } });

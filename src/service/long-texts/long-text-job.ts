@@ -1,0 +1,42 @@
+import { type Input, type JsonText, toJsonText } from '../../engine/input.js';
+import { masked } from '../../evidence/keep-input.js';
+import type { Analyzer } from '../../policy/index.js';
+import { type AgentCall, answerAgent } from '../http/agent-answers.js';
+import { readJsonObject } from '../http/json-body.js';
+
+/** UTF-16 code units, or bytes: what is longer takes a thread for more than a millisecond or two. */
+export const LONG: number = 32 * 1024;
+
+/** Something that takes as long as a text is. */
+export type LongTextJob =
+  /** Reads the body of a screening call. */
+  | { readonly kind: 'call'; readonly body: Uint8Array }
+  /** Answers an agent that sent a body. */
+  | { readonly kind: 'agent'; readonly body: Uint8Array; readonly call: AgentCall }
+  /** Masks a text for its evidence. */
+  | { readonly kind: 'mask'; readonly text: string };
+
+/**
+ * Does it. Gives the input of a call, in canonical form where it is no string (undefined: there is none); the response to an
+ * agent as JSON; the masked text.
+ *
+ * @throws HttpError 400 where the body isn't what its route takes
+ */
+export async function doLongTextJob(
+  job: LongTextJob,
+  analyze: Analyzer['analyze'],
+): Promise<string | JsonText | undefined> {
+  switch (job.kind) {
+    case 'call': {
+      const { input } = readJsonObject(job.body, CALL) as { readonly input?: Input };
+      return input === undefined || typeof input === 'string' ? input : toJsonText(input);
+    }
+    case 'agent':
+      return answerAgent(job.call, readJsonObject(job.body, 'a JSON object'), { analyze });
+    case 'mask':
+      return masked(job.text);
+  }
+}
+
+/** What the body of a screening call must be, for messages. */
+export const CALL = 'a JSON object with `input`';

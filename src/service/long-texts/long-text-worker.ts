@@ -1,0 +1,48 @@
+import { parentPort } from 'node:worker_threads';
+import { toJsonText } from '../../engine/input.js';
+import type { Analyzer } from '../../policy/index.js';
+import { HttpError } from '../http/http-error.js';
+import { doLongTextJob, type LongTextJob } from './long-text-job.js';
+import { type FromLongTextThread, type ToLongTextThread, toPlain } from './messages.js';
+
+/** The thread that `long-texts.ts` starts. */
+
+type Verdict = Awaited<ReturnType<Analyzer['analyze']>>;
+
+const port = parentPort;
+if (port === null) throw new Error('this program is a thread of the service');
+
+const say = (message: FromLongTextThread): void => port.postMessage(message);
+/** Those who wait for a verdict. */
+const asking = new Map<number, (verdict: Verdict | undefined) => void>();
+let questions = 0;
+
+async function work(id: number, job: LongTextJob): Promise<void> {
+  const analyze: Analyzer['analyze'] = async (given, options) => {
+    const input = toPlain(typeof given === 'string' ? given : toJsonText(given));
+    const question = questions++;
+    const verdict = await new Promise<Verdict | undefined>((resolve) => {
+      asking.set(question, resolve);
+      say({ kind: 'question', id, question, input, options });
+    });
+    if (verdict === undefined) throw new Error('the screening failed');
+    return verdict;
+  };
+  try {
+    const result = await doLongTextJob(job, analyze);
+    say({ kind: 'done', id, result: result === undefined ? undefined : toPlain(result) });
+  } catch (error) {
+    if (error instanceof HttpError) say({ kind: 'refused', id, message: error.message });
+    else say({ kind: 'failed', id, error });
+  }
+}
+
+port.on('message', (message: ToLongTextThread) => {
+  if (message.kind === 'job') {
+    void work(message.id, message.job);
+    return;
+  }
+  const answer = asking.get(message.question);
+  asking.delete(message.question);
+  answer?.(message.verdict);
+});

@@ -1,0 +1,151 @@
+import { type Child, childProgram } from '../../adapters/supervisor.js';
+import { startThread } from '../../adapters/thread.js';
+import type { JsonText } from '../../engine/input.js';
+import type { Analyzer } from '../../policy/index.js';
+import { createFairQueue } from '../../workers/fair-queue.js';
+import { HttpError } from '../http/http-error.js';
+import { doLongTextJob, type LongTextJob } from './long-text-job.js';
+import { type FromLongTextThread, fromPlain, type ToLongTextThread } from './messages.js';
+
+/** Whose job it is. */
+export interface LongTextCaller {
+  /** Accounts are served in turn. */
+  readonly tenant: string;
+  /** Screens what the job asks for; only an agent's job does. */
+  readonly analyze?: Analyzer['analyze'] | undefined;
+  /** A job that still waits then is dropped. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Work on long texts, away from the thread that answers everybody. */
+export interface LongTexts {
+  /** Does a job as `doLongTextJob` does. @throws also HttpError 503 where the caller left, Error where the thread ended */
+  run(job: LongTextJob, caller: LongTextCaller): Promise<string | JsonText | undefined>;
+  close(): void;
+}
+
+interface Waiting extends LongTextCaller {
+  readonly id: number;
+  readonly job: LongTextJob;
+  resolve(result: string | JsonText | undefined): void;
+  reject(error: unknown): void;
+}
+
+const isAgents = ({ job }: Pick<Waiting, 'job'>): boolean => job.kind === 'agent';
+
+/** Agents' jobs in the thread: they wait most of the time for their verdicts. */
+const AGENTS_AT_ONCE = 4;
+/** Other jobs in the thread. A place of their own, since the evidence of an agent's verdict may have to be masked first. */
+const OTHERS_AT_ONCE = 2;
+
+/** Heap of the thread for each megabyte that a body may have, and beside it, MB. A body becomes a text, values, JSON again. */
+const HEAP_PER_MB = 16;
+const HEAP_MB = 128;
+
+/**
+ * A thread that starts with the first job, and again with the first one after its end. Without a `program` the jobs are done at once in
+ * this thread, for tests and for a service that runs from its sources.
+ */
+export function createLongTexts({
+  program = childProgram('long-text-worker'),
+  bodyBytes = 1024 * 1024,
+}: {
+  /** The thread's program; null: none. Default: this package's. */
+  readonly program?: string | null | undefined;
+  /** Bytes that a body may have. */
+  readonly bodyBytes?: number | undefined;
+} = {}): LongTexts {
+  if (program === undefined || program === null)
+    return {
+      run: (job, { analyze = noQuestions }) => doLongTextJob(job, analyze),
+      close: () => undefined,
+    };
+  const waiting = createFairQueue<Waiting>({
+    tenantOf: ({ tenant }) => tenant,
+    costOf: ({ job }) => (job.kind === 'mask' ? job.text : job.body).length,
+    isLong: isAgents,
+  });
+  const underWay = new Map<number, Waiting>();
+  let thread: Child<ToLongTextThread> | undefined;
+  let ids = 0;
+
+  const start = (): Child<ToLongTextThread> =>
+    startThread<ToLongTextThread, FromLongTextThread>({
+      file: program,
+      heapMb: HEAP_MB + HEAP_PER_MB * Math.ceil(bodyBytes / (1024 * 1024)),
+      onMessage: take,
+      onEnd() {
+        thread = undefined;
+        const lost = [...underWay.values()];
+        underWay.clear();
+        for (const { reject } of lost) reject(new Error('the thread for long texts ended'));
+        next();
+      },
+    });
+
+  function next(): void {
+    for (;;) {
+      const agents = [...underWay.values()].filter(isAgents).length;
+      const others = underWay.size - agents;
+      const one = waiting.shift((it) => (isAgents(it) ? agents < AGENTS_AT_ONCE : others < OTHERS_AT_ONCE));
+      if (one === undefined) return;
+      underWay.set(one.id, one);
+      thread ??= start();
+      thread.send({ kind: 'job', id: one.id, job: one.job });
+    }
+  }
+
+  function take(message: FromLongTextThread): void {
+    const one = underWay.get(message.id);
+    if (one === undefined) return;
+    if (message.kind === 'question') {
+      void answer(one, message);
+      return;
+    }
+    underWay.delete(message.id);
+    if (message.kind === 'done') one.resolve(message.result && fromPlain(message.result));
+    else one.reject(message.kind === 'refused' ? new HttpError(400, message.message) : message.error);
+    next();
+  }
+
+  async function answer(
+    { analyze = noQuestions }: Waiting,
+    { question, input, options }: FromLongTextThread & { readonly kind: 'question' },
+  ): Promise<void> {
+    const asked = thread;
+    // Whoever screens knows why it failed.
+    const verdict = await analyze(fromPlain(input), options).catch(() => undefined);
+    asked?.send({ kind: 'answer', question, ...(verdict === undefined ? {} : { verdict }) });
+  }
+
+  return {
+    run: (job, caller) =>
+      new Promise((resolve, reject) => {
+        const { signal } = caller;
+        const settled = (): void => signal?.removeEventListener('abort', leave);
+        const one: Waiting = {
+          ...caller,
+          ...{ id: ids++, job },
+          resolve: (result) => {
+            settled();
+            resolve(result);
+          },
+          reject: (error) => {
+            settled();
+            reject(error);
+          },
+        };
+        const leave = (): void => {
+          if (underWay.has(one.id)) return;
+          waiting.remove((it) => it === one);
+          reject(new HttpError(503, 'The caller left before its turn.'));
+        };
+        signal?.addEventListener('abort', leave, { once: true });
+        waiting.push(one);
+        next();
+      }),
+    close: () => thread?.kill(),
+  };
+}
+
+const noQuestions: Analyzer['analyze'] = () => Promise.reject(new Error('this job screens nothing'));

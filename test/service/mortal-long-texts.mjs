@@ -1,0 +1,7 @@
+// The thread for long texts, but a body with the word "die" in it ends it.
+import { parentPort } from 'node:worker_threads';
+
+await import('../../dist/long-text-worker.js');
+parentPort.on('message', ({ job }) => {
+  if (job !== undefined && Buffer.from(job.body).includes('die')) process.exit(1);
+});
