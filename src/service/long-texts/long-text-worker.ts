@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { toJsonText } from '../../engine/input.js';
 import type { Analyzer } from '../../policy/index.js';
@@ -12,6 +13,7 @@ type Verdict = Awaited<ReturnType<Analyzer['analyze']>>;
 const port = parentPort;
 if (port === null) throw new Error('this program is a thread of the service');
 
+yieldToOthers();
 const say = (message: FromLongTextThread): void => port.postMessage(message);
 /** Those who wait for a verdict. */
 const asking = new Map<number, (verdict: Verdict | undefined) => void>();
@@ -46,3 +48,13 @@ port.on('message', (message: ToLongTextThread) => {
   asking.delete(message.question);
   answer?.(message.verdict);
 });
+
+/** The threads that answer everybody come first. Only on Linux does a thread have a priority of its own. */
+function yieldToOthers(): void {
+  if (process.platform !== 'linux') return;
+  try {
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // A sandbox may forbid it; then the thread has its equal share.
+  }
+}
