@@ -30,4 +30,6 @@ export async function answerAgent({ host, on }: AgentCall, body: object, engine:
 }
 
 /** A body of another shape than its path takes. */
-export const notTaken = (): HttpError => new HttpError(400, 'The body is not what this path takes; see /openapi.json.');
+export function notTaken(): HttpError {
+  return new HttpError(400, 'The body is not what this path takes; see /openapi.json.');
+}
