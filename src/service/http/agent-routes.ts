@@ -159,7 +159,7 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       const seen = known?.get(name);
       if (seen !== undefined) return seen;
       // Nobody waits for the rest.
-      if (signal.aborted) failure ??= new Error('the caller is gone');
+      if (signal.aborted) failure ??= new HttpError(503, 'The caller left.');
       if (failure !== undefined) throw failure;
       try {
         const { verdict, explanation } = await screenCall({ write, engine, now, longTexts }, caller, input, channel);
