@@ -64,7 +64,8 @@ export const pinEventSchema: z.ZodType<PinEvent> = z
   .strictObject({
     server: z
       .string()
-      .regex(/^[^\p{Cc}]{1,200}$/u)
+      // No control characters, in a form that readers of the OpenAPI document know.
+      .regex(/^[ -~\u00a0-\uffff]{1,200}$/)
       .describe("The server's name among the gateway's pins."),
     tool: z.string().regex(TOOL_NAME).describe("The tool's name; its length where it is no plain name."),
     change: z.enum(TOOL_FAULTS).describe('Why the tool is not trusted.'),
