@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { loadPack } from '../adapters/packs/load-pack.js';
 import { overlayStack } from '../adapters/packs/overlay-stack.js';
+import { childProgram } from '../adapters/supervisor.js';
 import { dashboard } from '../dashboard/dashboard.js';
 import { keepVersions } from '../evidence/kept-versions.js';
 import { findModel } from '../index.js';
@@ -105,7 +106,7 @@ export async function runService(settings: ServiceSettings, parts: OpeningParts)
     const shown: Store = { ...store, evidence: { ...store.evidence, list } };
     const replays = replayService(store, engine, overlays);
     opened.push(() => replays.close());
-    const longTexts = createLongTexts({ bodyBytes: settings.bodyLimit });
+    const longTexts = createLongTexts(childProgram('long-text-worker'), settings.bodyLimit);
     opened.push(async () => longTexts.close());
     const app = await buildApp({
       store,

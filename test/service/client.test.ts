@@ -47,6 +47,8 @@ describe('client', () => {
     expect(await calls[0]?.text()).toBe('{"input":{"n":1e400,"a":12345678901234567890}}');
     await expect(client.analyze(undefined as never)).rejects.toMatchObject({ code: 'INPUT_MISSING' });
     expect(calls).toHaveLength(1);
+    // For analyzers of others, which may write it again.
+    expect(JSON.stringify({ input: new JsonText('{"a":[1]}', false) })).toBe('{"input":{"a":[1]}}');
   });
 
   it('tries a 500 once more, and no more', async () => {

@@ -142,7 +142,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     done();
   });
   app.removeAllContentTypeParsers();
-  const { longTexts = createLongTexts({ program: null }) } = parts;
+  const { longTexts = createLongTexts() } = parts;
   app.decorateRequest('bodyBytes', 0);
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     request.bodyBytes = body.length;

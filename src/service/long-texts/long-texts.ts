@@ -1,4 +1,4 @@
-import { type Child, childProgram } from '../../adapters/supervisor.js';
+import type { Child } from '../../adapters/supervisor.js';
 import { startThread } from '../../adapters/thread.js';
 import type { JsonText } from '../../engine/input.js';
 import type { Analyzer } from '../../policy/index.js';
@@ -43,19 +43,11 @@ const HEAP_PER_MB = 16;
 const HEAP_MB = 128;
 
 /**
- * A thread that starts with the first job, and again with the first one after its end. Without a `program` the jobs are done at once in
- * this thread, for tests and for a service that runs from its sources.
+ * A thread that runs a program (`long-text-worker`). It starts with the first job, and again with the first one after its end. Without
+ * a program the jobs are done at once in this thread. `bodyBytes`: what a body may have, default 1 MiB.
  */
-export function createLongTexts({
-  program = childProgram('long-text-worker'),
-  bodyBytes = 1024 * 1024,
-}: {
-  /** The thread's program; null: none. Default: this package's. */
-  readonly program?: string | null | undefined;
-  /** Bytes that a body may have. */
-  readonly bodyBytes?: number | undefined;
-} = {}): LongTexts {
-  if (program === undefined || program === null)
+export function createLongTexts(program?: string, bodyBytes: number = 1024 * 1024): LongTexts {
+  if (program === undefined)
     return {
       run: (job, { analyze = noQuestions }) => doLongTextJob(job, analyze),
       close: () => undefined,
@@ -118,32 +110,28 @@ export function createLongTexts({
     asked?.send({ kind: 'answer', question, ...(verdict === undefined ? {} : { verdict }) });
   }
 
-  return {
-    run: (job, caller) =>
-      new Promise((resolve, reject) => {
-        const { signal } = caller;
-        const settled = (): void => signal?.removeEventListener('abort', leave);
-        const one: Waiting = {
-          ...caller,
-          ...{ id: ids++, job },
-          resolve: (result) => {
-            settled();
-            resolve(result);
-          },
-          reject: (error) => {
-            settled();
-            reject(error);
-          },
-        };
-        const leave = (): void => {
-          if (underWay.has(one.id)) return;
-          waiting.remove((it) => it === one);
-          reject(new HttpError(503, 'The caller left before its turn.'));
-        };
-        signal?.addEventListener('abort', leave, { once: true });
-        waiting.push(one);
+  async function run(job: LongTextJob, caller: LongTextCaller): Promise<string | JsonText | undefined> {
+    const id = ids++;
+    const leave = (): void => {
+      if (underWay.has(id)) return;
+      waiting.remove((it) => it.id === id);
+      drop(new HttpError(503, 'The caller left before its turn.'));
+    };
+    let drop: (error: Error) => void = () => undefined;
+    caller.signal?.addEventListener('abort', leave, { once: true });
+    try {
+      return await new Promise((resolve, reject) => {
+        drop = reject;
+        waiting.push({ ...caller, id, job, resolve, reject });
         next();
-      }),
+      });
+    } finally {
+      caller.signal?.removeEventListener('abort', leave);
+    }
+  }
+
+  return {
+    run,
     close: () => thread?.kill(),
   };
 }

@@ -98,7 +98,7 @@ it.each([
   ['/beta/litellm_basic_guardrail_api', { input_type: 'response', tools: [LARGE] }],
 ])("%s: a large body is its account's job, screened as its canonical JSON", async (url, body) => {
   const asked: unknown[] = [];
-  const texts = createLongTexts({ program: null });
+  const texts = createLongTexts();
   const longTexts: typeof texts = {
     ...texts,
     run(job, caller) {
