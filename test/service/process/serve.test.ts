@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openStore } from '../../../src/store/open-store.js';
-import { analyze, killServices, type ServiceProcess, startService } from '../service-process.js';
+import { analyze, killServices, type ServiceProcess, shownKey, startService } from '../service-process.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-serve-'));
 const RULES = ['--mode', 'rules', '--workers', '1'];
@@ -50,6 +50,26 @@ describe('portcullis serve', () => {
     expect(month?.used).toBeGreaterThanOrEqual(acknowledged.length);
     expect(health.problems).toEqual([]);
   }, 90_000);
+
+  it.runIf(process.platform === 'linux')(
+    'reads a long body in a thread of a lower priority, which starts with it',
+    async () => {
+      const service = await start(join(folder, 'long'));
+      const tasks = `/proc/${service.child.pid}/task`;
+      const lowered = (): number =>
+        readdirSync(tasks).filter((id) => {
+          const [, fields = ''] = readFileSync(join(tasks, id, 'stat'), 'utf8').split(') ');
+          return Number(fields.split(' ')[16]) > 0;
+        }).length;
+      const answer = await analyze(service.url, shownKey(service), { text: 'short' });
+      expect([answer.status, lowered()]).toEqual([200, 0]);
+      const long = await analyze(service.url, shownKey(service), { text: 'A calm afternoon. '.repeat(5_000) });
+      expect([long.status, lowered()]).toEqual([200, 1]);
+      service.child.kill('SIGTERM');
+      await service.ended;
+    },
+    60_000,
+  );
 
   it('answers what is under way when told to end, and no text or key is in its output', async () => {
     const service = await start(join(folder, 'ended'));
