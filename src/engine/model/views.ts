@@ -1,5 +1,6 @@
 import { type EngineLimits, MODEL_PIECE_LENGTH } from '../limits.js';
 import type { Span } from '../span.js';
+import { blankLetterCodes } from '../text/transforms.js';
 import type { View, ViewKind } from '../text/view.js';
 import { spread } from './windows.js';
 
@@ -26,10 +27,11 @@ export const HIDING_VIEWS: ReadonlySet<ViewKind> = new Set(['squeezed', 'decoded
 
 /**
  * Chooses what a model reads. The folded view says nothing new to an uncased tokenizer; a decoded,
- * squeezed or hidden text does. Longest first within the limits, each text once.
+ * squeezed or hidden text does. Longest first within the limits, each text once. Of the input itself it reads no Morse code
+ * and no spaced-out letters that a view shows in plain.
  */
 export function modelTexts(input: string, views: readonly View[], limits: Limits): ModelTexts {
-  const own = readInput(input, limits.modelLength);
+  const own = readInput(blankLetterCodes(input, new Set(views.flatMap(({ chain }) => chain))), limits.modelLength);
   const seen = new Set<string>([input]);
   const readings: ModelReading[] = [...own.readings];
   const skipped = [...own.skipped];

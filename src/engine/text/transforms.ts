@@ -1,3 +1,4 @@
+import type { Span } from '../span.js';
 import { AMPERSAND, BACKSLASH, EQUALS, PERCENT } from './char-kinds.js';
 import { decodeBraille, decodeMorse, decodeRadioAlphabet, decodeUpsideDown } from './decode/alphabets.js';
 import { decodeBase32, decodeBase64 } from './decode/base-encodings.js';
@@ -6,10 +7,10 @@ import { decodeEntities, decodeEscapes, decodePercent, decodeQuotedPrintable } f
 import { decodeUnicodeTags, decodeVariationSelectors, decodeZeroWidthBits } from './decode/invisible-characters.js';
 import { decodeBinary, decodeCharCodes, decodeHex } from './decode/number-codes.js';
 import { replaceLeet } from './deobfuscate/leet.js';
-import { joinSpacedLetters } from './deobfuscate/spaced-letters.js';
+import { joinSpacedLetters, spacedRows } from './deobfuscate/spaced-letters.js';
 import { joinHyphenation, restoreWordGaps, splitJoinedWords } from './deobfuscate/word-breaks.js';
 import type { Replacement } from './rewrite.js';
-import type { Features } from './scan-features.js';
+import { type Features, scanFeatures } from './scan-features.js';
 
 /** A transform that rewrites runs of a text and leaves the rest as it is. */
 export interface RunTransform {
@@ -51,6 +52,31 @@ export const DECODINGS: readonly RunTransform[] = [
   { applies: ({ phonetic }) => phonetic >= 4, find: decodeUpsideDown },
   { applies: ({ tags }) => tags !== undefined && (tags[RADIO] as number) >= 4, find: decodeRadioAlphabet },
 ];
+
+/** Of a code for letters, a model sees the shape alone, and takes it for an attack whatever it says. */
+const LETTER_CODES: ReadonlyMap<string, (text: string, features: Features) => readonly Span[]> = new Map([
+  ['morse', decodeMorse],
+  ['spaced', spacedRows],
+]);
+
+/**
+ * The text with Morse code and spaced-out letters blanked, as long as before, where `transforms` says that they were read.
+ * @param transforms what made the views of this text
+ */
+export function blankLetterCodes(text: string, transforms: ReadonlySet<string>): string {
+  const finders = [...LETTER_CODES].flatMap(([name, find]) => (transforms.has(name) ? [find] : []));
+  if (finders.length === 0) return text;
+  const features = scanFeatures(text);
+  const runs = finders.flatMap((find) => find(text, features)).sort((a, b) => a.start - b.start);
+  let blanked = '';
+  let read = 0;
+  for (const { start, end } of runs) {
+    if (end <= read) continue;
+    blanked += text.slice(read, Math.max(read, start)) + ' '.repeat(end - Math.max(read, start));
+    read = end;
+  }
+  return blanked + text.slice(read);
+}
 
 /** The runs that these transforms can read, in no order; they may overlap. */
 export function findRuns(

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { modelTexts } from '../../../src/engine/model/views.js';
+import { blankLetterCodes } from '../../../src/engine/text/transforms.js';
 import type { View, ViewKind } from '../../../src/engine/text/view.js';
+import { buildViews } from '../../../src/engine/text/views.js';
 
 const LIMITS = { modelLength: 20_000, modelViews: 2, modelViewLength: 100, modelViewMinLength: 5 };
 const view = (kind: ViewKind, text: string): View => ({
@@ -39,6 +41,32 @@ describe('modelTexts', () => {
       { span: { start: 3, end: 9 }, limit: 'modelViews' },
       { span: { start: 3, end: 9 }, limit: 'modelViews' },
     ]);
+  });
+
+  const readRaw = (text: string): string =>
+    modelTexts(text, buildViews(text).views, { ...LIMITS, modelViewLength: 1000 }).readings[0]?.text ?? '';
+
+  it('reads no Morse code and no spaced-out letters where a view shows them in plain', () => {
+    const morse = '.... --- .-- / -- .- -. -.-- / .-. --- --- -- ...';
+    expect(readRaw(`What does this mean? ${morse} Thanks.`)).toBe(`What does this mean? ${' '.repeat(morse.length)} Thanks.`);
+    const rows = 'G-r-e-a-t-,-_-I-_-h-a-v-e-_-i-t';
+    expect(readRaw(`He wrote ${rows} and left; then w a i t i n g`)).toBe(
+      `He wrote ${' '.repeat(rows.length)} and left; then ${' '.repeat(13)}`,
+    );
+    expect(readRaw('A plan | --- | --- | and ... so on - or not')).toBe('A plan | --- | --- | and ... so on - or not');
+  });
+
+  it('keeps every place of the input where it blanks', () => {
+    const parts = ['𝐢-𝐠-𝐧-𝐨-𝐫-𝐞', 's p a c e d', '.... . .-.. .-.. --- / - .... . .-. .', 'and words 🙂 between', 'ж-д-у-т-и-х'];
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fc.constantFrom(...parts), fc.string({ unit: 'binary' })), { maxLength: 8 }), (all) => {
+        const text = all.join(' ').toWellFormed();
+        const read = blankLetterCodes(text, new Set(['morse', 'spaced']));
+        expect(read).toHaveLength(text.length);
+        expect(read.isWellFormed()).toBe(true);
+        for (let i = 0; i < text.length; i += 1) if (read[i] !== ' ') expect(read[i]).toBe(text[i]);
+      }),
+    );
   });
 
   it('reads pieces of a very long input, both ends among them, and states the gaps', () => {

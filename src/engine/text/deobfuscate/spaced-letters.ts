@@ -1,3 +1,4 @@
+import type { Span } from '../../span.js';
 import { DROP, FOLD, NEWLINE, SPACE } from '../normalize/fold-table.js';
 import type { Replacement } from '../rewrite.js';
 import type { Features } from '../scan-features.js';
@@ -34,6 +35,23 @@ export function joinSpacedLetters(text: string, { singleRows }: Features): reado
     joinRow(text, row, found);
   }
   return found;
+}
+
+/** The rows that `joinSpacedLetters` reads, from the first letter of each to its last. */
+export function spacedRows(text: string, features: Features): readonly Span[] {
+  const rows: Span[] = [];
+  let open: { start: number; end: number } | undefined;
+  // The separators of a row stand one letter apart.
+  for (const { start, end } of joinSpacedLetters(text, features)) {
+    if (open !== undefined && start - letterBefore(text, start) === open.end) open.end = end;
+    else rows.push((open = { start: start - letterBefore(text, start), end }));
+  }
+  return rows.map((row) => ({ start: row.start, end: row.end + letterSize(text, row.end) }));
+}
+
+/** Units of the letter that ends at `end`. */
+function letterBefore(text: string, end: number): number {
+  return (text.charCodeAt(end - 1) & 0xfc00) === 0xdc00 ? 2 : 1;
 }
 
 /** The single letters that follow one another from `from` on. */
