@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createEngine, findModel, loadModel } from '../src/index.js';
 
-// Whether encoding a text changes what is said of it: the same labelled texts as they are and in six encodings.
+// Whether a disguise changes what is said of a text: the same labelled texts as they are, in encodings, and with their letters or words disguised.
 // npm run bench -- encoded --data FILE.jsonl [--per 3] [--record NAME]
 
 interface Row {
@@ -30,6 +30,35 @@ const ENCODINGS: Readonly<Record<string, (text: string) => string>> = {
   'percent in a URL': (text) => `GET /search?q=${encodeURIComponent(text.toWellFormed())}&page=2 HTTP/1.1`,
 };
 
+const words = (text: string, put: (word: string) => string): string => text.replace(/\S+/g, put);
+const letters = (first: number) => (text: string) =>
+  text.replace(/[a-z]/gi, (letter) => String.fromCodePoint(first + letter.toLowerCase().charCodeAt(0) - 0x61));
+const LEET: Readonly<Record<string, string>> = { a: '4', e: '3', i: '1', o: '0', s: '5', t: '7' };
+const CYRILLIC: Readonly<Record<string, string>> = { a: 'а', c: 'с', e: 'е', i: 'і', o: 'о', p: 'р', x: 'х', y: 'у' };
+const MORSE =
+  '.- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --..'.split(
+    ' ',
+  );
+const morse = (word: string): string =>
+  [...word.toLowerCase()].flatMap((letter) => MORSE[letter.charCodeAt(0) - 0x61] ?? []).join(' ');
+const DISGUISES: Readonly<Record<string, (text: string) => string>> = {
+  'an emoji before each word': (text) => text.replaceAll(' ', ' 🔥'),
+  'emoji for spaces': (text) => text.replaceAll(' ', '👏'),
+  'letters apart': (text) => [...text.replaceAll(' ', '_')].join('-'),
+  'Morse code': (text) => text.split(/\s+/).map(morse).join(' / '),
+  'zero-width spaces': (text) => words(text, (word) => [...word].join('\u200b')),
+  'full-width letters': letters(0xff41),
+  'mathematical letters': letters(0x1d41a),
+  'Cyrillic look-alikes': (text) => text.replace(/[aceiopxy]/g, (letter) => CYRILLIC[letter] ?? letter),
+  leet: (text) => text.replace(/[aeiost]/gi, (letter) => LEET[letter.toLowerCase()] ?? letter),
+  'each word bold': (text) => words(text, (word) => `**${word}**`),
+  'each word in brackets': (text) => words(text, (word) => `(${word})`),
+  'a list of strings': (text) => JSON.stringify(text.split(/\s+/)),
+  'a sign between words': (text) => text.replaceAll(' ', ' # '),
+  'a word a line': (text) => text.replaceAll(' ', '\n'),
+  backwards: (text) => [...text].reverse().join(''),
+};
+
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Texts of 20 to 900 characters, `per` of each source and label, sources that are encoded already left out. */
@@ -52,13 +81,13 @@ const chosen = (label: Row['label']): readonly string[] => {
 
 const engine = createEngine({ model: await loadModel(findModel() ?? ''), timeoutMs: 120_000 });
 const lines = [
-  `# Encoded texts, ${basename(data)}, ${values.per} a source and label`,
+  `# Encoded and disguised texts, ${basename(data)}, ${values.per} a source and label`,
   '',
   `\`npm run bench -- encoded\`; rules ${engine.info.rules_version}, model ${engine.info.ml_version} at ${engine.info.ml_threshold}. Blocked of n; in brackets: by the rules.`,
   '',
   '| | honest | attacks |\n| - | -: | -: |',
 ];
-for (const [name, encode] of Object.entries(ENCODINGS)) {
+for (const [name, encode] of Object.entries({ ...ENCODINGS, ...DISGUISES })) {
   const cells: string[] = [];
   for (const label of ['benign', 'injection'] as const) {
     const texts = chosen(label);

@@ -1,6 +1,6 @@
 import { type EngineLimits, MODEL_PIECE_LENGTH } from '../limits.js';
 import type { Span } from '../span.js';
-import { blankLetterCodes } from '../text/transforms.js';
+import { blankShapes } from '../text/transforms.js';
 import type { View, ViewKind } from '../text/view.js';
 import { spread } from './windows.js';
 
@@ -27,17 +27,20 @@ export const HIDING_VIEWS: ReadonlySet<ViewKind> = new Set(['squeezed', 'decoded
 
 /**
  * Chooses what a model reads. The folded view says nothing new to an uncased tokenizer; a decoded,
- * squeezed or hidden text does. Longest first within the limits, each text once. Of the input itself it reads no Morse code
- * and no spaced-out letters that a view shows in plain.
+ * squeezed or hidden text does. Longest first within the limits, each text once. Of the input itself it reads no Morse code,
+ * no spaced-out letters and no emoji between words where a view shows the text without them; where
+ * letters are disguised (𝐢𝐠𝐧𝐨𝐫𝐞, ｉｇｎｏｒｅ, іgnоrе), it reads the folded text instead.
  */
 export function modelTexts(input: string, views: readonly View[], limits: Limits): ModelTexts {
-  const own = readInput(blankLetterCodes(input, new Set(views.flatMap(({ chain }) => chain))), limits.modelLength);
+  const own = readOwn(input, views, limits.modelLength);
   const seen = new Set<string>([input]);
   const readings: ModelReading[] = [...own.readings];
   const skipped = [...own.skipped];
   let room = limits.modelViewLength;
   let places = limits.modelViews;
-  const hiding = views.filter(({ kind, text }) => HIDING_VIEWS.has(kind) && text.length >= limits.modelViewMinLength);
+  const hiding = views.filter(
+    ({ kind, text, chain }) => HIDING_VIEWS.has(kind) && text.length >= limits.modelViewMinLength && !readsAlike(chain),
+  );
   for (const { text, kind, map } of hiding.sort((a, b) => b.text.length - a.text.length)) {
     if (seen.has(text)) continue;
     seen.add(text);
@@ -50,6 +53,45 @@ export function modelTexts(input: string, views: readonly View[], limits: Limits
     }
   }
   return { readings, derivedFrom: own.readings.length, skipped };
+}
+
+/** Whether the model's own reading of the input shows a view's text too. */
+function readsAlike(chain: readonly string[]): boolean {
+  return chain[0] === 'emoji' && chain.slice(1).every((transform) => transform === 'fold');
+}
+
+/** From this share of its letters on a text is disguised; the fold brings out fewer than a third of the letters of Vietnamese. */
+const DISGUISED = 0.4;
+/** Fewer letters say nothing. */
+const MIN_LETTERS = 8;
+
+/** The input as the model reads it. */
+function readOwn(input: string, views: readonly View[], length: number): Omit<ModelTexts, 'derivedFrom'> {
+  const transforms = new Set(views.flatMap(({ chain }) => chain));
+  const folded = input.length > length || isAscii(input) ? undefined : views.find(({ kind }) => kind === 'folded');
+  if (folded === undefined || !isDisguised(input, folded.text))
+    return readInput(blankShapes(input, transforms), length);
+  const reading: ModelReading = {
+    text: blankShapes(folded.text, transforms),
+    view: 'folded',
+    toInput: (span) => folded.map.toInput(span),
+  };
+  return { readings: [reading], skipped: [] };
+}
+
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i += 1) if (text.charCodeAt(i) >= 0x80) return false;
+  return true;
+}
+
+/** Whether so many of the folded text's letters are ASCII by the fold alone. */
+function isDisguised(input: string, folded: string): boolean {
+  const letters = asciiLetters(folded);
+  return letters >= MIN_LETTERS && letters - asciiLetters(input) >= DISGUISED * letters;
+}
+
+function asciiLetters(text: string): number {
+  return text.match(/[A-Za-z]/g)?.length ?? 0;
 }
 
 /** The whole input, or pieces of it spread evenly with both ends kept. */

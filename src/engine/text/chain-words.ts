@@ -22,6 +22,7 @@ const encodings: Readonly<Record<string, string>> = {
 
 /** The other transforms of a chain. */
 const transforms: Readonly<Record<string, string>> = {
+  emoji: 'emoji between words removed',
   fold: 'confusables folded',
   hyphenation: 'hyphens at line ends removed',
   'html-attribute': 'out of an HTML attribute',

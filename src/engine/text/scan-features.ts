@@ -26,6 +26,9 @@ const MIN_NUMBERS = 4;
 const MIN_OCTETS = 2;
 /** Fewer single letters in a row are initials or a formula. */
 const MIN_SINGLES = 5;
+/** Gaps of one kind between the words of a row, each of two to so many characters. */
+const MIN_GAPS = 3;
+const MAX_GAP = 8;
 const WORD_KINDS = LETTER | DIGIT;
 const RARE = JOINER | LEET_SIGN | DASH;
 
@@ -36,6 +39,8 @@ export function scanFeatures(text: string): Features {
   let signs = 0;
   let runStart = 0;
   let white = 0;
+  let wordFrom = 0;
+  let wordEnd = 0;
   for (let i = 0; i < length; ) {
     const from = i;
     let any = 0;
@@ -64,6 +69,9 @@ export function scanFeatures(text: string): Features {
     }
     if (i > from) {
       white = 0;
+      if (from - wordEnd > 1) growGapRow(scan, text, wordFrom, wordEnd, from);
+      wordFrom = from;
+      wordEnd = i;
       if ((any & DIGIT) === 0 && (all & HEX) === 0 && i - from > 1) endLetters(scan, text, from, i);
       else endWord(scan, text, from, i, any, all);
       if (i === length) break;
@@ -148,6 +156,22 @@ function endWord(scan: Scan, text: string, from: number, end: number, any: numbe
   }
 }
 
+/** Words with the same gap of two or more characters between them make a row, as far as its length and its first character tell. */
+function growGapRow(scan: Scan, text: string, wordFrom: number, wordEnd: number, from: number): void {
+  const gap = from - wordEnd;
+  const unit = text.charCodeAt(wordEnd);
+  if (scan.gapEnd !== wordFrom || gap !== scan.gap || unit !== scan.gapUnit) {
+    scan.gap = gap;
+    scan.gapUnit = unit;
+    scan.gapRow = 0;
+    scan.gapFrom = wordFrom;
+  }
+  scan.gapEnd = from;
+  scan.gapRow += 1;
+  if (scan.gapRow === MIN_GAPS && gap <= MAX_GAP && scan.joinedRows.at(-1) !== scan.gapFrom)
+    scan.joinedRows.push(scan.gapFrom);
+}
+
 /** Adds a word to a row, or ends the row. */
 function growRow(row: Row, belongs: boolean, min: number, from: number, end: number): void {
   if (!belongs) {
@@ -221,6 +245,7 @@ function readForeign(scan: Scan, text: string, unit: number, at: number): boolea
   if ((unit & 0xf800) === 0xd800) {
     scan.surrogates = true;
     if (unit === 0xd835 || unit === 0xd83c) scan.disguised += 1;
+    if (unit >= 0xd83c && unit <= 0xd83e) scan.emoji += 1;
     if (unit !== 0xdb40) return true;
     if ((text.charCodeAt(at + 1) & 0xff80) === 0xdc00) scan.tagCharacters += 1;
     else scan.selectors += 1;
@@ -239,6 +264,7 @@ function readForeign(scan: Scan, text: string, unit: number, at: number): boolea
     return false;
   }
   if ((unit & 0xff00) === 0x2800) scan.braille += 1;
+  else if (unit >= 0x2600 && unit <= 0x27bf) scan.emoji += 1;
   else if (unit >= 0xfe00 && unit <= 0xfe0f) scan.selectors += 1;
   else if (unit === 0xfeff) scan.zeroWidth += 1;
   else if (unit >= 0xff01 || (unit >= 0x2460 && unit <= 0x24ff)) scan.disguised += 1;
@@ -307,12 +333,18 @@ export interface Scan {
   readonly octetRow: Row;
   /** Where words that mix letters and digits begin, and where signs stand that can stand for a letter beside one. */
   readonly leetSpots: number[];
-  /** Where rows of three or more words begin that one sign joins. */
+  /** Where rows of words begin that one sign, or the same gap of several signs, joins. */
   readonly joinedRows: number[];
   /** The last joining sign, its place, and where the word before it began. */
   joiner: number;
   joinerAt: number;
   joinedFrom: number;
+  /** The last gap of two or more characters: its length, its first character and its end; the gaps like it in a row, and where the row's first word began. */
+  gap: number;
+  gapUnit: number;
+  gapEnd: number;
+  gapRow: number;
+  gapFrom: number;
   /** A line ends in a hyphen. */
   brokenWords: boolean;
   /** Where words of ASCII letters begin that are 12 or longer. */
@@ -332,6 +364,8 @@ export interface Scan {
   /** Units that the fold changes into others beyond case: invisibles, full-width and mathematical letters, marks. */
   disguised: number;
   braille: number;
+  /** Emoji, and signs of the blocks that hold many of them. */
+  emoji: number;
   phonetic: number;
 }
 
@@ -357,6 +391,11 @@ function newScan(): Scan {
     joiner: 0,
     joinerAt: -1,
     joinedFrom: -1,
+    gap: 0,
+    gapUnit: 0,
+    gapEnd: -1,
+    gapRow: 0,
+    gapFrom: 0,
     brokenWords: false,
     longWords: [],
     dots: 0,
@@ -369,6 +408,7 @@ function newScan(): Scan {
     zeroWidth: 0,
     disguised: 0,
     braille: 0,
+    emoji: 0,
     phonetic: 0,
   };
 }

@@ -6,6 +6,7 @@ import { RADIO } from './decode/cipher-words.js';
 import { decodeEntities, decodeEscapes, decodePercent, decodeQuotedPrintable } from './decode/escapes.js';
 import { decodeUnicodeTags, decodeVariationSelectors, decodeZeroWidthBits } from './decode/invisible-characters.js';
 import { decodeBinary, decodeCharCodes, decodeHex } from './decode/number-codes.js';
+import { dropEmoji } from './deobfuscate/emoji.js';
 import { replaceLeet } from './deobfuscate/leet.js';
 import { joinSpacedLetters, spacedRows } from './deobfuscate/spaced-letters.js';
 import { joinHyphenation, restoreWordGaps, splitJoinedWords } from './deobfuscate/word-breaks.js';
@@ -20,9 +21,10 @@ export interface RunTransform {
   readonly find: (text: string, features: Features) => readonly Replacement[];
 }
 
-/** Undo what is done to words: letters apart, letters replaced, spaces removed or put elsewhere. */
+/** Undo what is done to words: letters apart, emoji between them, letters replaced, spaces removed or put elsewhere. */
 export const DEOBFUSCATIONS: readonly RunTransform[] = [
   { applies: ({ singleRows }) => singleRows.length > 0, find: joinSpacedLetters },
+  { applies: ({ emoji }) => emoji >= 2, find: dropEmoji },
   { applies: ({ leetSpots }) => leetSpots.length > 0, find: replaceLeet },
   { applies: ({ longWords }) => longWords.length > 0, find: restoreWordGaps },
   { applies: ({ joinedRows }) => joinedRows.length > 0, find: splitJoinedWords },
@@ -53,18 +55,22 @@ export const DECODINGS: readonly RunTransform[] = [
   { applies: ({ tags }) => tags !== undefined && (tags[RADIO] as number) >= 4, find: decodeRadioAlphabet },
 ];
 
-/** Of a code for letters, a model sees the shape alone, and takes it for an attack whatever it says. */
-const LETTER_CODES: ReadonlyMap<string, (text: string, features: Features) => readonly Span[]> = new Map([
+/**
+ * What a model sees the shape of alone: codes for letters, which it takes for an attack whatever they say, and emoji, whose pieces its
+ * vocabulary lacks.
+ */
+const SHAPES: ReadonlyMap<string, (text: string, features: Features) => readonly Span[]> = new Map([
   ['morse', decodeMorse],
   ['spaced', spacedRows],
+  ['emoji', dropEmoji],
 ]);
 
 /**
- * The text with Morse code and spaced-out letters blanked, as long as before, where `transforms` says that they were read.
+ * The text with Morse code, spaced-out letters and emoji between words blanked, as long as before, where `transforms` says that they were read.
  * @param transforms what made the views of this text
  */
-export function blankLetterCodes(text: string, transforms: ReadonlySet<string>): string {
-  const finders = [...LETTER_CODES].flatMap(([name, find]) => (transforms.has(name) ? [find] : []));
+export function blankShapes(text: string, transforms: ReadonlySet<string>): string {
+  const finders = [...SHAPES].flatMap(([name, find]) => (transforms.has(name) ? [find] : []));
   if (finders.length === 0) return text;
   const features = scanFeatures(text);
   const runs = finders.flatMap((find) => find(text, features)).sort((a, b) => a.start - b.start);

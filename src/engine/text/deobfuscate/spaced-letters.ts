@@ -39,14 +39,16 @@ export function joinSpacedLetters(text: string, { singleRows }: Features): reado
 
 /** The rows that `joinSpacedLetters` reads, from the first letter of each to its last. */
 export function spacedRows(text: string, features: Features): readonly Span[] {
-  const rows: Span[] = [];
-  let open: { start: number; end: number } | undefined;
-  // The separators of a row stand one letter apart.
-  for (const { start, end } of joinSpacedLetters(text, features)) {
-    if (open !== undefined && start - letterBefore(text, start) === open.end) open.end = end;
-    else rows.push((open = { start: start - letterBefore(text, start), end }));
+  const rows: { start: number; end: number }[] = [];
+  for (const separator of joinSpacedLetters(text, features)) {
+    const start = separator.start - letterBefore(text, separator.start);
+    const end = separator.end + letterSize(text, separator.end);
+    const row = rows.at(-1);
+    // The separators of a row stand one letter apart.
+    if (row !== undefined && start < row.end) row.end = end;
+    else rows.push({ start, end });
   }
-  return rows.map((row) => ({ start: row.start, end: row.end + letterSize(text, row.end) }));
+  return rows;
 }
 
 /** Units of the letter that ends at `end`. */

@@ -79,30 +79,50 @@ function isLetter(unit: number): boolean {
   return lower >= 0x61 && lower <= 0x7a;
 }
 
-/** Bounded: at most 202 words of 20 letters. */
-const ROW = /[A-Za-z]{2,20}([.,/\\+:;=&^•·])[A-Za-z]{2,20}(?:\1[A-Za-z]{2,20}){1,200}(?![A-Za-z])/y;
-const WORD = /[A-Za-z]+/g;
+/**
+ * One sign, or two to eight characters that are no letters or digits (a comma parts the words of a list): the same between all words of a row.
+ * Bounded: at most 202 words of 20 letters.
+ */
+const ROW =
+  /[A-Za-z']{1,20}([.,/\\+:;=&^•·]|(?![,;] )[^A-Za-z0-9'\u00c0-\uffff]{2,8})[A-Za-z']{1,20}(?:\1[A-Za-z']{1,20}){1,200}(?![A-Za-z'])/y;
+const WORD = /[A-Za-z']+/g;
+/** A sentence without a strong word has so many words, two fifths of them known. */
+const MIN_SENTENCE = 6;
 
 /**
- * Reads rows of words that a sign joins instead of a space (`ignore.all.previous.instructions`), where half of them
- * are known and one is a strong one: names of hosts and paths are left alone. `joinedRows` are the offsets where such
+ * Reads rows of words that signs join instead of a space (`ignore.all.previous.instructions`, `**ignore** **all** **previous**`), where they are a
+ * sentence: names of hosts, paths and lists of names are left alone. `joinedRows` are the offsets where such
  * rows may begin.
  */
 export function splitJoinedWords(text: string, { joinedRows }: Features): readonly Replacement[] {
   const found: Replacement[] = [];
   for (const from of joinedRows) {
-    ROW.lastIndex = from;
-    const row = ROW.exec(text)?.[0];
-    if (row === undefined) continue;
-    const words = [...row.matchAll(WORD)];
-    const kinds = words.map((word) => wordKind(word[0].toLowerCase()));
-    if (!kinds.includes(STRONG) || kinds.filter((kind) => kind !== 0).length * 2 < kinds.length) continue;
-    for (const word of words.slice(1)) {
-      const start = from + word.index - 1;
-      found.push({ start, end: start + 1, text: ' ', transform: 'joined-words' });
+    let start = from;
+    for (let match = rowAt(text, start); match !== null; match = rowAt(text, start)) {
+      const words = [...match[0].matchAll(WORD)];
+      const kinds = words.map((word) => wordKind(word[0].toLowerCase()));
+      const gap = (match[1] ?? '').length;
+      for (const word of isSentence(kinds) ? words.slice(1) : []) {
+        const end = start + word.index;
+        found.push({ start: end - gap, end, text: ' ', transform: 'joined-words' });
+      }
+      start += words.at(-1)?.index ?? text.length;
     }
   }
   return found;
+}
+
+/** Whether words of these kinds are a sentence, such as an order to a model, rather than a list of names. */
+function isSentence(kinds: readonly number[]): boolean {
+  const known = kinds.filter((kind) => kind !== 0).length;
+  return kinds.includes(STRONG)
+    ? known * 2 >= kinds.length
+    : kinds.length >= MIN_SENTENCE && known * 5 >= kinds.length * 2;
+}
+
+function rowAt(text: string, start: number): RegExpExecArray | null {
+  ROW.lastIndex = start;
+  return ROW.exec(text);
 }
 
 const BREAK = /(?<=[a-zà-öø-ÿ])[-\u00ad\u2010]\r?\n[ \t]{0,16}(?=[a-zà-öø-ÿ])/g;
