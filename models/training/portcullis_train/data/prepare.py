@@ -14,10 +14,13 @@ from ..text.encode import encode, encode_span, load_tokenizer, pack
 from ..text.windows import CONTENT
 from .harvest import fetch, harvest
 from .inserts import inserted_rows
+from .requests import joined_requests
 from .rows import Row, allowed, digest, own_files, own_rows, planted_rows, planted_tasks, read_rows
 from .translated import written_rows
 from .vocabulary import build_tokenizer
 from .world import planted_world, world_rows, written_world
+
+JOINED_REQUESTS = 3000
 
 
 def quick_dev(data: Path, tokenizer: Tokenizer, target: Path, seed: int) -> None:
@@ -95,6 +98,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder for everything that is made")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--all-licences", action="store_true", help="keep the sources that the mixture leaves out")
+    parser.add_argument("--keep-tokenizer", action="store_true", help="use the tokenizer that lies in WORK (`multilingual` wrote it)")
     parser.add_argument("--own-only", action="store_true", help="exchange the texts authored here in an archive that exists")
     args = parser.parse_args()
 
@@ -125,9 +129,11 @@ def main() -> None:
     rows += planted_rows(rows, mixture["planted"], args.seed) + planted_tasks(rows, mixture["planted_tasks"], args.seed)
     rows += inserted_rows(rows, HERE / "data" / "inserts", mixture["inserted"], args.seed)
     rows += world + planted_world(world, written, args.seed) + whole
+    rows += joined_requests(rows, HERE / "data" / "requests", JOINED_REQUESTS, args.seed)
 
     args.work.mkdir(parents=True, exist_ok=True)
-    build_tokenizer(args.work / "tokenizer.json")
+    if not args.keep_tokenizer:
+        build_tokenizer(args.work / "tokenizer.json")
     tokenizer = load_tokenizer(args.work / "tokenizer.json")
     quick_dev(args.data, tokenizer, args.work / "dev-quick.npz", args.seed)
     arrays = encode_rows(rows, tokenizer)

@@ -1,4 +1,4 @@
-"""MiniLM encoder with a document head and a token head, in plain PyTorch."""
+"""BERT encoder (MiniLM, or multilingual BERT as a teacher) with a document head and a token head, in plain PyTorch."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,26 +10,27 @@ from torch import Tensor, nn
 
 from ..text.encode import CLS, PAD, SEP
 
-LAYERS, WIDTH, HEADS, INNER, VOCAB, POSITIONS = 6, 384, 12, 1536, 30522, 512
+# The student's: MiniLM-L6. Multilingual BERT has 12 layers of 768, and as many heads.
+LAYERS, WIDTH, HEADS, VOCAB, POSITIONS = 6, 384, 12, 30522, 512
 
 
 class Layer(nn.Module):
     """One post-norm transformer layer. Attention is written out: on CPU it beats the fused kernel."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
-        self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
-        self.out = nn.Linear(WIDTH, WIDTH)
-        self.norm1 = nn.LayerNorm(WIDTH, eps=1e-12)
-        self.up = nn.Linear(WIDTH, INNER)
-        self.down = nn.Linear(INNER, WIDTH)
-        self.norm2 = nn.LayerNorm(WIDTH, eps=1e-12)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+        self.norm1 = nn.LayerNorm(width, eps=1e-12)
+        self.up = nn.Linear(width, 4 * width)
+        self.down = nn.Linear(4 * width, width)
+        self.norm2 = nn.LayerNorm(width, eps=1e-12)
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
-        batch, length, _ = x.shape
-        query, key, value = self.qkv(x).view(batch, length, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
-        weights = query @ key.transpose(-1, -2) * (WIDTH // HEADS) ** -0.5 + bias.to(query.dtype)
-        mixed = (weights.softmax(-1).to(value.dtype) @ value).transpose(1, 2).reshape(batch, length, WIDTH)
+        batch, length, width = x.shape
+        query, key, value = self.qkv(x).view(batch, length, 3, HEADS, width // HEADS).permute(2, 0, 3, 1, 4)
+        weights = query @ key.transpose(-1, -2) * (width // HEADS) ** -0.5 + bias.to(query.dtype)
+        mixed = (weights.softmax(-1).to(value.dtype) @ value).transpose(1, 2).reshape(batch, length, width)
         x = self.norm1(x + self.out(mixed))
         return self.norm2(x + self.down(nn.functional.gelu(self.up(x))))
 
@@ -41,16 +42,16 @@ class Screener(nn.Module):
     both are trained apart.
     """
 
-    def __init__(self, pieces: int = VOCAB, dropout: float = 0.1, layers: int = LAYERS) -> None:
+    def __init__(self, pieces: int = VOCAB, dropout: float = 0.1, layers: int = LAYERS, width: int = WIDTH) -> None:
         super().__init__()
-        self.words = nn.Embedding(pieces, WIDTH)
-        self.positions = nn.Embedding(POSITIONS, WIDTH)
-        self.kind = nn.Parameter(torch.zeros(WIDTH))
-        self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
-        self.layers = nn.ModuleList(Layer() for _ in range(layers))
+        self.words = nn.Embedding(pieces, width)
+        self.positions = nn.Embedding(POSITIONS, width)
+        self.kind = nn.Parameter(torch.zeros(width))
+        self.norm = nn.LayerNorm(width, eps=1e-12)
+        self.layers = nn.ModuleList(Layer(width) for _ in range(layers))
         self.dropout = nn.Dropout(dropout)
-        self.head = nn.Linear(2 * WIDTH, 1)
-        self.token_head = nn.Linear(WIDTH, 1)
+        self.head = nn.Linear(2 * width, 1)
+        self.token_head = nn.Linear(width, 1)
         self.ngrams: nn.Module | None = None
         self.language: nn.Module | None = None
 
@@ -102,9 +103,10 @@ def peak_of(x: Tensor, mask: Tensor) -> Tensor:
 
 
 def screener(weights: dict[str, Tensor]) -> Screener:
-    """A `Screener` with these weights, which tell its vocabulary and its depth."""
+    """A `Screener` with these weights, which tell its vocabulary, its depth and its width."""
     depth = 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("layers."))
-    net = Screener(len(weights["words.weight"]), layers=depth)
+    pieces, width = weights["words.weight"].shape
+    net = Screener(pieces, layers=depth, width=width)
     net.load_state_dict(weights)
     return net
 

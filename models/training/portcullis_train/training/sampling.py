@@ -32,12 +32,24 @@ class Archive:
     labels: np.ndarray
     keys: np.ndarray
     groups: np.ndarray
+    # A teacher's logit per row (NaN: none), for windows that hold a whole row.
+    logits: np.ndarray | None = None
 
     @classmethod
-    def load(cls, path: Path) -> "Archive":
-        """Read the archive into memory."""
+    def load(cls, path: Path, logits: Path | None = None) -> "Archive":
+        """Read the archive into memory, with the row logits of `label_rows`."""
         with np.load(path) as stored:
-            return cls(*(stored[name] for name in ("ids", "offsets", "spans", "labels", "keys", "groups")))
+            arrays = [stored[name] for name in ("ids", "offsets", "spans", "labels", "keys", "groups")]
+        if logits is None:
+            return cls(*arrays)
+        given = np.load(logits)
+        if len(given) != len(arrays[3]):
+            raise ValueError(f"{logits} has {len(given)} rows, {path} has {len(arrays[3])}: prepare both archives from the same data")
+        return cls(*arrays, given)
+
+    def logit(self, index: int) -> float | None:
+        """The teacher's logit of a whole row."""
+        return None if self.logits is None or np.isnan(self.logits[index]) else float(self.logits[index])
 
     def row(self, index: int) -> np.ndarray:
         """Content ids of a row."""
@@ -96,19 +108,19 @@ def samples_of(archive: Archive, index: int, clean: float, rng: np.random.Genera
         if span[0] >= 0:
             start, end = positive_window(length, span, rng)
             inside = (max(0, span[0] - start), min(end, span[1]) - start)
-            result = [Sample(ids[start:end], 1, inside)]
+            result = [Sample(ids[start:end], 1, inside, archive.logit(index) if end - start == length else None)]
             window = clean_window(length, span, rng) if rng.random() < clean else None
             if window:
                 result.append(Sample(ids[slice(*window)], 0, (0, 0)))
             return result
         if length <= CONTENT:
-            return [Sample(ids, 1, None)]
+            return [Sample(ids, 1, None, archive.logit(index))]
         if not archive.groups[index].startswith("jailbreak"):
             return []
         start = int(rng.integers(0, length - CONTENT + 1))
         return [Sample(ids[start : start + CONTENT], 1, None)]
     if length <= CONTENT:
-        return [Sample(ids, 0, (0, 0))]
+        return [Sample(ids, 0, (0, 0), archive.logit(index))]
     result = []
     for _ in range(min(2, -(-length // CONTENT))):
         size = CONTENT if rng.random() < 0.7 else int(rng.integers(64, CONTENT + 1))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors.torch import load_file
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
@@ -28,7 +29,7 @@ from .teacher import Teacher
 SMOOTHING = 0.02
 BF16 = True
 TOKEN_SHARE = 0.3
-# With `--labelled`: how much of the goal is the teacher's view.
+# With `--labelled` or `--row-logits`: how much of the goal is the teacher's view.
 TEACHER_SHARE = 0.7
 # With a teacher: of every so many batches one has a batch of translations beside it, at this weight.
 TRANSLATIONS_EVERY, TRANSLATION_SHARE = 4, 0.15
@@ -106,6 +107,25 @@ def rate(elapsed: float, total: float) -> float:
     return progress / 0.02 if progress < 0.02 else max(0.02, (1 - progress) / 0.98)
 
 
+def larger(base: Path) -> Screener:
+    """A teacher from the weights of `multilingual`."""
+    stored = load_file(str(base))
+    depth = 1 + max(int(name.split(".")[2]) for name in stored if name.startswith("encoder.layer."))
+    pieces, width = stored["embeddings.word_embeddings.weight"].shape
+    net = Screener(pieces, layers=depth, width=width)
+    load_base(net, base)
+    for head in (net.head, net.token_head):
+        torch.nn.init.normal_(head.weight, std=0.02)
+    return net
+
+
+def freeze(net: Screener, layers: int) -> None:
+    """Word vectors, positions and the lowest layers stay as they are."""
+    for part in [net.words, net.positions, net.norm, *net.layers[:layers]]:
+        part.requires_grad_(False)
+    net.kind.requires_grad_(False)
+
+
 def student(init: Path | None, work: Path) -> Screener:
     """A student with the weights of `init`, or of the base; heads that the base lacks are drawn at random."""
     if init:
@@ -126,9 +146,10 @@ def parameter_groups(net: Screener | Teacher) -> list[dict]:
     heads = [*net.head.parameters(), *net.token_head.parameters()]
     words = [net.words.weight] if isinstance(net, Screener) else []
     apart = {id(parameter) for parameter in heads + words}
-    body = [parameter for parameter in net.parameters() if parameter.requires_grad and id(parameter) not in apart]
+    body = [parameter for parameter in net.parameters() if id(parameter) not in apart]
     groups = [{"params": body, "scale": 1.0}, {"params": heads, "scale": 4.0}, {"params": words, "scale": 3.0, "weight_decay": 0.0}]
-    return [group for group in groups if group["params"]]
+    trained = [group | {"params": [parameter for parameter in group["params"] if parameter.requires_grad]} for group in groups]
+    return [group for group in trained if group["params"]]
 
 
 def main() -> None:
@@ -138,6 +159,8 @@ def main() -> None:
     parser.add_argument("--run", default="main", help="name of the run: its checkpoints lie in WORK/runs/NAME")
     parser.add_argument("--mixture", type=Path, default=HERE / "mixture.json")
     parser.add_argument("--init", type=Path, help="weights to start from, instead of the base")
+    parser.add_argument("--base", type=Path, help="weights of another BERT base (`multilingual`) to start from")
+    parser.add_argument("--frozen", type=int, help="word vectors and so many of the lowest layers stay as they are")
     parser.add_argument("--minutes", type=float, default=120)
     parser.add_argument("--rate", type=float, default=1.5e-4)
     parser.add_argument("--budget", type=int, default=2048, help="padded tokens a batch")
@@ -146,6 +169,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--teacher", type=Path, help="English weights whose view of a text its translations are to take on")
     parser.add_argument("--labelled", type=Path, help="windows with a teacher's logits (`label`), instead of the mixture's")
+    parser.add_argument("--row-logits", type=Path, help="a teacher's logits of the archive's rows (`label_rows`)")
     parser.add_argument("--mpnet", type=Path, help="train a teacher instead: folder of all-mpnet-base-v2")
     args = parser.parse_args()
 
@@ -157,7 +181,12 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     archive_path, checkpoint = args.work / "train.npz", folder / "checkpoint.pt"
 
-    net = Teacher(args.mpnet, load_tokenizer(args.work / "tokenizer.json")) if args.mpnet else student(args.init, args.work)
+    if args.mpnet:
+        net = Teacher(args.mpnet, load_tokenizer(args.work / "tokenizer.json"))
+    else:
+        net = larger(args.base) if args.base else student(args.init, args.work)
+        if args.frozen is not None:
+            freeze(net, args.frozen)
     net.to(device).train()
     optimizer = torch.optim.AdamW(parameter_groups(net), lr=args.rate, weight_decay=0.01, fused=True)
     translations = Translations(torch.load(args.teacher, map_location="cpu"), args.work, args.seed) if args.teacher else None
@@ -185,7 +214,7 @@ def main() -> None:
     smooth = 0.0
     while state["elapsed"] < total:
         if not labelled and (archive is None or archive_path.stat().st_mtime != stamp):
-            stamp, archive = archive_path.stat().st_mtime, Archive.load(archive_path)
+            stamp, archive = archive_path.stat().st_mtime, Archive.load(archive_path, args.row_logits)
             mixture = read_mixture(args.mixture)
         samples = labelled or round_samples(archive, mixture, state["number"], args.rounds, args.seed)
         plan = batches(samples, args.budget, np.random.default_rng([args.seed, state["number"]]))
