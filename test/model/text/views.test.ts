@@ -55,6 +55,7 @@ describe('modelTexts', () => {
     expect(readRaw(`He wrote ${rows} and left; then w a i t i n g`)).toBe(
       `He wrote ${' '.repeat(rows.length)} and left; then ${' '.repeat(13)}`,
     );
+    expect(readRaw(`${'x '.repeat(9)}granted`)).toBe(`${'x '.repeat(9)}granted`);
     expect(readRaw('A plan | --- | --- | and ... so on - or not')).toBe('A plan | --- | --- | and ... so on - or not');
   });
 

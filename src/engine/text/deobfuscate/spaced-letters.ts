@@ -5,6 +5,8 @@ import type { Features } from '../scan-features.js';
 
 /** Fewer single letters in a row are initials or a formula. */
 const MIN_LETTERS = 5;
+/** Fewer different characters spell no words. */
+const MIN_DISTINCT = 5;
 /** Longer separators part two thoughts, not two letters. */
 const MAX_SEPARATOR = 7;
 
@@ -37,7 +39,7 @@ export function joinSpacedLetters(text: string, { singleRows }: Features): reado
   return found;
 }
 
-/** The rows that `joinSpacedLetters` reads, from the first letter of each to its last. */
+/** The rows that `joinSpacedLetters` reads, from the first letter of each to its last; not those that flood a text with one letter. */
 export function spacedRows(text: string, features: Features): readonly Span[] {
   const rows: { start: number; end: number }[] = [];
   for (const separator of joinSpacedLetters(text, features)) {
@@ -48,7 +50,7 @@ export function spacedRows(text: string, features: Features): readonly Span[] {
     if (row !== undefined && start < row.end) row.end = end;
     else rows.push({ start, end });
   }
-  return rows;
+  return rows.filter((row) => new Set(text.slice(row.start, row.end)).size >= MIN_DISTINCT);
 }
 
 /** Units of the letter that ends at `end`. */
