@@ -1,6 +1,6 @@
 import { type EngineLimits, MODEL_PIECE_LENGTH } from '../limits.js';
 import type { Span } from '../span.js';
-import { blankShapes } from '../text/transforms.js';
+import { undisguise } from '../text/transforms.js';
 import type { View, ViewKind } from '../text/view.js';
 import { spread } from './windows.js';
 
@@ -28,7 +28,7 @@ export const HIDING_VIEWS: ReadonlySet<ViewKind> = new Set(['squeezed', 'decoded
 /**
  * Chooses what a model reads. The folded view says nothing new to an uncased tokenizer; a decoded,
  * squeezed or hidden text does. Longest first within the limits, each text once. Of the input itself it reads no Morse code,
- * no spaced-out letters and no emoji between words where a view shows the text without them; where
+ * no spaced-out letters, no emoji between words and no leet where a view shows the text without them; where
  * letters are disguised (𝐢𝐠𝐧𝐨𝐫𝐞, ｉｇｎｏｒｅ, іgnоrе), it reads the folded text instead.
  */
 export function modelTexts(input: string, views: readonly View[], limits: Limits): ModelTexts {
@@ -55,9 +55,11 @@ export function modelTexts(input: string, views: readonly View[], limits: Limits
   return { readings, derivedFrom: own.readings.length, skipped };
 }
 
+const READ_IN_PLAIN: ReadonlySet<string> = new Set(['emoji', 'leet', 'fold']);
+
 /** Whether the model's own reading of the input shows a view's text too. */
 function readsAlike(chain: readonly string[]): boolean {
-  return chain[0] === 'emoji' && chain.slice(1).every((transform) => transform === 'fold');
+  return chain.length > 1 && chain.every((transform) => READ_IN_PLAIN.has(transform));
 }
 
 /** From this share of its letters on a text is disguised; the fold brings out fewer than a third of the letters of Vietnamese. */
@@ -69,10 +71,9 @@ const MIN_LETTERS = 8;
 function readOwn(input: string, views: readonly View[], length: number): Omit<ModelTexts, 'derivedFrom'> {
   const transforms = new Set(views.flatMap(({ chain }) => chain));
   const folded = input.length > length || isAscii(input) ? undefined : views.find(({ kind }) => kind === 'folded');
-  if (folded === undefined || !isDisguised(input, folded.text))
-    return readInput(blankShapes(input, transforms), length);
+  if (folded === undefined || !isDisguised(input, folded.text)) return readInput(undisguise(input, transforms), length);
   const reading: ModelReading = {
-    text: blankShapes(folded.text, transforms),
+    text: undisguise(folded.text, transforms),
     view: 'folded',
     toInput: (span) => folded.map.toInput(span),
   };

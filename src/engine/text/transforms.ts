@@ -55,33 +55,41 @@ export const DECODINGS: readonly RunTransform[] = [
   { applies: ({ tags }) => tags !== undefined && (tags[RADIO] as number) >= 4, find: decodeRadioAlphabet },
 ];
 
+/** A run of a text; with a text as long as itself, what it stands for. */
+type Disguise = Span & { readonly text?: string };
+
 /**
- * What a model sees the shape of alone: codes for letters, which it takes for an attack whatever they say, and emoji, whose pieces its
- * vocabulary lacks.
+ * What a model sees the shape of alone: codes for letters and leet, which it takes for an attack whatever they say, and emoji, whose
+ * pieces its vocabulary lacks.
  */
-const SHAPES: ReadonlyMap<string, (text: string, features: Features) => readonly Span[]> = new Map([
+const DISGUISES: ReadonlyMap<string, (text: string, features: Features) => readonly Disguise[]> = new Map<
+  string,
+  (text: string, features: Features) => readonly Disguise[]
+>([
   ['morse', decodeMorse],
   ['spaced', spacedRows],
   ['emoji', dropEmoji],
+  ['leet', replaceLeet],
 ]);
 
 /**
- * The text with Morse code, spaced-out letters and emoji between words blanked, as long as before, where `transforms` says that they were read.
- * @param transforms what made the views of this text
+ * The text, as long as before, with the letters that leet stands for, and with Morse code, spaced-out letters and emoji between words blanked.
+ * @param transforms what made the views of this text; the others are not looked for
  */
-export function blankShapes(text: string, transforms: ReadonlySet<string>): string {
-  const finders = [...SHAPES].flatMap(([name, find]) => (transforms.has(name) ? [find] : []));
+export function undisguise(text: string, transforms: ReadonlySet<string>): string {
+  const finders = [...DISGUISES].flatMap(([name, find]) => (transforms.has(name) ? [find] : []));
   if (finders.length === 0) return text;
   const features = scanFeatures(text);
   const runs = finders.flatMap((find) => find(text, features)).sort((a, b) => a.start - b.start);
-  let blanked = '';
+  let plain = '';
   let read = 0;
-  for (const { start, end } of runs) {
-    if (end <= read) continue;
-    blanked += text.slice(read, Math.max(read, start)) + ' '.repeat(end - Math.max(read, start));
-    read = end;
+  for (const run of runs) {
+    if (run.start < read) continue;
+    const size = run.end - run.start;
+    plain += text.slice(read, run.start) + (run.text?.length === size ? run.text : ' '.repeat(size));
+    read = run.end;
   }
-  return blanked + text.slice(read);
+  return plain + text.slice(read);
 }
 
 /** The runs that these transforms can read, in no order; they may overlap. */
