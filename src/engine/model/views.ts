@@ -27,34 +27,48 @@ export const HIDING_VIEWS: ReadonlySet<ViewKind> = new Set(['squeezed', 'decoded
 
 /**
  * Chooses what a model reads. The folded view says nothing new to an uncased tokenizer; a decoded,
- * squeezed or hidden text does. Longest first within the limits, each text once. Of the input itself it reads no Morse code,
- * no spaced-out letters, no emoji between words and no leet where a view shows the text without them; where
- * letters are disguised (𝐢𝐠𝐧𝐨𝐫𝐞, ｉｇｎｏｒｅ, іgnоrе), it reads the folded text instead.
+ * squeezed or hidden text does. Longest first within the limits, each text once. Of the input itself it reads no Morse code
+ * and no spaced-out letters that one of these texts shows in plain, no emoji between words and no leet; where letters are disguised
+ * (𝐢𝐠𝐧𝐨𝐫𝐞, ｉｇｎｏｒｅ, іgnоrе), it reads the folded text instead.
  */
 export function modelTexts(input: string, views: readonly View[], limits: Limits): ModelTexts {
-  const own = readOwn(input, views, limits.modelLength);
   const seen = new Set<string>([input]);
-  const readings: ModelReading[] = [...own.readings];
-  const skipped = [...own.skipped];
+  const derived: ModelReading[] = [];
+  const skipped: ModelTexts['skipped'][number][] = [];
+  const unread = new Set<string>();
+  const read = new Set<string>();
   let room = limits.modelViewLength;
   let places = limits.modelViews;
   const hiding = views.filter(
-    ({ kind, text, chain }) => HIDING_VIEWS.has(kind) && text.length >= limits.modelViewMinLength && !readsAlike(chain),
+    ({ kind, text, chain }) =>
+      HIDING_VIEWS.has(kind) &&
+      text.length >= limits.modelViewMinLength &&
+      !(input.length <= limits.modelLength && readsAlike(chain)),
   );
-  for (const { text, kind, map } of hiding.sort((a, b) => b.text.length - a.text.length)) {
+  for (const { text, kind, map, chain } of hiding.sort((a, b) => b.text.length - a.text.length)) {
     if (seen.has(text)) continue;
     seen.add(text);
-    if (places > 0 && text.length <= room) {
-      readings.push({ text, view: kind, toInput: (span) => map.toInput(span) });
+    const fits = places > 0 && text.length <= room;
+    for (const transform of chain) (fits ? read : unread).add(transform);
+    if (fits) {
+      derived.push({ text, view: kind, toInput: (span) => map.toInput(span) });
       room -= text.length;
       places -= 1;
     } else {
       skipped.push({ span: map.toInput({ start: 0, end: text.length }), limit: 'modelViews' });
     }
   }
-  return { readings, derivedFrom: own.readings.length, skipped };
+  const made = new Set(views.flatMap(({ chain }) => chain));
+  const inPlain = [...made].filter((one) => READ_IN_PLAIN.has(one) || (read.has(one) && !unread.has(one)));
+  const own = readOwn(input, views, new Set(inPlain), limits.modelLength);
+  return {
+    readings: [...own.readings, ...derived],
+    derivedFrom: own.readings.length,
+    skipped: [...own.skipped, ...skipped],
+  };
 }
 
+/** Transforms that the model's own reading of the input does too: it keeps every word. */
 const READ_IN_PLAIN: ReadonlySet<string> = new Set(['emoji', 'leet', 'fold']);
 
 /** Whether the model's own reading of the input shows a view's text too. */
@@ -68,8 +82,12 @@ const DISGUISED = 0.4;
 const MIN_LETTERS = 8;
 
 /** The input as the model reads it. */
-function readOwn(input: string, views: readonly View[], length: number): Omit<ModelTexts, 'derivedFrom'> {
-  const transforms = new Set(views.flatMap(({ chain }) => chain));
+function readOwn(
+  input: string,
+  views: readonly View[],
+  transforms: ReadonlySet<string>,
+  length: number,
+): Omit<ModelTexts, 'derivedFrom'> {
   const folded = input.length > length || isAscii(input) ? undefined : views.find(({ kind }) => kind === 'folded');
   if (folded === undefined || !isDisguised(input, folded.text)) return readInput(undisguise(input, transforms), length);
   const reading: ModelReading = {
