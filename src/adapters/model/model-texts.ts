@@ -27,14 +27,14 @@ function isVocabulary(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(isId);
 }
 
-/** The one kind of `tokenizer.json` that is read: BERT's uncased WordPiece, exactly. */
+/** The kinds of `tokenizer.json` that are read: BERT's WordPiece, uncased or cased, exactly. */
 const schema = z.object({
   normalizer: z.object({
     type: z.literal('BertNormalizer'),
     clean_text: z.literal(true),
     handle_chinese_chars: z.literal(true),
-    strip_accents: z.union([z.null(), z.literal(true)]),
-    lowercase: z.literal(true),
+    strip_accents: z.boolean().nullable(),
+    lowercase: z.boolean(),
   }),
   pre_tokenizer: z.object({ type: z.literal('BertPreTokenizer') }),
   model: z.object({
@@ -61,12 +61,18 @@ export function readTokenizer(text: string, manifest: ModelManifest): Tokenizer 
   const parsed = schema.safeParse(value);
   if (!parsed.success) {
     const where = parsed.error.issues.map(({ path }) => path.join('.')).join(', ');
+    throw new ModelError('MODEL_MANIFEST', `tokenizer.json is not a WordPiece tokenizer like BERT's: ${where}`);
+  }
+  const { model, normalizer } = parsed.data;
+  const cased = manifest.tokenizer.kind === 'wordpiece-cased';
+  // Left to itself, BERT's normalizer strips accents where it lowers the case.
+  const strips = normalizer.strip_accents ?? normalizer.lowercase;
+  if (normalizer.lowercase === cased || strips === cased) {
     throw new ModelError(
       'MODEL_MANIFEST',
-      `tokenizer.json is not an uncased WordPiece tokenizer like BERT's: ${where}`,
+      `the normalizer of tokenizer.json is not that of \`${manifest.tokenizer.kind}\``,
     );
   }
-  const { model } = parsed.data;
   if (model.vocab[model.unk_token] !== manifest.tokenizer.unk) {
     throw new ModelError('MODEL_MANIFEST', "the unknown token of tokenizer.json differs from the manifest's");
   }
@@ -75,6 +81,7 @@ export function readTokenizer(text: string, manifest: ModelManifest): Tokenizer 
     {
       markRun: manifest.text.mark_run,
       wordRun: manifest.text.word_run,
+      cased,
     },
   );
 }

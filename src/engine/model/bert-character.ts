@@ -1,6 +1,6 @@
-/** One code point as BERT's uncased tokenizer reads it: the parts that it adds to words, and where it ends them. */
+/** One code point as BERT's tokenizer reads it: the parts that it adds to words, and where it ends them. */
 export interface BertCharacter {
-  /** Lower-case code points without accents; an empty list where nothing is left. */
+  /** Lower-case code points without accents, or (cased) the code point itself; an empty list where nothing is left. */
   readonly parts: readonly string[];
   /** White space, or what stands alone (punctuation, CJK ideographs), by part. */
   readonly kinds: readonly ('letter' | 'space' | 'alone')[];
@@ -19,20 +19,21 @@ const PUNCTUATION = /^[\p{P}!-/:-@[-`{-~\u166d\u{111c9}]$/u;
  * Reads one code point. Works on code points alone, as the reference does: `toLowerCase` of a whole text
  * would turn a Greek capital sigma at a word's end into another letter.
  *
+ * @param cased keeps case and accents
  * @see BertNormalizer and BertPreTokenizer of Hugging Face's `tokenizers` (Rust)
  */
-export function readBertCharacter(codePoint: number): BertCharacter {
+export function readBertCharacter(codePoint: number, cased = false): BertCharacter {
   if (codePoint === 0 || codePoint === 0xfffd) return NOTHING;
   const char = String.fromCodePoint(codePoint);
   if (codePoint === 9 || codePoint === 10 || codePoint === 13) return SPACE;
-  if (isPostUnicode8(codePoint)) return { parts: [char.toLowerCase()], kinds: ['letter'] };
+  if (isPostUnicode8(codePoint)) return { parts: [cased ? char : char.toLowerCase()], kinds: ['letter'] };
   if (CONTROL.test(char)) return NOTHING;
   if (WHITE_SPACE.test(char)) return SPACE;
   const alone = isIdeograph(codePoint);
   const parts: string[] = [];
   const kinds: ('letter' | 'space' | 'alone')[] = [];
-  for (const stripped of char.normalize('NFD').replace(NONSPACING_MARKS, '')) {
-    for (const part of stripped.toLowerCase()) {
+  for (const stripped of cased ? char : char.normalize('NFD').replace(NONSPACING_MARKS, '')) {
+    for (const part of cased ? stripped : stripped.toLowerCase()) {
       parts.push(part);
       kinds.push(alone || PUNCTUATION.test(part) ? 'alone' : WHITE_SPACE.test(part) ? 'space' : 'letter');
     }

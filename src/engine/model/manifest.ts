@@ -10,7 +10,7 @@ export interface ModelManifest {
   readonly files: Readonly<Record<string, { readonly sha256: string; readonly bytes: number }>>;
   readonly text: { readonly version: 1; readonly mark_run: number; readonly word_run: number };
   readonly tokenizer: {
-    readonly kind: 'wordpiece-uncased';
+    readonly kind: 'wordpiece-uncased' | 'wordpiece-cased';
     readonly cls: number;
     readonly sep: number;
     readonly unk: number;
@@ -55,7 +55,7 @@ const schema = z
     version: z.string().min(1),
     files: z.record(fileName, z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), bytes: count })),
     text: z.object({ version: z.literal(1), mark_run: count.min(1), word_run: count.min(1).max(100) }),
-    tokenizer: z.object({ kind: z.literal('wordpiece-uncased'), cls: count, sep: count, unk: count }),
+    tokenizer: z.object({ kind: z.enum(['wordpiece-uncased', 'wordpiece-cased']), cls: count, sep: count, unk: count }),
     window: z.object({ tokens: count.min(3), content: count.min(1), stride: count.min(1) }),
     inputs: z.object({ ids: tensorName, mask: tensorName }),
     outputs: z.object({ logit: tensorName, token_logits: tensorName.optional() }),

@@ -7,6 +7,8 @@ export interface TextPreparation {
   readonly markRun: number;
   /** A run without ASCII white space or punctuation is cut into pieces of this length. */
   readonly wordRun: number;
+  /** Case and accents are kept; absent: they are not. */
+  readonly cased?: boolean | undefined;
 }
 
 /** Code points that are remembered; the rest of Unicode is worked out each time. */
@@ -22,7 +24,7 @@ interface CharacterFacts extends BertCharacter {
 }
 
 /**
- * BERT's uncased WordPiece with the preparation of the training pipeline, and with each token's place.
+ * BERT's WordPiece, cased or uncased, with the preparation of the training pipeline, and with each token's place.
  * Special tokens in the text (`[SEP]`) come out as ordinary ones. Linear in the text's length.
  *
  * @see models/training/MANIFEST.md, "From text to tokens"
@@ -35,7 +37,11 @@ export function createWordPieceTokenizer(vocabulary: WordPieceVocabulary, prepar
     const known = remembered.get(codePoint);
     if (known !== undefined) return known;
     const char = String.fromCodePoint(codePoint);
-    const facts = { ...readBertCharacter(codePoint), mark: MARK.test(char), endsRun: RUN_END.test(char) };
+    const facts = {
+      ...readBertCharacter(codePoint, preparation.cased),
+      mark: MARK.test(char),
+      endsRun: RUN_END.test(char),
+    };
     if (remembered.size < REMEMBERED) remembered.set(codePoint, facts);
     return facts;
   }

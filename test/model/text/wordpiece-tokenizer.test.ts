@@ -15,9 +15,15 @@ interface Reference {
 
 const read = (name: string) => JSON.parse(readFileSync(new URL(`../fixtures/${name}`, import.meta.url), 'utf8'));
 const reference = read('reference-tokens.json') as Reference;
+const casedReference = read('reference-tokens-cased.json') as Reference;
 const { vocab } = (read('tiny-tokenizer.json') as { model: { vocab: Record<string, number> } }).model;
 const UNK = vocab['[UNK]'] as number;
 const tokenizer = createWordPieceTokenizer(splitVocabulary(vocab, UNK, 100), { markRun: 30, wordRun: 32 });
+const casedTokenizer = createWordPieceTokenizer(splitVocabulary(vocab, UNK, 100), {
+  markRun: 30,
+  wordRun: 32,
+  cased: true,
+});
 const names = new Map(Object.entries(vocab).map(([name, id]) => [id, name]));
 
 /** Tokens by name with the text of their place. */
@@ -26,8 +32,12 @@ function pieces(text: string): readonly (readonly [string, string])[] {
   return ids.map((id, index) => [names.get(id) as string, text.slice(starts[index], ends[index])]);
 }
 
+function manifestOf(kind: ModelManifest['tokenizer']['kind']): ModelManifest {
+  return { tokenizer: { kind, unk: UNK }, text: { mark_run: 30, word_run: 32 } } as ModelManifest;
+}
+
 describe('a tokenizer.json', () => {
-  const manifest = { tokenizer: { unk: UNK }, text: { mark_run: 30, word_run: 32 } } as ModelManifest;
+  const manifest = manifestOf('wordpiece-uncased');
   const whole = read('tiny-tokenizer.json');
   const withVocab = (changed: unknown): string =>
     JSON.stringify({ ...whole, model: { ...whole.model, vocab: changed } });
@@ -43,11 +53,34 @@ describe('a tokenizer.json', () => {
     ['a list', Object.keys(vocab)],
     ['nothing', null],
   ])('is refused when its vocabulary has %s', (_, changed) => {
-    expect(() => readTokenizer(withVocab(changed), manifest)).toThrow(/uncased WordPiece tokenizer.*: model\.vocab$/);
+    expect(() => readTokenizer(withVocab(changed), manifest)).toThrow(/WordPiece tokenizer.*: model\.vocab$/);
   });
 });
 
-describe('the same tokens as the training tokenizer', () => {
+describe('a cased tokenizer.json', () => {
+  const whole = read('tiny-tokenizer.json');
+  const cased = JSON.stringify({
+    ...whole,
+    normalizer: { ...whole.normalizer, strip_accents: false, lowercase: false },
+  });
+
+  it('is read where the manifest says so', () => {
+    const { ids } = readTokenizer(cased, manifestOf('wordpiece-cased')).tokenize('Hello é ignore');
+    expect(ids).toEqual(casedTokenizer.tokenize('Hello é ignore').ids);
+    expect(ids).not.toEqual(tokenizer.tokenize('Hello é ignore').ids);
+  });
+
+  it('is refused where the manifest says otherwise', () => {
+    const uncased = JSON.stringify(whole);
+    expect(() => readTokenizer(cased, manifestOf('wordpiece-uncased'))).toThrow(/not that of `wordpiece-uncased`/);
+    expect(() => readTokenizer(uncased, manifestOf('wordpiece-cased'))).toThrow(/not that of `wordpiece-cased`/);
+  });
+});
+
+describe.each([
+  ['uncased', tokenizer, reference],
+  ['cased', casedTokenizer, casedReference],
+] as const)('the same tokens as the training tokenizer, %s', (_, tokenizer, reference) => {
   it('for every assigned code point, alone and inside a word', () => {
     const differing: string[] = [];
     for (const [block, expected] of Object.entries(reference.blocks)) {
