@@ -1,6 +1,6 @@
 import type { DecidedBy, Mode } from './verdict.js';
 
-/** The cost of an answer: rules alone, one model pass, or several windows or views. */
+/** The cost of an answer: rules alone, one model pass, or several: windows, views, or a second network. */
 export type RouterLevel = 'rules' | 'advanced' | 'deep';
 
 /** What the rules say of a text. `rule` and `reason` are those of the strongest finding, null without one. */
@@ -14,7 +14,7 @@ export interface RulesSide {
 }
 
 /**
- * What became of the model: not asked, failed, or a calibrated probability from `passes` windows. Below `clearsBelow`
+ * What became of the model: not asked, failed, or a calibrated probability from `passes` runs of a network. Below `clearsBelow`
  * it clears what the rules found; 0 where it clears nothing or has not read the whole text. `rulesWeight`: see `combinedScore`.
  */
 export type ModelOutcome =

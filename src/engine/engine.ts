@@ -297,13 +297,13 @@ function toModelOutcome(
 ): ModelOutcome {
   if (asked === undefined) return { kind: 'off' };
   if (asked.outcome.kind === 'error') return { kind: 'error' };
-  const { probability, windows, unseen } = asked.outcome.answer;
+  const { probability, windows, unseen, passes } = asked.outcome.answer;
   const isWhole = unseen.length === 0 && asked.texts.skipped.length === 0;
   return {
     kind: 'probability',
     probability,
     threshold: settings.modelThreshold,
-    passes: windows.length,
+    passes: passes ?? windows.length,
     clearsBelow: isWhole ? (info?.clearsBelow ?? 0) : 0,
     rulesWeight: info?.rulesWeight ?? RULES_WEIGHT,
   };

@@ -90,6 +90,8 @@ export interface ClassifierAnswer {
   readonly hotspots: readonly TextSpan[];
   /** What `maxWindows` kept from the model. */
   readonly unseen: readonly TextSpan[];
+  /** Runs of a network; default one a window. */
+  readonly passes?: number | undefined;
 }
 
 /**

@@ -2,6 +2,7 @@ import { checkGoldenTokens, classifierInfo, readTokenizer } from '../adapters/mo
 import { type Network, type OnnxRuntime, startNetwork } from '../adapters/model/network.js';
 import { systemClock } from '../adapters/system-clock.js';
 import { ModelError } from '../engine/errors.js';
+import { openNetworks } from '../engine/model/cascade.js';
 import { parseManifest } from '../engine/model/manifest.js';
 import { createWindowClassifier } from '../engine/model/window-classifier.js';
 import type { Classifier, WindowScorer } from '../engine/ports.js';
@@ -41,25 +42,28 @@ export async function loadModel(folder: string | URL, options: LoadModelOptions 
     }
     return bytes;
   };
-  const tokenizer = readTokenizer(decode(await readChecked('tokenizer.json')), manifest);
-  const golden = Object.hasOwn(manifest.files, 'golden.jsonl')
-    ? checkGoldenTokens(decode(await readChecked('golden.jsonl')), tokenizer, manifest)
-    : [];
-  const open = async (): Promise<Network> => {
-    const runtime = await (options.runtime ?? importRuntime)();
-    const bytes = await readChecked('model.onnx');
-    const session = await runtime.InferenceSession.create(bytes, SESSION_OPTIONS).catch((cause: unknown) => {
-      throw new ModelError('MODEL_LOAD', 'the runtime refused the network', { cause });
-    });
-    return startNetwork(runtime, session, { inputs: manifest.inputs, outputs: manifest.outputs, golden });
-  };
   const version = `${manifest.id}-${manifest.version}+${(await sha256(manifestBytes)).slice(0, 12)}`;
-  return createWindowClassifier({
-    info: classifierInfo(manifest, version),
-    manifest,
-    tokenizer,
-    scorer: createScorer(open),
-    clock: systemClock,
+  return openNetworks(manifest, systemClock, async (network, prefix) => {
+    const part = { ...manifest, ...network };
+    const tokenizer = readTokenizer(decode(await readChecked(`${prefix}tokenizer.json`)), part);
+    const golden = Object.hasOwn(manifest.files, `${prefix}golden.jsonl`)
+      ? checkGoldenTokens(decode(await readChecked(`${prefix}golden.jsonl`)), tokenizer, part)
+      : [];
+    const open = async (): Promise<Network> => {
+      const runtime = await (options.runtime ?? importRuntime)();
+      const bytes = await readChecked(`${prefix}model.onnx`);
+      const session = await runtime.InferenceSession.create(bytes, SESSION_OPTIONS).catch((cause: unknown) => {
+        throw new ModelError('MODEL_LOAD', 'the runtime refused the network', { cause });
+      });
+      return startNetwork(runtime, session, { inputs: manifest.inputs, outputs: manifest.outputs, golden });
+    };
+    return createWindowClassifier({
+      info: classifierInfo(manifest, version),
+      manifest: network,
+      tokenizer,
+      scorer: createScorer(open),
+      clock: systemClock,
+    });
   });
 }
 

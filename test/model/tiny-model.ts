@@ -89,6 +89,8 @@ export interface TinyOptions {
   readonly wrongGolden?: boolean;
   readonly noGolden?: boolean;
   readonly perWindow?: number;
+  /** A second network for windows that are not English, like the first. */
+  readonly deep?: TinyKind;
 }
 
 /** Writes a model folder with a tiny random network and gives its path. */
@@ -97,6 +99,7 @@ export function writeTinyModel({
   wrongGolden = false,
   noGolden = kind !== 'good',
   perWindow = 0,
+  deep,
 }: TinyOptions = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-tiny-'));
   const golden = GOLDEN.map((text) => {
@@ -107,8 +110,14 @@ export function writeTinyModel({
     'model.onnx': network(kind),
     'tokenizer.json': TOKENIZER,
     ...(noGolden ? {} : { 'golden.jsonl': Buffer.from(`${golden.join('\n')}\n`) }),
+    ...(deep === undefined ? {} : { 'deep-model.onnx': network(deep), 'deep-tokenizer.json': TOKENIZER }),
   };
   for (const [name, bytes] of Object.entries(files)) writeFileSync(join(folder, name), bytes);
+  const part = {
+    tokenizer: { kind: 'wordpiece-uncased', cls: CLS, sep: SEP, unk: UNK },
+    window: { tokens: CONTENT + 2, content: CONTENT, stride: STRIDE },
+    calibration: { kind: 'platt-windows', scale: 1, bias: 0, per_window: perWindow },
+  };
   const manifest = {
     format: 1,
     id: 'tiny',
@@ -120,12 +129,11 @@ export function writeTinyModel({
       ]),
     ),
     text: { version: 1, mark_run: 30, word_run: 32, special: ['CLS', 'SEP', 'PAD', 'MASK', 'UNK'] },
-    tokenizer: { kind: 'wordpiece-uncased', cls: CLS, sep: SEP, unk: UNK },
-    window: { tokens: CONTENT + 2, content: CONTENT, stride: STRIDE },
+    ...part,
     inputs: { ids: 'input_ids', mask: 'attention_mask' },
     outputs: { logit: 'logit', token_logits: 'token_logits' },
     labels: ['benign', 'injection'],
-    calibration: { kind: 'platt-windows', scale: 1, bias: 0, per_window: perWindow },
+    ...(deep === undefined ? {} : { deep: { ...part, share: 0.5 } }),
     operating_points: { strict: { threshold: 0.3 }, balanced: { threshold: 0.5 }, permissive: { threshold: 0.95 } },
     operating_point: 'balanced',
   };

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { ModelError } from '../../engine/errors.js';
+import { openNetworks } from '../../engine/model/cascade.js';
 import { createWindowClassifier } from '../../engine/model/window-classifier.js';
 import type { Classifier, ClassifierInfo, WindowScorer } from '../../engine/ports.js';
 import { systemClock } from '../system-clock.js';
@@ -29,26 +30,33 @@ export interface LoadModelOptions extends Omit<ProcessScorerOptions, 'threads'> 
 export async function loadModel(folder: string, options: LoadModelOptions = {}): Promise<Classifier> {
   const { manifest, version } = await readModelFolder(folder);
   requireRuntime();
-  const tokenizer = readTokenizer((await readModelFile(folder, 'tokenizer.json')).toString('utf8'), manifest);
-  const golden = Object.hasOwn(manifest.files, 'golden.jsonl')
-    ? checkGoldenTokens((await readModelFile(folder, 'golden.jsonl')).toString('utf8'), tokenizer, manifest)
-    : [];
-  const spec: NetworkSpec = {
-    file: join(folder, 'model.onnx'),
-    sha256: manifest.files['model.onnx']?.sha256 ?? '',
-    inputs: manifest.inputs,
-    outputs: manifest.outputs,
-    golden,
-  };
-  return createWindowClassifier({
-    info: classifierInfo(manifest, version),
-    manifest,
-    tokenizer,
-    scorer:
+  const read = async (name: string): Promise<string> => (await readModelFile(folder, name)).toString('utf8');
+  const clock = options.clock ?? systemClock;
+  return openNetworks(manifest, clock, async (network, prefix) => {
+    const part = { ...manifest, ...network };
+    const tokenizer = readTokenizer(await read(`${prefix}tokenizer.json`), part);
+    const golden = Object.hasOwn(manifest.files, `${prefix}golden.jsonl`)
+      ? checkGoldenTokens(await read(`${prefix}golden.jsonl`), tokenizer, part)
+      : [];
+    const file = `${prefix}model.onnx`;
+    const spec: NetworkSpec = {
+      file: join(folder, file),
+      sha256: manifest.files[file]?.sha256 ?? '',
+      inputs: manifest.inputs,
+      outputs: manifest.outputs,
+      golden,
+    };
+    const scorer =
       options.isolation === 'inline'
         ? createInlineScorer(spec)
-        : createProcessScorer(spec, { ...options, threads: options.isolation === 'thread' }),
-    clock: options.clock ?? systemClock,
+        : createProcessScorer(spec, { ...options, threads: options.isolation === 'thread' });
+    return createWindowClassifier({
+      info: classifierInfo(manifest, version),
+      manifest: network,
+      tokenizer,
+      scorer,
+      clock,
+    });
   });
 }
 

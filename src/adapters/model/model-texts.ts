@@ -51,7 +51,7 @@ const schema = z.object({
  *
  * @throws ModelError `MODEL_MANIFEST` for another kind of tokenizer
  */
-export function readTokenizer(text: string, manifest: ModelManifest): Tokenizer {
+export function readTokenizer(text: string, manifest: Pick<ModelManifest, 'tokenizer' | 'text'>): Tokenizer {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -100,7 +100,7 @@ const MAX_GOLDEN = 6;
 export function checkGoldenTokens(
   jsonl: string,
   tokenizer: Tokenizer,
-  manifest: ModelManifest,
+  manifest: Pick<ModelManifest, 'tokenizer'>,
 ): readonly GoldenWindow[] {
   const windows: GoldenWindow[] = [];
   jsonl.split('\n').forEach((line, index) => {

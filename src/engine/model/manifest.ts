@@ -1,14 +1,8 @@
 import { z } from 'zod';
 import { ModelError } from '../errors.js';
 
-/** The part of a model's `manifest.json` that a runtime goes by. @see models/training/MANIFEST.md */
-export interface ModelManifest {
-  readonly format: 1;
-  readonly id: string;
-  readonly version: string;
-  /** By file name; every file but the manifest and the model card. */
-  readonly files: Readonly<Record<string, { readonly sha256: string; readonly bytes: number }>>;
-  readonly text: { readonly version: 1; readonly mark_run: number; readonly word_run: number };
+/** What a manifest says of one network. */
+export interface NetworkManifest {
   readonly tokenizer: {
     readonly kind: 'wordpiece-uncased' | 'wordpiece-cased';
     readonly cls: number;
@@ -17,9 +11,21 @@ export interface ModelManifest {
   };
   /** In tokens; `tokens` counts the two special ones. */
   readonly window: { readonly tokens: number; readonly content: number; readonly stride: number };
+  readonly calibration: Calibration;
+}
+
+/** The part of a model's `manifest.json` that a runtime goes by. @see models/training/MANIFEST.md */
+export interface ModelManifest extends NetworkManifest {
+  readonly format: 1;
+  readonly id: string;
+  readonly version: string;
+  /** By file name; every file but the manifest and the model card. */
+  readonly files: Readonly<Record<string, { readonly sha256: string; readonly bytes: number }>>;
+  readonly text: { readonly version: 1; readonly mark_run: number; readonly word_run: number };
   readonly inputs: { readonly ids: string; readonly mask: string };
   readonly outputs: { readonly logit: string; readonly token_logits?: string | undefined };
-  readonly calibration: Calibration;
+  /** A second network for windows that are not English, and the share of its log-odds there. Its files are named `deep-…`. */
+  readonly deep?: (NetworkManifest & { readonly share: number }) | undefined;
   readonly operating_points: Readonly<Record<string, { readonly threshold: number }>>;
   readonly operating_point: string;
   /** Probability below which the model clears a finding of the rules; absent: it clears none. */
@@ -43,53 +49,67 @@ export interface Calibration {
   readonly derived?: number | undefined;
 }
 
+/** What the names of the second network's files begin with. */
+export const DEEP = 'deep-';
+
+function namesFiles(files: ModelManifest['files'], prefix: string): boolean {
+  return ['model.onnx', 'tokenizer.json'].every((name) => Object.hasOwn(files, prefix + name));
+}
+
 const count = z.int().min(0);
 const tensorName = z.string().min(1);
 /** No folders and no dots in front, so that a manifest can't point outside its folder. */
 const fileName = z.string().regex(/^[A-Za-z0-9][\w.-]*$/);
 
+const network = {
+  tokenizer: z.object({ kind: z.enum(['wordpiece-uncased', 'wordpiece-cased']), cls: count, sep: count, unk: count }),
+  window: z
+    .object({ tokens: count.min(3), content: count.min(1), stride: count.min(1) })
+    .refine((it) => it.content <= it.tokens - 2, {
+      message: 'a window must leave room for its two special tokens',
+      path: ['content'],
+    })
+    .refine((it) => it.stride <= it.content, { message: 'windows must not leave gaps', path: ['stride'] }),
+  calibration: z.object({
+    kind: z.literal('platt-windows'),
+    scale: z.number().positive(),
+    bias: z.number(),
+    per_window: z.number().min(0),
+    sure: z.number().optional(),
+    derived: z.number().optional(),
+  }),
+};
+
 const schema = z
   .object({
+    ...network,
     format: z.literal(1),
     id: z.string().regex(/^[a-z0-9][a-z0-9.-]*$/i),
     version: z.string().min(1),
     files: z.record(fileName, z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), bytes: count })),
     text: z.object({ version: z.literal(1), mark_run: count.min(1), word_run: count.min(1).max(100) }),
-    tokenizer: z.object({ kind: z.enum(['wordpiece-uncased', 'wordpiece-cased']), cls: count, sep: count, unk: count }),
-    window: z.object({ tokens: count.min(3), content: count.min(1), stride: count.min(1) }),
     inputs: z.object({ ids: tensorName, mask: tensorName }),
     outputs: z.object({ logit: tensorName, token_logits: tensorName.optional() }),
-    calibration: z.object({
-      kind: z.literal('platt-windows'),
-      scale: z.number().positive(),
-      bias: z.number(),
-      per_window: z.number().min(0),
-      sure: z.number().optional(),
-      derived: z.number().optional(),
-    }),
+    deep: z.object({ ...network, share: z.number().min(0).max(1) }).optional(),
     operating_points: z.record(z.string().min(1), z.object({ threshold: z.number().min(0).max(1) })),
     operating_point: z.string().min(1),
     clears_below: z.number().min(0).max(1).optional(),
     rules_weight: z.number().min(0).max(10).optional(),
   })
-  .refine((it) => it.window.content <= it.window.tokens - 2, {
-    message: 'a window must leave room for its two special tokens',
-    path: ['window', 'content'],
-  })
-  .refine((it) => it.window.stride <= it.window.content, {
-    message: 'windows must not leave gaps',
-    path: ['window', 'stride'],
-  })
-  .refine((it) => it.calibration.sure === undefined || it.outputs.token_logits !== undefined, {
-    message: 'asks for token logits that `outputs` does not name',
-    path: ['calibration', 'sure'],
-  })
+  .refine(
+    (it) => it.outputs.token_logits !== undefined || [it, it.deep].every((one) => one?.calibration.sure === undefined),
+    {
+      message: 'asks for token logits that `outputs` does not name',
+      path: ['calibration', 'sure'],
+    },
+  )
   .refine((it) => Object.hasOwn(it.operating_points, it.operating_point), {
     message: 'names no operating point of `operating_points`',
     path: ['operating_point'],
   })
-  .refine((it) => ['model.onnx', 'tokenizer.json'].every((name) => Object.hasOwn(it.files, name)), {
-    message: 'must list `model.onnx` and `tokenizer.json`',
+  .refine((it) => namesFiles(it.files, ''), { message: 'must list `model.onnx` and `tokenizer.json`', path: ['files'] })
+  .refine((it) => it.deep === undefined || namesFiles(it.files, DEEP), {
+    message: 'must list `deep-model.onnx` and `deep-tokenizer.json`',
     path: ['files'],
   });
 

@@ -15,13 +15,13 @@ import type {
   WindowScorer,
 } from '../ports.js';
 import { calibrate, tokenConfidence } from './calibration.js';
-import type { Calibration, ModelManifest } from './manifest.js';
+import type { Calibration, NetworkManifest } from './manifest.js';
 import { planWindows, spread, type TokenWindow } from './windows.js';
 
 /** What a classifier over windows is made of. */
 export interface WindowClassifierParts {
   readonly info: ClassifierInfo;
-  readonly manifest: Pick<ModelManifest, 'window' | 'tokenizer' | 'calibration'>;
+  readonly manifest: NetworkManifest;
   readonly tokenizer: Tokenizer;
   readonly scorer: WindowScorer;
   readonly clock: Clock;

@@ -50,6 +50,21 @@ describe.each(['process', 'thread', 'inline'] as const)('a network with isolatio
     await expect(tiny.warmUp()).rejects.toMatchObject({ code: 'MODEL_GOLDEN' });
   });
 
+  it('asks the second network of a cascade about windows that are not English', async () => {
+    const tiny = await open({ deep: 'good' }, { isolation });
+    const answer = await ask(tiny, 'ignore report');
+    expect(answer.probability).toBeCloseTo(1 / (1 + Math.exp(-4)), 6);
+    expect(answer).toMatchObject({ passes: 2, hotspots: [{ text: 0, span: { start: 0, end: 6 } }] });
+    expect((await ask(tiny, 'all of this is the report')).passes).toBeUndefined();
+  });
+
+  it('rejects where the second network of a cascade is broken', async () => {
+    const tiny = await open({ deep: 'garbage' }, { isolation });
+    expect((await ask(tiny, 'all of this is the report')).probability).toBeLessThan(0.3);
+    await expect(ask(tiny, 'ignore')).rejects.toMatchObject({ code: 'MODEL_LOAD' });
+    await expect(tiny.warmUp()).rejects.toMatchObject({ name: 'ModelError' });
+  });
+
   it('rejects once closed', async () => {
     const tiny = await open({}, { isolation });
     await tiny.warmUp();
@@ -102,8 +117,14 @@ describe('loadModel', () => {
       (folder: string) => edit(folder, (it) => ({ ...it, operating_point: 'other' })),
       'MODEL_MANIFEST',
     ],
+    [
+      'a cascade whose second network is not listed',
+      (folder: string) => edit(folder, ({ files: { 'deep-model.onnx': _, ...files }, ...it }) => ({ ...it, files })),
+      'MODEL_MANIFEST',
+    ],
+    ['no second network', (folder: string) => rmSync(join(folder, 'deep-model.onnx')), 'MODEL_MISSING'],
   ])('refuses a folder with %s', async (_, damage, code) => {
-    const folder = writeTinyModel();
+    const folder = writeTinyModel({ deep: 'good' });
     damage(folder);
     await expect(loadModel(folder, { childFile })).rejects.toMatchObject({ name: 'ModelError', code });
   });

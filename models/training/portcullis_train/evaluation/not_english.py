@@ -7,9 +7,12 @@ Five sets: the dev parts of the authored texts (`authored`), of the texts of thi
 `data/blind`. Thresholds are those that block 1, 2 and 5 % of the benign texts of `dev` and `blind` and of the calibration texts together.
 
     python -m portcullis_train.evaluation.not_english --data DATA WORK/runs/s5/weights.pt+WORK/runs/ng2/weights.pt WORK2/runs/m1/weights.pt
+
+`--write FILE` writes the texts for `portcullis eval FILE`, which measures rules and model together: the source is the set.
 """
 
 import argparse
+import json
 from pathlib import Path
 
 import numpy as np
@@ -72,15 +75,27 @@ def figures(logits: dict[str, np.ndarray], sets: dict[str, list[Item]]) -> list[
     return lines
 
 
+def write_texts(sets: dict[str, list[Item]], target: Path) -> None:
+    """The texts with their labels as JSON Lines."""
+    with target.open("w") as out:
+        for name, items in sets.items():
+            for item in items:
+                row = {"text": item.text, "label": "injection" if item.positive else "benign", "source": name, "group": item.source, "language": item.lang}
+                out.write(json.dumps(row) + "\n")
+
+
 def main() -> None:
     """Command line of `not_english`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("weights", nargs="+", help="WORK/runs/RUN/weights.pt, or several joined by +")
+    parser.add_argument("--write", type=Path, help="write the texts here, too")
+    parser.add_argument("weights", nargs="*", help="WORK/runs/RUN/weights.pt, or several joined by +")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     sets = other_languages(args.data, HERE / "data")
+    if args.write:
+        write_texts(sets, args.write)
     for group in args.weights:
         print(group, *figures(text_logits([Path(path) for path in group.split("+")], sets), sets), sep="\n  ", flush=True)
 

@@ -23,6 +23,7 @@ from ..training.language import LanguageOffset
 from ..training.net import Screener, screener
 from ..training.ngrams import load_ngrams
 from .smooth import smooth_quantisation
+from .word_vectors import quantise_word_vectors
 
 UNK = 100
 
@@ -142,6 +143,8 @@ def main() -> None:
         build_tokenizer(args.model / "tokenizer.json")
     plain = args.work / "model-fp32.onnx"
     to_onnx(net, plain)
+    if base.exists():
+        quantise_word_vectors(plain)
     quantise(plain, args.model / "model.onnx")
     prepared = json.loads((args.work / "prepare.json").read_text())
     manifest = first_manifest(args.model, prepared, args.version, json.loads(base.read_text()) if base.exists() else None)

@@ -80,7 +80,10 @@ def _score_one(model: Path, tokenizer: Path, text: str) -> tuple[str, Scored]:
 
 def score_all(model: Path, texts: Iterable[str], work: Path, workers: int = 1) -> dict[str, Scored]:
     """Scores of the texts by key; a stopped run goes on where it was."""
-    name = hashlib.sha256(model.read_bytes()).hexdigest()[:16]
+    # The tokenizer lies beside the shipped file (`deep-tokenizer.json` beside `deep-model.onnx`); the fp32 graph borrows it.
+    beside = model.with_name(f"{model.name.removesuffix('model.onnx')}tokenizer.json")
+    tokenizer = next(path for path in (beside, work / "tokenizer.json") if path.exists())
+    name = hashlib.sha256(model.read_bytes() + tokenizer.read_bytes()).hexdigest()[:16]
     store = work / f"sure-{name}.jsonl"
     known: dict[str, Scored] = {}
     if store.exists():
@@ -89,8 +92,6 @@ def score_all(model: Path, texts: Iterable[str], work: Path, workers: int = 1) -
             key = row.pop("key")
             known[key] = Scored(**row)
     missing = list({text_key(text): text for text in texts if text_key(text) not in known}.values())
-    # The tokenizer lies beside the shipped file; the fp32 graph borrows it.
-    tokenizer = next(path for path in (model.parent / "tokenizer.json", work / "tokenizer.json") if path.exists())
     task = partial(_score_one, model, tokenizer)
     with store.open("a") as out, ProcessPoolExecutor(workers) as pool:
         for key, scored in pool.map(task, missing, chunksize=8):

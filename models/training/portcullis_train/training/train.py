@@ -107,10 +107,10 @@ def rate(elapsed: float, total: float) -> float:
     return progress / 0.02 if progress < 0.02 else max(0.02, (1 - progress) / 0.98)
 
 
-def larger(base: Path) -> Screener:
-    """A teacher from the weights of `multilingual`."""
+def larger(base: Path, layers: int | None) -> Screener:
+    """A larger net from the weights of `multilingual`: all of its layers, or so many of the lowest."""
     stored = load_file(str(base))
-    depth = 1 + max(int(name.split(".")[2]) for name in stored if name.startswith("encoder.layer."))
+    depth = layers or 1 + max(int(name.split(".")[2]) for name in stored if name.startswith("encoder.layer."))
     pieces, width = stored["embeddings.word_embeddings.weight"].shape
     net = Screener(pieces, layers=depth, width=width)
     load_base(net, base)
@@ -160,6 +160,7 @@ def main() -> None:
     parser.add_argument("--mixture", type=Path, default=HERE / "mixture.json")
     parser.add_argument("--init", type=Path, help="weights to start from, instead of the base")
     parser.add_argument("--base", type=Path, help="weights of another BERT base (`multilingual`) to start from")
+    parser.add_argument("--layers", type=int, help="with --base: take so many of its lowest layers instead of all")
     parser.add_argument("--frozen", type=int, help="word vectors and so many of the lowest layers stay as they are")
     parser.add_argument("--minutes", type=float, default=120)
     parser.add_argument("--rate", type=float, default=1.5e-4)
@@ -184,7 +185,7 @@ def main() -> None:
     if args.mpnet:
         net = Teacher(args.mpnet, load_tokenizer(args.work / "tokenizer.json"))
     else:
-        net = larger(args.base) if args.base else student(args.init, args.work)
+        net = larger(args.base, args.layers) if args.base else student(args.init, args.work)
         if args.frozen is not None:
             freeze(net, args.frozen)
     net.to(device).train()

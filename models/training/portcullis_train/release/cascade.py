@@ -1,0 +1,115 @@
+"""`cascade`: a model folder of two networks, a released model and a larger one that judges windows that are not English as well.
+
+The second network's logit is calibrated on the dev texts in other languages (Platt scaling, each source and label alike), and then moved so that the
+thresholds of the released model block as many of their benign texts as they may (`BUDGETS`). `data/blind` chooses nothing and is reported.
+
+    python -m portcullis_train.release.cascade --data DATA --work WORK2 --first ../portcullis-minilm-1 --deep EXPORTED --model ../optional/portcullis-multilingual-1
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from ..data.devset import Item, dev_items, item_of
+from ..data.rows import read_rows
+from ..paths import HERE
+from ..scoring.arguments import model_parser
+from ..scoring.calibration import fit, log_odds
+from ..scoring.score import Scored, score_all
+from .calibrate import balanced_weights, features_of, source_threshold, write_golden
+from .export import describe
+
+SHARES = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 1.0)
+FILES = ("model.onnx", "tokenizer.json", "golden.jsonl")
+
+
+def other_items(data: Path, limit: int | None) -> list[Item]:
+    """The dev texts that are not English."""
+    return [item for item in dev_items(data, HERE / "data", limit) if item.lang != "en"]
+
+
+def blind_items() -> list[Item]:
+    """The texts that choose nothing."""
+    rows = [row for path in sorted((HERE / "data" / "blind").glob("*.jsonl")) for row in read_rows(path)]
+    return [item_of(row | {"group": "blind"}) for row in rows if row["lang"] != "en"]
+
+
+def odds_of(items: list[Item], scores: dict[str, Scored], calibration: dict[str, float]) -> np.ndarray:
+    """Calibrated log-odds of texts."""
+    return log_odds(*features_of(items, scores, calibration), calibration)
+
+
+def fitted(items: list[Item], scores: dict[str, Scored]) -> dict[str, float]:
+    """Platt scaling of the second network. It sees a window of the first at a time, so nothing counts windows."""
+    top, _, _ = features_of(items, scores, {"scale": 1.0, "bias": 0.0, "per_window": 0.0})
+    positive = np.array([item.positive for item in items], float)
+    found = fit(top, np.zeros(len(items)), positive, balanced_weights(items))
+    return {"kind": "platt-windows", "scale": found["scale"], "bias": found["bias"], "per_window": 0.0}
+
+
+def together(first: np.ndarray, second: np.ndarray, share: float, move: float = 0.0) -> np.ndarray:
+    """What a cascade makes of two networks' log-odds; the runtime has the same line."""
+    return (1 - share) * first + share * (second + move)
+
+
+def found_and_blocked(hit: np.ndarray, items: list[Item]) -> str:
+    """Share of attacks and of benign texts, per cent."""
+    positive = np.array([item.positive for item in items])
+    return f"{hit[positive].mean():.1%} / {hit[~positive].mean():.1%}"
+
+
+def by_set(hit: np.ndarray, items: list[Item]) -> str:
+    """The same, authored texts and others apart."""
+    authored = np.array([item.authored for item in items])
+    parts = {"authored": authored, "others": ~authored}
+    return ", ".join(f"{name} {found_and_blocked(hit[part], [item for item, kept in zip(items, part, strict=True) if kept])}" for name, part in parts.items())
+
+
+def main() -> None:
+    """Command line of `cascade`."""
+    parser = model_parser(__doc__)
+    parser.add_argument("--first", type=Path, required=True, help="folder of a released model")
+    parser.add_argument("--deep", type=Path, required=True, help="folder that `export` wrote of the second network")
+    parser.add_argument("--share", type=float, default=0.6, help="share of the second network's log-odds in windows that are not English")
+    parser.add_argument("--version", default="1.0.0")
+    args = parser.parse_args()
+
+    items, blind = other_items(args.data, args.limit), blind_items()
+    texts = [item.text for item in items + blind]
+    manifest = json.loads((args.first / "manifest.json").read_text())
+    firsts, seconds = (score_all(folder / "model.onnx", texts, args.work, args.workers) for folder in (args.first, args.deep))
+    calibration = fitted(items, seconds)
+    first, second = odds_of(items, firsts, manifest["calibration"]), odds_of(items, seconds, calibration)
+    first_blind, second_blind = odds_of(blind, firsts, manifest["calibration"]), odds_of(blind, seconds, calibration)
+    thresholds = {name: float(np.log(one["threshold"] / (1 - one["threshold"]))) for name, one in manifest["operating_points"].items()}
+    budget = manifest["operating_points"]["balanced"]["budget"]
+    print("attacks found / benign texts blocked, at the released thresholds, of texts in other languages")
+    move = 0.0
+    for share in (*SHARES, args.share):
+        at = source_threshold(together(first, second, share), items, budget)
+        move = 0.0 if share == 0 else (thresholds["balanced"] - at) / share
+        for name, threshold in thresholds.items():
+            hit, hit_blind = (together(*pair, share, move) >= threshold for pair in ((first, second), (first_blind, second_blind)))
+            print(f"  share {share}, {name}: {by_set(hit, items)}, blind {found_and_blocked(hit_blind, blind)}")
+    calibration["bias"] = round(calibration["bias"] + move, 6)
+
+    args.model.mkdir(parents=True, exist_ok=True)
+    write_golden(args.deep, calibration | {"sure": 0.0})
+    for name in FILES:
+        shutil.copyfile(args.first / name, args.model / name)
+        shutil.copyfile(args.deep / name, args.model / f"deep-{name}")
+    deep = json.loads((args.deep / "manifest.json").read_text())
+    manifest |= {"id": args.model.name, "version": args.version}
+    manifest["files"] = {name: describe(args.model / name) for plain in FILES for name in (plain, f"deep-{plain}")}
+    manifest["deep"] = {name: deep[name] for name in ("base", "tokenizer", "window", "data")} | {"calibration": calibration, "share": args.share}
+    # Of the first network alone.
+    for name in ("metrics", "calibration_error"):
+        manifest.pop(name, None)
+    (args.model / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
+    print(json.dumps(manifest["deep"]))
+
+
+if __name__ == "__main__":
+    main()

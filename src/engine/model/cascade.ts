@@ -1,0 +1,123 @@
+import type { Classifier, ClassifierAnswer, ClassifyOptions, Clock, ScoredWindow, TextSpan } from '../ports.js';
+import { isEnglish } from './english.js';
+import { DEEP, type ModelManifest, type NetworkManifest } from './manifest.js';
+
+/** What a cascade is made of. */
+export interface CascadeParts {
+  /** Reads every window, and gives the cascade its version and thresholds. */
+  readonly first: Classifier;
+  /** Reads the windows that aren't English, too. */
+  readonly deep: Classifier;
+  /** How much the second network counts in those windows, 0..1: the share of its log-odds. */
+  readonly share: number;
+  readonly clock: Clock;
+}
+
+/** The classifier that a manifest describes. @param open opens a network; its files' names begin with the prefix */
+export async function openNetworks(
+  manifest: ModelManifest,
+  clock: Clock,
+  open: (network: NetworkManifest, prefix: string) => Promise<Classifier>,
+): Promise<Classifier> {
+  const first = await open(manifest, '');
+  if (manifest.deep === undefined) return first;
+  return createCascade({ first, deep: await open(manifest.deep, DEEP), share: manifest.deep.share, clock });
+}
+
+/** A window of the first network takes two of the second where the latter's tokenizer cuts finer. */
+const DEEP_WINDOWS = 2;
+
+/**
+ * A model of two networks: a small one reads every window, and in a window that isn't plainly English a larger one counts as well.
+ * If the second network fails, the answer does: half a model gives no verdict.
+ */
+export function createCascade({ first, deep, share, clock }: CascadeParts): Classifier {
+  async function classify(texts: readonly string[], options: ClassifyOptions): Promise<ClassifierAnswer> {
+    const end = clock.now() + options.timeoutMs;
+    const answer = await first.classify(texts, options);
+    // In the order of the texts, so that decoded readings come last.
+    const asked = answer.windows
+      .filter((window) => !isEnglish(textOf(window, texts)))
+      .sort((a, b) => a.text - b.text || a.span.start - b.span.start);
+    if (asked.length === 0) return answer;
+    const derivedFrom = asked.filter(({ text }) => text < (options.derivedFrom ?? texts.length)).length;
+    const second = await deep.classify(
+      asked.map((window) => textOf(window, texts)),
+      {
+        ...options,
+        timeoutMs: Math.max(1, end - clock.now()),
+        maxWindows: DEEP_WINDOWS * options.maxWindows,
+        derivedFrom,
+      },
+    );
+    return combine(answer, asked, second, share);
+  }
+
+  return {
+    info: first.info,
+    classify,
+    async warmUp() {
+      await Promise.all([first.warmUp(), deep.warmUp()]);
+    },
+    async close() {
+      await Promise.all([first.close(), deep.close()]);
+    },
+  };
+}
+
+function textOf({ text, span }: TextSpan, texts: readonly string[]): string {
+  return (texts[text] as string).slice(span.start, span.end);
+}
+
+/** The second answer's texts are the windows of `asked`. */
+function combine(
+  first: ClassifierAnswer,
+  asked: readonly ScoredWindow[],
+  second: ClassifierAnswer,
+  share: number,
+): ClassifierAnswer {
+  const seconds = new Map<ScoredWindow, number>();
+  for (const { text, probability } of second.windows) {
+    const window = asked[text] as ScoredWindow;
+    seconds.set(window, Math.max(probability, seconds.get(window) ?? 0));
+  }
+  const judged = first.windows
+    .map((window) => {
+      const other = seconds.get(window);
+      const probability =
+        other === undefined
+          ? window.probability
+          : toProbability((1 - share) * logOdds(window.probability) + share * logOdds(other));
+      return { window, probability };
+    })
+    .sort((a, b) => b.probability - a.probability);
+  const worst = judged[0]?.window as ScoredWindow;
+  const secondWorst = asked[second.windows[0]?.text ?? 0] as ScoredWindow;
+  return {
+    probability: judged[0]?.probability as number,
+    windows: judged.map(({ window, probability }) => ({ ...window, probability })),
+    hotspots:
+      worst === secondWorst
+        ? second.hotspots.map(({ span }) => shift(worst, span))
+        : worst === first.windows[0]
+          ? first.hotspots
+          : [],
+    unseen: first.unseen,
+    passes: first.windows.length + second.windows.length,
+  };
+}
+
+function shift({ text, span }: TextSpan, inside: TextSpan['span']): TextSpan {
+  return { text, span: { start: span.start + inside.start, end: span.start + inside.end } };
+}
+
+/** Log-odds of a probability that a double holds as 0 or 1. */
+const SUREST = 30;
+
+function logOdds(probability: number): number {
+  return Math.min(Math.max(Math.log(probability / (1 - probability)), -SUREST), SUREST);
+}
+
+function toProbability(odds: number): number {
+  return 1 / (1 + Math.exp(-odds));
+}
