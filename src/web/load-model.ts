@@ -1,4 +1,4 @@
-import { checkGoldenTokens, classifierInfo, readTokenizer } from '../adapters/model/model-texts.js';
+import { classifierInfo, readNetworkTexts } from '../adapters/model/model-texts.js';
 import { type Network, type OnnxRuntime, startNetwork } from '../adapters/model/network.js';
 import { systemClock } from '../adapters/system-clock.js';
 import { ModelError } from '../engine/errors.js';
@@ -42,13 +42,10 @@ export async function loadModel(folder: string | URL, options: LoadModelOptions 
     }
     return bytes;
   };
+  const readText = async (name: string): Promise<string> => decode(await readChecked(name));
   const version = `${manifest.id}-${manifest.version}+${(await sha256(manifestBytes)).slice(0, 12)}`;
   return openNetworks(manifest, systemClock, async (network, prefix) => {
-    const part = { ...manifest, ...network };
-    const tokenizer = readTokenizer(decode(await readChecked(`${prefix}tokenizer.json`)), part);
-    const golden = Object.hasOwn(manifest.files, `${prefix}golden.jsonl`)
-      ? checkGoldenTokens(decode(await readChecked(`${prefix}golden.jsonl`)), tokenizer, part)
-      : [];
+    const { tokenizer, golden } = await readNetworkTexts(manifest, network, prefix, readText);
     const open = async (): Promise<Network> => {
       const runtime = await (options.runtime ?? importRuntime)();
       const bytes = await readChecked(`${prefix}model.onnx`);

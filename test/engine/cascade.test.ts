@@ -78,8 +78,13 @@ describe('a cascade', () => {
     expect(answer.hotspots).toEqual([{ text: 0, span: { start: start + 1, end: start + 3 } }]);
   });
 
-  it('says which windows are decoded readings', async () => {
+  it('says which windows are decoded readings, and how much time is left', async () => {
     let given: ClassifyOptions | undefined;
+    const clock = manualClock();
+    const first = stubModel((texts) => {
+      clock.advance(400);
+      return sure(0.5)(texts);
+    });
     const deep = {
       ...stubModel(sure(0.5)),
       classify: (texts: readonly string[], options: ClassifyOptions) => {
@@ -87,16 +92,38 @@ describe('a cascade', () => {
         return sure(0.5)(texts);
       },
     };
-    await cascade(stubModel(sure(0.5)), deep).classify([GERMAN, ENGLISH, GERMAN, GERMAN], {
+    await createCascade({ first, deep, share: 0.5, clock }).classify([GERMAN, ENGLISH, GERMAN, GERMAN], {
       ...OPTIONS,
       derivedFrom: 2,
     });
-    expect(given).toMatchObject({ derivedFrom: 1, maxWindows: 16 });
+    expect(given).toMatchObject({ derivedFrom: 1, maxWindows: 16, timeoutMs: 600 });
   });
 
   it('fails when the second network fails', async () => {
     const deep = stubModel(() => Promise.reject(new Error('broken')));
     await expect(cascade(stubModel(sure(0.5)), deep).classify([GERMAN], OPTIONS)).rejects.toThrow('broken');
+  });
+
+  it('counts the second network by its share', async () => {
+    const [first, deep] = [stubModel(sure(0.2)), stubModel(sure(0.9))];
+    const { probability } = await createCascade({ first, deep, share: 0, clock: manualClock() }).classify(
+      [GERMAN],
+      OPTIONS,
+    );
+    expect(probability).toBeCloseTo(0.2, 12);
+  });
+
+  it('warms up and closes both networks', async () => {
+    const calls: string[] = [];
+    const network = (name: string) => ({
+      ...stubModel(sure(0.5)),
+      warmUp: async () => void calls.push(`${name} warms up`),
+      close: async () => void calls.push(`${name} closes`),
+    });
+    const both = createCascade({ first: network('first'), deep: network('deep'), share: 0.5, clock: manualClock() });
+    await both.warmUp();
+    await both.close();
+    expect(calls).toEqual(['first warms up', 'deep warms up', 'first closes', 'deep closes']);
   });
 
   it('keeps probabilities of 0 and 1 finite', async () => {

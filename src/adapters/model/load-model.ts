@@ -6,7 +6,7 @@ import { createWindowClassifier } from '../../engine/model/window-classifier.js'
 import type { Classifier, ClassifierInfo, WindowScorer } from '../../engine/ports.js';
 import { systemClock } from '../system-clock.js';
 import { readModelFile, readModelFolder } from './model-folder.js';
-import { checkGoldenTokens, classifierInfo, readTokenizer, toThresholds } from './model-texts.js';
+import { classifierInfo, readNetworkTexts, toThresholds } from './model-texts.js';
 import type { Network } from './network.js';
 import { type NetworkSpec, openNetwork } from './onnx-network.js';
 import { createProcessScorer, type ProcessScorerOptions } from './process-scorer.js';
@@ -33,11 +33,7 @@ export async function loadModel(folder: string, options: LoadModelOptions = {}):
   const read = async (name: string): Promise<string> => (await readModelFile(folder, name)).toString('utf8');
   const clock = options.clock ?? systemClock;
   return openNetworks(manifest, clock, async (network, prefix) => {
-    const part = { ...manifest, ...network };
-    const tokenizer = readTokenizer(await read(`${prefix}tokenizer.json`), part);
-    const golden = Object.hasOwn(manifest.files, `${prefix}golden.jsonl`)
-      ? checkGoldenTokens(await read(`${prefix}golden.jsonl`), tokenizer, part)
-      : [];
+    const { tokenizer, golden } = await readNetworkTexts(manifest, network, prefix, read);
     const file = `${prefix}model.onnx`;
     const spec: NetworkSpec = {
       file: join(folder, file),

@@ -1,7 +1,7 @@
 /** The text files of a model folder, read without Node's own modules: `portcullis/web` reads them too. */
 import { z } from 'zod';
 import { ModelError } from '../../engine/errors.js';
-import type { ModelManifest } from '../../engine/model/manifest.js';
+import type { ModelManifest, NetworkManifest } from '../../engine/model/manifest.js';
 import { createWordPieceTokenizer, splitVocabulary } from '../../engine/model/wordpiece-tokenizer.js';
 import type { ClassifierInfo, Tokenizer } from '../../engine/ports.js';
 import type { GoldenWindow } from './network.js';
@@ -86,6 +86,26 @@ export function readTokenizer(text: string, manifest: Pick<ModelManifest, 'token
   );
 }
 
+/**
+ * The tokenizer and the golden windows of a network, from files that begin with the prefix.
+ *
+ * @param read gives a file of the model folder by its name
+ * @throws ModelError `MODEL_MANIFEST`, `MODEL_GOLDEN`, and what `read` throws
+ */
+export async function readNetworkTexts(
+  { files, text }: ModelManifest,
+  network: NetworkManifest,
+  prefix: string,
+  read: (name: string) => Promise<string>,
+): Promise<{ readonly tokenizer: Tokenizer; readonly golden: readonly GoldenWindow[] }> {
+  const tokenizer = readTokenizer(await read(`${prefix}tokenizer.json`), { ...network, text });
+  const golden = `${prefix}golden.jsonl`;
+  return {
+    tokenizer,
+    golden: Object.hasOwn(files, golden) ? checkGoldenTokens(await read(golden), tokenizer, network) : [],
+  };
+}
+
 /** A text with the values that the training pipeline computed for it. */
 const goldenSchema = z.object({ text: z.string(), ids: z.array(z.int()), windows: z.int().min(1), logit: z.number() });
 
@@ -97,10 +117,10 @@ const MAX_GOLDEN = 6;
  *
  * @throws ModelError `MODEL_GOLDEN` where a line is broken or the tokenizer gives other tokens
  */
-export function checkGoldenTokens(
+function checkGoldenTokens(
   jsonl: string,
   tokenizer: Tokenizer,
-  manifest: Pick<ModelManifest, 'tokenizer'>,
+  { tokenizer: { cls, sep } }: NetworkManifest,
 ): readonly GoldenWindow[] {
   const windows: GoldenWindow[] = [];
   jsonl.split('\n').forEach((line, index) => {
@@ -110,7 +130,7 @@ export function checkGoldenTokens(
       throw new ModelError('MODEL_GOLDEN', `the tokenizer's tokens differ from line ${index + 1} of golden.jsonl`);
     }
     if (golden.windows > 1) return;
-    windows.push({ ids: [manifest.tokenizer.cls, ...golden.ids, manifest.tokenizer.sep], logit: golden.logit });
+    windows.push({ ids: [cls, ...golden.ids, sep], logit: golden.logit });
   });
   return windows.sort((a, b) => a.ids.length - b.ids.length).slice(0, MAX_GOLDEN);
 }

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { ModelError } from '../../engine/errors.js';
+import { toProbability } from '../../engine/model/calibration.js';
 import { readModelFile } from './model-folder.js';
 
 /** The little of `@huggingface/transformers` that is used. It is an optional peer, so its own types aren't. */
@@ -122,7 +123,7 @@ export function injectionProbability(
       ? (logits[0] as number)
       : logSumExp(logits.filter((_, index) => meanings[index] === 'injection')) -
         logSumExp(logits.filter((_, index) => meanings[index] === 'benign'));
-  return 1 / (1 + Math.exp(-(scale * logOdds + bias)));
+  return toProbability(scale * logOdds + bias);
 }
 
 function logSumExp(values: readonly number[]): number {

@@ -24,7 +24,12 @@ export function calibrate(logit: number, place: WindowPlace, calibration: Calibr
   const penalty = sure === undefined ? 1 : Math.max(0, sure - place.tokenConfidence);
   const strictness = perWindow * Math.log(Math.max(1, place.windows)) * penalty;
   const shift = place.derived ? (calibration.derived ?? DEFAULT_DERIVED) : 0;
-  return 1 / (1 + Math.exp(-(scale * logit + bias - strictness + shift)));
+  return toProbability(scale * logit + bias - strictness + shift);
+}
+
+/** The logistic function. */
+export function toProbability(logOdds: number): number {
+  return 1 / (1 + Math.exp(-logOdds));
 }
 
 /** As many of a window's greatest token logits say how sure the token head is of it. */

@@ -1,4 +1,5 @@
 import type { Classifier, ClassifierAnswer, ClassifyOptions, Clock, ScoredWindow, TextSpan } from '../ports.js';
+import { toProbability } from './calibration.js';
 import { isEnglish } from './english.js';
 import { DEEP, type ModelManifest, type NetworkManifest } from './manifest.js';
 
@@ -92,16 +93,13 @@ function combine(
     })
     .sort((a, b) => b.probability - a.probability);
   const worst = judged[0]?.window as ScoredWindow;
-  const secondWorst = asked[second.windows[0]?.text ?? 0] as ScoredWindow;
+  // Each network points into its own worst window only.
+  let hotspots = worst === first.windows[0] ? first.hotspots : [];
+  if (worst === asked[second.windows[0]?.text ?? 0]) hotspots = second.hotspots.map(({ span }) => shift(worst, span));
   return {
     probability: judged[0]?.probability as number,
     windows: judged.map(({ window, probability }) => ({ ...window, probability })),
-    hotspots:
-      worst === secondWorst
-        ? second.hotspots.map(({ span }) => shift(worst, span))
-        : worst === first.windows[0]
-          ? first.hotspots
-          : [],
+    hotspots,
     unseen: first.unseen,
     passes: first.windows.length + second.windows.length,
   };
@@ -116,8 +114,4 @@ const SUREST = 30;
 
 function logOdds(probability: number): number {
   return Math.min(Math.max(Math.log(probability / (1 - probability)), -SUREST), SUREST);
-}
-
-function toProbability(odds: number): number {
-  return 1 / (1 + Math.exp(-odds));
 }

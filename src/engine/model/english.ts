@@ -16,7 +16,7 @@ const WORDS = /\p{L}+/gu;
 
 /**
  * Whether a text is plainly English. False for other languages, texts in two languages, romanised ones, and much that is no language,
- * such as code: of the dev texts 99.6 % in other languages, 13 % of the English ones. True for a text without letters.
+ * such as code. True for a text without letters.
  */
 export function isEnglish(text: string): boolean {
   const words = text.toLowerCase().match(WORDS) ?? [];

@@ -1,7 +1,7 @@
-"""`cascade`: a model folder of two networks, a released model and a larger one that judges windows that are not English as well.
+"""`cascade`: a model folder of two networks, a released model and a larger one that also judges windows that are not English.
 
-The second network's logit is calibrated on the dev texts in other languages (Platt scaling, each source and label alike), and then moved so that the
-thresholds of the released model block as many of their benign texts as they may (`BUDGETS`). `data/blind` chooses nothing and is reported.
+The second network's logit is calibrated on the dev texts in other languages (Platt scaling, each source and label alike), and its log-odds are then
+shifted so that the released `balanced` threshold keeps its budget on their benign texts. `data/blind` is reported only.
 
     python -m portcullis_train.release.cascade --data DATA --work WORK2 --first ../portcullis-minilm-1 --deep EXPORTED --model ../optional/portcullis-multilingual-1
 """
@@ -31,7 +31,7 @@ def other_items(data: Path, limit: int | None) -> list[Item]:
 
 
 def blind_items() -> list[Item]:
-    """The texts that choose nothing."""
+    """The texts that are reported only."""
     rows = [row for path in sorted((HERE / "data" / "blind").glob("*.jsonl")) for row in read_rows(path)]
     return [item_of(row | {"group": "blind"}) for row in rows if row["lang"] != "en"]
 
@@ -49,9 +49,21 @@ def fitted(items: list[Item], scores: dict[str, Scored]) -> dict[str, float]:
     return {"kind": "platt-windows", "scale": found["scale"], "bias": found["bias"], "per_window": 0.0}
 
 
-def together(first: np.ndarray, second: np.ndarray, share: float, move: float = 0.0) -> np.ndarray:
+def together(first: np.ndarray, second: np.ndarray, share: float) -> np.ndarray:
     """What a cascade makes of two networks' log-odds; the runtime has the same line."""
-    return (1 - share) * first + share * (second + move)
+    return (1 - share) * first + share * second
+
+
+def shift_for(first: np.ndarray, second: np.ndarray, share: float, items: list[Item], point: dict[str, float]) -> float:
+    """What to add to the second network's log-odds, so that an operating point keeps its budget on these texts."""
+    if share == 0:
+        return 0.0
+    return (odds(point["threshold"]) - source_threshold(together(first, second, share), items, point["budget"])) / share
+
+
+def odds(probability: float) -> float:
+    """Log-odds of a probability."""
+    return float(np.log(probability / (1 - probability)))
 
 
 def found_and_blocked(hit: np.ndarray, items: list[Item]) -> str:
@@ -83,17 +95,15 @@ def main() -> None:
     calibration = fitted(items, seconds)
     first, second = odds_of(items, firsts, manifest["calibration"]), odds_of(items, seconds, calibration)
     first_blind, second_blind = odds_of(blind, firsts, manifest["calibration"]), odds_of(blind, seconds, calibration)
-    thresholds = {name: float(np.log(one["threshold"] / (1 - one["threshold"]))) for name, one in manifest["operating_points"].items()}
-    budget = manifest["operating_points"]["balanced"]["budget"]
+    points = manifest["operating_points"]
     print("attacks found / benign texts blocked, at the released thresholds, of texts in other languages")
-    move = 0.0
-    for share in (*SHARES, args.share):
-        at = source_threshold(together(first, second, share), items, budget)
-        move = 0.0 if share == 0 else (thresholds["balanced"] - at) / share
-        for name, threshold in thresholds.items():
-            hit, hit_blind = (together(*pair, share, move) >= threshold for pair in ((first, second), (first_blind, second_blind)))
+    for share in sorted({*SHARES, args.share}):
+        shift = shift_for(first, second, share, items, points["balanced"])
+        for name, point in points.items():
+            hit = together(first, second + shift, share) >= odds(point["threshold"])
+            hit_blind = together(first_blind, second_blind + shift, share) >= odds(point["threshold"])
             print(f"  share {share}, {name}: {by_set(hit, items)}, blind {found_and_blocked(hit_blind, blind)}")
-    calibration["bias"] = round(calibration["bias"] + move, 6)
+    calibration["bias"] = round(calibration["bias"] + shift_for(first, second, args.share, items, points["balanced"]), 6)
 
     args.model.mkdir(parents=True, exist_ok=True)
     write_golden(args.deep, calibration | {"sure": 0.0})

@@ -78,11 +78,15 @@ def _score_one(model: Path, tokenizer: Path, text: str) -> tuple[str, Scored]:
     return text_key(text), _scorers[model, tokenizer].score(text)
 
 
+def tokenizer_of(model: Path, work: Path) -> Path:
+    """The tokenizer lies beside the shipped file (`deep-tokenizer.json` beside `deep-model.onnx`); the fp32 graph borrows it."""
+    beside = model.with_name(f"{model.name.removesuffix('model.onnx')}tokenizer.json")
+    return beside if beside.exists() else work / "tokenizer.json"
+
+
 def score_all(model: Path, texts: Iterable[str], work: Path, workers: int = 1) -> dict[str, Scored]:
     """Scores of the texts by key; a stopped run goes on where it was."""
-    # The tokenizer lies beside the shipped file (`deep-tokenizer.json` beside `deep-model.onnx`); the fp32 graph borrows it.
-    beside = model.with_name(f"{model.name.removesuffix('model.onnx')}tokenizer.json")
-    tokenizer = next(path for path in (beside, work / "tokenizer.json") if path.exists())
+    tokenizer = tokenizer_of(model, work)
     name = hashlib.sha256(model.read_bytes() + tokenizer.read_bytes()).hexdigest()[:16]
     store = work / f"sure-{name}.jsonl"
     known: dict[str, Scored] = {}
