@@ -15,6 +15,7 @@ const checks = {
   lint: [[bin('biome'), 'check', '--error-on-warnings', '.']],
   layers: [['node', 'scripts/checks/layers.mjs']],
   documents: [['node', 'scripts/checks/docs.mjs']],
+  names: [['node', 'scripts/checks/names.mjs']],
   lock: [['node', 'scripts/checks/lock.mjs']],
   generated: [['node', 'scripts/generate/rule-json-schema.mjs', '--check']],
   unused: [[bin('knip'), '--no-progress']],

@@ -1,4 +1,4 @@
-// npm runs this after `npm ci` in a checkout, so that `npx portcullis` works there.
+// npm runs this after `npm ci` in a checkout, so that `dist/cli/main.js` runs there.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBuilt, root } from './checkout.mjs';

@@ -229,7 +229,7 @@ it('install refuses the copy in the cache of npx', () => {
   const elsewhere = { cwd: join(folder, '_npx'), input: '', encoding: 'utf8' } as const;
   const { status, stderr } = spawnSync(process.execPath, [main, 'hook', 'install', '--yes'], elsewhere);
   expect([status, existsSync(join(folder, '_npx', '.claude'))]).toEqual([2, false]);
-  expect(stderr).toContain('npm install --save-dev portcullis');
+  expect(stderr).toContain('npm install --save-dev ./portcullis-*.tgz');
 }, 240_000);
 
 it('install --service writes HTTP hooks without the key', () => {

@@ -1,4 +1,4 @@
-"""A LangChain tool whose arguments, results and failures are screened. Run: pip install 'portcullis-client[langchain]'."""
+"""A LangChain tool whose arguments, results and failures are screened. Needs: pip install './integrations/python[langchain]'."""
 
 import os
 

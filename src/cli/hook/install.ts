@@ -86,7 +86,7 @@ function portcullis(): readonly string[] {
   if (existsSync(own)) return ['"$CLAUDE_PROJECT_DIR"/node_modules/.bin/portcullis'];
   if (/[\\/]_npx[\\/]/.test(process.argv[1] ?? ''))
     throw new CliError(
-      'npx runs a copy from a cache that npm clears, and a hook that is gone blocks everything. Install portcullis first (npm install --save-dev portcullis, or -g), or use --service.',
+      'npx runs a copy from a cache that npm clears, and a hook that is gone blocks everything. Install the tarball of portcullis first (npm install --save-dev ./portcullis-*.tgz, or -g), or use --service.',
     );
   return [quoted(process.execPath), quoted(process.argv[1] ?? 'portcullis')];
 }

@@ -315,7 +315,7 @@ describe('the page docs/hosts/mcp.md', () => {
   const here = (words: readonly string[]): string[] => {
     const text = words.filter((word) => word !== '-y').join(' ');
     const local = text
-      .replace('npx portcullis mcp-proxy', `${main} mcp-proxy --mode rules --pins ${freshPins()}`)
+      .replace(/^(?:node node_modules\S+|portcullis) mcp-proxy/, `${main} mcp-proxy --mode rules --pins ${freshPins()}`)
       .replace('npx @modelcontextprotocol/server-everything', `${process.execPath} ${everything}`);
     expect(local).not.toContain('npx');
     return local.split(' ');
