@@ -8,6 +8,7 @@ export { re2Compiler } from './adapters/re2/re2-compiler.js';
 export { createEngine, type EngineOptions } from './create-engine.js';
 export { analyze, defaultEngine } from './default-engine.js';
 export { JsonNumber, type JsonValue } from './engine/canonical-json.js';
+export type { Channel } from './engine/channel.js';
 export type { RouterLevel } from './engine/decide.js';
 export type { AnalyzeOptions, Engine, EngineInfo, ScanCallOptions, WarmUpOptions } from './engine/engine.js';
 export type { EngineSettings, Thresholds } from './engine/engine-settings.js';
@@ -26,7 +27,7 @@ export { unavailableModel } from './engine/model/guard.js';
 export type { Classifier, ClassifierAnswer, ClassifierInfo, ClassifyOptions, Clock } from './engine/ports.js';
 export { compilePack } from './engine/rules/compile-pack.js';
 export { PackError, type PackProblem } from './engine/rules/pack/pack-error.js';
-export type { Channel, CompiledPack, Pack, Rule, Severity } from './engine/rules/types.js';
+export type { CompiledPack, Pack, Rule, Severity } from './engine/rules/types.js';
 export type { Span } from './engine/span.js';
 export {
   type DecidedBy,

@@ -1,13 +1,14 @@
+import type { Channel } from './channel.js';
 import { type Decision, decide, isFinal, type ModelOutcome, type RulesSide } from './decide.js';
 import { type EngineSettings, isTimeout, type ResolvedSettings, resolveSettings } from './engine-settings.js';
 import { ConfigError } from './errors.js';
 import { type ExplainedVerdict, explain } from './explain.js';
-import { type Input, readInput, type Subjected } from './input.js';
+import { cropTask, type Input, readInput, type Subjected } from './input.js';
 import { type GuardedAnswer, guardClassifier } from './model/guard.js';
 import { HIDING_VIEWS, type ModelTexts, modelTexts } from './model/views.js';
 import { orderedMap } from './ordered-map.js';
 import type { Classifier, ClassifierInfo, Clock } from './ports.js';
-import type { Channel, CompiledPack, PackInForce, Paranoia, Rule, RulesSignal } from './rules/types.js';
+import type { CompiledPack, PackInForce, Paranoia, Rule, RulesSignal } from './rules/types.js';
 import type { ViewSet } from './text/view.js';
 import { buildViews } from './text/views.js';
 import type { Mode, Verdict } from './verdict.js';
@@ -25,7 +26,7 @@ export interface EngineParts extends EngineSettings {
 
 /** How one call is to be made. */
 export interface ScanCallOptions {
-  /** Where the text comes from; default `tool_call` for `{ name, arguments }`, else `user`. */
+  /** Whose words the text is; default `tool_call` for `{ name, arguments }`, else `unknown`. */
   readonly channel?: Channel | undefined;
   /** Adds `explanation` to the verdict. */
   readonly explain?: boolean | undefined;
@@ -37,6 +38,11 @@ export interface ScanCallOptions {
 
 /** How one call with the model's help is to be made. */
 export interface AnalyzeOptions extends ScanCallOptions {
+  /**
+   * Task that the user gave the agent: evidence for the model, which may tell an order that serves it from one that doesn't. It
+   * is no authority: it is not screened itself, and the rules don't read it. Of a longer one the last 4,000 characters count.
+   */
+  readonly task?: string | undefined;
   readonly mode?: Mode | undefined;
   readonly timeoutMs?: number | undefined;
 }
@@ -173,7 +179,12 @@ export function createEngine(parts: EngineParts): Engine {
     };
   }
 
-  async function ask(reading: Reading, mode: Mode, timeoutMs: number): Promise<Asked | undefined> {
+  async function ask(
+    reading: Reading,
+    mode: Mode,
+    timeoutMs: number,
+    task: string | undefined,
+  ): Promise<Asked | undefined> {
     if (guarded === undefined || mode === 'rules') return undefined;
     if (mode === 'hybrid' && isFinal(reading.rules, model?.info.clearsBelow ?? 0)) return undefined;
     const texts = modelTexts(reading.input.text, reading.views.views, settings.limits);
@@ -185,6 +196,8 @@ export function createEngine(parts: EngineParts): Engine {
         timeoutMs: left,
         maxWindows: settings.limits.modelWindows,
         derivedFrom: texts.derivedFrom,
+        channel: reading.input.channel,
+        task: cropTask(task),
       }),
     };
   }
@@ -224,7 +237,7 @@ export function createEngine(parts: EngineParts): Engine {
     if (mode !== 'rules' && model === undefined) throw new ConfigError([`mode \`${mode}\` needs a model`]);
     if (!isTimeout(timeoutMs)) throw new ConfigError(['`timeoutMs` must be a positive number of milliseconds']);
     const reading = read(given, options);
-    return conclude(reading, mode, await ask(reading, mode, timeoutMs), options);
+    return conclude(reading, mode, await ask(reading, mode, timeoutMs, options.task), options);
   }
 
   return {

@@ -1,3 +1,4 @@
+import type { Channel } from './channel.js';
 import type { Decision, RouterLevel, RulesSide } from './decide.js';
 import type { ModelErrorCode } from './errors.js';
 import type { Subjected } from './input.js';
@@ -5,7 +6,7 @@ import type { EngineLimits } from './limits.js';
 import type { GuardedAnswer } from './model/guard.js';
 import type { ModelTexts } from './model/views.js';
 import type { TextSpan } from './ports.js';
-import type { Channel, Finding, RulesSignal, Severity } from './rules/types.js';
+import type { Finding, RulesSignal, Severity } from './rules/types.js';
 import type { Span } from './span.js';
 import type { ViewKind, ViewSet } from './text/view.js';
 import type { Verdict } from './verdict.js';

@@ -1,5 +1,5 @@
 import { canonicalJson, type JsonValue } from './canonical-json.js';
-import type { Channel } from './rules/types.js';
+import type { Channel } from './channel.js';
 import type { Span } from './span.js';
 
 /** A call that an agent is about to make. */
@@ -32,7 +32,7 @@ export function toJsonText(input: Exclude<Input, string>): JsonText {
   return input instanceof JsonText ? input : new JsonText(canonicalJson(input), isToolCall(input));
 }
 
-/** The text to screen with its channel (a tool call's default is `tool_call`, any other input's `user`), and how to say where in a structured input a span lies. */
+/** The text to screen with its channel (a tool call's default is `tool_call`, any other input's `unknown`), and how to say where in a structured input a span lies. */
 export interface Subjected {
   readonly text: string;
   readonly channel: Channel;
@@ -49,13 +49,22 @@ export function inputText(input: Input): string {
   return typeof input === 'string' ? input : toJsonText(input).text;
 }
 
+/** UTF-16 code units of a task that count. */
+const TASK_LENGTH = 4_000;
+
+/** The end of a task, as far as it counts; undefined for an empty one. */
+export function cropTask(task: string | undefined): string | undefined {
+  // A surrogate pair is not cut in two.
+  return task?.slice(-TASK_LENGTH).replace(/^[\uDC00-\uDFFF]/, '') || undefined;
+}
+
 /** Reads an input for a channel. @throws InputError where the input has no JSON text */
 export function readInput(input: Input, channel?: Channel): Subjected {
-  if (typeof input === 'string') return { text: input, channel: channel ?? 'user', pathOf: () => undefined };
+  if (typeof input === 'string') return { text: input, channel: channel ?? 'unknown', pathOf: () => undefined };
   const { text, isToolCall } = toJsonText(input);
   return {
     text,
-    channel: channel ?? (isToolCall ? 'tool_call' : 'user'),
+    channel: channel ?? (isToolCall ? 'tool_call' : 'unknown'),
     pathOf: (span) => jsonPathAt(text, span.start),
   };
 }

@@ -1,4 +1,5 @@
 /** What the engine needs from outside. Adapters implement these; the engine imports none of them. */
+import type { Channel } from './channel.js';
 import type { Span } from './span.js';
 
 /** A text made ready for many patterns (encoded once). */
@@ -59,6 +60,10 @@ export interface ClassifyOptions {
   readonly maxWindows: number;
   /** Texts from this index on are decoded readings of the ones before; absent: none is. */
   readonly derivedFrom?: number | undefined;
+  /** Whose words the texts are; absent: `unknown`. A classifier may ignore it. */
+  readonly channel?: Channel | undefined;
+  /** Task that the user gave the agent, where it is known. A classifier may ignore it. */
+  readonly task?: string | undefined;
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignalLike;
 }

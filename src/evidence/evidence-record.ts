@@ -1,7 +1,7 @@
+import type { Channel } from '../engine/channel.js';
 import type { RouterLevel } from '../engine/decide.js';
 import type { ExplainedFinding, Explanation, ModelReport } from '../engine/explain.js';
 import type { EngineLimits } from '../engine/limits.js';
-import type { Channel } from '../engine/rules/types.js';
 import type { Verdict } from '../engine/verdict.js';
 
 /** How much of an input an account keeps: all of it, with secrets masked, or a digest alone. */

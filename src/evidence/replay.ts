@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { packageVersion } from '../adapters/package-version.js';
+import type { Channel } from '../engine/channel.js';
 import { type Input, JsonText } from '../engine/input.js';
-import type { Channel } from '../engine/rules/types.js';
 import type { Mode, Verdict } from '../engine/verdict.js';
 import type { EvidenceRecord, RecordedLimits, ReplayReport } from './evidence-record.js';
 import { NotKeptError } from './kept-versions.js';

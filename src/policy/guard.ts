@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { newEvidenceId } from '../adapters/evidence-id.js';
-import { toJsonText } from '../engine/input.js';
+import { cropTask, toJsonText } from '../engine/input.js';
 import type { Input } from '../index.js';
 import {
   CHANNELS,
@@ -23,6 +23,7 @@ import {
   digestInput,
   type Screened,
   ScreeningTimeout,
+  type ScreenRequest,
 } from './screener.js';
 
 /** A value without what was blocked in it, and what the analyzer was given of it. */
@@ -45,7 +46,7 @@ export interface GuardOptions {
   readonly timeoutMs?: number | undefined;
   /** Fences tool results and documents that are strings, so that a model can tell them from instructions. Default false. */
   readonly quoteUntrusted?: boolean | undefined;
-  /** Verdicts are remembered by the SHA-256 of channel and text; false screens every time. */
+  /** Verdicts are remembered by the SHA-256 of channel, task and text; false screens every time. */
   readonly cache?: CacheOptions | false | undefined;
   /** Told of every screening and enforcement. What it throws rejects the call. */
   readonly report?: ((event: GuardEvent) => void) | undefined;
@@ -57,6 +58,11 @@ export interface ScreenCall {
   readonly runId?: string | undefined;
   /** The name of the tool; only reported. */
   readonly tool?: string | undefined;
+  /**
+   * Task that the user gave the agent, as evidence for the model; its last 4,000 characters count. Goes with tool calls, tool
+   * results and documents. It is screened as user text first, and left out if that isn't allowed.
+   */
+  readonly task?: string | undefined;
   /** Ends the call; it rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -76,6 +82,8 @@ export interface Guard {
   readonly runId: string;
 }
 
+/** Points whose texts a task helps to judge: tool definitions are there before any task. */
+const TASK_POINTS: ReadonlySet<Point> = new Set(['tool_call', 'tool_result', 'document']);
 /** Rounds of cutting and screening again. */
 const REDACTIONS = 3;
 /** Texts of our own that are remembered, so that a later layer lets them pass. */
@@ -106,20 +114,33 @@ export function createGuard(options: GuardOptions = {}): Guard {
     own.set(digestInput(input, CHANNELS[point]), { enforcement });
   }
 
+  /** The task as far as it may count. One that is blocked, or could not be screened, is reported and left out. */
+  async function admitTask({ task, signal }: ScreenCall, runId: string): Promise<string | undefined> {
+    const text = cropTask(task);
+    if (text === undefined) return undefined;
+    const started = performance.now();
+    const found = await screener.screen(text, { channel: 'user', signal }).catch((error: unknown) => {
+      if (signal?.aborted) throw error;
+      return failureOf(error);
+    });
+    if (typeof found === 'object' && found.verdict.verdict === 'allow') return text;
+    report?.({
+      ...{ runId, point: 'user', tool: undefined, action: 'report' },
+      ...factsOf(found),
+      durationMs: performance.now() - started,
+    });
+    return undefined;
+  }
+
   /** Cuts the spans out until the rest is allowed; undefined where it never is. */
-  async function redacted<T>(
-    point: Point,
-    value: T,
-    first: Screened,
-    signal?: AbortSignal,
-  ): Promise<Redacted<T> | undefined> {
+  async function redacted<T>(value: T, first: Screened, request: ScreenRequest): Promise<Redacted<T> | undefined> {
     let rest = value;
     let { spans } = first;
     for (let round = 0; round < REDACTIONS; round += 1) {
       const cut = cutSpans(rest, spans);
       if (cut === undefined) return undefined;
       const input = inputOf(cut);
-      const found = await screener.screen(input, CHANNELS[point], true, signal);
+      const found = await screener.screen(input, request);
       if (found.verdict.verdict === 'allow') return { value: cut, input };
       rest = cut;
       spans = found.spans;
@@ -145,27 +166,17 @@ export function createGuard(options: GuardOptions = {}): Guard {
       return { action: 'allow', value: fenced as T };
     }
 
-    async function enforce(cause: Enforcement['cause'], found: Screened | undefined): Promise<Decision<T>> {
-      const verdict = found?.verdict;
-      const rest = action === 'redact' && found ? await tryRedact(found) : undefined;
+    async function enforce(found: Screened | Failure): Promise<Decision<T>> {
+      const facts = factsOf(found);
+      const { evidenceId, cause, rule } = facts;
+      const reason = facts.reason ?? 'Blocked.';
+      const rest = action === 'redact' && typeof found === 'object' ? await tryRedact(found) : undefined;
       const done = action !== 'redact' || rest !== undefined ? action : point === 'user' ? 'refuse' : 'replace';
-      const rule = verdict?.rule ?? 'none';
-      const evidenceId = verdict?.evidence_id ?? newEvidenceId();
-      const reason = verdict?.reason ?? REASONS[cause];
       // Not the rule's reason: it describes the attack, so that the next layer that screens the note could block it.
       const said = cause === 'verdict' ? 'prompt injection.' : reason;
       const note = `[${NOTES[point]} by portcullis: ${said} rule=${rule} evidence=${evidenceId}]`;
       const enforcement: Enforcement = { runId, evidenceId, point, action: done, cause, rule, reason, note };
-      tell({
-        evidenceId,
-        verdict: verdict === undefined ? 'error' : 'block',
-        action: done,
-        cause,
-        rule,
-        reason,
-        score: verdict?.score ?? null,
-        cached: found?.cached ?? false,
-      });
+      tell({ ...facts, action: done, reason });
       if (done === 'report') return { action: done, value, enforcement };
       if (done === 'redact' && rest !== undefined) {
         const { value: text } = passed(rest.value) as { value: T };
@@ -181,7 +192,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
 
     async function tryRedact(found: Screened): Promise<Redacted<T> | undefined> {
       try {
-        return await redacted(point, value, found, signal);
+        return await redacted(value, found, request);
       } catch (error) {
         if (signal?.aborted) throw error;
         // Not screened again: replaced whole.
@@ -193,10 +204,12 @@ export function createGuard(options: GuardOptions = {}): Guard {
     if (value === '' || value === null || !['string', 'object', 'bigint'].includes(typeof value)) {
       return { action: 'allow', value };
     }
+    const task = TASK_POINTS.has(point) ? await admitTask(call, runId) : undefined;
+    const request: ScreenRequest = { channel: CHANNELS[point], task, explain: action === 'redact', signal };
     let found: Screened;
     try {
       const input = inputOf(value);
-      const digest = digestInput(input, CHANNELS[point]);
+      const digest = digestInput(input, request.channel);
       const mine = own.get(digest);
       if (mine?.enforcement !== undefined) {
         // Once: the note may stand in the history of later runs.
@@ -205,28 +218,16 @@ export function createGuard(options: GuardOptions = {}): Guard {
         return { action: 'stop', enforcement: mine.enforcement };
       }
       if (mine !== undefined) return { action: 'allow', value };
-      found = await screener.screen(input, CHANNELS[point], action === 'redact', signal, digest);
+      found = await screener.screen(input, task === undefined ? { ...request, digest } : request);
     } catch (error) {
       if (error instanceof PortcullisBlocked || signal?.aborted) throw error;
-      const cause = error instanceof ScreeningTimeout || isTimeout(error) ? 'timeout' : 'error';
-      if (onError === 'block') return enforce(cause, undefined);
-      const evidenceId = newEvidenceId();
-      const reason = REASONS[cause];
-      tell({ evidenceId, verdict: 'error', action: 'allow', cause, rule: 'none', reason, score: null, cached: false });
+      const failure = failureOf(error);
+      if (onError === 'block') return enforce(failure);
+      tell({ ...factsOf(failure), action: 'allow' });
       return passed(value);
     }
-    const { verdict, cached } = found;
-    if (verdict.verdict === 'block') return enforce('verdict', found);
-    tell({
-      evidenceId: verdict.evidence_id,
-      verdict: 'allow',
-      action: 'allow',
-      cause: 'verdict',
-      rule: 'none',
-      reason: null,
-      score: verdict.score,
-      cached,
-    });
+    if (found.verdict.verdict === 'block') return enforce(found);
+    tell({ ...factsOf(found), action: 'allow' });
     return passed(value);
   }
 
@@ -245,11 +246,33 @@ function inputOf(value: unknown): Input {
   return typeof value === 'string' ? value : toJsonText(value as Exclude<Input, string>);
 }
 
+/** Why there is no verdict. */
+type Failure = 'error' | 'timeout';
+
 const REASONS = {
-  verdict: 'Blocked.',
   error: 'The text could not be screened.',
   timeout: 'The text could not be screened in time.',
 } as const;
+
+/** What an event says of a screening. */
+function factsOf(
+  found: Screened | Failure,
+): Pick<GuardEvent, 'evidenceId' | 'verdict' | 'cause' | 'rule' | 'reason' | 'score' | 'cached'> {
+  if (typeof found === 'string') {
+    const reason = REASONS[found];
+    return {
+      evidenceId: newEvidenceId(),
+      verdict: 'error',
+      cause: found,
+      rule: 'none',
+      reason,
+      score: null,
+      cached: false,
+    };
+  }
+  const { evidence_id: evidenceId, verdict, rule, reason, score } = found.verdict;
+  return { evidenceId, verdict, cause: 'verdict', rule, reason, score, cached: found.cached };
+}
 
 const NOTES: Readonly<Record<Point, string>> = {
   user: 'refused',
@@ -269,8 +292,10 @@ function newRunId(): string {
 }
 
 /** A client says `TIMEOUT` where its own deadline passed first. */
-function isTimeout(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'TIMEOUT';
+function failureOf(error: unknown): Failure {
+  const isLate =
+    error instanceof ScreeningTimeout || (error instanceof Error && 'code' in error && error.code === 'TIMEOUT');
+  return isLate ? 'timeout' : 'error';
 }
 
 /** Puts a text between marks that it can't forge. */

@@ -60,7 +60,7 @@ export const CHANNELS: Readonly<Record<Point, Channel>> = {
   tool_call: 'tool_call',
   tool_result: 'tool_result',
   document: 'document',
-  tool_definition: 'document',
+  tool_definition: 'instructions',
 };
 
 /** Why a text didn't pass as it was. */

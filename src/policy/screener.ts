@@ -12,6 +12,7 @@ export interface Analyzer {
     input: Input,
     options?: {
       readonly channel?: Channel | undefined;
+      readonly task?: string | undefined;
       readonly explain?: boolean | undefined;
       readonly timeoutMs?: number | undefined;
     },
@@ -39,15 +40,19 @@ export interface CacheOptions {
   readonly ttlMs?: number | undefined;
 }
 
-/** Screens each text once: one that is cached or in flight isn't screened again. `digest`: the result of `digestInput`, if known. */
+/** How a text is to be screened. */
+export interface ScreenRequest {
+  readonly channel: Channel;
+  readonly task?: string | undefined;
+  readonly explain?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** The result of `digestInput`, if known. */
+  readonly digest?: string | undefined;
+}
+
+/** Screens each text once for a channel and task: one that is cached or in flight isn't screened again. */
 export interface Screener {
-  screen(
-    input: Input,
-    channel: Channel,
-    explain: boolean,
-    signal: AbortSignal | undefined,
-    digest?: string,
-  ): Promise<Screened>;
+  screen(input: Input, request: ScreenRequest): Promise<Screened>;
 }
 
 /** The share of the deadline that the analyzer gets: an engine's rules can still answer when its model is late. */
@@ -70,21 +75,23 @@ export function createScreener(
         });
   const underWay = new Map<string, Promise<Omit<Screened, 'cached'>>>();
 
-  async function ask(input: Input, channel: Channel, explain: boolean): Promise<Omit<Screened, 'cached'>> {
+  async function ask(input: Input, { channel, task, explain }: ScreenRequest): Promise<Omit<Screened, 'cached'>> {
     const asked = await analyzer();
-    const verdict = await asked.analyze(input, { channel, explain, timeoutMs: Math.ceil(timeoutMs * ANALYZER_SHARE) });
+    const limit = Math.ceil(timeoutMs * ANALYZER_SHARE);
+    const verdict = await asked.analyze(input, { channel, task, explain, timeoutMs: limit });
     return { verdict: bare(verdict), spans: verdict.verdict === 'block' ? listSpans(verdict) : [] };
   }
 
   return {
-    async screen(input, channel, explain, signal, digest = digestInput(input, channel)) {
+    async screen(input, request) {
+      const { explain, signal, digest = digestInput(input, request.channel, request.task) } = request;
       signal?.throwIfAborted();
       const key = `${explain ? 'e' : 'v'}${digest}`;
       const remembered = known?.get(key);
       if (remembered !== undefined) return { ...remembered, cached: true };
       const running = underWay.get(key);
       if (running !== undefined) return { ...(await inTime(running, timeoutMs, signal)), cached: true };
-      const answer = ask(input, channel, explain).then((found) => {
+      const answer = ask(input, request).then((found) => {
         known?.set(key, found);
         return found;
       });
@@ -98,10 +105,12 @@ export function createScreener(
   };
 }
 
-/** SHA-256 of the channel and the text, 64 hex digits. */
-export function digestInput(input: Input, channel: Channel): string {
+/** SHA-256 of the channel, the task and the text, 64 hex digits. */
+export function digestInput(input: Input, channel: Channel, task = ''): string {
   const kind = typeof input === 'string' ? 's' : 'j';
-  return createHash('sha256').update(`${channel}\0${kind}`).update(inputText(input)).digest('hex');
+  // With its length in front, no task runs on into the text.
+  const head = `${channel}\0${kind}\0${task.length}\0${task}`;
+  return createHash('sha256').update(head).update(inputText(input)).digest('hex');
 }
 
 function bare(verdict: Verdict): Verdict {

@@ -3,6 +3,7 @@ import { systemClock } from '../adapters/system-clock.js';
 import { createEngine as createEngineOf, type Engine, type EngineParts } from '../engine/engine.js';
 import type { CompiledPack } from '../engine/rules/types.js';
 
+export type { Channel } from '../engine/channel.js';
 export type { AnalyzeOptions, Engine, EngineInfo, ScanCallOptions, WarmUpOptions } from '../engine/engine.js';
 export type { EngineSettings, Thresholds } from '../engine/engine-settings.js';
 export { ConfigError, InputError, ModelError, type ModelErrorCode, PortcullisError } from '../engine/errors.js';
@@ -10,7 +11,7 @@ export type { ExplainedFinding, ExplainedVerdict, Explanation } from '../engine/
 export type { Input } from '../engine/input.js';
 export type { Classifier, ClassifierAnswer, ClassifierInfo } from '../engine/ports.js';
 export { PackError } from '../engine/rules/pack/pack-error.js';
-export type { Channel, CompiledPack, Rule } from '../engine/rules/types.js';
+export type { CompiledPack, Rule } from '../engine/rules/types.js';
 export type { Span } from '../engine/span.js';
 export type { DecidedBy, MinimalVerdict, Mode, Verdict } from '../engine/verdict.js';
 export { type LoadModelOptions, loadModel } from './load-model.js';

@@ -32,6 +32,7 @@ export interface EngineWorkerSettings {
 export interface ScoreOptions {
   readonly explain?: boolean | undefined;
   readonly channel?: Channel | undefined;
+  readonly task?: string | undefined;
   readonly evidenceId?: string | undefined;
   readonly mode?: Mode | undefined;
   /** On top of the pool's packs and overlays, for this call alone; its thresholds come before the pool's. Default: nothing. */

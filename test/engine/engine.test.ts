@@ -142,6 +142,21 @@ describe('settings', () => {
   });
 });
 
+describe('channel and task', () => {
+  it.each([
+    [PLAIN, {}, 'unknown', undefined],
+    [{ name: 'send', arguments: {} }, {}, 'tool_call', undefined],
+    [PLAIN, { channel: 'tool_result', task: 'Read my mail.' }, 'tool_result', 'Read my mail.'],
+    [PLAIN, { task: `x${'y'.repeat(4_000)}` }, 'unknown', 'y'.repeat(4_000)],
+    [PLAIN, { task: `😀${'y'.repeat(3_999)}` }, 'unknown', 'y'.repeat(3_999)],
+    [PLAIN, { task: '' }, 'unknown', undefined],
+  ] as const)('of %o with %o reach the model', async (input, options, channel, task) => {
+    const model = stubModel(sure(0.1));
+    await engineOf({ model }).analyze(input, options);
+    expect(model.options).toMatchObject([{ channel, task }]);
+  });
+});
+
 describe('explain', () => {
   it('lays out findings, model and channel', async () => {
     const engine = engineOf({ model: stubModel(sure(0.9)), mode: 'shadow' });

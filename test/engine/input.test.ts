@@ -81,15 +81,15 @@ describe('jsonPathAt', () => {
 
 describe('readInput', () => {
   it.each([
-    ['plain', undefined, 'user', 'plain'],
+    ['plain', undefined, 'unknown', 'plain'],
     ['plain', 'document', 'document', 'plain'],
     [{ name: 'f', arguments: { q: 1 } }, undefined, 'tool_call', '{"arguments":{"q":1},"name":"f"}'],
-    [{ name: 'f' }, undefined, 'user', '{"name":"f"}'],
-    [{ name: 1, arguments: {} }, undefined, 'user', '{"arguments":{},"name":1}'],
+    [{ name: 'f' }, undefined, 'unknown', '{"name":"f"}'],
+    [{ name: 1, arguments: {} }, undefined, 'unknown', '{"arguments":{},"name":1}'],
     [{ name: 'f', arguments: 'x' }, 'document', 'document', '{"arguments":"x","name":"f"}'],
-    [42, undefined, 'user', '42'],
-    [null, undefined, 'user', 'null'],
-    [['a'], undefined, 'user', '["a"]'],
+    [42, undefined, 'unknown', '42'],
+    [null, undefined, 'unknown', 'null'],
+    [['a'], undefined, 'unknown', '["a"]'],
   ] as const)('%o on %s', (input, given, channel, text) => {
     const read = readInput(input, given);
     expect([read.channel, read.text]).toEqual([channel, text]);

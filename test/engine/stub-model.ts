@@ -1,8 +1,10 @@
-import type { Classifier, ClassifierAnswer } from '../../src/engine/ports.js';
+import type { Classifier, ClassifierAnswer, ClassifyOptions } from '../../src/engine/ports.js';
 
 /** A classifier that says what the test tells it to, and counts how often it was asked. */
 export interface StubModel extends Classifier {
   asked: (readonly string[])[];
+  /** The options of each call. */
+  options: ClassifyOptions[];
 }
 
 const INFO = {
@@ -13,11 +15,14 @@ const INFO = {
 
 export function stubModel(answer: (texts: readonly string[]) => Promise<ClassifierAnswer>): StubModel {
   const asked: (readonly string[])[] = [];
+  const options: ClassifyOptions[] = [];
   return {
     info: INFO,
     asked,
-    classify(texts) {
+    options,
+    classify(texts, given) {
       asked.push(texts);
+      options.push(given);
       return answer(texts);
     },
     warmUp: () => Promise.resolve(),

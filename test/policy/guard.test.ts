@@ -167,6 +167,83 @@ describe('cache', () => {
   });
 });
 
+describe('task', () => {
+  const TASK = 'Summarise the minutes of the meeting.';
+  /** A guard, and the channel, task and text of each call to its engine. */
+  const withCalls = (options: GuardOptions = {}) => {
+    const calls: unknown[] = [];
+    const analyze: Analyzer['analyze'] = (input, call) => {
+      calls.push([call?.channel, call?.task, input]);
+      return engine.analyze(input, call);
+    };
+    return { calls, ...guarded({ engine: { analyze }, ...options }) };
+  };
+
+  it.each([
+    ['tool_call', TASK],
+    ['tool_result', TASK],
+    ['document', TASK],
+    ['user', undefined],
+    ['tool_definition', undefined],
+  ] as const)('at %s the engine is told %o', async (point, told) => {
+    const { guard, calls } = withCalls();
+    await guard.screen(point, BENIGN, { task: TASK });
+    const channel = point === 'tool_definition' ? 'instructions' : point;
+    expect(calls).toEqual([...(told ? [['user', undefined, TASK]] : []), [channel, told, BENIGN]]);
+  });
+
+  it('is screened once as user text, and no verdict for one task serves another', async () => {
+    const { guard, calls, events } = withCalls();
+    await guard.screen('user', TASK);
+    await guard.screen('tool_result', BENIGN, { task: TASK });
+    await guard.screen('tool_result', BENIGN, { task: TASK });
+    await guard.screen('tool_result', BENIGN, { task: 'Book a table.' });
+    await guard.screen('tool_result', BENIGN);
+    expect(calls).toEqual([
+      ['user', undefined, TASK],
+      ['tool_result', TASK, BENIGN],
+      ['user', undefined, 'Book a table.'],
+      ['tool_result', 'Book a table.', BENIGN],
+      ['tool_result', undefined, BENIGN],
+    ]);
+    expect(events.map(({ point, cached }) => [point, cached])).toEqual([
+      ['user', false],
+      ['tool_result', false],
+      ['tool_result', true],
+      ['tool_result', false],
+      ['tool_result', false],
+    ]);
+  });
+
+  it('with an attack is reported and left out; so is one that could not be screened', async () => {
+    const { guard, calls, events } = withCalls();
+    const decision = await guard.screen('tool_result', BENIGN, { task: `${TASK} ${ATTACK}` });
+    expect(decision).toEqual({ action: 'allow', value: BENIGN });
+    expect(calls.at(-1)).toEqual(['tool_result', undefined, BENIGN]);
+    expect(events.map(({ point, verdict, action }) => [point, verdict, action])).toEqual([
+      ['user', 'block', 'report'],
+      ['tool_result', 'allow', 'allow'],
+    ]);
+    const failing = withCalls({
+      engine: {
+        analyze: (input, call) =>
+          call?.channel === 'user' ? Promise.reject(new Error('down')) : engine.analyze(input, call),
+      },
+    });
+    expect((await failing.guard.screen('tool_result', BENIGN, { task: TASK })).action).toBe('allow');
+    expect(failing.events.map(({ point, verdict }) => [point, verdict])).toEqual([
+      ['user', 'error'],
+      ['tool_result', 'allow'],
+    ]);
+  });
+
+  it('counts by its last 4,000 characters, without half a surrogate pair', async () => {
+    const { guard, calls } = withCalls();
+    await guard.screen('tool_result', BENIGN, { task: `😀${'a'.repeat(3_999)}` });
+    expect(calls.at(-1)).toEqual(['tool_result', 'a'.repeat(3_999), BENIGN]);
+  });
+});
+
 describe('redact', () => {
   const on = { tool_result: 'redact', user: 'redact' } as const;
 

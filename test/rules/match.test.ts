@@ -67,6 +67,9 @@ describe('matching', () => {
   it.each([
     ['level', { paranoia: 2 }, {}, { paranoia: 2 }],
     ['channel', { channels: ['document'] }, { channel: 'user' }, { channel: 'document' }],
+    ['channel', { channels: ['instructions'] }, { channel: 'document' }, { channel: 'instructions' }],
+    ['channel', { channels: ['document'] }, { channel: 'unknown' }, {}],
+    ['channel', { channels: ['user'] }, { channel: 'instructions' }, { channel: 'unknown' }],
   ] as const)('leaves out rules of another %s', (_, part, out, within) => {
     const pack = compile([makeRule({ match: any('ignore'), ...part })]);
     expect(hits(pack, 'ignore', out)).toEqual([]);

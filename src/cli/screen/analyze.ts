@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { CHANNELS } from '../../engine/channel.js';
 import type { Channel } from '../../index.js';
 import { type EngineFlags, openEngine, withEngineFlags, withIsolation } from '../engine-flags.js';
 import { CliError, paintFor } from '../terminal.js';
@@ -55,14 +56,7 @@ export function analyzeCommand(): Command {
         )
         .argument('[text]', 'the text; if it is omitted or "-", standard input is read')
         .option('--file <file>', 'read the text from a file')
-        .addOption(
-          new Option('--channel <channel>', 'where the text comes from').choices([
-            'user',
-            'document',
-            'tool_result',
-            'tool_call',
-          ]),
-        )
+        .addOption(new Option('--channel <channel>', 'whose words the text is').choices(CHANNELS))
         .option('--allow-empty', 'screen an empty text instead of reporting an error')
         .option('--explain', 'show the findings in the text; with --json, as JSON')
         .addOption(

@@ -1,9 +1,8 @@
+import type { Channel, KnownChannel } from '../channel.js';
 import type { Span } from '../span.js';
 import type { View, ViewKind } from '../text/view.js';
 import type { PreparedPatterns } from './pattern/compiled-pattern.js';
 
-/** Where a text comes from. A rule may be limited to some channels. */
-export type Channel = 'user' | 'document' | 'tool_result' | 'tool_call';
 export type Severity = 'low' | 'medium' | 'high' | 'critical';
 /** How many false alarms a deployment bears: 1 few, 3 many. A scan runs the rules up to its level. */
 export type Paranoia = 1 | 2 | 3;
@@ -63,7 +62,7 @@ export interface Rule {
   readonly tags: readonly string[];
   readonly views: readonly ViewKind[];
   /** Empty: every channel. */
-  readonly channels: readonly Channel[];
+  readonly channels: readonly KnownChannel[];
   readonly match: RuleMatch;
   /** A finding wholly inside a match of one of these is dropped. */
   readonly except: readonly string[];

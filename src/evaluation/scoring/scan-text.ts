@@ -1,4 +1,5 @@
-import type { Channel, CompiledPack, Paranoia } from '../../engine/rules/types.js';
+import type { Channel } from '../../engine/channel.js';
+import type { CompiledPack, Paranoia } from '../../engine/rules/types.js';
 import { buildViews } from '../../engine/text/views.js';
 
 /** One rule at one place of the input, UTF-16 code units. */

@@ -232,7 +232,7 @@ it('LiteLLM: the recorded calls pass; each text is screened once, on its channel
   expect(screened).toEqual([
     ['user', 'Read my mail.\nThen answer it.'],
     ['tool_result', 'The meeting is on Tuesday.'],
-    ['document', expect.stringContaining('"read_mail"')],
+    ['instructions', expect.stringContaining('"read_mail"')],
     ['tool_call', expect.stringContaining('"name":"read_mail"')],
   ]);
   // The next turn sends the same history.

@@ -12,7 +12,7 @@ it('`explain` and `channel` of the query: spans in the extended form, the channe
   expect(channel).toBe('tool_result');
   const [{ span }] = findings;
   expect(ATTACK.slice(span.start, span.end)).toContain('Ignore all previous instructions');
-  expect([...store.records.values()].map((record) => record.channel)).toEqual(['user', 'tool_result']);
+  expect([...store.records.values()].map((record) => record.channel)).toEqual(['unknown', 'tool_result']);
   const minimal = await post({ input: ATTACK }, { url: '/analyze?explain=true&form=minimal' });
   expect(minimal.json().explanation).toBeUndefined();
 });

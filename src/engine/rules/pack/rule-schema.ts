@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CHANNELS } from '../../channel.js';
 import type { Paranoia, Rule, WordLists } from '../types.js';
 import type { Language, MultilingualRule } from './multilingual.js';
 
@@ -45,10 +46,7 @@ const ruleFields = {
     .min(1)
     .readonly()
     .default(['folded', 'squeezed', 'decoded', 'hidden']),
-  channels: z
-    .array(z.enum(['user', 'document', 'tool_result', 'tool_call']))
-    .readonly()
-    .default([]),
+  channels: z.array(z.enum(CHANNELS)).readonly().default([]),
   match,
   except: z.array(z.string().min(1)).readonly().default([]),
   examples: z

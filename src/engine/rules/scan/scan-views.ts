@@ -21,6 +21,7 @@ export interface ScanParts {
 /** Looks at every view with every rule that the options let in. Never throws because of what the text says. */
 export function scanViews(parts: ScanParts, views: readonly View[], options: ScanOptions): RulesSignal {
   const level = options.paranoia ?? parts.paranoia;
+  const channel = options.channel === 'unknown' ? 'user' : options.channel;
   const findings = createFindings(parts.rules);
   const readers = parts.prefilters.map((prefilter) => ({
     prefilter,
@@ -31,7 +32,7 @@ export function scanViews(parts: ScanParts, views: readonly View[], options: Sca
     const isEnabled = ({ views: read, rule }: CompiledRule): boolean =>
       (read & bit) !== 0 &&
       rule.paranoia <= level &&
-      (options.channel === undefined || rule.channels.length === 0 || rule.channels.includes(options.channel));
+      (channel === undefined || rule.channels.length === 0 || rule.channels.includes(channel));
     const segments = cutSegments(view.text);
     const findWide = createFindWide(view.text, parts.compiler);
     for (const { prefilter, views: read } of readers) {
