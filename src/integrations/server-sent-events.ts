@@ -1,20 +1,26 @@
 /** One event of a stream. @see https://html.spec.whatwg.org/multipage/server-sent-events.html */
 export interface ServerSentEvent {
-  /** Its other lines as they were written: event, id, retry, comments. */
-  readonly fields: readonly string[];
+  /** Its type; undefined for `message`. */
+  readonly event?: string | undefined;
+  readonly id?: string | undefined;
+  /** Milliseconds until a client reconnects. */
+  readonly retry?: string | undefined;
   /** The lines of its data joined; undefined where it has none. */
-  readonly data: string | undefined;
+  readonly data?: string | undefined;
 }
 
 /**
  * Reads the events of a stream, each once it is complete; what follows the last complete one is left out, as the standard says.
+ * Comments and unknown fields are left out as well: a block of them alone is an event without fields.
  *
  * @throws RangeError for an event of more than `maxBytes`
  */
-export async function* readEvents(stream: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<ServerSentEvent> {
-  const decoder = new TextDecoder();
-  const fields: string[] = [];
-  let data: string[] | undefined;
+export async function* readEvents(
+  stream: AsyncIterable<Buffer>,
+  maxBytes: number,
+  decoder: InstanceType<typeof TextDecoder> = new TextDecoder(),
+): AsyncGenerator<ServerSentEvent> {
+  let lines: string[] = [];
   let rest = '';
   let size = 0;
   let afterReturn = false;
@@ -29,34 +35,33 @@ export async function* readEvents(stream: AsyncIterable<Buffer>, maxBytes: numbe
     size += text.length;
     if (size > maxBytes) throw new RangeError(`an event of more than ${maxBytes} bytes; see --max-message-bytes`);
     for (const next of others) {
-      const line = rest;
-      rest = next;
-      if (line !== '') {
-        const value = readData(line);
-        if (value === undefined) fields.push(line);
-        else {
-          data ??= [];
-          data.push(value);
-        }
-      } else {
-        if (fields.length > 0 || data !== undefined) yield { fields: fields.splice(0), data: data?.join('\n') };
-        data = undefined;
+      if (rest !== '') lines.push(rest);
+      else {
+        if (lines.length > 0) yield readEvent(lines);
+        lines = [];
         size = 0;
       }
+      rest = next;
     }
   }
 }
 
-function readData(line: string): string | undefined {
-  if (line === 'data') return '';
-  if (!line.startsWith('data:')) return undefined;
-  return line.startsWith(' ', 5) ? line.slice(6) : line.slice(5);
+function readEvent(lines: readonly string[]): ServerSentEvent {
+  const event: { -readonly [Name in keyof ServerSentEvent]: ServerSentEvent[Name] } = {};
+  for (const line of lines) {
+    const [, name = '', value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (name === 'data') event.data = event.data === undefined ? value : `${event.data}\n${value}`;
+    else if (name === 'event' || name === 'id' || name === 'retry') event[name] = value;
+  }
+  return event;
 }
 
-/** An event as it is written. */
-export function writeEvent(fields: readonly string[], data: string | undefined): string {
-  const lines = data === undefined ? [] : data.split(/\r\n|\n|\r/).map((line) => `data: ${line}`);
-  return fields.length + lines.length === 0 ? '' : `${[...fields, ...lines].join('\n')}\n\n`;
+/** An event as it is written; one without fields is an empty comment, which keeps a connection open. */
+export function writeEvent(event: ServerSentEvent): string {
+  const lines = (['event', 'id', 'retry', 'data'] as const).flatMap((name) =>
+    event[name] === undefined ? [] : event[name].split(/\r\n|\n|\r/).map((line) => `${name}: ${line}\n`),
+  );
+  return `${lines.length === 0 ? ':\n' : lines.join('')}\n`;
 }
 
 /** A response of server-sent events. @see https://html.spec.whatwg.org/multipage/server-sent-events.html */

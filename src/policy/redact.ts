@@ -43,21 +43,24 @@ function cutJson(given: unknown, start: number, spans: readonly Span[], depth: n
   if (depth > MAX_DEPTH) return undefined;
   const isList = Array.isArray(value);
   const names = isList ? [...value.keys()] : Object.keys(value).sort();
-  const members: [string, unknown][] = [];
+  const members = new Map<string | number, unknown>();
   let at = start + 1;
   let changed = false;
   for (const name of names) {
     const member = (value as Record<string | number, unknown>)[name];
     if (!isList && isOmitted(member)) continue;
-    if (members.length > 0) at += 1;
+    if (members.size > 0) at += 1;
     if (!isList) at += JSON.stringify(name).length + 1;
     const cut = cutJson(isOmitted(member) ? null : member, at, spans, depth + 1);
     if (cut === undefined) return undefined;
-    members.push([String(name), cut.value]);
+    members.set(name, cut.value);
     at = cut.end;
     changed ||= cut.changed;
   }
-  return { value: isList ? members.map(([, item]) => item) : Object.fromEntries(members), end: at + 1, changed };
+  const cutValue = isList
+    ? [...members.values()]
+    : Object.fromEntries(Object.keys(value).flatMap((name) => (members.has(name) ? [[name, members.get(name)]] : [])));
+  return { value: cutValue, end: at + 1, changed };
 }
 
 function cutJsonString(text: string, start: number, spans: readonly Span[]): Cut {

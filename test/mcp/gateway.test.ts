@@ -382,6 +382,49 @@ describe('results', () => {
     }
   });
 
+  it.each([
+    'notifications/message',
+    'notifications/progress',
+    'notifications/claude/channel',
+    'notifications/tasks/status',
+    'sampling/createMessage',
+    'elicitation/create',
+    'roots/list',
+    'x/y',
+  ])('an attack in a notification or request of the server does not arrive: %s', async (method) => {
+    const { connection, events } = setUp();
+    for (const params of [{ data: ATTACK }, { content: [{ text: ATTACK }] }, { [ATTACK]: 1 }]) {
+      expect(await connection.fromServer(JSON.stringify({ jsonrpc: '2.0', method, params }))).toEqual({ replies: [] });
+      const asked = await connection.fromServer(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
+      expect(asked).toMatchObject({ forward: undefined, replies: [{ id: 1, error: { code: -32_000 } }] });
+    }
+    expect(events).toHaveLength(6);
+  });
+
+  it.each(['completion/complete', 'logging/setLevel', 'ping', 'roots/list'])(
+    'an attack in a result of %s does not arrive',
+    async (method) => {
+      const { connection } = setUp();
+      const shown = await ask(connection, method, {}, { result: { completion: { values: [ATTACK] } } });
+      expect(shown.error.message).toContain('removed by portcullis');
+    },
+  );
+
+  it('redaction writes base64 where base64 stood, and keeps the order of names', async () => {
+    const { connection } = setUp({ guard: { engine, on: { tool_result: 'redact' } } });
+    const mixed = `${BENIGN} ${ATTACK}`;
+    const encoded = (said: string): string => Buffer.from(said).toString('base64');
+    const resource = { uri: 'note://x', mimeType: 'text/plain', blob: encoded(mixed) };
+    const { result } = await call(connection, 'a', { content: [{ type: 'resource', resource }] });
+    expect(JSON.stringify(result)).toMatch(
+      /^\{"content":\[\{"type":"resource","resource":\{"uri":.*"mimeType":.*"blob":/,
+    );
+    const [block] = result.content as unknown as readonly [{ readonly resource: { readonly blob: string } }];
+    expect(Buffer.from(block.resource.blob, 'base64').toString()).toBe(`${BENIGN} [removed]`);
+    const note = await call(connection, 'a', { structuredContent: { z: 1, note: mixed, a: { y: 1, b: 2 } } });
+    expect(JSON.stringify(note.result)).toMatch(/"z":1,"note":.*\[removed\].*"a":\{"y":1,"b":2\}/);
+  });
+
   it.each<[string, object, string, number]>([
     ['the text is its JSON', { note: BENIGN, n: 1 }, JSON.stringify({ note: BENIGN, n: 1 }), 1],
     ['the text is its indented JSON', { note: BENIGN }, JSON.stringify({ note: BENIGN }, undefined, 2), 1],
@@ -447,7 +490,7 @@ describe('results', () => {
 
 describe('messages', () => {
   it.each([
-    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"n":12345678901234567890, "x":1e400}}}',
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"n":12345678901234567890,"x":1e400}}}',
     '{"jsonrpc":"2.0","method":"notifications/initialized"}',
     '{"jsonrpc":"2.0","id":"x","method":"x/y","params":{"__proto__":1}}',
     '[{"jsonrpc":"2.0","id":5,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/initialized"}]',
@@ -461,11 +504,23 @@ describe('messages', () => {
   it.each([
     '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"message":"x"}}',
     '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}',
-    '{"jsonrpc":"2.0","id":7,"result":{ "content":[{"type":"text","text":"n"}], "structuredContent":{"n":12345678901234567890} }}',
+    '{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"n \\" : , "}],"structuredContent":{"n":12345678901234567890}}}',
     '[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]',
   ])('passes from the server as it was written: %s', async (raw) => {
     const { connection } = setUp();
     expect(await connection.fromServer(raw)).toEqual({ forward: raw, replies: [] });
+  });
+
+  it('passes without the white space between its tokens: a reader of lines takes it for one line', async () => {
+    const { connection } = setUp();
+    const raw = '{ "jsonrpc" :\r"2.0",\n\t"method":"a b\\" c" }';
+    expect((await connection.fromServer(raw)).forward).toBe('{"jsonrpc":"2.0","method":"a b\\" c"}');
+  });
+
+  it('a text of 30 MB is read', async () => {
+    const { connection } = setUp({ guard: { engine: { analyze: () => engine.analyze('') } } });
+    const raw = JSON.stringify({ jsonrpc: '2.0', id: 1, result: text('x'.repeat(30_000_000)) });
+    expect((await connection.fromServer(raw)).forward).toBe(raw);
   });
 
   it.each([
@@ -491,6 +546,14 @@ describe('messages', () => {
     const { forward } = await connection.fromServer(raw);
     if (forward !== undefined) expect(JSON.parse(forward)).toMatchObject({ id: 1, error: { code: -32_603 } });
     expect(events).toMatchObject([{ event: 'invalid_message', from: 'server', action: 'drop' }]);
+  });
+
+  it('a response with a list as its id ends the request', async () => {
+    const { connection } = setUp();
+    await connection.fromClient('{"jsonrpc":"2.0","id":1,"method":"x/y"}');
+    const { forward } = await connection.fromServer('{"jsonrpc":"2.0","id":[1],"result":{}}');
+    expect(JSON.parse(forward!)).toMatchObject({ id: 1, error: { code: -32_603 } });
+    expect(connection.waiting).toBe(0);
   });
 
   it('an invalid message of the client is answered, and its neighbours in a batch pass', async () => {

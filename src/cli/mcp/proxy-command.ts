@@ -323,8 +323,8 @@ Pins:
 
 What is screened:
   tool definitions, prompt and resource lists, arguments of tool calls, results and errors, prompts, resources, server
-  instructions, sampling requests. Everything else passes unchanged. A blocked definition is hidden; a blocked call,
-  result or text is replaced by a note with the rule and the evidence id.
+  instructions, all requests and notifications of the server. A blocked definition is hidden; a blocked call, result or
+  text is replaced by a note with the rule and the evidence id; a blocked notification is dropped.
 
 Exit code: the server's own, or the signal that ended it; 2 for invalid options.`;
 

@@ -52,6 +52,8 @@ export interface Connection {
   fromClient(text: string): Promise<Turn>;
   /** Screens a line, body or event from the server. Never rejects. */
   fromServer(text: string): Promise<Turn>;
+  /** Responses to the requests that the server has not answered and never will. */
+  fail(reason: string): readonly JsonObject[];
   /** Requests that the server has not answered. */
   readonly waiting: number;
 }
@@ -64,6 +66,7 @@ export interface Gateway {
 }
 
 interface Asked {
+  readonly id: MessageId;
   readonly method: string;
   readonly params: JsonObject;
   /** Protocol version 2026-07-28 and later: results say their type. */
@@ -81,8 +84,6 @@ const AT_ONCE = 8;
 const RUN_ID = 'portcullis/runId';
 const VERSION = 'io.modelcontextprotocol/protocolVersion';
 const LISTS = ['prompts', 'resources', 'resourceTemplates'] as const;
-/** Methods whose results a person or a program reads, not a model. */
-const UNSCREENED = new Set(['ping', 'logging/setLevel', 'completion/complete', 'roots/list']);
 
 export function createGateway({ guard, pins, dryRun = false, report }: GatewayOptions): Gateway {
   /** What the listings of this process said of each tool. */
@@ -214,7 +215,6 @@ export function createGateway({ guard, pins, dryRun = false, report }: GatewayOp
   }
 
   async function shownResponse(raw: JsonObject, asked: Asked | undefined): Promise<JsonObject> {
-    if (asked !== undefined && UNSCREENED.has(asked.method) && raw.error === undefined) return raw;
     const id = (raw.id ?? null) as MessageId | null;
     if (raw.error !== undefined) {
       const screened = await screenResult(guard, 'tool_result', raw.error, asked?.call ?? {});
@@ -254,7 +254,7 @@ export function createGateway({ guard, pins, dryRun = false, report }: GatewayOp
       const meta = isObject(params._meta) ? params._meta : {};
       const runId = meta[RUN_ID];
       const call = typeof runId === 'string' && /^[\w.:-]{1,100}$/.test(runId) ? { runId } : {};
-      const asked: Asked = { method, params, isModern: VERSION in meta, call };
+      const asked: Asked = { id, method, params, isModern: VERSION in meta, call };
       if (method === 'tools/call') {
         const { name } = params;
         const tool = typeof name === 'string' ? shownName(name) : undefined;
@@ -324,22 +324,17 @@ export function createGateway({ guard, pins, dryRun = false, report }: GatewayOp
           return { forward: failed(message.id, error) };
         }
       }
-      if (message.kind === 'notification') {
+      if (message.kind === 'notification' || message.kind === 'request') {
         if (message.method === 'notifications/tools/list_changed') pins?.endFirstUse();
-        return { forward: message.raw };
-      }
-      if (message.kind === 'request') {
-        // It would go to the client's model; an elicitation goes to a person.
-        if (message.method !== 'sampling/createMessage') return { forward: message.raw };
-        const screened = await screenResult(guard, 'document', message.raw.params, {});
-        if (screened.enforcement !== undefined)
-          return { reply: errorResponse(message.id, REFUSED, screened.enforcement.note) };
-        const { value } = screened;
-        return { forward: value === message.raw.params ? message.raw : { ...message.raw, params: value } };
+        const screened = await screenResult(guard, 'document', message.raw, {});
+        if (screened.enforcement === undefined) return { forward: screened.value as JsonObject };
+        return message.kind === 'request'
+          ? { reply: errorResponse(message.id, REFUSED, screened.enforcement.note) }
+          : {};
       }
       tellInvalid('server', message.mistake);
-      const asked = take(message.id);
-      if (message.id === null || asked === undefined) return {};
+      take(message.id);
+      if (message.id === null) return {};
       const reason = `portcullis: the server's response is unusable: ${message.mistake}`;
       return { forward: errorResponse(message.id, INTERNAL_ERROR, reason) };
     }
@@ -352,7 +347,7 @@ export function createGateway({ guard, pins, dryRun = false, report }: GatewayOp
     }
 
     async function turn(text: string, each: (message: Message) => Promise<Passed>): Promise<Turn> {
-      const { messages, isBatch } = readMessages(text);
+      const { messages, isBatch, text: written } = readMessages(text);
       const passed = await Promise.all(messages.map(each));
       const forwarded = passed.flatMap(({ forward }) => (forward === undefined ? [] : [forward]));
       const replies = passed.flatMap(({ reply }) => (reply === undefined ? [] : [reply]));
@@ -360,7 +355,7 @@ export function createGateway({ guard, pins, dryRun = false, report }: GatewayOp
         forwarded.length === messages.length &&
         messages.every((message, index) => message.kind !== 'invalid' && message.raw === forwarded[index]);
       // As it was written: another writer would lose the digits of long numbers.
-      if (isUnchanged) return { forward: text, replies };
+      if (isUnchanged) return { forward: written, replies };
       if (forwarded.length === 0) return { forward: undefined, replies };
       return { forward: JSON.stringify(isBatch ? forwarded : forwarded[0]), replies };
     }
@@ -376,6 +371,11 @@ export function createGateway({ guard, pins, dryRun = false, report }: GatewayOp
         });
       },
       fromServer: (text) => turn(text, fromServerMessage),
+      fail(reason) {
+        const ids = [...waiting.values()].map(({ id }) => id);
+        waiting.clear();
+        return ids.map((id) => errorResponse(id, INTERNAL_ERROR, `portcullis: ${reason}`));
+      },
       get waiting() {
         return waiting.size;
       },

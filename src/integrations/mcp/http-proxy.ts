@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { readEvents, writeEvent } from '../server-sent-events.js';
+import { readEvents, type ServerSentEvent, writeEvent } from '../server-sent-events.js';
 import type { Connection, Gateway, GatewayEvent } from './gateway.js';
 import { errorResponse, INVALID_REQUEST, isObject, type JsonObject, REFUSED, readJson } from './messages.js';
 
@@ -30,10 +30,12 @@ export interface HttpProxy {
 
 /** Headers of one connection, and those that this side writes itself. */
 const OWN_HEADERS = new Set([
+  'accept-charset',
   'accept-encoding',
   'connection',
   'content-encoding',
   'content-length',
+  'content-type',
   'expect',
   'host',
   'keep-alive',
@@ -45,6 +47,14 @@ const OWN_HEADERS = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
+
+/** Headers of a response that a client needs to go on: a model reads none of them. */
+const RESPONSE_HEADERS = new Set(['allow', 'mcp-protocol-version', 'mcp-session-id', 'retry-after']);
+/** Headers of a response that may hold prose: they are screened. */
+const SCREENED_HEADERS = ['www-authenticate', 'set-cookie'];
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+const EVENT_TYPE = 'text/event-stream; charset=utf-8';
 
 /** The request was refused here; its message is for the client. */
 class Refusal extends Error {
@@ -88,7 +98,7 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, opti
   if (incoming.method === 'POST') {
     if (incoming.headers['content-encoding'] !== undefined)
       throw new Refusal(415, 'send the message without a content-encoding');
-    const text = await readText(incoming, maxMessageBytes, 413);
+    const text = await readText(incoming, maxMessageBytes, 413, decoderFor(incoming.headers, 415));
     const turn = await connection.fromClient(text);
     replies = turn.replies;
     body = turn.forward;
@@ -99,31 +109,70 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, opti
     }
   }
   const response = await ask(incoming, outgoing, body, options);
+  try {
+    await answer(response, incoming, outgoing, connection, replies, options);
+  } finally {
+    response.destroy();
+  }
+}
+
+/** Passes a response of the server on. */
+async function answer(
+  response: IncomingMessage,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  connection: Connection,
+  replies: readonly JsonObject[],
+  options: HttpOptions,
+): Promise<void> {
   const { statusCode = 502 } = response;
-  if (statusCode >= 300 && statusCode < 400 && statusCode !== 304) {
-    response.destroy();
+  if (statusCode >= 300 && statusCode < 400 && statusCode !== 304)
     throw new Refusal(502, 'the server redirects to another URL: give that one as --url');
-  }
-  if (!['', 'identity'].includes(response.headers['content-encoding'] ?? '')) {
-    response.destroy();
+  if (!['', 'identity'].includes(response.headers['content-encoding'] ?? ''))
     throw new Refusal(502, 'the server compresses its response though it was asked not to');
-  }
-  const headers = withoutOwn(response.headers);
-  delete headers.location;
+  const decoder = decoderFor(response.headers, 502);
+  const headers = await shownHeaders(response.headers, options.gateway);
   if (/^text\/event-stream\b/i.test(response.headers['content-type'] ?? '')) {
-    outgoing.writeHead(statusCode, headers).flushHeaders();
-    for (const reply of replies) await write(outgoing, writeEvent(['event: message'], JSON.stringify(reply)));
-    await passEvents(response, outgoing, connection, incoming, options);
+    outgoing.writeHead(statusCode, { ...headers, 'content-type': EVENT_TYPE }).flushHeaders();
+    for (const reply of replies) await write(outgoing, writeEvent({ event: 'message', data: JSON.stringify(reply) }));
+    await passEvents(readEvents(response, options.maxMessageBytes, decoder), outgoing, connection, incoming, options);
     return;
   }
-  const text = await readText(response, maxMessageBytes, 502);
-  const shown = await shownBody(text, connection, gateway);
-  if (replies.length > 0) {
-    const own = shown === '' ? [] : [JSON.parse(shown) as JsonObject | JsonObject[]].flat();
-    sendJson(outgoing, 200, [...replies, ...own]);
+  const text = await readText(response, options.maxMessageBytes, 502, decoder);
+  if (text.trim() === '' && replies.length === 0) {
+    outgoing.writeHead(statusCode, headers).end();
     return;
   }
-  outgoing.writeHead(statusCode, headers).end(shown);
+  const shown = await shownMessages(text, connection, statusCode < 300);
+  if (shown === undefined) {
+    const said = await options.gateway.screenText(text);
+    outgoing.writeHead(statusCode, { ...headers, 'content-type': 'text/plain; charset=utf-8' }).end(said);
+    return;
+  }
+  const own = replies.length === 0 || shown === '' ? [] : [JSON.parse(shown) as JsonObject | JsonObject[]].flat();
+  const body = replies.length === 0 ? shown : JSON.stringify([...replies, ...own]);
+  outgoing.writeHead(replies.length === 0 ? statusCode : 200, { ...headers, 'content-type': JSON_TYPE }).end(body);
+}
+
+/** @throws Refusal for a charset that can't be decoded: what another reader would make of it is unknown. */
+function decoderFor(headers: IncomingHttpHeaders, status: number): InstanceType<typeof TextDecoder> {
+  const [, charset = 'utf-8'] = /;\s*charset\s*=\s*["']?([^\s;"',]*)/i.exec(headers['content-type'] ?? '') ?? [];
+  try {
+    return new TextDecoder(charset);
+  } catch {
+    throw new Refusal(status, 'the message has a charset that is not supported: send UTF-8');
+  }
+}
+
+async function shownHeaders(
+  headers: IncomingHttpHeaders,
+  gateway: Gateway,
+): Promise<Record<string, string | string[]>> {
+  const kept = Object.entries(withoutOwn(headers));
+  const said = kept.filter(([name]) => SCREENED_HEADERS.includes(name));
+  const text = said.flatMap(([, value]) => value).join('\n');
+  const passes = text === '' || (await gateway.screenText(text)) === text;
+  return Object.fromEntries([...kept.filter(([name]) => RESPONSE_HEADERS.has(name)), ...(passes ? said : [])]);
 }
 
 /** Refuses web pages of others, also where a name of theirs points at this machine (DNS rebinding). */
@@ -156,7 +205,7 @@ function ask(
         ...withoutOwn(incoming.headers),
         ...headers,
         'accept-encoding': 'identity',
-        ...(bytes === undefined ? {} : { 'content-length': bytes.length }),
+        ...(bytes === undefined ? {} : { 'content-type': JSON_TYPE, 'content-length': bytes.length }),
       },
     });
     sent.on('response', resolve);
@@ -178,30 +227,34 @@ function withoutOwn(headers: IncomingHttpHeaders): Record<string, string | strin
 }
 
 async function passEvents(
-  response: IncomingMessage,
+  events: AsyncIterable<ServerSentEvent>,
   outgoing: ServerResponse,
   connection: Connection,
   incoming: IncomingMessage,
   options: HttpOptions,
 ): Promise<void> {
   try {
-    for await (const { fields, data } of readEvents(response, options.maxMessageBytes)) {
-      if (data === undefined || data.trim() === '') {
-        await write(outgoing, writeEvent(fields, data));
+    for await (const { event = 'message', id, retry, data } of events) {
+      // Without its data where that is no message, but with its id: a client resumes after it.
+      const kept = {
+        ...(id !== undefined && /^[\x21-\x7e]*$/.test(id) ? { id } : {}),
+        ...(retry !== undefined && /^\d+$/.test(retry) ? { retry } : {}),
+      };
+      if (data === undefined || data.trim() === '' || (event !== 'message' && event !== '')) {
+        await write(outgoing, writeEvent(data?.trim() === '' ? { ...kept, data: '' } : kept));
         continue;
       }
       const { forward: shown, replies } = await connection.fromServer(data);
       // What a request of the server's was refused with goes to it as a message of its own.
       for (const reply of replies) {
         const { 'last-event-id': _, ...headers } = incoming.headers;
-        const post = { ...headers, accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+        const post = { ...headers, accept: 'application/json, text/event-stream' };
         ask({ method: 'POST', headers: post }, undefined, JSON.stringify(reply), options).then(
           (accepted) => accepted.resume(),
           () => {},
         );
       }
-      // Without its data, but with its id: a client resumes after it.
-      await write(outgoing, writeEvent(fields, shown));
+      await write(outgoing, writeEvent(shown === undefined ? kept : { event: 'message', ...kept, data: shown }));
     }
     outgoing.end();
   } catch (error) {
@@ -212,21 +265,31 @@ async function passEvents(
   }
 }
 
-/** A body that is no stream, as it may be shown. */
-async function shownBody(text: string, connection: Connection, gateway: Gateway): Promise<string> {
-  if (text.trim() === '') return text;
+/**
+ * The messages of a body as they may be shown. Undefined for a body that is none and needn't be one, as that of an error: it
+ * may be shown as text. Any other is answered in its place.
+ */
+async function shownMessages(text: string, connection: Connection, isOk: boolean): Promise<string | undefined> {
   const read = readJson(text);
   const isRpc = (value: unknown): boolean => isObject(value) && ('jsonrpc' in value || 'id' in value);
+  if (text.trim() === '') return '';
   if ('json' in read && (isRpc(read.json) || (Array.isArray(read.json) && read.json.some(isRpc)))) {
     const { forward: shown } = await connection.fromServer(text);
-    return (
-      shown ?? JSON.stringify(errorResponse(null, REFUSED, "portcullis: the server's response is no valid JSON-RPC"))
-    );
-  }
-  return gateway.screenText(text);
+    if (shown !== undefined) return shown;
+  } else if (!isOk && ('json' in read || !/^[\s\ufeff]*[[{]/.test(text))) return undefined;
+  const reason = "the server's response is no valid JSON-RPC";
+  const failed = connection.fail(reason);
+  return JSON.stringify(
+    failed.length > 1 ? failed : (failed[0] ?? errorResponse(null, REFUSED, `portcullis: ${reason}`)),
+  );
 }
 
-async function readText(stream: IncomingMessage, maxBytes: number, status: number): Promise<string> {
+async function readText(
+  stream: IncomingMessage,
+  maxBytes: number,
+  status: number,
+  decoder: InstanceType<typeof TextDecoder>,
+): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -234,7 +297,7 @@ async function readText(stream: IncomingMessage, maxBytes: number, status: numbe
     if (size > maxBytes) throw new Refusal(status, `a message of more than ${maxBytes} bytes; see --max-message-bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return decoder.decode(Buffer.concat(chunks));
 }
 
 /** A refused call is a result as any other; a message that isn't JSON-RPC is a bad request. */
@@ -243,7 +306,7 @@ function chooseStatus(replies: readonly JsonObject[]): number {
 }
 
 function sendJson(outgoing: ServerResponse, status: number, value: unknown): void {
-  outgoing.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+  outgoing.writeHead(status, { 'content-type': JSON_TYPE }).end(JSON.stringify(value));
 }
 
 function refuse(outgoing: ServerResponse, error: unknown): void {

@@ -1,5 +1,3 @@
-import { visit } from 'jsonc-parser';
-
 /** An object of JSON, as a peer sent it. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 export type MessageId = string | number;
@@ -17,6 +15,8 @@ export interface ParsedMessages {
   readonly messages: readonly Message[];
   /** Protocol version 2025-03-26 alone has batches. */
   readonly isBatch: boolean;
+  /** As it was written, without white space between its tokens: numbers keep all their digits. */
+  readonly text: string;
 }
 
 /** Arrays and objects inside one another. */
@@ -45,72 +45,81 @@ const RESULT_NAMES = [
  */
 export function readMessages(text: string): ParsedMessages {
   const value = readJson(text);
-  if ('mistake' in value) return { messages: [{ kind: 'invalid', id: null, mistake: value.mistake }], isBatch: false };
-  if (!Array.isArray(value.json)) return { messages: [readMessage(value.json)], isBatch: false };
-  if (value.json.length > MAX_BATCH) {
-    const mistake = `a batch of more than ${MAX_BATCH} messages`;
-    return { messages: [{ kind: 'invalid', id: null, mistake }], isBatch: false };
-  }
-  return { messages: value.json.map(readMessage), isBatch: true };
+  const invalid = (mistake: string): ParsedMessages => {
+    // It may have been meant as a response: its request shouldn't wait for ever.
+    const id = /"method"\s*:/.test(text.slice(0, 1_000)) ? null : idIn(text);
+    return { messages: [{ kind: 'invalid', id, mistake }], isBatch: false, text };
+  };
+  if ('mistake' in value) return invalid(value.mistake);
+  const { json, text: written } = value;
+  if (!Array.isArray(json)) return { messages: [readMessage(json)], isBatch: false, text: written };
+  if (json.length > MAX_BATCH) return invalid(`a batch of more than ${MAX_BATCH} messages`);
+  return { messages: json.map(readMessage), isBatch: true, text: written };
 }
 
-/** The value of a JSON text that every reader reads alike, or what is wrong with it. */
-export function readJson(text: string): { readonly json: unknown } | { readonly mistake: string } {
+/** The value of a JSON text that every reader reads alike and the text without white space, or what is wrong with it. */
+export function readJson(
+  text: string,
+): { readonly json: unknown; readonly text: string } | { readonly mistake: string } {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
     return { mistake: 'not valid JSON' };
   }
-  // Before `visit`, which calls itself for every level.
-  const mistake = measureDepth(text) > MAX_DEPTH ? `nested deeper than ${MAX_DEPTH} levels` : ambiguity(text);
-  return mistake === undefined ? { json } : { mistake };
+  const { depth, names, written } = scan(text);
+  if (depth > MAX_DEPTH) return { mistake: `nested deeper than ${MAX_DEPTH} levels` };
+  if (names !== countNames(json)) return { mistake: 'a name is repeated in one object' };
+  return { json, text: written };
 }
 
-/** How many levels a valid JSON text nests. */
-function measureDepth(text: string): number {
-  let [depth, deepest] = [0, 0];
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[{]|[\]}]/g)) {
-    if (token === '[' || token === '{') deepest = Math.max(deepest, ++depth);
-    else if (token === ']' || token === '}') depth -= 1;
+/** How deep a valid JSON text nests, how many names it has, repeated ones too, and how it is written without white space. */
+function scan(text: string): { readonly depth: number; readonly names: number; readonly written: string } {
+  let [depth, deepest, names, start, written] = [0, 0, 0, 0, ''];
+  let isString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) isString = !isString;
+    else if (isString) {
+      if (code === 0x5c) at += 1;
+    } else if (code === 0x3a) names += 1;
+    else if (code === 0x7b || code === 0x5b) deepest = Math.max(deepest, ++depth);
+    else if (code === 0x7d || code === 0x5d) depth -= 1;
+    else if (code <= 0x20) {
+      written += text.slice(start, at);
+      start = at + 1;
+    }
   }
-  return deepest;
+  return { depth: deepest, names, written: start === 0 ? text : written + text.slice(start) };
 }
 
-function ambiguity(text: string): string | undefined {
-  const open: Set<string>[] = [];
-  let mistake: string | undefined;
-  visit(text, {
-    onObjectBegin: () => void open.push(new Set()),
-    onObjectProperty: (name) => {
-      const names = open.at(-1);
-      if (names?.has(name)) mistake ??= 'a name is repeated in one object';
-      names?.add(name);
-    },
-    onObjectEnd: () => void open.pop(),
-  });
-  return mistake;
+/** How many different names the objects of a value have. */
+function countNames(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const inner = Object.values(value);
+  return inner.reduce<number>((sum, each) => sum + countNames(each), Array.isArray(value) ? 0 : inner.length);
 }
 
 function readMessage(value: unknown): Message {
   if (!isObject(value)) return { kind: 'invalid', id: null, mistake: 'not an object' };
   const { id, method, result, error } = value;
-  const known = isId(id) ? id : null;
+  // A list of one id is answered as that id, so that its request doesn't wait.
+  const known = isId(id) ? id : Array.isArray(id) && isId(id[0]) ? id[0] : null;
   const invalid = (mistake: string): Message => ({ kind: 'invalid', id: known, mistake });
   if (hasOtherCase(value, MESSAGE_NAMES) || (isObject(result) && hasOtherCase(result, RESULT_NAMES)))
     return invalid('a name of the protocol in another case');
   if (method === undefined) {
     if ((result === undefined) === (error === undefined)) return invalid('neither a request nor one response');
-    return known === null && id !== undefined && id !== null
-      ? invalid('an id that is neither a string nor a number')
-      : { kind: 'response', id: known, raw: value };
+    return isId(id) || id === undefined || id === null
+      ? { kind: 'response', id: known, raw: value }
+      : invalid('an id that is neither a string nor a number');
   }
   if (typeof method !== 'string') return invalid('a method that is no string');
   if (result !== undefined || error !== undefined) return invalid('a request and a response at once');
   if (id === undefined) return { kind: 'notification', method, raw: value };
-  return known === null
-    ? invalid('an id that is neither a string nor a number')
-    : { kind: 'request', id: known, method, raw: value };
+  return isId(id)
+    ? { kind: 'request', id, method, raw: value }
+    : invalid('an id that is neither a string nor a number');
 }
 
 /** Whether a member's name differs from one of these by its case alone. */

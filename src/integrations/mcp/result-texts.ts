@@ -15,7 +15,16 @@ export type ScreenedResult =
   | { readonly enforcement: Enforcement };
 
 /** Members whose values are words of the protocol, where they look like it. */
-const PROTOCOL_WORDS = new Set(['type', 'mimeType', 'role', 'resultType', 'lastModified', 'audience']);
+const PROTOCOL_WORDS = new Set([
+  'jsonrpc',
+  'method',
+  'type',
+  'mimeType',
+  'role',
+  'resultType',
+  'lastModified',
+  'audience',
+]);
 const WORD = /^[\w./+:-]{0,40}$/;
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
@@ -136,10 +145,11 @@ function withTexts(original: unknown, rest: unknown, kept: unknown, shown: strin
   if (!isObject(original)) return rest === kept ? original : kept;
   const [before, after] = [rest, kept] as Readonly<Record<string, unknown>>[];
   return Object.fromEntries(
-    Object.entries(original).map(([name, member]) =>
-      name === 'text' && typeof member === 'string'
-        ? [name, shown.shift() ?? '']
-        : [name, withTexts(member, before?.[name], after?.[name], shown)],
-    ),
+    Object.entries(original).map(([name, member]) => {
+      if (name === 'text' && typeof member === 'string') return [name, shown.shift() ?? ''];
+      const [was, is] = [before?.[name], after?.[name]];
+      if (typeof is === 'string' && is !== was && was !== member) return [name, Buffer.from(is).toString('base64')];
+      return [name, withTexts(member, was, is, shown)];
+    }),
   );
 }

@@ -67,16 +67,6 @@ export function startStdioProxy(options: StdioOptions): StdioSession {
     return { forward: JSON.stringify(errorResponse(id, INTERNAL_ERROR, `portcullis: ${reason}`)), replies: [] };
   }
 
-  async function fromServer(text: string): Promise<Turn> {
-    const turn = await connection.fromServer(text);
-    if (turn.forward !== undefined || !text.startsWith('{')) return turn;
-    // Not JSON, but it may have been meant as a response: its request shouldn't wait for ever.
-    const id = turn.replies.length > 0 ? null : idIn(text);
-    if (id === null || /"method"\s*:/.test(text.slice(0, 1_000))) return turn;
-    const reason = "portcullis: the server's response is no valid JSON-RPC";
-    return { forward: JSON.stringify(errorResponse(id, INTERNAL_ERROR, reason)), replies: [] };
-  }
-
   const upstream = forwardInOrder(
     lines(client.input, maxMessageBytes),
     async (line) => {
@@ -90,7 +80,7 @@ export function startStdioProxy(options: StdioOptions): StdioSession {
     lines(stdout, maxMessageBytes),
     async (line) => {
       await ready;
-      return line.isWhole ? fromServer(line.text) : tooLong('server', line.text);
+      return line.isWhole ? connection.fromServer(line.text) : tooLong('server', line.text);
     },
     ({ forward, replies }) => send(forward, client.output, replies, stdin),
     maxMessageBytes,
