@@ -306,16 +306,31 @@ describe('streamable HTTP', () => {
     ],
   ])('an attack does not arrive in %s', async (_, type, body) => {
     const { url } = await setUp((_asked, _body, response) =>
-      response
-        .writeHead(200, { 'content-type': type, 'x-note': ATTACK, 'www-authenticate': `Bearer error="${ATTACK}"` })
-        .end(body),
+      response.writeHead(200, { 'content-type': type }).end(body),
     );
     const response = await post(url, CALL);
     const said = Buffer.from(await response.arrayBuffer());
     for (const encoding of ['utf8', 'utf16le'] as const)
       expect(said.toString(encoding)).not.toMatch(/gnore all previous/);
-    expect(JSON.stringify([...response.headers])).not.toContain('previous');
-    expect(response.headers.get('content-type')).toMatch(/; charset=utf-8$/);
+    expect(said.length).toBeGreaterThan(0);
+  });
+
+  it('headers of a response arrive where a client needs them, and without attacks', async () => {
+    const needed = { 'mcp-session-id': 's', 'www-authenticate': 'Bearer resource_metadata="https://x.example/"' };
+    const { url } = await setUp((_asked, _body, response) =>
+      response.writeHead(401, { ...needed, 'x-note': ATTACK, 'content-type': 'text/html; charset=x' }).end('no'),
+    );
+    expect((await post(url, CALL)).status).toBe(502);
+    const other = await setUp((_asked, _body, response) =>
+      response.writeHead(401, { ...needed, 'x-note': ATTACK, 'content-type': 'text/html' }).end('no'),
+    );
+    const { headers } = await post(other.url, CALL);
+    expect(Object.fromEntries(headers)).toMatchObject({ ...needed, 'content-type': 'text/plain; charset=utf-8' });
+    expect(headers.get('x-note')).toBeNull();
+    const third = await setUp((_asked, _body, response) =>
+      response.writeHead(401, { 'www-authenticate': `Bearer error="${ATTACK}"` }).end('no'),
+    );
+    expect((await post(third.url, CALL)).headers.get('www-authenticate')).toBeNull();
   });
 
   it.each([
