@@ -88,11 +88,14 @@ export function guardHono(
 ): <C extends HonoContext>(context: C, next: () => Promise<void>) => Promise<Response | undefined> {
   return async (context, next) => {
     const { req } = context;
-    const given = await req.json().catch(() => undefined);
+    // A copy is read: a route may read or forward `req.raw` itself.
+    const given = await (req.raw.bodyUsed ? req : req.raw.clone()).json().catch(() => undefined);
     const outcome = await screenBody(guard, given, options, req.raw.signal);
     if ('refusal' in outcome) return context.json(outcome.refusal, 422);
     if (outcome.body !== given) {
-      const { method, url, headers, signal } = req.raw;
+      const { method, url, signal } = req.raw;
+      const headers = new Headers(req.raw.headers);
+      headers.delete('content-length');
       req.raw = new Request(url, { method, headers, signal, body: JSON.stringify(outcome.body) });
       req.bodyCache = {};
     }

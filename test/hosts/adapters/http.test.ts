@@ -115,3 +115,37 @@ it('Express without a body parser refuses', async () => {
   await guardExpress(rules())({}, response as never, () => answers.push('passed'));
   expect(answers).toEqual([[422, 'missing_input']]);
 });
+
+it.each([
+  ['reads', (raw: Request) => raw.json()],
+  ['forwards', (raw: Request) => new Request('http://upstream.test/', raw).json()],
+])('a route of Hono %s the raw request after the guard, redacted or not', async (_, read) => {
+  const app = new Hono().post('/chat', guardHono(rules({ on: { user: 'redact' } })), async ({ req, json }) =>
+    json({ got: await read(req.raw), length: req.header('content-length') }),
+  );
+  for (const [input, got] of [
+    [BENIGN, BENIGN],
+    [MIXED, expect.stringContaining(`${BENIGN} [removed]`)],
+  ]) {
+    const body = JSON.stringify({ input });
+    const headers = input === MIXED ? { 'content-length': String(body.length) } : {};
+    const reply = await app.request('/chat', { method: 'POST', headers, body });
+    expect(await reply.json()).toEqual({ got: { input: got } });
+  }
+});
+
+it('a body that another middleware of Hono has read is screened', async () => {
+  const app = new Hono()
+    .use(async ({ req }, next) => {
+      await req.json();
+      await next();
+    })
+    .post('/chat', guardHono(rules()), (context) => context.text('passed'));
+  for (const [input, status] of [
+    [BENIGN, 200],
+    [ATTACK, 422],
+  ] as const) {
+    const reply = await app.request('/chat', { method: 'POST', body: JSON.stringify({ input }) });
+    expect(reply.status).toBe(status);
+  }
+});
