@@ -17,6 +17,7 @@ const checks = {
   documents: [['node', 'scripts/checks/docs.mjs']],
   names: [['node', 'scripts/checks/names.mjs']],
   lock: [['node', 'scripts/checks/lock.mjs']],
+  workflows: [['node', 'scripts/checks/workflows.mjs']],
   generated: [['node', 'scripts/generate/rule-json-schema.mjs', '--check']],
   unused: [[bin('knip'), '--no-progress']],
   package: [

@@ -75,20 +75,25 @@ export async function ensureInstalled() {
   return false;
 }
 
+/** Installs a folder's own packages unless they are those of its lock file. Returns false, having said why, when that failed. */
+export async function ensureFolderInstalled(path, note = '') {
+  const folder = join(root, path);
+  const lock = readFileSync(join(folder, 'package-lock.json'), 'utf8');
+  const stamp = join(folder, 'node_modules', '.installed-from');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return true;
+  say(`npm ci in ${path}${note} ...`);
+  if (!(await npm(['ci', '--prefix', folder]))) {
+    say(`npm ci in ${path} failed; its message is above`);
+    return false;
+  }
+  writeFileSync(stamp, lock);
+  return true;
+}
+
 /** Installs the packages that the adapters are tested against, newest and oldest. Returns false, having said why, when that failed. */
 export async function ensureHostsInstalled() {
-  for (const path of ['test/hosts', 'test/hosts/oldest']) {
-    const folder = join(root, path);
-    const lock = readFileSync(join(folder, 'package-lock.json'), 'utf8');
-    const stamp = join(folder, 'node_modules', '.installed-from');
-    if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) continue;
-    say(`installing the hosts of the adapters (npm ci in ${path}), 1-2 minutes and 700 MB ...`);
-    if (!(await npm(['ci', '--prefix', folder]))) {
-      say(`npm ci in ${path} failed; its message is above`);
-      return false;
-    }
-    writeFileSync(stamp, lock);
-  }
+  const note = ': the hosts of the adapters, 1-2 minutes and 700 MB';
+  for (const path of ['test/hosts', 'test/hosts/oldest']) if (!(await ensureFolderInstalled(path, note))) return false;
   return true;
 }
 

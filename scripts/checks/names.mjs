@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 
-/** Names that we hold on a registry (npm, PyPI). Add one once it is published. */
-const HELD = new Set([]);
+/** Names that we hold on a registry (npm, PyPI). Add one once it is published, or reserved for a release. */
+const HELD = new Set(JSON.parse(readFileSync(new URL('held-names.json', import.meta.url), 'utf8')));
 const OURS = /^@?portcullis([-/_.][\w.-]+)*$/i;
 
 /** Commands that run the package named first, and such that install all that are named. */

@@ -1,0 +1,34 @@
+// Checks that a release may be published: the name is ours, the tag is the version, the changelog has a date, and the manifest names
+// the repository that npm's provenance will name. Run by the release workflow; without a tag it checks the rest.
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const read = (name) => readFileSync(join(root, name), 'utf8');
+const { name, version, repository, private: isPrivate } = JSON.parse(read('package.json'));
+const { GITHUB_REF_NAME: tag, GITHUB_REPOSITORY: place } = process.env;
+const heading = read('CHANGELOG.md')
+  .split('\n')
+  .find((line) => line.startsWith('## '));
+
+const faults = [
+  [
+    !JSON.parse(read('scripts/checks/held-names.json')).includes(name),
+    `${name} is not in scripts/checks/held-names.json: decide on a name, hold it on npm, and set up trusted publishing for it`,
+  ],
+  [isPrivate === true, 'package.json is private'],
+  [tag !== undefined && tag !== `v${version}`, `the tag ${tag} is not v${version}, the version in package.json`],
+  [
+    !/^## \S+ \(\d{4}-\d{2}-\d{2}\)$/.test(heading ?? '') || !heading.startsWith(`## ${version} (`),
+    `CHANGELOG.md begins with "${heading}", not with "## ${version} (YYYY-MM-DD)"`,
+  ],
+  [
+    repository?.url === undefined || (place !== undefined && !repository.url.endsWith(`github.com/${place}.git`)),
+    `repository.url in package.json is ${repository?.url}, not the repository that publishes`,
+  ],
+  [read('.github/CODEOWNERS').includes('@_owner_'), '.github/CODEOWNERS does not name its owners yet'],
+].flatMap(([isFault, message]) => (isFault ? [message] : []));
+for (const fault of faults) console.error(`release: ${fault}`);
+if (faults.length === 0) console.log(`release: ${name}@${version} may be published`);
+process.exitCode = faults.length > 0 ? 1 : 0;
