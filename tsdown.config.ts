@@ -14,6 +14,7 @@ const entries = {
   http: 'src/integrations/http/index.ts',
   langchain: 'src/integrations/langchain/index.ts',
   mastra: 'src/integrations/mastra/index.ts',
+  mcp: 'src/integrations/mcp/index.ts',
   openai: 'src/integrations/openai/index.ts',
   'openai-agents': 'src/integrations/openai-agents/index.ts',
   'model-worker': 'src/adapters/model/model-worker.ts',

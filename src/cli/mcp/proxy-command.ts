@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
-import { appendFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { Engine } from '../../index.js';
-import type { Gateway, GatewayEvent } from '../../integrations/mcp/gateway.js';
-import type { PinEvent } from '../../integrations/mcp/pin-event.js';
-import type { Analyzer, Guard, GuardEvent, Policy } from '../../policy/index.js';
-import { type EngineFlags, openEngine, withIsolation, withScreenerFlags } from '../engine-flags.js';
+import type { Gateway } from '../../integrations/mcp/gateway.js';
+import type { GatewayEvent } from '../../integrations/mcp/pin-event.js';
+import type { Guard, Policy } from '../../policy/index.js';
+import { withIsolation, withScreenerFlags } from '../engine-flags.js';
 import { CliError } from '../terminal.js';
 import { pinFileOption } from './pins-command.js';
+import { createReporter, type ReportFlags } from './report.js';
+import { openScreening, type Screening, type ScreeningFlags } from './screening.js';
 
-interface ProxyFlags extends Omit<EngineFlags, 'json'> {
+interface ProxyFlags extends ScreeningFlags, ReportFlags {
   readonly url?: URL;
   readonly host: string;
   readonly port: number;
@@ -22,22 +22,7 @@ interface ProxyFlags extends Omit<EngineFlags, 'json'> {
   readonly dryRun?: boolean;
   readonly redact?: boolean;
   readonly onError: 'block' | 'allow';
-  readonly timeout: number;
-  readonly service?: URL;
-  readonly key?: string;
-  readonly report?: string;
   readonly maxMessageBytes: number;
-  readonly quiet?: boolean;
-}
-
-/** What screens, and how to end it. */
-interface Screening {
-  readonly analyzer: Analyzer;
-  /** Rejects where the engine can't be opened. */
-  readonly ready: Promise<unknown>;
-  /** Tells the service of a tool that isn't trusted, so that its dashboard shows it. */
-  readonly tellPin?: (event: PinEvent) => void;
-  readonly close: () => Promise<void>;
 }
 
 const REPORT_ONLY: Policy = {
@@ -47,9 +32,6 @@ const REPORT_ONLY: Policy = {
   document: 'report',
   tool_definition: 'report',
 };
-
-/** Pin events that one process reports to the service at most. */
-const MAX_PIN_EVENTS = 1_000;
 
 /** The variables that a server must not see. */
 const SECRETS = ['PORTCULLIS_API_KEY', 'PORTCULLIS_KEY_PEPPER', 'PORTCULLIS_DATABASE_URL'];
@@ -94,71 +76,6 @@ async function run(command: readonly string[], flags: ProxyFlags): Promise<void>
   const reportAs = (event: Omit<GatewayEvent, 'runId'>): void => tell({ runId: guard.runId, ...event });
   if (url === undefined) await serveStdio(command, gateway, flags, screening, reportAs);
   else await serveHttp(url, gateway, flags, screening, reportAs);
-}
-
-async function openScreening(flags: ProxyFlags): Promise<Screening> {
-  const { service } = flags;
-  if (service !== undefined) {
-    for (const name of ['mode', 'pack', 'overlay', 'model', 'operatingPoint'] as const)
-      if (flags[name] !== undefined)
-        throw new CliError(
-          'the service uses its own rules and model: with --service, leave out --mode, --pack, --overlay, --model and --operating-point.',
-        );
-    const apiKey = flags.key;
-    if (!apiKey)
-      throw new CliError('--service needs a key: set PORTCULLIS_API_KEY ("portcullis admin key create" creates one).');
-    const { createClient } = await import('../../client.js');
-    const client = createClient({ baseUrl: service.href, apiKey });
-    const told = new Set<string>();
-    /** Why nothing passes, once: the client's own error quotes no input. */
-    const tell = (error: unknown): never => {
-      const reason = error instanceof Error ? error.message : 'it failed';
-      if (!told.has(reason)) process.stderr.write(`portcullis: screening at ${service.origin} fails: ${reason}\n`);
-      told.add(reason);
-      throw error;
-    };
-    const analyzer: Analyzer = { analyze: (input, options) => client.analyze(input, options).catch(tell) };
-    const { tellPin, close } = pinReporter(service, apiKey, flags.timeout);
-    return { analyzer, ready: Promise.resolve(), tellPin, close };
-  }
-  // Opened while the server starts.
-  const engine: Promise<Engine> = openEngine(flags).then(async (opened) => {
-    await opened.warmUp();
-    return opened;
-  });
-  engine.catch(() => {});
-  return {
-    analyzer: { analyze: async (input, options) => (await engine).analyze(input, options) },
-    ready: engine,
-    close: async () => {
-      await (await engine.catch(() => undefined))?.close();
-    },
-  };
-}
-
-/** Sends each pin event to the service's audit log once. Where that fails, standard error says why, once. */
-function pinReporter(service: URL, apiKey: string, timeoutMs: number): Required<Pick<Screening, 'tellPin' | 'close'>> {
-  const url = `${service.href.replace(/\/+$/, '')}/hooks/mcp`;
-  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
-  const sent = new Map<string, Promise<void>>();
-  let fails = false;
-  async function send(body: string): Promise<void> {
-    try {
-      const response = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(timeoutMs) });
-      if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : 'it failed';
-      if (!fails) process.stderr.write(`portcullis: could not report a changed tool to ${service.origin}: ${reason}\n`);
-      fails = true;
-    }
-  }
-  return {
-    tellPin(event) {
-      const key = [event.tool, event.change, event.action].join(' ');
-      if (sent.size < MAX_PIN_EVENTS && !sent.has(key)) sent.set(key, send(JSON.stringify(event)));
-    },
-    close: async () => void (await Promise.all(sent.values())),
-  };
 }
 
 async function serveStdio(
@@ -225,37 +142,6 @@ async function serveHttp(
   });
   await proxy.close();
   await screening.close();
-}
-
-type ReportedEvent = GuardEvent | GatewayEvent;
-
-/** Writes enforcements to the file and to standard error. Screened text stands in none of them. */
-function createReporter(
-  { report, quiet }: ProxyFlags,
-  server: string,
-  { tellPin }: Screening,
-): (event: ReportedEvent) => void {
-  let fails = false;
-  return (event) => {
-    if ('event' in event && event.event === 'tool_pin' && event.action !== 'drop') {
-      const { tool = '', change = 'changed', action, runId } = event;
-      tellPin?.({ server: server.slice(0, 200), tool, change, action, runId });
-    }
-    const where = 'event' in event ? event.event : event.point;
-    const action = event.action === 'report' ? 'would act on' : event.action;
-    const proof = 'rule' in event ? ` rule=${event.rule} evidence=${event.evidenceId}` : '';
-    const tool = event.tool === undefined ? '' : ` ${event.tool}`;
-    if (!quiet) process.stderr.write(`portcullis: ${action} ${where}${tool}: ${event.reason ?? 'blocked'}${proof}\n`);
-    if (report === undefined || fails) return;
-    const line = { time: new Date().toISOString(), server, event: 'screening', ...event };
-    try {
-      appendFileSync(report, `${JSON.stringify(line)}\n`, { mode: 0o600 });
-    } catch (error) {
-      fails = true;
-      const code = error instanceof Error && 'code' in error ? error.code : 'unknown error';
-      process.stderr.write(`portcullis: the report ${report} can't be written (${code}); continuing without it\n`);
-    }
-  };
 }
 
 /** A name for a server by its command: arguments may hold secrets, so that they count by their digest. */

@@ -2,8 +2,10 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, 
 import { request as secureRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { readEvents, type ServerSentEvent, writeEvent } from '../server-sent-events.js';
-import type { Connection, Gateway, GatewayEvent } from './gateway.js';
-import { errorResponse, INVALID_REQUEST, isObject, type JsonObject, REFUSED, readJson } from './messages.js';
+import type { Connection, Gateway } from './gateway.js';
+import { isObject, type JsonObject, readJson } from './messages.js';
+import type { GatewayEvent } from './pin-event.js';
+import { errorResponse, INVALID_REQUEST, REFUSED } from './responses.js';
 
 /** How an HTTP gateway runs. */
 export interface HttpOptions {

@@ -100,7 +100,8 @@ function countNames(value: unknown): number {
   return inner.reduce<number>((sum, each) => sum + countNames(each), Array.isArray(value) ? 0 : inner.length);
 }
 
-function readMessage(value: unknown): Message {
+/** Reads one message. */
+export function readMessage(value: unknown): Message {
   if (!isObject(value)) return { kind: 'invalid', id: null, mistake: 'not an object' };
   const { id, method, result, error } = value;
   // A list of one id is answered as that id, so that its request doesn't wait.
@@ -141,15 +142,4 @@ function isId(value: unknown): value is MessageId {
 export function idIn(text: string): MessageId | null {
   const [, number, string] = /"id"\s*:\s*(?:(-?\d{1,15})\b|"([^"\\]{1,200})")/.exec(text.slice(0, 1_000)) ?? [];
   return number === undefined ? (string ?? null) : Number(number);
-}
-
-export const PARSE_ERROR = -32_700;
-export const INVALID_REQUEST = -32_600;
-export const INTERNAL_ERROR = -32_603;
-/** The code of a request or response that was refused. */
-export const REFUSED = -32_000;
-
-/** An error response. */
-export function errorResponse(id: MessageId | null, code: number, message: string, data?: unknown): JsonObject {
-  return { jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } };
 }

@@ -17,6 +17,18 @@ export interface PinEvent {
   readonly runId: string;
 }
 
+/** What the gateway did in addition to its guard's enforcements. Contains no screened text except a tool's name. */
+export interface GatewayEvent {
+  readonly event: 'tool_pin' | 'invalid_message' | 'limit';
+  readonly runId: string;
+  /** As `shownName` gives it. */
+  readonly tool?: string;
+  readonly change?: PinEvent['change'];
+  readonly from?: 'client' | 'server';
+  readonly action: 'hide' | 'deny' | 'report' | 'drop';
+  readonly reason: string;
+}
+
 /** A tool's name as `shownName` gives it. */
 export const TOOL_NAME: RegExp = /^(?:[\p{L}\p{N}_./:-]{1,64}|\(a name of \d{1,9} characters\))$/u;
 

@@ -49,8 +49,8 @@ export interface PinsOptions {
   readonly path: string;
   /** Which server of the file. */
   readonly server: string;
-  /** No trust on first use. */
-  readonly requireApproval: boolean;
+  /** Trusts no definition on first use. Default false. */
+  readonly requireApproval?: boolean | undefined;
 }
 
 /** Definitions that are longer are pinned by their digest alone, and can't be shown to a person. */
@@ -66,7 +66,7 @@ export function readTool(value: unknown): Omit<OfferedTool, 'blocked'> | undefin
   return { name: value.name, digest: sha256(definition), body: sha256(body), definition };
 }
 
-export function openPins({ path, server, requireApproval }: PinsOptions): Pins {
+export function openPins({ path, server, requireApproval = false }: PinsOptions): Pins {
   /** The next pages of a first listing. Each counts once. */
   const trustedCursors = new Set<string>();
   const entry = async (): Promise<PinnedServer | undefined> =>

@@ -8,11 +8,12 @@ import {
   type ScreenCall,
 } from '../../policy/index.js';
 import { isObject } from './messages.js';
+import { spokenNames } from './spoken-names.js';
 
 /** The outcome for a result: the value to pass on, or why it is blocked. */
 export type ScreenedResult =
   | { readonly value: unknown; readonly enforcement?: undefined }
-  | { readonly enforcement: Enforcement };
+  | { readonly value?: undefined; readonly enforcement: Enforcement };
 
 /** Members whose values are words of the protocol, where they look like it. */
 const PROTOCOL_WORDS = new Set([
@@ -50,6 +51,9 @@ export async function screenResult(
     if ('enforcement' in several) return several;
     shown = several.texts;
   }
+  const named = await guard.screen(point, spokenNames(rest), call);
+  // No place to put its redacted text back.
+  if (named.enforcement !== undefined && named.action !== 'report') return { enforcement: named.enforcement };
   let kept: unknown = rest;
   const isSaid = shown[0] === texts[0] && isTextOfStructure(result, texts);
   if (saysAnything(isSaid ? { ...(rest as object), structuredContent: null } : rest)) {

@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import type { Connection, Gateway, GatewayEvent, Turn } from './gateway.js';
-import { errorResponse, INTERNAL_ERROR, INVALID_REQUEST, idIn } from './messages.js';
+import type { Connection, Gateway, Turn } from './gateway.js';
+import { idIn } from './messages.js';
+import type { GatewayEvent } from './pin-event.js';
+import { errorResponse, INTERNAL_ERROR, INVALID_REQUEST } from './responses.js';
 
 /** A server that speaks JSON-RPC on its standard input and output. */
 export interface StdioServer {

@@ -1,0 +1,84 @@
+import type { Guard } from '../../policy/index.js';
+import { createGateway, type Passed } from './gateway.js';
+import { readMessage } from './messages.js';
+import type { GatewayEvent } from './pin-event.js';
+import type { Pins } from './pins.js';
+
+/** A transport of the official MCP SDK: `Transport` of `@modelcontextprotocol/sdk`, `/client` or `/server`. */
+export interface McpTransport {
+  start(): Promise<void>;
+  // The message types of the SDK's generations differ.
+  send(message: never, options?: never): Promise<void>;
+  close(): Promise<void>;
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  onmessage?: ((message: never, extra?: never) => void) | undefined;
+}
+
+/** How a transport is guarded. */
+export interface GuardTransportOptions {
+  /** Approved tool definitions, from `openPins`. Without them definitions are screened but not pinned. */
+  readonly pins?: Pins | undefined;
+  /** Who uses the transport: a client, which is guarded from its server (default), or a server, whose clients are. */
+  readonly side?: 'client' | 'server' | undefined;
+  /** Told of tools that are hidden or denied, and of messages that are dropped. */
+  readonly report?: ((event: GatewayEvent) => void) | undefined;
+}
+
+type Handler = (message: unknown, extra?: unknown) => void;
+
+/**
+ * Puts the MCP gateway into a transport: give the result to `connect` of a client or server in place of the transport. It is
+ * the same object in all else. Messages are screened several at once and delivered in their order.
+ */
+export function guardTransport<T extends McpTransport>(
+  transport: T,
+  guard: Guard,
+  { pins, side = 'client', report = () => {} }: GuardTransportOptions = {},
+): T {
+  const { screenClient, screenServer } = createGateway({ guard, pins, report }).connect();
+  const [screenOut, screenIn] = side === 'client' ? [screenClient, screenServer] : [screenServer, screenClient];
+  const send = transport.send.bind(transport) as (message: unknown, options?: unknown) => Promise<void>;
+  const own: { onmessage: Handler | undefined; onclose: (() => void) | undefined; send: Handler } = {
+    onmessage: transport.onmessage as Handler | undefined,
+    onclose: transport.onclose,
+    send: async (message, options) => {
+      const { forward, reply } = await outgoing(screenOut(readMessage(message)));
+      if (reply !== undefined) own.onmessage?.(reply);
+      if (forward !== undefined) await send(forward, options);
+    },
+  };
+  const [incoming, outgoing] = [keepOrder(), keepOrder()];
+
+  async function receive(message: unknown, extra: unknown): Promise<void> {
+    const { forward, reply } = await incoming(screenIn(readMessage(message)));
+    if (forward !== undefined) own.onmessage?.(forward, extra);
+    if (reply !== undefined) await send(reply);
+  }
+
+  transport.onmessage = ((message: unknown, extra: unknown) => {
+    receive(message, extra).catch((error: Error) => transport.onerror?.(error));
+  }) as NonNullable<T['onmessage']>;
+  // After the messages that came before.
+  transport.onclose = () => void incoming(Promise.resolve({})).then(() => own.onclose?.());
+
+  return new Proxy(transport, {
+    get(target, name) {
+      if (Object.hasOwn(own, name)) return own[name as keyof typeof own];
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+    set: (target, name, value) =>
+      Object.hasOwn(own, name) ? Reflect.set(own, name, value) : Reflect.set(target, name, value, target),
+  });
+}
+
+/** Makes a function that gives the outcome of each screening after those of the earlier ones. */
+function keepOrder(): (screening: Promise<Passed>) => Promise<Passed> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (screening) => {
+    const passed = Promise.all([screening, last]).then(([own]) => own);
+    last = passed.catch(() => {});
+    return passed;
+  };
+}

@@ -1,0 +1,144 @@
+import type { Guard } from '../../policy/index.js';
+import { type GatewayEvent, shownName } from './pin-event.js';
+import { type Judgement, type OfferedTool, type Pins, readTool } from './pins.js';
+import type { Asked } from './requests.js';
+import { screenDefinition } from './spoken-names.js';
+
+/** The parts of a gateway. */
+export interface GatewayOptions {
+  readonly guard: Guard;
+  /** Undefined: tool definitions are screened but not pinned. */
+  readonly pins?: Pins | undefined;
+  /** Reports what would be hidden, denied or replaced, and passes it on. The guard's policy has to agree. */
+  readonly dryRun?: boolean | undefined;
+  readonly report: (event: GatewayEvent) => void;
+}
+
+/** The tools of a server, as they may be shown and called. */
+export interface ToolList {
+  /** The definitions that may be shown; `asked` is undefined for a response to no known request. */
+  show(tools: readonly unknown[], asked: Asked | undefined, nextCursor: unknown): Promise<readonly unknown[]>;
+  /** Why a tool may not be called, also reported; undefined where it may. */
+  deny(name: string, asked: Asked): Promise<string | undefined>;
+}
+
+/** Tools of one page; more are hidden. */
+const MAX_TOOLS = 2_000;
+/** Tools that are reported; further ones are reported each time. */
+const MAX_REPORTED = 10_000;
+/** Definitions screened at once. */
+const AT_ONCE = 8;
+
+const REASONS: Readonly<Record<NonNullable<GatewayEvent['change']>, string>> = {
+  added: 'the tool is new and not approved',
+  changed: 'the tool has changed since it was approved',
+  renamed: 'the tool has a new name and is not approved',
+  lookalike: 'the name of the tool is easily taken for another',
+  blocked: 'the definition of the tool was blocked',
+  unscreened: 'the definition of the tool could not be screened',
+  malformed: 'a tool without a name, or with one that clients read differently',
+  repeated: 'the tool is listed twice',
+};
+
+interface Offer {
+  readonly value: unknown;
+  readonly tool: OfferedTool;
+}
+
+export function createToolList({ guard, pins, dryRun = false, report }: GatewayOptions): ToolList {
+  /** What the listings of this process said of each tool. */
+  const listed = new Map<string, Judgement & { readonly digest: string }>();
+  const reported = new Set<string>();
+  const hidden = dryRun ? 'report' : 'hide';
+
+  function hide(tool: string, change: keyof typeof REASONS, digest = '', of?: string): void {
+    const key = `${change}\0${tool}\0${digest}`;
+    if (reported.has(key)) return;
+    if (reported.size < MAX_REPORTED) reported.add(key);
+    const reason = REASONS[change] + (of === undefined ? '' : `: ${shownName(of)}`);
+    report({ event: 'tool_pin', runId: guard.runId, tool: shownName(tool), change, action: hidden, reason });
+  }
+
+  /** Screens the definitions; without those that no client reads alike, and tools that are listed twice. */
+  async function screenAll(values: readonly unknown[], asked: Asked | undefined): Promise<readonly (Offer | string)[]> {
+    const read = values.map((value) => ({ value, tool: readTool(value) }));
+    const digests = new Map<string, string>();
+    const repeated = new Set<string>();
+    for (const { tool } of read) {
+      if (tool !== undefined && (digests.get(tool.name) ?? tool.digest) !== tool.digest) repeated.add(tool.name);
+      if (tool !== undefined) digests.set(tool.name, tool.digest);
+    }
+    const approved = (await pins?.approvedByPerson()) ?? new Set<string>();
+    return mapAtOnce(read, async ({ value, tool }) => {
+      if (tool === undefined || repeated.has(tool.name)) {
+        hide(tool?.name ?? '', tool === undefined ? 'malformed' : 'repeated', tool?.digest);
+        return tool?.name ?? '';
+      }
+      if (approved.has(tool.digest)) return { value, tool: { ...tool, blocked: undefined } };
+      const call = { ...asked?.call, tool: shownName(tool.name) };
+      const { enforcement } = await screenDefinition(guard, value, call);
+      return { value, tool: { ...tool, blocked: enforcement } };
+    });
+  }
+
+  async function judge(offers: readonly Offer[], asked: Asked | undefined, nextCursor: unknown, isListing: boolean) {
+    if (pins === undefined || !isListing)
+      return offers.map(({ tool }): Judgement => ({ change: tool.blocked === undefined ? undefined : 'blocked' }));
+    const next = typeof nextCursor === 'string' ? nextCursor : undefined;
+    const page = { cursor: asked?.cursor, nextCursor: next, asked: asked !== undefined };
+    return pins.judge(
+      page,
+      offers.map(({ tool }) => tool),
+    );
+  }
+
+  return {
+    async show(tools, asked, nextCursor) {
+      // A tool's result that also has a list says nothing of what may be called.
+      const isListing = asked === undefined || asked.method === 'tools/list';
+      const reason = `a list of more than ${MAX_TOOLS} tools`;
+      if (tools.length > MAX_TOOLS) report({ event: 'limit', runId: guard.runId, action: hidden, reason });
+      const screened = await screenAll(tools.slice(0, MAX_TOOLS), asked);
+      const offers = screened.filter((each) => typeof each !== 'string');
+      const judgements = await judge(offers, asked, nextCursor, isListing);
+      if (isListing)
+        for (const each of screened) if (typeof each === 'string') listed.set(each, { change: 'changed', digest: '' });
+      const kept = offers.flatMap(({ value, tool }, index) => {
+        const judgement = judgements[index] ?? { change: 'added' };
+        const { change } = judgement;
+        if (isListing) listed.set(tool.name, { ...judgement, digest: tool.digest });
+        if (change === undefined) return [value];
+        // The guard has reported what it blocked or couldn't screen.
+        if (change !== 'blocked' && change !== 'unscreened') hide(tool.name, change, tool.digest, judgement.of);
+        return [];
+      });
+      return dryRun ? tools : kept;
+    },
+
+    async deny(name, { call }) {
+      const known = listed.get(name);
+      const { change } = known ?? (await pins?.judgeUnlisted(name)) ?? { change: undefined };
+      if (change === undefined) return undefined;
+      // It may have been approved since.
+      if (known !== undefined && (await pins?.approvedByPerson())?.has(known.digest)) return undefined;
+      const reason = `${REASONS[change]}; see portcullis mcp pins list`;
+      const action = dryRun ? 'report' : 'deny';
+      report({ event: 'tool_pin', runId: call.runId ?? guard.runId, tool: shownName(name), change, action, reason });
+      return dryRun ? undefined : reason;
+    },
+  };
+}
+
+/** The results of an asynchronous function for each item, in their order; a few run at once. */
+export async function mapAtOnce<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let index = next++; index < items.length; index = next++) results[index] = await work(items[index] as Item);
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
+  return results;
+}
