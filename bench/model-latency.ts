@@ -68,7 +68,7 @@ for (const size of [60, 120, 250, 500, 1_000, 10_000, 50_000].filter((size) => s
     const scores: WindowScore[] = [];
     const runBare = () =>
       time(async () => {
-        for (const ids of windows) scores.push(await bare.run(ids));
+        for (const ids of windows) scores.push(await bare.run({ ids }));
       });
     let probability = Number.NaN;
     const runOurs = () =>

@@ -7,3 +7,28 @@ export type KnownChannel = (typeof CHANNELS)[number];
  * `unknown`: the caller didn't say; rules limited to `user` run.
  */
 export type Channel = KnownChannel | 'unknown';
+
+/** Where a model blocks: a probability, 0..1, or the name of one of its operating points. */
+export type ModelThreshold = number | string;
+/** The same for every channel, or by channel. A channel that is left out keeps what lies below, at last the model's default. */
+export type ModelThresholds = ModelThreshold | Readonly<Partial<Record<Channel, ModelThreshold | undefined>>>;
+
+/** The threshold of a channel, where there is one. */
+export function thresholdOf(thresholds: ModelThresholds | undefined, channel: Channel): ModelThreshold | undefined {
+  return typeof thresholds === 'object' ? thresholds[channel] : thresholds;
+}
+
+/** Lays thresholds over those below. */
+export function layThresholds(
+  upper: ModelThresholds | undefined,
+  lower: ModelThresholds | undefined,
+): ModelThresholds | undefined {
+  if (typeof upper !== 'object' || lower === undefined) return upper ?? lower;
+  return { ...byChannel((channel) => thresholdOf(lower, channel)), ...upper };
+}
+
+/** A value for each channel. */
+export function byChannel<Value>(pick: (channel: Channel) => Value): Readonly<Record<Channel, Value>> {
+  const entries = (['unknown', ...CHANNELS] as const).map((channel) => [channel, pick(channel)]);
+  return Object.fromEntries(entries) as Record<Channel, Value>;
+}

@@ -1,3 +1,12 @@
+import {
+  byChannel,
+  CHANNELS,
+  type Channel,
+  layThresholds,
+  type ModelThreshold,
+  type ModelThresholds,
+  thresholdOf,
+} from './channel.js';
 import { ConfigError } from './errors.js';
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUT_MS, type EngineLimits } from './limits.js';
 import type { Classifier } from './ports.js';
@@ -7,8 +16,8 @@ import type { Mode } from './verdict.js';
 export interface Thresholds {
   /** Rules block at or above it, 0..1. */
   readonly rules?: number | undefined;
-  /** The model blocks at or above it: 0..1, or the name of an operating point of the model. */
-  readonly model?: number | string | undefined;
+  /** The model blocks at or above it: 0..1, or the name of an operating point of the model; for all channels, or by channel. */
+  readonly model?: ModelThresholds | undefined;
 }
 
 /** What a caller may set. */
@@ -21,13 +30,18 @@ export interface EngineSettings {
   readonly limits?: Partial<EngineLimits> | undefined;
 }
 
+/** Where the model blocks a text of one channel. */
+export interface ChannelThreshold {
+  readonly ml_threshold: number;
+  /** The model's operating point in force; null without a model, and where the threshold was given as a number. */
+  readonly operating_point: string | null;
+}
+
 /** Settings with every default filled in and checked. */
 export interface ResolvedSettings {
   readonly mode: Mode;
   readonly rulesThreshold: number;
-  readonly modelThreshold: number;
-  /** The model's operating point in force; null without a model, and where the threshold was given as a number. */
-  readonly operatingPoint: string | null;
+  readonly channels: Readonly<Record<Channel, ChannelThreshold>>;
   readonly timeoutMs: number;
   readonly limits: EngineLimits;
 }
@@ -38,7 +52,7 @@ const THRESHOLD_WITHOUT_MODEL = 0.5;
 /** @throws ConfigError listing every invalid setting */
 export function resolveSettings(
   settings: EngineSettings,
-  pack: { readonly threshold: number; readonly modelThreshold?: number | string | undefined },
+  pack: { readonly threshold: number; readonly modelThreshold?: ModelThresholds | undefined },
   model: Classifier | undefined,
 ): ResolvedSettings {
   const issues: string[] = [];
@@ -50,18 +64,19 @@ export function resolveSettings(
   }
   const rulesThreshold = settings.thresholds?.rules ?? pack.threshold;
   if (!isUnit(rulesThreshold)) issues.push('`thresholds.rules` must be a number from 0 to 1');
-  const given = settings.thresholds?.model ?? pack.modelThreshold;
-  const modelThreshold = resolveModelThreshold(given, model, issues);
-  const operatingPoint =
-    model === undefined || typeof given === 'number' ? null : (given ?? model.info.defaultOperatingPoint);
+  const given = layThresholds(settings.thresholds?.model, pack.modelThreshold);
+  for (const name of Object.keys(typeof given === 'object' ? given : {}))
+    if (name !== 'unknown' && !CHANNELS.some((channel) => channel === name))
+      issues.push(`\`thresholds.model\` names no channel: \`${name}\``);
+  const channels = byChannel((channel) => resolveChannel(channel, thresholdOf(given, channel), model, issues));
   const timeoutMs = settings.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   if (!isTimeout(timeoutMs)) issues.push('`timeoutMs` must be a positive number of milliseconds below 2^31');
   const limits = { ...DEFAULT_LIMITS, ...settings.limits };
   for (const [name, value] of Object.entries(limits)) {
     if (typeof value === 'number' && !(value >= 0)) issues.push(`\`limits.${name}\` must be 0 or more`);
   }
-  if (issues.length > 0) throw new ConfigError(issues);
-  return { mode, rulesThreshold, modelThreshold, operatingPoint, timeoutMs, limits };
+  if (issues.length > 0) throw new ConfigError([...new Set(issues)]);
+  return { mode, rulesThreshold, channels, timeoutMs, limits };
 }
 
 /** True for a number of milliseconds that a timer can take. */
@@ -69,22 +84,24 @@ export function isTimeout(value: number): boolean {
   return value > 0 && value < 2 ** 31;
 }
 
-function resolveModelThreshold(
-  given: number | string | undefined,
+function resolveChannel(
+  channel: Channel,
+  given: ModelThreshold | undefined,
   model: Classifier | undefined,
   issues: string[],
-): number {
+): ChannelThreshold {
   if (typeof given === 'number') {
     if (!isUnit(given)) issues.push('`thresholds.model` must be a number from 0 to 1');
-    return given;
+    return { ml_threshold: given, operating_point: null };
   }
-  if (model === undefined) return THRESHOLD_WITHOUT_MODEL;
-  const { thresholds, defaultOperatingPoint } = model.info;
+  if (model === undefined) return { ml_threshold: THRESHOLD_WITHOUT_MODEL, operating_point: null };
+  const { thresholds, channelThresholds, defaultOperatingPoint } = model.info;
+  const known = channelThresholds?.[channel] ?? thresholds;
   const point = given ?? defaultOperatingPoint;
-  const threshold = Object.hasOwn(thresholds, point) ? thresholds[point] : undefined;
-  if (threshold !== undefined && isUnit(threshold)) return threshold;
-  issues.push(`the model has no operating point \`${point}\`; it has ${Object.keys(thresholds).join(', ') || 'none'}`);
-  return THRESHOLD_WITHOUT_MODEL;
+  const threshold = Object.hasOwn(known, point) ? known[point] : undefined;
+  if (threshold === undefined || !isUnit(threshold))
+    issues.push(`the model has no operating point \`${point}\`; it has ${Object.keys(known).join(', ') || 'none'}`);
+  return { ml_threshold: threshold ?? THRESHOLD_WITHOUT_MODEL, operating_point: point };
 }
 
 function isUnit(value: number): boolean {

@@ -1,6 +1,12 @@
 import type { Channel } from './channel.js';
 import { type Decision, decide, isFinal, type ModelOutcome, type RulesSide } from './decide.js';
-import { type EngineSettings, isTimeout, type ResolvedSettings, resolveSettings } from './engine-settings.js';
+import {
+  type ChannelThreshold,
+  type EngineSettings,
+  isTimeout,
+  type ResolvedSettings,
+  resolveSettings,
+} from './engine-settings.js';
 import { ConfigError } from './errors.js';
 import { type ExplainedVerdict, explain } from './explain.js';
 import { cropTask, type Input, readInput, type Subjected } from './input.js';
@@ -62,9 +68,12 @@ export interface EngineInfo {
   readonly languages: readonly string[];
   readonly rules_threshold: number;
   readonly ml_version: string;
+  /** Of a text of an unknown channel, as `operating_point`. */
   readonly ml_threshold: number;
   /** The model's operating point in force; null without a model, and where a threshold was given as a number. */
   readonly operating_point: string | null;
+  /** Where the model blocks, by channel. */
+  readonly channels: Readonly<Record<Channel, ChannelThreshold>>;
   /** Names that `thresholds.model` may take. */
   readonly operating_points: readonly string[];
   readonly timeout_ms: number;
@@ -137,6 +146,8 @@ export function createEngine(parts: EngineParts): Engine {
   function read(given: Input, options: ScanCallOptions): Reading {
     const start = clock.now();
     const input = readInput(given, options.channel);
+    if (!Object.hasOwn(settings.channels, input.channel))
+      throw new ConfigError([`\`channel\` must be one of ${Object.keys(settings.channels).join(', ')}`]);
     const views = buildViews(input.text);
     const signal = pack.scan(views.views, {
       channel: input.channel,
@@ -155,13 +166,20 @@ export function createEngine(parts: EngineParts): Engine {
   }
 
   function conclude(reading: Reading, mode: Mode, asked: Asked | undefined, options: ScanCallOptions): Verdict {
-    const decision = decide(mode, reading.rules, toModelOutcome(asked, settings, model?.info));
-    const verdict = buildVerdict(decision, mode, reading.start, options);
+    const modelThreshold = settings.channels[reading.input.channel].ml_threshold;
+    const decision = decide(mode, reading.rules, toModelOutcome(asked, modelThreshold, model?.info));
+    const verdict = buildVerdict(decision, modelThreshold, mode, reading.start, options);
     if (options.explain !== true) return verdict;
     return { ...verdict, explanation: explain({ ...reading, decision, model: asked }, settings.limits) } as Verdict;
   }
 
-  function buildVerdict(decision: Decision, mode: Mode, start: number, options: ScanCallOptions): Verdict {
+  function buildVerdict(
+    decision: Decision,
+    modelThreshold: number,
+    mode: Mode,
+    start: number,
+    options: ScanCallOptions,
+  ): Verdict {
     return {
       verdict: decision.verdict,
       confidence: decision.score,
@@ -174,7 +192,7 @@ export function createEngine(parts: EngineParts): Engine {
       threshold: decision.threshold,
       decided_by: decision.decidedBy,
       ml_version: mode === 'rules' || model === undefined ? 'off' : model.info.version,
-      ml_threshold: settings.modelThreshold,
+      ml_threshold: modelThreshold,
       mode,
     };
   }
@@ -288,8 +306,8 @@ function describe({ pack, modeReason, ...parts }: EngineParts, settings: Resolve
     languages: [...new Set(pack.rules.flatMap((rule) => rule.languages))].sort(),
     rules_threshold: settings.rulesThreshold,
     ml_version: model?.version ?? 'off',
-    ml_threshold: settings.modelThreshold,
-    operating_point: settings.operatingPoint,
+    ...settings.channels.unknown,
+    channels: settings.channels,
     operating_points: Object.keys(model?.thresholds ?? {}),
     timeout_ms: settings.timeoutMs,
   };
@@ -303,11 +321,7 @@ interface Asked {
   readonly outcome: GuardedAnswer;
 }
 
-function toModelOutcome(
-  asked: Asked | undefined,
-  settings: ResolvedSettings,
-  info: ClassifierInfo | undefined,
-): ModelOutcome {
+function toModelOutcome(asked: Asked | undefined, threshold: number, info: ClassifierInfo | undefined): ModelOutcome {
   if (asked === undefined) return { kind: 'off' };
   if (asked.outcome.kind === 'error') return { kind: 'error' };
   const { probability, windows, unseen, passes } = asked.outcome.answer;
@@ -315,7 +329,7 @@ function toModelOutcome(
   return {
     kind: 'probability',
     probability,
-    threshold: settings.modelThreshold,
+    threshold,
     passes: passes ?? windows.length,
     clearsBelow: isWhole ? (info?.clearsBelow ?? 0) : 0,
     rulesWeight: info?.rulesWeight ?? RULES_WEIGHT,

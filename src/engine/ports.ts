@@ -45,6 +45,8 @@ export interface ClassifierInfo {
   readonly version: string;
   /** Probability at or above which the model blocks, by operating point. */
   readonly thresholds: Readonly<Record<string, number>>;
+  /** The same for the texts of a channel, where its thresholds are others; with the same operating points. */
+  readonly channelThresholds?: Readonly<Partial<Record<Channel, Readonly<Record<string, number>>>>> | undefined;
   readonly defaultOperatingPoint: string;
   /** Probability below which the model clears a finding of the rules that is not certain; absent: it clears none. */
   readonly clearsBelow?: number | undefined;
@@ -102,7 +104,7 @@ export interface ClassifierAnswer {
 /**
  * A model. It cuts the texts into windows by its own plan, and the worst window counts.
  * `classify` rejects when the model is missing, broken or late, best with a `ModelError`; the engine's
- * single catch turns that into `ml-error-rules-fallback`. The same texts always give the same answer.
+ * single catch turns that into `ml-error-rules-fallback`. The same texts with the same channel and task always give the same answer.
  */
 export interface Classifier {
   readonly info: ClassifierInfo;
@@ -130,16 +132,25 @@ export interface Tokenizer {
 export interface WindowScore {
   /** Uncalibrated log-odds of "injection". */
   readonly logit: number;
-  /** The same by token, special ones included; undefined for a network without a token head. */
+  /** The same by token of `WindowInput.ids`; undefined for a network without a token head. */
   readonly tokenLogits: readonly number[] | undefined;
+}
+
+/** A window as the network reads it. */
+export interface WindowInput {
+  /** The window with the special tokens at both ends; behind it the task, with one more. */
+  readonly ids: readonly number[];
+  /** How many of the ids are the task's, its special one included; default 0. */
+  readonly taskTokens?: number | undefined;
+  /** Id of the text's channel; default 0, unknown. Left out for a network that has no such input. */
+  readonly channel?: number | undefined;
 }
 
 /** Runs the network on one window at a time. Rejects with a `ModelError`. */
 export interface WindowScorer {
   /** Windows that it scores at once; default 1. */
   readonly parallel?: number | undefined;
-  /** `ids` with the special tokens at both ends. */
-  score(ids: readonly number[], options: Pick<ClassifyOptions, 'timeoutMs' | 'signal'>): Promise<WindowScore>;
+  score(window: WindowInput, options: Pick<ClassifyOptions, 'timeoutMs' | 'signal'>): Promise<WindowScore>;
   warmUp(): Promise<void>;
   close(): Promise<void>;
 }

@@ -68,9 +68,12 @@ export function replayService(
   };
 }
 
-function runsNow({ rulesVersion, mlVersion, thresholds, limits }: ReplayCall, info: EngineInfo): boolean {
+function runsNow({ rulesVersion, mlVersion, thresholds, limits, channel }: ReplayCall, info: EngineInfo): boolean {
   if (rulesVersion !== info.rules_version || thresholds.rules !== info.rules_threshold) return false;
-  return mlVersion === null || (thresholds.model === info.ml_threshold && modelRunsNow({ mlVersion, limits }, info));
+  return (
+    mlVersion === null ||
+    (thresholds.model === info.channels[channel].ml_threshold && modelRunsNow({ mlVersion, limits }, info))
+  );
 }
 
 function modelRunsNow({ mlVersion, limits }: Pick<ReplayCall, 'mlVersion' | 'limits'>, info: EngineInfo): boolean {

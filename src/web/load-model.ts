@@ -45,14 +45,14 @@ export async function loadModel(folder: string | URL, options: LoadModelOptions 
   const readText = async (name: string): Promise<string> => decode(await readChecked(name));
   const version = `${manifest.id}-${manifest.version}+${(await sha256(manifestBytes)).slice(0, 12)}`;
   return openNetworks(manifest, systemClock, async (network, prefix) => {
-    const { tokenizer, golden } = await readNetworkTexts(manifest, network, prefix, readText);
+    const { tokenizer, shape } = await readNetworkTexts(manifest, network, prefix, readText);
     const open = async (): Promise<Network> => {
       const runtime = await (options.runtime ?? importRuntime)();
       const bytes = await readChecked(`${prefix}model.onnx`);
       const session = await runtime.InferenceSession.create(bytes, SESSION_OPTIONS).catch((cause: unknown) => {
         throw new ModelError('MODEL_LOAD', 'the runtime refused the network', { cause });
       });
-      return startNetwork(runtime, session, { inputs: manifest.inputs, outputs: manifest.outputs, golden });
+      return startNetwork(runtime, session, shape);
     };
     return createWindowClassifier({
       info: classifierInfo(manifest, version),
@@ -96,8 +96,8 @@ function createScorer(open: () => Promise<Network>): WindowScorer {
     return network;
   };
   return {
-    score(ids) {
-      const turn = last.then(async () => (await load()).run(ids));
+    score(window) {
+      const turn = last.then(async () => (await load()).run(window));
       last = turn.catch(() => undefined);
       return turn;
     },

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { readThresholds } from '../adapters/model/load-model.js';
+import { layThresholds } from '../engine/channel.js';
 import type { PackChange } from '../engine/rules/types.js';
 import {
   type Classifier,
@@ -140,12 +141,12 @@ export async function openWorkerEngine(settings: EngineWorkerSettings): Promise<
   const under = (change: PackChange | undefined): EnginePair => {
     if (change === undefined) return own;
     // A replay puts recorded thresholds in the place of those of today.
-    const key = `${change.rulesVersion} ${change.threshold} ${change.modelThreshold}`;
+    const key = `${change.rulesVersion} ${change.threshold} ${JSON.stringify(change.modelThreshold)}`;
     const known = changed.get(key);
     if (known !== undefined) return known;
     const pair = make(pack.withChange(change), {
       rules: change.threshold ?? thresholds?.rules,
-      model: change.modelThreshold ?? thresholds?.model,
+      model: layThresholds(change.modelThreshold, thresholds?.model),
     });
     changed.set(key, pair);
     return pair;

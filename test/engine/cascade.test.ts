@@ -46,6 +46,13 @@ describe('a cascade', () => {
     expect(deep.asked).toEqual([]);
   });
 
+  it('gives both networks the channel and the task', async () => {
+    const [first, deep] = [stubModel(sure(0.2)), stubModel(sure(0.9))];
+    await cascade(first, deep).classify([GERMAN], { ...OPTIONS, channel: 'document', task: 'Lies das vor.' });
+    for (const { options } of [first, deep])
+      expect(options).toMatchObject([{ channel: 'document', task: 'Lies das vor.' }]);
+  });
+
   it('judges other windows by both networks', async () => {
     const deep = stubModel(sure(0.9));
     const answer = await cascade(stubModel(sure(0.2)), deep).classify([GERMAN], OPTIONS);

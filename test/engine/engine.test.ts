@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/adapters/system-clock.js';
+import type { Channel } from '../../src/engine/channel.js';
 import { createEngine, type EngineParts } from '../../src/engine/engine.js';
 import { ConfigError, ModelError } from '../../src/engine/errors.js';
 import type { Clock } from '../../src/engine/ports.js';
@@ -154,6 +155,56 @@ describe('channel and task', () => {
     const model = stubModel(sure(0.1));
     await engineOf({ model }).analyze(input, options);
     expect(model.options).toMatchObject([{ channel, task }]);
+  });
+});
+
+describe('thresholds by channel', () => {
+  const model = () => {
+    const stub = stubModel(sure(0.5));
+    const thresholds = { strict: 0.1, balanced: 0.4, permissive: 0.6 };
+    return { ...stub, info: { ...stub.info, channelThresholds: { document: thresholds } } };
+  };
+
+  it.each([
+    [undefined, { user: 0.7, unknown: 0.7, document: 0.4 }],
+    ['permissive', { user: 0.9, document: 0.6 }],
+    [0.5, { user: 0.5, document: 0.5 }],
+    [
+      { user: 'strict', document: 0.45 },
+      { user: 0.3, document: 0.45, unknown: 0.7, tool_call: 0.7 },
+    ],
+  ] as const)('%o', async (given, expected) => {
+    const engine = engineOf({ model: model(), thresholds: { model: given } });
+    for (const [channel, threshold] of Object.entries(expected)) {
+      const verdict = await engine.analyze(PLAIN, { channel: channel as Channel });
+      expect(verdict).toMatchObject({
+        ml_threshold: threshold,
+        threshold,
+        verdict: threshold <= 0.5 ? 'block' : 'allow',
+      });
+      expect(engine.info.channels[channel as Channel].ml_threshold).toBe(threshold);
+    }
+  });
+
+  it('lie over those of overlays, and those over the model’s', () => {
+    const pack = { ...stubPack, modelThreshold: { user: 'strict', document: 'strict' } };
+    const { info } = engineOf({ pack, model: model(), thresholds: { model: { user: 0.2 } } });
+    expect(info.channels).toEqual({
+      unknown: { ml_threshold: 0.7, operating_point: 'balanced' },
+      user: { ml_threshold: 0.2, operating_point: null },
+      document: { ml_threshold: 0.1, operating_point: 'strict' },
+      tool_result: { ml_threshold: 0.7, operating_point: 'balanced' },
+      tool_call: { ml_threshold: 0.7, operating_point: 'balanced' },
+      instructions: { ml_threshold: 0.7, operating_point: 'balanced' },
+    });
+    expect(info).toMatchObject(info.channels.unknown);
+  });
+
+  it('of channels that there are not are refused, and texts of them', async () => {
+    const thresholds = { model: { users: 'strict' } } as never;
+    expect(() => engineOf({ model: model(), thresholds })).toThrow(/`users`/);
+    expect(() => engineOf({ model: model(), thresholds: { model: { user: 'lax' } } })).toThrow(/strict, balanced/);
+    await expect(engineOf().analyze(PLAIN, { channel: 'system' as never })).rejects.toThrow(ConfigError);
   });
 });
 

@@ -141,6 +141,7 @@ describe('an overlay on a compiled pack', () => {
   it.each([
     ['thresholds', { threshold: 0.8, model_threshold: 0.9 }],
     ['an operating point', { operating_point: 'strict' }],
+    ['an operating point by channel', { operating_point: { user: 'permissive' } }],
     ['a rule off', { rules: { 'a.one': 'off' } }],
     ['a score', { rules: { 'a.one': { score: 0.2 }, 'b.three': { score: 0.99 } } }],
     ['a rule in shadow', { rules: { 'a.one': { status: 'experimental' } } }],
@@ -158,7 +159,7 @@ describe('an overlay on a compiled pack', () => {
       paranoia: whole.paranoia,
       packs: whole.packs,
     });
-    expect(changed.modelThreshold).toBe(whole.modelThreshold);
+    expect(changed.modelThreshold).toEqual(whole.modelThreshold);
     expect(changed.rules.map(({ id, score }) => [id, score])).toEqual(whole.rules.map(({ id, score }) => [id, score]));
     for (const text of texts)
       expect(scan(changed, text, { exhaustive: true }), text.slice(0, 40)).toEqual(

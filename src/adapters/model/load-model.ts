@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import { CHANNELS } from '../../engine/channel.js';
 import { ModelError } from '../../engine/errors.js';
 import { openNetworks } from '../../engine/model/cascade.js';
 import { createWindowClassifier } from '../../engine/model/window-classifier.js';
 import type { Classifier, ClassifierInfo, WindowScorer } from '../../engine/ports.js';
 import { systemClock } from '../system-clock.js';
 import { readModelFile, readModelFolder } from './model-folder.js';
-import { classifierInfo, readNetworkTexts, toThresholds } from './model-texts.js';
+import { classifierInfo, readNetworkTexts, thresholdsIn } from './model-texts.js';
 import type { Network } from './network.js';
 import { type NetworkSpec, openNetwork } from './onnx-network.js';
 import { createProcessScorer, type ProcessScorerOptions } from './process-scorer.js';
@@ -33,14 +34,12 @@ export async function loadModel(folder: string, options: LoadModelOptions = {}):
   const read = async (name: string): Promise<string> => (await readModelFile(folder, name)).toString('utf8');
   const clock = options.clock ?? systemClock;
   return openNetworks(manifest, clock, async (network, prefix) => {
-    const { tokenizer, golden } = await readNetworkTexts(manifest, network, prefix, read);
+    const { tokenizer, shape } = await readNetworkTexts(manifest, network, prefix, read);
     const file = `${prefix}model.onnx`;
     const spec: NetworkSpec = {
       file: join(folder, file),
       sha256: manifest.files[file]?.sha256 ?? '',
-      inputs: manifest.inputs,
-      outputs: manifest.outputs,
-      golden,
+      ...shape,
     };
     const scorer =
       options.isolation === 'inline'
@@ -56,19 +55,20 @@ export async function loadModel(folder: string, options: LoadModelOptions = {}):
   });
 }
 
-const operatingPointsSchema = z.object({
-  operating_points: z.record(z.string(), z.object({ threshold: z.number().min(0).max(1) })),
+const operatingPoints = z.record(z.string(), z.object({ threshold: z.number().min(0).max(1) }));
+const thresholdsSchema = z.object({
+  operating_points: operatingPoints,
   operating_point: z.string(),
+  channels: z.partialRecord(z.enum(CHANNELS), z.object({ operating_points: operatingPoints.optional() })).optional(),
 });
 
 /** The thresholds in the manifest of a model that may be damaged; undefined where they can't be read. */
 export async function readThresholds(
   folder: string,
-): Promise<Pick<ClassifierInfo, 'thresholds' | 'defaultOperatingPoint'> | undefined> {
+): Promise<Pick<ClassifierInfo, 'thresholds' | 'channelThresholds' | 'defaultOperatingPoint'> | undefined> {
   try {
     const text = (await readModelFile(folder, 'manifest.json')).toString('utf8');
-    const { operating_points, operating_point } = operatingPointsSchema.parse(JSON.parse(text));
-    return { thresholds: toThresholds(operating_points), defaultOperatingPoint: operating_point };
+    return thresholdsIn(thresholdsSchema.parse(JSON.parse(text)));
   } catch {
     // Why it can't be read is told by `loadModel`.
     return undefined;
@@ -107,7 +107,7 @@ function createInlineScorer(spec: NetworkSpec): WindowScorer {
   }
 
   return {
-    score: (ids, { timeoutMs }) => semaphore(async () => (await load()).run(ids), timeoutMs),
+    score: (window, { timeoutMs }) => semaphore(async () => (await load()).run(window), timeoutMs),
     async warmUp() {
       await load();
     },

@@ -1,24 +1,35 @@
 /** The text files of a model folder, read without Node's own modules: `portcullis/web` reads them too. */
 import { z } from 'zod';
+import { CHANNELS, type KnownChannel } from '../../engine/channel.js';
 import { ModelError } from '../../engine/errors.js';
-import type { ModelManifest, NetworkManifest } from '../../engine/model/manifest.js';
+import type { ChannelManifest, ModelManifest, NetworkManifest, OperatingPoints } from '../../engine/model/manifest.js';
+import { soleWindow } from '../../engine/model/window-classifier.js';
 import { createWordPieceTokenizer, splitVocabulary } from '../../engine/model/wordpiece-tokenizer.js';
 import type { ClassifierInfo, Tokenizer } from '../../engine/ports.js';
-import type { GoldenWindow } from './network.js';
+import type { GoldenWindow, NetworkShape } from './network.js';
 
 /** What a manifest says of its classifier. */
 export function classifierInfo(manifest: ModelManifest, version: string): ClassifierInfo {
   return {
     version,
-    thresholds: toThresholds(manifest.operating_points),
-    defaultOperatingPoint: manifest.operating_point,
+    ...thresholdsIn(manifest),
     clearsBelow: manifest.clears_below,
     rulesWeight: manifest.rules_weight,
   };
 }
 
-export function toThresholds(points: ModelManifest['operating_points']): ClassifierInfo['thresholds'] {
-  return Object.fromEntries(Object.entries(points).map(([name, { threshold }]) => [name, threshold]));
+/** The thresholds in a manifest. */
+export function thresholdsIn({
+  operating_points: points,
+  operating_point: defaultOperatingPoint,
+  channels = {},
+}: Pick<ModelManifest, 'operating_points' | 'operating_point'> & {
+  readonly channels?: Readonly<Partial<Record<KnownChannel, Pick<ChannelManifest, 'operating_points'>>>> | undefined;
+}): Pick<ClassifierInfo, 'thresholds' | 'channelThresholds' | 'defaultOperatingPoint'> {
+  const read = (given: OperatingPoints): Readonly<Record<string, number>> =>
+    Object.fromEntries(Object.entries(given).map(([name, { threshold }]) => [name, threshold]));
+  const own = Object.entries(channels).map(([name, channel]) => [name, read(channel.operating_points ?? points)]);
+  return { thresholds: read(points), channelThresholds: Object.fromEntries(own), defaultOperatingPoint };
 }
 
 /** Checked by hand: zod takes 50 ms for 30,000 entries. */
@@ -87,27 +98,38 @@ export function readTokenizer(text: string, manifest: Pick<ModelManifest, 'token
 }
 
 /**
- * The tokenizer and the golden windows of a network, from files that begin with the prefix.
+ * The tokenizer of a network, and how to run it and try it, from files that begin with the prefix.
  *
  * @param read gives a file of the model folder by its name
  * @throws ModelError `MODEL_MANIFEST`, `MODEL_GOLDEN`, and what `read` throws
  */
 export async function readNetworkTexts(
-  { files, text }: ModelManifest,
+  { files, text, inputs, outputs }: ModelManifest,
   network: NetworkManifest,
   prefix: string,
   read: (name: string) => Promise<string>,
-): Promise<{ readonly tokenizer: Tokenizer; readonly golden: readonly GoldenWindow[] }> {
+): Promise<{ readonly tokenizer: Tokenizer; readonly shape: NetworkShape }> {
   const tokenizer = readTokenizer(await read(`${prefix}tokenizer.json`), { ...network, text });
   const golden = `${prefix}golden.jsonl`;
   return {
     tokenizer,
-    golden: Object.hasOwn(files, golden) ? checkGoldenTokens(await read(golden), tokenizer, network) : [],
+    shape: {
+      inputs: network.channels === undefined ? { ids: inputs.ids, mask: inputs.mask } : inputs,
+      outputs,
+      golden: Object.hasOwn(files, golden) ? checkGoldenTokens(await read(golden), tokenizer, network) : [],
+    },
   };
 }
 
 /** A text with the values that the training pipeline computed for it. */
-const goldenSchema = z.object({ text: z.string(), ids: z.array(z.int()), windows: z.int().min(1), logit: z.number() });
+const goldenSchema = z.object({
+  text: z.string(),
+  channel: z.enum([...CHANNELS, 'unknown']).optional(),
+  task: z.string().optional(),
+  ids: z.array(z.int()),
+  windows: z.int().min(1),
+  logit: z.number(),
+});
 
 /** Windows that a scoring process tries when it starts, shortest first: a moment, not seconds. */
 const MAX_GOLDEN = 6;
@@ -117,11 +139,7 @@ const MAX_GOLDEN = 6;
  *
  * @throws ModelError `MODEL_GOLDEN` where a line is broken or the tokenizer gives other tokens
  */
-function checkGoldenTokens(
-  jsonl: string,
-  tokenizer: Tokenizer,
-  { tokenizer: { cls, sep } }: NetworkManifest,
-): readonly GoldenWindow[] {
+function checkGoldenTokens(jsonl: string, tokenizer: Tokenizer, network: NetworkManifest): readonly GoldenWindow[] {
   const windows: GoldenWindow[] = [];
   jsonl.split('\n').forEach((line, index) => {
     if (line.trim() === '') return;
@@ -130,7 +148,7 @@ function checkGoldenTokens(
       throw new ModelError('MODEL_GOLDEN', `the tokenizer's tokens differ from line ${index + 1} of golden.jsonl`);
     }
     if (golden.windows > 1) return;
-    windows.push({ ids: [cls, ...golden.ids, sep], logit: golden.logit });
+    windows.push({ ...soleWindow(golden, tokenizer, network), logit: golden.logit });
   });
   return windows.sort((a, b) => a.ids.length - b.ids.length).slice(0, MAX_GOLDEN);
 }

@@ -13,7 +13,7 @@ async function answer(message: ToChild): Promise<FromChild> {
       return { kind: 'ready' };
     }
     if (network === undefined) throw new ModelError('MODEL_LOAD', 'no network is loaded');
-    return { kind: 'score', score: await network.run(message.ids), rssBytes: process.memoryUsage.rss() };
+    return { kind: 'score', score: await network.run(message.window), rssBytes: process.memoryUsage.rss() };
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     return { kind: 'failed', code: error.code, message: error.message };

@@ -1,5 +1,6 @@
 import { ModelError } from '../../engine/errors.js';
-import type { WindowScore } from '../../engine/ports.js';
+import type { NetworkInputs } from '../../engine/model/manifest.js';
+import type { WindowInput, WindowScore } from '../../engine/ports.js';
 
 /** The part of ONNX Runtime that is used: `onnxruntime-node` and `onnxruntime-web` both have it. */
 export type OnnxRuntime = Pick<typeof import('onnxruntime-node'), 'InferenceSession' | 'Tensor'>;
@@ -7,22 +8,20 @@ type Session = import('onnxruntime-node').InferenceSession;
 type Tensor = import('onnxruntime-node').Tensor;
 
 /** A window whose logit is known, to prove that this machine computes what the training's did. */
-export interface GoldenWindow {
-  /** With the special tokens at both ends. */
-  readonly ids: readonly number[];
+export interface GoldenWindow extends WindowInput {
   readonly logit: number;
 }
 
 /** How to run a network, and how to verify that it is the right one. */
 export interface NetworkShape {
-  readonly inputs: { readonly ids: string; readonly mask: string };
+  readonly inputs: NetworkInputs;
   readonly outputs: { readonly logit: string; readonly token_logits?: string | undefined };
   readonly golden: readonly GoldenWindow[];
 }
 
 /** A loaded network. One run at a time. */
 export interface Network {
-  run(ids: readonly number[]): Promise<WindowScore>;
+  run(window: WindowInput): Promise<WindowScore>;
   close(): Promise<void>;
 }
 
@@ -35,11 +34,18 @@ const GOLDEN_TOLERANCE = 0.1;
  * @throws ModelError `MODEL_OUTPUT`, `MODEL_GOLDEN`
  */
 export async function startNetwork(runtime: OnnxRuntime, session: Session, spec: NetworkShape): Promise<Network> {
-  const run = async (ids: readonly number[]): Promise<WindowScore> => {
+  const integers = (values: BigInt64Array, shape: readonly number[]): Tensor =>
+    new runtime.Tensor('int64', values, shape);
+  const run = async ({ ids, taskTokens = 0, channel = 0 }: WindowInput): Promise<WindowScore> => {
     const shape = [1, ids.length];
+    const { inputs } = spec;
     const feeds = {
-      [spec.inputs.ids]: new runtime.Tensor('int64', BigInt64Array.from(ids, BigInt), shape),
-      [spec.inputs.mask]: new runtime.Tensor('int64', new BigInt64Array(ids.length).fill(1n), shape),
+      [inputs.ids]: integers(BigInt64Array.from(ids, BigInt), shape),
+      [inputs.mask]: integers(new BigInt64Array(ids.length).fill(1n), shape),
+      ...(inputs.types && {
+        [inputs.types]: integers(new BigInt64Array(ids.length).fill(1n, ids.length - taskTokens), shape),
+      }),
+      ...(inputs.channel && { [inputs.channel]: integers(BigInt64Array.of(BigInt(channel)), [1]) }),
     };
     const outputs = await session.run(feeds).catch((cause: unknown) => {
       throw new ModelError('MODEL_FAILED', 'the runtime failed on a window', { cause });
@@ -64,8 +70,8 @@ function readFloats(tensor: Tensor | undefined, shape: readonly number[]): reado
 }
 
 async function checkGolden(run: Network['run'], golden: readonly GoldenWindow[]): Promise<void> {
-  for (const { ids, logit } of golden) {
-    const score = await run(ids);
+  for (const { logit, ...window } of golden) {
+    const score = await run(window);
     if (!(Math.abs(score.logit - logit) <= GOLDEN_TOLERANCE)) {
       throw new ModelError('MODEL_GOLDEN', "the network doesn't reproduce its golden values on this machine");
     }

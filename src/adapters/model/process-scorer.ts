@@ -1,5 +1,5 @@
 import { ModelError } from '../../engine/errors.js';
-import type { Clock, WindowScore, WindowScorer } from '../../engine/ports.js';
+import type { Clock, WindowInput, WindowScore, WindowScorer } from '../../engine/ports.js';
 import { type Backoff, type Child, childProgram, createBackoff, forkChild } from '../supervisor.js';
 import { systemClock } from '../system-clock.js';
 import { startThread } from '../thread.js';
@@ -77,10 +77,10 @@ export function createProcessScorer(spec: NetworkSpec, options: ProcessScorerOpt
     return slot.ready;
   }
 
-  async function runIn(slot: Slot, ids: readonly number[] | undefined): Promise<WindowScore | undefined> {
+  async function runIn(slot: Slot, window: WindowInput | undefined): Promise<WindowScore | undefined> {
     try {
       const child = await startChild(slot);
-      const score = ids && (await child.run(ids));
+      const score = window && (await child.run(window));
       slot.backoff.reset();
       if (child.rssBytes() > (options.memoryLimitMb ?? 1_024) * 2 ** 20) retire(slot);
       return score;
@@ -97,8 +97,8 @@ export function createProcessScorer(spec: NetworkSpec, options: ProcessScorerOpt
   return {
     parallel: slots.length,
     pids: () => slots.flatMap(({ ready }) => (ready?.isAlive() && ready.pid !== undefined ? [ready.pid] : [])),
-    async score(ids, { timeoutMs }) {
-      const score = await semaphore((slot) => runIn(slot, ids), timeoutMs);
+    async score(window, { timeoutMs }) {
+      const score = await semaphore((slot) => runIn(slot, window), timeoutMs);
       return score as WindowScore;
     },
     async warmUp() {
@@ -141,7 +141,7 @@ export interface ChildOptions {
 /** A child process with a loaded network. One run at a time. */
 export interface ScoringChild extends Pick<Child<never>, 'pid' | 'isAlive' | 'kill'> {
   /** Rejects with `MODEL_CRASHED` or `MODEL_HUNG` when the child is gone afterwards. */
-  run(ids: readonly number[]): Promise<WindowScore>;
+  run(window: WindowInput): Promise<WindowScore>;
   /** Resident memory after the last run. */
   rssBytes(): number;
 }
@@ -192,8 +192,8 @@ async function startScoringChild(spec: NetworkSpec, options: ChildOptions): Prom
     isAlive: child.isAlive,
     rssBytes: () => rss,
     kill: child.kill,
-    async run(ids) {
-      const reply = await ask({ kind: 'run', ids }, options.runTimeoutMs);
+    async run(window) {
+      const reply = await ask({ kind: 'run', window }, options.runTimeoutMs);
       if (reply.kind !== 'score') throw unexpected(reply);
       // That of a thread is this process's.
       rss = options.threads ? 0 : reply.rssBytes;

@@ -36,16 +36,21 @@ export function toProbability(logOdds: number): number {
 const CONFIDENT_TOKENS = 8;
 
 /**
- * How sure the token head is that a window holds an attack: the mean of its greatest token logits, special tokens left
- * out; 0 without any.
+ * How sure the token head is that a window holds an attack: the mean of its greatest token logits, special tokens and those of
+ * the task left out; 0 without any.
  *
  * @param tokenLogits one a token, the special ones at both ends included
+ * @param taskTokens how many at the end are the task's
  * @see models/training/MANIFEST.md, "From logits to a verdict"
  */
-export function tokenConfidence(tokenLogits: readonly number[] | undefined): number {
-  const greatest = (tokenLogits ?? [])
-    .slice(1, -1)
+export function tokenConfidence(tokenLogits: readonly number[] | undefined, taskTokens = 0): number {
+  const greatest = windowLogits(tokenLogits, taskTokens)
     .sort((a, b) => b - a)
     .slice(0, CONFIDENT_TOKENS);
   return greatest.reduce((sum, one) => sum + one, 0) / Math.max(1, greatest.length);
+}
+
+/** The token logits of the window's own tokens. */
+export function windowLogits(tokenLogits: readonly number[] | undefined, taskTokens: number): number[] {
+  return tokenLogits?.slice(1, -1 - taskTokens) ?? [];
 }

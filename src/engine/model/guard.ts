@@ -136,7 +136,7 @@ function afterFailure(state: BreakerState, now: number, limits: BreakerLimits): 
  */
 export function unavailableModel(
   error: ModelError,
-  configured: number | Pick<ClassifierInfo, 'thresholds' | 'defaultOperatingPoint'> = 0.5,
+  configured: number | Pick<ClassifierInfo, 'thresholds' | 'channelThresholds' | 'defaultOperatingPoint'> = 0.5,
 ): Classifier {
   const known =
     typeof configured === 'number'

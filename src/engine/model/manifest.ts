@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CHANNELS, type KnownChannel } from '../channel.js';
 import { ModelError } from '../errors.js';
 
 /** What a manifest says of one network. */
@@ -12,7 +13,22 @@ export interface NetworkManifest {
   /** In tokens; `tokens` counts the two special ones. */
   readonly window: { readonly tokens: number; readonly content: number; readonly stride: number };
   readonly calibration: Calibration;
+  /** Channels that the network tells apart; absent: it reads neither the channel nor the task. Id 0 is an unknown channel. */
+  readonly channels?: Readonly<Partial<Record<KnownChannel, ChannelManifest>>> | undefined;
+  /** The last `tokens` of a task are read, and move the logit by at most `bound`; absent: it reads no task. */
+  readonly task?: { readonly tokens: number; readonly bound: number } | undefined;
 }
+
+/** What a manifest says of one channel. */
+export interface ChannelManifest {
+  readonly id: number;
+  /** Absent: the network's. */
+  readonly calibration?: Calibration | undefined;
+  /** Of the first network; absent: the model's. */
+  readonly operating_points?: OperatingPoints | undefined;
+}
+
+export type OperatingPoints = Readonly<Record<string, { readonly threshold: number }>>;
 
 /** The part of a model's `manifest.json` that a runtime goes by. @see models/training/MANIFEST.md */
 export interface ModelManifest extends NetworkManifest {
@@ -22,16 +38,24 @@ export interface ModelManifest extends NetworkManifest {
   /** By file name; every file but the manifest and the model card. */
   readonly files: Readonly<Record<string, { readonly sha256: string; readonly bytes: number }>>;
   readonly text: { readonly version: 1; readonly mark_run: number; readonly word_run: number };
-  readonly inputs: { readonly ids: string; readonly mask: string };
+  readonly inputs: NetworkInputs;
   readonly outputs: { readonly logit: string; readonly token_logits?: string | undefined };
   /** A second network for windows that are not English, and the share of its log-odds there. Its files are named `deep-…`. */
   readonly deep?: (NetworkManifest & { readonly share: number }) | undefined;
-  readonly operating_points: Readonly<Record<string, { readonly threshold: number }>>;
+  readonly operating_points: OperatingPoints;
   readonly operating_point: string;
   /** Probability below which the model clears a finding of the rules; absent: it clears none. */
   readonly clears_below?: number | undefined;
   /** Log-odds that a rules' score of 1 adds to the model's probability; absent: that of 1.0. */
   readonly rules_weight?: number | undefined;
+}
+
+/** Names of tensors; `types` and `channel` are inputs of networks with `channels`. */
+export interface NetworkInputs {
+  readonly ids: string;
+  readonly mask: string;
+  readonly types?: string | undefined;
+  readonly channel?: string | undefined;
 }
 
 /**
@@ -61,6 +85,21 @@ const tensorName = z.string().min(1);
 /** No folders and no dots in front, so that a manifest can't point outside its folder. */
 const fileName = z.string().regex(/^[A-Za-z0-9][\w.-]*$/);
 
+const calibration = z.object({
+  kind: z.literal('platt-windows'),
+  scale: z.number().positive(),
+  bias: z.number(),
+  per_window: z.number().min(0),
+  sure: z.number().optional(),
+  derived: z.number().optional(),
+});
+const operatingPoints = z.record(z.string().min(1), z.object({ threshold: z.number().min(0).max(1) }));
+const channel = z.object({
+  id: count.min(1),
+  calibration: calibration.optional(),
+  operating_points: operatingPoints.optional(),
+});
+
 const network = {
   tokenizer: z.object({ kind: z.enum(['wordpiece-uncased', 'wordpiece-cased']), cls: count, sep: count, unk: count }),
   window: z
@@ -70,14 +109,9 @@ const network = {
       path: ['content'],
     })
     .refine((it) => it.stride <= it.content, { message: 'windows must not leave gaps', path: ['stride'] }),
-  calibration: z.object({
-    kind: z.literal('platt-windows'),
-    scale: z.number().positive(),
-    bias: z.number(),
-    per_window: z.number().min(0),
-    sure: z.number().optional(),
-    derived: z.number().optional(),
-  }),
+  calibration,
+  channels: z.partialRecord(z.enum(CHANNELS), channel).optional(),
+  task: z.object({ tokens: count.min(1), bound: z.number().min(0) }).optional(),
 };
 
 const schema = z
@@ -88,30 +122,55 @@ const schema = z
     version: z.string().min(1),
     files: z.record(fileName, z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), bytes: count })),
     text: z.object({ version: z.literal(1), mark_run: count.min(1), word_run: count.min(1).max(100) }),
-    inputs: z.object({ ids: tensorName, mask: tensorName }),
+    inputs: z.object({
+      ids: tensorName,
+      mask: tensorName,
+      types: tensorName.optional(),
+      channel: tensorName.optional(),
+    }),
     outputs: z.object({ logit: tensorName, token_logits: tensorName.optional() }),
     deep: z.object({ ...network, share: z.number().min(0).max(1) }).optional(),
-    operating_points: z.record(z.string().min(1), z.object({ threshold: z.number().min(0).max(1) })),
+    operating_points: operatingPoints,
     operating_point: z.string().min(1),
     clears_below: z.number().min(0).max(1).optional(),
     rules_weight: z.number().min(0).max(10).optional(),
   })
-  .refine(
-    (it) => it.outputs.token_logits !== undefined || [it, it.deep].every((one) => one?.calibration.sure === undefined),
-    {
-      message: 'asks for token logits that `outputs` does not name',
-      path: ['calibration', 'sure'],
-    },
-  )
+  .refine((it) => it.outputs.token_logits !== undefined || calibrations(it).every(({ sure }) => sure === undefined), {
+    message: 'asks for token logits that `outputs` does not name',
+    path: ['calibration', 'sure'],
+  })
   .refine((it) => Object.hasOwn(it.operating_points, it.operating_point), {
     message: 'names no operating point of `operating_points`',
     path: ['operating_point'],
   })
+  .refine((it) => [it, it.deep].every((one) => one?.task === undefined || one.channels !== undefined), {
+    message: 'is read by networks with `channels` only',
+    path: ['task'],
+  })
+  .refine(
+    ({ channels, deep, inputs: { types, channel } }) =>
+      (channels ?? deep?.channels) === undefined || (types !== undefined && channel !== undefined),
+    { message: 'must name `types` and `channel` for a network with `channels`', path: ['inputs'] },
+  )
+  .refine(
+    ({ channels = {}, operating_points: points }) =>
+      Object.values(channels).every(({ operating_points: own = points }) =>
+        Object.keys(points).every((name) => Object.hasOwn(own, name)),
+      ),
+    { message: 'must have every operating point of `operating_points` in each channel', path: ['channels'] },
+  )
   .refine((it) => namesFiles(it.files, ''), { message: 'must list `model.onnx` and `tokenizer.json`', path: ['files'] })
   .refine((it) => it.deep === undefined || namesFiles(it.files, DEEP), {
     message: 'must list `deep-model.onnx` and `deep-tokenizer.json`',
     path: ['files'],
   });
+
+function calibrations(it: Pick<ModelManifest, 'calibration' | 'channels' | 'deep'>): readonly Calibration[] {
+  return [it, ...(it.deep === undefined ? [] : [it.deep])].flatMap(({ calibration, channels = {} }) => [
+    calibration,
+    ...Object.values(channels).flatMap((channel) => channel.calibration ?? []),
+  ]);
+}
 
 /**
  * Reads the text of a `manifest.json`; fields that no runtime needs are ignored.

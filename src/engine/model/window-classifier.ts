@@ -1,7 +1,7 @@
+import type { Channel } from '../channel.js';
 import { ModelError } from '../errors.js';
 import { orderedMap } from '../ordered-map.js';
 import type {
-  AbortSignalLike,
   Classifier,
   ClassifierAnswer,
   ClassifierInfo,
@@ -11,11 +11,12 @@ import type {
   TextSpan,
   TokenizedText,
   Tokenizer,
+  WindowInput,
   WindowScore,
   WindowScorer,
 } from '../ports.js';
-import { calibrate, tokenConfidence } from './calibration.js';
-import type { Calibration, NetworkManifest } from './manifest.js';
+import { calibrate, tokenConfidence, windowLogits } from './calibration.js';
+import type { Calibration, ChannelManifest, NetworkManifest } from './manifest.js';
 import { planWindows, spread, type TokenWindow } from './windows.js';
 
 /** What a classifier over windows is made of. */
@@ -31,18 +32,40 @@ interface PlannedWindow extends TokenWindow {
   readonly text: number;
 }
 
-interface Scored {
-  readonly planned: PlannedWindow;
-  readonly score: WindowScore;
+/** What a run of the network says of a window. */
+interface Reading {
+  readonly logit: number;
+  readonly tokenConfidence: number;
+  /** Tokens of the window. */
+  readonly hotspot: TokenWindow | undefined;
 }
 
+interface Scored {
+  readonly planned: PlannedWindow;
+  readonly reading: Reading;
+}
+
+/** How the windows of one call are read. */
+interface Context extends Pick<ClassifyOptions, 'signal'> {
+  readonly deadline: number;
+  /** Id of the channel. */
+  readonly channel: number;
+  /** Tokens of the task. */
+  readonly task: readonly number[];
+}
+
+/** Windows whose readings are remembered, the latest ones: at most 4 MB. */
+const REMEMBERED = 2_000;
+
 /**
- * A classifier that tokenises, cuts into windows and scores them one by one, identical ones once.
- * The greatest probability of all texts counts; within a text the worst window does.
+ * A classifier that tokenises, cuts into windows and scores them one by one. A window that it has scored before, for the same
+ * channel and task, is not scored again. The greatest probability of all texts counts; within a text the worst window does.
  */
 export function createWindowClassifier(parts: WindowClassifierParts): Classifier {
   const { manifest, tokenizer, scorer } = parts;
   const { content, stride } = manifest.window;
+  /** By channel, task and window, the latest last. */
+  const remembered = new Map<string, Reading>();
 
   async function classify(texts: readonly string[], options: ClassifyOptions): Promise<ClassifierAnswer> {
     const deadline = parts.clock.now() + options.timeoutMs;
@@ -51,45 +74,97 @@ export function createWindowClassifier(parts: WindowClassifierParts): Classifier
       planWindows(ids.length, content, stride).map((window): PlannedWindow => ({ text, ...window })),
     );
     const chosen = new Set(chooseWindows(plan, texts.length, options.maxWindows));
+    const channel = channelOf(options.channel, manifest);
     const scored = await scoreWindows(
       plan.filter((_, index) => chosen.has(index)),
       tokenized,
-      deadline,
-      options.signal,
+      { deadline, signal: options.signal, channel: channel?.id ?? 0, task: taskIds(options.task, tokenizer, manifest) },
     );
     const left = plan.filter((_, index) => !chosen.has(index));
     const derivedFrom = options.derivedFrom ?? texts.length;
-    return summarise(scored, left, tokenized, texts, { calibration: manifest.calibration, derivedFrom });
+    const calibration = channel?.calibration ?? manifest.calibration;
+    return summarise(scored, left, tokenized, texts, { calibration, derivedFrom });
   }
 
   async function scoreWindows(
     windows: readonly PlannedWindow[],
     tokenized: readonly TokenizedText[],
-    deadline: number,
-    signal: AbortSignalLike,
+    { deadline, signal, channel, task }: Context,
   ): Promise<readonly Scored[]> {
     const keyed = windows.map((planned) => {
       const ids = (tokenized[planned.text] as TokenizedText).ids.slice(planned.start, planned.end);
-      return { planned, ids, key: ids.join() };
+      return { planned, ids, key: `${channel};${task.join()};${ids.join()}` };
     });
-    const distinct = [...new Map(keyed.map((window) => [window.key, window.ids]))];
-    const scoreOne = async ([key, ids]: (typeof distinct)[number]): Promise<readonly [string, WindowScore]> => {
+    const readings = new Map<string, Reading>();
+    for (const { key } of keyed) {
+      const reading = remembered.get(key);
+      if (reading !== undefined) readings.set(key, reading);
+    }
+    const fresh = [...new Map(keyed.map(({ key, ids }) => [key, ids]))].filter(([key]) => !readings.has(key));
+    const scoreOne = async ([key, ids]: (typeof fresh)[number]): Promise<readonly [string, Reading]> => {
       const timeoutMs = deadline - parts.clock.now();
       if (signal.aborted || timeoutMs <= 0) {
         throw new ModelError('MODEL_TIMEOUT', 'the deadline passed before every window was scored');
       }
-      const score = await scorer.score([manifest.tokenizer.cls, ...ids, manifest.tokenizer.sep], { timeoutMs, signal });
-      checkScore(score, ids.length + 2);
-      return [key, score];
+      const window = windowInput(ids, { channel, task }, manifest);
+      return [key, read(await scorer.score(window, { timeoutMs, signal }), window)];
     };
     // As many at once as the scorer takes: with more, the windows of a long text would keep a short one waiting.
-    const scores = new Map<string, WindowScore>();
-    for await (const [key, score] of orderedMap(distinct, scoreOne, { items: scorer.parallel ?? 1 }))
-      scores.set(key, score);
-    return keyed.map(({ planned, key }) => ({ planned, score: scores.get(key) as WindowScore }));
+    for await (const [key, reading] of orderedMap(fresh, scoreOne, { items: scorer.parallel ?? 1 }))
+      readings.set(key, reading);
+    for (const [key, reading] of readings) remember(key, reading);
+    return keyed.map(({ planned, key }) => ({ planned, reading: readings.get(key) as Reading }));
   }
 
-  return { info: parts.info, classify, warmUp: () => scorer.warmUp(), close: () => scorer.close() };
+  function remember(key: string, reading: Reading): void {
+    remembered.delete(key);
+    remembered.set(key, reading);
+    if (remembered.size > REMEMBERED) remembered.delete(remembered.keys().next().value as string);
+  }
+
+  return {
+    info: parts.info,
+    classify,
+    warmUp: () => scorer.warmUp(),
+    async close() {
+      remembered.clear();
+      await scorer.close();
+    },
+  };
+}
+
+function channelOf(channel: Channel | undefined, { channels }: NetworkManifest): ChannelManifest | undefined {
+  return channel === undefined || channel === 'unknown' ? undefined : channels?.[channel];
+}
+
+/** The tokens that a network reads of a task: its last ones; none where it reads no task. */
+function taskIds(task: string | undefined, tokenizer: Tokenizer, { task: read }: NetworkManifest): readonly number[] {
+  return task === undefined || read === undefined ? [] : tokenizer.tokenize(task).ids.slice(-read.tokens);
+}
+
+/** The window with the special tokens around it and, where there is one, the task behind it. */
+function windowInput(
+  window: readonly number[],
+  { channel, task }: Pick<Context, 'channel' | 'task'>,
+  { tokenizer: { cls, sep } }: NetworkManifest,
+): WindowInput {
+  const ids = [cls, ...window, sep];
+  if (task.length === 0) return { ids, taskTokens: 0, channel };
+  return { ids: [...ids, ...task, sep], taskTokens: task.length + 1, channel };
+}
+
+/** The whole text as one window, for texts that are known to be one. */
+export function soleWindow(
+  {
+    text,
+    channel,
+    task,
+  }: { readonly text: string; readonly channel?: Channel | undefined; readonly task?: string | undefined },
+  tokenizer: Tokenizer,
+  manifest: NetworkManifest,
+): WindowInput {
+  const context = { channel: channelOf(channel, manifest)?.id ?? 0, task: taskIds(task, tokenizer, manifest) };
+  return windowInput(tokenizer.tokenize(text).ids, context, manifest);
 }
 
 /** The input's own windows first, as far as `max` goes; then those of the other readings. */
@@ -104,14 +179,14 @@ function chooseWindows(plan: readonly PlannedWindow[], texts: number, max: numbe
   return chosen.slice(0, Math.max(1, max));
 }
 
-/** No quiet verdict from numbers that a broken network gave. */
-function checkScore(score: WindowScore, tokens: number): void {
-  const { logit, tokenLogits } = score;
+/** @throws ModelError `MODEL_OUTPUT`: no quiet verdict from numbers that a broken network gave */
+function read({ logit, tokenLogits }: WindowScore, { ids, taskTokens = 0 }: WindowInput): Reading {
   if (!Number.isFinite(logit)) throw new ModelError('MODEL_OUTPUT', 'the network returned a logit that is not finite');
-  if (tokenLogits === undefined) return;
-  if (tokenLogits.length !== tokens || !tokenLogits.every(Number.isFinite)) {
+  if (tokenLogits !== undefined && (tokenLogits.length !== ids.length || !tokenLogits.every(Number.isFinite))) {
     throw new ModelError('MODEL_OUTPUT', 'the network returned a token value that is not finite');
   }
+  const hotspot = densestSpan(windowLogits(tokenLogits, taskTokens));
+  return { logit, tokenConfidence: tokenConfidence(tokenLogits, taskTokens), hotspot };
 }
 
 function summarise(
@@ -127,15 +202,15 @@ function summarise(
     span: tokenSpan(tokenized[window.text] as TokenizedText, window, (texts[window.text] as string).length),
   });
   const ranked = scored
-    .map(({ planned, score }) => ({
+    .map(({ planned, reading }) => ({
       planned,
-      score,
+      reading,
       probability: calibrate(
-        score.logit,
+        reading.logit,
         {
           windows: counts[planned.text] as number,
           derived: planned.text >= derivedFrom,
-          tokenConfidence: tokenConfidence(score.tokenLogits),
+          tokenConfidence: reading.tokenConfidence,
         },
         calibration,
       ),
@@ -146,22 +221,20 @@ function summarise(
   return {
     probability: worst.probability,
     windows: ranked.map(({ planned, probability }): ScoredWindow => ({ ...toSpan(planned), probability })),
-    hotspots: findHotspots(worst.planned, worst.score, tokenized),
+    hotspots: findHotspots(worst.planned, worst.reading, tokenized),
     unseen: left.map(toSpan),
   };
 }
 
 function findHotspots(
   window: PlannedWindow,
-  score: WindowScore,
+  { hotspot }: Reading,
   tokenized: readonly TokenizedText[],
 ): readonly TextSpan[] {
-  // The first and last values belong to the special tokens.
-  const stretch = densestSpan(score.tokenLogits?.slice(1, -1) ?? []);
-  if (stretch === undefined) return [];
+  if (hotspot === undefined) return [];
   const { starts, ends } = tokenized[window.text] as TokenizedText;
-  const start = starts[window.start + stretch.start] as number;
-  const end = ends[window.start + stretch.end - 1] as number;
+  const start = starts[window.start + hotspot.start] as number;
+  const end = ends[window.start + hotspot.end - 1] as number;
   return [{ text: window.text, span: { start, end } }];
 }
 

@@ -1,4 +1,4 @@
-import type { Channel, KnownChannel } from '../channel.js';
+import type { Channel, KnownChannel, ModelThresholds } from '../channel.js';
 import type { Span } from '../span.js';
 import type { View, ViewKind } from '../text/view.js';
 import type { PreparedPatterns } from './pattern/compiled-pattern.js';
@@ -100,8 +100,8 @@ export interface Pack {
   readonly rulesVersion: string;
   /** Rules block at or above this score, 0..1. */
   readonly threshold: number;
-  /** Where the model blocks, set by an overlay: a probability, 0..1, or the name of an operating point. */
-  readonly modelThreshold?: number | string | undefined;
+  /** Where the model blocks, set by an overlay. */
+  readonly modelThreshold?: ModelThresholds | undefined;
   /** The level a scan runs at when it is given none. */
   readonly paranoia: Paranoia;
   readonly layers: readonly PackLayer[];
@@ -176,7 +176,7 @@ export interface PackChange {
   /** Of the pack with the change. */
   readonly rulesVersion: string;
   readonly threshold?: number | undefined;
-  readonly modelThreshold?: number | string | undefined;
+  readonly modelThreshold?: ModelThresholds | undefined;
   readonly paranoia?: Paranoia | undefined;
   /** By rule id. */
   readonly rules: Readonly<Record<string, 'off' | RuleChange>>;
@@ -197,8 +197,8 @@ export interface CompiledPack {
   readonly packs: readonly PackInForce[];
   readonly rulesVersion: string;
   readonly threshold: number;
-  /** Where the model blocks, set by an overlay: a probability, 0..1, or the name of an operating point. */
-  readonly modelThreshold?: number | string | undefined;
+  /** Where the model blocks, set by an overlay. */
+  readonly modelThreshold?: ModelThresholds | undefined;
   readonly paranoia: Paranoia;
   readonly rules: readonly Rule[];
   /** Distinct patterns; the pattern sets and literals that tell which of them to run. */

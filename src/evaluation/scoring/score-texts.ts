@@ -3,7 +3,7 @@ import { loadModel } from '../../adapters/model/load-model.js';
 import { findModel } from '../../adapters/model/model-folder.js';
 import { openPack } from '../../adapters/packs/open-pack.js';
 import { createEngine } from '../../create-engine.js';
-import type { Channel } from '../../engine/channel.js';
+import type { Channel, ModelThresholds } from '../../engine/channel.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
 import type { LabelledText } from '../rows/labelled-text.js';
 import type { RuleHit } from './scan-text.js';
@@ -32,7 +32,7 @@ export interface Screener {
   /** A model folder, `undefined` for the package's own, false for none. */
   readonly model: string | undefined | false;
   readonly rulesThreshold?: number | undefined;
-  readonly modelThreshold?: number | string | undefined;
+  readonly modelThreshold?: ModelThresholds | undefined;
   readonly channel?: Channel | undefined;
 }
 
@@ -134,7 +134,7 @@ export interface ModelJob {
   /** A model folder; default the one that comes with the package. */
   readonly folder?: string | undefined;
   /** A probability or the name of an operating point; default the model's own. */
-  readonly threshold?: number | string | undefined;
+  readonly threshold?: ModelThresholds | undefined;
   readonly onProgress?: ((done: number) => void) | undefined;
 }
 
@@ -180,7 +180,7 @@ async function scoreModel(texts: readonly string[], job: ModelJob): Promise<Mode
   try {
     await engine.warmUp({ patterns: 'common' });
     await Promise.all(Array.from({ length: processes }, work));
-    return { version: engine.info.ml_version, threshold: engine.info.ml_threshold, readings };
+    return { version: engine.info.ml_version, threshold: engine.info.channels[job.channel ?? 'unknown'].ml_threshold, readings };
   } finally {
     await engine.close();
   }

@@ -46,16 +46,16 @@ export function accountOverlays(
   function lay(overlay: Overlay) {
     const { operating_point: point, ...others } = overlay;
     // A newer model may have no such point: its default one counts then.
-    const isKnown = point === undefined || info.mode === 'rules' || info.operating_points.includes(point);
+    const isKnown = info.mode === 'rules' || pointsIn(point).every((one) => info.operating_points.includes(one));
     return loaded().stack(isKnown ? overlay : others, now().toISOString().slice(0, 10));
   }
 
   return {
     parse(source) {
       const overlay = loaded().parse(source, requireModest);
-      const { operating_point: point } = overlay;
-      if (point !== undefined && info.operating_points.length > 0 && !info.operating_points.includes(point))
-        throw new OperatingPointError(point, info.operating_points);
+      const missing = pointsIn(overlay.operating_point).find((point) => !info.operating_points.includes(point));
+      if (missing !== undefined && info.operating_points.length > 0)
+        throw new OperatingPointError(missing, info.operating_points);
       return overlay;
     },
     async under(applied) {
@@ -73,6 +73,11 @@ export function accountOverlays(
     },
     trial: (overlay) => (isEmpty(overlay) ? undefined : { number: null, change: lay(overlay).change }),
   };
+}
+
+/** The operating points that an overlay names. */
+function pointsIn(named: Overlay['operating_point'] = {}): readonly string[] {
+  return typeof named === 'string' ? [named] : Object.values(named);
 }
 
 const MOST_ALLOWED = 200;

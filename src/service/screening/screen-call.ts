@@ -1,5 +1,6 @@
 import { newEvidenceId } from '../../adapters/evidence-id.js';
 import { packageVersion } from '../../adapters/package-version.js';
+import { thresholdOf } from '../../engine/channel.js';
 import { DEFAULT_LIMITS } from '../../engine/limits.js';
 import type { PackChange } from '../../engine/rules/types.js';
 import type {
@@ -99,7 +100,7 @@ export async function screenCall(
       timeout_ms: engine.info.timeout_ms,
       limits,
       ...(under === undefined || under.number === null ? {} : { overlay: under.number }),
-      ...(limits === null ? {} : { operating_point: operatingPoint(engine.info, change) }),
+      ...(limits === null ? {} : { operating_point: operatingPoint(engine.info, explanation.channel, change) }),
     },
   });
   await write(record);
@@ -107,9 +108,9 @@ export async function screenCall(
 }
 
 /** Where the model blocked: the name of its operating point, or null for a threshold that was given as a number. */
-function operatingPoint(info: EngineInfo, change: PackChange | undefined): string | null {
-  const threshold = change?.modelThreshold;
-  if (threshold === undefined) return info.operating_point;
+function operatingPoint(info: EngineInfo, channel: Channel, change: PackChange | undefined): string | null {
+  const threshold = thresholdOf(change?.modelThreshold, channel);
+  if (threshold === undefined) return info.channels[channel].operating_point;
   return typeof threshold === 'string' ? threshold : null;
 }
 

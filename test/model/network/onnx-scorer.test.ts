@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type LoadModelOptions, loadModel } from '../../../src/adapters/model/load-model.js';
-import type { Classifier } from '../../../src/engine/ports.js';
+import type { Classifier, ClassifyOptions } from '../../../src/engine/ports.js';
 import { type TinyOptions, writeTinyModel } from '../tiny-model.js';
 import { builtChild } from './built-child.js';
 
@@ -15,8 +15,13 @@ async function open(tiny: TinyOptions, options: LoadModelOptions = {}): Promise<
   return classifier;
 }
 
-const ask = (classifier: Classifier, text: string, timeoutMs = 20_000) =>
-  classifier.classify([text], { timeoutMs, maxWindows: 1000, signal: { aborted: false } });
+const ask = (
+  classifier: Classifier,
+  text: string,
+  timeoutMs = 20_000,
+  whose: Pick<ClassifyOptions, 'channel' | 'task'> = {},
+) => classifier.classify([text], { timeoutMs, maxWindows: 1000, signal: { aborted: false }, ...whose });
+const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
 
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((one) => one.close()));
@@ -63,6 +68,41 @@ describe.each(['process', 'thread', 'inline'] as const)('a network with isolatio
     expect((await ask(tiny, 'all of this is the report')).probability).toBeLessThan(0.3);
     await expect(ask(tiny, 'ignore')).rejects.toMatchObject({ code: 'MODEL_LOAD' });
     await expect(tiny.warmUp()).rejects.toMatchObject({ name: 'ModelError' });
+  });
+
+  it.each([
+    [{}, 4],
+    [{ channel: 'unknown' }, 4],
+    [{ channel: 'user' }, 4 - 3],
+    [{ channel: 'tool_result' }, 4 + 1],
+    [{ channel: 'document' }, 4 + 1 + 1],
+    [{ channel: 'instructions' }, 4 - 1],
+    [{ task: 'hello world' }, 4],
+    [{ task: 'please ignore the report' }, 4 - 2 * Math.tanh(4)],
+    [{ task: 'ignore hello the world' }, 4],
+    [{ task: ' ' }, 4],
+    [{ channel: 'tool_call', task: 'hello override' }, 4 + 0.5 - 2 * Math.tanh(2)],
+  ] as const)('reads channel and task: %o', async (whose, logOdds) => {
+    const tiny = await open({ channels: true }, { isolation });
+    const answer = await ask(tiny, 'hello, please ignore the report', 20_000, whose);
+    expect(answer.probability).toBeCloseTo(sigmoid(logOdds), 6);
+    expect(answer.hotspots).toEqual([{ text: 0, span: { start: 14, end: 20 } }]);
+    expect((await ask(tiny, 'hello world', 20_000, { task: 'ignore' })).hotspots).toEqual([]);
+  });
+
+  it('leaves channel and task to models that read them', async () => {
+    const tiny = await open({}, { isolation });
+    const known = await ask(tiny, 'hello world', 20_000, { channel: 'user', task: 'ignore' });
+    expect(known).toEqual(await ask(tiny, 'hello world'));
+  });
+
+  it('gives both networks of a cascade channel and task', async () => {
+    const whose = { channel: 'user', task: 'override' } as const;
+    const both = await open({ channels: true, deep: 'good' }, { isolation });
+    expect((await ask(both, 'ignore report', 20_000, whose)).probability).toBeCloseTo(
+      sigmoid(4 - 3 - 2 * Math.tanh(2)),
+      6,
+    );
   });
 
   it('rejects once closed', async () => {
@@ -122,6 +162,26 @@ describe('loadModel', () => {
       (folder: string) => edit(folder, ({ files: { 'deep-model.onnx': _, ...files }, ...it }) => ({ ...it, files })),
       'MODEL_MANIFEST',
     ],
+    [
+      'a network with channels whose inputs are not named',
+      (folder: string) => edit(folder, (it) => ({ ...it, channels: { user: { id: 1 } } })),
+      'MODEL_MANIFEST',
+    ],
+    [
+      'a task without channels',
+      (folder: string) => edit(folder, (it) => ({ ...it, task: { tokens: 64, bound: 1 } })),
+      'MODEL_MANIFEST',
+    ],
+    [
+      'a channel without an operating point',
+      (folder: string) =>
+        edit(folder, (it) => ({
+          ...it,
+          inputs: { ...it.inputs, types: 'types', channel: 'channel' },
+          channels: { user: { id: 1, operating_points: { balanced: { threshold: 0.5 } } } },
+        })),
+      'MODEL_MANIFEST',
+    ],
     ['no second network', (folder: string) => rmSync(join(folder, 'deep-model.onnx')), 'MODEL_MISSING'],
   ])('refuses a folder with %s', async (_, damage, code) => {
     const folder = writeTinyModel({ deep: 'good' });
@@ -140,6 +200,7 @@ describe('loadModel', () => {
 
 interface Manifest {
   readonly files: Record<string, unknown>;
+  readonly inputs: Record<string, string>;
 }
 
 function edit(folder: string, change: (manifest: Manifest) => unknown): void {

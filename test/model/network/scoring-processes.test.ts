@@ -188,7 +188,7 @@ describe('several scoring processes', () => {
     ]);
     const expected = windows.map((ids) => tinyLogit(ids.slice(1, -1)));
     for (const order of [windows, windows.toReversed()]) {
-      const scores = await Promise.all(order.map((ids) => scorer.score(ids, { timeoutMs: 20_000, signal })));
+      const scores = await Promise.all(order.map((ids) => scorer.score({ ids }, { timeoutMs: 20_000, signal })));
       const logits = scores.map(({ logit }) => logit);
       expect(order === windows ? logits : logits.toReversed()).toEqual(expected);
     }

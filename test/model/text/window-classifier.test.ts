@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { NetworkManifest } from '../../../src/engine/model/manifest.js';
 import { createWindowClassifier } from '../../../src/engine/model/window-classifier.js';
-import type { Classifier, Tokenizer } from '../../../src/engine/ports.js';
+import type { Classifier, ClassifyOptions, Tokenizer, WindowInput } from '../../../src/engine/ports.js';
 import { manualClock } from '../../engine/manual-clock.js';
 
 /** A token a word; its id is the word's length, 99 for `evil`. */
@@ -19,11 +20,13 @@ const tokenizer: Tokenizer = {
 interface Made {
   readonly classifier: Classifier;
   readonly runs: (readonly number[])[];
+  readonly inputs: readonly Omit<WindowInput, 'ids'>[];
   readonly mostAtOnce: () => number;
 }
 
-function make(perWindow = 0, parallel?: number): Made {
+function make(perWindow = 0, parallel?: number, reads: Pick<NetworkManifest, 'channels' | 'task'> = {}): Made {
   const runs: (readonly number[])[] = [];
+  const inputs: Omit<WindowInput, 'ids'>[] = [];
   const clock = manualClock();
   let underway = 0;
   let most = 0;
@@ -33,13 +36,15 @@ function make(perWindow = 0, parallel?: number): Made {
       window: { tokens: 6, content: 4, stride: 3 },
       tokenizer: { kind: 'wordpiece-uncased', cls: 101, sep: 102, unk: 100 },
       calibration: { kind: 'platt-windows', scale: 1, bias: 0, per_window: perWindow },
+      ...reads,
     },
     tokenizer,
     clock,
     scorer: {
       parallel,
-      async score(ids) {
+      async score({ ids, taskTokens, channel }) {
         runs.push(ids);
+        inputs.push({ taskTokens, channel });
         underway += 1;
         most = Math.max(most, underway);
         // A turn of the event loop, as a model run takes.
@@ -52,7 +57,7 @@ function make(perWindow = 0, parallel?: number): Made {
       close: () => Promise.resolve(),
     },
   });
-  return { classifier, runs, mostAtOnce: () => most };
+  return { classifier, runs, inputs, mostAtOnce: () => most };
 }
 
 const OPTIONS = { timeoutMs: 10_000, maxWindows: 100, signal: { aborted: false } };
@@ -107,6 +112,66 @@ describe('createWindowClassifier', () => {
     const answer = await classifier.classify(['a a a a a a a a a a', 'a a a a'], OPTIONS);
     expect(runs).toHaveLength(1);
     expect(answer.windows).toHaveLength(4);
+  });
+
+  it('puts the last tokens of the task behind each window, and judges by the window alone', async () => {
+    const { classifier, runs, inputs } = make(0, 1, {
+      channels: { document: { id: 2 } },
+      task: { tokens: 2, bound: 1 },
+    });
+    const answer = await classifier.classify(['a bb'], { ...OPTIONS, channel: 'document', task: 'ccc evil evil' });
+    expect(runs).toEqual([[101, 1, 2, 102, 99, 99, 102]]);
+    expect(inputs).toEqual([{ taskTokens: 3, channel: 2 }]);
+    expect(answer.hotspots).toEqual([]);
+    await classifier.classify(['a bb'], { ...OPTIONS, channel: 'user', task: ' ' });
+    expect([runs.at(-1), inputs.at(-1)]).toEqual([[101, 1, 2, 102], { taskTokens: 0, channel: 0 }]);
+  });
+
+  it('does not score a window again that it has scored for the same channel and task', async () => {
+    const { classifier, runs } = make(0, 1, {
+      channels: { user: { id: 1 }, document: { id: 2 }, tool_result: { id: 2 } },
+      task: { tokens: 2, bound: 1 },
+    });
+    const ask = async (text: string, whose: Pick<ClassifyOptions, 'channel' | 'task'> = {}) => {
+      const before = runs.length;
+      const answer = await classifier.classify([text], { ...OPTIONS, ...whose });
+      return [runs.length - before, answer] as const;
+    };
+    const [first, answer] = await ask('so evil');
+    expect(await ask('so evil')).toEqual([0, answer]);
+    expect(first).toBe(1);
+    const rows = [
+      [1, { channel: 'user' }],
+      [1, { channel: 'document' }],
+      [0, { channel: 'tool_result' }],
+      [1, { channel: 'document', task: 'a bb' }],
+      [0, { channel: 'document', task: 'evil a bb' }],
+      [1, { channel: 'document', task: 'evil bb' }],
+      [1, { channel: 'user', task: 'a bb' }],
+      [0, { channel: 'unknown' }],
+    ] as const;
+    const counts: number[] = [];
+    for (const [, whose] of rows) counts.push((await ask('so evil', whose))[0]);
+    expect(counts).toEqual(rows.map(([count]) => count));
+    // One of two windows is known.
+    expect((await ask('a bb ccc dddd'))[0]).toBe(1);
+    expect((await ask('a bb ccc dddd eeeee ffffff'))[0]).toBe(1);
+  });
+
+  it('forgets the windows that were asked for longest ago, and all when closed', async () => {
+    const { classifier, runs } = make();
+    const word = (n: number): string => 'x'.repeat(n);
+    for (let n = 200; n < 2_200; n += 1) await classifier.classify([word(n)], OPTIONS);
+    await classifier.classify([word(200)], OPTIONS);
+    expect(runs).toHaveLength(2_000);
+    await classifier.classify([word(2_200)], OPTIONS);
+    await classifier.classify([word(200)], OPTIONS);
+    expect(runs).toHaveLength(2_001);
+    await classifier.classify([word(201)], OPTIONS);
+    expect(runs).toHaveLength(2_002);
+    await classifier.close();
+    await classifier.classify([word(200)], OPTIONS);
+    expect(runs).toHaveLength(2_003);
   });
 
   it.each([undefined, 1, 2, 3])('scores as many windows at once as the scorer takes: %s', async (parallel) => {

@@ -122,6 +122,8 @@ describe('tokenConfidence', () => {
     [[99, 8, 7, 6, 5, 4, 3, 2, 1, 0, -1, 99], 4.5],
   ])('%o', (tokenLogits, expected) => {
     expect(tokenConfidence(tokenLogits)).toBe(expected);
+    // The task's three tokens count nothing.
+    expect(tokenConfidence(tokenLogits && [...tokenLogits, 50, 60, 70], 3)).toBe(expected);
   });
 });
 

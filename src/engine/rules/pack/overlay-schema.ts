@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import { CHANNELS, type Channel } from '../../channel.js';
 import type { Paranoia } from '../types.js';
 
 const level = z.union([z.literal(1), z.literal(2), z.literal(3)]);
+const orByChannel = <T extends z.ZodType>(value: T) =>
+  z.union([value, z.partialRecord(z.enum([...CHANNELS, 'unknown']), value).readonly()]);
 const date = z.iso.date('write a date as YYYY-MM-DD');
 
 /** One text or pattern that is allowed, for a reason and until a day. */
@@ -27,10 +30,10 @@ export interface OverlayChange {
 export interface Overlay {
   /** The rules block at or above it, 0..1. */
   readonly threshold?: number | undefined;
-  /** The model blocks at or above it, 0..1. */
-  readonly model_threshold?: number | undefined;
-  /** The model blocks at this one of its operating points; not together with `model_threshold`. */
-  readonly operating_point?: string | undefined;
+  /** The model blocks at or above it, 0..1: in all channels, or by channel. */
+  readonly model_threshold?: number | Readonly<Partial<Record<Channel, number>>> | undefined;
+  /** The model blocks at this one of its operating points: in all channels, or by channel; not together with `model_threshold`. */
+  readonly operating_point?: string | Readonly<Partial<Record<Channel, string>>> | undefined;
   readonly paranoia?: Paranoia | undefined;
   /** By rule id. */
   readonly rules: Readonly<Record<string, 'off' | OverlayChange>>;
@@ -40,8 +43,8 @@ export interface Overlay {
 export const overlaySchema: z.ZodType<Overlay> = z
   .strictObject({
     threshold: z.number().gt(0).max(1).optional(),
-    model_threshold: z.number().gt(0).max(1).optional(),
-    operating_point: z.string().min(1).optional(),
+    model_threshold: orByChannel(z.number().gt(0).max(1)).optional(),
+    operating_point: orByChannel(z.string().min(1)).optional(),
     paranoia: level.optional(),
     rules: z
       .record(

@@ -1,3 +1,4 @@
+import { layThresholds, type ModelThresholds } from '../../channel.js';
 import type { PreparedPatterns } from '../pattern/compiled-pattern.js';
 import type { Pack, PackChange, PackLayer, Rule, WordLists } from '../types.js';
 import type { Overlay } from './overlay-schema.js';
@@ -94,10 +95,12 @@ export function digestPacks(
   return sha256(canonicalText([...contents.map(({ head, words, rules }) => ({ head, words, rules })), ...overlays]));
 }
 
-/** The model's threshold that the last overlay with one sets: a probability or an operating point. */
-function modelThreshold(overlays: readonly Overlay[]): number | string | undefined {
-  const last = overlays.findLast((it) => it.model_threshold !== undefined || it.operating_point !== undefined);
-  return last?.model_threshold ?? last?.operating_point;
+/** The model's thresholds that overlays set; a later one lies above. */
+function modelThreshold(overlays: readonly Overlay[]): ModelThresholds | undefined {
+  return overlays.reduce<ModelThresholds | undefined>(
+    (lower, { model_threshold, operating_point }) => layThresholds(model_threshold ?? operating_point, lower),
+    undefined,
+  );
 }
 
 /** What one more overlay changes about a stack, as of `today`; `rulesVersion` is that of the whole stack. */
