@@ -51,6 +51,8 @@ export interface AnalyzeOptions extends ScanCallOptions {
   readonly task?: string | undefined;
   readonly mode?: Mode | undefined;
   readonly timeoutMs?: number | undefined;
+  /** Whose text it is, where several share an engine: response times tell nothing of the texts of other tenants. */
+  readonly tenant?: string | undefined;
 }
 
 /** What an engine is made of, for an operator to see. */
@@ -201,7 +203,7 @@ export function createEngine(parts: EngineParts): Engine {
     reading: Reading,
     mode: Mode,
     timeoutMs: number,
-    task: string | undefined,
+    { task, tenant }: AnalyzeOptions,
   ): Promise<Asked | undefined> {
     if (guarded === undefined || mode === 'rules') return undefined;
     if (mode === 'hybrid' && isFinal(reading.rules, model?.info.clearsBelow ?? 0)) return undefined;
@@ -216,6 +218,7 @@ export function createEngine(parts: EngineParts): Engine {
         derivedFrom: texts.derivedFrom,
         channel: reading.input.channel,
         task: cropTask(task),
+        tenant,
       }),
     };
   }
@@ -255,7 +258,7 @@ export function createEngine(parts: EngineParts): Engine {
     if (mode !== 'rules' && model === undefined) throw new ConfigError([`mode \`${mode}\` needs a model`]);
     if (!isTimeout(timeoutMs)) throw new ConfigError(['`timeoutMs` must be a positive number of milliseconds']);
     const reading = read(given, options);
-    return conclude(reading, mode, await ask(reading, mode, timeoutMs, options.task), options);
+    return conclude(reading, mode, await ask(reading, mode, timeoutMs, options), options);
   }
 
   return {

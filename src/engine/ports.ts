@@ -66,6 +66,8 @@ export interface ClassifyOptions {
   readonly channel?: Channel | undefined;
   /** Task that the user gave the agent, where it is known. A classifier may ignore it. */
   readonly task?: string | undefined;
+  /** What is remembered of a tenant's texts makes no answer to another faster. */
+  readonly tenant?: string | undefined;
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignalLike;
 }

@@ -56,7 +56,7 @@ export interface ScoreCall {
   readonly isJson: boolean;
   /** Of an input that isn't a string. */
   readonly isToolCall?: boolean | undefined;
-  readonly options: Omit<ScoreOptions, 'deadlineMs' | 'waitMs' | 'tenant'>;
+  readonly options: Omit<ScoreOptions, 'deadlineMs' | 'waitMs'>;
   /** True: the rules alone, as if the model had failed. */
   readonly withoutModel: boolean;
 }

@@ -190,11 +190,11 @@ export async function openEnginePool(options: EnginePoolOptions = {}): Promise<E
     });
   }
 
-  async function score(input: Input, { deadlineMs, waitMs, tenant, ...rest }: ScoreOptions = {}): Promise<Verdict> {
+  async function score(input: Input, { deadlineMs, waitMs, ...rest }: ScoreOptions = {}): Promise<Verdict> {
     const { text, ...json } = typeof input === 'string' ? { text: input } : toJsonText(input);
     const usesModel = (rest.mode ?? info?.mode) !== 'rules';
     const call = { text, isJson: typeof input !== 'string', ...json, options: rest, withoutModel: false };
-    return (await enqueue(call, { size: text.length, usesModel, tenant, deadlineMs, waitMs })) as Verdict;
+    return (await enqueue(call, { size: text.length, usesModel, tenant: rest.tenant, deadlineMs, waitMs })) as Verdict;
   }
 
   try {

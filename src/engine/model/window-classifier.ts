@@ -46,7 +46,7 @@ interface Scored {
 }
 
 /** How the windows of one call are read. */
-interface Context extends Pick<ClassifyOptions, 'signal'> {
+interface Context extends Pick<ClassifyOptions, 'signal' | 'tenant'> {
   readonly deadline: number;
   /** Id of the channel. */
   readonly channel: number;
@@ -59,12 +59,12 @@ const REMEMBERED = 2_000;
 
 /**
  * A classifier that tokenises, cuts into windows and scores them one by one. A window that it has scored before, for the same
- * channel and task, is not scored again. The greatest probability of all texts counts; within a text the worst window does.
+ * tenant, channel and task, is not scored again. The greatest probability of all texts counts; within a text the worst window does.
  */
 export function createWindowClassifier(parts: WindowClassifierParts): Classifier {
   const { manifest, tokenizer, scorer } = parts;
   const { content, stride } = manifest.window;
-  /** By channel, task and window, the latest last. */
+  /** By channel, task, window and tenant, the latest last. */
   const remembered = new Map<string, Reading>();
 
   async function classify(texts: readonly string[], options: ClassifyOptions): Promise<ClassifierAnswer> {
@@ -78,7 +78,13 @@ export function createWindowClassifier(parts: WindowClassifierParts): Classifier
     const scored = await scoreWindows(
       plan.filter((_, index) => chosen.has(index)),
       tokenized,
-      { deadline, signal: options.signal, channel: channel?.id ?? 0, task: taskIds(options.task, tokenizer, manifest) },
+      {
+        deadline,
+        signal: options.signal,
+        tenant: options.tenant,
+        channel: channel?.id ?? 0,
+        task: taskIds(options.task, tokenizer, manifest),
+      },
     );
     const left = plan.filter((_, index) => !chosen.has(index));
     const derivedFrom = options.derivedFrom ?? texts.length;
@@ -89,11 +95,11 @@ export function createWindowClassifier(parts: WindowClassifierParts): Classifier
   async function scoreWindows(
     windows: readonly PlannedWindow[],
     tokenized: readonly TokenizedText[],
-    { deadline, signal, channel, task }: Context,
+    { deadline, signal, tenant = '', channel, task }: Context,
   ): Promise<readonly Scored[]> {
     const keyed = windows.map((planned) => {
       const ids = (tokenized[planned.text] as TokenizedText).ids.slice(planned.start, planned.end);
-      return { planned, ids, key: `${channel};${task.join()};${ids.join()}` };
+      return { planned, ids, key: `${channel};${task.join()};${ids.join()};${tenant}` };
     });
     const readings = new Map<string, Reading>();
     for (const { key } of keyed) {

@@ -132,7 +132,7 @@ describe('createWindowClassifier', () => {
       channels: { user: { id: 1 }, document: { id: 2 }, tool_result: { id: 2 } },
       task: { tokens: 2, bound: 1 },
     });
-    const ask = async (text: string, whose: Pick<ClassifyOptions, 'channel' | 'task'> = {}) => {
+    const ask = async (text: string, whose: Pick<ClassifyOptions, 'channel' | 'task' | 'tenant'> = {}) => {
       const before = runs.length;
       const answer = await classifier.classify([text], { ...OPTIONS, ...whose });
       return [runs.length - before, answer] as const;
@@ -149,6 +149,9 @@ describe('createWindowClassifier', () => {
       [1, { channel: 'document', task: 'evil bb' }],
       [1, { channel: 'user', task: 'a bb' }],
       [0, { channel: 'unknown' }],
+      [1, { channel: 'user', tenant: 'a' }],
+      [1, { channel: 'user', tenant: 'b' }],
+      [0, { channel: 'user', tenant: 'a' }],
     ] as const;
     const counts: number[] = [];
     for (const [, whose] of rows) counts.push((await ask('so evil', whose))[0]);
