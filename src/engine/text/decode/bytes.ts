@@ -7,12 +7,13 @@ export interface BytesRead {
 }
 
 /**
- * Reads bytes as UTF-8 (or UTF-16 where every other byte is zero, as scripts of Windows encode it) when most of it is
- * text that could be read; undefined otherwise. A broken sequence in between counts against it. `trusted` bytes are
- * known to be code (a sign says so), however little text they hold.
+ * Reads bytes as UTF-8 (or UTF-16 where a byte order mark says so or every other byte is zero, as scripts of Windows encode
+ * it) when most of it is text that could be read; undefined otherwise. A broken sequence in between counts against it, and is
+ * left out within a word; NUL is white space. `trusted` bytes are known to be code (a sign says so), however little text they hold.
  */
 export function readUtf8(bytes: Uint8Array, trusted: boolean = false): BytesRead | undefined {
-  if (!trusted && bytes.length >= 8 && bytes[1] === 0 && bytes[3] === 0 && bytes[5] === 0) return readUtf16(bytes);
+  const low = trusted ? undefined : lowByte(bytes);
+  if (low !== undefined) return readUtf16(bytes, low);
   const starts: number[] = [];
   let text = '';
   let bad = 0;
@@ -20,17 +21,18 @@ export function readUtf8(bytes: Uint8Array, trusted: boolean = false): BytesRead
   for (let i = 0; i < bytes.length; ) {
     const lead = bytes[i] as number;
     const size = sequenceLength(bytes, i, lead);
-    if (size === 0 || (size === 1 && lead < 0x20 && lead !== 9 && lead !== 10 && lead !== 13)) {
+    if (size === 0 || (size === 1 && lead < 0x20 && lead !== 0 && lead !== 9 && lead !== 10 && lead !== 13)) {
       bad += 1;
       // Random bytes are given up early: nearly every run that only looks encoded ends here.
       if (!trusted && bad > 2 + i / 16) return undefined;
-      text += '\ufffd';
-      starts.push(i);
       i += 1;
+      if (isLetter(bytes[i - 2]) && isLetter(bytes[i])) continue;
+      text += '\ufffd';
+      starts.push(i - 1);
       continue;
     }
-    const codePoint = size === 1 ? lead : decodePoint(bytes, i, size);
-    if (isTextual(codePoint)) letters += 1;
+    const codePoint = lead === 0 ? 0x20 : size === 1 ? lead : decodePoint(bytes, i, size);
+    if (lead !== 0 && isTextual(codePoint)) letters += 1;
     text += String.fromCodePoint(codePoint);
     starts.push(i);
     if (codePoint > 0xffff) starts.push(i);
@@ -39,11 +41,21 @@ export function readUtf8(bytes: Uint8Array, trusted: boolean = false): BytesRead
   return trusted || (letters * 10 >= starts.length * 7 && letters >= 4) ? { text, starts } : undefined;
 }
 
-function readUtf16(bytes: Uint8Array): BytesRead | undefined {
+/** Index of the low byte of each UTF-16 unit, 0 or 1; undefined for bytes that don't look like UTF-16. */
+function lowByte(bytes: Uint8Array): 0 | 1 | undefined {
+  if (bytes.length < 8) return undefined;
+  const [first, second] = bytes;
+  if ((first === 0xff && second === 0xfe) || (second === 0 && bytes[3] === 0 && bytes[5] === 0)) return 0;
+  if ((first === 0xfe && second === 0xff) || (first === 0 && bytes[2] === 0 && bytes[4] === 0)) return 1;
+  return undefined;
+}
+
+function readUtf16(bytes: Uint8Array, low: 0 | 1): BytesRead | undefined {
   const starts: number[] = [];
   let text = '';
   for (let i = 0; i + 1 < bytes.length; i += 2) {
-    const unit = (bytes[i] as number) | ((bytes[i + 1] as number) << 8);
+    const unit = (bytes[i + low] as number) | ((bytes[i + 1 - low] as number) << 8);
+    if (i === 0 && unit === 0xfeff) continue;
     if (unit < 9 || (unit & 0xf800) === 0xd800 || unit > 0x2fff) return undefined;
     text += String.fromCharCode(unit);
     starts.push(i);
@@ -67,6 +79,11 @@ function decodePoint(bytes: Uint8Array, i: number, size: number): number {
   let codePoint = (bytes[i] as number) & (0x7f >> size);
   for (let k = 1; k < size; k += 1) codePoint = (codePoint << 6) | ((bytes[i + k] as number) & 0x3f);
   return codePoint;
+}
+
+function isLetter(byte: number | undefined): boolean {
+  const lower = (byte ?? 0) | 0x20;
+  return lower >= 0x61 && lower <= 0x7a;
 }
 
 /** Letters, digits, spaces and the common signs of prose. */
