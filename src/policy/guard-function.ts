@@ -1,3 +1,4 @@
+import { isReadLater } from './content.js';
 import type { Guard, ScreenCall } from './guard.js';
 import { type Decision, PortcullisBlocked, passes } from './policy.js';
 
@@ -28,13 +29,6 @@ export function guardFunction<A extends readonly unknown[], R>(
     if (typeof result === 'string' && decision.action === 'replace') return decision.enforcement.note as R;
     throw new PortcullisBlocked(decision.enforcement);
   };
-}
-
-/** Whether a result gives its text only later: as JSON it is `{}`, and what was screened would not be what is read. */
-function isReadLater(result: unknown): boolean {
-  if (typeof result !== 'object' || result === null) return false;
-  if (Symbol.asyncIterator in result || result instanceof Response || result instanceof Blob) return true;
-  return Symbol.iterator in result && 'next' in result && typeof result.next === 'function';
 }
 
 /** Screens a call's arguments. @throws PortcullisBlocked unless they pass */

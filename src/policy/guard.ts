@@ -2,10 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { newEvidenceId } from '../adapters/evidence-id.js';
-import { cropTask, toJsonText } from '../engine/input.js';
+import { cropTask } from '../engine/input.js';
 import type { Input } from '../index.js';
+import { type Content, readContent } from './content.js';
 import {
+  type Action,
   CHANNELS,
+  checkOptions,
   checkPolicy,
   DEFAULT_POLICY,
   type Decision,
@@ -15,7 +18,6 @@ import {
   type Policy,
   PortcullisBlocked,
 } from './policy.js';
-import { cutSpans } from './redact.js';
 import {
   type Analyzer,
   type CacheOptions,
@@ -26,10 +28,14 @@ import {
   type ScreenRequest,
 } from './screener.js';
 
-/** A value without what was blocked in it, and what the analyzer was given of it. */
-interface Redacted<T> {
-  readonly value: T;
-  readonly input: Input;
+/** What the analyzer said of a content. */
+interface Judged {
+  /** The input that is blocked. */
+  readonly input?: Input;
+  /** The verdict on it, or the one of the highest score; undefined where all inputs are the guard's own texts. */
+  readonly found?: Screened | undefined;
+  /** What an earlier layer left to be done. */
+  readonly left?: Enforcement;
 }
 
 /** How a guard is set up. */
@@ -42,6 +48,8 @@ export interface GuardOptions {
   readonly on?: Partial<Policy> | undefined;
   /** What to do with a text that could not be screened, also not in time. Default `block`. */
   readonly onError?: 'block' | 'allow' | undefined;
+  /** What to do with binary data and streams, whose text can't be read. Default `report`: they pass, and the event names them. */
+  readonly unreadable?: 'report' | 'block' | undefined;
   /** Milliseconds for one screening; keep it below the host's own deadline. Default 10,000. */
   readonly timeoutMs?: number | undefined;
   /** Fences tool results and documents that are strings, so that a model can tell them from instructions. Default false. */
@@ -63,6 +71,11 @@ export interface ScreenCall {
    * results and documents. It is screened as user text first, and left out if that isn't allowed.
    */
   readonly task?: string | undefined;
+  /**
+   * Content of an earlier turn, which stays in the history: a note takes its place where the policy would end the run, or
+   * every later turn would be refused too. See `newestTurn`.
+   */
+  readonly isPast?: boolean | undefined;
   /** Ends the call; it rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -71,7 +84,10 @@ export interface ScreenCall {
 export interface Guard {
   readonly policy: Policy;
   /**
-   * Screens a value and does what the policy says. A string is screened as it is, anything else as its canonical JSON text.
+   * Screens a value and does what the policy says. Give it a content whole, e.g. all blocks of a message: an attack may be
+   * split over them. The texts of its blocks are screened as the one text that a model reads, those in bytes, base64 and data
+   * URLs too, and whatever else it holds as canonical JSON. An adapter says where content stands, and puts the note in the
+   * place of one that does not pass.
    *
    * @throws PortcullisBlocked for the action `throw`; the signal's reason
    */
@@ -82,9 +98,20 @@ export interface Guard {
   readonly runId: string;
 }
 
+const GUARD_OPTIONS = [
+  'engine',
+  'client',
+  'on',
+  'onError',
+  'unreadable',
+  'timeoutMs',
+  'quoteUntrusted',
+  'cache',
+  'report',
+] as const satisfies readonly (keyof GuardOptions)[];
 /** Points whose texts a task helps to judge: tool definitions are there before any task. */
 const TASK_POINTS: ReadonlySet<Point> = new Set(['tool_call', 'tool_result', 'document']);
-/** Rounds of cutting and screening again. */
+/** Rounds of cutting and screening again, for each input of a content. */
 const REDACTIONS = 3;
 /** Texts of our own that are remembered, so that a later layer lets them pass. */
 const OWN_TEXTS = 2_000;
@@ -95,10 +122,12 @@ const OWN_TEXTS = 2_000;
  * @throws TypeError where both `engine` and `client` are given, or for an option that does not exist; RangeError for a bad `timeoutMs`
  */
 export function createGuard(options: GuardOptions = {}): Guard {
-  const { engine, client, onError = 'block', timeoutMs = 10_000, cache = {}, report } = options;
+  const { engine, client, onError = 'block', unreadable = 'report', timeoutMs = 10_000, cache = {}, report } = options;
+  checkOptions('createGuard', options, GUARD_OPTIONS);
   if (engine !== undefined && client !== undefined)
     throw new TypeError('give createGuard an engine or a client, not both');
   if (onError !== 'block' && onError !== 'allow') throw new TypeError("onError is 'block' or 'allow'");
+  if (unreadable !== 'report' && unreadable !== 'block') throw new TypeError("unreadable is 'report' or 'block'");
   const chosen = Object.entries(options.on ?? {}).filter(([, action]) => action !== undefined);
   const policy: Policy = { ...DEFAULT_POLICY, ...Object.fromEntries(chosen) };
   checkPolicy(policy);
@@ -110,8 +139,8 @@ export function createGuard(options: GuardOptions = {}): Guard {
   /** Digests of what the guard itself passed on: notes, redacted and fenced texts; with what a later layer has to do. */
   const own = new LRUCache<string, { readonly enforcement: Enforcement | undefined }>({ max: OWN_TEXTS });
 
-  function remember(input: Input, point: Point, enforcement?: Enforcement): void {
-    own.set(digestInput(input, CHANNELS[point]), { enforcement });
+  function remember(inputs: readonly Input[], point: Point, enforcement?: Enforcement): void {
+    for (const input of inputs) own.set(digestInput(input, CHANNELS[point]), { enforcement });
   }
 
   /** The task as far as it may count. One that is blocked, or could not be screened, is reported and left out. */
@@ -125,74 +154,108 @@ export function createGuard(options: GuardOptions = {}): Guard {
     });
     if (typeof found === 'object' && found.verdict.verdict === 'allow') return text;
     report?.({
-      ...{ runId, point: 'user', tool: undefined, action: 'report' },
+      ...{ runId, point: 'user', tool: undefined, action: 'report', unreadable: [] },
       ...factsOf(found),
       durationMs: performance.now() - started,
     });
     return undefined;
   }
 
-  /** Cuts the spans out until the rest is allowed; undefined where it never is. */
-  async function redacted<T>(value: T, first: Screened, request: ScreenRequest): Promise<Redacted<T> | undefined> {
-    let rest = value;
-    let { spans } = first;
-    for (let round = 0; round < REDACTIONS; round += 1) {
-      const cut = cutSpans(rest, spans);
-      if (cut === undefined) return undefined;
-      const input = inputOf(cut);
-      const found = await screener.screen(input, request);
-      if (found.verdict.verdict === 'allow') return { value: cut, input };
-      rest = cut;
-      spans = found.spans;
+  /** Screens the inputs of a content, up to one that is blocked. */
+  async function judge({ inputs }: Content, request: ScreenRequest): Promise<Judged> {
+    let highest: Screened | undefined;
+    for (const input of inputs) {
+      const digest = digestInput(input, request.channel);
+      const mine = own.get(digest);
+      if (mine?.enforcement !== undefined) {
+        // Once: the note may stand in the history of later runs.
+        own.set(digest, { enforcement: undefined });
+        return { left: mine.enforcement };
+      }
+      if (mine !== undefined) continue;
+      const found = await screener.screen(input, request.task === undefined ? { ...request, digest } : request);
+      if (found.verdict.verdict !== 'allow') return { input, found };
+      if (highest === undefined || found.verdict.score > highest.verdict.score) highest = found;
+    }
+    return { found: highest };
+  }
+
+  /** Cuts out what is blocked until the rest is allowed; undefined where it never is. */
+  async function redacted(
+    point: Point,
+    first: Content,
+    judged: Judged,
+    request: ScreenRequest,
+  ): Promise<{ readonly value: unknown; readonly content: Content } | undefined> {
+    let content = first;
+    let { input, found } = judged;
+    for (let round = 0; round < REDACTIONS * first.inputs.length; round += 1) {
+      const value = input && found && content.cut(input, found.spans);
+      if (value === undefined) return undefined;
+      content = readContent(value, isStructure(point));
+      ({ input, found } = await judge(content, request));
+      if (input === undefined) return { value, content };
     }
     return undefined;
   }
 
+  /** Fences the texts of a content that comes from outside. */
+  function fenced<T>(point: Point, value: T, content: Content | undefined): T {
+    if (quote === undefined || content === undefined || (point !== 'tool_result' && point !== 'document')) return value;
+    const shown = content.mapBlocks((text) => {
+      if (text === '' || own.has(digestInput(text, CHANNELS[point]))) return text;
+      const marked = quote(text, point);
+      remember([marked], point);
+      return marked;
+    }) as T;
+    if (shown !== value) remember(readContent(shown, false).inputs, point);
+    return shown;
+  }
+
   async function screen<T>(point: Point, value: T, call: ScreenCall = {}): Promise<Decision<T>> {
-    const { signal, tool } = call;
+    const { signal, tool, isPast = false } = call;
     signal?.throwIfAborted();
+    // Numbers, booleans and nothing say nothing.
+    if (value === '' || value === null || !['string', 'object', 'bigint'].includes(typeof value)) {
+      return { action: 'allow', value };
+    }
     const runId = call.runId ?? runs.getStore() ?? ownRun;
     const started = performance.now();
-    const action = policy[point];
+    let content: Content | undefined;
 
-    const tell = (event: Omit<GuardEvent, 'runId' | 'point' | 'tool' | 'durationMs'>): void =>
-      report?.({ runId, point, tool, ...event, durationMs: performance.now() - started });
+    const tell = (event: Omit<GuardEvent, 'runId' | 'point' | 'tool' | 'unreadable' | 'durationMs'>): void =>
+      report?.({
+        ...{ runId, point, tool },
+        ...event,
+        ...{ unreadable: content?.unreadable ?? [], durationMs: performance.now() - started },
+      });
 
-    function passed(text: T): Decision<T> {
-      if (quote === undefined || typeof text !== 'string' || text === '') return { action: 'allow', value: text };
-      if (point !== 'tool_result' && point !== 'document') return { action: 'allow', value: text };
-      const fenced = quote(text, point);
-      remember(fenced, point);
-      return { action: 'allow', value: fenced as T };
-    }
-
-    async function enforce(found: Screened | Failure): Promise<Decision<T>> {
+    async function enforce(found: Screened | Failure, judged?: Judged): Promise<Decision<T>> {
       const facts = factsOf(found);
       const { evidenceId, cause, rule } = facts;
       const reason = facts.reason ?? 'Blocked.';
-      const rest = action === 'redact' && typeof found === 'object' ? await tryRedact(found) : undefined;
-      const done = action !== 'redact' || rest !== undefined ? action : point === 'user' ? 'refuse' : 'replace';
+      const rest = policy[point] === 'redact' && content && judged ? await tryRedact(content, judged) : undefined;
+      const done = rest === undefined ? actionFor(policy[point], point, isPast) : 'redact';
       // Not the rule's reason: it describes the attack, so that the next layer that screens the note could block it.
       const said = cause === 'verdict' ? 'prompt injection.' : reason;
       const note = `[${NOTES[point]} by portcullis: ${said} rule=${rule} evidence=${evidenceId}]`;
       const enforcement: Enforcement = { runId, evidenceId, point, action: done, cause, rule, reason, note };
       tell({ ...facts, action: done, reason });
       if (done === 'report') return { action: done, value, enforcement };
-      if (done === 'redact' && rest !== undefined) {
-        const { value: text } = passed(rest.value) as { value: T };
-        remember(text === rest.value ? rest.input : (text as Input), point);
-        return { action: done, value: text, enforcement };
+      if (rest !== undefined) {
+        remember(rest.content.inputs, point);
+        return { action: 'redact', value: fenced(point, rest.value as T, rest.content), enforcement };
       }
       // A layer that sees the note later lets it pass, or ends the run where this layer couldn't.
-      remember(note, 'tool_result', done === 'stop' || done === 'throw' ? enforcement : undefined);
-      if (point === 'document') remember(note, point);
+      remember([note], 'tool_result', done === 'stop' || done === 'throw' ? enforcement : undefined);
+      if (point === 'document' || isPast) remember([note], point);
       if (done === 'throw') throw new PortcullisBlocked(enforcement);
       return { action: done as Exclude<typeof done, 'redact'>, enforcement };
     }
 
-    async function tryRedact(found: Screened): Promise<Redacted<T> | undefined> {
+    async function tryRedact(given: Content, judged: Judged): ReturnType<typeof redacted> {
       try {
-        return await redacted(value, found, request);
+        return await redacted(point, given, judged, request);
       } catch (error) {
         if (signal?.aborted) throw error;
         // Not screened again: replaced whole.
@@ -200,35 +263,33 @@ export function createGuard(options: GuardOptions = {}): Guard {
       }
     }
 
-    // Numbers, booleans and nothing say nothing.
-    if (value === '' || value === null || !['string', 'object', 'bigint'].includes(typeof value)) {
-      return { action: 'allow', value };
-    }
     const task = TASK_POINTS.has(point) ? await admitTask(call, runId) : undefined;
-    const request: ScreenRequest = { channel: CHANNELS[point], task, explain: action === 'redact', signal };
-    let found: Screened;
+    const request: ScreenRequest = { channel: CHANNELS[point], task, explain: policy[point] === 'redact', signal };
+    let judged: Judged;
     try {
-      const input = inputOf(value);
-      const digest = digestInput(input, request.channel);
-      const mine = own.get(digest);
-      if (mine?.enforcement !== undefined) {
-        // Once: the note may stand in the history of later runs.
-        remember(input, point);
-        if (mine.enforcement.action === 'throw') throw new PortcullisBlocked(mine.enforcement);
-        return { action: 'stop', enforcement: mine.enforcement };
-      }
-      if (mine !== undefined) return { action: 'allow', value };
-      found = await screener.screen(input, task === undefined ? { ...request, digest } : request);
+      content = readContent(value, isStructure(point));
+      judged = await judge(content, request);
     } catch (error) {
-      if (error instanceof PortcullisBlocked || signal?.aborted) throw error;
+      if (signal?.aborted) throw error;
       const failure = failureOf(error);
       if (onError === 'block') return enforce(failure);
       tell({ ...factsOf(failure), action: 'allow' });
-      return passed(value);
+      return { action: 'allow', value: fenced(point, value, content) };
     }
-    if (found.verdict.verdict === 'block') return enforce(found);
-    tell({ ...factsOf(found), action: 'allow' });
-    return passed(value);
+    const { left, found } = judged;
+    if (left !== undefined && !isPast) {
+      if (left.action === 'throw') throw new PortcullisBlocked(left);
+      return { action: 'stop', enforcement: left };
+    }
+    if (judged.input !== undefined && found !== undefined) return enforce(found, judged);
+    const isUnread = content.unreadable.length > 0;
+    if (isUnread && unreadable === 'block') return enforce('unreadable');
+    if (found !== undefined || isUnread)
+      tell({
+        ...(found ? factsOf(found) : { ...factsOf('unreadable'), verdict: 'allow', cause: 'verdict', reason: null }),
+        action: 'allow',
+      });
+    return { action: 'allow', value: fenced(point, value, content) };
   }
 
   return {
@@ -241,17 +302,24 @@ export function createGuard(options: GuardOptions = {}): Guard {
   };
 }
 
-/** What the analyzer is given of a value: JSON is written once, for the digest and the analyzer. */
-function inputOf(value: unknown): Input {
-  return typeof value === 'string' ? value : toJsonText(value as Exclude<Input, string>);
+/** Whether a value is read as one structure: what a tool is called with, and how it is described. */
+function isStructure(point: Point): boolean {
+  return point === 'tool_call' || point === 'tool_definition';
+}
+
+/** What is done with a value that can't be redacted. */
+function actionFor(action: Action, point: Point, isPast: boolean): Action {
+  const done = action !== 'redact' ? action : point === 'user' ? 'refuse' : 'replace';
+  return isPast && (done === 'refuse' || done === 'stop' || done === 'throw') ? 'replace' : done;
 }
 
 /** Why there is no verdict. */
-type Failure = 'error' | 'timeout';
+type Failure = 'error' | 'timeout' | 'unreadable';
 
 const REASONS = {
   error: 'The text could not be screened.',
   timeout: 'The text could not be screened in time.',
+  unreadable: 'The content has a part that could not be read.',
 } as const;
 
 /** What an event says of a screening. */
@@ -270,7 +338,9 @@ function factsOf(
       cached: false,
     };
   }
-  const { evidence_id: evidenceId, verdict, rule, reason, score } = found.verdict;
+  // An analyzer of the user's own may leave members out.
+  const { evidence_id: evidenceId = newEvidenceId(), rule = 'none', reason = null, score = null } = found.verdict;
+  const verdict = found.verdict.verdict === 'allow' ? 'allow' : 'block';
   return { evidenceId, verdict, cause: 'verdict', rule, reason, score, cached: found.cached };
 }
 

@@ -1,4 +1,6 @@
 /** One policy for all layers of an agent. The adapters (`portcullis/ai-sdk` and so on) take a guard. */
+
+export type { Unreadable } from './content.js';
 export { createGuard, type Guard, type GuardOptions, type ScreenCall } from './guard.js';
 export {
   allowCall,
@@ -14,6 +16,7 @@ export {
   type Decision,
   type Enforcement,
   type GuardEvent,
+  newestTurn,
   type Point,
   type Policy,
   PortcullisBlocked,

@@ -1,4 +1,5 @@
 import type { Channel } from '../index.js';
+import type { Unreadable } from './content.js';
 
 /** Where in an agent a text is screened. */
 export type Point = 'user' | 'tool_call' | 'tool_result' | 'document' | 'tool_definition';
@@ -54,6 +55,20 @@ export function checkPolicy(policy: Policy): void {
   }
 }
 
+/** @throws TypeError for an option that does not exist: misspelt, it would be left out in silence */
+export function checkOptions(name: string, options: object, known: readonly string[]): void {
+  const unknown = Object.keys(options).find((option) => !known.includes(option));
+  if (unknown !== undefined) throw new TypeError(`${name} has no option ${unknown}: there are ${known.join(', ')}`);
+}
+
+/**
+ * Index of the message that began the newest turn: the user's last one. What stands before it is past: screen it with
+ * `isPast`. Of two messages of the user in a row the first is past too, since some hosts keep no answer to a refused one.
+ */
+export function newestTurn<M>(messages: readonly M[], isUser: (message: M) => boolean): number {
+  return Math.max(messages.findLastIndex(isUser), 0);
+}
+
 /** The engine's channel of each point. */
 export const CHANNELS: Readonly<Record<Point, Channel>> = {
   user: 'user',
@@ -72,7 +87,7 @@ export interface Enforcement {
   readonly point: Point;
   readonly action: Action;
   /** `verdict`: the engine blocked it. Otherwise it wasn't screened, and the guard fails closed. */
-  readonly cause: 'verdict' | 'error' | 'timeout';
+  readonly cause: 'verdict' | 'error' | 'timeout' | 'unreadable';
   /** The rule that blocked it; `none` where it wasn't screened. */
   readonly rule: string;
   /** One sentence. Never quotes the input. */
@@ -116,6 +131,8 @@ export interface GuardEvent {
   readonly score: number | null;
   /** Whether the verdict came from the guard's cache. */
   readonly cached: boolean;
+  /** Kinds of the parts that could not be read, such as `image`; `stream` for what gives its text only later. */
+  readonly unreadable: readonly Unreadable[];
   /** Milliseconds of this decision. */
   readonly durationMs: number;
 }

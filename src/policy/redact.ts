@@ -1,27 +1,33 @@
+import { JsonNumber } from '../engine/canonical-json.js';
 import type { Span } from '../index.js';
 
 /** What stands where a span was removed. */
 const REMOVED = '[removed]';
 
-/** Values nested deeper aren't cut: they are replaced whole. */
-const MAX_DEPTH = 200;
+/** Values nested deeper aren't walked: they are screened as JSON, and replaced whole. */
+export const MAX_DEPTH = 200;
 
 /**
  * A copy of a value without the given spans of its `inputText`. In a structured value only the insides of strings are cut:
  * its shape stays. Undefined where nothing can be cut, e.g. where a span lies in a member's name.
  */
 export function cutSpans<T>(value: T, spans: readonly Span[]): T | undefined {
-  const sorted = [...spans].filter(({ start, end }) => end > start).sort((a, b) => a.start - b.start);
-  if (sorted.length === 0) return undefined;
-  if (typeof value === 'string') return cutText(value, sorted) as T;
-  const cut = cutJson(value, 0, sorted, 0);
+  const wanted = spans.filter(({ start, end }) => end > start);
+  if (wanted.length === 0) return undefined;
+  if (typeof value === 'string') return cutText(value, wanted) as T;
+  const cut = cutJson(value, 0, wanted, 0);
   return cut?.changed ? (cut.value as T) : undefined;
 }
 
-function cutText(text: string, spans: readonly Span[]): string {
+/** A text without spans, which may reach beyond it. */
+export function cutText(text: string, spans: readonly Span[]): string {
+  const inside = spans
+    .map(({ start, end }) => ({ start: Math.max(0, start), end: Math.min(text.length, end) }))
+    .filter(({ start, end }) => end > start)
+    .sort((a, b) => a.start - b.start);
   let out = '';
   let at = 0;
-  for (const { start, end } of spans) {
+  for (const { start, end } of inside) {
     if (start >= at) out += text.slice(at, start) + REMOVED;
     at = Math.max(at, end);
   }
@@ -36,10 +42,10 @@ interface Cut {
 }
 
 /** Walks a value in the order of its canonical JSON text, which starts at `start`. Undefined for one nested too deep. */
-function cutJson(given: unknown, start: number, spans: readonly Span[], depth: number): Cut | undefined {
-  const value = hasJsonForm(given) ? (given.toJSON() ?? null) : given;
+function cutJson(value: unknown, start: number, spans: readonly Span[], depth: number): Cut | undefined {
   if (typeof value === 'string') return cutJsonString(value, start, spans);
-  if (typeof value !== 'object' || value === null) return { value, end: start + scalarLength(value), changed: false };
+  if (typeof value !== 'object' || value === null || value instanceof JsonNumber)
+    return { value, end: start + scalarLength(value), changed: false };
   if (depth > MAX_DEPTH) return undefined;
   const isList = Array.isArray(value);
   const names = isList ? [...value.keys()] : Object.keys(value).sort();
@@ -109,13 +115,10 @@ function escapedLength(text: string, unit: number): readonly [units: number, esc
 }
 
 function scalarLength(value: unknown): number {
+  if (value instanceof JsonNumber) return value.text.length;
   return typeof value === 'bigint' ? value.toString().length : (JSON.stringify(value) ?? 'null').length;
 }
 
-function hasJsonForm(value: unknown): value is { toJSON(): unknown } {
-  return typeof value === 'object' && value !== null && 'toJSON' in value && typeof value.toJSON === 'function';
-}
-
-function isOmitted(value: unknown): boolean {
+export function isOmitted(value: unknown): boolean {
   return value === undefined || typeof value === 'function' || typeof value === 'symbol';
 }

@@ -129,6 +129,18 @@ describe('failures', () => {
   });
 });
 
+it.each([{ verdict: 'flag' }, { verdict: 'BLOCK' }, {}, undefined, 'allow'])(
+  'an analyzer that answers %j has not allowed the text',
+  async (answer) => {
+    const events: GuardEvent[] = [];
+    const engine = { analyze: async () => answer as never };
+    const decision = await createGuard({ engine, report: (event) => events.push(event) }).screen('user', BENIGN);
+    expect(decision.action).toBe('refuse');
+    expect(decision.enforcement?.note).toMatch(/ rule=none evidence=ev_[0-9a-f]{24}\]$/);
+    expect(events).toMatchObject([{ action: 'refuse', verdict: expect.stringMatching(/^(block|error)$/) }]);
+  },
+);
+
 describe('cache', () => {
   it('asks once a channel and text, also while the first call is under way', async () => {
     const { guard, asked } = guarded();
@@ -136,7 +148,7 @@ describe('cache', () => {
     await guard.screen('tool_result', BENIGN);
     expect(asked.length).toBe(1);
     await guard.screen('user', BENIGN);
-    await guard.screen('tool_result', { text: BENIGN });
+    await guard.screen('tool_result', { body: BENIGN });
     expect(asked.length).toBe(3);
   });
 
@@ -318,6 +330,8 @@ it.each<[object, string]>([
   [{ on: { tool_result: 'mask' } }, 'mask is not an action for tool_result'],
   [{ on: { toolResult: 'redact' } }, 'the policy has no point toolResult'],
   [{ onError: 'open' }, "onError is 'block' or 'allow'"],
+  [{ unreadable: 'hide' }, "unreadable is 'report' or 'block'"],
+  [{ onn: { user: 'report' } }, 'createGuard has no option onn'],
 ])('%j is a mistake, not a policy', (options, mistake) => {
   expect(() => createGuard({ engine, ...options } as GuardOptions)).toThrow(mistake);
 });
