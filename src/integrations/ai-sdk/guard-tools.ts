@@ -6,7 +6,7 @@ import {
   type ScreenCall,
   screenedError,
 } from '../../policy/index.js';
-import { screenTexts } from '../texts.js';
+import { screenOutput } from './prompt.js';
 
 /** The second argument of a tool's function. */
 export interface ExecuteOptions {
@@ -40,7 +40,9 @@ export function guardTools<T extends Readonly<Record<string, object>>>(guard: Gu
 
 function guardTool(guard: Guard, name: string, tool: AnyTool): object {
   const { needsApproval } = tool;
-  const wrapped = { ...tool, ...guardParts(guard, name, tool, (_, options) => isApproved(options)) };
+  // A function that isn't async may return an iterable: its outputs are shown as they come, the last one twice where it is one.
+  const streams = tool.execute !== undefined && !isTagged(tool.execute, 'AsyncFunction');
+  const wrapped = { ...tool, ...guardParts(guard, name, tool, (_, options) => isApproved(options), streams) };
   if (guard.policy.tool_call !== 'ask' || tool.execute === undefined) return wrapped;
   return {
     ...wrapped,
@@ -69,12 +71,16 @@ function readCall(tool: string, { abortSignal }: ExecuteOptions = {}): ScreenCal
   return { tool, signal: abortSignal };
 }
 
-/** The functions of a tool, guarded. `isApproved` says whether a person has allowed the call that the policy asks about. */
+/**
+ * The functions of a tool, guarded. `isApproved` says whether a person has allowed the call that the policy asks about;
+ * `streams`, whether the host is given each output of an iterable, or the last one alone.
+ */
 export function guardParts(
   guard: Guard,
   name: string,
   tool: ModelTool,
   isApproved: (input: unknown, options: ExecuteOptions) => boolean,
+  streams: boolean = isTagged(tool.execute, 'AsyncGeneratorFunction'),
 ): ModelTool {
   const { execute, toModelOutput } = tool;
 
@@ -90,27 +96,35 @@ export function guardParts(
     throw new PortcullisBlocked(decision.enforcement);
   }
 
+  async function* outputs(run: Execute, input: unknown, options: ExecuteOptions): AsyncGenerator<unknown> {
+    await screenCall(input, options);
+    const call = readCall(name, options);
+    const result = await failing(() => run.call(tool, input, options), options);
+    if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) {
+      yield await screenResult(result, call);
+      return;
+    }
+    const results = (result as AsyncIterable<unknown>)[Symbol.asyncIterator]();
+    for (;;) {
+      const next = await failing(() => results.next(), options);
+      if (next.done) return;
+      yield await screenResult(next.value, call);
+    }
+  }
+
   const wrapped: { execute?: Execute; toModelOutput?: NonNullable<ModelTool['toModelOutput']> } = {};
   if (execute !== undefined) {
-    wrapped.execute = isGenerator(execute)
-      ? async function* (input: unknown, options: ExecuteOptions): AsyncGenerator<unknown> {
-          await screenCall(input, options);
-          const results = (execute.call(tool, input, options) as AsyncIterable<unknown>)[Symbol.asyncIterator]();
-          for (;;) {
-            const next = await failing(() => results.next(), options);
-            if (next.done) return;
-            yield await screenResult(next.value, readCall(name, options));
-          }
-        }
-      : async (input: unknown, options: ExecuteOptions): Promise<unknown> => {
-          await screenCall(input, options);
-          const result = await failing(async () => findLast(await execute.call(tool, input, options)), options);
-          return screenResult(result, readCall(name, options));
+    wrapped.execute = streams
+      ? (input, options) => outputs(execute, input, options)
+      : async (input, options): Promise<unknown> => {
+          let last: unknown;
+          for await (const output of outputs(execute, input, options)) last = output;
+          return last;
         };
   }
   if (toModelOutput !== undefined) {
-    wrapped.toModelOutput = async (...args: readonly unknown[]): Promise<unknown> =>
-      screenOutput((await toModelOutput.apply(tool, [...args])) as { type: string; value?: unknown });
+    wrapped.toModelOutput = async (...args) =>
+      (await screenOutput(guard, await toModelOutput.apply(tool, [...args]), { tool: name })).output;
   }
   return wrapped;
 
@@ -121,35 +135,10 @@ export function guardParts(
       throw await screenedError(guard, error, readCall(name, options));
     }
   }
-
-  async function screenOutput(output: { readonly type: string; readonly value?: unknown }): Promise<unknown> {
-    if (output.value === undefined) return output;
-    try {
-      const value =
-        output.type === 'content' && Array.isArray(output.value)
-          ? await screenTexts(output.value, ['text'], (text) => screenResult(text, { tool: name }))
-          : await screenResult(output.value, { tool: name });
-      return value === output.value ? output : { ...output, value };
-    } catch (error) {
-      // The SDK has no way to fail here but to end the run.
-      if (error instanceof PortcullisBlocked && error.enforcement.action !== 'throw') {
-        return { type: 'error-text', value: error.message };
-      }
-      throw error;
-    }
-  }
 }
 
-function isGenerator(execute: Execute): boolean {
-  return Object.prototype.toString.call(execute) === '[object AsyncGeneratorFunction]';
-}
-
-/** A plain function may return an iterable too; its last output is the result. */
-async function findLast(result: unknown): Promise<unknown> {
-  if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result;
-  let last: unknown;
-  for await (const output of result as AsyncIterable<unknown>) last = output;
-  return last;
+function isTagged(run: unknown, tag: string): boolean {
+  return Object.prototype.toString.call(run) === `[object ${tag}]`;
 }
 
 /** Whether the conversation has a person's approval of this very call. */

@@ -109,10 +109,8 @@ async function shownTools(
   if (tools === undefined) return undefined;
   const shown = await Promise.all(
     tools.map(async (tool) => {
-      const { type, name, description, inputSchema } = tool as Readonly<Record<string, unknown>>;
-      if (type !== 'function') return true;
-      const definition = { name, description, inputSchema };
-      return passes(await guard.screen('tool_definition', definition, { ...call, tool: String(name) }));
+      const { type: _, providerOptions: __, ...definition } = tool as Readonly<Record<string, unknown>>;
+      return passes(await guard.screen('tool_definition', definition, { ...call, tool: String(definition.name) }));
     }),
   );
   return shown.every(Boolean) ? tools : tools.filter((_, index) => shown[index]);

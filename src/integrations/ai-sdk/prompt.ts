@@ -1,5 +1,10 @@
-import { type Enforcement, type Guard, passes, type ScreenCall } from '../../policy/index.js';
-import { type TextPart as Part, screenTexts } from '../texts.js';
+import { type Enforcement, type Guard, newestTurn, passes, type ScreenCall } from '../../policy/index.js';
+import { showContent } from '../content.js';
+
+interface Part {
+  readonly type: string;
+  readonly [name: string]: unknown;
+}
 
 interface Message {
   readonly role: string;
@@ -12,79 +17,65 @@ export interface ScreenedPrompt {
   readonly refusal: Enforcement | undefined;
 }
 
-/** Screens the user texts, text files and tool results of a prompt of the AI SDK's model specification, 3 or 4. */
+/** What the model itself wrote. */
+const OWN_PARTS: ReadonlySet<string> = new Set(['text', 'reasoning', 'tool-call', 'tool-approval-request']);
+
+/**
+ * Screens a prompt of the AI SDK's model specification, 3 or 4: all but what the operator and the model wrote. What was
+ * refused in an earlier turn becomes the note.
+ */
 export async function screenMessages(
   guard: Guard,
   prompt: readonly unknown[],
   call: ScreenCall,
 ): Promise<ScreenedPrompt> {
+  const given = prompt as readonly Message[];
+  const newest = newestTurn(given, ({ role }) => role === 'user');
   let refusal: Enforcement | undefined;
   const messages = await Promise.all(
-    (prompt as readonly Message[]).map(async (message) => {
-      if (typeof message.content === 'string' || message.role === 'system') return message;
-      const withTexts =
-        message.role === 'user' ? await screenTexts(message.content, ['text'], screenUser) : message.content;
-      const content = await Promise.all(withTexts.map((part) => screenPart(part)));
-      return content.every((part, index) => part === (message.content as readonly Part[])[index]) &&
-        content.length === message.content.length
-        ? message
-        : { ...message, content };
+    given.map(async (message, index) => {
+      const { role, content } = message;
+      if (role === 'system') return message;
+      const at = { ...call, isPast: index < newest };
+      if (role === 'user') {
+        const shown = await showContent(guard, 'user', content, at);
+        if (shown.ends) refusal ??= shown.enforcement;
+        return shown.content === content ? message : { ...message, content: shown.content };
+      }
+      if (typeof content === 'string') return message;
+      const parts = await Promise.all(content.map((part) => screenPart(role, part, at)));
+      return parts.every((part, at) => part === content[at]) ? message : { ...message, content: parts };
     }),
   );
   return { prompt: messages, refusal };
 
-  async function screenUser(text: string): Promise<string> {
-    const decision = await guard.screen('user', text, call);
-    if (passes(decision)) return decision.value;
-    refusal ??= decision.enforcement;
-    return decision.enforcement.note;
-  }
-
-  async function screenPart(part: Part): Promise<Part> {
-    if (part.type === 'file') return screenFile(part);
-    if (part.type !== 'tool-result') return part;
-    const output = part.output as Part;
-    const tool = String(part.toolName);
-    if (output.type === 'content' && Array.isArray(output.value)) {
-      let note: string | undefined;
-      const value = await screenTexts(output.value, ['text'], async (text) => {
-        const shown = await screenResult(text, tool);
-        if ('note' in shown) note = shown.note;
-        return 'note' in shown ? shown.note : shown.value;
-      });
-      if (note !== undefined) return { ...part, output: { type: 'error-text', value: note } };
-      return value === output.value ? part : { ...part, output: { ...output, value } };
+  async function screenPart(role: string, part: Part, at: ScreenCall): Promise<unknown> {
+    if (role === 'assistant' && OWN_PARTS.has(part.type)) return part;
+    if (part.type !== 'tool-result') {
+      const document = await guard.screen(role === 'assistant' ? 'document' : 'tool_result', part, at);
+      return passes(document) ? document.value : { type: 'text', text: document.enforcement.note };
     }
-    if (!('value' in output)) return part;
-    const shown = await screenResult(output.value, tool);
-    if ('note' in shown) return { ...part, output: { type: 'error-text', value: shown.note } };
-    return shown.value === output.value ? part : { ...part, output: { ...output, value: shown.value } };
-  }
-
-  async function screenResult<T>(value: T, tool: string): Promise<{ readonly value: T } | { readonly note: string }> {
-    const decision = await guard.screen('tool_result', value, { ...call, tool });
-    if (passes(decision)) return { value: decision.value };
-    if (decision.action === 'stop') refusal ??= decision.enforcement;
-    return { note: decision.enforcement.note };
-  }
-
-  async function screenFile(part: Part): Promise<Part> {
-    const text = fileText(part);
-    if (text === undefined) return part;
-    const decision = await guard.screen('document', text, call);
-    if (passes(decision) && decision.value === text) return part;
-    return { type: 'text', text: passes(decision) ? decision.value : decision.enforcement.note };
+    const { output, toolName } = part;
+    const shown = await screenOutput(guard, output, { ...at, tool: String(toolName) });
+    if (shown.enforcement?.action === 'stop') refusal ??= shown.enforcement;
+    return shown.output === output ? part : { ...part, output: shown.output };
   }
 }
 
-/** The text of a file part; undefined if it isn't text or is only referenced. */
-function fileText({ mediaType, data }: Part): string | undefined {
-  if (typeof mediaType !== 'string' || !/^(text\/|application\/(json|xml|[\w.-]+\+(json|xml))\b)/i.test(mediaType)) {
-    return undefined;
+/** A tool's output as the model may see it: a blocked one becomes an error whose text is the note. */
+export async function screenOutput(
+  guard: Guard,
+  output: unknown,
+  call: ScreenCall,
+): Promise<{ readonly output: unknown; readonly enforcement?: Enforcement }> {
+  const { type, value, ...others } = output as Part;
+  // The value as the tool returned it, where there is nothing else: it was screened then.
+  const isBare = value !== undefined && Object.keys(others).every((name) => name === 'providerOptions');
+  const decision = await guard.screen('tool_result', isBare ? value : output, call);
+  if (!passes(decision)) {
+    const { enforcement } = decision;
+    return { output: { type: 'error-text', value: enforcement.note }, enforcement };
   }
-  const inner = typeof data === 'object' && data !== null && 'type' in data ? (data as Part) : { type: 'data', data };
-  if (inner.type === 'text' && typeof inner.text === 'string') return inner.text;
-  if (inner.type !== 'data') return undefined;
-  if (inner.data instanceof Uint8Array) return new TextDecoder().decode(inner.data);
-  return typeof inner.data === 'string' ? Buffer.from(inner.data, 'base64').toString('utf8') : undefined;
+  if (!isBare) return { output: decision.value };
+  return { output: decision.value === value ? output : { ...(output as Part), value: decision.value } };
 }

@@ -1,14 +1,14 @@
 /** Guards agents of LangChain 1. Imports nothing of it: the caller passes what it needs. */
 import {
   type DocumentText,
-  type Enforcement,
   errorText,
   type Guard,
+  newestTurn,
   PortcullisBlocked,
   passes,
   type ScreenCall,
 } from '../../policy/index.js';
-import { screenTexts, type TextPart } from '../texts.js';
+import { type Shown, showContent } from '../content.js';
 
 /** What the middleware needs of `langchain`: pass the module itself, or these three of it. */
 export interface LangChain {
@@ -17,9 +17,15 @@ export interface LangChain {
   readonly ToolMessage: new (fields: never) => unknown;
 }
 
+interface Block {
+  readonly type: string;
+}
+
 interface Message {
   readonly type: string;
-  readonly content: string | readonly TextPart[];
+  /** Of a message of the type `generic`. */
+  readonly role?: string;
+  readonly content: string | readonly Block[];
   readonly name?: string;
   readonly lc_kwargs?: object;
 }
@@ -55,50 +61,25 @@ export function guardMiddleware<L extends LangChain>(guard: Guard, langchain: L)
 
   async function wrapModelCall(request: ModelRequest, handler: (request: ModelRequest) => unknown): Promise<unknown> {
     const call = readCall(request.runtime);
-    let refusal: Enforcement | undefined;
-    const messages = await Promise.all(
-      request.messages.map(async (message) => {
-        const screened = await screenMessage(message, call);
-        if (screened.refusal !== undefined) refusal ??= screened.refusal;
-        return screened.message;
-      }),
+    const newest = newestTurn(request.messages, (message) => pointOf(message) === 'user');
+    const shown = await Promise.all(
+      request.messages.map((message, index) => showMessage(guard, message, { ...call, isPast: index < newest })),
     );
+    const refusal = shown.find(({ ends }) => ends)?.enforcement;
     if (refusal !== undefined) {
       const { note, evidenceId, runId } = refusal;
       return new AIMessage({ content: note, response_metadata: { portcullis: { evidenceId, runId } } });
     }
+    const messages = shown.map(({ content }, index) => withContent(request.messages[index] as Message, content));
     return handler({ ...request, messages, ...(request.tools && { tools: await shownTools(request.tools, call) }) });
-  }
-
-  async function screenMessage(
-    message: Message,
-    call: ScreenCall,
-  ): Promise<{ readonly message: Message; readonly refusal?: Enforcement | undefined }> {
-    if (message.type !== 'human' && message.type !== 'tool') return { message };
-    const point = message.type === 'human' ? 'user' : 'tool_result';
-    let refusal: Enforcement | undefined;
-    const screen =
-      (at: 'user' | 'tool_result' | 'document') =>
-      async (text: string): Promise<string> => {
-        const decision = await guard.screen(at, text, { ...call, tool: message.name });
-        if (passes(decision)) return decision.value;
-        if (decision.action === 'refuse' || decision.action === 'stop') refusal ??= decision.enforcement;
-        return decision.enforcement.note;
-      };
-    const { content } = message;
-    const shown =
-      typeof content === 'string'
-        ? await screen(point)(content)
-        : await screenTexts(await screenTexts(content, ['text'], screen(point)), ['text-plain'], screen('document'));
-    return { message: shown === content ? message : withContent(message, shown), refusal };
   }
 
   async function shownTools(tools: readonly unknown[], call: ScreenCall): Promise<readonly unknown[]> {
     const shown = await Promise.all(
       tools.map(async (tool) => {
-        const { name, description } = tool as { name?: unknown; description?: unknown };
-        if (typeof name !== 'string' || typeof description !== 'string') return true;
-        return passes(await guard.screen('tool_definition', { name, description }, { ...call, tool: name }));
+        const { name } = tool as { name?: unknown };
+        const named = typeof name === 'string' ? { ...call, tool: name } : call;
+        return passes(await guard.screen('tool_definition', readDefinition(tool), named));
       }),
     );
     return tools.filter((_, index) => shown[index]);
@@ -122,17 +103,8 @@ export function guardMiddleware<L extends LangChain>(guard: Guard, langchain: L)
     }
     // A Command changes the state in its own way; the messages in it are screened before the next model call.
     if (result.type !== 'tool') return result;
-    let note: string | undefined;
-    const screen = async (text: string): Promise<string> => {
-      const decision = await guard.screen('tool_result', text, call);
-      if (passes(decision)) return decision.value;
-      note = decision.enforcement.note;
-      return note;
-    };
-    const { content } = result;
-    const shown = typeof content === 'string' ? await screen(content) : await screenTexts(content, ['text'], screen);
-    if (note !== undefined) return failed(note);
-    return shown === content ? result : withContent(result, shown);
+    const decision = await guard.screen('tool_result', result.content, call);
+    return passes(decision) ? withContent(result, decision.value) : failed(decision.enforcement.note);
   }
 
   return createMiddleware({ name: 'portcullis', wrapModelCall, wrapToolCall } as never) as ReturnType<
@@ -153,10 +125,68 @@ function readCall(runtime: Runtime | undefined): ScreenCall {
   return { signal: runtime?.signal, runId: runtime?.configurable?.run_id ?? runtime?.configurable?.thread_id };
 }
 
-/** A copy of a message of any class. Its constructor's arguments are what it is serialised from. */
-function withContent(message: Message, content: Message['content']): Message {
+/** Where a message is screened; undefined for what the operator and the model wrote. */
+function pointOf({ type, role }: Message): 'user' | 'tool_result' | undefined {
+  const author = (type === 'generic' ? String(role) : type).toLowerCase();
+  if (author === 'human' || author === 'user') return 'user';
+  return ['ai', 'assistant', 'system', 'developer', 'remove'].includes(author) ? undefined : 'tool_result';
+}
+
+/** Blocks of a model's message that it wrote itself; others are results of tools that the provider ran. */
+const OWN_BLOCKS =
+  /^(text|output_text|reasoning|thinking|redacted_thinking|refusal|function_call|invalid_tool_call|(server_)?tool_(call|use)(_chunk)?|input_json_delta)$/;
+
+async function showMessage(guard: Guard, message: Message, given: ScreenCall): Promise<Shown> {
+  const { content, type } = message;
+  const call = { ...given, tool: message.name };
+  const point = pointOf(message);
+  if (point !== undefined) return showContent(guard, point, content, call);
+  if (type !== 'ai' || !Array.isArray(content)) return { content, ends: false };
+  const isOwn = (block: Block): boolean => OWN_BLOCKS.test(block.type);
+  const blocks: readonly Block[] = content;
+  const shown = await Promise.all(
+    blocks.map((block) =>
+      isOwn(block) ? [block] : showContent(guard, 'tool_result', [block], call).then((one) => one.content),
+    ),
+  );
+  const flat = shown.flat();
+  return { content: flat.every((block, index) => block === blocks[index]) ? content : flat, ends: false };
+}
+
+/** A message with a content; a copy, of any class, where it is another. A constructor's arguments are what it is serialised from. */
+function withContent(message: Message, content: unknown): Message {
+  if (content === message.content) return message;
   const copy = { content, ...(message.lc_kwargs && { lc_kwargs: { ...message.lc_kwargs, content } }) };
   return Object.assign(Object.create(Object.getPrototypeOf(message)), message, copy);
+}
+
+/** What a model is told of a tool: a tool of LangChain, or a definition in the words of a provider. */
+function readDefinition(tool: unknown): unknown {
+  if (typeof tool !== 'object' || tool === null || !('schema' in tool)) return tool;
+  const { name, description, schema, extras } = tool as Readonly<Record<string, unknown>>;
+  return { name, description, schema: readSchema(schema), extras };
+}
+
+/** A schema as JSON: as it is, by its own method (Zod 4), or all strings in it (Zod 3). */
+function readSchema(schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null || Object.getPrototypeOf(schema) === Object.prototype)
+    return schema;
+  if ('toJSONSchema' in schema && typeof schema.toJSONSchema === 'function') {
+    return schema.toJSONSchema({ unrepresentable: 'any', io: 'input' });
+  }
+  return stringsIn(schema, new Set());
+}
+
+function stringsIn(value: unknown, seen: Set<unknown>): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null || seen.has(value)) return [];
+  seen.add(value);
+  const { description, _def, _zod } = value as { description?: unknown; _def?: object; _zod?: { def?: object } };
+  const members = Object.entries(_def ?? _zod?.def ?? value).map(([name, member]) =>
+    // A shape may be made when it is first asked for.
+    typeof member === 'function' && (name === 'shape' || name === 'getter') ? member() : member,
+  );
+  return [description, ...members].flatMap((member) => stringsIn(member, seen));
 }
 
 /** LangGraph's interrupts and parent commands are thrown, and are no failures. */

@@ -1,8 +1,16 @@
 /** Guards agents of `@mastra/core`. Imports nothing of it: its types are met by shape. */
 import { createHash } from 'node:crypto';
-import { type Enforcement, type Guard, passes } from '../../policy/index.js';
+import { type Enforcement, type Guard, passes, type ScreenCall } from '../../policy/index.js';
 import { type ExecuteOptions, guardParts, type ModelTool, mustAsk } from '../ai-sdk/guard-tools.js';
 import { screenMessages } from '../ai-sdk/prompt.js';
+import { showContent } from '../content.js';
+
+/** Of Mastra's list of messages, the system messages that its memory adds: what it recalls of other conversations. */
+interface MemoryMessages {
+  getSystemMessages(tag: 'memory'): readonly { readonly content: unknown }[];
+  clearSystemMessages(tag: 'memory'): unknown;
+  addSystem(messages: object, tag: 'memory'): unknown;
+}
 
 interface StepArguments {
   readonly abort: (reason?: string, options?: { metadata?: unknown }) => never;
@@ -14,6 +22,7 @@ export interface GuardProcessor {
   readonly id: 'portcullis';
   processInputStep(
     args: StepArguments & {
+      readonly messageList?: unknown;
       readonly tools?: Record<string, unknown>;
       readonly toolChoice?: unknown;
     },
@@ -40,6 +49,7 @@ export function guardProcessor(guard: Guard): GuardProcessor {
     id: 'portcullis',
     async processInputStep(args) {
       const { tools = {}, toolChoice, abortSignal } = args;
+      await screenMemory(guard, args.messageList as MemoryMessages | undefined, { signal: abortSignal });
       const shown = await Promise.all(
         Object.entries(tools).map(async ([name, tool]) => {
           const call = { tool: name, signal: abortSignal };
@@ -60,6 +70,20 @@ export function guardProcessor(guard: Guard): GuardProcessor {
       return isSame ? undefined : { prompt: screened.prompt as typeof prompt };
     },
   };
+}
+
+/** What the memory recalls of other conversations stands in the system prompt; the operator's own messages pass. */
+async function screenMemory(guard: Guard, messages: MemoryMessages | undefined, call: ScreenCall): Promise<void> {
+  const recalled = messages?.getSystemMessages?.('memory') ?? [];
+  const shown = await Promise.all(
+    recalled.map(async (message) => {
+      const { content } = await showContent(guard, 'document', message.content, call);
+      return content === message.content ? message : { ...message, content };
+    }),
+  );
+  if (messages === undefined || shown.every((message, index) => message === recalled[index])) return;
+  messages.clearSystemMessages('memory');
+  for (const message of shown) messages.addSystem(message, 'memory');
 }
 
 /** Calls that a person was asked about and has not answered yet. */
@@ -112,10 +136,11 @@ function digest(input: unknown): string {
 
 /** The description of a tool for the model. */
 function readDefinition(name: string, tool: unknown): object {
-  const { description, parameters, inputSchema } = tool as {
+  const { description, parameters, inputSchema, inputExamples } = tool as {
     description?: unknown;
+    inputExamples?: unknown;
     parameters?: { jsonSchema?: unknown };
     inputSchema?: { jsonSchema?: unknown };
   };
-  return { name, description, inputSchema: parameters?.jsonSchema ?? inputSchema?.jsonSchema };
+  return { name, description, inputSchema: parameters?.jsonSchema ?? inputSchema?.jsonSchema, inputExamples };
 }

@@ -311,4 +311,82 @@ for (const { label, name, ai, Model, spec } of versions) {
     expect(promptsOf(model)[0]).toContain('removed by portcullis');
     expect(promptsOf(model)[0]).not.toContain(file.data);
   });
+
+  it(`${label}: a turn that was refused doesn't refuse the next one`, async () => {
+    const model = mock('Rain.');
+    const messages = [
+      { role: 'user', content: ATTACK },
+      { role: 'assistant', content: 'No.' },
+      { role: 'user', content: 'How is the weather?' },
+    ];
+    const { text } = await generateText({ model: wrap(setUp().guard, model), messages: messages as never });
+    expect(text).toBe('Rain.');
+    expect(promptsOf(model)[0]).toContain('refused by portcullis');
+    expect(promptsOf(model)[0]).not.toContain(ATTACK);
+  });
+
+  it.each(['application/yaml', 'application/octet-stream', 'image/svg+xml', 'application/pdf'])(
+    `${label}: a file of %s that is text`,
+    async (mediaType) => {
+      const model = mock('ok');
+      const content = [
+        { type: 'text', text: 'Sum it up.' },
+        { type: 'file', mediaType, data: new TextEncoder().encode(ATTACK) },
+      ];
+      await generateText({ model: wrap(setUp().guard, model), messages: [{ role: 'user', content }] as never });
+      const shown = model.doGenerateCalls[0]!.prompt.flatMap(({ content: parts }) => parts as readonly object[]);
+      expect(shown).toMatchObject([{ type: 'text' }, { type: 'text', text: expect.stringContaining('removed by') }]);
+    },
+  );
+
+  it(`${label}: a text file among what a tool shows, and examples of its input`, async () => {
+    const encoded = Buffer.from(ATTACK).toString('base64');
+    const file =
+      spec === 'v3'
+        ? { type: 'file-data', mediaType: 'text/plain', data: encoded }
+        : { type: 'file', mediaType: 'text/plain', data: { type: 'data', data: encoded } };
+    const value = [{ type: 'text', text: 'See the file.' }, file];
+    const model = mock({ q: 'today' }, 'done');
+    const shows = mail(async () => 1, { toModelOutput: () => ({ type: 'content', value }) });
+    const { guard } = setUp();
+    await ask(guard, model, shows);
+    expect(promptsOf(model).join()).not.toContain(encoded.slice(0, 40));
+    // Without the wrapper the prompt is screened all the same.
+    const bare = mock({ q: 'today' }, 'done');
+    await generateText({ model: wrap(guard, bare), tools: shows, stopWhen: stopWhen as never, prompt: 'Read.' });
+    expect(promptsOf(bare).join()).not.toContain(encoded.slice(0, 40));
+    const examples = mock('done');
+    await ask(
+      guard,
+      examples,
+      mail(async () => 1, { inputExamples: [{ input: { q: ATTACK } }] }),
+    );
+    expect(examples.doGenerateCalls[0]!.tools ?? []).toEqual([]);
+  });
+
+  it(`${label}: a plain function that returns an iterable keeps its preliminary results`, async () => {
+    const { guard } = setUp();
+    const outputsOf = async (execute: () => unknown): Promise<unknown[]> => {
+      const model = wrap(guard, mock({ q: 'today' }, 'done'));
+      const tools = guardTools(guard, mail(execute));
+      const outputs: unknown[] = [];
+      const { fullStream } = streamText({ model, tools, stopWhen: stopWhen as never, prompt: 'Read.' });
+      for await (const part of fullStream) {
+        if (part.type === 'tool-result') outputs.push([part.output, part.preliminary ?? false]);
+      }
+      return outputs;
+    };
+    async function* parts(): AsyncGenerator<string> {
+      yield 'one';
+      yield 'two';
+    }
+    const expected = [
+      ['one', true],
+      ['two', true],
+      ['two', false],
+    ];
+    expect(await outputsOf(() => parts())).toEqual(expected);
+    expect(await outputsOf(parts)).toEqual(expected);
+    expect(await outputsOf(async () => 'one')).toEqual([['one', false]]);
+  });
 }

@@ -1,8 +1,10 @@
+import { ChatMessage, FunctionMessage } from '@langchain/core/messages';
 import { fakeModel } from '@langchain/core/testing';
 import * as langchain from 'langchain';
 import { AIMessage, createAgent, HumanMessage, tool } from 'langchain';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { z as z3 } from 'zod/v3';
 import { guardMiddleware, pageContent } from '../../../src/integrations/langchain/index.js';
 import { createGuard, type Guard, guardDocuments } from '../../../src/policy/index.js';
 import { ATTACK, BENIGN, broken, counting, hanging, MIXED, matrix } from './matrix.js';
@@ -168,4 +170,76 @@ it('LangChain 1: documents keep their class and metadata', async () => {
   expect(second).toBeInstanceOf(Document);
   expect(second!.metadata).toEqual({ id: 2 });
   expect(second!.pageContent).toContain('removed by portcullis');
+});
+
+const encoded = Buffer.from(ATTACK).toString('base64');
+const text = (said: string) => ({ type: 'text', text: said });
+const blocks: readonly (readonly [string, object])[] = [
+  ['a text file', { type: 'file', mimeType: 'text/plain', data: encoded }],
+  ['a text file of version 0', { type: 'file', source_type: 'text', mime_type: 'text/plain', text: ATTACK }],
+  ['a plain text', { type: 'text-plain', mimeType: 'text/plain', text: ATTACK }],
+  ['a document', { type: 'document', source: { type: 'text', media_type: 'text/plain', data: ATTACK } }],
+  ['input_text', { type: 'input_text', text: ATTACK }],
+  ['a search result', { type: 'search_result', title: 't', source: 's', content: [text(ATTACK)] }],
+  ['a resource', { type: 'resource', resource: { uri: 'file:///a', text: ATTACK } }],
+  ['json', { type: 'json', json: { a: [ATTACK] } }],
+  ['a block that nobody knows', { type: 'hologram', layers: [{ caption: ATTACK }] }],
+];
+
+describe.each(blocks)('LangChain 1: %s', (_, block) => {
+  it.each([
+    ['of a user', new HumanMessage({ content: [text('Sum it up.'), block] as never })],
+    ['of a tool', new langchain.ToolMessage({ content: [text('See.'), block] as never, tool_call_id: 'c' })],
+  ])('%s', async (__, message) => {
+    const model = mock('done');
+    await agentOf(rules(), model).invoke({ messages: [new HumanMessage('Go on.'), message] });
+    expect(seenBy(model)).not.toContain(ATTACK);
+    expect(seenBy(model)).not.toContain(encoded.slice(0, 40));
+  });
+});
+
+it.each([
+  new ChatMessage({ role: 'user', content: ATTACK }),
+  new ChatMessage({ role: 'document', content: ATTACK }),
+  new FunctionMessage({ name: 'f', content: ATTACK }),
+])('LangChain 1: message %#, of another class', async (message) => {
+  const model = mock('done');
+  await agentOf(rules(), model).invoke({ messages: [new HumanMessage('Go on.'), message as never] });
+  expect(seenBy(model)).not.toContain(ATTACK);
+});
+
+it('LangChain 1: a turn that was refused does not refuse the next one', async () => {
+  const model = mock('Rain.');
+  const messages = [new HumanMessage(ATTACK), new AIMessage('No.'), new HumanMessage('How is the weather?')];
+  const run = await agentOf(rules(), model).invoke({ messages });
+  expect(run.messages.at(-1)!.text).toBe('Rain.');
+  expect(seenBy(model)).toMatch(/refused by portcullis/);
+});
+
+it('LangChain 1: what a schema says of a parameter, and definitions in the words of a provider', async () => {
+  const parameters = { type: 'object', properties: { q: { type: 'string', description: ATTACK } } };
+  const tools = [
+    tool((() => 'x') as never, {
+      name: 'four',
+      description: 'd',
+      schema: z.object({ q: z.string().describe(ATTACK) }),
+    }),
+    tool((() => 'x') as never, {
+      name: 'three',
+      description: 'd',
+      schema: z3.object({ q: z3.string().describe(ATTACK) }),
+    }),
+    tool((() => 'x') as never, { name: 'json', description: 'd', schema: parameters as never }),
+    { type: 'function', function: { name: 'openai', description: 'd', parameters } },
+    { type: 'function', function: { name: 'clean', description: 'Tells the time.', parameters: {} } },
+  ];
+  const model = mock('done');
+  const bound: unknown[] = [];
+  const bind = model.bindTools.bind(model);
+  model.bindTools = ((given: { name?: string; function?: { name: string } }[]) => {
+    bound.push(...given.map((one) => one.name ?? one.function?.name));
+    return bind(given as never);
+  }) as never;
+  await agentOf(rules(), model, tools as never).invoke({ messages: [new HumanMessage('Hello')] });
+  expect(bound).toEqual(['clean']);
 });

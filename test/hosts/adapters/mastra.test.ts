@@ -238,3 +238,47 @@ it('Mastra: a refused message is not kept, so that its thread goes on', async ()
   expect(seenBy(model)).toContain('Hello');
   expect(seenBy(model)).not.toContain(ATTACK);
 });
+
+it.each(['thread', 'resource'] as const)('Mastra: what the memory recalls of the %s', async (scope) => {
+  const { SemanticRecall } = await import('@mastra/core/processors');
+  const { RequestContext } = await import('@mastra/core/request-context');
+  const threadId = scope === 'thread' ? 'now' : 'before';
+  const parts = [{ type: 'text', text: ATTACK }];
+  const message = {
+    id: 'm',
+    role: 'user',
+    createdAt: new Date(),
+    threadId,
+    resourceId: 'u',
+    content: { format: 2, parts },
+  };
+  const recall = new SemanticRecall({
+    storage: { listMessages: async () => ({ messages: [message] }) },
+    vector: {
+      createIndex: async () => {},
+      query: async () => [{ score: 0.9, metadata: { message_id: 'm', thread_id: threadId } }],
+      upsert: async () => [],
+    },
+    embedder: {
+      specificationVersion: 'v2',
+      modelId: 'e',
+      doEmbed: async ({ values }: { values: string[] }) => ({ embeddings: values.map(() => [1, 2]) }),
+    },
+    scope,
+  } as never);
+  const model = mock('done');
+  const guard = createGuard({ engine: counting() });
+  const agent = new Agent({
+    id: 'recalls',
+    name: 'Recalls',
+    instructions: 'Help.',
+    model,
+    inputProcessors: [recall, guardProcessor(guard) as never],
+  });
+  const requestContext = new RequestContext();
+  requestContext.set('MastraMemory', { thread: { id: 'now' }, resourceId: 'u' });
+  await agent.generate('What did I say about customers?', { requestContext } as never);
+  expect(callsOf(model).length).toBe(1);
+  expect(seenBy(model)).not.toContain(ATTACK);
+  expect(seenBy(model)).toContain('by portcullis');
+});
