@@ -35,9 +35,9 @@ def test_the_offset_is_taken_from_texts_in_other_languages_alone():
     texts = [encode(TOKENIZER, text) for text in (ENGLISH_TEXT, GERMAN_TEXT)]
     language = LanguageOffset(fitted())
     with torch.no_grad():
-        plain = net(*padded(texts))[0].numpy()
+        plain = net(*padded(texts), torch.zeros(len(texts), dtype=torch.long))[0].numpy()
         net.language = language
-        lost = plain - net(*padded(texts))[0].numpy()
+        lost = plain - net(*padded(texts), torch.zeros(len(texts), dtype=torch.long))[0].numpy()
     assert lost[0] < 0.1 * OFFSET
     assert lost[1] > 0.9 * OFFSET
     assert np.all(lost <= OFFSET + 1e-6)

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from portcullis_train.release.smooth import LIMITS, Divided, greatest_values, smooth_quantisation
-from portcullis_train.training.net import Screener
+from portcullis_train.training.net import Screener, padded
 
 
 def test_same_values_and_no_great_channels() -> None:
@@ -13,14 +13,14 @@ def test_same_values_and_no_great_channels() -> None:
     net = Screener(300).eval()
     net.layers[1].norm1.weight.data[7] = 40.0
     ids, offsets = np.arange(3, 203), np.arange(0, 201, 20)
-    tokens = torch.tensor([[101, *range(3, 23), 102]])
+    given = (*padded([range(3, 23)], [range(30, 40)]), torch.tensor([2]))
     with torch.no_grad():
-        before = net(tokens, torch.ones_like(tokens))
+        before = net(*given)
         smooth_quantisation(net, ids, offsets)
-        after = net(tokens, torch.ones_like(tokens))
+        after = net(*given)
     assert torch.allclose(before[0], after[0], atol=1e-4)
     assert torch.allclose(before[1], after[1], atol=1e-4)
     assert isinstance(net.layers[1].up, Divided)
     assert float(net.layers[1].up.share.min()) < 0.5
-    assert net.positions.weight.shape[0] == 256
+    assert net.positions.weight.shape[0] == 321
     assert set(LIMITS) == {name for _, name in greatest_values(Screener(300), ids, offsets)}

@@ -64,6 +64,9 @@ def archive(rows: list[tuple[int, int, tuple[int, int], str, str]]) -> Archive:
         np.array([row[1] for row in rows]),
         np.array([row[3] for row in rows]),
         np.array([row[4] for row in rows]),
+        np.zeros(len(rows), np.int8),
+        np.zeros(0, np.int32),
+        np.zeros(len(rows) + 1, np.int64),
     )
 
 
@@ -107,5 +110,7 @@ def test_a_rule_for_a_source_comes_before_its_family() -> None:
 
 def test_a_mixture_names_what_differs_from_the_one_it_extends(tmp_path: Path) -> None:
     (tmp_path / "base.json").write_text('{"default_cap": 5, "sources": {"a": {"cap": 1}, "b": {"cap": 2}}, "own": {"repeat": 3}}')
-    (tmp_path / "next.json").write_text('{"extends": "base.json", "sources": {"b": {"cap": 9}}, "own": {"repeat": 1}}')
-    assert read_mixture(tmp_path / "next.json") == {"default_cap": 5, "sources": {"a": {"cap": 1}, "b": {"cap": 9}}, "own": {"repeat": 1}}
+    (tmp_path / "next.json").write_text('{"extends": "base.json", "sources": {"b": {"cap": 9}}, "own": {"repeat": 1}, "scale": 0.5}')
+    mixture = read_mixture(tmp_path / "next.json")
+    assert mixture == {"default_cap": 5, "sources": {"a": {"cap": 1, "scale": 0.5}, "b": {"cap": 9}}, "own": {"repeat": 1}}
+    assert share("a", 4, mixture | {"sources": {"a": {"cap": 4, "scale": 0.5}}}) == 2

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from .channels import channel_of, own_channel_rows
 from .inserts import apart_rows
 from .rows import Row, own_rows, read_rows
 
@@ -17,6 +18,10 @@ WORLD_DEV = {
 }  # fmt: skip
 
 
+# Authored benign texts that stand for real traffic: what users ask, play and paste, and files of operators.
+HONEST = ("user_order", "roleplay_honest", "security_honest", "user_paste", "rules_honest")
+
+
 @dataclass(frozen=True)
 class Item:
     """One dev text."""
@@ -27,11 +32,13 @@ class Item:
     group: str
     lang: str
     span: tuple[int, int] | None
+    channel: int = 0
+    task: str = ""
 
     @property
     def authored(self) -> bool:
         """Whether it was written against its twin: such texts are reported apart."""
-        return self.source.startswith(("authored ", "own "))
+        return self.source.startswith(("authored", "own "))
 
     @property
     def generated(self) -> bool:
@@ -40,15 +47,15 @@ class Item:
 
     @property
     def budgeted(self) -> bool:
-        """Whether the false-positive budget counts it."""
-        return not self.positive and not self.authored and not self.generated
+        """Whether the false-positive budget counts it: a benign text that no generator made, and that was not written against an attack's twin."""
+        return not self.positive and not self.generated and (not self.authored or self.source.endswith(HONEST))
 
 
 def item_of(row: Row) -> Item:
     """A row as a dev text."""
     return Item(
         str(row["text"]), row["label"] == "injection", str(row["source"]), str(row["group"]), str(row["lang"]),
-        tuple(row["span"]) if "span" in row else None,
+        tuple(row["span"]) if "span" in row else None, channel_of(row), str(row.get("task") or ""),
     )  # fmt: skip
 
 
@@ -70,16 +77,28 @@ def world_items(data: Path) -> list[Item]:
     return [item_of(row) for row in rows]
 
 
+def channel_items(data: Path, own: Path) -> list[Item]:
+    """The texts with a channel that are never learnt: `world-3-dev`, and the dev parts of the authored ones. Their labels hold for channel and task."""
+    rows = read_rows(data / "world-3-dev.jsonl.gz")
+    rows += [row for name in ("authored-3", "authored-4") for row in read_rows(data / f"{name}.jsonl.gz")]
+    return [item_of(row) for row in rows + own_channel_rows(own / "channel") if row.get("split", "dev") == "dev"]
+
+
+def first_of_each(items: list[Item], each: int | None) -> list[Item]:
+    """The first `each` texts of a source and label; all of them without `each`."""
+    counts: Counter[tuple[str, bool]] = Counter()
+    kept = []
+    for item in items:
+        counts[item.source, item.positive] += 1
+        if each is None or counts[item.source, item.positive] <= each:
+            kept.append(item)
+    return kept
+
+
 def dev_items(data: Path, own: Path, limit: int | None = None) -> list[Item]:
     """Dev texts in a fixed order, with those of `calibration_items`; with `limit`, the first so many of each other source and label."""
     rows = read_rows(data / "dev.jsonl.gz")
     rows += read_rows(data / "world-dev.jsonl.gz")
     rows += [row for name in ("authored", "authored-2") for row in read_rows(data / f"{name}.jsonl.gz") if row["split"] == "dev"]
     rows += [row for row in own_rows(own) if row["split"] == "dev"]
-    counts: Counter[tuple[str, str]] = Counter()
-    kept = []
-    for row in rows:
-        counts[row["source"], row["label"]] += 1
-        if limit is None or counts[row["source"], row["label"]] <= limit:
-            kept.append(row)
-    return [item_of(row) for row in kept] + calibration_items(own)
+    return first_of_each([item_of(row) for row in rows], limit) + calibration_items(own)

@@ -11,7 +11,8 @@ from tokenizers import Tokenizer
 
 from ..paths import HERE
 from ..text.encode import encode, encode_span, load_tokenizer, pack
-from ..text.windows import CONTENT
+from ..text.windows import CONTENT, TASK
+from .channels import CHANNEL_NAMES, channel_of, channel_rows, contrast_rows, own_channel_rows
 from .harvest import fetch, harvest
 from .inserts import inserted_rows
 from .requests import joined_requests
@@ -21,36 +22,30 @@ from .vocabulary import build_tokenizer
 from .world import planted_world, world_rows, written_world
 
 JOINED_REQUESTS = 3000
+CONTRAST = 7000
 
 
 def quick_dev(data: Path, tokenizer: Tokenizer, target: Path, seed: int) -> None:
     """A small dev sample for the training log: at most 40 texts a source and label, a window around the span."""
     rng = random.Random(seed)
-    kept, sequences = [], []
-    sets = {
-        "dev": read_rows(data / "dev.jsonl.gz"),
-        "authored": [row for name in ("authored", "authored-2") for row in read_rows(data / f"{name}.jsonl.gz") if row["split"] == "dev"],
-        "world": read_rows(data / "world-dev.jsonl.gz"),
-    }
+    authored = [row for name in ("authored", "authored-2", "authored-3", "authored-4") for row in read_rows(data / f"{name}.jsonl.gz") if row["split"] == "dev"]
+    sets = {"dev": read_rows(data / "dev.jsonl.gz"), "authored": authored, "world": read_rows(data / "world-dev.jsonl.gz") + read_rows(data / "world-3-dev.jsonl.gz")}
+    kept, names, counts = [], [], Counter()
     for name, rows in sets.items():
-        counts: Counter[str] = Counter()
         for row in rng.sample(rows, len(rows)):
             key = f"{row['source']}/{row['label']}"
-            if "span" in row:
-                ids, span = encode_span(tokenizer, str(row["text"]), tuple(row["span"]))
-                start = max(0, min(span[0] - 60, len(ids) - CONTENT))
-            else:
-                ids, start = encode(tokenizer, str(row["text"])), 0
-                if row["label"] == "injection" and len(ids) > CONTENT and row["group"] != "jailbreak":
-                    continue
-            if counts[key] < 40:
+            long = len(str(row["text"])) > 1200 and "span" not in row and row["label"] == "injection" and row["group"] != "jailbreak"
+            if counts[key] < 40 and not long:
                 counts[key] += 1
-                sequences.append(ids[start : start + CONTENT])
-                kept.append((row["label"] == "injection", key, name))
-    ids, offsets = pack(sequences)
-    labels, keys, groups = zip(*kept, strict=True)
-    spans = np.full((len(kept), 2), -1, np.int32)
-    np.savez(target, ids=ids, offsets=offsets, spans=spans, labels=np.array(labels, np.int8), keys=np.array(keys), groups=np.array(groups))
+                kept.append(row)
+                names.append(f"{name} {CHANNEL_NAMES[channel_of(row)]}")
+    arrays = encode_rows(kept, tokenizer)
+    sequences = []
+    for first, end, (span, _) in zip(arrays["offsets"][:-1], arrays["offsets"][1:], arrays["spans"].tolist(), strict=True):
+        start = max(0, min(span - 60, end - first - CONTENT)) if span >= 0 else 0
+        sequences.append(arrays["ids"][first + start : min(end, first + start + CONTENT)].tolist())
+    packed, offsets = pack(sequences)
+    np.savez(target, **arrays | {"ids": packed, "offsets": offsets, "groups": np.array(names)})
 
 
 def encode_rows(rows: list[Row], tokenizer: Tokenizer) -> dict[str, np.ndarray]:
@@ -64,7 +59,11 @@ def encode_rows(rows: list[Row], tokenizer: Tokenizer) -> dict[str, np.ndarray]:
         sequences.append(ids)
         spans.append(span)
     ids, offsets = pack(sequences)
+    tasks, task_offsets = pack([encode(tokenizer, str(row["task"]))[-TASK:] if row.get("task") else [] for row in rows])
     return {
+        "channels": np.array([channel_of(row) for row in rows], np.int8),
+        "tasks": tasks,
+        "task_offsets": task_offsets,
         "ids": ids,
         "offsets": offsets,
         "spans": np.array(spans, np.int32).reshape(-1, 2),
@@ -76,12 +75,12 @@ def encode_rows(rows: list[Row], tokenizer: Tokenizer) -> dict[str, np.ndarray]:
 
 def replace_own(stored: dict[str, np.ndarray], fresh: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """An archive with its `own` rows exchanged for others."""
-    kept = np.flatnonzero(~np.char.startswith(stored["keys"], "own "))
-    lengths = np.diff(stored["offsets"])
-    own_tokens = np.repeat(np.char.startswith(stored["keys"], "own "), lengths)
-    joined = {name: np.concatenate([stored[name][kept], fresh[name]]) for name in ("spans", "labels", "keys", "groups")}
-    joined["ids"] = np.concatenate([stored["ids"][~own_tokens], fresh["ids"]])
-    joined["offsets"] = np.concatenate([[0], np.cumsum(np.concatenate([lengths[kept], np.diff(fresh["offsets"])]))])
+    kept = ~np.char.startswith(stored["keys"], "own ")
+    joined = {name: np.concatenate([stored[name][kept], fresh[name]]) for name in ("spans", "labels", "keys", "groups", "channels")}
+    for values, offsets in (("ids", "offsets"), ("tasks", "task_offsets")):
+        lengths = np.diff(stored[offsets])
+        joined[values] = np.concatenate([stored[values][np.repeat(kept, lengths)], fresh[values]])
+        joined[offsets] = np.concatenate([[0], np.cumsum(np.concatenate([lengths[kept], np.diff(fresh[offsets])]))])
     return joined
 
 
@@ -105,6 +104,7 @@ def main() -> None:
     own = [row for row in own_rows(HERE / "data") if row["split"] == "train"]
     written = written_world(HERE / "data" / "world")
     whole = [row for row in written if row["split"] == "train" and row["kind"] not in {"plant", "keep"}]
+    whole += [row for row in own_channel_rows(HERE / "data" / "channel") if row["split"] == "train"] if args.own_only else []
     if args.own_only:
         with np.load(args.work / "train.npz") as stored:
             tokenizer = load_tokenizer(args.work / "tokenizer.json")
@@ -123,12 +123,13 @@ def main() -> None:
     rows = allowed(read_rows(args.data / "train.jsonl.gz"), licences, excluded, set(mixture["excluded_sources"]))
     rows += [row for row in read_rows(args.data / "authored.jsonl.gz") if row["split"] == "train"]
     rows += own
-    world = world_rows(args.data)
+    world = world_rows(args.data) + channel_rows(args.data, excluded)
     rows += written_rows(HERE / "data" / "translated")
     rows += harvest(fetch(HERE / "packages.txt", args.work / "sources"), args.seed)
     rows += planted_rows(rows, mixture["planted"], args.seed) + planted_tasks(rows, mixture["planted_tasks"], args.seed)
     rows += inserted_rows(rows, HERE / "data" / "inserts", mixture["inserted"], args.seed)
     rows += world + planted_world(world, written, args.seed) + whole
+    rows += contrast_rows(rows, CONTRAST, args.seed)
     rows += joined_requests(rows, HERE / "data" / "requests", JOINED_REQUESTS, args.seed)
 
     args.work.mkdir(parents=True, exist_ok=True)
@@ -139,7 +140,7 @@ def main() -> None:
     arrays = encode_rows(rows, tokenizer)
     write_archive(arrays, args.work)
     record = {
-        "data_sha256": digest([args.data / name for name in ("train.jsonl.gz", "authored.jsonl.gz", "world-train.jsonl.gz", "authored-2.jsonl.gz")]),
+        "data_sha256": digest([args.data / name for name in ("train.jsonl.gz", "authored.jsonl.gz", "world-train.jsonl.gz", "authored-2.jsonl.gz", "authored-3.jsonl.gz", "authored-4.jsonl.gz", "world-3-train.jsonl.gz")]),
         "own_sha256": digest(own_files(HERE / "data")),
         "excluded_classes": sorted(excluded),
         "rows": dict(sorted(Counter(f"{row['source']}/{row['label']}" for row in rows).items())),

@@ -49,8 +49,8 @@ def digest(paths: Iterable[Path]) -> str:
 
 
 def own_files(folder: Path) -> list[Path]:
-    """The files of the texts written in this project: whole texts, translations, passages to insert, requests to join, the world texts."""
-    return [path for pattern in ("authored/*.txt", "translated/*/*.txt", "inserts/*.txt", "requests/*.txt", "world/*.tsv") for path in sorted(folder.glob(pattern))]
+    """The files of the texts written in this project: whole texts, translations, passages to insert, requests to join, tasks, the world texts, texts with a channel."""
+    return [path for pattern in ("authored/*.txt", "translated/*/*.txt", "inserts/*.txt", "requests/*.txt", "tasks/*.txt", "world/*.tsv", "channel/*.jsonl") for path in sorted(folder.glob(pattern))]
 
 
 def own_rows(folder: Path) -> list[Row]:

@@ -16,6 +16,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from .authored import DEV_SHARE
+from .channels import CHANNEL_NAMES, channel_of
 from .inserts import put
 from .rows import Row, read_rows
 
@@ -24,6 +25,8 @@ KINDS = ("attack", "benign", "plant", "keep", "host")
 HOST_SOURCES = {
     "lobe_agents": 1, "copilot_agents": 2, "fabric_patterns": 2, "prompt_guide": 1, "oasb_agents": 3, "atlas_cases": 3,
     "authored agentfiles": 2, "authored planted": 1, "InjecAgent": 1, "own w-host": 4,
+    "openclaw_skills": 2, "agent_files_wild": 2, "vendor_skills": 2, "subagents_commands": 1, "gpts_louis": 1, "mcp_real_tools": 2,
+    "authored3 rules_honest": 6, "authored4 rules_honest": 6, "own c-rules_honest": 6,
 }  # fmt: skip
 # Short attacks of world-train that are instructions rather than whole conversations.
 PASSAGE_SOURCES = {"atr_rules", "atr_autoresearch", "aig_operators", "authored hijack", "authored extract", "authored langa", "authored langb", "authored langc"}
@@ -117,5 +120,6 @@ def planted_world(rows: list[Row], written: list[Row], seed: int) -> list[Row]:
                 insert = rng.choice(own or pool["en"])
                 text, span = put(host, insert, rng.choice(PLACES), rng)
                 made: Row = {"text": text, "label": label, "source": f"planted world{' decoy' if label == 'benign' else ''}", "group": "indirect", "lang": lang}
+                made["channel"] = CHANNEL_NAMES[channel_of(row)]
                 result.append(made | {"span": list(span)} if label == "injection" else made)
     return result

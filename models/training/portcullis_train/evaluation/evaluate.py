@@ -4,18 +4,20 @@ import hashlib
 import json
 import random
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from ..data.devset import WORLD_DEV, Item, dev_items
+from ..data.channels import CHANNEL_NAMES, UNKNOWN
+from ..data.devset import WORLD_DEV, Item, channel_items, dev_items
 from ..data.rows import digest, own_files
 from ..paths import HERE
 from ..scoring.arguments import model_parser
-from ..scoring.calibration import rate_of
+from ..scoring.calibration import judged_by, rate_of
 from ..scoring.metrics import auc, recall_at, wilson
 from ..scoring.protocol import curve, left_out, mean_rate
-from ..scoring.score import Scored, score_all, text_key
+from ..scoring.score import Asked, Scored, key_of, score_all
 from ..text.encode import encode_span, load_tokenizer
 
 LONG_CHARACTERS = (1_000, 50_000)
@@ -63,6 +65,19 @@ def world_rates(items: list[Item], hit: np.ndarray) -> dict[str, float]:
     }
 
 
+def channel_rates(told: list[Item], scores: dict[str, Scored], manifest: dict, channel: int) -> dict[str, object]:
+    """Of the texts of a channel, judged with channel and task: ranking, and at each of its operating points the rates by source and their means."""
+    items, part = [item for item in told if item.channel == channel], judged_by(manifest, channel)
+    rate = np.array([rate_of(scores[key_of(item)], part["calibration"]) for item in items])
+    positive, sources = np.array([item.positive for item in items]), np.array([item.source for item in items])
+    points: dict[str, object] = {}
+    for name, point in part["operating_points"].items():
+        hit = rate >= point["threshold"]
+        figures = {"recall": mean_rate(hit[positive], sources[positive]), "false_positives": mean_rate(hit[~positive], sources[~positive])}
+        points[name] = {"threshold": point["threshold"]} | {key: round(value, 4) for key, value in figures.items()} | {"source": table(items, hit, "source")}
+    return {"ranking": ranking(rate, positive), "operating_points": points}
+
+
 def localisation(items: list[Item], scores: dict[str, Scored], model: Path) -> dict[str, object]:
     """How often the token with the greatest logit lies inside the known span."""
     tokenizer = load_tokenizer(model / "tokenizer.json")
@@ -70,7 +85,7 @@ def localisation(items: list[Item], scores: dict[str, Scored], model: Path) -> d
     for item in items:
         if item.span:
             _, (start, end) = encode_span(tokenizer, item.text, item.span)
-            hits.append(start <= scores[text_key(item.text)].token < end)
+            hits.append(start <= scores[key_of(item)].token < end)
     return rates(np.array(hits))
 
 
@@ -98,11 +113,13 @@ def main() -> None:
     args = model_parser(__doc__).parse_args()
 
     manifest = json.loads((args.model / "manifest.json").read_text())
-    items = dev_items(args.data, HERE / "data", args.limit)
+    told = dev_items(args.data, HERE / "data", args.limit) + channel_items(args.data, HERE / "data")
+    # The call without a channel: all figures but those by channel.
+    items = [replace(item, channel=UNKNOWN, task="") for item in dev_items(args.data, HERE / "data", args.limit)]
     long = long_texts(items, min(LONG_TEXTS, args.limit or LONG_TEXTS))
-    texts = [item.text for item in items] + [text for pairs in long.values() for text, _ in pairs]
-    scores = score_all(args.model / "model.onnx", texts, args.work, args.workers)
-    rate = np.array([rate_of(scores[text_key(item.text)], manifest["calibration"]) for item in items])
+    asked = [*items, *told, *(Asked(text) for pairs in long.values() for text, _ in pairs)]
+    scores = score_all(args.model / "model.onnx", asked, args.work, args.workers)
+    rate = np.array([rate_of(scores[key_of(item)], manifest["calibration"]) for item in items])
     positive = np.array([item.positive for item in items])
     own = np.array([item.authored for item in items])
     foreign = np.array([item.lang != "en" for item in items])
@@ -126,7 +143,7 @@ def main() -> None:
             "lang": table(items, hit, "lang"),
         }
         for size, pairs in long.items():
-            long_rate = np.array([rate_of(scores[text_key(text)], manifest["calibration"]) for text, _ in pairs])
+            long_rate = np.array([rate_of(scores[key_of(Asked(text))], manifest["calibration"]) for text, _ in pairs])
             blocked = long_rate >= point["threshold"]
             planted = np.array([label for _, label in pairs])
             points[name][f"buried_in_{size}"] = {"injection": rates(blocked[planted]), "benign": rates(blocked[~planted])}
@@ -134,7 +151,7 @@ def main() -> None:
     record = {
         "model": manifest["files"]["model.onnx"]["sha256"],
         "limit_per_source_and_label": args.limit,
-        "dev_sha256": digest([args.data / name for name in ("dev.jsonl.gz", "world-dev.jsonl.gz", "authored.jsonl.gz", "authored-2.jsonl.gz")]),
+        "dev_sha256": digest([args.data / name for name in ("dev.jsonl.gz", "world-dev.jsonl.gz", "authored.jsonl.gz", "authored-2.jsonl.gz", "authored-3.jsonl.gz", "authored-4.jsonl.gz", "world-3-dev.jsonl.gz")]),
         "own_sha256": digest(own_files(HERE / "data")),
         "world": {"recall_at": curve(rate[world], world_items), "left_out_at_1": left_out(rate[world], world_items, 0.01)},
         "ranking": {
@@ -144,6 +161,7 @@ def main() -> None:
             "not_english": ranking(rate[foreign], positive[foreign]),
         },
         "localisation": localisation(items, scores, args.model),
+        "channels": {CHANNEL_NAMES[channel]: channel_rates(told, scores, manifest, channel) for channel in range(1, len(CHANNEL_NAMES))},
         "operating_points": points,
     }
     text = json.dumps(record, indent=1, sort_keys=True) + "\n"
@@ -184,8 +202,13 @@ def card(record: dict, name: str) -> str:
     for part, found in record["ranking"].items():
         recalls = " | ".join(f"{found[f'recall_at_{budget}']:.1%}" for budget in (0.005, 0.01, 0.02))
         lines.append(f"| {part} | {found['n']} | {found['auc']:.3f} | {recalls} |")
+    lines += ["", "With the channel given (and the task where it is known), mean over the sources of 20 texts or more:", ""]
+    lines += ["| Channel | AUC | strict: recall | false positives | balanced: recall | false positives | permissive: recall | false positives |", "| - | -: | -: | -: | -: | -: | -: | -: |"]
+    for channel, found in record["channels"].items():
+        rates_of = [found["operating_points"][point][field] for point in ("strict", "balanced", "permissive") for field in ("recall", "false_positives")]
+        lines.append(f"| {channel} | {found['ranking']['auc']:.3f} | " + " | ".join(f"{rate:.1%}" for rate in rates_of) + " |")
     chosen = record["operating_points"][name]
-    lines += ["", f"At `{name}`, with 95 % Wilson intervals:", ""]
+    lines += ["", f"Without a channel, at `{name}`, with 95 % Wilson intervals:", ""]
     lines.append(f"- not English: attacks blocked {rate_text(chosen['not_english']['injection'])}, benign {rate_text(chosen['not_english']['benign'])}")
     for size in LONG_CHARACTERS:
         cell = chosen[f"buried_in_{size}"]
@@ -194,10 +217,17 @@ def card(record: dict, name: str) -> str:
     if record["limit_per_source_and_label"]:
         lines.append(f"- measured on at most {record['limit_per_source_and_label']} texts a source and label")
     lines += ["", "| Set | Label | n | Blocked | 95 % interval |", "| - | - | -: | -: | - |"]
-    for key, cell in chosen["source"].items():
-        source, label = key.rsplit("/", 1)
-        lines.append(f"| {source} | {label} | {cell['n']} | {cell['rate']:.1%} | {cell['low']:.1%} – {cell['high']:.1%} |")
+    lines += source_rows(chosen["source"])
+    for channel, found in record["channels"].items():
+        lines += ["", f"Channel {channel}, at `{name}`:", "", "| Set | Label | n | Blocked | 95 % interval |", "| - | - | -: | -: | - |"]
+        lines += source_rows(found["operating_points"][name]["source"])
     return "\n".join(lines)
+
+
+def source_rows(cells: dict) -> list[str]:
+    """Table rows of the rates by source and label."""
+    split = [(*key.rsplit("/", 1), cell) for key, cell in cells.items()]
+    return [f"| {source} | {label} | {cell['n']} | {cell['rate']:.1%} | {cell['low']:.1%} – {cell['high']:.1%} |" for source, label, cell in split]
 
 
 def source_table(rows: dict[str, int], licences: dict) -> str:

@@ -9,7 +9,7 @@ from ..paths import HERE
 from ..release.calibrate import balanced_weights, source_threshold
 from ..scoring.arguments import model_parser
 from ..scoring.calibration import log_odds, rate_of
-from ..scoring.score import Scored, score_all, text_key
+from ..scoring.score import Scored, key_of, score_all
 
 LENGTHS = (4, 12, 75)
 TRIALS = ((None, 0.2), (None, 0.3), (None, 0.41), (3, 0.5), (3.5, 0.5), (4, 0.3), (4, 0.4), (5, 0.15), (5, 0.2), (6, 0.15))
@@ -33,7 +33,7 @@ def sources_of(items: list[Item], scores: dict[str, Scored]) -> dict[str, list[W
     """The windows of each text, by source."""
     found: dict[str, list[Windows]] = {}
     for item in items:
-        scored = scores[text_key(item.text)]
+        scored = scores[key_of(item)]
         source = "authored and own" if item.authored else item.source
         found.setdefault(source, []).append(np.array([scored.logits, scored.sure]).T)
     return found
@@ -44,7 +44,7 @@ def main() -> None:
     args = model_parser(__doc__).parse_args()
     manifest = json.loads((args.model / "manifest.json").read_text())
     items = dev_items(args.data, HERE / "data", args.limit)
-    scores = score_all(args.model / "model.onnx", [item.text for item in items], args.work, args.workers)
+    scores = score_all(args.model / "model.onnx", items, args.work, args.workers)
     rng = np.random.default_rng(1)
     benign = sources_of([item for item in items if item.budgeted and item.lang == "en" and item.group in {"document", "email", "code"}], scores)
     hosts = {source: long_texts(texts, rng) for source, texts in benign.items() if sum(map(len, texts)) >= SMALLEST}
@@ -54,7 +54,7 @@ def main() -> None:
     weights = balanced_weights(items)
     for sure, per_window in TRIALS:
         law = {**manifest["calibration"], "sure": sure, "per_window": per_window}
-        rate = np.array([rate_of(scores[text_key(item.text)], law) for item in items])
+        rate = np.array([rate_of(scores[key_of(item)], law) for item in items])
         threshold = source_threshold(rate, items, 0.01)
         bar = np.log(threshold / (1 - threshold))
 

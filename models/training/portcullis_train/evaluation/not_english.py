@@ -52,7 +52,7 @@ def text_logits(paths: list[Path], sets: dict[str, list[Item]]) -> dict[str, np.
     """The greatest window logit of each text; those of different work folders are added by text."""
     total = {name: np.zeros(len(items)) for name, items in sets.items()}
     for work in sorted({work_of(path) for path in paths}):
-        nets = [load(path, None, work / "tokenizer.json") for path in paths if work_of(path) == work]
+        nets = [load(path) for path in paths if work_of(path) == work]
         for name, items in sets.items():
             samples, texts = windows_of(work / "tokenizer.json", items)
             logits = np.sum([quick_scores(net, samples, torch.device("cpu")) for net in nets], axis=0)

@@ -2,23 +2,27 @@
 
 import json
 
-from ..data.devset import dev_items
+from ..data.channels import ENGINE_CHANNELS
+from ..data.devset import channel_items, dev_items
 from ..paths import HERE
 from ..scoring.arguments import model_parser
-from ..scoring.calibration import rate_of
-from ..scoring.score import score_all, text_key
+from ..scoring.calibration import judged_by, rate_of
+from ..scoring.score import key_of, score_all
+
+# One of the engine's channels for each of the model's.
+ENGINE_NAMES = {channel: name for name, channel in ENGINE_CHANNELS.items()} | {0: None}
 
 
 def main() -> None:
     """Command line of `probabilities`; the file is `WORK/probabilities.jsonl`."""
     args = model_parser(__doc__).parse_args()
     manifest = json.loads((args.model / "manifest.json").read_text())
-    texts = [item.text for item in dev_items(args.data, HERE / "data", args.limit)]
-    scores = score_all(args.model / "model.onnx", texts, args.work, args.workers)
+    items = dev_items(args.data, HERE / "data", args.limit) + channel_items(args.data, HERE / "data")
+    scores = score_all(args.model / "model.onnx", items, args.work, args.workers)
     with (args.work / "probabilities.jsonl").open("w") as out:
-        for text in texts:
-            rate = rate_of(scores[text_key(text)], manifest["calibration"])
-            out.write(json.dumps({"text": text, "probability": rate}) + "\n")
+        for item in items:
+            rate = rate_of(scores[key_of(item)], judged_by(manifest, item.channel)["calibration"])
+            out.write(json.dumps({"text": item.text, "channel": ENGINE_NAMES[item.channel], "task": item.task, "probability": rate}) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,39 +1,26 @@
 """`trial`: weights against one another by the world protocol (`protocol.py`), in fp32 or bf16, all windows. For choosing, not for the card.
 
-Several weights joined by `+` are judged by the mean of their logits in each window. With `--mpnet`, weights of a teacher are known by their layers.
+Several weights joined by `+` are judged by the mean of their logits in each window.
 """
 
 import argparse
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from ..data.devset import Item, insert_items, item_of, world_items
+from ..data.devset import Item, first_of_each, insert_items, item_of, world_items
 from ..data.rows import read_rows
 from ..paths import HERE
 from ..scoring.protocol import curve, left_out, source_rates, threshold_for
 from ..text.encode import encode, load_tokenizer
-from ..text.windows import CONTENT, window_starts
+from ..text.windows import CONTENT, TASK, window_starts
 from ..training.net import screener
 from ..training.ngrams import load_ngrams
 from ..training.sampling import Sample
-from ..training.teacher import Teacher
 from ..training.train import quick_scores
 
 BUDGET = 0.015
-
-
-def first_of_each(items: list[Item], each: int | None) -> list[Item]:
-    """The first `each` texts of a source and label; all of them without `each`."""
-    counts: Counter[tuple[str, bool]] = Counter()
-    kept = []
-    for item in items:
-        counts[item.source, item.positive] += 1
-        if each is None or counts[item.source, item.positive] <= each:
-            kept.append(item)
-    return kept
 
 
 def authored_items(data: Path) -> list[Item]:
@@ -49,31 +36,26 @@ class Ngrams(torch.nn.Module):
         super().__init__()
         self.model = load_ngrams(weights)
 
-    def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        return self.model(ids, mask), torch.zeros(ids.shape)
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor, _: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.model(ids, mask * (1 - types)), torch.zeros(ids.shape)
 
 
-def load(weights: Path, mpnet: Path | None, tokenizer: Path) -> torch.nn.Module:
-    """A student, or a teacher if the weights are those of one."""
+def load(weights: Path) -> torch.nn.Module:
+    """A net, or a linear model of n-grams if the weights are those of one."""
     stored = torch.load(weights, map_location="cpu")
     stored = stored.get("net", stored)
     if "table.weight" in stored:
         return Ngrams(weights)
-    if "words.weight" in stored:
-        return screener(stored)
-    if mpnet is None:
-        raise SystemExit(f"{weights} holds a teacher: name its base with --mpnet")
-    net = Teacher(mpnet, load_tokenizer(tokenizer))
-    net.load_state_dict(stored)
-    return net
+    return screener(stored)
 
 
 def windows_of(tokenizer: Path, items: list[Item]) -> tuple[list[Sample], np.ndarray]:
     """The windows of all texts, and the number of the text that each belongs to."""
     pieces = load_tokenizer(tokenizer)
     texts = [np.array(encode(pieces, item.text)) for item in items]
+    tasks = [np.array(encode(pieces, item.task)[-TASK:]) for item in items]
     windows = [(text, start) for text, ids in enumerate(texts) for start in window_starts(len(ids))]
-    samples = [Sample(texts[text][start : start + CONTENT], 0, None) for text, start in windows]
+    samples = [Sample(texts[text][start : start + CONTENT], 0, None, items[text].channel, tasks[text]) for text, start in windows]
     return samples, np.array([text for text, _ in windows])
 
 
@@ -107,7 +89,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--mpnet", type=Path, help="folder of all-mpnet-base-v2, for weights of a teacher")
     parser.add_argument("--each", type=int, help="at most so many texts a source and label")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("weights", nargs="+", help="FILE or FILE+FILE, under WORK")
@@ -122,7 +103,7 @@ def main() -> None:
         names = group.split("+")
         for name in names:
             if name not in known:
-                net = load(args.work / name, args.mpnet, tokenizer)
+                net = load(args.work / name)
                 known[name] = {part: quick_scores(net, samples, torch.device("cpu")) for part, (samples, _) in windows.items()}
         logits = {part: greatest_of(np.mean([known[name][part] for name in names], axis=0), windows[part][1]) for part in texts}
         print(group, *report(logits, texts), sep="\n  ", flush=True)

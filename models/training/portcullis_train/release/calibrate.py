@@ -2,16 +2,31 @@
 
 import json
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from ..data.devset import WORLD_DEV, Item, dev_items
+from ..data.channels import ENGINE_CHANNELS, UNKNOWN
+from ..data.devset import WORLD_DEV, Item, channel_items, dev_items, first_of_each
 from ..paths import HERE
 from ..scoring.arguments import model_parser
-from ..scoring.calibration import BUDGETS, CLEARS_BELOW, PER_WINDOW, RULES_WEIGHT, SURE, calibration_error, doubt, fit, probability, rate_of, worst_window
+from ..scoring.calibration import (
+    BUDGETS,
+    CLEARS_BELOW,
+    PER_WINDOW,
+    RULES_WEIGHT,
+    SURE,
+    calibration_error,
+    doubt,
+    fit,
+    judged_by,
+    probability,
+    rate_of,
+    worst_window,
+)  # fmt: skip
 from ..scoring.protocol import curve, left_out, threshold_for
-from ..scoring.score import Scored, Scorer, encode, score_all, text_key
+from ..scoring.score import Scored, Scorer, encode, key_of, score_all
 from ..text.windows import window_starts
 from .export import describe
 
@@ -68,9 +83,11 @@ def long_items(items: list[Item], scores: dict[str, Scored], calibration: dict[s
     """
     rng = np.random.default_rng(3)
     benign = [item for item in items if item.budgeted and item.lang == "en" and item.group in {"document", "email", "code"}]
-    parts = [scores[text_key(item.text)] for item in benign]
-    pool = np.array([pair for part in parts for pair in zip(part.logits, part.sure, strict=True)])
     planted = [item for item in items if item.positive and item.span and not item.authored]
+    if not benign or not planted:
+        return [], (np.zeros(0), np.zeros(0), np.zeros(0))
+    parts = [scores[key_of(item)] for item in benign]
+    pool = np.array([pair for part in parts for pair in zip(part.logits, part.sure, strict=True)])
     attacks = np.stack(features_of(planted, scores, calibration)[:2], 1)
     made, chosen, windows = [], [], []
     for count in LONG_WINDOWS:
@@ -86,23 +103,25 @@ def long_items(items: list[Item], scores: dict[str, Scored], calibration: dict[s
     return made, (top, sure, np.array(windows, float))
 
 
-def write_golden(model: Path, calibration: dict[str, float]) -> None:
-    """Golden vectors of the authored texts in `data/golden.json`."""
+def write_golden(model: Path, manifest: dict) -> None:
+    """Golden vectors of the authored texts in `data/golden.json`, some with a channel and a task."""
     scorer = Scorer(model / "model.onnx", model / "tokenizer.json")
     with (model / "golden.jsonl").open("w") as out:
-        for text in json.loads((HERE / "data" / "golden.json").read_text()):
-            ids = encode(scorer.tokenizer, text)
-            scored = scorer.score(text)
-            rate = rate_of(scored, calibration)
-            row = {"text": text, "ids": ids, "windows": len(window_starts(len(ids)))}
-            out.write(json.dumps(row | {"logit": round(max(scored.logits), 6), "probability": round(rate, 6)}) + "\n")
+        for given in json.loads((HERE / "data" / "golden.json").read_text()):
+            row = {"text": given} if isinstance(given, str) else given
+            row["ids"] = encode(scorer.tokenizer, row["text"])
+            channel = ENGINE_CHANNELS.get(row.get("channel", ""), UNKNOWN)
+            scored = scorer.score(row["text"], channel, row.get("task", ""))
+            rate = rate_of(scored, judged_by(manifest, channel)["calibration"])
+            row |= {"windows": len(window_starts(len(row["ids"]))), "logit": round(max(scored.logits), 6), "probability": round(rate, 6)}
+            out.write(json.dumps(row) + "\n")
 
 
 def features_of(items: list[Item], scores: dict[str, Scored], calibration: dict[str, float]) -> Features:
     """Logit and sureness of the window that decides, and the number of windows."""
     rows = []
     for item in items:
-        scored = scores[text_key(item.text)]
+        scored = scores[key_of(item)]
         logits, sure = np.array(scored.logits), np.array(scored.sure)
         worst = worst_window(logits, sure, calibration)
         rows.append((logits[worst], sure[worst], len(logits)))
@@ -113,60 +132,66 @@ def features_of(items: list[Item], scores: dict[str, Scored], calibration: dict[
 def joined(items: list[Item], scores: dict[str, Scored], calibration: dict[str, float]) -> tuple[list[Item], Features]:
     """Dev texts and long texts made of them."""
     made, long = long_items(items, scores, calibration)
+    if not made:
+        return items, features_of(items, scores, calibration)
     own = features_of(items, scores, calibration)
     top, sure, windows = (np.concatenate(pair) for pair in zip(own, long, strict=True))
     return items + made, (top, sure, windows)
+
+
+def calibrated(dev: list[Item], scores: dict[str, Scored]) -> tuple[dict[str, float], dict[str, dict[str, float]], list[Item], Features]:
+    """Calibration and operating points of texts that are judged alike, and what they were chosen on."""
+    items, features, calibration = dev, features_of(dev, scores, FIRST), FIRST
+    # Which window decides depends on the calibration, so it is fitted twice.
+    for _ in range(2):
+        items, (top, sure, windows) = joined(dev, scores, calibration)
+        positive = np.array([item.positive for item in items], float)
+        calibration = fit(top, doubt(sure, windows, SURE), positive, balanced_weights(items))
+    items, features = joined(dev, scores, calibration)
+    rate, weights = probability(*features, calibration), balanced_weights(items)
+    positive = np.array([item.positive for item in items])
+    counted = np.array([not item.generated and item.source != "long documents" and (item.positive or item.budgeted) for item in items])
+    points = {}
+    for name, budget in BUDGETS.items():
+        threshold = round(source_threshold(rate, items, budget) + 5e-7, 6)
+        hit = rate >= threshold
+        figures = {label: round(float(np.average(hit[part], weights=weights[part])), 4) for label, part in (("recall", counted & positive), ("false_positives", counted & ~positive))}
+        points[name] = {"threshold": threshold, "budget": budget, **figures}
+    return {"kind": "platt-windows", **calibration}, points, items, features
 
 
 def main() -> None:
     """Command line of `calibrate`."""
     args = model_parser(__doc__).parse_args()
 
-    items = dev_items(args.data, HERE / "data", args.limit)
-    scores = score_all(args.model / "model.onnx", [item.text for item in items], args.work, args.workers)
-    dev, calibration = items, FIRST
-    # Which window decides depends on the calibration, so it is fitted twice.
-    for _ in range(2):
-        items, features = joined(dev, scores, calibration)
-        top, sure, windows = features
-        positive = np.array([item.positive for item in items], float)
-        weights = balanced_weights(items)
-        calibration = fit(top, doubt(sure, windows, SURE), positive, weights)
-    items, features = joined(dev, scores, calibration)
-    rate = probability(*features, calibration)
-    counted = np.array([not item.authored and not item.generated and item.source != "long documents" for item in items])
-    found, benign = counted & (positive == 1), counted & (positive == 0)
-    points = {}
-    for name, budget in BUDGETS.items():
-        threshold = round(source_threshold(rate, items, budget) + 5e-7, 6)
-        hit = rate >= threshold
-        points[name] = {
-            "threshold": threshold,
-            "budget": budget,
-            "recall": round(float(np.average(hit[found], weights=weights[found])), 4),
-            "false_positives": round(float(np.average(hit[benign], weights=weights[benign])), 4),
-        }
+    told = dev_items(args.data, HERE / "data", args.limit) + first_of_each(channel_items(args.data, HERE / "data"), args.limit)
+    # Labels of the texts with a channel hold for their channel alone.
+    untold = [replace(item, channel=UNKNOWN, task="") for item in dev_items(args.data, HERE / "data", args.limit)]
+    scores = score_all(args.model / "model.onnx", [*untold, *told], args.work, args.workers)
     manifest = json.loads((args.model / "manifest.json").read_text())
-    manifest["calibration"] = {"kind": "platt-windows", **calibration}
-    manifest["operating_points"] = points
+    manifest["calibration"], manifest["operating_points"], items, features = calibrated(untold, scores)
+    manifest["channels"] = {}
+    for name, channel in ENGINE_CHANNELS.items():
+        own = [item for item in told if item.channel == channel]
+        # Every text of tool calls is generated, and such texts choose nothing: they are judged as those of an unknown channel.
+        chooses = any(item.budgeted for item in own) and any(item.positive and not item.generated for item in own)
+        calibration, points = calibrated(own, scores)[:2] if chooses else (manifest["calibration"], manifest["operating_points"])
+        manifest["channels"][name] = {"id": channel, "calibration": calibration, "operating_points": points}
     manifest["clears_below"], manifest["rules_weight"] = CLEARS_BELOW, RULES_WEIGHT
+    positive, weights = np.array([item.positive for item in items], float), balanced_weights(items)
+    rate = probability(*features, manifest["calibration"])
     manifest["calibration_error"] = {
         "dev": round(calibration_error(rate, positive, weights), 4),
         "left_out_source": round(left_out_error(features, items, weights), 4),
     }
-    write_golden(args.model, calibration)
+    write_golden(args.model, manifest)
     manifest["files"]["golden.jsonl"] = describe(args.model / "golden.jsonl")
     (args.model / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
-    groups = np.array([item.group for item in items])
-    for count in LONG_WINDOWS:
-        hit = rate >= points["balanced"]["threshold"]
-        part = groups == f"{count} windows"
-        print(count, "windows:", hit[part & (positive == 1)].mean(), "of attacks,", hit[part & (positive == 0)].mean(), "of benign texts")
     chosen = [index for index, item in enumerate(items) if item.source in WORLD_DEV]
     world = [items[index] for index in chosen]
-    print("world-dev, recall at false positives of:", curve(rate[chosen], world), "left out at 1 %:", left_out(rate[chosen], world, 0.01))
-    print("benign texts blocked at the default:", by_language(rate >= points["balanced"]["threshold"], items))
-    print(json.dumps({"calibration": calibration, **points, "error": manifest["calibration_error"]}, indent=1))
+    print("no channel: world-dev, recall at false positives of:", curve(rate[chosen], world), "left out at 1 %:", left_out(rate[chosen], world, 0.01))
+    print("benign texts blocked at the default:", by_language(rate >= manifest["operating_points"]["balanced"]["threshold"], items))
+    print(json.dumps({name: part["operating_points"] | {"calibration": part["calibration"]} for name, part in ({"unknown": manifest} | manifest["channels"]).items()}, indent=1))
 
 
 if __name__ == "__main__":

@@ -89,9 +89,8 @@ def main() -> None:
     args = parser.parse_args()
 
     items, blind = other_items(args.data, args.limit), blind_items()
-    texts = [item.text for item in items + blind]
     manifest = json.loads((args.first / "manifest.json").read_text())
-    firsts, seconds = (score_all(folder / "model.onnx", texts, args.work, args.workers) for folder in (args.first, args.deep))
+    firsts, seconds = (score_all(folder / "model.onnx", [*items, *blind], args.work, args.workers) for folder in (args.first, args.deep))
     calibration = fitted(items, seconds)
     first, second = odds_of(items, firsts, manifest["calibration"]), odds_of(items, seconds, calibration)
     first_blind, second_blind = odds_of(blind, firsts, manifest["calibration"]), odds_of(blind, seconds, calibration)

@@ -14,13 +14,14 @@ import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from ..data.base import WEIGHTS_SHA256
+from ..data.channels import DATA
 from ..data.vocabulary import build_tokenizer, kept_pieces
 from ..scoring.calibration import BUDGETS
 from ..text.encode import CLS, PAD, SEP
 from ..text.normal import MARK_RUN, VERSION, WORD_RUN
-from ..text.windows import CONTENT, STRIDE
+from ..text.windows import CONTENT, STRIDE, TASK
 from ..training.language import LanguageOffset
-from ..training.net import Screener, screener
+from ..training.net import TASK_BOUND, Screener, screener
 from ..training.ngrams import load_ngrams
 from .smooth import smooth_quantisation
 from .word_vectors import quantise_word_vectors
@@ -31,16 +32,17 @@ UNK = 100
 def to_onnx(net: Screener, target: Path) -> None:
     """Write the fp32 graph with a dynamic number of tokens."""
     net.eval()
-    ids = torch.tensor([[CLS, 2023, 2003, 1037, 3231, SEP]])
+    ids = torch.tensor([[CLS, 2023, 2003, 1037, 3231, SEP, 3231, SEP]])
+    types = torch.tensor([[0, 0, 0, 0, 0, 0, 1, 1]])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(
             net,
-            (ids, torch.ones_like(ids)),
+            (ids, torch.ones_like(ids), types, torch.tensor([DATA])),
             str(target),
-            input_names=["input_ids", "attention_mask"],
+            input_names=["input_ids", "attention_mask", "token_type_ids", "channel"],
             output_names=["logit", "token_logits"],
-            dynamic_axes={name: {1: "tokens"} for name in ("input_ids", "attention_mask", "token_logits")},
+            dynamic_axes={name: {1: "tokens"} for name in ("input_ids", "attention_mask", "token_type_ids", "token_logits")},
             opset_version=17,
             dynamo=False,
         )
@@ -51,7 +53,7 @@ def quantise(source: Path, target: Path) -> None:
 
     The tables of n-grams keep their fp16: a few great weights would leave the others one step of int8.
     """
-    kept = [node.name for node in onnx.load(source).graph.node if "head/" in node.name or node.name.startswith(("/ngrams/", "/language/"))]
+    kept = [node.name for node in onnx.load(source).graph.node if "head/" in node.name or node.name.startswith(("/ngrams/", "/language/", "/channels/"))]
     quantize_dynamic(
         source,
         target,
@@ -94,7 +96,8 @@ def first_manifest(folder: Path, prepared: dict[str, object], version: str, base
         "text": {"version": VERSION, "mark_run": MARK_RUN, "word_run": WORD_RUN, "special": ["CLS", "SEP", "PAD", "MASK", "UNK"]},
         "tokenizer": {"kind": "wordpiece-cased" if base else "wordpiece-uncased", "cls": CLS, "sep": SEP, "unk": UNK},
         "window": {"tokens": CONTENT + 2, "content": CONTENT, "stride": STRIDE},
-        "inputs": {"ids": "input_ids", "mask": "attention_mask"},
+        "inputs": {"ids": "input_ids", "mask": "attention_mask", "types": "token_type_ids", "channel": "channel"},
+        "task": {"tokens": TASK, "bound": TASK_BOUND},
         "outputs": {"logit": "logit", "token_logits": "token_logits"},
         "labels": ["benign", "injection"],
         "calibration": {"kind": "platt-windows", "scale": 1.0, "bias": 0.0, "per_window": 0.0, "sure": 0.0},

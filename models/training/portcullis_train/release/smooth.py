@@ -10,9 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..text.encode import CLS, SEP
-from ..text.windows import CONTENT
-from ..training.net import Screener
+from ..text.windows import CONTENT, TASK
+from ..training.net import Screener, padded
 
 # Inputs of these matrices, and what a channel may carry at most.
 LIMITS = {"down": 2.0, "up": 4.0}
@@ -49,18 +48,16 @@ def greatest_values(net: Screener, ids: np.ndarray, offsets: np.ndarray) -> dict
         for name in LIMITS
     ]
     for row in np.random.default_rng(SEED).choice(len(offsets) - 1, min(TEXTS, len(offsets) - 1), replace=False):
-        text = ids[offsets[row] : offsets[row + 1]][:CONTENT].tolist()
-        tokens = torch.tensor([[CLS, *text, SEP]])
-        net(tokens, torch.ones_like(tokens))
+        net(*padded([ids[offsets[row] : offsets[row + 1]][:CONTENT]]), torch.zeros(1, dtype=torch.long))
     for hook in hooks:
         hook.remove()
     return seen
 
 
 def smooth_quantisation(net: Screener, ids: np.ndarray, offsets: np.ndarray) -> None:
-    """Change `net` in place; it gives the same values as before. Positions behind a window's end are dropped."""
+    """Change `net` in place; it gives the same values as before. Positions behind the end of a window and its task are dropped."""
     net.eval()
     for (number, name), most in greatest_values(net, ids, offsets).items():
         layer = net.layers[number]
         setattr(layer, name, Divided(getattr(layer, name), (most / LIMITS[name]).clamp(min=1.0)))
-    net.positions = nn.Embedding.from_pretrained(net.positions.weight.data[: CONTENT + 2].clone())
+    net.positions = nn.Embedding.from_pretrained(net.positions.weight.data[: CONTENT + 2 + TASK + 1].clone())

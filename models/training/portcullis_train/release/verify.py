@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ..data.devset import dev_items
+from ..data.channels import ENGINE_CHANNELS, UNKNOWN
+from ..data.devset import channel_items, dev_items
 from ..paths import HERE
 from ..scoring.arguments import model_parser
-from ..scoring.calibration import rate_of
-from ..scoring.score import Scorer, score_all, text_key
+from ..scoring.calibration import judged_by, rate_of
+from ..scoring.score import Scorer, key_of, score_all
 from ..text.encode import encode
 from .export import describe
 
@@ -34,8 +35,9 @@ def golden_faults(model: Path, manifest: dict) -> list[str]:
     scorer = Scorer(model / "model.onnx", model / "tokenizer.json")
     for number, line in enumerate((model / "golden.jsonl").read_text().splitlines(), 1):
         told = json.loads(line)
-        first, second = scorer.score(told["text"]), scorer.score(told["text"])
-        rate = rate_of(first, manifest["calibration"])
+        channel = ENGINE_CHANNELS.get(told.get("channel", ""), UNKNOWN)
+        first, second = (scorer.score(told["text"], channel, told.get("task", "")) for _ in range(2))
+        rate = rate_of(first, judged_by(manifest, channel)["calibration"])
         if encode(scorer.tokenizer, told["text"]) != told["ids"]:
             faults.append(f"golden {number}: other token ids")
         if first != second:
@@ -47,16 +49,16 @@ def golden_faults(model: Path, manifest: dict) -> list[str]:
 
 def int8_against_fp32(args: argparse.Namespace, manifest: dict) -> dict[str, float]:
     """Share of verdicts that differ, and recall of both, on a fixed sample of dev."""
-    items = dev_items(args.data, HERE / "data", args.limit)
+    items = dev_items(args.data, HERE / "data", args.limit) + channel_items(args.data, HERE / "data")
     items = random.Random(11).sample(items, min(SAMPLE, len(items)))
-    texts = [item.text for item in items]
     positive = np.array([item.positive for item in items])
-    threshold = manifest["operating_points"][manifest["operating_point"]]["threshold"]
+    parts = [judged_by(manifest, item.channel) for item in items]
+    thresholds = np.array([part["operating_points"][manifest["operating_point"]]["threshold"] for part in parts])
     hits = []
     for path in (args.model / "model.onnx", args.work / "model-fp32.onnx"):
-        scores = score_all(path, texts, args.work, args.workers)
-        rate = np.array([rate_of(scores[text_key(text)], manifest["calibration"]) for text in texts])
-        hits.append(rate >= threshold)
+        scores = score_all(path, items, args.work, args.workers)
+        rate = np.array([rate_of(scores[key_of(item)], part["calibration"]) for item, part in zip(items, parts, strict=True)])
+        hits.append(rate >= thresholds)
     return {
         "n": len(items),
         "differ": round(float((hits[0] != hits[1]).mean()), 4),

@@ -16,6 +16,11 @@ CLEARS_BELOW = 0.18
 RULES_WEIGHT = 0
 
 
+def judged_by(manifest: dict, channel: int) -> dict:
+    """The part of a manifest with the calibration and the operating points of a channel; the manifest itself for one that is unknown."""
+    return next((part for part in manifest.get("channels", {}).values() if part["id"] == channel), manifest)
+
+
 def doubt(sure: np.ndarray, windows: np.ndarray, level: float | None) -> np.ndarray:
     """How much stricter a window of a long text is judged, before its weight: nothing where the token head is sure."""
     return np.log(windows) * (1 if level is None else np.maximum(0, level - sure))

@@ -2,6 +2,8 @@
 
 CONTENT = 254
 STRIDE = 192
+# Of a task its last tokens are read, at most so many.
+TASK = 64
 # How sure the token head is of a window: the mean of so many of its greatest token logits.
 SURE_TOKENS = 8
 

@@ -68,7 +68,7 @@ def fit(model: HashedNgrams, samples: list[Sample], epochs: int, rate: float, se
     for epoch in range(epochs):
         total = 0.0
         for batch in batches(samples, BUDGET, np.random.default_rng([seed, epoch])):
-            ids, mask = padded([sample.ids for sample in batch])
+            ids, mask, _ = padded([sample.ids for sample in batch])
             goals = torch.tensor([goal(sample) for sample in batch])
             part = bce(model(ids, mask), goals)
             part.backward()

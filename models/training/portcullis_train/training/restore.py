@@ -15,7 +15,7 @@ from onnx import numpy_helper
 from torch import Tensor
 
 from ..data.base import base_folder
-from .net import Screener, load_base
+from .net import ADDED, Screener, load_base
 from .ngrams import HashedNgrams
 
 
@@ -56,9 +56,14 @@ def restored(model: Path) -> dict[str, Tensor]:
         "positions.weight": positions,
         "head.weight": torch.tensor(matrix("head.weight").T),
         "token_head.weight": torch.tensor(named["/token_head/MatMul"].T),
+        **({"task_head.weight": torch.tensor(matrix("task_head.weight").T)} if "channels.weight" in stored else {}),
     }
     for name in base.state_dict():
         if name in state:
+            continue
+        if name in ADDED and "channels.weight" not in stored:
+            # A model from before channels and tasks: the added parts change nothing.
+            state[name] = base.state_dict()[name]
             continue
         part, _, kind = name.rpartition(".")
         if name in stored:

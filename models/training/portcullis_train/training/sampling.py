@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,16 +10,25 @@ import numpy as np
 from ..text.windows import CONTENT
 
 UNKNOWN = -1
+# How often a row is shown without its channel, or without its task.
+WITHOUT_CHANNEL, WITHOUT_TASK = 0.15, 0.15
+BOUND_TO_TASK = ("contrast delegated", "authored3 data_delegated", "authored4", "own c-delegated")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One window: content ids, label, the token range of the attack (`None`: not known), and a teacher's logit."""
+    """One window: content ids, label, the token range of the attack (`None`: not known), channel and task."""
 
     ids: np.ndarray
     label: int
     span: tuple[int, int] | None
-    logit: float | None = None
+    channel: int = 0
+    task: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    @property
+    def tokens(self) -> int:
+        """Tokens with the special ones."""
+        return len(self.ids) + 2 + (len(self.task) + 1 if len(self.task) else 0)
 
 
 @dataclass(frozen=True)
@@ -32,36 +41,33 @@ class Archive:
     labels: np.ndarray
     keys: np.ndarray
     groups: np.ndarray
-    # A teacher's logit per row (NaN: none), for windows that hold a whole row.
-    logits: np.ndarray | None = None
+    channels: np.ndarray
+    tasks: np.ndarray
+    task_offsets: np.ndarray
 
     @classmethod
-    def load(cls, path: Path, logits: Path | None = None) -> "Archive":
-        """Read the archive into memory, with the row logits of `label_rows`."""
+    def load(cls, path: Path) -> "Archive":
+        """Read the archive into memory."""
         with np.load(path) as stored:
-            arrays = [stored[name] for name in ("ids", "offsets", "spans", "labels", "keys", "groups")]
-        if logits is None:
-            return cls(*arrays)
-        given = np.load(logits)
-        if len(given) != len(arrays[3]):
-            raise ValueError(f"{logits} has {len(given)} rows, {path} has {len(arrays[3])}: prepare both archives from the same data")
-        return cls(*arrays, given)
-
-    def logit(self, index: int) -> float | None:
-        """The teacher's logit of a whole row."""
-        return None if self.logits is None or np.isnan(self.logits[index]) else float(self.logits[index])
+            return cls(*(stored[one.name] for one in fields(cls)))
 
     def row(self, index: int) -> np.ndarray:
         """Content ids of a row."""
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
 
+    def task(self, index: int) -> np.ndarray:
+        """Ids of a row's task; none where no task is known."""
+        return self.tasks[self.task_offsets[index] : self.task_offsets[index + 1]]
+
 
 def read_mixture(path: Path) -> dict:
-    """A mixture; one that `extends` another of its folder names only what differs from it."""
+    """A mixture; one that `extends` another of its folder names only what differs from it. `scale` multiplies what the other one shows."""
     own = json.loads(path.read_text())
     if "extends" not in own:
         return own
     base = read_mixture(path.parent / own.pop("extends"))
+    scale = own.pop("scale", 1)
+    base["sources"] = {key: rule | {"scale": scale} for key, rule in base["sources"].items()}
     return base | own | {"sources": base["sources"] | own.get("sources", {})}
 
 
@@ -72,7 +78,7 @@ def share(key: str, rows: int, mixture: dict) -> int:
     if rule is None and family in {"authored", "own"} and not key.startswith("authored multilingual"):
         return int(rows * mixture[family]["repeat"])
     rule = rule or {}
-    return int(min(rows, rule.get("cap", mixture["default_cap"])) * rule.get("repeat", 1))
+    return int(min(rows, rule.get("cap", mixture["default_cap"])) * rule.get("repeat", 1) * rule.get("scale", 1))
 
 
 def positive_window(length: int, span: tuple[int, int], rng: np.random.Generator) -> tuple[int, int]:
@@ -108,19 +114,19 @@ def samples_of(archive: Archive, index: int, clean: float, rng: np.random.Genera
         if span[0] >= 0:
             start, end = positive_window(length, span, rng)
             inside = (max(0, span[0] - start), min(end, span[1]) - start)
-            result = [Sample(ids[start:end], 1, inside, archive.logit(index) if end - start == length else None)]
+            result = [Sample(ids[start:end], 1, inside)]
             window = clean_window(length, span, rng) if rng.random() < clean else None
             if window:
                 result.append(Sample(ids[slice(*window)], 0, (0, 0)))
             return result
         if length <= CONTENT:
-            return [Sample(ids, 1, None, archive.logit(index))]
+            return [Sample(ids, 1, None)]
         if not archive.groups[index].startswith("jailbreak"):
             return []
         start = int(rng.integers(0, length - CONTENT + 1))
         return [Sample(ids[start : start + CONTENT], 1, None)]
     if length <= CONTENT:
-        return [Sample(ids, 0, (0, 0), archive.logit(index))]
+        return [Sample(ids, 0, (0, 0))]
     result = []
     for _ in range(min(2, -(-length // CONTENT))):
         size = CONTENT if rng.random() < 0.7 else int(rng.integers(64, CONTENT + 1))
@@ -141,18 +147,38 @@ def round_samples(archive: Archive, mixture: dict, number: int, rounds: int, see
         rng = np.random.default_rng([seed, tag, number])
         clean = mixture["sources"].get(key, {}).get("clean", 0.25 if key.startswith(("authored ", "own ")) else 0.0)
         for position in range(first, last):
-            samples.extend(samples_of(archive, int(order[position % len(order)]), clean, rng))
+            index = int(order[position % len(order)])
+            channel, task = told(archive, index, key, rng)
+            samples.extend(replace(sample, channel=channel, task=task) for sample in samples_of(archive, index, clean, rng))
     return [sample for sample in samples if len(sample.ids)]
+
+
+def plain(sample: Sample) -> Sample:
+    """A sample without channel and task."""
+    return replace(sample, channel=0, task=sample.task[:0])
+
+
+def told(archive: Archive, index: int, key: str, rng: np.random.Generator) -> tuple[int, np.ndarray]:
+    """The channel and the task that a row shows this time: either may be left out, so that a net can do without.
+
+    Rows whose label hangs on what is left out are shown whole.
+    """
+    channel, task = int(archive.channels[index]), archive.task(index)
+    if key.startswith(BOUND_TO_TASK):
+        return channel, task
+    if rng.random() < WITHOUT_TASK:
+        task = task[:0]
+    return (0, task[:0]) if rng.random() < WITHOUT_CHANNEL else (channel, task)
 
 
 def batches(samples: list[Sample], budget: int, rng: np.random.Generator) -> list[list[Sample]]:
     """Shuffled batches of at most `budget` padded tokens, of like length inside a batch."""
     order = rng.permutation(len(samples))
-    keyed = sorted(order.tolist(), key=lambda index: len(samples[index].ids) + rng.random() * 8)
+    keyed = sorted(order.tolist(), key=lambda index: samples[index].tokens + rng.random() * 8)
     result: list[list[Sample]] = []
     current: list[Sample] = []
     for index in keyed:
-        longest = len(samples[index].ids) + 2
+        longest = samples[index].tokens
         if current and longest * (len(current) + 1) > budget:
             result.append(current)
             current = []
@@ -160,30 +186,3 @@ def batches(samples: list[Sample], budget: int, rng: np.random.Generator) -> lis
     if current:
         result.append(current)
     return [result[index] for index in rng.permutation(len(result))]
-
-
-def write_labelled(path: Path, samples: list[Sample]) -> None:
-    """Windows with their labels, spans (-1: not known) and teacher's logits (NaN: none)."""
-    np.savez(
-        path,
-        ids=np.concatenate([sample.ids for sample in samples]).astype(np.int32),
-        offsets=np.cumsum([0, *(len(sample.ids) for sample in samples)]),
-        labels=np.array([sample.label for sample in samples], np.int8),
-        spans=np.array([sample.span or (UNKNOWN, UNKNOWN) for sample in samples], np.int32),
-        logits=np.array([np.nan if sample.logit is None else sample.logit for sample in samples], np.float32),
-    )
-
-
-def read_labelled(path: Path) -> list[Sample]:
-    """What `write_labelled` wrote."""
-    with np.load(path) as stored:
-        ids, offsets, labels, spans, logits = (stored[name] for name in ("ids", "offsets", "labels", "spans", "logits"))
-    return [
-        Sample(
-            ids[offsets[row] : offsets[row + 1]],
-            int(labels[row]),
-            None if spans[row, 0] == UNKNOWN else (int(spans[row, 0]), int(spans[row, 1])),
-            None if np.isnan(logits[row]) else float(logits[row]),
-        )
-        for row in range(len(labels))
-    ]

@@ -6,7 +6,6 @@ from its last checkpoint. The archive is read again when it has changed (texts a
 
 import argparse
 import json
-import math
 import time
 from pathlib import Path
 
@@ -19,34 +18,33 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from ..data.base import base_folder
 from ..paths import HERE
 from ..scoring.metrics import auc, recall_at
-from ..text.encode import load_tokenizer
+from ..text.windows import CONTENT
 from .align import grow
-from .net import VOCAB, Screener, load_base, padded, screener
-from .pairs import Translations
-from .sampling import Archive, Sample, batches, read_labelled, read_mixture, round_samples
-from .teacher import Teacher
+from .net import VOCAB, Screener, load_base, padded, screener, second_kind
+from .sampling import Archive, Sample, batches, plain, read_mixture, round_samples
 
 SMOOTHING = 0.02
 BF16 = True
 TOKEN_SHARE = 0.3
-# With `--labelled` or `--row-logits`: how much of the goal is the teacher's view.
-TEACHER_SHARE = 0.7
-# With a teacher: of every so many batches one has a batch of translations beside it, at this weight.
-TRANSLATIONS_EVERY, TRANSLATION_SHARE = 4, 0.15
-# From this share of the schedule on, a sample within HARD of its label is learnt with the chance EASY_SHARE only. A teacher learns all:
-# it reads too few texts to find many of them easy.
+# From this share of the schedule on, a sample within HARD of its label is learnt with the chance EASY_SHARE only.
 SELECT_FROM, HARD, EASY_SHARE, GROUP = 0.1, 0.12, 0.15, 12
 
 
 def goal(sample: Sample) -> float:
-    """The probability to learn: the smoothed label, moved towards the teacher's view where there is one."""
-    label = sample.label * (1 - SMOOTHING) + SMOOTHING / 2
-    return label if sample.logit is None else (1 - TEACHER_SHARE) * label + TEACHER_SHARE / (1 + math.exp(-sample.logit))
+    """The probability to learn: the smoothed label."""
+    return sample.label * (1 - SMOOTHING) + SMOOTHING / 2
 
 
-def collate(batch: list[Sample], device: torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Ids, mask, goals, token targets and token weights (0 where a token's label is not known)."""
-    ids, mask = padded([sample.ids for sample in batch])
+def inputs(batch: list[Sample], device: torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Ids, mask, types and channels."""
+    parts = padded([sample.ids for sample in batch], [sample.task for sample in batch])
+    return *(part.to(device) for part in parts), torch.tensor([sample.channel for sample in batch], device=device)  # type: ignore[return-value]
+
+
+def collate(batch: list[Sample], device: torch.device) -> tuple[tuple[Tensor, Tensor, Tensor, Tensor], Tensor, Tensor, Tensor]:
+    """A net's inputs, goals, token targets and token weights (0 where a token's label is not known)."""
+    given = inputs(batch, device)
+    ids = given[0]
     target = np.zeros(ids.shape, np.float32)
     weight = np.zeros(ids.shape, np.float32)
     for row, sample in enumerate(batch):
@@ -56,7 +54,7 @@ def collate(batch: list[Sample], device: torch.device) -> tuple[Tensor, Tensor, 
             weight[row, 1 + sample.span[0] : 1 + sample.span[1]] = 3
     goals = np.array([goal(sample) for sample in batch], np.float32)
     goals_t, target_t, weight_t = (torch.from_numpy(one).to(device) for one in (goals, target, weight))
-    return ids.to(device), mask.to(device), goals_t, target_t, weight_t
+    return given, goals_t, target_t, weight_t
 
 
 def autocast(device: torch.device) -> torch.autocast:
@@ -66,9 +64,9 @@ def autocast(device: torch.device) -> torch.autocast:
 
 def loss_of(net: Screener, batch: list[Sample], device: torch.device) -> Tensor:
     """Document loss plus a share of the token loss."""
-    ids, mask, goals, target, weight = collate(batch, device)
+    given, goals, target, weight = collate(batch, device)
     with autocast(device):
-        logit, tokens = net(ids, mask)
+        logit, tokens = net(*given)
     document = bce(logit.float(), goals, reduction="sum") / (len(batch) * 20) ** 0.5
     token = (bce(tokens.float(), target, reduction="none") * weight).sum() / weight.sum().clamp(min=1)
     return document + TOKEN_SHARE * token
@@ -78,13 +76,13 @@ def loss_of(net: Screener, batch: list[Sample], device: torch.device) -> Tensor:
 def quick_scores(net: Screener, samples: list[Sample], device: torch.device) -> np.ndarray:
     """Document logits of short samples, in order."""
     net.eval()
-    order = sorted(range(len(samples)), key=lambda index: len(samples[index].ids))
+    order = sorted(range(len(samples)), key=lambda index: samples[index].tokens)
     scores = np.zeros(len(samples))
     for start in range(0, len(order), 32):
         part = order[start : start + 32]
-        ids, mask, *_ = collate([samples[index] for index in part], device)
+        given = inputs([samples[index] for index in part], device)
         with autocast(device):
-            scores[part] = net(ids, mask)[0].float().cpu().numpy()
+            scores[part] = net(*given)[0].float().cpu().numpy()
     net.train()
     return scores
 
@@ -138,16 +136,23 @@ def student(init: Path | None, work: Path) -> Screener:
         weights = net.state_dict()
     if len(weights["words.weight"]) == VOCAB:
         weights = grow(weights, work)
+    if "task_kind" not in weights:
+        weights = weights | {"task_kind": second_kind(base_folder() / "model.safetensors")}
     return screener(weights)
 
 
-def parameter_groups(net: Screener | Teacher) -> list[dict]:
+def parameter_groups(net: Screener) -> list[dict]:
     """The trained parameters by the length of their steps: heads start from nothing, and most word pieces are seen seldom."""
-    heads = [*net.head.parameters(), *net.token_head.parameters()]
-    words = [net.words.weight] if isinstance(net, Screener) else []
-    apart = {id(parameter) for parameter in heads + words}
+    heads = [*net.head.parameters(), *net.token_head.parameters(), *net.task_head.parameters()]
+    words, added = [net.words.weight], [net.channels.weight, net.task_kind]
+    apart = {id(parameter) for parameter in heads + words + added}
     body = [parameter for parameter in net.parameters() if id(parameter) not in apart]
-    groups = [{"params": body, "scale": 1.0}, {"params": heads, "scale": 4.0}, {"params": words, "scale": 3.0, "weight_decay": 0.0}]
+    groups = [
+        {"params": body, "scale": 1.0},
+        {"params": heads, "scale": 4.0},
+        {"params": words, "scale": 3.0, "weight_decay": 0.0},
+        {"params": added, "scale": 8.0, "weight_decay": 0.0},
+    ]
     trained = [group | {"params": [parameter for parameter in group["params"] if parameter.requires_grad]} for group in groups]
     return [group for group in trained if group["params"]]
 
@@ -168,10 +173,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=6, help="rounds an epoch")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--teacher", type=Path, help="English weights whose view of a text its translations are to take on")
-    parser.add_argument("--labelled", type=Path, help="windows with a teacher's logits (`label`), instead of the mixture's")
-    parser.add_argument("--row-logits", type=Path, help="a teacher's logits of the archive's rows (`label_rows`)")
-    parser.add_argument("--mpnet", type=Path, help="train a teacher instead: folder of all-mpnet-base-v2")
+    parser.add_argument("--plain", action="store_true", help="a control: hide every channel and task")
     args = parser.parse_args()
 
     torch.set_num_threads(args.threads)
@@ -182,15 +184,11 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     archive_path, checkpoint = args.work / "train.npz", folder / "checkpoint.pt"
 
-    if args.mpnet:
-        net = Teacher(args.mpnet, load_tokenizer(args.work / "tokenizer.json"))
-    else:
-        net = larger(args.base, args.layers) if args.base else student(args.init, args.work)
-        if args.frozen is not None:
-            freeze(net, args.frozen)
+    net = larger(args.base, args.layers) if args.base else student(args.init, args.work)
+    if args.frozen is not None:
+        freeze(net, args.frozen)
     net.to(device).train()
     optimizer = torch.optim.AdamW(parameter_groups(net), lr=args.rate, weight_decay=0.01, fused=True)
-    translations = Translations(torch.load(args.teacher, map_location="cpu"), args.work, args.seed) if args.teacher else None
     state = {"elapsed": 0.0, "step": 0, "number": 0, "batch": 0, "tokens": 0, "samples": 0, "seen": 0}
     if checkpoint.exists():
         stored = torch.load(checkpoint, map_location=device)
@@ -210,14 +208,15 @@ def main() -> None:
 
     total = args.minutes * 60
     dev = Archive.load(args.work / "dev-quick.npz") if (args.work / "dev-quick.npz").exists() else None
-    labelled = read_labelled(args.labelled) if args.labelled else []
     saved, stamp, archive = time.monotonic(), 0.0, None
     smooth = 0.0
     while state["elapsed"] < total:
-        if not labelled and (archive is None or archive_path.stat().st_mtime != stamp):
-            stamp, archive = archive_path.stat().st_mtime, Archive.load(archive_path, args.row_logits)
+        if archive is None or archive_path.stat().st_mtime != stamp:
+            stamp, archive = archive_path.stat().st_mtime, Archive.load(archive_path)
             mixture = read_mixture(args.mixture)
-        samples = labelled or round_samples(archive, mixture, state["number"], args.rounds, args.seed)
+        samples = round_samples(archive, mixture, state["number"], args.rounds, args.seed)
+        if args.plain:
+            samples = [plain(sample) for sample in samples]
         plan = batches(samples, args.budget, np.random.default_rng([args.seed, state["number"]]))
         log(round=state["number"], first=state["batch"], batches=len(plan), samples=len(samples), injection=sum(one.label for one in samples))
         for first in range(state["batch"], len(plan), GROUP):
@@ -225,7 +224,7 @@ def main() -> None:
             rng = np.random.default_rng([args.seed, state["number"], first])
             group = plan[first : first + GROUP]
             state["seen"] = state.get("seen", 0) + sum(len(batch) for batch in group)
-            if not labelled and not args.mpnet and state["elapsed"] > SELECT_FROM * total:
+            if state["elapsed"] > SELECT_FROM * total:
                 group = batches([one for batch in group for one in hard_samples(net, batch, device, rng)], args.budget, rng)
             state["elapsed"] += time.monotonic() - began
             for batch in group:
@@ -234,15 +233,13 @@ def main() -> None:
                     part["lr"] = args.rate * part["scale"] * rate(state["elapsed"], total)
                 loss = loss_of(net, batch, device)
                 loss.backward()
-                if translations and state["step"] % TRANSLATIONS_EVERY == 0:
-                    (TRANSLATION_SHARE * translations.loss(net)).backward()
                 torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
                 optimizer.step()
                 optimizer.zero_grad(set_to_none=True)
                 smooth = loss.item() if not smooth else 0.98 * smooth + 0.02 * loss.item()
                 state["step"] += 1
                 state["samples"] += len(batch)
-                state["tokens"] += sum(len(sample.ids) + 2 for sample in batch)
+                state["tokens"] += sum(sample.tokens for sample in batch)
                 state["elapsed"] += time.monotonic() - began
                 if state["step"] % 50 == 0:
                     log(loss=round(smooth, 4), seen=state["seen"], tokens=state["tokens"], samples=state["samples"])
@@ -259,7 +256,8 @@ def main() -> None:
         if dev:
             began = time.monotonic()
             labels = dev.labels.astype(bool)
-            scores = quick_scores(net, [Sample(dev.row(i)[:254], 0, None) for i in range(len(labels))], device)
+            shown = [Sample(dev.row(i)[:CONTENT], 0, None, int(dev.channels[i]), dev.task(i)) for i in range(len(labels))]
+            scores = quick_scores(net, [plain(sample) for sample in shown] if args.plain else shown, device)
             figures = {}
             for name in sorted(set(dev.groups.tolist())):
                 part = dev.groups == name
