@@ -36,8 +36,8 @@ class Ngrams(torch.nn.Module):
         super().__init__()
         self.model = load_ngrams(weights)
 
-    def forward(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor, _: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        return self.model(ids, mask * (1 - types)), torch.zeros(ids.shape)
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor, channel: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.model(ids, mask * (1 - types), channel), torch.zeros(ids.shape)
 
 
 def load(weights: Path) -> torch.nn.Module:

@@ -96,7 +96,7 @@ class Screener(nn.Module):
         window, task = mask * (1 - types), mask * types
         logit = self.judge(x, window)
         if self.ngrams is not None:
-            logit = logit + self.ngrams(ids, window)
+            logit = logit + self.ngrams(ids, window, channel)
         if self.language is not None:
             logit = logit - self.language(ids, window)
         return logit + self.task_part(x, task), self.token_head(self.dropout(x)).squeeze(2)

@@ -22,6 +22,8 @@ from .train import goal
 BUCKETS = 1 << 19
 # A product of two numbers below it fits in 63 bits.
 PRIME, FACTOR = (1 << 31) - 1, 1_000_003 * 1_009
+# Added to a channel, so that its n-grams hash apart from longer ones.
+FIRST_CHANNEL = 50_000
 EPOCHS, RATE = 3, 0.2
 BUDGET, ROUNDS = 2048, 8
 
@@ -32,24 +34,31 @@ def mixed(hashed: Tensor, ids: Tensor | int) -> Tensor:
 
 
 class HashedNgrams(nn.Module):
-    """Gives a logit per window from its pieces, pairs, triples and pairs with one piece between them."""
+    """Gives a logit per window from its pieces, pairs, triples and pairs with one piece between them.
 
-    def __init__(self, buckets: int = BUCKETS) -> None:
+    With `apart`, each n-gram counts twice: once in all channels, and once in the window's channel alone.
+    """
+
+    def __init__(self, buckets: int = BUCKETS, apart: bool = False) -> None:
         super().__init__()
+        self.register_buffer("apart", torch.tensor(apart))
         self.table = nn.Embedding(buckets, 1, sparse=True)
         nn.init.zeros_(self.table.weight)
         self.bias = nn.Parameter(torch.zeros(1))
 
-    def features(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def features(self, ids: Tensor, mask: Tensor, channel: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Buckets of the n-grams of `[windows, pieces]`, and which of them lie inside the window."""
         pair = mixed(mixed(ids[:, :-1], 2), ids[:, 1:])
         triple = mixed(pair[:, :-1], ids[:, 2:])
         gap = mixed(mixed(ids[:, :-2], 3), ids[:, 2:])
         hashed = torch.cat([mixed(ids, 1), pair, triple, gap], 1)
-        return hashed % self.table.num_embeddings, torch.cat([mask, mask[:, 1:], mask[:, 2:], mask[:, 2:]], 1)
+        inside = torch.cat([mask, mask[:, 1:], mask[:, 2:], mask[:, 2:]], 1)
+        if channel is not None:
+            hashed, inside = torch.cat([hashed, mixed(hashed, channel[:, None] + FIRST_CHANNEL)], 1), torch.cat([inside, inside], 1)
+        return hashed % self.table.num_embeddings, inside
 
-    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        buckets, inside = self.features(ids, mask)
+    def forward(self, ids: Tensor, mask: Tensor, channel: Tensor | None = None) -> Tensor:
+        buckets, inside = self.features(ids, mask, channel if self.apart else None)
         weights = inside.to(self.bias.dtype)
         return (self.table(buckets).squeeze(2).to(weights.dtype) * weights).sum(1) / weights.sum(1).sqrt() + self.bias
 
@@ -57,7 +66,8 @@ class HashedNgrams(nn.Module):
 def load_ngrams(weights: Path) -> HashedNgrams:
     """The model of a run."""
     state = torch.load(weights, map_location="cpu")
-    model = HashedNgrams(len(state["table.weight"]))
+    apart = state.setdefault("apart", torch.tensor(False))
+    model = HashedNgrams(len(state["table.weight"]), bool(apart))
     model.load_state_dict(state)
     return model
 
@@ -69,8 +79,9 @@ def fit(model: HashedNgrams, samples: list[Sample], epochs: int, rate: float, se
         total = 0.0
         for batch in batches(samples, BUDGET, np.random.default_rng([seed, epoch])):
             ids, mask, _ = padded([sample.ids for sample in batch])
+            channels = torch.tensor([sample.channel for sample in batch])
             goals = torch.tensor([goal(sample) for sample in batch])
-            part = bce(model(ids, mask), goals)
+            part = bce(model(ids, mask, channels), goals)
             part.backward()
             for optimizer in optimizers:
                 optimizer.step()
@@ -84,7 +95,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--run", default="ngrams", help="name of the run: its weights are WORK/runs/NAME/weights.pt")
-    parser.add_argument("--mixture", type=Path, default=HERE / "mixture-world.json")
+    parser.add_argument("--mixture", type=Path, default=HERE / "mixture-channel.json")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--rate", type=float, default=RATE)
     parser.add_argument("--threads", type=int, default=1)
@@ -93,7 +104,7 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     archive, mixture = Archive.load(args.work / "train.npz"), read_mixture(args.mixture)
     samples = [sample for number in range(ROUNDS) for sample in round_samples(archive, mixture, number, ROUNDS, args.seed)]
-    model = HashedNgrams()
+    model = HashedNgrams(2 * BUCKETS, apart=True)
     fit(model, samples, args.epochs, args.rate, args.seed)
     folder = args.work / "runs" / args.run
     folder.mkdir(parents=True, exist_ok=True)

@@ -25,8 +25,9 @@ def restored_ngrams(model: Path, name: str = "ngrams") -> HashedNgrams | None:
     if f"{name}.bias" not in stored:
         return None
     table = stored[f"{name}.table.weight"]
-    ngrams = HashedNgrams(len(table))
-    ngrams.load_state_dict({"table.weight": torch.tensor(table).float(), "bias": torch.tensor(stored[f"{name}.bias"])})
+    apart = torch.tensor(name == "ngrams" and any(one.startswith("channels.weight") for one in stored))
+    ngrams = HashedNgrams(len(table), bool(apart))
+    ngrams.load_state_dict({"table.weight": torch.tensor(table).float(), "bias": torch.tensor(stored[f"{name}.bias"]), "apart": apart})
     return ngrams
 
 
