@@ -11,7 +11,7 @@ import numpy as np
 
 from ..data.channels import CHANNEL_NAMES, UNKNOWN
 from ..data.devset import WORLD_DEV, Item, channel_items, dev_items
-from ..data.rows import digest, own_files
+from ..data.rows import digest, own_files, read_rows
 from ..paths import HERE
 from ..scoring.arguments import model_parser
 from ..scoring.calibration import judged_by, rate_of
@@ -178,7 +178,7 @@ def main() -> None:
     if (args.model / "README.md").exists():
         fill(args.model / "README.md", "figures", "end", figures)
         prepared = json.loads((args.work / "prepare-used.json").read_text())
-        licences = json.loads((args.data / "licences.json").read_text())
+        licences = json.loads((args.data / "licences.json").read_text()) | row_licences(args.data, set(prepared["excluded_classes"]))
         fill(args.model / "README.md", "sources", "end sources", source_table(prepared["rows"], licences))
     print(figures)
 
@@ -228,6 +228,15 @@ def source_rows(cells: dict) -> list[str]:
     """Table rows of the rates by source and label."""
     split = [(*key.rsplit("/", 1), cell) for key, cell in cells.items()]
     return [f"| {source} | {label} | {cell['n']} | {cell['rate']:.1%} | {cell['low']:.1%} – {cell['high']:.1%} |" for source, label, cell in split]
+
+
+def row_licences(data: Path, excluded: set[str]) -> dict[str, dict[str, str]]:
+    """Licences of the sources whose rows name one each, as `licences.json` names those of the others."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for row in read_rows(data / "world-3-train.jsonl.gz"):
+        if row["licence_class"] not in excluded | {"copyleft"}:
+            found[str(row["source"])].add(str(row["licence"]))
+    return {source: {"licence": ", ".join(sorted(names))} for source, names in found.items()}
 
 
 def source_table(rows: dict[str, int], licences: dict) -> str:
