@@ -1,7 +1,7 @@
 /** Guards clients of `@anthropic-ai/sdk`. Imports nothing of it: its types are met by shape. */
-import { type Enforcement, type Guard, type Point, passes, type ScreenCall } from '../../policy/index.js';
+import { type Enforcement, type Guard, newestTurn, type ScreenCall } from '../../policy/index.js';
+import { type CallScreening, isObject, type Members, screenCall } from '../screened-call.js';
 import { eventStream } from '../server-sent-events.js';
-import { screenTexts, type TextPart } from '../texts.js';
 
 /** What the middleware reads of a request. */
 export interface AnthropicRequest {
@@ -10,14 +10,14 @@ export interface AnthropicRequest {
   readonly signal?: AbortSignal | null | undefined;
 }
 
-interface Block extends TextPart {
+interface Message {
+  readonly role?: unknown;
   readonly content?: unknown;
-  readonly source?: { readonly type?: string; readonly data?: unknown; readonly content?: unknown };
 }
 
 interface Body {
-  readonly messages: readonly { readonly role: string; readonly content: string | readonly Block[] }[];
-  readonly tools?: readonly unknown[];
+  readonly messages: readonly Message[];
+  readonly tools?: unknown;
   readonly model?: string;
   readonly stream?: boolean;
 }
@@ -36,72 +36,116 @@ export function guardMiddleware(
   guard: Guard,
 ): <R extends AnthropicRequest>(request: R, next: (request: R) => Promise<Response>) => Promise<Response> {
   return async (request, next) => {
-    if (!/\/v1\/messages$/.test(new URL(request.url).pathname)) return next(request);
-    const given = (typeof request.body === 'string' ? JSON.parse(request.body) : request.body) as Body | undefined;
-    if (!Array.isArray(given?.messages)) return next(request);
-    const { body, refusal } = await screenBody(guard, given, { signal: request.signal ?? undefined });
-    if (refusal !== undefined) return refused(refusal, given);
-    if (body === given) return next(request);
-    return next({ ...request, body: typeof request.body === 'string' ? JSON.stringify(body) : body });
+    const given: unknown = typeof request.body === 'string' ? JSON.parse(request.body) : request.body;
+    if (!isObject(given) || /\/count_tokens$/.test(new URL(request.url).pathname)) return next(request);
+    const { messages, requests } = given;
+    const call = { signal: request.signal ?? undefined };
+    let shown: object = given;
+    if (Array.isArray(requests)) {
+      const all = await Promise.all(requests.map(({ params }: { params: Body }) => screenBody(guard, params, call)));
+      const refusal = all.find((one) => one.refusal)?.refusal;
+      if (refusal !== undefined) return badRequest(refusal);
+      shown = { ...given, requests: requests.map((one, index) => ({ ...one, params: all[index]?.body })) };
+    } else if (Array.isArray(messages)) {
+      const { body, refusal } = await screenBody(guard, given as unknown as Body, call);
+      if (refusal !== undefined) return refused(refusal, body);
+      shown = body;
+    }
+    if (JSON.stringify(shown) === JSON.stringify(given)) return next(request);
+    return next({ ...request, body: typeof request.body === 'string' ? JSON.stringify(shown) : shown });
   };
 }
+
+/** Blocks that are the model's own words. All that isn't listed is screened. */
+const MODEL_BLOCKS = new Set<unknown>(
+  'text thinking redacted_thinking tool_use server_tool_use mcp_tool_use compaction fallback'.split(' '),
+);
 
 async function screenBody(
   guard: Guard,
   body: Body,
   call: ScreenCall,
 ): Promise<{ readonly body: Body; readonly refusal: Enforcement | undefined }> {
-  let refusal: Enforcement | undefined;
-  const messages = await Promise.all(
-    body.messages.map(async (message) => {
-      const { role, content } = message;
-      if (typeof content === 'string')
-        return role === 'user' ? { ...message, content: await shown('user')(content) } : message;
-      const blocks = role === 'user' ? await screenTexts(content, ['text'], shown('user')) : content;
-      return { ...message, content: await Promise.all(blocks.map(screenBlock)) };
+  const screening = screenCall(guard, call);
+  const { messages, tools } = body;
+  const newest = newestTurn(messages, isUserTurn);
+  const shown: Body = {
+    ...body,
+    messages: await Promise.all(
+      messages.map((message, index) => screenMessage(screening, message, { isPast: index < newest })),
+    ),
+    ...(Array.isArray(tools) && { tools: await screening.tools(tools) }),
+  };
+  return { body: shown, refusal: screening.refusal };
+}
+
+/** Whether the user says something; a message of tool results goes on with the turn. */
+function isUserTurn({ role, content }: Message): boolean {
+  if (role !== 'user') return false;
+  return !Array.isArray(content) || content.some((block) => pointOf(block) === undefined);
+}
+
+/** Where a block comes from if not from whoever speaks. */
+function pointOf(block: unknown): 'tool_result' | 'document' | undefined {
+  if (!isObject(block) || typeof block.type !== 'string') return undefined;
+  if (block.type.endsWith('tool_result')) return 'tool_result';
+  return block.type === 'document' || block.type === 'search_result' ? 'document' : undefined;
+}
+
+async function screenMessage(screening: CallScreening, message: Message, call: ScreenCall): Promise<Message> {
+  const { role, content } = message;
+  const isTrusted = role === 'assistant' || role === 'system';
+  if (!Array.isArray(content)) {
+    return isTrusted || content === undefined
+      ? message
+      : { ...message, content: await screening.content('user', content, call) };
+  }
+  const isSpoken = (block: unknown): boolean => !isTrusted && pointOf(block) === undefined;
+  const spoken = content.filter(isSpoken);
+  // An attack may be split over the blocks of one message.
+  const said = spoken.length > 0 ? await screening.content('user', spoken, call) : [];
+  const saidBlocks = Array.isArray(said) ? [...said] : [{ type: 'text', text: said }];
+  const blocks = await Promise.all(
+    content.map(async (block: unknown) => {
+      if (isSpoken(block)) return saidBlocks.splice(0, 1);
+      return isTrusted && isObject(block) && MODEL_BLOCKS.has(block.type)
+        ? [await screenToolChanges(screening, block, call)]
+        : screenBlock(screening, block, call);
     }),
   );
-  const tools = body.tools && (await shownTools(body.tools));
-  const screened = { ...body, messages, ...(tools && { tools }) };
-  return { body: JSON.stringify(screened) === JSON.stringify(body) ? body : screened, refusal };
+  return { ...message, content: blocks.flat() };
+}
 
-  function shown(point: Point): (text: string) => Promise<string> {
-    return async (text) => {
-      const decision = await guard.screen(point, text, call);
-      if (passes(decision)) return decision.value;
-      if (decision.action === 'refuse' || decision.action === 'stop') refusal ??= decision.enforcement;
-      return decision.enforcement.note;
-    };
-  }
+/** A block of the model, which may name tools that came and went. */
+async function screenToolChanges(screening: CallScreening, block: Members, call: ScreenCall): Promise<Members> {
+  const { tool_changes: changes } = block;
+  if (!Array.isArray(changes)) return block;
+  const shown = await Promise.all(changes.map((change) => screenBlock(screening, change, call)));
+  return { ...block, tool_changes: shown.flat() };
+}
 
-  async function screenBlock(block: Block): Promise<Block> {
-    const { type, content, source } = block;
-    if (type.endsWith('tool_result')) return { ...block, content: await inner(content, 'tool_result') };
-    if (type === 'search_result') return { ...block, content: await inner(content, 'document') };
-    if (type !== 'document' || source === undefined) return block;
-    if (source.type === 'text') return { ...block, source: { ...source, data: await inner(source.data, 'document') } };
-    if (source.type !== 'content') return block;
-    return { ...block, source: { ...source, content: await inner(source.content, 'document') } };
-  }
+async function screenBlock(screening: CallScreening, given: unknown, call: ScreenCall): Promise<readonly unknown[]> {
+  const point = pointOf(given) ?? 'tool_result';
+  if (!isObject(given)) return [await screening.content(point, given, call)];
+  const { content, source, tool, tools } = given;
+  if (tool !== undefined && (await screening.tools([tool])).length === 0) return [];
+  const isText = isObject(source) && source.type === 'text';
+  return [
+    {
+      ...(await screening.others(point, given, ['content', 'source', 'tool', 'tools'], call)),
+      ...(content !== undefined && { content: await screening.content(point, content, call) }),
+      ...(source !== undefined &&
+        (isText
+          ? { source: { ...source, data: await screening.content(point, source.data, call) } }
+          : { source: await screening.content(point, source, call) })),
+      ...(Array.isArray(tools) && { tools: await screening.tools(tools) }),
+    },
+  ];
+}
 
-  async function inner(content: unknown, point: Point): Promise<unknown> {
-    if (typeof content === 'string') return shown(point)(content);
-    if (!Array.isArray(content)) return content;
-    const blocks = await screenTexts(content as readonly Block[], ['text'], shown(point));
-    return Promise.all(blocks.map(screenBlock));
-  }
-
-  async function shownTools(all: readonly unknown[]): Promise<readonly unknown[]> {
-    const kept = await Promise.all(
-      all.map(async (tool) => {
-        const { name, description, input_schema } = tool as Readonly<Record<string, unknown>>;
-        if (description === undefined && input_schema === undefined) return true;
-        const definition = { name, description, input_schema };
-        return passes(await guard.screen('tool_definition', definition, { ...call, tool: String(name) }));
-      }),
-    );
-    return all.filter((_, index) => kept[index]);
-  }
+function badRequest({ note }: Enforcement): Response {
+  const error = { type: 'portcullis_blocked', message: note };
+  return Response.json({ type: 'error', error }, { status: 400, headers: { 'x-should-retry': 'false' } });
 }
 
 function refused({ note, evidenceId }: Enforcement, { model = 'portcullis', stream }: Body): Response {

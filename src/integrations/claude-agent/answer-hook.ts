@@ -3,6 +3,7 @@
  * Needs no state between events. Meets the host's types by shape.
  */
 import { type Enforcement, type Guard, PortcullisBlocked, passes, type ScreenCall } from '../../policy/index.js';
+import { scrub } from '../screened-call.js';
 
 /** The events that say something to screen. All others pass. */
 export const HOOK_EVENTS = [
@@ -39,9 +40,6 @@ export interface HookOutput {
     | { hookEventName: 'PreToolUse'; permissionDecision: 'deny' | 'ask'; permissionDecisionReason: string }
     | { hookEventName: 'PostToolUse'; updatedToolOutput: unknown };
 }
-
-/** Strings of one result that are screened one by one; a result with more of them ends the run instead. */
-const MAX_STRINGS = 100;
 
 /** Results of one batch that are screened one by one; those beyond them are screened as one. */
 const MAX_RESULTS = 100;
@@ -117,10 +115,10 @@ const ANSWERS: Readonly<Record<HookEventName, Answer>> = {
     const decision = await guard.screen('tool_result', tool_response, call);
     if (passes(decision)) return decision.value === tool_response ? {} : updated(decision.value);
     const { note, cause } = decision.enforcement;
-    // Which strings are unsafe is unknown, and replacing all of them would change the shape.
-    if (cause !== 'verdict' || stringsIn(tool_response, MAX_STRINGS + 1) > MAX_STRINGS) return stopped(note);
-    const scrubbed = await scrub(guard, tool_response, call);
-    if (scrubbed === tool_response) return stopped(note);
+    // Which strings are unsafe is unknown.
+    if (cause !== 'verdict') return stopped(note);
+    const scrubbed = await scrub(guard, 'tool_result', tool_response, call);
+    if (scrubbed === undefined) return stopped(note);
     return decision.action === 'stop' ? { ...stopped(note), ...updated(scrubbed) } : updated(scrubbed);
   },
   async PostToolUseFailure(guard, { error }, call) {
@@ -138,38 +136,6 @@ const ANSWERS: Readonly<Record<HookEventName, Answer>> = {
     return {};
   },
 };
-
-/** A copy whose blocked strings are the note; the same value where no single string is blocked. */
-async function scrub(guard: Guard, value: unknown, call: ScreenCall): Promise<unknown> {
-  if (typeof value === 'string') {
-    const decision = await guard.screen('tool_result', value, call);
-    return passes(decision) ? decision.value : decision.enforcement.note;
-  }
-  if (!isContainer(value)) return value;
-  const entries = Object.entries(value);
-  const shown: unknown[] = [];
-  for (const [, item] of entries) shown.push(await scrub(guard, item, call));
-  if (shown.every((item, index) => item === entries[index]?.[1])) return value;
-  return Array.isArray(value) ? shown : Object.fromEntries(entries.map(([name], index) => [name, shown[index]]));
-}
-
-/** How many strings a value holds, counted up to `most`; its depth counts too, which bounds the recursion. */
-function stringsIn(value: unknown, most: number): number {
-  let count = 0;
-  let level: readonly unknown[] = [value];
-  for (let depth = 0; level.length > 0 && count < most; depth += 1) {
-    if (depth > MAX_STRINGS) return most;
-    count += level.filter((item) => typeof item === 'string').length;
-    level = level.filter(isContainer).flatMap((item) => Object.values(item));
-  }
-  return Math.min(count, most);
-}
-
-/** An array or a plain object; a number of many digits is an object of its own. */
-function isContainer(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false;
-  return Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value));
-}
 
 function updated(updatedToolOutput: unknown): HookOutput {
   return { hookSpecificOutput: { hookEventName: 'PostToolUse', updatedToolOutput } };

@@ -53,12 +53,9 @@ function listItems({ input_type, texts, structured_messages, tools, tool_calls }
   /** Texts whose role is known, so that the bare list needn't tell of them. */
   const placed = new Set<string>();
   for (const { role, content } of structured_messages ?? []) {
-    const parts = listTexts(content);
-    for (const text of parts) placed.add(text);
-    // An attack may be split over the parts of one message.
-    const value = parts.join('\n');
+    for (const text of listStrings(content)) placed.add(text);
     const isTrusted = TRUSTED.has(role.toLowerCase()) && input_type === 'request';
-    if (!isTrusted) items.push({ point: ROLES[role.toLowerCase()] ?? 'tool_result', value });
+    if (!isTrusted) items.push({ point: ROLES[role.toLowerCase()] ?? 'tool_result', value: content });
   }
   const point = input_type === 'request' ? 'user' : 'tool_result';
   for (const text of texts ?? []) if (!placed.has(text)) items.push({ point, value: text });
@@ -66,7 +63,7 @@ function listItems({ input_type, texts, structured_messages, tools, tool_calls }
   for (const one of tool_calls ?? []) items.push({ point: 'tool_call', value: calledTool(one) });
   const seen = new Set<string>();
   return items.filter(({ point, value }) => {
-    if (value === '') return false;
+    if (value === '' || value === null || value === undefined) return false;
     if (typeof value !== 'string') return true;
     const name = `${point} ${value}`;
     return seen.has(name) ? false : seen.add(name);
@@ -84,16 +81,9 @@ function bounded(items: readonly Item[]): readonly Item[] {
   return [...joined, ...items.slice(-MAX_TEXTS)];
 }
 
-/** The texts of a message's content: a string, or parts with a `text`; results nested in parts too. */
-function listTexts(content: unknown): readonly string[] {
+function listStrings(content: unknown): readonly string[] {
   if (typeof content === 'string') return [content];
-  if (!Array.isArray(content)) return [];
-  return content.flatMap((part: unknown) => {
-    if (typeof part === 'string') return [part];
-    if (typeof part !== 'object' || part === null) return [];
-    const { text, content: inner } = part as Readonly<Record<string, unknown>>;
-    return typeof text === 'string' ? [text] : listTexts(inner);
-  });
+  return typeof content === 'object' && content !== null ? Object.values(content).flatMap(listStrings) : [];
 }
 
 /** A call as the engine reads it; one of another shape is screened as it is. */

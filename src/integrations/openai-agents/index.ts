@@ -1,6 +1,14 @@
 /** Guards agents of `@openai/agents`. Imports nothing of it: its types are met by shape. */
-import { type Decision, type Enforcement, type Guard, PortcullisBlocked, passes } from '../../policy/index.js';
-import { screenTexts, type TextPart } from '../texts.js';
+import {
+  type Decision,
+  type Enforcement,
+  type Guard,
+  newestTurn,
+  PortcullisBlocked,
+  passes,
+} from '../../policy/index.js';
+import { pointOf, screenItems } from '../openai/items.js';
+import { isObject, type Members, screenCall } from '../screened-call.js';
 
 /** What a tool guardrail says. */
 export interface ToolGuardrailOutput {
@@ -37,11 +45,24 @@ export interface AgentsGuard {
    * For `callModelInputFilter` of a runner or a run: screens everything before every model call of every agent of the run,
    * and is the one hook that can redact a user's text. @throws PortcullisBlocked for a refused text
    */
-  callModelInputFilter<I>(args: {
+  callModelInputFilter<I extends object>(args: {
     readonly modelData: { readonly input: I[]; readonly instructions?: string };
   }): Promise<{ input: I[]; instructions?: string }>;
-  /** Function tools with the two guardrails added; those with a poisoned definition are left out. */
+  /** Function tools with the two guardrails added; tools of any kind with a poisoned definition are left out. */
   tools<T extends object>(tools: readonly T[]): Promise<T[]>;
+  /** An MCP server with the two guardrails added; those of its tools with a poisoned definition are left out. */
+  mcpServer<S extends McpServer>(server: S): S;
+}
+
+interface McpServer {
+  readonly toolInputGuardrails?: readonly unknown[] | undefined;
+  readonly toolOutputGuardrails?: readonly unknown[] | undefined;
+  listTools(): Promise<readonly unknown[]>;
+}
+
+interface ToolMembers extends Members {
+  readonly inputGuardrails?: readonly unknown[];
+  readonly outputGuardrails?: readonly unknown[];
 }
 
 const NAME = 'portcullis';
@@ -52,7 +73,7 @@ export function guardAgents(guard: Guard): AgentsGuard {
     type: 'tool_input',
     name: NAME,
     async run({ toolCall, context }) {
-      const decision = await screenCall(toolCall.name, toolCall.arguments);
+      const decision = await screenArguments(toolCall.name, toolCall.arguments);
       if (passes(decision) || (decision.action === 'ask' && isApproved(context, toolCall))) return allowed;
       return rejected(decision.enforcement);
     },
@@ -72,44 +93,10 @@ export function guardAgents(guard: Guard): AgentsGuard {
     },
   };
 
-  async function screenCall(name: string, args: string): Promise<Decision<unknown>> {
+  async function screenArguments(name: string, args: string): Promise<Decision<unknown>> {
     const decision = await orThrown(guard.screen('tool_call', { name, arguments: parsed(args) }, { tool: name }));
     if (decision instanceof PortcullisBlocked) return { action: 'deny', enforcement: decision.enforcement };
     return decision;
-  }
-
-  async function screenItem(item: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>>> {
-    if (item.role === 'user') {
-      const content = await shownContent(item.content, 'user', ['input_text', 'text']);
-      return content === item.content ? item : { ...item, content };
-    }
-    if (item.role !== undefined || !('output' in item)) return item;
-    const output = await shownContent(
-      item.output,
-      'tool_result',
-      ['input_text', 'text', 'output_text'],
-      String(item.name),
-    );
-    return output === item.output ? item : { ...item, output };
-  }
-
-  async function shownContent(
-    content: unknown,
-    point: 'user' | 'tool_result',
-    types: readonly string[],
-    tool?: string,
-  ): Promise<unknown> {
-    const shown = async (text: string): Promise<string> => {
-      const decision = await guard.screen(point, text, { tool });
-      if (passes(decision)) return decision.value;
-      if (decision.action === 'refuse' || decision.action === 'stop') throw new PortcullisBlocked(decision.enforcement);
-      return decision.enforcement.note;
-    };
-    if (typeof content === 'string') return shown(content);
-    if (Array.isArray(content)) return screenTexts(content as readonly TextPart[], types, shown);
-    if (typeof content !== 'object' || content === null || !('text' in content)) return content;
-    const { text } = content;
-    return typeof text === 'string' ? { ...content, text: await shown(text) } : content;
   }
 
   return {
@@ -117,8 +104,8 @@ export function guardAgents(guard: Guard): AgentsGuard {
       name: NAME,
       runInParallel: false,
       async execute({ input }) {
-        for (const text of userTexts(input)) {
-          const decision = await orThrown(guard.screen('user', text));
+        for (const content of newestContents(input)) {
+          const decision = await orThrown(guard.screen('user', content));
           if (decision instanceof PortcullisBlocked || !['allow', 'report'].includes(decision.action)) {
             return { tripwireTriggered: true, outputInfo: toOutputInfo(decision.enforcement) };
           }
@@ -129,41 +116,62 @@ export function guardAgents(guard: Guard): AgentsGuard {
     toolInputGuardrail,
     toolOutputGuardrail,
     async callModelInputFilter({ modelData }) {
-      const input = await Promise.all(
-        modelData.input.map((item) => screenItem(item as Readonly<Record<string, unknown>>)),
-      );
-      return { ...modelData, input: input as typeof modelData.input };
+      const screening = screenCall(guard);
+      const input = await screenItems(screening, modelData.input);
+      if (screening.refusal !== undefined) throw new PortcullisBlocked(screening.refusal);
+      return { ...modelData, input };
     },
     async tools(tools) {
       const guarded = await Promise.all(
         tools.map(async (tool) => {
-          const { type, name, description, parameters, needsApproval, inputGuardrails, outputGuardrails } =
-            tool as Readonly<Record<string, unknown>>;
+          const {
+            type,
+            name,
+            needsApproval,
+            inputGuardrails = [],
+            outputGuardrails = [],
+            ...others
+          } = tool as ToolMembers;
+          // The code of a tool says nothing to the model.
+          const { shell: _, editor: __, computer: ___, providerData, ...said } = others;
+          const shown = await screenCall(guard).tools([
+            { type, name, ...said, ...(providerData as object | undefined) },
+          ]);
+          if (shown.length === 0) return [];
           if (type !== 'function') return [tool];
-          const definition = await guard.screen(
-            'tool_definition',
-            { name, description, parameters },
-            { tool: String(name) },
-          );
-          if (!passes(definition)) return [];
           const asks = guard.policy.tool_call === 'ask' && {
             async needsApproval(context: unknown, input: unknown, callId?: string): Promise<boolean> {
               const first =
                 typeof needsApproval === 'function' ? await needsApproval(context, input, callId) : needsApproval;
-              return first === true || (await screenCall(String(name), JSON.stringify(input))).action === 'ask';
+              return first === true || (await screenArguments(String(name), JSON.stringify(input))).action === 'ask';
             },
           };
           return [
             {
               ...tool,
               ...asks,
-              inputGuardrails: [...((inputGuardrails as readonly unknown[] | undefined) ?? []), toolInputGuardrail],
-              outputGuardrails: [...((outputGuardrails as readonly unknown[] | undefined) ?? []), toolOutputGuardrail],
+              inputGuardrails: [...inputGuardrails, toolInputGuardrail],
+              outputGuardrails: [...outputGuardrails, toolOutputGuardrail],
             },
           ];
         }),
       );
       return guarded.flat();
+    },
+    mcpServer(server) {
+      const { toolInputGuardrails = [], toolOutputGuardrails = [] } = server;
+      const added: Members = {
+        listTools: async () => screenCall(guard).tools(await server.listTools()),
+        toolInputGuardrails: [...toolInputGuardrails, toolInputGuardrail],
+        toolOutputGuardrails: [...toolOutputGuardrails, toolOutputGuardrail],
+      };
+      return new Proxy(server, {
+        get(target, name) {
+          if (typeof name === 'string' && Object.hasOwn(added, name)) return added[name];
+          const member: unknown = Reflect.get(target, name, target);
+          return typeof member === 'function' ? member.bind(target) : member;
+        },
+      });
     },
   };
 }
@@ -208,14 +216,13 @@ function parsed(json: string): unknown {
   }
 }
 
-function userTexts(input: unknown): readonly string[] {
-  if (typeof input === 'string') return [input];
-  if (!Array.isArray(input)) return [];
-  return input.flatMap(({ role, content }: { role?: string; content?: unknown }) => {
-    if (role !== 'user') return [];
-    if (typeof content === 'string') return [content];
-    const parts = Array.isArray(content) ? (content as readonly TextPart[]) : [];
-    const texts = parts.filter(({ text }) => typeof text === 'string').map(({ text }) => text);
-    return texts.length > 0 ? [texts.join('\n')] : [];
-  });
+/** What the user says in the newest turn; the filter covers what was said before. */
+function newestContents(input: unknown): readonly unknown[] {
+  if (!Array.isArray(input)) return [input];
+  const items = input.filter(isObject);
+  const isUser = (item: (typeof items)[number]): boolean => pointOf(item) === 'user';
+  return items
+    .slice(newestTurn(items, isUser))
+    .filter(isUser)
+    .map(({ content }) => content);
 }

@@ -1,101 +1,100 @@
 /** Guards clients of the `openai` package, and of any service with its API. Imports nothing of it. */
-import { type Enforcement, type Guard, PortcullisBlocked, passes, type ScreenCall } from '../../policy/index.js';
+import { type Enforcement, type Guard, PortcullisBlocked, type ScreenCall } from '../../policy/index.js';
+import { type CallScreening, isObject, type Members, screenCall } from '../screened-call.js';
 import { eventStream } from '../server-sent-events.js';
-import { screenTexts, type TextPart } from '../texts.js';
+import { screenItems } from './items.js';
 
-interface Item {
-  readonly role?: string;
-  readonly type?: string;
-  readonly content?: unknown;
-  readonly output?: unknown;
-}
-
-interface Body {
-  readonly messages?: readonly Item[];
-  readonly input?: string | readonly Item[];
-  readonly tools?: readonly unknown[];
-  readonly model?: string;
-  readonly stream?: boolean;
-}
+/** Paths whose texts no model acts on. */
+const UNREAD =
+  /\/(embeddings|moderations|input_tokens|audio|images|videos|files|uploads|containers|skills|vector_stores|evals|graders)(\/|$)/;
+/** Paths whose bodies must be readable. */
+const READ = /\/(completions|responses|conversations|compact|items)\/?$/;
 
 /**
- * A `fetch` for the client: screens what a call of Chat Completions or Responses would show the model: user texts, tool
- * results and failures, tool definitions. A refused call isn't made; its response is the note, with finish reason
- * `content_filter` (`incomplete` in Responses). For `throw` the client throws a `BadRequestError` with the code
+ * A `fetch` for the client: screens what a call would show the model: user texts, tool results and failures, tool
+ * definitions. A refused call isn't made; its response is the note, with finish reason `content_filter` (`incomplete` in
+ * Responses). For `throw`, and on other paths than those two, the client throws a `BadRequestError` with the code
  * `portcullis_blocked`: a fetch that throws would be retried.
  *
  * The package runs no tools itself: wrap theirs by `guardFunction`.
  */
 export function guardFetch(guard: Guard, fetch: typeof globalThis.fetch = globalThis.fetch): typeof globalThis.fetch {
   return async (url, init) => {
-    const kind = /\/(chat\/completions|responses)$/.exec(new URL(url instanceof Request ? url.url : url).pathname)?.[1];
-    if (kind === undefined || typeof init?.body !== 'string') return fetch(url, init);
-    const given = JSON.parse(init.body) as Body;
-    const call = { signal: init.signal ?? undefined };
+    const { pathname } = new URL(url instanceof Request ? url.url : url);
+    const isRead = READ.test(pathname);
+    const given = init?.body ?? (url instanceof Request ? url.body : null);
+    if (given === null || given instanceof FormData || (!isRead && UNREAD.test(pathname))) return fetch(url, init);
+    // Read from a request of its own: the body may be a stream, bytes, or that of a `Request`.
+    const asked = new Request(url, { ...init, ...({ duplex: 'half' } as RequestInit) });
+    const bytes = await asked.arrayBuffer();
+    const body = parsed(new TextDecoder().decode(bytes));
+    if (!isObject(body)) return isRead ? badRequest('[refused by portcullis: the body is no JSON object.]') : send();
     try {
-      const { body, refusal } = await screenBody(guard, given, call);
-      if (refusal !== undefined) {
-        return kind === 'responses' ? refusedResponse(refusal, given) : refusedChat(refusal, given);
-      }
-      return await fetch(url, body === given ? init : { ...init, body: JSON.stringify(body) });
+      const { body: shown, refusal } = await screenBody(guard, body, { signal: asked.signal });
+      if (refusal === undefined) return await send(shown === body ? undefined : JSON.stringify(shown));
+      if (/\/responses\/?$/.test(pathname)) return refusedResponse(refusal, body as Asked);
+      return Array.isArray(body.messages)
+        ? refusedChat(refusal, body as Asked)
+        : badRequest(refusal.note, refusal.evidenceId);
     } catch (error) {
-      if (error instanceof PortcullisBlocked) return badRequest(error.enforcement);
+      if (error instanceof PortcullisBlocked) return badRequest(error.message, error.enforcement.evidenceId);
       throw error;
+    }
+
+    function send(changed?: string): Promise<Response> {
+      if (changed === undefined && typeof init?.body === 'string') return fetch(url, init);
+      const headers = new Headers(asked.headers);
+      headers.delete('content-length');
+      const sent = { ...init, headers, body: changed ?? bytes };
+      return fetch(url instanceof Request ? new Request(url, sent) : url, sent);
     }
   };
 }
 
 async function screenBody(
   guard: Guard,
-  body: Body,
+  body: Members,
   call: ScreenCall,
-): Promise<{ readonly body: Body; readonly refusal: Enforcement | undefined }> {
-  let refusal: Enforcement | undefined;
-  const { messages, input, tools } = body;
-  const shown: Body = {
-    ...body,
-    ...(messages && { messages: await Promise.all(messages.map(screenItem)) }),
-    ...(typeof input === 'string' && { input: (await content(input, 'user')) as string }),
-    ...(Array.isArray(input) && { input: await Promise.all((input as readonly Item[]).map(screenItem)) }),
-    ...(tools && { tools: await shownTools(tools) }),
-  };
-  return { body: JSON.stringify(shown) === JSON.stringify(body) ? body : shown, refusal };
-
-  async function screenItem(item: Item): Promise<Item> {
-    if (item.role === 'user') return { ...item, content: await content(item.content, 'user') };
-    if (item.role === 'tool' || item.role === 'function') {
-      return { ...item, content: await content(item.content, 'tool_result') };
-    }
-    return item.output === undefined ? item : { ...item, output: await content(item.output, 'tool_result') };
+): Promise<{ readonly body: Members; readonly refusal: Enforcement | undefined }> {
+  const screening = screenCall(guard, call);
+  const shown: Record<string, unknown> = { ...body };
+  for (const [name, screen] of Object.entries(PARTS)) {
+    if (body[name] !== undefined) shown[name] = await screen(screening, body[name]);
   }
+  return { body: JSON.stringify(shown) === JSON.stringify(body) ? body : shown, refusal: screening.refusal };
+}
 
-  async function content(given: unknown, point: 'user' | 'tool_result'): Promise<unknown> {
-    const screen = async (text: string): Promise<string> => {
-      const decision = await guard.screen(point, text, call);
-      if (passes(decision)) return decision.value;
-      if (decision.action === 'refuse' || decision.action === 'stop') refusal ??= decision.enforcement;
-      return decision.enforcement.note;
-    };
-    if (typeof given === 'string') return screen(given);
-    return Array.isArray(given) ? screenTexts(given as readonly TextPart[], ['text', 'input_text'], screen) : given;
-  }
+type ScreenPart = (screening: CallScreening, part: unknown) => Promise<unknown>;
 
-  async function shownTools(all: readonly unknown[]): Promise<readonly unknown[]> {
-    const kept = await Promise.all(
-      all.map(async (tool) => {
-        const { function: inner = tool } = tool as { function?: unknown };
-        const { name, description, parameters } = inner as Readonly<Record<string, unknown>>;
-        if (typeof name !== 'string') return true;
-        return passes(
-          await guard.screen('tool_definition', { name, description, parameters }, { ...call, tool: name }),
-        );
-      }),
-    );
-    return all.filter((_, index) => kept[index]);
+const screenInput: ScreenPart = async (screening, input) =>
+  Array.isArray(input) && input.every(isObject) ? screenItems(screening, input) : screening.content('user', input);
+
+const screenTools: ScreenPart = async (screening, tools) => (Array.isArray(tools) ? screening.tools(tools) : tools);
+
+/** The parts of a body that the model reads, but for what the operator wrote. */
+const PARTS: Readonly<Record<string, ScreenPart>> = {
+  messages: screenInput,
+  input: screenInput,
+  items: screenInput,
+  async prompt(screening, prompt) {
+    if (!isObject(prompt)) return screening.content('user', prompt);
+    const { variables } = prompt;
+    return variables === undefined ? prompt : { ...prompt, variables: await screening.content('user', variables) };
+  },
+  prediction: (screening, prediction) => screening.content('document', prediction),
+  tools: screenTools,
+  functions: screenTools,
+};
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
   }
 }
 
-function badRequest({ note, evidenceId }: Enforcement): Response {
+function badRequest(note: string, evidenceId?: string): Response {
   const error = {
     message: note,
     type: 'portcullis_blocked',

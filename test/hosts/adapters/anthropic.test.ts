@@ -1,5 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
-import { afterEach, expect } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { guardMiddleware } from '../../../src/integrations/anthropic/index.js';
 import { createGuard, type Guard, guardFunction } from '../../../src/policy/index.js';
 import { messagesApi } from '../messages-api.js';
@@ -129,4 +129,51 @@ matrix('@anthropic-ai/sdk', '@anthropic-ai/sdk', {
     await expect(client.messages.create(params, { signal: AbortSignal.timeout(20) })).rejects.toThrow();
     expect(requests).toEqual([]);
   },
+});
+
+it('a refused text of an earlier turn becomes the note, and later turns go on', async () => {
+  const past: Anthropic.MessageParam[] = [
+    { role: 'user', content: ATTACK },
+    { role: 'assistant', content: 'I was stopped.' },
+    { role: 'user', content: [{ type: 'text', text: BENIGN }] },
+  ];
+  for (const on of [{}, { user: 'throw' }] as const) {
+    const { ask, requests } = await setUp(rules({ on }));
+    expect(textOf(await ask(past))).toBe('done');
+    expect(requests[0]!.messages).toEqual([
+      { role: 'user', content: expect.stringMatching(/^\[refused by portcullis/) },
+      ...past.slice(1),
+    ]);
+  }
+  // Results of tools go on with the turn of the text before them.
+  const { ask, requests } = await setUp(rules());
+  const [, ...rest] = toolResult(BENIGN);
+  expect((await ask([{ role: 'user', content: ATTACK }, ...rest])).stop_reason).toBe('refusal');
+  expect(requests).toEqual([]);
+});
+
+it.each(['/v1/messages', '/v1/projects/p/models/m:rawPredict', '/model/m/invoke', '/v1/messages/batches'])(
+  'messages are screened whatever their path: %s',
+  async (path) => {
+    const params = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: ATTACK }] };
+    const body = path.endsWith('batches') ? { requests: [{ custom_id: 'a', params }] } : params;
+    const asked = guardMiddleware(rules())({ url: `http://provider.test${path}`, body }, () => {
+      throw new Error('the call was made');
+    });
+    expect(JSON.stringify(await (await asked).json())).toContain('refused by portcullis');
+  },
+);
+
+it('a document of a message is screened with its title and context; its blocks keep their order', async () => {
+  const { ask, requests } = await setUp(rules());
+  const source = { type: 'text', media_type: 'text/plain', data: BENIGN } as const;
+  const content: Anthropic.ContentBlockParam[] = [
+    { type: 'text', text: 'First.' },
+    { type: 'document', title: ATTACK, context: 'A letter.', source },
+    { type: 'text', text: 'Second.' },
+  ];
+  await ask([{ role: 'user', content }]);
+  const shown = structuredClone(content) as { title: unknown }[];
+  shown[1]!.title = expect.stringMatching(/^\[removed by portcullis/);
+  expect(requests[0]!.messages[0]!.content).toEqual(shown);
 });

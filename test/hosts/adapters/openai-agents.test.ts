@@ -1,5 +1,14 @@
-import { Agent, type Model, type ModelRequest, run, setTracingDisabled, tool, Usage } from '@openai/agents';
-import { expect } from 'vitest';
+import {
+  Agent,
+  type MCPServer,
+  type Model,
+  type ModelRequest,
+  run,
+  setTracingDisabled,
+  tool,
+  Usage,
+} from '@openai/agents';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { guardAgents } from '../../../src/integrations/openai-agents/index.js';
 import { createGuard, type Guard } from '../../../src/policy/index.js';
@@ -93,7 +102,11 @@ matrix('OpenAI Agents', '@openai/agents', {
       const ended = ask(rules({ on: { tool_result: action } }), new Mock({ q: 'x' }, 'done'), [
         mail(async () => ATTACK),
       ]);
-      await expect(ended).rejects.toThrow();
+      // The host wraps what a guardrail of a tool throws.
+      await expect(ended).rejects.toMatchObject({
+        name: 'ToolCallError',
+        error: { name: 'ToolOutputGuardrailTripwireTriggered' },
+      });
     }
     // Without the tool's guardrails the filter sees it.
     const bare = new Mock({ q: 'today' }, 'done');
@@ -185,4 +198,54 @@ matrix('OpenAI Agents', '@openai/agents', {
     expect(engine.asked.length).toBe(20);
   },
   abort: 'no: its guardrails get no signal; the deadline holds',
+});
+
+/** An MCP server as the SDK knows it, with state of its own. */
+class Server implements MCPServer {
+  readonly name = 'mcp';
+  readonly cacheToolsList = false;
+  readonly #tools = ['mail', 'clock'];
+  async connect() {}
+  async close() {}
+  async invalidateToolsCache() {}
+  async listTools() {
+    const inputSchema = { type: 'object' as const, properties: {}, required: [], additionalProperties: false };
+    return this.#tools.map((name) => ({
+      name,
+      description: name === 'mail' ? ATTACK : 'Tells the time.',
+      inputSchema,
+    }));
+  }
+  async callTool() {
+    return [{ type: 'text' as const, text: ATTACK }];
+  }
+}
+
+it('an MCP server: poisoned definitions are left out, results are screened', async () => {
+  const model = new Mock({}, 'done');
+  const { mcpServer } = guardAgents(rules());
+  const server: MCPServer = mcpServer(new Server());
+  await run(new Agent({ name: 'a', model, mcpServers: [server] }), 'What time is it?').catch(() => undefined);
+  expect(model.asked[0]!.tools.map(({ name }) => name)).toEqual(['clock']);
+  expect(JSON.stringify(model.asked)).not.toContain(ATTACK);
+  expect(server.toolInputGuardrails?.length).toBe(1);
+  expect(server.toolOutputGuardrails?.length).toBe(1);
+});
+
+it('a refused text of an earlier turn becomes the note, and later turns go on', async () => {
+  const model = new Mock('done');
+  const { callModelInputFilter, inputGuardrail } = guardAgents(rules());
+  const agent = new Agent({ name: 'a', model, inputGuardrails: [inputGuardrail] });
+  const history = [
+    { role: 'user' as const, content: ATTACK },
+    {
+      role: 'assistant' as const,
+      status: 'completed' as const,
+      content: [{ type: 'output_text' as const, text: 'I was stopped.' }],
+    },
+    { role: 'user' as const, content: BENIGN },
+  ];
+  expect((await run(agent, history, { callModelInputFilter })).finalOutput).toBe('done');
+  expect(model.seen).toContain('refused by portcullis');
+  expect(model.seen).not.toContain(ATTACK);
 });

@@ -1,5 +1,5 @@
 import OpenAI from 'openai';
-import { expect } from 'vitest';
+import { expect, it } from 'vitest';
 import { guardFetch } from '../../../src/integrations/openai/index.js';
 import { createGuard, type Guard, guardFunction } from '../../../src/policy/index.js';
 import { ATTACK, BENIGN, broken, counting, hanging, MIXED, matrix } from './matrix.js';
@@ -174,4 +174,102 @@ matrix('openai', 'openai', {
     await expect(run).rejects.toThrow();
     expect(sent).toEqual([]);
   },
+});
+
+const CHAT = 'http://openai.test/v1/chat/completions';
+const bodyOf = (content: string): string => JSON.stringify({ messages: [{ role: 'user', content }] });
+const streamOf = (text: string) => new Blob([text]).stream();
+
+it.each<[string, (fetch: typeof globalThis.fetch, body: string) => Promise<Response>]>([
+  ['a string', (send, body) => send(CHAT, { method: 'POST', body })],
+  ['a trailing slash', (send, body) => send(`${CHAT}/`, { method: 'POST', body })],
+  ['bytes', (send, body) => send(CHAT, { method: 'POST', body: new TextEncoder().encode(body) })],
+  ['a blob', (send, body) => send(CHAT, { method: 'POST', body: new Blob([body]) })],
+  ['a stream', (send, body) => send(CHAT, { method: 'POST', body: streamOf(body), duplex: 'half' } as RequestInit)],
+  ['a request', (send, body) => send(new Request(CHAT, { method: 'POST', body }))],
+  [
+    'a request with a body beside it',
+    (send, body) => send(new Request(CHAT, { method: 'POST', body: '{}' }), { body }),
+  ],
+  ['a URL', (send, body) => send(new URL(CHAT), { method: 'POST', body })],
+])('guardFetch reads %s', async (_, post) => {
+  const sent: string[] = [];
+  const provider: typeof fetch = async (to, init) => {
+    sent.push(await new Request(to, { ...init, ...({ duplex: 'half' } as RequestInit) }).text());
+    return Response.json({});
+  };
+  const guarded = guardFetch(rules({ on: { user: 'redact' } }), provider);
+  await post(guarded, bodyOf(BENIGN));
+  expect(sent).toEqual([bodyOf(BENIGN)]);
+  await post(guarded, bodyOf(MIXED));
+  expect(sent[1]).toContain(`${BENIGN} [removed]`);
+  const refused = await post(guardFetch(rules(), provider), bodyOf(ATTACK));
+  expect([(await refused.json()).choices[0].finish_reason, sent.length]).toEqual(['content_filter', 2]);
+});
+
+it('guardFetch refuses a body that it cannot read, and lets pass what no model acts on', async () => {
+  const sent: string[] = [];
+  const provider: typeof fetch = async (to) => {
+    sent.push(new URL(String(to)).pathname);
+    return Response.json({});
+  };
+  const guarded = guardFetch(rules(), provider);
+  const post = (path: string, body: BodyInit) => guarded(`http://openai.test/v1/${path}`, { method: 'POST', body });
+  expect((await post('chat/completions', '[1]')).status).toBe(400);
+  expect((await post('responses', 'x'.repeat(9))).status).toBe(400);
+  expect(sent).toEqual([]);
+  const form = new FormData();
+  form.set('file', new Blob([ATTACK]));
+  await post('files', form);
+  await post('uploads/u/parts', new Blob([ATTACK]));
+  await post('embeddings', JSON.stringify({ input: ATTACK }));
+  await post('moderations', JSON.stringify({ input: ATTACK }));
+  await guarded('http://openai.test/v1/responses/r');
+  expect(sent).toEqual(['/v1/files', '/v1/uploads/u/parts', '/v1/embeddings', '/v1/moderations', '/v1/responses/r']);
+  for (const [path, body] of [
+    ['completions', { prompt: ATTACK }],
+    ['responses/compact', { input: ATTACK }],
+    ['conversations/c/items', { items: [{ role: 'user', content: ATTACK }] }],
+  ] as const)
+    expect((await post(path, JSON.stringify(body))).status).toBe(400);
+  expect(sent.length).toBe(5);
+});
+
+it('a refused text of an earlier turn becomes the note, and later turns go on', async () => {
+  const past = [
+    { role: 'user' as const, content: ATTACK },
+    { role: 'assistant' as const, content: 'I was stopped.' },
+    { role: 'user' as const, content: BENIGN },
+  ];
+  for (const on of [{}, { user: 'throw' }] as const) {
+    const { chat, sent } = setUp(rules({ on }));
+    expect((await chat(past)).message.content).toBe('done');
+    expect(JSON.parse(sent[0]!).messages).toEqual([
+      { role: 'user', content: expect.stringMatching(/^\[refused by portcullis/) },
+      ...past.slice(1),
+    ]);
+  }
+});
+
+it('a blocked result keeps the shape that the API asks for', async () => {
+  const { client, sent } = setUp(rules());
+  const outcome = { type: 'exit', exit_code: 0 };
+  const output = [{ stdout: ATTACK, stderr: '', outcome }];
+  const tools = [
+    { name: 'mail', description: ATTACK, input_schema: {} },
+    { name: 'clock', input_schema: {} },
+  ];
+  const input = [
+    { type: 'shell_call_output', call_id: 'c', output },
+    { type: 'mcp_list_tools', id: 'm', server_label: 's', tools },
+  ];
+  await client.responses.create({ model: 'm', input: input as never });
+  expect(JSON.parse(sent[0]!).input).toEqual([
+    {
+      type: 'shell_call_output',
+      call_id: 'c',
+      output: [{ stdout: expect.stringMatching(/^\[removed by/), stderr: '', outcome }],
+    },
+    { type: 'mcp_list_tools', id: 'm', server_label: 's', tools: [tools[1]] },
+  ]);
 });
