@@ -1,0 +1,244 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { guardMiddleware } from '../../../src/integrations/anthropic/index.js';
+import { answerHook } from '../../../src/integrations/claude-agent/answer-hook.js';
+import { answerLiteLlm } from '../../../src/integrations/litellm/answer-litellm.js';
+import { guardFetch } from '../../../src/integrations/openai/index.js';
+import { guardAgents } from '../../../src/integrations/openai-agents/index.js';
+import { createGuard, PortcullisBlocked } from '../../../src/policy/index.js';
+import { ATTACK, BENIGN, counting } from './matrix.js';
+import { type Shape, shapesOf } from './shapes.js';
+
+// Whatever a host's own types allow where content stands: the text of each string is screened, and an honest one arrives equal.
+
+const guard = createGuard({ engine: counting() });
+
+/** What of a value comes through an adapter; undefined for a call that is refused. */
+type Send = (value: unknown) => Promise<unknown>;
+
+interface Row {
+  readonly adapter: string;
+  readonly type: string;
+  readonly send: Send;
+  /** Strings that say nothing to the model, or are the words of the operator or the model itself. */
+  readonly own?: RegExp;
+  /** What of the value arrives where nothing is blocked; default: the value. */
+  readonly honest?: (value: unknown) => unknown;
+}
+
+const hello = { role: 'user', content: 'Hello' };
+
+/** The body that a client would send. */
+const sentBy = async (wrap: (inner: typeof fetch) => typeof fetch, path: string, body: object): Promise<never> => {
+  let sent: unknown;
+  const provider: typeof fetch = async (_, init) => {
+    sent = JSON.parse(String(init?.body));
+    return Response.json({});
+  };
+  await wrap(provider)(`http://provider.test/v1/${path}`, { method: 'POST', body: JSON.stringify(body) });
+  return sent as never;
+};
+const openai = (path: string, body: object): Promise<Record<string, never[]> | undefined> =>
+  sentBy((inner) => guardFetch(guard, inner), path, body);
+const anthropic = async (body: object): Promise<Record<string, never[]> | undefined> => {
+  let sent: unknown;
+  await guardMiddleware(guard)({ url: 'http://provider.test/v1/messages', body }, async (request) => {
+    sent = request.body;
+    return Response.json({});
+  });
+  return sent as never;
+};
+const agents = guardAgents(guard);
+
+const withoutGuardrails = (tool: object): object => {
+  const { inputGuardrails: _, outputGuardrails: __, ...others } = tool as Readonly<Record<string, unknown>>;
+  return others;
+};
+
+const SECRETS = String.raw`\.(headers|authorization)\b`;
+const MODEL_ITEM =
+  'reasoning|compaction|compaction_trigger|item_reference|configuration_update|function_call|custom_tool_call|computer_call|' +
+  'local_shell_call|shell_call|apply_patch_call|web_search_call|image_generation_call|tool_search_call|mcp_approval_request|program';
+const MODEL_WORDS = String.raw`^\w+\((${MODEL_ITEM})\)|^\w+\((assistant|system|developer)\b(?!.*\.tools\[\])|\)\.(arguments|code|queries)\b`;
+const MODEL_BLOCK = 'text|thinking|redacted_thinking|tool_use|server_tool_use|mcp_tool_use|compaction|fallback';
+
+const ROWS: readonly Row[] = [
+  {
+    adapter: 'openai, Chat Completions',
+    type: "import('openai').OpenAI.ChatCompletionMessageParam",
+    send: async (value) => (await openai('chat/completions', { messages: [value] }))?.messages?.[0],
+    own: /^\w+\((developer|system|assistant)\)/,
+  },
+  {
+    adapter: 'openai, tools of Chat Completions',
+    type: "import('openai').OpenAI.ChatCompletionTool",
+    send: async (value) => (await openai('chat/completions', { messages: [hello], tools: [value] }))?.tools?.[0],
+  },
+  {
+    adapter: 'openai, Responses',
+    type: "import('openai/resources/responses/responses').ResponseInputItem",
+    send: async (value) => (await openai('responses', { input: [value] }))?.input?.[0],
+    own: new RegExp(`${MODEL_WORDS}|${SECRETS}`),
+  },
+  {
+    adapter: 'openai, items of conversations',
+    type: "import('openai/resources/responses/responses').ResponseInputItem",
+    send: async (value) => (await openai('conversations', { items: [value] }))?.items?.[0],
+    own: new RegExp(`${MODEL_WORDS}|${SECRETS}`),
+  },
+  {
+    adapter: 'openai, tools of Responses',
+    type: "import('openai/resources/responses/responses').Tool",
+    send: async (value) => (await openai('responses', { input: 'Hello', tools: [value] }))?.tools?.[0],
+    own: new RegExp(SECRETS),
+  },
+  {
+    adapter: 'openai, prompt templates',
+    type: "import('openai/resources/responses/responses').ResponsePrompt",
+    send: async (value) => (await openai('responses', { prompt: value }))?.prompt,
+    own: /\.(id|version)$/,
+  },
+  {
+    adapter: 'anthropic, Messages',
+    type: "import('@anthropic-ai/sdk').Anthropic.MessageParam",
+    send: async (value) => (await anthropic({ messages: [value] }))?.messages?.[0],
+    own: new RegExp(String.raw`^\w+\((assistant|system)\)\.content(\[\]\((${MODEL_BLOCK})\)(?!\.tool_changes)|$)`),
+  },
+  {
+    adapter: 'anthropic, beta Messages',
+    type: "import('@anthropic-ai/sdk/resources/beta/messages').BetaMessageParam",
+    send: async (value) => (await anthropic({ messages: [value] }))?.messages?.[0],
+    own: new RegExp(
+      String.raw`^\w+\((assistant|system)\)\.(output_config|content(\[\]\((${MODEL_BLOCK})\)(?!\.tool_changes)|$))`,
+    ),
+  },
+  {
+    adapter: 'anthropic, tools',
+    type: "import('@anthropic-ai/sdk').Anthropic.ToolUnion",
+    send: async (value) => (await anthropic({ messages: [hello], tools: [value] }))?.tools?.[0],
+  },
+  {
+    adapter: 'anthropic, beta tools',
+    type: "import('@anthropic-ai/sdk/resources/beta/messages').BetaToolUnion",
+    send: async (value) => (await anthropic({ messages: [hello], tools: [value] }))?.tools?.[0],
+  },
+  {
+    adapter: 'openai-agents, items',
+    type: "import('@openai/agents').AgentInputItem",
+    send: async (value) => (await agents.callModelInputFilter({ modelData: { input: [value as object] } })).input[0],
+    own: new RegExp(MODEL_WORDS),
+  },
+  {
+    adapter: 'openai-agents, tools',
+    type: "import('@openai/agents').HostedTool | import('@openai/agents').FunctionTool",
+    send: async (value) => {
+      const [tool] = await agents.tools([value as object]);
+      return tool && withoutGuardrails(tool);
+    },
+    own: new RegExp(String.raw`${SECRETS}|\.(input|output)Guardrails\b`),
+    honest: (value) => withoutGuardrails(value as object),
+  },
+  {
+    adapter: 'claude-agent, results of tools',
+    type: "import('@anthropic-ai/claude-agent-sdk/sdk-tools').ToolOutputSchemas",
+    send: async (value) => {
+      const output = await answerHook(guard, { hook_event_name: 'PostToolUse', tool_name: 't', tool_response: value });
+      if (output.continue === false) return undefined;
+      const { hookSpecificOutput: changed } = output;
+      return changed?.hookEventName === 'PostToolUse' ? changed.updatedToolOutput : value;
+    },
+  },
+  {
+    adapter: 'litellm',
+    type: "import('openai').OpenAI.ChatCompletionMessageParam",
+    send: async (value) => {
+      const { action } = await answerLiteLlm(guard, { input_type: 'request', structured_messages: [value as never] });
+      return action === 'NONE' ? value : undefined;
+    },
+    own: /^\w+\((developer|system|assistant)\)|\.(tool_call_id|name)$/,
+  },
+];
+
+const named = Object.fromEntries(ROWS.map(({ type }, index) => [`T${index}`, type]));
+const attacks = shapesOf(named, ATTACK);
+const honest = shapesOf(named, BENIGN);
+const figures: string[] = [];
+afterAll(() => console.log(figures.join('\n')));
+
+const isRefusal = (error: unknown): boolean => error instanceof PortcullisBlocked;
+const arrived = (row: Row, value: unknown): Promise<unknown> =>
+  row.send(value).catch((error) => {
+    if (isRefusal(error)) return undefined;
+    throw error;
+  });
+
+describe.each(ROWS.map((row, index) => [row.adapter, row, index] as const))('%s', (_, row, index) => {
+  const shapes = attacks[`T${index}`] as readonly Shape[];
+  const foreign = shapes.filter(({ name }) => row.own === undefined || !row.own.test(name));
+
+  it('the text of every string is screened', async () => {
+    const leaks: string[] = [];
+    for (const { name, value } of foreign)
+      if (JSON.stringify([await arrived(row, value)]).includes(ATTACK)) leaks.push(name);
+    figures.push(`${row.adapter}: ${foreign.length} of ${shapes.length} strings are foreign`);
+    expect(foreign.length).toBeGreaterThan(1);
+    expect(leaks).toEqual([]);
+  });
+
+  it('honest texts arrive equal', async () => {
+    for (const { value } of honest[`T${index}`] as readonly Shape[]) {
+      const expected = row.honest?.(value) ?? value;
+      expect(await arrived(row, value)).toEqual(expected);
+    }
+  });
+});
+
+const INVENTED = { type: 'hologram', layers: [{ caption: { lines: [ATTACK] } }] };
+it.each<[string, Send]>([
+  [
+    'a message of Chat Completions',
+    async (value) => openai('chat/completions', { messages: [{ role: 'user', content: [value] }] }),
+  ],
+  [
+    'a result of Chat Completions',
+    async (value) => openai('chat/completions', { messages: [{ role: 'tool', tool_call_id: 'c', content: [value] }] }),
+  ],
+  ['an item of Responses', async (value) => openai('responses', { input: [value] })],
+  [
+    'an item of a role that is not known',
+    async (value) => openai('responses', { input: [{ role: 'critic', content: [value] }] }),
+  ],
+  [
+    'an output of Responses',
+    async (value) => openai('responses', { input: [{ type: 'seance_output', output: value }] }),
+  ],
+  ['a tool of Responses', async (value) => openai('responses', { input: 'Hello', tools: [value] })],
+  ['a path that is not known', async (value) => openai('divinations', { input: [value] })],
+  ['a message of Messages', async (value) => anthropic({ messages: [{ role: 'user', content: [value] }] })],
+  [
+    'a result of Messages',
+    async (value) =>
+      anthropic({
+        messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: [value] }] }],
+      }),
+  ],
+  ['a block of the assistant', async (value) => anthropic({ messages: [{ role: 'assistant', content: [value] }] })],
+  ['a tool of Messages', async (value) => anthropic({ messages: [hello], tools: [value] })],
+  [
+    'an item of OpenAI Agents',
+    async (value) => agents.callModelInputFilter({ modelData: { input: [value as object] } }),
+  ],
+  ['a tool of OpenAI Agents', async (value) => agents.tools([value as object])],
+  [
+    'a result of Claude Code',
+    async (value) => answerHook(guard, { hook_event_name: 'PostToolUse', tool_response: value }),
+  ],
+])('a shape that nobody has heard of is caught in %s', async (_, send) => {
+  const through = await send(INVENTED).catch((error) => {
+    if (isRefusal(error)) return undefined;
+    throw error;
+  });
+  expect(JSON.stringify(through ?? 'refused')).not.toContain(ATTACK);
+  // The same without the attack passes.
+  const honestShape = JSON.parse(JSON.stringify(INVENTED).replace(ATTACK, BENIGN)) as unknown;
+  expect(JSON.stringify((await send(honestShape)) ?? 'refused')).not.toContain('portcullis');
+});
