@@ -180,7 +180,11 @@ async function scoreModel(texts: readonly string[], job: ModelJob): Promise<Mode
   try {
     await engine.warmUp({ patterns: 'common' });
     await Promise.all(Array.from({ length: processes }, work));
-    return { version: engine.info.ml_version, threshold: engine.info.channels[job.channel ?? 'unknown'].ml_threshold, readings };
+    return {
+      version: engine.info.ml_version,
+      threshold: engine.info.channels[job.channel ?? 'unknown'].ml_threshold,
+      readings,
+    };
   } finally {
     await engine.close();
   }
