@@ -1,10 +1,10 @@
-/** Channels that a caller may name, and that a rule may be limited to. */
+/** Channels that a caller may name. A rule may be limited to some of them and `unknown`. */
 export const CHANNELS = ['user', 'document', 'tool_result', 'tool_call', 'instructions'] as const;
 export type KnownChannel = (typeof CHANNELS)[number];
 
 /**
  * Whose words a text is. `instructions`: whoever sets the agent up, in system prompts, tool definitions, skill and rule files.
- * `unknown`: the caller didn't say; rules limited to `user` run.
+ * `unknown`: the caller didn't say; rules limited to `user` run, too.
  */
 export type Channel = KnownChannel | 'unknown';
 

@@ -70,6 +70,7 @@ describe('matching', () => {
     ['channel', { channels: ['instructions'] }, { channel: 'document' }, { channel: 'instructions' }],
     ['channel', { channels: ['document'] }, { channel: 'unknown' }, {}],
     ['channel', { channels: ['user'] }, { channel: 'instructions' }, { channel: 'unknown' }],
+    ['channel', { channels: ['unknown', 'document'] }, { channel: 'user' }, { channel: 'unknown' }],
   ] as const)('leaves out rules of another %s', (_, part, out, within) => {
     const pack = compile([makeRule({ match: any('ignore'), ...part })]);
     expect(hits(pack, 'ignore', out)).toEqual([]);

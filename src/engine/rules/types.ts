@@ -1,4 +1,4 @@
-import type { Channel, KnownChannel, ModelThresholds } from '../channel.js';
+import type { Channel, ModelThresholds } from '../channel.js';
 import type { Span } from '../span.js';
 import type { View, ViewKind } from '../text/view.js';
 import type { PreparedPatterns } from './pattern/compiled-pattern.js';
@@ -62,7 +62,7 @@ export interface Rule {
   readonly tags: readonly string[];
   readonly views: readonly ViewKind[];
   /** Empty: every channel. */
-  readonly channels: readonly KnownChannel[];
+  readonly channels: readonly Channel[];
   readonly match: RuleMatch;
   /** A finding wholly inside a match of one of these is dropped. */
   readonly except: readonly string[];

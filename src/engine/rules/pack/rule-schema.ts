@@ -46,7 +46,10 @@ const ruleFields = {
     .min(1)
     .readonly()
     .default(['folded', 'squeezed', 'decoded', 'hidden']),
-  channels: z.array(z.enum(CHANNELS)).readonly().default([]),
+  channels: z
+    .array(z.enum([...CHANNELS, 'unknown']))
+    .readonly()
+    .default([]),
   match,
   except: z.array(z.string().min(1)).readonly().default([]),
   examples: z

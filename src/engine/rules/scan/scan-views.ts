@@ -1,8 +1,9 @@
+import type { Channel } from '../../channel.js';
 import type { RegexCompiler } from '../../ports.js';
 import type { View } from '../../text/view.js';
 import { type CompiledRule, viewBit } from '../compiled-rule.js';
 import type { Prefilter } from '../prefilter/prefilter.js';
-import type { Paranoia, RulesSignal, ScanOptions } from '../types.js';
+import type { Paranoia, Rule, RulesSignal, ScanOptions } from '../types.js';
 import { createFindings } from './findings.js';
 import { matchRule } from './match-rule.js';
 import { createFindWide, cutSegments, type SegmentScan, scanSegment } from './scan-segment.js';
@@ -21,7 +22,6 @@ export interface ScanParts {
 /** Looks at every view with every rule that the options let in. Never throws because of what the text says. */
 export function scanViews(parts: ScanParts, views: readonly View[], options: ScanOptions): RulesSignal {
   const level = options.paranoia ?? parts.paranoia;
-  const channel = options.channel === 'unknown' ? 'user' : options.channel;
   const findings = createFindings(parts.rules);
   const readers = parts.prefilters.map((prefilter) => ({
     prefilter,
@@ -30,9 +30,7 @@ export function scanViews(parts: ScanParts, views: readonly View[], options: Sca
   for (const view of views) {
     const bit = viewBit(view.kind);
     const isEnabled = ({ views: read, rule }: CompiledRule): boolean =>
-      (read & bit) !== 0 &&
-      rule.paranoia <= level &&
-      (channel === undefined || rule.channels.length === 0 || rule.channels.includes(channel));
+      (read & bit) !== 0 && rule.paranoia <= level && runsOn(rule, options.channel);
     const segments = cutSegments(view.text);
     const findWide = createFindWide(view.text, parts.compiler);
     for (const { prefilter, views: read } of readers) {
@@ -64,4 +62,13 @@ export function scanViews(parts: ScanParts, views: readonly View[], options: Sca
 function listCandidates(here: SegmentScan, after: SegmentScan | undefined): ReadonlySet<CompiledRule> {
   const { inside, leaving } = here.candidates;
   return after ? new Set([...inside, ...leaving, ...after.candidates.entering]) : inside;
+}
+
+function runsOn({ channels }: Rule, channel: Channel | undefined): boolean {
+  return (
+    channel === undefined ||
+    channels.length === 0 ||
+    channels.includes(channel) ||
+    (channel === 'unknown' && channels.includes('user'))
+  );
 }
