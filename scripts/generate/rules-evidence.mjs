@@ -1,5 +1,6 @@
 // `npm run rules:evidence -- FILE...`: counts, for each rule of `core`, the attacks and benign texts of labelled JSONL files (gzip or
-// plain) that it matches, and writes rules/EVIDENCE.json. `--every N` takes each N-th text.
+// plain) that it matches on the channel that a text names (`data` is `tool_result`), and writes rules/EVIDENCE.json. `--every N` takes each
+// N-th text.
 // test/rules/core-pack.test.ts fails when the rules have changed since, so that no figure outlives the rule that it was measured on.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -30,10 +31,13 @@ for (const file of positionals) {
   const rows = (file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8').split('\n');
   for (const [index, row] of rows.entries()) {
     if (row === '' || index % every !== 0) continue;
-    const { text, label } = JSON.parse(row);
+    const { text, label, channel } = JSON.parse(row);
     if (!Object.hasOwn(texts, label)) throw new Error(`${file}:${index + 1}: unknown label`);
     texts[label] += 1;
-    const { findings, shadow_findings: shadow } = engine.scan(text, { explain: true }).explanation;
+    const { findings, shadow_findings: shadow } = engine.scan(text, {
+      explain: true,
+      channel: channel === 'data' ? 'tool_result' : channel,
+    }).explanation;
     for (const id of new Set([...findings, ...shadow].map(({ rule }) => rule))) {
       const counts = rules.get(id) ?? { attacks: 0, benign: 0 };
       counts[label === 'benign' ? 'benign' : 'attacks'] += 1;
