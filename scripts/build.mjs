@@ -1,6 +1,6 @@
 // `npm run build`: dist from src, with the core rule pack as a bundle (JSON, and its prepared patterns; one compressed file for
 // `portcullis/web`) and the dashboard's page in it.
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -8,12 +8,25 @@ import { build } from 'tsdown';
 import { build as buildPage } from 'vite';
 import { buildTool } from './build-tool.mjs';
 import { root } from './checkout.mjs';
+import { writeRecords } from './generate/package-records.mjs';
 
 process.chdir(root);
+// npm packs files with their permissions: a build under a stricter mask gives the same package.
+process.umask(0o022);
 await build({ logLevel: 'warn' });
-await buildPage({ configFile: 'vite.config.ts' });
+const page = await buildPage({ configFile: 'vite.config.ts' });
 const { bundlePack } = await import(pathToFileURL(await buildTool('src/adapters/packs/pack-bundle.ts')).href);
 const { bundle, prepared, web } = bundlePack(join('rules', 'core'));
 writeFileSync(join('dist', 'core-pack.json'), bundle);
 writeFileSync(join('dist', 'core-pack.bin'), prepared);
 writeFileSync(join('dist', 'web', 'core-pack.gz'), gzipSync(web, { level: 9 }));
+
+// The bundler names the sources of each region; the page is minified, and its chunks are asked.
+const regions = readdirSync('dist', { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.js'))
+  .flatMap((name) => readFileSync(join('dist', name), 'utf8').match(/^\/\/#region .*$/gm) ?? []);
+const pageModules = [page].flat().flatMap(({ output }) => output.flatMap(({ moduleIds }) => moduleIds ?? []));
+const { builtIn } = JSON.parse(readFileSync(join('scripts', 'layers.json'), 'utf8'));
+const packagesOf = (sources) =>
+  sources.flatMap((it) => it.match(/(?<=node_modules\/)(?:@[^/]+\/)?[^/]+(?=\/(?!.*node_modules\/))/g) ?? []);
+writeRecords([...builtIn, ...packagesOf([...regions, ...pageModules.map((id) => id.replaceAll('\\', '/'))])]);

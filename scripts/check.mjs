@@ -16,6 +16,7 @@ const checks = {
   layers: [['node', 'scripts/checks/layers.mjs']],
   documents: [['node', 'scripts/checks/docs.mjs']],
   names: [['node', 'scripts/checks/names.mjs']],
+  licences: [['node', 'scripts/checks/licences.mjs']],
   lock: [['node', 'scripts/checks/lock.mjs']],
   workflows: [['node', 'scripts/checks/workflows.mjs']],
   generated: [['node', 'scripts/generate/rule-json-schema.mjs', '--check']],

@@ -105,6 +105,8 @@ const buildInputs = [
   'tsdown.config.ts',
   'vite.config.ts',
   'scripts/build.mjs',
+  'scripts/generate/package-records.mjs',
+  'models/portcullis-minilm-1/manifest.json',
 ];
 
 /** Every file at or under a path, in a fixed order. */

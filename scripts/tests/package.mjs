@@ -86,31 +86,61 @@ const expectSize = (files) => {
   if (fresh.length > 0) throw new Error(`new runtime dependencies: ${fresh.join(', ')}`);
 };
 
-/** NOTICE, which is in the package, names each package whose code is in dist, and nothing imports those. */
+/** The notices of the build have each package whose code is in dist, and nothing imports those. */
 const expectBuiltIn = (files) => {
   const { builtIn } = JSON.parse(readFileSync(join(root, 'scripts', 'layers.json'), 'utf8'));
-  const paths = files.map(({ path }) => path);
-  if (!paths.includes('NOTICE')) throw new Error('NOTICE is not in the package');
-  const notice = readFileSync(join(root, 'NOTICE'), 'utf8');
-  const code = paths
-    .filter((path) => /^dist\/(?!web\/).*\.js$/.test(path))
-    .map((path) => readFileSync(join(root, path), 'utf8'))
+  const code = files
+    .filter(({ path }) => /^dist\/(?!web\/).*\.js$/.test(path))
+    .map(({ path }) => readFileSync(join(root, path), 'utf8'))
     .join('\n');
-  const regions = code.matchAll(/^\/\/#region \S*node_modules\/((?:@[^/]+\/)?[^/]+)\//gm);
-  const inDist = new Set([...regions].map(([, name]) => name));
-  if (!inDist.has('zod')) throw new Error('the bundler names its sources no longer');
-  for (const name of inDist) if (!builtIn.includes(name)) throw new Error(`${name} is in dist, not in layers.json`);
-  for (const name of builtIn) {
-    if (!notice.includes(`- ${name} (`)) throw new Error(`NOTICE does not name ${name}`);
+  const notices = readFileSync(join(root, 'dist', 'third-party-notices.txt'), 'utf8');
+  const noticed = [...notices.matchAll(/^(\S+) [\d.]+ \([^)]+\)$/gm)].map(([, name]) => name);
+  for (const name of ['preact', 'uplot', ...builtIn])
+    if (!noticed.includes(name)) throw new Error(`third-party-notices.txt does not have ${name}`);
+  const ours = [...builtIn, 'preact', 'uplot'];
+  for (const name of noticed) if (!ours.includes(name)) throw new Error(`${name} is in dist, not in layers.json`);
+  for (const name of builtIn)
     if (new RegExp(`^import .* from "${name}["/]`, 'm').test(code)) throw new Error(`dist imports ${name}`);
-  }
+};
+
+/** Nothing but what the package runs, reads or explains itself with. */
+const FILES = [
+  /^dist\/[\w./-]+\.(?:js|d\.ts|json|bin|gz|txt|css|html|svg|woff2)$/,
+  /^rules\/[\w./-]+\.(?:ya?ml|md|json)$/,
+  /^models\/portcullis-[\w-]+\/(?:manifest\.json|tokenizer\.json|model\.onnx|golden\.jsonl|README\.md)$/,
+  /^(?:package\.json|README\.md|CHANGELOG\.md|LICENSE|NOTICE)$/,
+];
+const expectFiles = (files) => {
+  const strange = files.map(({ path }) => path).filter((path) => !FILES.some((one) => one.test(path)));
+  if (strange.length > 0) throw new Error(`not expected in the package: ${strange.join(', ')}`);
+};
+
+const pack = () => {
+  const flags = ['--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', project];
+  return JSON.parse(npm(['pack', ...flags], root))[0];
+};
+
+/** A second build, in another time zone and with other permissions, gives the very same tarball. */
+const expectReproducible = ({ integrity }) => {
+  const stamp = join(root, 'dist', '.built-from');
+  const builtFrom = readFileSync(stamp);
+  const umask = process.umask(0o077);
+  const { TZ } = process.env;
+  process.env.TZ = 'Pacific/Apia';
+  run(process.execPath, [join('scripts', 'build.mjs')], root);
+  const again = pack().integrity;
+  process.umask(umask);
+  if (TZ === undefined) delete process.env.TZ;
+  else process.env.TZ = TZ;
+  writeFileSync(stamp, builtFrom);
+  if (again !== integrity) throw new Error(`two builds: ${integrity} and ${again}`);
 };
 
 try {
-  const [{ filename, size, unpackedSize, entryCount, files }] = JSON.parse(
-    npm(['pack', '--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', project], root),
-  );
+  const packed = pack();
+  const { filename, size, unpackedSize, entryCount, files } = packed;
   console.log(`${filename}: ${entryCount} files, ${megabytes(size)} packed, ${megabytes(unpackedSize)} unpacked`);
+  step('nothing unexpected is in the package', () => expectFiles(files));
   step('size and dependencies', () => expectSize(files));
   step('packages that are built in', () => expectBuiltIn(files));
   write(
@@ -185,6 +215,19 @@ try {
     console.log(`     mode ${facts.mode}: ${facts.mode_reason ?? 'no reason given'}`);
   });
   const modules = join(project, 'node_modules');
+  step('doctor --verify finds a changed and a missing file', () => {
+    const cli = join(modules, '.bin', 'portcullis');
+    run(cli, ['doctor', '--verify', '--json']);
+    const rules = join(modules, 'portcullis', 'dist', 'core-pack.json');
+    const before = readFileSync(rules);
+    writeFileSync(rules, `${before} `);
+    rmSync(join(modules, 'portcullis', 'rules', 'core', 'pack.yaml'));
+    const { status, stdout } = spawnSync(cli, ['doctor', '--verify', '--json'], { cwd: project, encoding: 'utf8' });
+    const found = JSON.parse(stdout).checks.find(({ name }) => name === 'Files');
+    if (status !== 1 || found.detail !== 'changed or missing: dist/core-pack.json, rules/core/pack.yaml')
+      throw new Error(`${status}: ${found.detail}`);
+  });
+  step('a second build gives the same tarball', () => expectReproducible(packed));
   const total = bytesOf(modules);
   const re2 = ['re2', 'nan', 'node-gyp', 'install-artifact-from-github'].map((name) => join(modules, name));
   const ours = bytesOf(join(modules, 'portcullis'));

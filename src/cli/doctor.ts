@@ -1,5 +1,11 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { Command } from 'commander';
+import { readModelFolder } from '../adapters/model/model-folder.js';
 import { packageVersion } from '../adapters/package-version.js';
+import { ModelError } from '../engine/errors.js';
 import type { Engine } from '../index.js';
 import { type EngineFlags, openEngine, withEngineFlags } from './engine-flags.js';
 import { EXAMPLES } from './screen/try.js';
@@ -144,12 +150,47 @@ async function engineChecks(flags: EngineFlags): Promise<readonly Check[]> {
   }
 }
 
+const sha256 = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');
+
+/** Compares the installed files with the digests that the build wrote, and a model folder's with its manifest. */
+async function verifyFiles({ model }: EngineFlags): Promise<readonly Check[]> {
+  const root = dirname(createRequire(import.meta.url).resolve('portcullis/package.json'));
+  const list = readFileSync(join(root, 'dist', 'digests.json'), 'utf8');
+  const digests = Object.entries(JSON.parse(list) as Readonly<Record<string, string>>);
+  const isAsBuilt = ([path, digest]: readonly [string, string]): boolean => {
+    try {
+      return sha256(readFileSync(join(root, path))) === digest;
+    } catch {
+      return false;
+    }
+  };
+  const changed = digests.filter((one) => !isAsBuilt(one)).map(([path]) => path);
+  const files: Check =
+    changed.length === 0
+      ? { name: 'Files', state: 'ok', detail: `${digests.length} as built; digests.json is sha256 ${sha256(list)}` }
+      : {
+          name: 'Files',
+          state: 'failed',
+          detail: `changed or missing: ${changed.slice(0, 5).join(', ')}${changed.length > 5 ? ` and ${changed.length - 5} more` : ''}`,
+          advice: 'Install the package again. In a checkout, run "npm run build".',
+        };
+  if (model === undefined || model === 'off') return [files];
+  try {
+    const { version } = await readModelFolder(model);
+    return [files, { name: 'Model files', state: 'ok', detail: `${version}, as in its manifest` }];
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error;
+    const advice = 'Copy the model folder again.';
+    return [files, { name: 'Model files', state: 'failed', detail: error.message, advice }];
+  }
+}
+
 function shownCheck({ name, state, detail, advice }: Check, paint: Paint): string {
   const word = { ok: paint.green('ok     '), missing: paint.dim('missing'), failed: paint.red('FAILED ') }[state];
   return `${word}  ${name.padEnd(12)}  ${detail}\n${advice === undefined ? '' : `${' '.repeat(23)}${advice}\n`}`;
 }
 
-async function run(flags: EngineFlags): Promise<void> {
+async function run({ verify, ...flags }: EngineFlags & { readonly verify?: boolean }): Promise<void> {
   const checks: Check[] = [
     { name: 'Portcullis', state: 'ok', detail: packageVersion() },
     nodeCheck(),
@@ -175,6 +216,7 @@ async function run(flags: EngineFlags): Promise<void> {
     ),
     await packageCheck('SQLite', ['better-sqlite3'], { state: 'missing', advice: ADVICE.sqlite }),
   ];
+  if (verify) checks.push(...(await verifyFiles(flags)));
   // Without RE2 no engine opens, and the reason is above.
   if (checks.every(({ state }) => state !== 'failed')) checks.push(...(await engineChecks(flags)));
   const failed = checks.filter(({ state }) => state === 'failed').length;
@@ -193,5 +235,7 @@ export function doctorCommand(): Command {
     new Command('doctor').description(
       'check the installation: packages, pack, model and a self-test with timings; exits with 1 if something must be fixed',
     ),
-  ).action(run);
+  )
+    .option('--verify', 'compare the installed files, rules and models with their digests')
+    .action(run);
 }

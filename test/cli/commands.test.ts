@@ -249,6 +249,17 @@ test('doctor says what is installed, which pack runs, and how fast', () => {
   expect(broken).toMatchObject({ status: 1, stdout: expect.stringMatching(/FAILED {3}Engine .*none\.yaml/) });
 });
 
+test('doctor --verify compares a model folder with its manifest', () => {
+  const model = writeTinyModel();
+  const filesOf = (): unknown =>
+    (
+      JSON.parse(runCli(['doctor', '--verify', '--json', '--model', model]).stdout) as { checks: { name: string }[] }
+    ).checks.find(({ name }) => name === 'Model files');
+  expect(filesOf()).toMatchObject({ state: 'ok', detail: expect.stringContaining('as in its manifest') });
+  writeFileSync(join(model, 'model.onnx'), 'another');
+  expect(filesOf()).toMatchObject({ state: 'failed', detail: 'model.onnx differs from its sha256 in the manifest' });
+});
+
 test('rules explain lists no rule of which only one step occurs', () => {
   const text = 'The meeting is on Tuesday; please ignore my last mail.';
   const { stdout } = runCli(['rules', 'explain', text]);
