@@ -551,6 +551,7 @@ describe('messages', () => {
     ['a name of the result in another case', '{"jsonrpc":"2.0","id":1,"result":{"tools":[],"Tools":[{"name":"x"}]}}'],
     ['a request and a response at once', '{"jsonrpc":"2.0","id":1,"method":"x","result":{}}'],
     ['both result and error', '{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}'],
+    ['a member that no message has', `{"jsonrpc":"2.0","id":1,"result":{},"hint":${JSON.stringify(ATTACK)}}`],
     ['an id that is a list', '{"jsonrpc":"2.0","id":[1],"result":{}}'],
     ['NaN, which some readers take', '{"jsonrpc":"2.0","id":1,"result":{"n":NaN}}'],
     ['nested deeply', `{"jsonrpc":"2.0","id":1,"result":{"a":${'['.repeat(5_000)}${']'.repeat(5_000)}}}`],
@@ -566,7 +567,7 @@ describe('messages', () => {
   it('a response with a list as its id ends the request', async () => {
     const { connection } = setUp();
     await connection.fromClient('{"jsonrpc":"2.0","id":1,"method":"x/y"}');
-    const { forward } = await connection.fromServer('{"jsonrpc":"2.0","id":[1],"result":{}}');
+    const { forward } = await connection.fromServer('{"jsonrpc":"2.0","id":["1"],"result":{}}');
     expect(JSON.parse(forward!)).toMatchObject({ id: 1, error: { code: -32_603 } });
     expect(connection.waiting).toBe(0);
   });

@@ -357,6 +357,19 @@ describe('streamable HTTP', () => {
     expect(await batch.json()).toEqual(expect.arrayContaining(failed));
   });
 
+  it('a stream that ends without a response fails its request, unless a client can resume it', async () => {
+    const ends = ['data: no JSON\n\n', 'id: 1\ndata: no JSON\n\n'];
+    const said = await Promise.all(
+      ends.map(async (body) => {
+        const { url } = await setUp((_asked, _body, response) =>
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).end(body),
+        );
+        return (await post(url, CALL)).text();
+      }),
+    );
+    expect(said).toEqual([expect.stringMatching(/^:\n\nevent: message\ndata: .*"id":1,"error":\{"code":-32603/s), 'id: 1\n\n']);
+  });
+
   it('a request in a charset that is not supported is refused', async () => {
     const { url } = await setUp((_asked, _body, response) => json(response, '{}'));
     expect((await post(url, CALL, { 'content-type': 'application/json; charset=utf-7' })).status).toBe(415);

@@ -93,8 +93,8 @@ function createConnection(screening: GatewayOptions & ResponseScreening): Connec
   async function screenServer(message: Message): Promise<Passed> {
     const { guard, pins } = screening;
     if (message.kind === 'invalid') {
-      waiting.take(message.id);
-      return refuseInvalid(screening, 'server', message);
+      const id = waiting.take(message.id)?.id ?? message.id;
+      return refuseInvalid(screening, 'server', { ...message, id });
     }
     const asked = message.kind === 'response' ? waiting.take(message.id) : undefined;
     try {

@@ -235,8 +235,10 @@ async function passEvents(
   incoming: IncomingMessage,
   options: HttpOptions,
 ): Promise<void> {
+  let canResume = false;
   try {
     for await (const { event = 'message', id, retry, data } of events) {
+      canResume ||= id !== undefined;
       // Without its data where that is no message, but with its id: a client resumes after it.
       const kept = {
         ...(id !== undefined && /^[\x21-\x7e]*$/.test(id) ? { id } : {}),
@@ -258,6 +260,9 @@ async function passEvents(
       }
       await write(outgoing, writeEvent(shown === undefined ? kept : { event: 'message', ...kept, data: shown }));
     }
+    // A client that can't resume would wait for what was dropped.
+    for (const failed of canResume ? [] : connection.fail('the server ended its stream without a valid response'))
+      await write(outgoing, writeEvent({ event: 'message', data: JSON.stringify(failed) }));
     outgoing.end();
   } catch (error) {
     if (error instanceof RangeError)

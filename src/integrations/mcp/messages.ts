@@ -109,6 +109,7 @@ export function readMessage(value: unknown): Message {
   const invalid = (mistake: string): Message => ({ kind: 'invalid', id: known, mistake });
   if (hasOtherCase(value, MESSAGE_NAMES) || (isObject(result) && hasOtherCase(result, RESULT_NAMES)))
     return invalid('a name of the protocol in another case');
+  if (Object.keys(value).some((name) => !MESSAGE_NAMES.includes(name))) return invalid('a member that no message has');
   if (method === undefined) {
     if ((result === undefined) === (error === undefined)) return invalid('neither a request nor one response');
     return isId(id) || id === undefined || id === null
