@@ -367,7 +367,10 @@ describe('streamable HTTP', () => {
         return (await post(url, CALL)).text();
       }),
     );
-    expect(said).toEqual([expect.stringMatching(/^:\n\nevent: message\ndata: .*"id":1,"error":\{"code":-32603/s), 'id: 1\n\n']);
+    expect(said).toEqual([
+      expect.stringMatching(/^:\n\nevent: message\ndata: .*"id":1,"error":\{"code":-32603/s),
+      'id: 1\n\n',
+    ]);
   });
 
   it('a request in a charset that is not supported is refused', async () => {

@@ -261,7 +261,7 @@ it('LiteLLM: the recorded calls pass; each text is screened once, on its channel
   expect((await ask(bare!.body)).json()).toEqual({ action: 'NONE' });
 });
 
-it.each([
+it.each<readonly [name: string, body: object, how: string]>([
   ['a user message', { structured_messages: [{ role: 'user', content: ATTACK }], texts: [ATTACK] }, 'refused'],
   ['a tool message', { structured_messages: [{ role: 'tool', content: ATTACK }], texts: [ATTACK] }, 'removed'],
   ['an unknown role', { structured_messages: [{ role: 'guest', content: ATTACK }], texts: [ATTACK] }, 'removed'],

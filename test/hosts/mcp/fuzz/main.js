@@ -14,8 +14,11 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { ATTACKS, CHANGED, caseOf, resultOf } from './cases.js';
 
 const { values } = parseArgs({
-  options: { cases: { type: 'string', default: '20000' },
-    from: { type: 'string', default: '0' }, seed: { type: 'string', default: '1' } },
+  options: {
+    cases: { type: 'string', default: '20000' },
+    from: { type: 'string', default: '0' },
+    seed: { type: 'string', default: '1' },
+  },
 });
 const cases = Number(values.cases);
 const seed = Number(values.seed);
