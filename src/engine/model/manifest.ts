@@ -13,7 +13,10 @@ export interface NetworkManifest {
   /** In tokens; `tokens` counts the two special ones. */
   readonly window: { readonly tokens: number; readonly content: number; readonly stride: number };
   readonly calibration: Calibration;
-  /** Channels that the network tells apart; absent: it reads neither the channel nor the task. Id 0 is an unknown channel. */
+  /**
+   * Channels with a calibration and thresholds of their own; absent: none has. A network whose `inputs` name a channel reads the id;
+   * 0 is an unknown channel.
+   */
   readonly channels?: Readonly<Partial<Record<KnownChannel, ChannelManifest>>> | undefined;
   /** The last `tokens` of a task are read, and move the logit by at most `bound`; absent: it reads no task. */
   readonly task?: { readonly tokens: number; readonly bound: number } | undefined;
@@ -50,7 +53,7 @@ export interface ModelManifest extends NetworkManifest {
   readonly rules_weight?: number | undefined;
 }
 
-/** Names of tensors; `types` and `channel` are inputs of networks with `channels`. */
+/** Names of tensors; `types` and `channel` are inputs of networks that read the channel. */
 export interface NetworkInputs {
   readonly ids: string;
   readonly mask: string;
@@ -148,9 +151,10 @@ const schema = z
     path: ['task'],
   })
   .refine(
-    ({ channels, deep, inputs: { types, channel } }) =>
-      (channels ?? deep?.channels) === undefined || (types !== undefined && channel !== undefined),
-    { message: 'must name `types` and `channel` for a network with `channels`', path: ['inputs'] },
+    ({ task, deep, inputs: { types, channel } }) =>
+      (types === undefined) === (channel === undefined) &&
+      ((task ?? deep?.task) === undefined || channel !== undefined),
+    { message: 'must name both `types` and `channel` or neither, and both for a network with `task`', path: ['inputs'] },
   )
   .refine(
     ({ channels = {}, operating_points: points }) =>

@@ -83,7 +83,7 @@ export function createWindowClassifier(parts: WindowClassifierParts): Classifier
         signal: options.signal,
         tenant: options.tenant,
         channel: channel?.id ?? 0,
-        task: taskIds(options.task, tokenizer, manifest),
+        task: taskIds(options, tokenizer, manifest),
       },
     );
     const left = plan.filter((_, index) => !chosen.has(index));
@@ -143,9 +143,14 @@ function channelOf(channel: Channel | undefined, { channels }: NetworkManifest):
   return channel === undefined || channel === 'unknown' ? undefined : channels?.[channel];
 }
 
-/** The tokens that a network reads of a task: its last ones; none where it reads no task. */
-function taskIds(task: string | undefined, tokenizer: Tokenizer, { task: read }: NetworkManifest): readonly number[] {
-  return task === undefined || read === undefined ? [] : tokenizer.tokenize(task).ids.slice(-read.tokens);
+/** The tokens that a network reads of a task: its last ones; none where it reads no task, or the text is no data that a task asks for. */
+function taskIds(
+  { task, channel }: Pick<ClassifyOptions, 'task' | 'channel'>,
+  tokenizer: Tokenizer,
+  { task: read }: NetworkManifest,
+): readonly number[] {
+  if (task === undefined || read === undefined || (channel !== 'document' && channel !== 'tool_result')) return [];
+  return tokenizer.tokenize(task).ids.slice(-read.tokens);
 }
 
 /** The window with the special tokens around it and, where there is one, the task behind it. */

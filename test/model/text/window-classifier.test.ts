@@ -147,7 +147,8 @@ describe('createWindowClassifier', () => {
       [1, { channel: 'document', task: 'a bb' }],
       [0, { channel: 'document', task: 'evil a bb' }],
       [1, { channel: 'document', task: 'evil bb' }],
-      [1, { channel: 'user', task: 'a bb' }],
+      // No task asks for a user's own words.
+      [0, { channel: 'user', task: 'a bb' }],
       [0, { channel: 'unknown' }],
       [1, { channel: 'user', tenant: 'a' }],
       [1, { channel: 'user', tenant: 'b' }],
