@@ -154,7 +154,10 @@ const schema = z
     ({ task, deep, inputs: { types, channel } }) =>
       (types === undefined) === (channel === undefined) &&
       ((task ?? deep?.task) === undefined || channel !== undefined),
-    { message: 'must name both `types` and `channel` or neither, and both for a network with `task`', path: ['inputs'] },
+    {
+      message: 'must name both `types` and `channel` or neither, and both for a network with `task`',
+      path: ['inputs'],
+    },
   )
   .refine(
     ({ channels = {}, operating_points: points }) =>

@@ -166,16 +166,12 @@ function windowInput(
 
 /** The whole text as one window, for texts that are known to be one. */
 export function soleWindow(
-  {
-    text,
-    channel,
-    task,
-  }: { readonly text: string; readonly channel?: Channel | undefined; readonly task?: string | undefined },
+  given: { readonly text: string; readonly channel?: Channel | undefined; readonly task?: string | undefined },
   tokenizer: Tokenizer,
   manifest: NetworkManifest,
 ): WindowInput {
-  const context = { channel: channelOf(channel, manifest)?.id ?? 0, task: taskIds(task, tokenizer, manifest) };
-  return windowInput(tokenizer.tokenize(text).ids, context, manifest);
+  const context = { channel: channelOf(given.channel, manifest)?.id ?? 0, task: taskIds(given, tokenizer, manifest) };
+  return windowInput(tokenizer.tokenize(given.text).ids, context, manifest);
 }
 
 /** The input's own windows first, as far as `max` goes; then those of the other readings. */
