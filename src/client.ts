@@ -1,5 +1,5 @@
 /** A client of the screening service. Uses `fetch` alone: it runs in Node, Deno, Bun, workers and browsers. */
-import { toJsonText } from './engine/input.js';
+import { cropTask, toJsonText } from './engine/input.js';
 import type { Channel, ExplainedVerdict, Input, Verdict } from './index.js';
 
 export type {
@@ -70,8 +70,10 @@ export interface ClientCallOptions {
   /** Ends the call; it rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
-  /** Where the text comes from; default `tool_call` for `{ name, arguments }`, else `user`. */
+  /** Whose words the text is; default `tool_call` for `{ name, arguments }`, else `unknown`. */
   readonly channel?: Channel | undefined;
+  /** What the user asked the agent for. Of a longer task the last 4,000 characters are sent. */
+  readonly task?: string | undefined;
   /** Adds `explanation` to the verdict. */
   readonly explain?: boolean | undefined;
 }
@@ -111,7 +113,9 @@ export function createClient(options: ClientOptions): ScreeningClient {
 
   return {
     async analyze(input: Input, call: ClientCallOptions = {}): Promise<ExplainedVerdict> {
-      const body = `{"input":${typeof input === 'string' ? JSON.stringify(input) : toJsonText(input).text}}`;
+      const task = cropTask(call.task);
+      const asked = task === undefined ? '' : `,"task":${JSON.stringify(task)}`;
+      const body = `{"input":${typeof input === 'string' ? JSON.stringify(input) : toJsonText(input).text}${asked}}`;
       const deadline = AbortSignal.timeout(call.timeoutMs ?? timeoutMs);
       const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline]);
       try {

@@ -1,7 +1,8 @@
 import { stringify } from 'csv-stringify/sync';
+import { ALL_CHANNELS, isChannel } from '../engine/channel.js';
 import { visibleText } from '../engine/text/visible-text.js';
 import { verdictFields } from '../engine/verdict.js';
-import type { ExplainedFinding, ExplainedVerdict, Input, Verdict } from '../index.js';
+import type { Channel, ExplainedFinding, ExplainedVerdict, Input, Verdict } from '../index.js';
 import type { JsonLine } from './record-slices.js';
 
 /** A rule's finding as it stands in an output row: without what quotes the text. */
@@ -18,6 +19,10 @@ export interface RowFields {
   readonly textField?: string | undefined;
   /** Name or path of the field that names the row; default the field `id` where there is one, else the line. */
   readonly idField?: string | undefined;
+  /** Name or path of the field that says whose words the text is, where it says so. Default: no row does. */
+  readonly channelField?: string | undefined;
+  /** Name or path of the field with the task that the user gave the agent, where there is one. Default: no row has one. */
+  readonly taskField?: string | undefined;
   /** Fields that are copied into the output. */
   readonly keep?: readonly string[] | undefined;
 }
@@ -26,6 +31,8 @@ export interface RowFields {
 export type ReadRow =
   | {
       readonly input: Input;
+      readonly channel: Channel | undefined;
+      readonly task: string | undefined;
       readonly size: number;
       readonly id: unknown;
       readonly kept: Readonly<Record<string, unknown>>;
@@ -36,6 +43,8 @@ export type ReadRow =
 export function rowReader(fields: RowFields): (line: JsonLine) => ReadRow {
   const text = fieldPath(fields.textField ?? 'text');
   const id = fieldPath(fields.idField ?? 'id');
+  const channelOf = optionalField(fields.channelField);
+  const taskOf = optionalField(fields.taskField);
   const keep = (fields.keep ?? []).map((name) => [name, fieldPath(name)] as const);
 
   return ({ line, content }) => {
@@ -49,9 +58,15 @@ export function rowReader(fields: RowFields): (line: JsonLine) => ReadRow {
     const name = named === undefined ? line : named;
     const input = text(record);
     if (input === undefined) return bad(missingField(fields.textField ?? 'text', record), name);
+    const channel = channelOf(record);
+    if (channel !== undefined && !isChannel(channel))
+      return bad(`the channel is none of ${ALL_CHANNELS.join(', ')}`, name);
+    const task = taskOf(record);
+    if (task !== undefined && typeof task !== 'string') return bad('the task is not a string', name);
     const kept = Object.fromEntries(keep.map(([field, read]) => [field, read(record) ?? null]));
     // The value came out of JSON. Anything but a string is screened as its JSON text.
-    return { input: input as Input, size: typeof input === 'string' ? input.length : 1_024, id: name, kept };
+    const size = (typeof input === 'string' ? input.length : 1_024) + (task?.length ?? 0);
+    return { input: input as Input, channel, task, size, id: name, kept };
   };
 }
 
@@ -98,6 +113,15 @@ function fieldPath(path: string): ReadField {
       value = (value as Readonly<Record<string, unknown>>)[step];
     }
     return value;
+  };
+}
+
+/** Reads a field that a row may lack, or leave empty. */
+function optionalField(path: string | undefined): ReadField {
+  const read = path === undefined ? undefined : fieldPath(path);
+  return (row) => {
+    const value = read?.(row);
+    return value === null || value === '' ? undefined : value;
   };
 }
 

@@ -86,9 +86,10 @@ export async function runBatch(job: BatchJob): Promise<BatchResult> {
     deadlineMs: 120_000,
     loadTimeoutMs: 300_000,
   });
-  const { textField, idField, keep = [], findings = false, strict = false } = job;
-  const rows = { textField, idField, keep, findings, strict, ...target };
-  const settings = { textField, idField, keep, findings, format: job.format, inputs, info: pool.info, layout: LAYOUT };
+  const { textField, idField, channelField, taskField, keep = [], findings = false, strict = false } = job;
+  const named = { textField, idField, channelField, taskField, keep };
+  const rows = { ...named, findings, strict, ...target };
+  const settings = { ...named, findings, format: job.format, inputs, info: pool.info, layout: LAYOUT };
   const key = createHash('sha256').update(JSON.stringify(settings)).digest('hex');
   const output =
     job.out === '-' ? undefined : await openOutputFile(job.out, key, job.resume === true).catch(closing(pool));
@@ -107,7 +108,7 @@ export async function runBatch(job: BatchJob): Promise<BatchResult> {
     if (output?.from?.complete !== true) {
       const slices = readSlices(inputs, {
         format: job.format ?? 'jsonl',
-        fields: [rows.textField ?? 'text', rows.idField ?? 'id', ...keep],
+        fields: [textField ?? 'text', idField ?? 'id', channelField ?? [], taskField ?? [], keep].flat(),
         sliceBytes: pool.info.mode === 'rules' ? RULES_SLICE : MODEL_SLICE,
         from: place,
         onBytes: (bytes) => {

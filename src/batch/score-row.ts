@@ -28,11 +28,14 @@ export interface ScoredRow {
 export async function scoreRow(row: ReadRow, line: number, scoring: RowScoring): Promise<ScoredRow> {
   if ('output' in row) return { row: row.output, repeated: false };
   const { workers, cache, findings, deadlineMs } = scoring;
-  const ask = (): Promise<Verdict | ExplainedVerdict> => workers.score(row.input, { explain: findings, deadlineMs });
+  const { input, channel, task } = row;
+  const ask = (): Promise<Verdict | ExplainedVerdict> =>
+    workers.score(input, { explain: findings, deadlineMs, channel, task });
   try {
-    if (typeof row.input !== 'string') inputText(row.input);
-    if (typeof row.input !== 'string') return { row: toOutputRow(row, await ask()), repeated: false };
-    const { value, repeated } = cache.get(row.input, ask);
+    if (typeof input !== 'string') inputText(input);
+    if (typeof input !== 'string') return { row: toOutputRow(row, await ask()), repeated: false };
+    // With the task's length no two rows have one name unless they are alike.
+    const { value, repeated } = cache.get(`${channel ?? ''} ${task?.length ?? 0} ${task ?? ''}${input}`, ask);
     const verdict = await value;
     // Each row is a decision of its own, with its own evidence.
     return {

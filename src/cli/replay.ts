@@ -39,7 +39,7 @@ async function otherwise(store: Store, record: EvidenceRecord, flags: ReplayFlag
       thresholds: flags.operatingPoint === undefined ? undefined : { model: flags.operatingPoint },
     });
     pool = opened;
-    return await whatIf(record, (input, options) => opened.score(input, options));
+    return await whatIf(record, ({ input, channel, task }) => opened.score(input, { mode, channel, task }));
   } catch (error) {
     if (!(error instanceof NotKeptError)) throw error;
     return { outcome: 'impossible', notes: [`It cannot be screened again: ${error.message}.`], verdict: null };

@@ -1,3 +1,4 @@
+import type { Channel } from '../engine/channel.js';
 import type { Overlay } from '../engine/rules/pack/overlay-schema.js';
 import type { Rule } from '../engine/rules/types.js';
 import type { Mode } from '../engine/verdict.js';
@@ -131,6 +132,13 @@ export interface AccountState {
   readonly monthEnds: number;
 }
 
+/** What a playground call screens. */
+export interface PlaygroundCall {
+  readonly input: string;
+  readonly channel?: Channel | undefined;
+  readonly task?: string | undefined;
+}
+
 /** What a playground call gives. */
 export type PlaygroundAnswer =
   | { readonly outcome: 'answered'; readonly record: RecordView }
@@ -143,7 +151,7 @@ export type PlaygroundAnswer =
 /** What the service does for the dashboard. */
 export interface DashboardService {
   /** Screens, counts and records like any call of the account. */
-  readonly playground: (accountId: string, input: string) => Promise<PlaygroundAnswer>;
+  readonly playground: (accountId: string, asked: PlaygroundCall) => Promise<PlaygroundAnswer>;
   /** By the versions recorded, or by those that run now. */
   readonly replay: (record: RecordView, against: 'recorded' | 'current') => Promise<ReplayReport>;
   /** What the server runs, without the overlays of accounts. */

@@ -8,6 +8,13 @@ export type KnownChannel = (typeof CHANNELS)[number];
  */
 export type Channel = KnownChannel | 'unknown';
 
+/** Channels that a record or a row may have. */
+export const ALL_CHANNELS: readonly [...typeof CHANNELS, 'unknown'] = [...CHANNELS, 'unknown'];
+
+export function isChannel(value: unknown): value is Channel {
+  return ALL_CHANNELS.some((channel) => channel === value);
+}
+
 /** Where a model blocks: a probability, 0..1, or the name of one of its operating points. */
 export type ModelThreshold = number | string;
 /** The same for every channel, or by channel. A channel that is left out keeps what lies below, at last the model's default. */
@@ -29,6 +36,6 @@ export function layThresholds(
 
 /** A value for each channel. */
 export function byChannel<Value>(pick: (channel: Channel) => Value): Readonly<Record<Channel, Value>> {
-  const entries = (['unknown', ...CHANNELS] as const).map((channel) => [channel, pick(channel)]);
+  const entries = ALL_CHANNELS.map((channel) => [channel, pick(channel)]);
   return Object.fromEntries(entries) as Record<Channel, Value>;
 }

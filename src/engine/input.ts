@@ -50,7 +50,7 @@ export function inputText(input: Input): string {
 }
 
 /** UTF-16 code units of a task that count. */
-const TASK_LENGTH = 4_000;
+export const TASK_LENGTH = 4_000;
 
 /** The end of a task, as far as it counts; undefined for an empty one. */
 export function cropTask(task: string | undefined): string | undefined {

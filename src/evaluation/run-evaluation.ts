@@ -21,10 +21,7 @@ export async function runEvaluation(
   const scored = await scoreTexts(rows, by, { ...options, pack });
   const evaluation = evaluate(scored, facts);
   const located = async (texts: readonly WrongText[]): Promise<readonly WrongText[]> => {
-    const readings = await scoreRules(
-      texts.map(({ text }) => text),
-      { pack, packs: by.packs, overlays: by.overlays, channel: by.channel ?? 'user', withHits: true },
-    );
+    const readings = await scoreRules(texts, { pack, packs: by.packs, overlays: by.overlays, withHits: true });
     return texts.map((text, i) => ({
       ...text,
       spans: (readings[i]?.hits ?? []).map(({ start, end }) => ({ start, end })),

@@ -10,10 +10,10 @@ export type Keep = 'whole' | 'masked' | 'hash';
 /** What a person said of a verdict afterwards: it was wrong (`false_alarm`, `missed_attack`), or right. */
 export type EvidenceLabel = 'false_alarm' | 'missed_attack' | 'correct_block' | 'correct_allow';
 
-/** What is left of an input after the account's setting. */
-export interface KeptInput {
+/** What is left of a text after the account's setting. */
+export interface KeptText {
   readonly kept: Keep;
-  /** The text screened; masked texts keep their length, so that spans stay aligned. Null with `hash`. */
+  /** Masked texts keep their length, so that spans stay aligned. Null with `hash`. */
   readonly text: string | null;
   /** Of the whole text as UTF-8, 64 lower-case hex digits; with `keyed` HMAC-SHA-256 of it, under the service's pepper. */
   readonly sha256: string;
@@ -21,6 +21,10 @@ export interface KeptInput {
   readonly keyed?: boolean | undefined;
   /** Of the whole text, UTF-16 code units. */
   readonly length: number;
+}
+
+/** What is left of an input: of the text screened. */
+export interface KeptInput extends KeptText {
   /** Whether the caller sent a JSON value that is no string; `text` is its JSON text then. */
   readonly json: boolean;
 }
@@ -60,7 +64,10 @@ export interface EvidenceRecord {
   readonly key_id: string | null;
   readonly input: KeptInput;
   readonly verdict: Verdict;
+  /** `unknown` where the caller named none; records of before 1.5 say `user` there. */
   readonly channel: Channel;
+  /** What the user had asked for, as the caller said; absent where it didn't. */
+  readonly task?: KeptText | undefined;
   readonly router_level: RouterLevel;
   readonly rules: Explanation['rules'];
   readonly model: ModelReport;

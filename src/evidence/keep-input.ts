@@ -1,17 +1,21 @@
 import { hash } from 'node:crypto';
-import type { Keep, KeptInput } from './evidence-record.js';
+import type { Keep, KeptInput, KeptText } from './evidence-record.js';
 
 /**
  * What an account's setting leaves of a text that was screened. `json`: the caller sent another JSON value than a string.
  * `maskedText`: where the text was masked already.
  */
 export function keepInput(text: string, json: boolean, keep: Keep, maskedText?: string): KeptInput {
+  return { ...keepText(text, keep, maskedText), json };
+}
+
+/** What the setting leaves of any text. */
+export function keepText(text: string, keep: Keep, maskedText?: string): KeptText {
   return {
     kept: keep,
     text: keep === 'whole' ? text : keep === 'masked' ? (maskedText ?? masked(text)) : null,
     sha256: hash('sha256', text),
     length: text.length,
-    json,
   };
 }
 

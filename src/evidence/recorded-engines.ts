@@ -56,8 +56,8 @@ export function recordedEngines(shelf: VersionShelf): RecordedEngines {
         clearTimeout(idle);
         const pool = await poolFor(call);
         try {
-          const { mode, channel } = call;
-          return await pool.score(call.input, { mode, channel });
+          const { input, mode, channel, task } = call;
+          return await pool.score(input, { mode, channel, task });
         } finally {
           idle = setTimeout(() => void inTurn(shut), IDLE_MS).unref();
         }

@@ -11,6 +11,7 @@ import { replayDigest } from './replay-digest.js';
 export interface ReplayCall {
   readonly input: Input;
   readonly channel: Channel;
+  readonly task: string | undefined;
   readonly mode: Mode;
   readonly rulesVersion: string;
   /** Null where the model isn't needed. */
@@ -23,16 +24,22 @@ export interface ReplayCall {
 /** Screens by the versions that a call names. @throws NotKeptError */
 export type ScreenAsThen = (call: ReplayCall) => Promise<Verdict>;
 
-/** The input of a record, or one sentence why it can't be had. */
-export type RecordedInput = { readonly input: Input } | { readonly missing: string };
+/** What a call sent, or one sentence why it can't be had. */
+export type RecordedCall = Pick<ReplayCall, 'input' | 'channel' | 'task'> | { readonly missing: string };
 
 /** What was sent, as far as the account kept it. */
-export function recordedInput({ input }: Pick<EvidenceRecord, 'input'>): RecordedInput {
+export function recordedCall({
+  input,
+  channel,
+  task,
+}: Pick<EvidenceRecord, 'input' | 'channel' | 'task'>): RecordedCall {
   const { kept, text, sha256, json } = input;
   if (kept === 'masked') return { missing: 'the account kept the input masked' };
   if (text === null || kept !== 'whole') return { missing: 'the account kept the input as its SHA-256 only' };
   if (hash('sha256', text) !== sha256) return { missing: 'the input kept no longer has the SHA-256 that was recorded' };
-  return { input: json ? new JsonText(text, false) : text };
+  if (task !== undefined && (task.text === null || hash('sha256', task.text) !== task.sha256))
+    return { missing: 'the task kept no longer has the SHA-256 that was recorded' };
+  return { input: json ? new JsonText(text, false) : text, channel, task: task?.text ?? undefined };
 }
 
 /**
@@ -41,13 +48,12 @@ export function recordedInput({ input }: Pick<EvidenceRecord, 'input'>): Recorde
  */
 export async function replay(record: EvidenceRecord, screen: ScreenAsThen): Promise<ReplayReport> {
   const { verdict, model, settings } = record;
-  const found = recordedInput(record);
+  const found = recordedCall(record);
   if ('missing' in found) return impossible(found.missing);
   const byModel = model.verdict === 'block' || model.verdict === 'allow';
   try {
     const said = await screen({
-      input: found.input,
-      channel: record.channel,
+      ...found,
       mode: byModel ? verdict.mode : 'rules',
       rulesVersion: verdict.rules_version,
       mlVersion: byModel ? verdict.ml_version : null,
@@ -95,19 +101,15 @@ function differences(before: Verdict, after: Verdict): readonly string[] {
 }
 
 /** Screens by other rules or another model. */
-export type ScreenOtherwise = (
-  input: Input,
-  options: { readonly mode: Mode; readonly channel: Channel },
-) => Promise<Verdict>;
+export type ScreenOtherwise = (call: Pick<ReplayCall, 'input' | 'channel' | 'task'>) => Promise<Verdict>;
 
 /** What other rules or another model would have said of a record's input. `identical`: the same verdict by the same rule and score. */
 export async function whatIf(record: EvidenceRecord, screen: ScreenOtherwise): Promise<ReplayReport> {
-  const found = recordedInput(record);
+  const found = recordedCall(record);
   if ('missing' in found)
     return { outcome: 'impossible', notes: [`It can’t be screened again: ${found.missing}.`], verdict: null };
-  const { channel, verdict } = record;
-  const said = await screen(found.input, { mode: verdict.mode, channel });
-  const notes = differences(verdict, said);
+  const said = await screen(found);
+  const notes = differences(record.verdict, said);
   // Other versions are the point of it.
   const outcome = notes.every((note) => /^(rules|ml)_version:/.test(note)) ? 'identical' : 'different';
   return { outcome, notes, verdict: said };

@@ -37,10 +37,7 @@ export async function diffPacks(
   const { changes, ...counts } = changedVerdicts(now, old);
   const listReadings = async (verdict: 'allow' | 'block', by: Screener): Promise<readonly LocatedChange[]> => {
     const turned = changes.filter((change) => change.after === verdict);
-    const readings = await scoreRules(
-      turned.map(({ text }) => text),
-      { packs: by.packs, overlays: by.overlays, withHits: true },
-    );
+    const readings = await scoreRules(turned, { packs: by.packs, overlays: by.overlays, withHits: true });
     return turned.map((change, i) => ({
       ...change,
       rule: readings[i]?.rule ?? change.rule,

@@ -31,7 +31,7 @@ export function dashboardService(parts: DashboardServiceParts): DashboardService
     return account;
   };
   return {
-    async playground(accountId, input) {
+    async playground(accountId, asked) {
       const account = await find(accountId);
       const under = await overlays.under(account.overlay);
       const charge = await store.usage.charge(accountId, now().getTime());
@@ -41,7 +41,7 @@ export function dashboardService(parts: DashboardServiceParts): DashboardService
       }
       try {
         const owner = { accountId, keyId: null, keep: account.settings.keep, under };
-        const { record } = await screenCall({ write: store.evidence.append, engine, longTexts, now }, owner, input);
+        const { record } = await screenCall({ write: store.evidence.append, engine, longTexts, now }, owner, asked);
         return { outcome: 'answered', record };
       } catch (error) {
         if (!(error instanceof Error && error.name === 'OverloadedError')) throw error;

@@ -3,7 +3,7 @@ import type { ChangedVerdict, OverlayPreview } from '../dashboard/ports.js';
 import { orderedMap } from '../engine/ordered-map.js';
 import type { PackChange } from '../engine/rules/types.js';
 import type { EvidenceRecord } from '../evidence/evidence-record.js';
-import { recordedInput } from '../evidence/replay.js';
+import { recordedCall } from '../evidence/replay.js';
 import type { Verdict } from '../index.js';
 import type { Store } from '../store/store.js';
 import type { AccountChange } from './screening/account-overlays.js';
@@ -46,18 +46,19 @@ export async function previewOverlay(
   const distinct = [...new Map(all.map((record) => [record.id, record])).values()];
   let characters = 0;
   const readable = distinct.filter((record) => {
-    if (!('input' in recordedInput(record))) return false;
+    if ('missing' in recordedCall(record)) return false;
     characters += record.input.length;
     return characters <= MOST_CHARACTERS;
   });
 
   const screen = async (record: EvidenceRecord, under: AccountChange | undefined): Promise<Verdict> => {
-    const found = recordedInput(record);
-    if (!('input' in found)) throw new Error('a record without its text was chosen');
+    const found = recordedCall(record);
+    if ('missing' in found) throw new Error('a record without its text was chosen');
+    const { input, channel, task } = found;
     const { change } = under ?? {};
     return bareVerdict(
-      await engine.score(found.input, {
-        ...{ explain: true, evidenceId: newEvidenceId(), tenant: accountId, channel: record.channel, change },
+      await engine.score(input, {
+        ...{ explain: true, evidenceId: newEvidenceId(), tenant: accountId, channel, task, change },
         mode: engine.info.mode,
       }),
     );

@@ -6,7 +6,7 @@ import { keptOverlay, type VersionShelf } from '../evidence/kept-versions.js';
 import { recordedEngines } from '../evidence/recorded-engines.js';
 import type { ReplayCall } from '../evidence/replay.js';
 import { replay, whatIf } from '../evidence/replay.js';
-import type { EngineInfo, Input, Verdict } from '../index.js';
+import type { EngineInfo, Verdict } from '../index.js';
 import type { Store } from '../store/store.js';
 import type { AccountOverlays } from './screening/account-overlays.js';
 import type { ScreeningEngine } from './screening/ports.js';
@@ -37,12 +37,11 @@ export function replayService(
 
   const now = async (
     tenant: string,
-    input: Input,
-    { mode, channel }: Pick<ReplayCall, 'mode' | 'channel'>,
+    { input, mode, channel, task }: Pick<ReplayCall, 'input' | 'mode' | 'channel' | 'task'>,
     change?: PackChange,
   ): Promise<Verdict> => {
     const evidenceId = newEvidenceId();
-    return bareVerdict(await engine.score(input, { explain: true, evidenceId, mode, channel, change, tenant }));
+    return bareVerdict(await engine.score(input, { explain: true, evidenceId, mode, channel, task, change, tenant }));
   };
 
   const run: ReplayService['replay'] = async (record, against) => {
@@ -50,14 +49,12 @@ export function replayService(
     if (against === 'current') {
       const account = await store.accounts.get(record.account_id);
       const under = await overlays.under(account?.overlay ?? null);
-      return whatIf(record, (input, { channel }) =>
-        now(tenant, input, { channel, mode: engine.info.mode }, under?.change),
-      );
+      return whatIf(record, (call) => now(tenant, { ...call, mode: engine.info.mode }, under?.change));
     }
     return replay(record, async (call) => {
-      if (runsNow(call, engine.info)) return now(tenant, call.input, call);
+      if (runsNow(call, engine.info)) return now(tenant, call);
       const change = await changeThen(store.versions, call, engine.info);
-      if (change !== undefined) return now(tenant, call.input, call, change);
+      if (change !== undefined) return now(tenant, call, change);
       return recorded.screen(call);
     });
   };

@@ -1,3 +1,4 @@
+import type { Channel } from '../engine/channel.js';
 import type { RouterLevel } from '../engine/decide.js';
 import type { DecidedBy } from '../engine/verdict.js';
 import type { EvidenceLabel, EvidenceRecord } from '../evidence/evidence-record.js';
@@ -9,6 +10,7 @@ export interface EvidenceFilter {
   readonly rule?: string | undefined;
   readonly decidedBy?: DecidedBy | undefined;
   readonly routerLevel?: RouterLevel | undefined;
+  readonly channel?: Channel | undefined;
   readonly keyId?: string | undefined;
   /** Milliseconds since 1970, inclusive. */
   readonly from?: number | undefined;

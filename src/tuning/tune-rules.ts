@@ -6,6 +6,7 @@ import { openPack } from '../adapters/packs/open-pack.js';
 import type { Rule } from '../engine/rules/types.js';
 import { type Gains, groupBootstrap } from '../evaluation/metrics/bootstrap.js';
 import { countFigures, type Figures } from '../evaluation/metrics/figures.js';
+import { groupByChannel } from '../evaluation/report/evaluation.js';
 import type { FamilyText, SplitRows } from '../evaluation/rows/split-rows.js';
 import type { RulesReading } from '../evaluation/scoring/scan-text.js';
 import { type RulesJob, scoreRules, TuningError } from '../evaluation/scoring/score-rules.js';
@@ -91,10 +92,7 @@ export async function tuneRules(split: SplitRows, tuning: RulesTuning): Promise<
   const source = loadPack(options).pack;
   const threshold = pack.threshold;
   const scan = (rows: readonly FamilyText[], what: string, job: Partial<RulesJob>): Promise<readonly RulesReading[]> =>
-    scoreRules(
-      rows.map(({ text }) => text),
-      { packs, overlays, ...job, onProgress: (done) => onProgress?.(what, done, rows.length) },
-    );
+    scoreRules(rows, { packs, overlays, ...job, onProgress: (done) => onProgress?.(what, done, rows.length) });
   const findings = { withHits: true, paranoia: 3 } as const;
   const found = await scan(choose, 'findings, to choose on', findings);
   const rules = pack.rules.filter(({ status }) => status !== 'deprecated');
@@ -166,6 +164,8 @@ export interface TunedPart {
   readonly before: Figures;
   readonly after: Figures;
   readonly gains: Gains;
+  /** Empty where no row names a channel. */
+  readonly byChannel: readonly { readonly channel: string; readonly before: Figures; readonly after: Figures }[];
 }
 
 /** How often families are drawn for the intervals. */
@@ -173,22 +173,28 @@ const ROUNDS = 1_000;
 
 /** The figures of a part from its texts' verdicts before and after. */
 function tunedPart(rows: readonly FamilyText[], before: readonly boolean[], after: readonly boolean[]): TunedPart {
-  const judged = rows.map(({ label, family }, i) => ({
+  const judged = rows.map(({ label, family, channel }, i) => ({
+    channel,
     isAttack: label === 'injection',
     family,
     before: before[i] as boolean,
     after: after[i] as boolean,
   }));
-  const figures = (blocked: readonly boolean[]): Figures =>
-    countFigures(judged.map(({ isAttack }, i) => ({ isAttack, score: 0, isBlocked: blocked[i] as boolean })));
+  const figures = (of: typeof judged, when: 'before' | 'after'): Figures =>
+    countFigures(of.map((text) => ({ isAttack: text.isAttack, score: 0, isBlocked: text[when] })));
   const attacks = judged.filter(({ isAttack }) => isAttack).length;
   return {
     attacks,
     benign: judged.length - attacks,
     families: new Set(rows.map(({ family }) => family)).size,
-    before: figures(before),
-    after: figures(after),
+    before: figures(judged, 'before'),
+    after: figures(judged, 'after'),
     gains: groupBootstrap(judged, ROUNDS, 1),
+    byChannel: [...groupByChannel(judged)].map(([channel, of]) => ({
+      channel,
+      before: figures([...of], 'before'),
+      after: figures([...of], 'after'),
+    })),
   };
 }
 

@@ -1,5 +1,6 @@
 import { SCORE_CEILING } from '../engine/rules/scan/clusters.js';
 import { allowedFalsePositives, binomialUpperBound, samplesNeeded } from '../evaluation/metrics/binomial.js';
+import { groupByChannel } from '../evaluation/report/evaluation.js';
 import { listOutcomes, type Side } from '../evaluation/report/sides.js';
 import { percent } from '../evaluation/report/text-format.js';
 import { TuningError } from '../evaluation/scoring/score-rules.js';
@@ -99,6 +100,8 @@ export interface TunedThreshold extends BenignThreshold {
   /** The rules' threshold that the texts were screened with. */
   readonly rulesThreshold: number;
   readonly modelVersion: string;
+  /** Of the texts, and of the false positives that the threshold has among them; empty where no row names a channel. */
+  readonly byChannel: readonly { readonly channel: string; readonly texts: number; readonly alarms: number }[];
   readonly leftOut: {
     /** Rows labelled as attacks. */
     readonly attacks: number;
@@ -132,6 +135,13 @@ export function tuneThreshold(scored: Scored, side: Side, guarantee: Guarantee):
     rulesVersion: scored.rulesVersion,
     rulesThreshold: scored.rulesThreshold,
     modelVersion: scored.modelVersion,
+    byChannel: [...groupByChannel(answered.map(({ channel }, i) => ({ channel, score: outcomes[i]?.score ?? 0 })))].map(
+      ([channel, texts]) => ({
+        channel,
+        texts: texts.length,
+        alarms: texts.filter(({ score }) => score >= found.threshold).length,
+      }),
+    ),
     leftOut: { attacks: scored.texts.length - benign.length, unanswered: benign.length - answered.length },
   };
 }
@@ -142,7 +152,7 @@ function basis({ texts, alarms, budget, confidence, upperBound }: TunedThreshold
 
 /** The threshold for a terminal. */
 export function thresholdText(tuned: TunedThreshold): string {
-  const { side, threshold, before, allowedAlarms, textsForOneMore, leftOut } = tuned;
+  const { side, threshold, before, allowedAlarms, textsForOneMore, byChannel, leftOut } = tuned;
   const whose = side === 'rules' ? 'rules' : side === 'model' ? 'model alone' : 'model, beside the rules as they are';
   const left = [
     ...(leftOut.attacks > 0 ? [`${leftOut.attacks} rows labelled as attacks`] : []),
@@ -152,7 +162,7 @@ export function thresholdText(tuned: TunedThreshold): string {
   ${basis(tuned)}
   before: ${before.threshold}, ${before.alarms} blocked
   ${allowedAlarms} false positives were allowed; ${allowedAlarms + 1} would take ${textsForOneMore} texts
-${left.length > 0 ? `  left out: ${left.join(', ')}\n` : ''}`;
+${byChannel.map((of) => `  ${of.channel}: ${of.alarms} of ${of.texts} blocked\n`).join('')}${left.length > 0 ? `  left out: ${left.join(', ')}\n` : ''}`;
 }
 
 /**

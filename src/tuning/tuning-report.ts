@@ -60,6 +60,22 @@ function gainRows({ choose, confirm }: TunedRules): Cells {
   ];
 }
 
+/** What the changes bring on the texts kept apart, by channel, its head first; the head alone where no row names one. */
+function channelRows({ confirm: { byChannel } }: TunedRules): Cells {
+  return [
+    ['channel', 'attacks', 'recall', 'after', 'benign', 'false positives', 'after'],
+    ...byChannel.map(({ channel, before, after }) => [
+      channel,
+      String(before.attacks),
+      formatPercent(before.recall, before.attacks),
+      formatPercent(after.recall, before.attacks),
+      String(before.benign),
+      formatPercent(before.falsePositiveRate, before.benign),
+      formatPercent(after.falsePositiveRate, before.benign),
+    ]),
+  ];
+}
+
 /** The table of rules that fired, its head first; those with the most marginal false positives first, then by marginal attacks. */
 function ruleRows({ rules, choose }: TunedRules): Cells {
   return [
@@ -130,8 +146,9 @@ export function tuningText(tuned: TunedRules): string {
     table.length - 1 > MOST_RULES
       ? `\n… and ${table.length - 1 - MOST_RULES} rules more: --json, --md or --html has all`
       : '';
+  const channels = tuned.confirm.byChannel.length > 0 ? `\n\n${alignedTable(channelRows(tuned))}` : '';
   const changes = tuned.changes.length > 0 ? `\n\n${alignedTable(changeRows(tuned.changes))}` : '';
-  return `${tuningSummary(tuned).join('\n')}\n\n${alignedTable(gainRows(tuned))}${changes}\n\n${alignedTable(table.slice(0, MOST_RULES + 1))}${more}\n`;
+  return `${tuningSummary(tuned).join('\n')}\n\n${alignedTable(gainRows(tuned))}${channels}${changes}\n\n${alignedTable(table.slice(0, MOST_RULES + 1))}${more}\n`;
 }
 
 /** The tuning as a page of Markdown. It quotes no text. */
@@ -143,7 +160,7 @@ Texts: ${tuned.texts.join(', ')}. ${tuningSummary(tuned).join('\n')}
 ## Gain
 
 ${markdownTable(gainRows(tuned))}
-
+${tuned.confirm.byChannel.length === 0 ? '' : `\n### By channel, on the texts kept apart\n\n${markdownTable(channelRows(tuned))}\n`}
 ## Changes
 
 ${tuned.changes.length === 0 ? 'None.' : markdownTable(changeRows(tuned.changes))}
@@ -220,7 +237,7 @@ ${tuningSummary(tuned)
   .map((line) => `<p class="soft">${escaped(line)}</p>`)
   .join('\n')}
 <div class="cards">${cards.join('')}</div>
-<h2>Gain</h2>${table(gainRows(tuned))}
+<h2>Gain</h2>${table(gainRows(tuned))}${tuned.confirm.byChannel.length === 0 ? '' : `<h2>By channel</h2>${table(channelRows(tuned))}`}
 <h2>Changes</h2>${tuned.changes.length === 0 ? '<p>None.</p>' : table(changeRows(tuned.changes))}
 <h2>Plots</h2><div class="plots">${[hitsPlot(tuned.rules), costPlot(tuned.rules)].map((plot) => `<figure>${plotSvg(plot)}</figure>`).join('\n')}</div>
 <h2>Rules</h2><p class="soft">On the texts chosen on, before the changes. Unique: texts in which no other rule fires, attacks / benign. Marginal: texts blocked with the rule and not without it. Cost: the rule alone.</p>

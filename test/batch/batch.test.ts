@@ -140,3 +140,27 @@ test('another input, or none of it, is not gone on with', () => {
   const run = runCli(['batch', source, '--out', place('changed-out.jsonl'), '--resume', ...RULES]);
   expect(run).toMatchObject({ status: 2, stderr: expect.stringMatching(/without --resume/) });
 });
+
+test.each(['jsonl', 'csv', 'parquet'])('--channel-field and --task-field of %s', async (format) => {
+  const rows = [
+    { id: 'a', text: 'x', whose: 'tool_result', asked: 'Sum it up.' },
+    { id: 'b', text: 'x', whose: '', asked: '' },
+    { id: 'c', text: 'x', whose: 'zebra', asked: '' },
+  ];
+  const names = ['id', 'text', 'whose', 'asked'] as const;
+  const from = place(`facts.${format}`);
+  if (format === 'jsonl') put('facts.jsonl', rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  else if (format === 'csv')
+    put('facts.csv', [names, ...rows.map((row) => names.map((name) => row[name]))].map((row) => `${row}\n`).join(''));
+  else
+    parquetWriteFile({
+      filename: from,
+      columnData: names.map((name) => ({ name, data: rows.map((row) => row[name]) })),
+    });
+  const out = place(`facts-${format}.jsonl`);
+  const run = runCli(['batch', from, '--out', out, '--channel-field', 'whose', '--task-field', 'asked', ...RULES]);
+  expect(run.status, run.stderr).toBe(1);
+  const [first, second, third] = await readRows(out);
+  expect([first?.verdict, second?.verdict]).toEqual(['allow', 'allow']);
+  expect(third).toMatchObject({ id: 'c', error: expect.stringContaining('the channel is none of user,') });
+});

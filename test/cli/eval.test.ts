@@ -34,6 +34,21 @@ describe('eval', () => {
     expect(run.stdout).not.toContain('tulips');
   });
 
+  test('reports by channel where rows have one; a word that is none is a mistake', () => {
+    const by = rows.map((row, i) => ({ ...row, whose: i % 2 === 0 ? 'tool_result' : '' }));
+    const path = file('channels.jsonl', by);
+    const run = runCli(['eval', path, ...RULES, '--channel-field', 'whose', '--json']);
+    const figures = JSON.parse(run.stdout).by.channel;
+    expect(figures).toMatchObject([
+      { name: 'tool_result', attacks: 1, recall: 1, benign: 1 },
+      { name: 'unknown', attacks: 1, recall: 0, benign: 1 },
+    ]);
+    expect(runCli(['eval', path, ...RULES, '--channel-field', 'whose']).stdout).toMatch(/channel +attacks/);
+    expect(runCli(['eval', path, ...RULES]).stdout).not.toMatch(/channel +attacks/);
+    const bad = runCli(['eval', path, ...RULES, '--channel-field', 'source']);
+    expect([bad.status, bad.stderr]).toEqual([2, expect.stringContaining('channels.jsonl:1: unknown channel')]);
+  });
+
   test('--show prints the texts decided wrongly', () => {
     const { stdout } = runCli(['eval', file('shown.jsonl', rows), ...RULES, '--show', '5']);
     // No source has 20 texts of a kind: a table of dashes would say nothing.

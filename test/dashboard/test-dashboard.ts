@@ -14,7 +14,7 @@ import { buildApp } from '../../src/service/http/build-app.js';
 import { replayService } from '../../src/service/replay-service.js';
 import { accountOverlays } from '../../src/service/screening/account-overlays.js';
 import type { ScreeningEngine } from '../../src/service/screening/ports.js';
-import { screenCall } from '../../src/service/screening/screen-call.js';
+import { type AskedInput, screenCall } from '../../src/service/screening/screen-call.js';
 import { urlProblem } from '../../src/service/webhooks/public-address.js';
 import { webhookBody } from '../../src/service/webhooks/watch-accounts.js';
 import type { Store } from '../../src/store/store.js';
@@ -39,7 +39,7 @@ export interface TestDashboard {
   /** Of the dashboard's JSON routes: `GET /evidence/:id`. */
   readonly routes: readonly string[];
   /** Screens a text and keeps its record. */
-  readonly screen: (accountId: string, input: string, time?: number) => Promise<RecordView>;
+  readonly screen: (accountId: string, given: string | AskedInput, time?: number) => Promise<RecordView>;
   readonly accountIdOf: (email: string) => Promise<string>;
   readonly close: () => Promise<void>;
 }
@@ -103,9 +103,10 @@ export async function testDashboard(
     app,
     store,
     routes,
-    screen: async (accountId, input, time = now()) => {
+    screen: async (accountId, given, time = now()) => {
+      const asked = typeof given === 'string' ? { input: given } : given;
       const owner = { accountId, keyId: null, keep: 'whole' } as const;
-      return (await screenCall({ write: store.evidence.append, engine, now: () => new Date(time) }, owner, input))
+      return (await screenCall({ write: store.evidence.append, engine, now: () => new Date(time) }, owner, asked))
         .record;
     },
     accountIdOf: async (email) => {

@@ -31,6 +31,9 @@ onBothDatabases(
       for (const body of bodies) refused.push(await service().call({ body, key }));
       const calls = [
         { body: good },
+        { body: JSON.stringify({ input, task: [MARKER] }), key },
+        { body: JSON.stringify({ input, task: MARKER.repeat(1_000) }), key },
+        { body: JSON.stringify({ input, channel: MARKER }), key },
         { body: good, key: `svc_live_${MARKER}` },
         { body: good, key: ended.key },
         { body: good, key, headers: { 'content-type': `text/${MARKER}` } },
@@ -47,6 +50,8 @@ onBothDatabases(
       }
       for (const [method, path, body] of [
         ['POST', '/playground', { input: { text: MARKER } }],
+        ['POST', '/playground', { input: 'x', task: MARKER.repeat(1_000) }],
+        ['GET', `/evidence?channel=${MARKER}`, undefined],
         ['POST', '/sign-in', { email: MARKER, password: MARKER }],
         ['GET', `/evidence/${MARKER}`, undefined],
         ['GET', `/evidence?cursor=${MARKER}`, undefined],
@@ -57,6 +62,8 @@ onBothDatabases(
       for (const { body } of refused) expect(body).not.toContain(MARKER);
       expect(await wire(service().url, `${MARKER}\r\n\r\n`)).not.toContain(MARKER);
       expect((await service().call({ body: good, key })).json().reason).not.toContain(MARKER);
+      const tasked = await service().call({ body: JSON.stringify({ input: 'Hello', task: input }), key });
+      expect([tasked.status, tasked.body.includes(MARKER)]).toEqual([200, false]);
       expect((await service().call({ method: 'GET', path: '/metrics' })).body).not.toContain(MARKER);
       const written = service().output();
       expect(written).not.toContain(MARKER);

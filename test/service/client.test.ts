@@ -41,6 +41,16 @@ describe('client', () => {
     expect(await calls[0]?.json()).toEqual({ input: call });
   });
 
+  it('sends a task beside the input, of a long one its end', async () => {
+    const { client, calls } = serving(...Array.from({ length: 3 }, () => () => answer(200, verdict)));
+    for (const task of ['Summarise "it".', '', `\ud83e\udd93${'a'.repeat(3_999)}`]) await client.analyze('x', { task });
+    expect(await Promise.all(calls.map((call) => call.json()))).toEqual([
+      { input: 'x', task: 'Summarise "it".' },
+      { input: 'x' },
+      { input: 'x', task: 'a'.repeat(3_999) },
+    ]);
+  });
+
   it('sends JSON that was written already as it is, digits included', async () => {
     const { client, calls } = serving(() => answer(200, verdict));
     await client.analyze(new JsonText('{"n":1e400,"a":12345678901234567890}', false));

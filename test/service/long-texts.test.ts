@@ -25,16 +25,21 @@ const engine = createEngine({ model: false });
 const analyze: Analyzer['analyze'] = async (input, options) => engine.scan(input, { ...options, explain: true });
 
 it.each([
-  ['a string', '{"input":"é 🦭 \\ud800"}', 'é 🦭 \ud800'],
-  ['a number that no double holds', '{"input":1e400}', new JsonText('1e400', false)],
+  ['a string', '{"input":"é 🦭 \\ud800"}', { input: 'é 🦭 \ud800' }],
+  ['a number that no double holds', '{"input":1e400}', { input: new JsonText('1e400', false) }],
   [
     'a tool call',
     '{"input":{"name":"send","arguments":{"b":1,"a":[2]}}}',
-    new JsonText('{"arguments":{"a":[2],"b":1},"name":"send"}', true),
+    { input: new JsonText('{"arguments":{"a":[2],"b":1},"name":"send"}', true) },
   ],
-  ['a member named __proto__', '{"input":{"__proto__":{"a":"b"}}}', new JsonText('{"__proto__":{"a":"b"}}', false)],
-  ['null', '{"input":null,"more":[1]}', new JsonText('null', false)],
-  ['no input', '{"text":"x"}', undefined],
+  [
+    'a member named __proto__',
+    '{"input":{"__proto__":{"a":"b"}}}',
+    { input: new JsonText('{"__proto__":{"a":"b"}}', false) },
+  ],
+  ['null', '{"input":null,"more":[1]}', { input: new JsonText('null', false) }],
+  ['no input', '{"text":"x"}', {}],
+  ['channel and task', '{"task":"t","input":"x","channel":7}', { input: 'x', channel: 7, task: 't' }],
 ])('in the thread as in this one: %s', async (_, body, expected) => {
   const here = await createLongTexts().run(call(body), { tenant: 'a' });
   expect(here).toEqual(expected);
@@ -51,7 +56,7 @@ it.each([
     status: 400,
     message: expect.stringContaining(message),
   });
-  expect(await texts.run(call({ input: 'x' }), { tenant: 'a' })).toBe('x');
+  expect(await texts.run(call({ input: 'x' }), { tenant: 'a' })).toEqual({ input: 'x' });
 });
 
 it('masks', async () => {
@@ -117,6 +122,6 @@ it('a thread that ends fails the jobs that it had, and the next job has a new on
   const dying = createLongTexts(mortal);
   const job = dying.run(call('{"input":"die"}'), { tenant: 'a' });
   await expect(job).rejects.toThrow('the thread for long texts ended');
-  expect(await dying.run(call({ input: 'x' }), { tenant: 'a' })).toBe('x');
+  expect(await dying.run(call({ input: 'x' }), { tenant: 'a' })).toEqual({ input: 'x' });
   dying.close();
 });

@@ -12,6 +12,8 @@ export interface RecordWish {
   readonly rule?: string;
   readonly decidedBy?: EvidenceRecord['verdict']['decided_by'];
   readonly routerLevel?: EvidenceRecord['router_level'];
+  readonly channel?: EvidenceRecord['channel'];
+  readonly task?: EvidenceRecord['task'];
   readonly modelVerdict?: EvidenceRecord['model']['verdict'];
   readonly latencyMs?: number;
   readonly label?: EvidenceLabel | null;
@@ -52,7 +54,8 @@ export function makeRecord(wish: RecordWish): EvidenceRecord {
       ml_threshold: 0.5,
       mode: 'rules',
     },
-    channel: 'user',
+    channel: wish.channel ?? 'user',
+    ...(wish.task === undefined ? {} : { task: wish.task }),
     router_level: wish.routerLevel ?? 'rules',
     rules: { score, threshold: 0.5, rule: block ? rule : null },
     model: { score: null, verdict: wish.modelVerdict ?? 'off', error: null, windows: [], hotspots: [] },

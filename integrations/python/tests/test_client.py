@@ -49,7 +49,7 @@ def test_real_service(kind: str, service: tuple[str, str]) -> None:
     blocked = ask(kind, *service, ATTACK, call={"channel": "document", "explain": True})
     assert blocked.is_blocked and blocked.rule == "override.ignore-previous" and blocked.reason
     assert blocked.explanation is not None and blocked.explanation.raw["channel"] == "document"
-    allowed = ask(kind, *service, BENIGN)
+    allowed = ask(kind, *service, BENIGN, call={"task": "😀" * 4_000})
     assert (allowed.verdict, allowed.explanation, allowed.reason) == ("allow", None, None)
     assert allowed.evidence_id != blocked.evidence_id
 
@@ -126,6 +126,28 @@ def test_a_500_is_retried_and_later_fields_are_kept(kind: str, failing: Any) -> 
     assert path == "/analyze?form=extended&channel=tool_result"
     assert {name.lower(): value for name, value in headers.items()}["authorization"] == "Bearer svc_live_x"
     assert body == {"input": "x"}
+
+
+@both
+@pytest.mark.parametrize(
+    ("task", "sent_task"),
+    [
+        ("Sum up.", "Sum up."),
+        ("", None),
+        (None, None),
+        ("x" * 5_000, "x" * 4_000),
+        ("😀" * 3_000, "😀" * 2_000),
+        ("😀" + "x" * 3_999, "x" * 3_999),
+    ],
+)
+def test_a_task_goes_beside_the_text_its_end_where_it_is_long(
+    kind: str, task: str | None, sent_task: str | None, failing: Any
+) -> None:
+    url, sent = failing((200, {}, GOOD))
+    ask(kind, url, text="x", call={"channel": "instructions", "task": task})
+    path, _, body = sent[0]
+    assert path == "/analyze?form=extended&channel=instructions"
+    assert body == {"input": "x", **({} if sent_task is None else {"task": sent_task})}
 
 
 @both

@@ -22,10 +22,19 @@ def test_answers_in_order_batch_after_batch() -> None:
     assert scorer.versions["mode"] == "rules"
     for _ in range(2):
         texts = [ATTACK if at % 3 == 0 else f"Agenda item {at}, naïve café 🍵\n" * 40 for at in range(300)]
-        answers = list(scorer.score(texts))
+        answers = list(scorer.score([{"text": text} for text in texts]))
         assert [answer["verdict"] for answer in answers] == ["block" if at % 3 == 0 else "allow" for at in range(300)]
     scorer.close()
     assert not scorer.running
+
+
+def test_channel_and_task_of_a_row() -> None:
+    scorer = Scorer((*RULES, "--channel-field", "channel", "--task-field", "task"), 60, 60)
+    rows = [{"text": ATTACK, "channel": "tool_result", "task": "Sum up."}, {"text": ATTACK, "channel": "zebra"}]
+    answers = list(scorer.score(rows))
+    assert answers[0]["verdict"] == "block"
+    assert answers[1]["error"].startswith("the channel is none of user, ")
+    scorer.close()
 
 
 @pytest.mark.parametrize(
@@ -40,7 +49,7 @@ def test_a_scorer_that_fails_is_ended_and_says_why(program: str, why: str) -> No
     scorer = Scorer(fake(program), 30, 0.5)
     started = time.monotonic()
     with pytest.raises(ScorerError, match=why) as raised:
-        list(scorer.score([ATTACK] * 1_000))
+        list(scorer.score([{"text": ATTACK}] * 1_000))
     assert time.monotonic() - started < 10
     assert not scorer.running
     assert "Ignore" not in str(raised.value)

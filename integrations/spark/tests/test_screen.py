@@ -36,6 +36,18 @@ def test_columns_findings_and_rows_that_can_not_be_screened(spark: SparkSession)
     assert found[1]["evidence_id"] != found[2]["evidence_id"]
 
 
+def test_channel_and_task_are_columns(spark: SparkSession) -> None:
+    rows = [(1, ATTACK, "tool_result", "Sum up."), (2, ATTACK, None, None), (3, ATTACK, "zebra", None)]
+    df = spark.createDataFrame(rows, "key long, text string, whose string, asked string")
+    screened = screen(df, id="key", channel="whose", task="asked", keep=[], **RULES)
+    found = {row["key"]: row for row in screened.collect()}
+    assert screened.columns[:2] == ["key", "verdict"]
+    assert [found[key]["verdict"] for key in (1, 2, 3)] == ["block", "block", None]
+    assert found[3]["error"].startswith("the channel is none of user, ")
+    with pytest.raises(ValueError, match="no column 'zebra'"):
+        screen(df, channel="zebra", **RULES)
+
+
 def test_columns_that_are_not_there_or_ours(spark: SparkSession) -> None:
     df = spark.createDataFrame([("a", 1)], "text string, score int")
     with pytest.raises(ValueError, match="no column 'body'"):

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { ALL_CHANNELS } from '../../engine/channel.js';
 import { type ReadTexts, readLabelled } from '../../evaluation/rows/labelled-text.js';
 import { chooseRows } from '../../evaluation/rows/split-rows.js';
 import { CliError } from '../terminal.js';
@@ -6,6 +7,8 @@ import { CliError } from '../terminal.js';
 /** The options of every command that reads labelled texts. */
 export interface RowFlags {
   readonly textField?: string;
+  readonly channelField?: string;
+  readonly taskField?: string;
   readonly labelField?: string;
   readonly sourceField?: string;
   readonly groupField?: string;
@@ -39,6 +42,8 @@ export function parseShare(name: string) {
 export function withRowFlags(command: Command): Command {
   return command
     .option('--text-field <field>', 'field that holds the text (default: text, input, prompt or content)')
+    .option('--channel-field <field>', 'field that says whose words the text is (default: channel)')
+    .option('--task-field <field>', 'field with the task that the user gave the agent (default: task)')
     .option('--label-field <field>', 'field that holds the label (default: label)')
     .option('--source-field <field>', 'field that holds the source (default: source, else the file name)')
     .option('--group-field <field>', 'field that holds the group (default: group, kind or category)')
@@ -60,13 +65,15 @@ function mistakesText({ mistakes, leftOut }: ReadTexts): string {
   const lines = mistakes.map(({ file, line, fault }) => `  ${file}:${line}: ${fault}`);
   const more = all > mistakes.length ? [`  … and ${all - mistakes.length} more`] : [];
   return `${all} ${all === 1 ? "row can't" : "rows can't"} be used:\n${[...lines, ...more].join('\n')}
-A label is 0 or 1, benign or injection, or a mark of the dashboard (false_alarm, correct_allow, missed_attack, correct_block). Name the fields with --text-field and --label-field, or skip such rows with --skip-bad-rows.`;
+A label is 0 or 1, benign or injection, or a mark of the dashboard (false_alarm, correct_allow, missed_attack, correct_block); a channel is one of ${ALL_CHANNELS.join(', ')}. Name the fields with --text-field, --label-field and --channel-field, or skip such rows with --skip-bad-rows.`;
 }
 
 /** Reads the texts that the flags name. @throws CliError with the lines that can't be used, or if no line can be used */
 export async function readRows(files: readonly string[], flags: RowFlags): Promise<ReadTexts> {
   const read = await readLabelled(files, {
     text: flags.textField,
+    channel: flags.channelField,
+    task: flags.taskField,
     label: flags.labelField,
     source: flags.sourceField,
     group: flags.groupField,

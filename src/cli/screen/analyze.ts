@@ -9,6 +9,7 @@ import { readText } from './text-files.js';
 interface AnalyzeFlags extends EngineFlags {
   readonly file?: string;
   readonly channel?: Channel;
+  readonly task?: string;
   readonly explain?: boolean;
   readonly allowEmpty?: boolean;
   readonly form: 'extended' | 'minimal';
@@ -24,10 +25,10 @@ async function analyzeText(argument: string | undefined, flags: AnalyzeFlags): P
       'The text is empty. Check what feeds this command, or pass --allow-empty to screen it as it is.',
     );
   const engine = await openEngine(flags);
-  const channel = flags.channel === undefined ? {} : { channel: flags.channel };
+  const { channel, task } = flags;
   try {
     if (flags.explain) {
-      const verdict = await engine.analyze(text, { ...channel, explain: true });
+      const verdict = await engine.analyze(text, { channel, task, explain: true });
       const { screened } = await import('../terminal.js');
       const shown = flags.json
         ? `${JSON.stringify(verdict, null, 2)}\n`
@@ -36,7 +37,7 @@ async function analyzeText(argument: string | undefined, flags: AnalyzeFlags): P
       process.exitCode = verdict.verdict === 'block' ? 1 : 0;
       return;
     }
-    const verdict = await engine.analyze(text, channel);
+    const verdict = await engine.analyze(text, { channel, task });
     const { toMinimal } = await import('../../index.js');
     const shown = flags.form === 'minimal' ? toMinimal(verdict) : verdict;
     process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
@@ -57,6 +58,7 @@ export function analyzeCommand(): Command {
         .argument('[text]', 'the text; if it is omitted or "-", standard input is read')
         .option('--file <file>', 'read the text from a file')
         .addOption(new Option('--channel <channel>', 'whose words the text is').choices(CHANNELS))
+        .option('--task <text>', 'what the user asked the agent for: evidence for the model')
         .option('--allow-empty', 'screen an empty text instead of reporting an error')
         .option('--explain', 'show the findings in the text; with --json, as JSON')
         .addOption(

@@ -12,6 +12,8 @@ interface BatchFlags extends EngineFlags {
   readonly format?: RowFormat;
   readonly textField: string;
   readonly idField?: string;
+  readonly channelField?: string;
+  readonly taskField?: string;
   readonly keep?: readonly string[];
   readonly findings?: boolean;
   readonly workers?: number;
@@ -111,6 +113,8 @@ export function batchCommand(): Command {
       )
       .option('--text-field <field>', 'the field that holds the text: a name, or a path such as a.b[0].c', 'text')
       .option('--id-field <field>', 'the field with the row\'s id (default: "id", else the line number)')
+      .option('--channel-field <field>', 'the field that says whose words the text is (default: no row says so)')
+      .option('--task-field <field>', 'the field with the task that the user gave the agent (default: no row has one)')
       .addOption(
         new Option('--keep <fields>', 'fields to copy into the output, separated by commas').argParser(collect),
       )

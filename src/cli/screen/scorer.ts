@@ -7,6 +7,8 @@ import { chooseThresholds, type EngineFlags, withScreenerFlags } from '../engine
 interface ScorerFlags extends Omit<EngineFlags, 'json'> {
   readonly findings?: boolean;
   readonly today?: string;
+  readonly channelField?: string;
+  readonly taskField?: string;
 }
 
 /** Output rows are written together once they reach this many characters, or when no row is left to score. */
@@ -47,6 +49,8 @@ async function run(flags: ScorerFlags): Promise<void> {
   const rows = scoreRows(jsonLines(process.stdin, MAX_ROW_BYTES), {
     workers: { score: engine.analyze },
     findings: flags.findings,
+    channelField: flags.channelField,
+    taskField: flags.taskField,
     rowsAtOnce: 1,
   });
   for await (const { row } of rows) {
@@ -65,6 +69,8 @@ export function scorerCommand(): Command {
         'screen JSON Lines {"id", "text"} from standard input to standard output, in one process; the first line of output names the versions. For engines such as Spark, which start one process per core',
       )
       .option('--findings', 'add the findings of each rule, with spans')
+      .option('--channel-field <field>', 'the field that says whose words a text is')
+      .option('--task-field <field>', 'the field with the task that the user gave the agent')
       .option('--today <date>', 'date as YYYY-MM-DD, for the expiry of allow-list entries (default: today in UTC)'),
   ).action(run);
 }

@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import { z } from 'zod';
+import { ALL_CHANNELS } from '../../engine/channel.js';
+import { TASK_LENGTH } from '../../engine/input.js';
 import type { RecordFilter, RecordPage, RecordView } from '../ports.js';
 import { type ApiApp, ApiError, type DashboardParts, orRefuse } from './api-parts.js';
 import { getMember } from './sign-in/session.js';
@@ -11,6 +13,7 @@ const filterShape = {
   rule: z.string().max(200).optional(),
   decidedBy: z.enum(['rules', 'ml', 'ml-error-rules-fallback']).optional(),
   routerLevel: z.enum(['rules', 'advanced', 'deep']).optional(),
+  channel: z.enum(ALL_CHANNELS).optional(),
   keyId: z.string().max(100).optional(),
   label: z.enum([...LABELS, 'none']).optional(),
   from: z.coerce.number().int().min(0).optional(),
@@ -26,7 +29,14 @@ const exportQuery = z.object({ ...filterShape, format: z.enum(['jsonl', 'csv']) 
 const params = z.object({ id: z.string().regex(/^ev_[0-9a-f]{24}$/, 'An evidence id is ev_ and 24 hex digits.') });
 const replayQuery = z.object({ against: z.enum(['recorded', 'current']).default('recorded') });
 const labelBody = z.object({ label: z.enum(LABELS).nullable() });
-const playgroundBody = z.object({ input: z.string() });
+const playgroundBody = z.object({
+  input: z.string(),
+  channel: z.enum(ALL_CHANNELS).optional(),
+  task: z
+    .string()
+    .refine(({ length }) => length <= TASK_LENGTH, `A task has at most ${TASK_LENGTH} characters.`)
+    .optional(),
+});
 const types = { jsonl: 'application/x-ndjson; charset=utf-8', csv: 'text/csv; charset=utf-8' } as const;
 
 const readFilter = ({ label, ...asked }: z.infer<z.ZodObject<typeof filterShape>>): RecordFilter => ({
@@ -97,7 +107,7 @@ export function evidenceRoutes(app: ApiApp, { store, service, longWork }: Dashbo
   });
 
   app.post('/playground', { schema: { body: playgroundBody } }, async (request) => {
-    const answer = await service.playground(getMember(request).accountId, request.body.input);
+    const answer = await service.playground(getMember(request).accountId, request.body);
     if (answer.outcome === 'answered') return { record: answer.record };
     const status = { TRIAL_ENDED: 402, MONTHLY_LIMIT_REACHED: 429, OVERLOADED: 503 }[answer.code];
     throw new ApiError(status, answer.error);
@@ -109,7 +119,8 @@ const EXPORTS_AT_ONCE = 4;
 
 const columns = [
   ...['id', 'time', 'verdict', 'rule', 'score', 'threshold', 'decided_by', 'mode', 'router_level', 'label', 'key_id'],
-  ...['rules_version', 'ml_version', 'latency_ms', 'length', 'sha256', 'input_kept', 'text'],
+  ...['rules_version', 'ml_version', 'latency_ms', 'length', 'sha256', 'input_kept'],
+  ...['channel', 'task_sha256', 'task', 'text'],
 ] as const;
 
 /** In whose turns a response is written. */
@@ -145,7 +156,7 @@ async function* inPieces(
   let size = 0;
   for await (const record of records) {
     few.push(record);
-    size += LEAST_OF_RECORD + (record.input.text?.length ?? 0);
+    size += LEAST_OF_RECORD + (record.input.text?.length ?? 0) + (record.task?.text?.length ?? 0);
     if (size < WRITTEN_AT_ONCE) continue;
     yield* written(few);
     few = [];
@@ -188,13 +199,14 @@ function* toCsv(records: readonly RecordView[]): Generator<string, void, undefin
   let rows: (string | number)[][] = [];
   // A cell that a spreadsheet would run as a formula gets an apostrophe in front.
   const written = (): string => stringify(rows, { escape_formulas: true, record_delimiter: 'windows' });
-  for (const { verdict, input, ...record } of records) {
+  for (const { verdict, input, task, ...record } of records) {
     const text = input.text ?? '';
     const isLong = text.length > CELL_AT_ONCE;
     rows.push([
       ...[record.id, record.time, verdict.verdict, verdict.rule, verdict.score, verdict.threshold],
       ...[verdict.decided_by, verdict.mode, record.router_level, record.label ?? '', record.key_id ?? ''],
       ...[verdict.rules_version, verdict.ml_version, verdict.latency_ms, input.length, input.sha256, input.kept],
+      ...[record.channel, task?.sha256 ?? '', task?.text ?? ''],
       isLong ? '' : text,
     ]);
     if (!isLong) continue;

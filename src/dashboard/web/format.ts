@@ -1,4 +1,4 @@
-import type { Label } from '../ports.js';
+import type { Label, RecordView } from '../ports.js';
 
 const whole = new Intl.NumberFormat();
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
@@ -74,6 +74,16 @@ export function duration(ms: number): string {
 export function bytes(value: number): string {
   return value < 1e6 ? `${Math.ceil(value / 1000)} kB` : `${(value / 1e6).toFixed(1)} MB`;
 }
+
+/** Whose words a text is. */
+export const channelWords: Readonly<Record<RecordView['channel'], string>> = {
+  user: 'user',
+  document: 'document',
+  tool_result: 'tool result',
+  tool_call: 'tool call',
+  instructions: 'instructions',
+  unknown: 'not named',
+};
 
 /** What a mark says of a verdict. */
 export const labelWords: Readonly<Record<Label, string>> = {

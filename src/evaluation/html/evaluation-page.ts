@@ -1,7 +1,7 @@
 import type { Interval } from '../metrics/binomial.js';
 import { calibrationError } from '../metrics/calibration.js';
 import { scoreSteps, traceCurve } from '../metrics/ranking.js';
-import type { Evaluation, PartFigures, WrongText } from '../report/evaluation.js';
+import { type Evaluation, listParts, type PartFigures, type WrongText } from '../report/evaluation.js';
 import {
   countsLine,
   figureRows,
@@ -104,7 +104,9 @@ ${wrongTexts('Benign texts blocked', evaluation.wronglyBlocked)}
 ${averages}
 <h2>Figures</h2>${figures}
 <h2>Plots</h2><div class="plots">${evaluationPlots(scored)}</div>
-${(['source', 'group', 'language', 'length'] as const).map((what) => partTable(what, evaluation.by[what])).join('\n')}`;
+${listParts(evaluation)
+  .map(([kind, parts]) => partTable(kind, parts))
+  .join('\n')}`;
   return htmlPage('Portcullis evaluation', body);
 }
 

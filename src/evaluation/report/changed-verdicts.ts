@@ -1,3 +1,4 @@
+import type { Channel } from '../../engine/channel.js';
 import type { Label } from '../rows/labelled-text.js';
 import type { Scored } from '../scoring/score-texts.js';
 import { decidingSide, isBlocked } from './sides.js';
@@ -11,6 +12,7 @@ export interface ChangedVerdict {
   readonly after: 'allow' | 'block';
   readonly rule: string | null;
   readonly text: string;
+  readonly channel: Channel | undefined;
 }
 
 /** How a new pack or model differs from an old one, or from what was recorded. */
@@ -44,6 +46,7 @@ function listChanges(now: Scored, before: readonly (boolean | undefined)[]): Ver
             after: word(after[i]),
             rule: text.rule,
             text: text.text,
+            channel: text.channel,
           },
         ],
   );

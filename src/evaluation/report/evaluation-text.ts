@@ -1,7 +1,7 @@
 import type { Interval } from '../metrics/binomial.js';
 import type { RankingFigures } from '../metrics/figures.js';
 import { MIN_SOURCE_TEXTS, SOURCE_BUDGETS, type SourceMeans } from '../metrics/source-averages.js';
-import type { Evaluation, PartFigures } from './evaluation.js';
+import { type Evaluation, listParts, type PartFigures } from './evaluation.js';
 import type { Side } from './sides.js';
 import {
   alignedTable,
@@ -38,13 +38,19 @@ export function countsLine({ rows, modelFailures }: Evaluation): string {
   ].join('; ');
 }
 
+/** Where the model blocks texts of the channels that have a threshold of their own. */
+function channelThresholds({ modelThreshold, modelThresholds }: Evaluation): string {
+  const own = Object.entries(modelThresholds).filter(([, threshold]) => threshold !== modelThreshold);
+  return own.length === 0 ? '' : ` (${own.map(([channel, threshold]) => `${channel} ${threshold}`).join(', ')})`;
+}
+
 /** What decided: versions and thresholds. */
 export function versionsLine(evaluation: Evaluation): string {
   return [
     `rules ${evaluation.rulesVersion}, block at ${evaluation.rulesThreshold}`,
     evaluation.modelThreshold === null
       ? 'no model'
-      : `model ${evaluation.modelVersion}, blocks at ${evaluation.modelThreshold}`,
+      : `model ${evaluation.modelVersion}, blocks at ${evaluation.modelThreshold}${channelThresholds(evaluation)}`,
   ].join('; ');
 }
 
@@ -106,7 +112,9 @@ ${versionsLine(evaluation)}
 ${warnings}
 ${alignedTable(figures)}
 
-${averages}${(['source', 'group', 'language', 'length'] as const).map((what) => alignedTable(partRows(what, evaluation.by[what]))).join('\n\n')}
+${averages}${listParts(evaluation)
+  .map(([kind, parts]) => alignedTable(partRows(kind, parts)))
+  .join('\n\n')}
 
 ${evaluation.missed.length} attacks missed, ${evaluation.wronglyBlocked.length} benign texts blocked
 `;
@@ -143,7 +151,9 @@ ${markdownTable(figures)}
 
 Rules: p50 ${latency.rules.p50.toFixed(2)} ms, p99 ${latency.rules.p99.toFixed(2)} ms a text.
 
-${(['source', 'group', 'language', 'length'] as const).map((what) => `## By ${what}\n\n${markdownTable(partRows(what, evaluation.by[what]))}`).join('\n\n')}
+${listParts(evaluation)
+  .map(([kind, parts]) => `## By ${kind}\n\n${markdownTable(partRows(kind, parts))}`)
+  .join('\n\n')}
 `;
 }
 

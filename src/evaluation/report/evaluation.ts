@@ -1,3 +1,4 @@
+import type { Channel } from '../../engine/channel.js';
 import type { Span } from '../../engine/span.js';
 import { countFigures, type Figures, type RankingFigures, rankingFigures } from '../metrics/figures.js';
 import { type SourceAverages, sourceAverages } from '../metrics/source-averages.js';
@@ -11,6 +12,7 @@ export interface WrongText {
   readonly source: string;
   readonly group: string;
   readonly language: string;
+  readonly channel: Channel | undefined;
   readonly text: string;
   readonly rulesScore: number;
   readonly rule: string | null;
@@ -21,6 +23,15 @@ export interface WrongText {
 /** The figures of one part of the texts, by the deciding side. */
 export interface PartFigures extends Figures {
   readonly name: string;
+}
+
+/** By what figures are given in parts, in the order of reports. */
+const PART_KINDS = ['channel', 'source', 'group', 'language', 'length'] as const;
+export type PartKind = (typeof PART_KINDS)[number];
+
+/** The parts that there are, in the order of reports. */
+export function listParts({ by }: Pick<Evaluation, 'by'>): readonly (readonly [PartKind, readonly PartFigures[]])[] {
+  return PART_KINDS.map((kind) => [kind, by[kind]] as const).filter(([, parts]) => parts.length > 0);
 }
 
 /** p50, p95 and p99 in milliseconds. */
@@ -48,14 +59,18 @@ export interface Evaluation {
   readonly rulesVersion: string;
   readonly rulesThreshold: number;
   readonly modelVersion: string;
+  /** For a text whose channel is unknown. */
   readonly modelThreshold: number | null;
+  /** For texts of each channel that rows name. */
+  readonly modelThresholds: Readonly<Record<string, number>>;
   /** Texts that the model failed on. */
   readonly modelFailures: number;
   /** Of the side that decides. */
   readonly overall: RankingFigures;
   readonly averageOverSources: SourceAverages;
   readonly sides: Readonly<Partial<Record<Side, RankingFigures>>>;
-  readonly by: Readonly<Record<'source' | 'group' | 'language' | 'length', readonly PartFigures[]>>;
+  /** `channel` is empty where no row names one. */
+  readonly by: Readonly<Record<PartKind, readonly PartFigures[]>>;
   readonly latency: { readonly rules: Latency; readonly model: Latency | null };
   readonly missed: readonly WrongText[];
   readonly wronglyBlocked: readonly WrongText[];
@@ -80,6 +95,7 @@ function wrongText(text: ScoredText): WrongText {
     source: text.source,
     group: text.group,
     language: text.language,
+    channel: text.channel,
     text: text.text,
     rulesScore: text.rulesScore,
     rule: text.rule,
@@ -99,10 +115,11 @@ export interface EvaluationFacts {
 export function evaluate(scored: Scored, facts: EvaluationFacts): Evaluation {
   const judged = scored.texts.filter(({ label }) => label !== undefined);
   const deciding = decidingSide(scored);
-  const parts = (nameOf: (text: ScoredText) => string): readonly PartFigures[] =>
-    [...grouped(judged, nameOf)]
+  const partsOf = (groups: ReadonlyMap<string, readonly ScoredText[]>): readonly PartFigures[] =>
+    [...groups]
       .map(([name, texts]) => ({ name, ...countFigures(listOutcomes(texts, deciding, scored)) }))
       .sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
+  const parts = (nameOf: (text: ScoredText) => string) => partsOf(grouped(judged, nameOf));
   const sides = Object.fromEntries(
     listSides(scored).map((side) => [side, rankingFigures(listOutcomes(judged, side, scored))]),
   ) as Partial<Record<Side, RankingFigures>>;
@@ -123,6 +140,11 @@ export function evaluate(scored: Scored, facts: EvaluationFacts): Evaluation {
     rulesThreshold: scored.rulesThreshold,
     modelVersion: scored.modelVersion,
     modelThreshold: scored.modelThreshold,
+    modelThresholds: Object.fromEntries(
+      judged.flatMap(({ channel, modelThreshold }) =>
+        channel === undefined || modelThreshold === undefined ? [] : [[channel, modelThreshold]],
+      ),
+    ),
     modelFailures: scored.modelThreshold === null ? 0 : judged.filter(({ probability }) => probability === null).length,
     overall: sides[deciding] as RankingFigures,
     averageOverSources: sourceAverages(
@@ -135,6 +157,7 @@ export function evaluate(scored: Scored, facts: EvaluationFacts): Evaluation {
     ),
     sides,
     by: {
+      channel: partsOf(groupByChannel(judged)),
       source: bySource,
       group: parts(({ group }) => group),
       language: parts(({ language }) => language),
@@ -147,6 +170,15 @@ export function evaluate(scored: Scored, facts: EvaluationFacts): Evaluation {
     missed: wrong('injection'),
     wronglyBlocked: wrong('benign'),
   };
+}
+
+/** Items by channel, in the order of their first; none where no item names one. */
+export function groupByChannel<T extends { readonly channel?: Channel | undefined }>(
+  items: readonly T[],
+): ReadonlyMap<string, readonly T[]> {
+  return items.some(({ channel }) => channel !== undefined)
+    ? grouped(items, ({ channel = 'unknown' }) => channel)
+    : new Map();
 }
 
 /** Items by name, in the order of their first. */

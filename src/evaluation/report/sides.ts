@@ -22,7 +22,8 @@ export function isBlocked(text: ScoredText, side: Side, thresholds: Thresholds):
   if (side === 'rules') return byRules;
   if (side === 'both' && byRules && !text.cleared) return true;
   const score = side === 'model' ? text.probability : text.combined;
-  return score !== null && thresholds.modelThreshold !== null && score >= thresholds.modelThreshold;
+  const threshold = text.modelThreshold ?? thresholds.modelThreshold;
+  return score !== null && threshold !== null && score >= threshold;
 }
 
 /**

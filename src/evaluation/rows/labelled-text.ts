@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { findInputs, type InputFile, readSlices, sliceRows } from '../../batch/formats/input-files.js';
 import type { JsonLine } from '../../batch/record-slices.js';
+import { type Channel, isChannel } from '../../engine/channel.js';
 
 /** The true class of a text. */
 export type Label = 'injection' | 'benign';
@@ -11,6 +12,10 @@ export interface LabelledText {
   /** The row's own id, else `FILE:LINE`. */
   readonly id: string;
   readonly text: string;
+  /** Whose words the text is; undefined where the row doesn't say. */
+  readonly channel?: Channel | undefined;
+  /** Task that the user gave the agent, where the row has one. */
+  readonly task?: string | undefined;
   /** Undefined if the text is unlabelled. */
   readonly label: Label | undefined;
   readonly source: string;
@@ -71,6 +76,8 @@ export function readLabel(value: unknown): Label | 'unknown' | undefined {
 /** Which fields of a row hold what. What is left out is looked for under its usual names. */
 export interface FieldNames {
   readonly text?: string | undefined;
+  readonly channel?: string | undefined;
+  readonly task?: string | undefined;
   readonly label?: string | undefined;
   readonly source?: string | undefined;
   readonly group?: string | undefined;
@@ -82,6 +89,8 @@ type Row = Readonly<Record<string, unknown>>;
 
 const USUAL = {
   text: ['text', 'input', 'prompt', 'content'],
+  channel: ['channel'],
+  task: ['task'],
   label: ['label'],
   source: ['source'],
   group: ['group', 'kind', 'category'],
@@ -98,8 +107,8 @@ function readField(row: Row, given: string | undefined, names: readonly string[]
   return name !== undefined && Object.hasOwn(row, name) ? row[name] : undefined;
 }
 
-/** The text of a cell; undefined if it has none, null if it was masked or hashed. */
-function readText(value: unknown, row: Row): string | null | undefined {
+/** The text of a cell; undefined if it has none, null if it was masked or hashed. `sha256` comes with it in a CSV export. */
+function readText(value: unknown, sha256: unknown): string | null | undefined {
   if (isRow(value)) {
     if (value.kept === undefined) return undefined;
     return value.kept === 'whole' && typeof value.text === 'string' ? value.text : null;
@@ -107,8 +116,8 @@ function readText(value: unknown, row: Row): string | null | undefined {
   if (typeof value !== 'string') return undefined;
   // A CSV export holds the digest of what was screened: a masked text has another one, and a spreadsheet's
   // apostrophe before a formula comes off.
-  if (typeof row.sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(row.sha256)) return value;
-  const whole = [value, value.replace(/^'/, '')].find((text) => digest(text) === row.sha256);
+  if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256)) return value;
+  const whole = [value, value.replace(/^'/, '')].find((text) => digest(text) === sha256);
   return whole ?? null;
 }
 
@@ -126,7 +135,7 @@ function readWord(value: unknown, otherwise: string): string {
 }
 
 /** Why a row can't be used, in plain words; never quotes the row. */
-export type RowFault = 'not an object' | 'no text' | 'not kept whole' | 'unknown label';
+export type RowFault = 'not an object' | 'no text' | 'not kept whole' | 'unknown label' | 'unknown channel';
 
 /** A row as a labelled text. A record of the dashboard whose input was masked or hashed wasn't kept whole. */
 export function readRow(
@@ -135,9 +144,12 @@ export function readRow(
   names: FieldNames,
 ): LabelledText | RowFault {
   if (!isRow(row)) return 'not an object';
-  const text = readText(readField(row, names.text, USUAL.text), row);
+  const text = readText(readField(row, names.text, USUAL.text), row.sha256);
   if (text === undefined) return 'no text';
-  if (text === null) return 'not kept whole';
+  const task = readText(readField(row, names.task, USUAL.task), row.task_sha256);
+  if (text === null || task === null) return 'not kept whole';
+  const channel = readField(row, names.channel, USUAL.channel) || undefined;
+  if (channel !== undefined && !isChannel(channel)) return 'unknown channel';
   const given = readField(row, names.label, USUAL.label);
   const label = readLabel(given);
   if (label === 'unknown') return 'unknown label';
@@ -145,6 +157,8 @@ export function readRow(
   return {
     id: readWord(row.id, place.id),
     text,
+    channel,
+    task: task || undefined,
     label,
     source: readWord(readField(row, names.source, USUAL.source), place.source),
     group: readWord(readField(row, names.group, USUAL.group), 'none'),

@@ -24,8 +24,14 @@ export interface RulesReading {
   readonly micros: number;
 }
 
+/** A text for the rules. */
+export interface TextToScan {
+  readonly text: string;
+  /** Default: `unknown`. */
+  readonly channel?: Channel | undefined;
+}
+
 export interface ScanRequest {
-  readonly channel: Channel;
   /** True: every rule's findings, not only as many as the score needs. */
   readonly withHits: boolean;
   /** Rules above this level are left out; absent: the pack's level. */
@@ -33,7 +39,11 @@ export interface ScanRequest {
 }
 
 /** Screens one text by the rules alone. */
-export function scanText(pack: CompiledPack, text: string, { channel, withHits, paranoia }: ScanRequest): RulesReading {
+export function scanText(
+  pack: CompiledPack,
+  { text, channel = 'unknown' }: TextToScan,
+  { withHits, paranoia }: ScanRequest,
+): RulesReading {
   const start = performance.now();
   const signal = pack.scan(buildViews(text).views, { channel, paranoia, exhaustive: withHits });
   const micros = Math.round((performance.now() - start) * 1000);
@@ -57,7 +67,7 @@ export interface ToRulesChild {
   readonly packs: readonly string[] | undefined;
   readonly overlays: readonly string[] | undefined;
   readonly piece: number;
-  readonly texts: readonly string[];
+  readonly texts: readonly TextToScan[];
   readonly request: ScanRequest;
 }
 

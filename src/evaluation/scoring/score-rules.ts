@@ -2,7 +2,14 @@ import { availableParallelism } from 'node:os';
 import { openPack } from '../../adapters/packs/open-pack.js';
 import { type Child, childProgram, forkChild } from '../../adapters/supervisor.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
-import { type FromRulesChild, type RulesReading, type ScanRequest, scanText, type ToRulesChild } from './scan-text.js';
+import {
+  type FromRulesChild,
+  type RulesReading,
+  type ScanRequest,
+  scanText,
+  type TextToScan,
+  type ToRulesChild,
+} from './scan-text.js';
 
 /** Which rules screen, and how. */
 export interface RulesJob extends Partial<ScanRequest> {
@@ -27,9 +34,10 @@ function turn(): Promise<void> {
 }
 
 /** Screens texts by the rules alone, on all cores where there are many; readings in the order of the texts. @throws PackError */
-export async function scoreRules(texts: readonly string[], job: RulesJob): Promise<readonly RulesReading[]> {
-  const { channel = 'user', withHits = false, paranoia } = job;
-  const request: ScanRequest = { channel, withHits, paranoia };
+export async function scoreRules(rows: readonly TextToScan[], job: RulesJob): Promise<readonly RulesReading[]> {
+  const { withHits = false, paranoia } = job;
+  const request: ScanRequest = { withHits, paranoia };
+  const texts = rows.map(({ text, channel }): TextToScan => ({ text, channel }));
   const wanted = Math.min(job.processes ?? availableParallelism(), Math.ceil(texts.length / WORTH_CHILD));
   const file = childProgram('tuning-rules-child');
   if (wanted > 1 && file !== undefined) return inChildren(texts, request, job, file, wanted);
@@ -46,7 +54,7 @@ export async function scoreRules(texts: readonly string[], job: RulesJob): Promi
 }
 
 async function inChildren(
-  texts: readonly string[],
+  texts: readonly TextToScan[],
   request: ScanRequest,
   job: RulesJob,
   file: string,

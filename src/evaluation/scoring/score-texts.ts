@@ -3,7 +3,7 @@ import { loadModel } from '../../adapters/model/load-model.js';
 import { findModel } from '../../adapters/model/model-folder.js';
 import { openPack } from '../../adapters/packs/open-pack.js';
 import { createEngine } from '../../create-engine.js';
-import type { Channel, ModelThresholds } from '../../engine/channel.js';
+import type { ModelThresholds } from '../../engine/channel.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
 import type { LabelledText } from '../rows/labelled-text.js';
 import type { RuleHit } from './scan-text.js';
@@ -21,6 +21,8 @@ export interface ScoredText extends LabelledText {
   readonly cleared: boolean;
   /** What `hybrid` holds against the model's threshold; null where the model gave nothing. */
   readonly combined: number | null;
+  /** Where the model blocks a text of its channel; absent: where it blocks any text. */
+  readonly modelThreshold?: number | undefined;
   /** Milliseconds of a call with the model; null without one. */
   readonly modelMillis: number | null;
 }
@@ -33,7 +35,6 @@ export interface Screener {
   readonly model: string | undefined | false;
   readonly rulesThreshold?: number | undefined;
   readonly modelThreshold?: ModelThresholds | undefined;
-  readonly channel?: Channel | undefined;
 }
 
 /** Scored texts with the versions and thresholds behind them. */
@@ -43,6 +44,7 @@ export interface Scored {
   readonly rulesThreshold: number;
   /** `off` without a model. */
   readonly modelVersion: string;
+  /** For a text whose channel is unknown. */
   readonly modelThreshold: number | null;
 }
 
@@ -54,17 +56,16 @@ export interface ScoreOptions {
 }
 
 async function fromModel(
-  texts: readonly string[],
+  rows: readonly LabelledText[],
   by: Screener,
   pack: CompiledPack,
   options: ScoreOptions,
 ): Promise<ModelReadings | undefined> {
   return by.model === false
     ? undefined
-    : scoreModel(texts, {
+    : scoreModel(rows, {
         pack,
         rulesThreshold: by.rulesThreshold,
-        channel: by.channel,
         folder: by.model,
         threshold: by.modelThreshold,
         onProgress: (done) => options.onProgress?.('model', done),
@@ -77,18 +78,16 @@ export async function scoreTexts(
   by: Screener,
   options: ScoreOptions = {},
 ): Promise<Scored> {
-  const texts = rows.map(({ text }) => text);
   const pack = options.pack ?? openPack({ packs: by.packs, overlays: by.overlays });
-  const rules = await scoreRules(texts, {
+  const rules = await scoreRules(rows, {
     pack,
     packs: by.packs,
     overlays: by.overlays,
-    channel: by.channel ?? 'user',
     withHits: options.withHits ?? false,
     onProgress: (done) => options.onProgress?.('rules', done),
   });
   const model = await fromModel(
-    texts,
+    rows,
     { ...by, modelThreshold: by.modelThreshold ?? pack.modelThreshold },
     pack,
     options,
@@ -106,6 +105,7 @@ export async function scoreTexts(
         probability: said?.probability ?? null,
         cleared: said?.cleared ?? false,
         combined: said?.combined ?? null,
+        modelThreshold: said?.threshold,
         modelMillis: said?.millis ?? null,
       };
     }),
@@ -122,6 +122,7 @@ export interface ModelReading {
   readonly probability: number | null;
   readonly cleared: boolean;
   readonly combined: number | null;
+  readonly threshold: number;
   /** Milliseconds of the whole call, rules included. */
   readonly millis: number;
 }
@@ -130,7 +131,6 @@ export interface ModelReading {
 export interface ModelJob {
   readonly pack: CompiledPack;
   readonly rulesThreshold?: number | undefined;
-  readonly channel?: Channel | undefined;
   /** A model folder; default the one that comes with the package. */
   readonly folder?: string | undefined;
   /** A probability or the name of an operating point; default the model's own. */
@@ -146,7 +146,7 @@ export interface ModelReadings {
 }
 
 /** Asks the model about every text, on all cores. @throws TuningError without a model; ModelError; ConfigError */
-async function scoreModel(texts: readonly string[], job: ModelJob): Promise<ModelReadings> {
+async function scoreModel(rows: readonly LabelledText[], job: ModelJob): Promise<ModelReadings> {
   const folder = job.folder ?? findModel();
   if (folder === undefined) throw new TuningError('No model is installed. Give one with --model FOLDER.');
   const processes = availableParallelism();
@@ -158,19 +158,21 @@ async function scoreModel(texts: readonly string[], job: ModelJob): Promise<Mode
     thresholds: { rules: job.rulesThreshold, model: job.threshold },
     timeoutMs: 120_000,
   });
-  const readings: ModelReading[] = new Array(texts.length);
+  const readings: ModelReading[] = new Array(rows.length);
   let next = 0;
   let done = 0;
   const work = async (): Promise<void> => {
-    while (next < texts.length) {
+    while (next < rows.length) {
       const index = next++;
       const start = performance.now();
-      const { explanation } = await engine.analyze(texts[index] as string, { explain: true, channel: job.channel });
+      const { text, channel, task } = rows[index] as LabelledText;
+      const { explanation, ml_threshold } = await engine.analyze(text, { explain: true, channel, task });
       const { score, cleared, combined } = explanation.model;
       readings[index] = {
         probability: score,
         cleared: cleared ?? false,
         combined: combined ?? null,
+        threshold: ml_threshold,
         millis: performance.now() - start,
       };
       done += 1;
@@ -180,11 +182,7 @@ async function scoreModel(texts: readonly string[], job: ModelJob): Promise<Mode
   try {
     await engine.warmUp({ patterns: 'common' });
     await Promise.all(Array.from({ length: processes }, work));
-    return {
-      version: engine.info.ml_version,
-      threshold: engine.info.channels[job.channel ?? 'unknown'].ml_threshold,
-      readings,
-    };
+    return { version: engine.info.ml_version, threshold: engine.info.ml_threshold, readings };
   } finally {
     await engine.close();
   }

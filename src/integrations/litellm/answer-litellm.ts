@@ -24,6 +24,8 @@ const MAX_TEXTS = 100;
 interface Item {
   readonly point: Point;
   readonly value: unknown;
+  /** The newest user turn before it. */
+  readonly task: string | undefined;
 }
 
 /**
@@ -33,8 +35,8 @@ interface Item {
  */
 export async function answerLiteLlm(guard: Guard, call: LiteLlmCall): Promise<LiteLlmAnswer> {
   const runId = call.litellm_trace_id ?? call.litellm_call_id ?? undefined;
-  for (const { point, value } of bounded(listItems(call))) {
-    const decision = await guard.screen(point, value, runId === undefined ? {} : { runId });
+  for (const { point, value, task } of bounded(listItems(call))) {
+    const decision = await guard.screen(point, value, { runId, task });
     if (decision.action !== 'allow' && decision.action !== 'report')
       return { action: 'BLOCKED', blocked_reason: decision.enforcement.note };
   }
@@ -52,15 +54,20 @@ function listItems({ input_type, texts, structured_messages, tools, tool_calls }
   const items: Item[] = [];
   /** Texts whose role is known, so that the bare list needn't tell of them. */
   const placed = new Set<string>();
+  let task: string | undefined;
   for (const { role, content } of structured_messages ?? []) {
     for (const text of listStrings(content)) placed.add(text);
     const isTrusted = TRUSTED.has(role.toLowerCase()) && input_type === 'request';
-    if (!isTrusted) items.push({ point: ROLES[role.toLowerCase()] ?? 'tool_result', value: content });
+    if (isTrusted) continue;
+    const point = ROLES[role.toLowerCase()] ?? 'tool_result';
+    items.push({ point, value: content, task });
+    const said = readUserText(content);
+    if (point === 'user' && said !== '') task = said;
   }
   const point = input_type === 'request' ? 'user' : 'tool_result';
-  for (const text of texts ?? []) if (!placed.has(text)) items.push({ point, value: text });
-  for (const tool of tools ?? []) items.push({ point: 'tool_definition', value: tool });
-  for (const one of tool_calls ?? []) items.push({ point: 'tool_call', value: calledTool(one) });
+  for (const text of texts ?? []) if (!placed.has(text)) items.push({ point, value: text, task });
+  for (const tool of tools ?? []) items.push({ point: 'tool_definition', value: tool, task });
+  for (const one of tool_calls ?? []) items.push({ point: 'tool_call', value: calledTool(one), task });
   const seen = new Set<string>();
   return items.filter(({ point, value }) => {
     if (value === '' || value === null || value === undefined) return false;
@@ -75,8 +82,10 @@ function bounded(items: readonly Item[]): readonly Item[] {
   if (items.length <= MAX_TEXTS) return items;
   const oldest = items.slice(0, -MAX_TEXTS);
   const joined = [...new Set(oldest.map(({ point }) => point))].map((point): Item => {
-    const values = oldest.filter((item) => item.point === point).map(({ value }) => value);
-    return { point, value: values.every((value) => typeof value === 'string') ? values.join('\n\n') : values };
+    const some = oldest.filter((item) => item.point === point);
+    const values = some.map(({ value }) => value);
+    const isText = values.every((value) => typeof value === 'string');
+    return { point, value: isText ? values.join('\n\n') : values, task: some.at(-1)?.task };
   });
   return [...joined, ...items.slice(-MAX_TEXTS)];
 }
@@ -84,6 +93,14 @@ function bounded(items: readonly Item[]): readonly Item[] {
 function listStrings(content: unknown): readonly string[] {
   if (typeof content === 'string') return [content];
   return typeof content === 'object' && content !== null ? Object.values(content).flatMap(listStrings) : [];
+}
+
+/** What a user wrote in a message: its string, or the texts of its parts. */
+function readUserText(content: unknown): string {
+  if (typeof content === 'string') return content;
+  const parts: readonly unknown[] = Array.isArray(content) ? content : [];
+  const texts = parts.map((part) => (part as { readonly text?: unknown } | null)?.text);
+  return texts.filter((text) => typeof text === 'string').join('\n');
 }
 
 /** A call as the engine reads it; one of another shape is screened as it is. */

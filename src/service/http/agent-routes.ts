@@ -1,14 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
+import { cropTask, inputText } from '../../engine/input.js';
 import type { EvidenceRecord } from '../../evidence/evidence-record.js';
-import type { Analyzer, Policy } from '../../policy/index.js';
+import type { Policy } from '../../policy/index.js';
 import { digestInput } from '../../policy/screener.js';
 import { LONG } from '../long-texts/long-text-job.js';
 import type { KeyOwner } from '../screening/ports.js';
 import { screenCall } from '../screening/screen-call.js';
 import type { Place } from './admission.js';
-import { type AgentCall, answerAgent, notTaken } from './agent-answers.js';
+import { type AgentAnalyzer, type AgentCall, answerAgent, notTaken } from './agent-answers.js';
 import {
   hookAnswerSchema,
   hookBodySchema,
@@ -40,11 +41,19 @@ const ALLOWED_MS = 10 * 60_000;
 /** Such texts, of all accounts. */
 const ALLOWED_TEXTS = 20_000;
 
+/** How long the prompt of a session is known as the task of its tools' calls and results, milliseconds. */
+const PROMPT_MS = 12 * 60 * 60_000;
+/** Sessions of all accounts whose prompt is known; each prompt has at most `TASK_LENGTH` characters. */
+const PROMPTS = 5_000;
+/** A longer session id isn't one. */
+const MOST_OF_ID = 100;
+
 /** The routes that agents call themselves, in the shapes of their hosts. A call counts once, however many texts it holds. */
 export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
   app.decorateRequest('agentOwner', null);
   app.decorateRequest('agentPlace', null);
-  const allowed = new LRUCache<string, Awaited<ReturnType<Analyzer['analyze']>>>({
+  const prompts = new LRUCache<string, string>({ max: PROMPTS, ttl: PROMPT_MS });
+  const allowed = new LRUCache<string, Awaited<ReturnType<AgentAnalyzer['analyze']>>>({
     max: ALLOWED_TEXTS,
     ttl: ALLOWED_MS,
   });
@@ -151,20 +160,28 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     const write = (record: EvidenceRecord): Promise<void> => store.evidence.append(record);
     const signal = disconnectSignal(request);
     let failure: unknown;
-    const analyze: Analyzer['analyze'] = async (input, { channel } = {}) => {
+    const analyze: AgentAnalyzer['analyze'] = async (input, { channel, task: given, session } = {}) => {
+      const run = session === undefined || session.length > MOST_OF_ID ? undefined : `${account.id} ${session}`;
+      const isPrompt = channel === 'user';
+      const task = given ?? (run === undefined || isPrompt ? undefined : prompts.get(run));
       const name =
         known === undefined
           ? ''
-          : `${account.id} ${under?.change.rulesVersion ?? ''} ${digestInput(input, channel ?? 'user')}`;
+          : `${account.id} ${under?.change.rulesVersion ?? ''} ${digestInput(input, channel ?? 'user', task)}`;
       const seen = known?.get(name);
       if (seen !== undefined) return seen;
       // Nobody waits for the rest.
       if (signal.aborted) failure ??= new HttpError(503, 'The caller left.');
       if (failure !== undefined) throw failure;
       try {
-        const { verdict, explanation } = await screenCall({ write, engine, now, longTexts }, caller, input, channel);
+        const { verdict, explanation } = await screenCall({ write, engine, now, longTexts }, caller, {
+          ...{ input, channel, task },
+        });
         metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
-        if (verdict.verdict === 'allow') known?.set(name, verdict);
+        const isAllowed = verdict.verdict === 'allow';
+        if (isAllowed) known?.set(name, verdict);
+        // The next results are of this prompt or, where it was blocked, of none that may count.
+        if (run !== undefined && isPrompt) prompts.set(run, isAllowed ? cropTask(inputText(input)) : undefined);
         return { ...verdict, explanation };
       } catch (error) {
         failure = error;

@@ -21,9 +21,16 @@ import { type CountedCall, createCallCounter } from '../screening/call-counter.j
 import type { FindKey } from '../screening/key-cache.js';
 import type { KeyOwner, ScreeningEngine, ScreeningStore } from '../screening/ports.js';
 import { recentVerdicts } from '../screening/recent-verdicts.js';
-import { screenCall } from '../screening/screen-call.js';
+import { type AskedInput, screenCall } from '../screening/screen-call.js';
 import type { Admission, Place } from './admission.js';
-import { analyzeBodySchema, analyzeQuerySchema, refusalSchemas, verdictAnswerSchema } from './api-schemas.js';
+import {
+  type AnalyzeBody,
+  type AnalyzeQuery,
+  analyzeBodySchema,
+  analyzeQuerySchema,
+  refusalSchemas,
+  verdictAnswerSchema,
+} from './api-schemas.js';
 import { HttpError } from './http-error.js';
 import { quotaHeaders, sendVerdict } from './responses.js';
 
@@ -117,11 +124,10 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         const { owner, counted, place } = call;
         const turn = request.bodyBytes > LONG ? undefined : place.turn();
         if (turn !== undefined) await turn;
-        const input = request.body.input as Input;
         const { account, key } = owner;
         const under = await overlays?.under(account.overlay);
         const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep, under };
-        const { channel, explain } = request.query;
+        const { explain } = request.query;
         const at = now();
         let quota = counted.charge;
         const write = async (record: EvidenceRecord): Promise<void> => {
@@ -133,8 +139,7 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         const { verdict, explanation } = await screenCall(
           { write, engine, now, recent, longTexts },
           caller,
-          input,
-          channel,
+          askedInput(request.body, request.query),
         );
         store.keys.used(key.id, at.getTime());
         metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
@@ -146,6 +151,13 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       },
     });
   }
+}
+
+/** @throws HttpError 400 where the channel is named twice */
+function askedInput({ input, channel, task }: AnalyzeBody, query: AnalyzeQuery): AskedInput {
+  if (channel !== undefined && query.channel !== undefined)
+    throw new HttpError(400, '`channel` was sent in the body and in the query; send one.');
+  return { input: input as Input, channel: channel ?? query.channel, task };
 }
 
 /** @throws HttpError 402 or 429 where the quota refuses the call */
@@ -162,15 +174,16 @@ export function requireAllowed(reply: FastifyReply, charge: Charge): void {
   );
 }
 
-/** The schemas of a screening call are asked only of what isn't plainly right: no query, a body that has an `input`. */
+/** The schemas of a screening call are asked only of what isn't plainly right: no query, a body of an `input` alone. */
 const validateCall: FastifySchemaCompiler<unknown> = (route) => {
   const ask = validatorCompiler(route as FastifyRouteSchemaDef<ZodType>);
-  const isRight = route.httpPart === 'body' ? hasInput : isEmpty;
+  const isRight = route.httpPart === 'body' ? isInputAlone : isEmpty;
   return (value: unknown) => (isRight(value) ? { value } : ask(value));
 };
 
-function hasInput(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && Object.hasOwn(body, 'input');
+function isInputAlone(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null || !Object.hasOwn(body, 'input')) return false;
+  return !Object.hasOwn(body, 'channel') && !Object.hasOwn(body, 'task');
 }
 
 function isEmpty(query: unknown): boolean {

@@ -156,7 +156,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       const tenant = request.call?.owner.account.id ?? '';
       longTexts
         .run({ kind: 'call', body }, { tenant, signal: disconnectSignal(request) })
-        .then((input) => done(null, input === undefined ? {} : { input }), fail);
+        .then((read) => done(null, read), fail);
     } else {
       try {
         done(null, readJsonObject(body, isCall ? CALL : 'a JSON object'));

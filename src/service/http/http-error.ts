@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { TASK_LENGTH } from '../../engine/input.js';
 import { sendJson } from './responses.js';
 
 /** A response that isn't a verdict: its status, one sentence for the caller, and a code where the contract has one. */
@@ -65,17 +66,19 @@ function answerFor(error: FastifyError | HttpError, bodyLimit: number | undefine
   return { status, body: { error: ownWords[error.code] ?? 'The request is not valid.' } };
 }
 
-const queryMistakes: Readonly<Record<string, string>> = {
+const mistakes: Readonly<Record<string, string>> = {
   '/form': '`form` must be `extended` or `minimal`.',
-  '/channel': '`channel` must be `user`, `document`, `tool_result` or `tool_call`.',
+  '/channel': '`channel` must be `user`, `document`, `tool_result`, `tool_call`, `instructions` or `unknown`.',
+  '/task': `\`task\` must be a string of at most ${TASK_LENGTH} UTF-16 code units.`,
   '/explain': '`explain` must be `true` or `false`.',
 };
 
 function invalid({ validation, validationContext }: FastifyError): string {
   const path = validation?.[0]?.instancePath ?? '';
-  if (validationContext === 'querystring') return queryMistakes[path] ?? 'The query is not valid.';
+  if (validationContext === 'querystring') return mistakes[path] ?? 'The query is not valid.';
   if (validationContext !== 'body') return 'The request is not valid.';
-  return path === '' ? 'The body is empty; it must be a JSON object with `input`.' : 'The body lacks `input`.';
+  if (path === '') return 'The body is empty; it must be a JSON object with `input`.';
+  return mistakes[path] ?? 'The body lacks `input`.';
 }
 
 /** 404, 405 with `Allow`, or 204 to a preflight. */

@@ -1,7 +1,6 @@
 import { type Input, type JsonText, toJsonText } from '../../engine/input.js';
 import { masked } from '../../evidence/keep-input.js';
-import type { Analyzer } from '../../policy/index.js';
-import { type AgentCall, answerAgent } from '../http/agent-answers.js';
+import { type AgentAnalyzer, type AgentCall, answerAgent } from '../http/agent-answers.js';
 import { readJsonObject } from '../http/json-body.js';
 
 /** UTF-16 code units, or bytes: what is longer takes a thread for more than a millisecond or two. */
@@ -16,20 +15,27 @@ export type LongTextJob =
   /** Masks a text for its evidence. */
   | { readonly kind: 'mask'; readonly text: string };
 
+/** The members of a call's body that its route reads, as they were sent; an input that is no string in canonical form. */
+export interface CallBody {
+  readonly input?: string | JsonText;
+  readonly channel?: unknown;
+  readonly task?: unknown;
+}
+
 /**
- * Does it. Gives the input of a call, in canonical form where it is no string (undefined: there is none); the response to an
- * agent as JSON; the masked text.
+ * Does it. Gives the body of a call; the response to an agent as JSON; the masked text.
  *
  * @throws HttpError 400 where the body isn't what its route takes
  */
-export async function doLongTextJob(
-  job: LongTextJob,
-  analyze: Analyzer['analyze'],
-): Promise<string | JsonText | undefined> {
+export async function doLongTextJob(job: LongTextJob, analyze: AgentAnalyzer['analyze']): Promise<string | CallBody> {
   switch (job.kind) {
     case 'call': {
-      const { input } = readJsonObject(job.body, CALL) as { readonly input?: Input };
-      return input === undefined || typeof input === 'string' ? input : toJsonText(input);
+      const { input, channel, task } = readJsonObject(job.body, CALL) as Omit<CallBody, 'input'> & { input?: Input };
+      return {
+        ...(input === undefined ? {} : { input: typeof input === 'string' ? input : toJsonText(input) }),
+        ...(channel === undefined ? {} : { channel }),
+        ...(task === undefined ? {} : { task }),
+      };
     }
     case 'agent':
       return answerAgent(job.call, readJsonObject(job.body, 'a JSON object'), { analyze });

@@ -1,14 +1,14 @@
 import { constants, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { toJsonText } from '../../engine/input.js';
-import type { Analyzer } from '../../policy/index.js';
+import type { AgentAnalyzer } from '../http/agent-answers.js';
 import { HttpError } from '../http/http-error.js';
 import { doLongTextJob, type LongTextJob } from './long-text-job.js';
-import { type FromLongTextThread, type ToLongTextThread, toPlain } from './messages.js';
+import { type FromLongTextThread, type ToLongTextThread, toPlain, toPlainResult } from './messages.js';
 
 /** The thread that `long-texts.ts` starts. */
 
-type Verdict = Awaited<ReturnType<Analyzer['analyze']>>;
+type Verdict = Awaited<ReturnType<AgentAnalyzer['analyze']>>;
 
 const port = parentPort;
 if (port === null) throw new Error('this program is a thread of the service');
@@ -20,7 +20,7 @@ const asking = new Map<number, (verdict: Verdict | undefined) => void>();
 let questions = 0;
 
 async function work(id: number, job: LongTextJob): Promise<void> {
-  const analyze: Analyzer['analyze'] = async (given, options) => {
+  const analyze: AgentAnalyzer['analyze'] = async (given, options) => {
     const input = toPlain(typeof given === 'string' ? given : toJsonText(given));
     const question = questions++;
     const verdict = await new Promise<Verdict | undefined>((resolve) => {
@@ -32,7 +32,7 @@ async function work(id: number, job: LongTextJob): Promise<void> {
   };
   try {
     const result = await doLongTextJob(job, analyze);
-    say({ kind: 'done', id, result: result === undefined ? undefined : toPlain(result) });
+    say({ kind: 'done', id, result: toPlainResult(result) });
   } catch (error) {
     if (error instanceof HttpError) say({ kind: 'refused', id, message: error.message });
     else say({ kind: 'failed', id, error });

@@ -1,18 +1,17 @@
 import type { Child } from '../../adapters/supervisor.js';
 import { startThread } from '../../adapters/thread.js';
-import type { JsonText } from '../../engine/input.js';
-import type { Analyzer } from '../../policy/index.js';
 import { createFairQueue } from '../../workers/fair-queue.js';
+import type { AgentAnalyzer } from '../http/agent-answers.js';
 import { HttpError } from '../http/http-error.js';
-import { doLongTextJob, type LongTextJob } from './long-text-job.js';
-import { type FromLongTextThread, fromPlain, type ToLongTextThread } from './messages.js';
+import { type CallBody, doLongTextJob, type LongTextJob } from './long-text-job.js';
+import { type FromLongTextThread, fromPlain, fromPlainResult, type ToLongTextThread } from './messages.js';
 
 /** Whose job it is. */
 export interface LongTextCaller {
   /** Accounts are served in turn. */
   readonly tenant: string;
   /** Screens what the job asks for; only an agent's job does. */
-  readonly analyze?: Analyzer['analyze'] | undefined;
+  readonly analyze?: AgentAnalyzer['analyze'] | undefined;
   /** A job that still waits then is dropped. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -20,14 +19,14 @@ export interface LongTextCaller {
 /** Work on long texts, away from the thread that answers everybody. */
 export interface LongTexts {
   /** Does a job as `doLongTextJob` does. @throws also HttpError 503 where the caller left, Error where the thread ended */
-  run(job: LongTextJob, caller: LongTextCaller): Promise<string | JsonText | undefined>;
+  run(job: LongTextJob, caller: LongTextCaller): Promise<string | CallBody>;
   close(): void;
 }
 
 interface Waiting extends LongTextCaller {
   readonly id: number;
   readonly job: LongTextJob;
-  resolve(result: string | JsonText | undefined): void;
+  resolve(result: string | CallBody): void;
   reject(error: unknown): void;
 }
 
@@ -95,7 +94,7 @@ export function createLongTexts(program?: string, bodyBytes: number = 1024 * 102
       return;
     }
     underWay.delete(message.id);
-    if (message.kind === 'done') one.resolve(message.result && fromPlain(message.result));
+    if (message.kind === 'done') one.resolve(fromPlainResult(message.result));
     else one.reject(message.kind === 'refused' ? new HttpError(400, message.message) : message.error);
     next();
   }
@@ -110,7 +109,7 @@ export function createLongTexts(program?: string, bodyBytes: number = 1024 * 102
     asked?.send({ kind: 'answer', question, ...(verdict === undefined ? {} : { verdict }) });
   }
 
-  async function run(job: LongTextJob, caller: LongTextCaller): Promise<string | JsonText | undefined> {
+  async function run(job: LongTextJob, caller: LongTextCaller): Promise<string | CallBody> {
     const id = ids++;
     const leave = (): void => {
       if (underWay.has(id)) return;
@@ -136,4 +135,4 @@ export function createLongTexts(program?: string, bodyBytes: number = 1024 * 102
   };
 }
 
-const noQuestions: Analyzer['analyze'] = () => Promise.reject(new Error('this job screens nothing'));
+const noQuestions: AgentAnalyzer['analyze'] = () => Promise.reject(new Error('this job screens nothing'));

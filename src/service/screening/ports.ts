@@ -9,6 +9,7 @@ export interface ScreeningCall {
   /** Default: the engine's own. */
   readonly mode?: Mode | undefined;
   readonly channel?: Channel | undefined;
+  readonly task?: string | undefined;
   /** On top of the engine's own packs and overlays. */
   readonly change?: PackChange | undefined;
   /** The account whose call it is: accounts are served in turn. */

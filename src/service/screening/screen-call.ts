@@ -10,7 +10,7 @@ import type {
   RecordedLimits,
   ReplaySettings,
 } from '../../evidence/evidence-record.js';
-import { keepInput } from '../../evidence/keep-input.js';
+import { keepInput, keepText } from '../../evidence/keep-input.js';
 import { replayDigest } from '../../evidence/replay-digest.js';
 import {
   type Channel,
@@ -51,6 +51,14 @@ export interface CallOwner {
   readonly under?: AccountChange | undefined;
 }
 
+/** What is to be screened, and what the caller knows of it. */
+export interface AskedInput {
+  readonly input: Input;
+  readonly channel?: Channel | undefined;
+  /** At most `TASK_LENGTH` long. */
+  readonly task?: string | undefined;
+}
+
 /** A verdict whose evidence is durable. */
 export interface ScreenedInput {
   readonly verdict: Verdict;
@@ -62,8 +70,7 @@ export interface ScreenedInput {
 export async function screenCall(
   { write, engine, now, recent, longTexts }: ScreenParts,
   { accountId, keyId, keep, under }: CallOwner,
-  given: Input,
-  channel?: Channel,
+  { input: given, channel, task }: AskedInput,
 ): Promise<ScreenedInput> {
   const input = typeof given === 'string' ? given : toJsonText(given);
   const evidenceId = newEvidenceId();
@@ -76,7 +83,7 @@ export async function screenCall(
   const asker = change === undefined ? accountId : `${accountId} ${change.rulesVersion}`;
   const known = isRemembered ? recent.get(asker, input) : undefined;
   const explained =
-    known ?? (await engine.score(input, { explain: true, evidenceId, tenant: accountId, channel, change }));
+    known ?? (await engine.score(input, { explain: true, evidenceId, tenant: accountId, channel, task, change }));
   if (isRemembered && known === undefined) recent.put(asker, input, explained);
   const { explanation } = explained;
   const verdict = bareVerdict(explained, evidenceId, performance.now() - started);
@@ -91,6 +98,7 @@ export async function screenCall(
     text,
     maskedText,
     json: typeof input !== 'string',
+    task,
     verdict,
     explanation,
     settings: {
@@ -158,6 +166,7 @@ export interface ScreenedCall {
   readonly maskedText: string | undefined;
   /** Whether the caller sent another JSON value than a string. */
   readonly json: boolean;
+  readonly task: string | undefined;
   readonly keep: Keep;
   readonly verdict: Verdict;
   readonly explanation: Explanation;
@@ -176,6 +185,7 @@ function buildRecord(call: ScreenedCall): EvidenceRecord {
     input: keepInput(call.text, call.json, call.keep, call.maskedText),
     verdict,
     channel: explanation.channel,
+    ...(call.task ? { task: keepText(call.task, call.keep) } : {}),
     router_level: explanation.router_level,
     rules: explanation.rules,
     model: explanation.model,

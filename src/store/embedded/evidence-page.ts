@@ -6,6 +6,7 @@ import {
   bytesOfRecord,
   countWithin,
   filterConditions,
+  isRareChannel,
   type ListedPlace,
   PAGE_BYTES,
   rareValue,
@@ -105,13 +106,11 @@ function turnsOf(longWork: LongWork, accountId: string): Turns {
 }
 
 /** Whether an index has the records of a filter and no others, so that the first of them are found at once. */
-function hasIndex({ verdict, rule, decidedBy, routerLevel, keyId, label }: EvidenceFilter): boolean {
-  const given = [verdict, rule, decidedBy, routerLevel, keyId, label].filter((value) => value !== undefined);
-  return (
-    given.length === 0 ||
-    (given.length === 1 &&
-      (keyId !== undefined || rareValue({ verdict, rule, decidedBy, routerLevel, label }) !== undefined))
-  );
+function hasIndex({ text: _text, from: _from, to: _to, ...values }: EvidenceFilter): boolean {
+  const given = Object.values(values).filter((value) => value !== undefined);
+  const { channel, keyId } = values;
+  const isIndexed = keyId !== undefined || isRareChannel(channel);
+  return given.length === 0 || (given.length === 1 && (isIndexed || rareValue(values) !== undefined));
 }
 
 /** Where a window of `size` records below `high` begins, of the account's or of those that have the filter's rare value; 0 at the end. */

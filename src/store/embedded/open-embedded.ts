@@ -7,7 +7,7 @@ import { newPepper, settledPepper } from '../secrets.js';
 import { requirePlansInUse } from '../sql/accounts/accounts.js';
 import { type Connection, sqlNotes, withoutTurns } from '../sql/connection.js';
 import { toRow } from '../sql/evidence/evidence-row.js';
-import { keyOldDigests } from '../sql/evidence/key-old-digests.js';
+import { updateOldRecords } from '../sql/evidence/old-records.js';
 import { migrate } from '../sql/migrate.js';
 
 import { sqlStore } from '../sql/sql-store.js';
@@ -135,7 +135,7 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
           }),
         ),
     };
-    await keyOldDigests(connection, () =>
+    await updateOldRecords(connection, () =>
       writer.alone(async () => {
         reader.exec('VACUUM');
         reader.pragma('wal_checkpoint(TRUNCATE)');

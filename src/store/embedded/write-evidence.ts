@@ -11,15 +11,17 @@ type Value = string | number | null;
 /** Writes one record; to be called inside a commit. */
 export function embeddedAppend(db: Database, counts: AddedCounts, mark: SearchMark): (row: CountedRow) => void {
   const insert = db.prepare<Value[]>(
-    `INSERT INTO evidence (seq, id, account_id, key_id, verdict, rule, decided_by, router_level, label, text, record)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (seq) DO NOTHING`,
+    `INSERT INTO evidence (seq, id, account_id, key_id, verdict, rule, decided_by, router_level, channel, label, text, record)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (seq) DO NOTHING`,
   );
   const unsearched = db.prepare<[number]>('INSERT INTO evidence_unsearched (seq) VALUES (?)');
   return (row) => {
-    const { id, account_id, key_id, verdict, rule, decided_by, router_level, label, text, record } = row;
+    const { id, account_id, key_id, verdict, rule, decided_by, router_level, channel, label, text, record } = row;
     let { seq } = row;
     const isWritten = (): boolean =>
-      insert.run(seq, id, account_id, key_id, verdict, rule, decided_by, router_level, label, text, record).changes > 0;
+      insert.run(
+        ...[seq, id, account_id, key_id, verdict, rule, decided_by, router_level, channel, label, text, record],
+      ).changes > 0;
     try {
       while (!isWritten()) seq += 1;
     } catch (error) {

@@ -76,7 +76,7 @@ export function packJobs(jobs: readonly WriterJob[]): PackedJobs {
     const { row } = job;
     packed.push(RECORD, job.id, job.at);
     packed.push(row.seq, row.id, row.account_id, row.key_id, row.verdict, row.rule, row.decided_by, row.router_level);
-    packed.push(row.label, row.text, row.record, row.at, row.is_model_error, row.latency_ms);
+    packed.push(row.channel, row.label, row.text, row.record, row.at, row.is_model_error, row.latency_ms);
     packed.push(row.rules_version, row.ml_version);
   }
   return packed;
@@ -103,6 +103,7 @@ export function unpackJobs(packed: PackedJobs): readonly WriterJob[] {
       rule: next(),
       decided_by: next(),
       router_level: next(),
+      channel: next(),
       label: next(),
       text: next(),
       record: next(),

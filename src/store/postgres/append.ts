@@ -16,6 +16,7 @@ const ROW_COLUMNS = [
   'rule',
   'decided_by',
   'router_level',
+  'channel',
   'label',
   'text',
   'record',
@@ -27,19 +28,19 @@ const ROW_COLUMNS = [
  */
 const text = `
 WITH charges AS (
-  SELECT * FROM portcullis_charge($26::TEXT[], $27::BIGINT[], $28::TEXT[], $29::BIGINT[], $30::JSONB)
+  SELECT * FROM portcullis_charge($27::TEXT[], $28::BIGINT[], $29::TEXT[], $30::BIGINT[], $31::JSONB)
 ), rows AS (
   INSERT INTO evidence (${ROW_COLUMNS.join(', ')})
   SELECT ${ROW_COLUMNS.map((name) => `r.${name}`).join(', ')}
   FROM unnest($1::BIGINT[], $2::TEXT[], $3::TEXT[], $4::TEXT[], $5::TEXT[], $6::TEXT[], $7::TEXT[], $8::TEXT[],
-    $9::TEXT[], $10::TEXT[], $11::TEXT[], $31::BIGINT[]) AS r (${ROW_COLUMNS.join(', ')}, place)
+    $9::TEXT[], $10::TEXT[], $11::TEXT[], $12::TEXT[], $32::BIGINT[]) AS r (${ROW_COLUMNS.join(', ')}, place)
   LEFT JOIN charges ON charges.id = r.account_id
   WHERE r.place IS NULL OR r.place < charges.granted
   ON CONFLICT (id) DO NOTHING RETURNING id
 ), hours AS (
   INSERT INTO evidence_hours AS h (account_id, hour, rule, calls, blocks, model_errors, latency_sum, latency_max)
   SELECT n.account_id, n.hour, n.rule, sum(n.calls), sum(n.blocks), sum(n.model_errors), sum(n.latency), max(n.latency)
-  FROM unnest($12::TEXT[], $13::BIGINT[], $14::TEXT[], $15::BIGINT[], $16::BIGINT[], $17::BIGINT[], $18::BIGINT[], $19::TEXT[])
+  FROM unnest($13::TEXT[], $14::BIGINT[], $15::TEXT[], $16::BIGINT[], $17::BIGINT[], $18::BIGINT[], $19::BIGINT[], $20::TEXT[])
     AS n (account_id, hour, rule, calls, blocks, model_errors, latency, id)
   JOIN rows ON rows.id = n.id
   GROUP BY n.account_id, n.hour, n.rule ORDER BY n.account_id, n.hour, n.rule
@@ -50,7 +51,7 @@ WITH charges AS (
 ), latencies AS (
   INSERT INTO evidence_latencies AS l (account_id, hour, step, calls)
   SELECT n.account_id, n.hour, n.step, count(*)
-  FROM unnest($12::TEXT[], $13::BIGINT[], $20::BIGINT[], $19::TEXT[]) AS n (account_id, hour, step, id)
+  FROM unnest($13::TEXT[], $14::BIGINT[], $21::BIGINT[], $20::TEXT[]) AS n (account_id, hour, step, id)
   JOIN rows ON rows.id = n.id
   GROUP BY n.account_id, n.hour, n.step ORDER BY n.account_id, n.hour, n.step
   ON CONFLICT (account_id, hour, step) DO UPDATE SET calls = l.calls + excluded.calls
@@ -58,8 +59,8 @@ WITH charges AS (
   INSERT INTO evidence_versions AS v (account_id, rules_version, ml_version, rule, first_at, last_at, calls, blocks,
     false_alarms, missed_attacks)
   SELECT n.account_id, n.rules, n.ml, n.rule, min(n.at), max(n.at), count(*), sum(n.blocks), sum(n.alarms), sum(n.missed)
-  FROM unnest($12::TEXT[], $21::TEXT[], $22::TEXT[], $14::TEXT[], $23::BIGINT[], $16::BIGINT[], $24::BIGINT[],
-    $25::BIGINT[], $19::TEXT[]) AS n (account_id, rules, ml, rule, at, blocks, alarms, missed, id)
+  FROM unnest($13::TEXT[], $22::TEXT[], $23::TEXT[], $15::TEXT[], $24::BIGINT[], $17::BIGINT[], $25::BIGINT[],
+    $26::BIGINT[], $20::TEXT[]) AS n (account_id, rules, ml, rule, at, blocks, alarms, missed, id)
   JOIN rows ON rows.id = n.id
   GROUP BY n.account_id, n.rules, n.ml, n.rule ORDER BY n.account_id, n.rules, n.ml, n.rule
   ON CONFLICT (account_id, rules_version, ml_version, rule) DO UPDATE SET

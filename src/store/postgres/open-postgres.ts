@@ -5,7 +5,7 @@ import { loadPlans } from '../plans.js';
 import { newPepper, settledPepper } from '../secrets.js';
 import { requirePlansInUse } from '../sql/accounts/accounts.js';
 import { type Connection, sqlNotes, withoutTurns } from '../sql/connection.js';
-import { keyOldDigests } from '../sql/evidence/key-old-digests.js';
+import { updateOldRecords } from '../sql/evidence/old-records.js';
 import { migrate } from '../sql/migrate.js';
 
 import { sqlStore } from '../sql/sql-store.js';
@@ -96,7 +96,7 @@ export async function openPostgres(url: string, options: StoreOptions): Promise<
       await pool.query({ name: 'portcullis-ready', text: 'SELECT 1' });
       return [];
     };
-    await keyOldDigests(connection, async () => undefined);
+    await updateOldRecords(connection, async () => undefined);
     return sqlStore(connection, {
       charge: (accountId, at) => charges.add({ accountId, at } satisfies ChargeItem),
       append: async (record) => {

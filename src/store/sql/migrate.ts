@@ -1,6 +1,7 @@
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 import { StoreError } from '../store-error.js';
 import {
+  CHANNEL_INDEX,
   CHARGE_FUNCTION,
   COMMON_TABLES,
   DESK_TABLES,
@@ -42,6 +43,22 @@ const rebuilding = (statements: readonly string[]): Migration => ({
   },
 });
 
+/** Adds a column unless it is there. SQLite has no `IF NOT EXISTS` for it. */
+async function addColumn(
+  db: Kysely<unknown>,
+  dialect: 'sqlite' | 'postgres',
+  table: string,
+  column: string,
+): Promise<void> {
+  const name = column.split(' ')[0];
+  if (dialect === 'sqlite') {
+    const there = await sql`SELECT 1 FROM pragma_table_info(${table}) WHERE name = ${name}`.execute(db);
+    if (there.rows.length > 0) return;
+  }
+  const unless = dialect === 'sqlite' ? '' : 'IF NOT EXISTS ';
+  await sql.raw(`ALTER TABLE ${table} ADD COLUMN ${unless}${column}`).execute(db);
+}
+
 /** One story for both databases: the same names in the same order, never changed once released. */
 const migrations = (dialect: 'sqlite' | 'postgres'): Readonly<Record<string, Migration>> => ({
   '2026-11-21-initial': running(
@@ -56,19 +73,19 @@ const migrations = (dialect: 'sqlite' | 'postgres'): Readonly<Record<string, Mig
   '2026-11-23-invited-users': dialect === 'sqlite' ? rebuilding(invitedUsers.sqlite) : running(invitedUsers.postgres),
   '2026-11-23-one-trial': {
     async up(db) {
-      if (dialect === 'postgres') {
-        await sql`ALTER TABLE accounts ADD COLUMN IF NOT EXISTS trial_used BIGINT NOT NULL DEFAULT 0`.execute(db);
-        await sql.raw(TRIAL_CHARGE_FUNCTION).execute(db);
-      } else {
-        const there = await sql`SELECT 1 FROM pragma_table_info('accounts') WHERE name = 'trial_used'`.execute(db);
-        if (there.rows.length === 0)
-          await sql`ALTER TABLE accounts ADD COLUMN trial_used BIGINT NOT NULL DEFAULT 0`.execute(db);
-      }
+      await addColumn(db, dialect, 'accounts', 'trial_used BIGINT NOT NULL DEFAULT 0');
+      if (dialect === 'postgres') await sql.raw(TRIAL_CHARGE_FUNCTION).execute(db);
       await sql.raw(TRIAL_COUNT).execute(db);
     },
   },
   '2026-11-23-plain-search': running(dialect === 'sqlite' ? PLAIN_SEARCH : []),
   '2026-11-24-desk': running(DESK_TABLES),
+  '2026-11-24-evidence-channel': {
+    async up(db) {
+      await addColumn(db, dialect, 'evidence', 'channel TEXT');
+      await sql.raw(CHANNEL_INDEX).execute(db);
+    },
+  },
 });
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -267,6 +267,12 @@ export const invitedUsers: { readonly sqlite: readonly string[]; readonly postgr
   ],
 };
 
+/** What filters call a rare channel, word for word: neither database uses the index for another condition. */
+export const RARE_CHANNEL = "channel NOT IN ('unknown', 'user')";
+
+/** Records of the other channels, on both databases. */
+export const CHANNEL_INDEX: string = `CREATE INDEX IF NOT EXISTS evidence_channel ON evidence (account_id, channel, seq) WHERE ${RARE_CHANNEL}`;
+
 /** Overlays, the audit log, webhooks and second factors, on both databases. */
 export const DESK_TABLES: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS account_overlays (

@@ -191,6 +191,8 @@ export interface EvidenceRow {
   readonly rule: string;
   readonly decided_by: string;
   readonly router_level: string;
+  /** Null in a record of before 1.5 until the first start after the upgrade. */
+  readonly channel: string | null;
   readonly label: string | null;
   /** What retention kept, as far as a text column can hold it. */
   readonly text: string | null;

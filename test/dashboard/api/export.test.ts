@@ -57,6 +57,31 @@ test('the list and the export take the same filters, records without a label too
   }
 });
 
+test('the list and the export know channel and task', async () => {
+  const other = await signIn(it, 'sign-up', { account: 'T', email: 't@example.com', password: 'a long password' });
+  await it.screen(other.accountId, 'Hello');
+  await it.screen(other.accountId, { input: 'Minutes', channel: 'tool_result', task: '=Sum up' });
+  const list = (await ask(it, other, 'GET', '/evidence?channel=tool_result')).json();
+  expect(list.records).toMatchObject([{ channel: 'tool_result', task: { kept: 'whole', text: '=Sum up' } }]);
+  expect((await ask(it, other, 'GET', '/evidence?channel=zebra')).statusCode).toBe(400);
+  const { body } = await ask(it, other, 'GET', '/evidence/export?format=csv');
+  const rows: Record<string, string>[] = parse(body, { columns: true });
+  expect(rows.map(({ channel, task, task_sha256 }) => [channel, task, task_sha256]).reverse()).toEqual([
+    ['unknown', '', ''],
+    ['tool_result', "'=Sum up", list.records[0].task.sha256],
+  ]);
+});
+
+test('the playground takes channel and task', async () => {
+  const other = await signIn(it, 'sign-up', { account: 'P', email: 'p@example.com', password: 'a long password' });
+  const play = (body: object) => ask(it, other, 'POST', '/playground', { input: 'Minutes', ...body });
+  const { record } = (await play({ channel: 'document', task: 'Sum up' })).json();
+  expect(record).toMatchObject({ channel: 'document', task: { text: 'Sum up' } });
+  expect((await play({ channel: 'unknown', task: '' })).json().record).not.toHaveProperty('task');
+  const long = await play({ task: 'zebra'.repeat(1_000) });
+  expect([long.statusCode, long.body.includes('zebra')]).toEqual([400, false]);
+});
+
 test('long texts are written a piece at a time, in the turns of their account', async () => {
   const long = await signIn(it, 'sign-up', { account: 'L', email: 'l@example.com', password: 'a long password' });
   // A pair of surrogates lies across each place where an even or an odd length is cut.

@@ -45,6 +45,33 @@ test('a finding shows what was read and how it was decoded', { timeout: 60_000 }
   await page.context().close();
 });
 
+test('channel and task: in the playground, in the record, and as a filter of the list', {
+  timeout: 90_000,
+}, async () => {
+  const { page, faults } = await signedIn('playground');
+  await page.getByLabel('Text').fill('The minutes of Tuesday, from a tool.');
+  await page.getByLabel('Channel').selectOption('tool result');
+  await page.getByLabel('Task').fill('Sum up the minutes.');
+  expect(await accessibilityFaults(page)).toEqual([]);
+  await press(page, 'Screen this text');
+  const task = page.getByLabel('Task of the user');
+  await task.waitFor();
+  expect(await task.innerText()).toBe('Sum up the minutes.');
+  expect(await accessibilityFaults(page)).toEqual([]);
+  // The draft is still there after another page.
+  await page.goto(`${it.origin}/dashboard/#/evidence`);
+  await page.getByText('More filters').click();
+  await page.getByLabel('Channel').selectOption('tool result');
+  await page.getByText('The minutes of Tuesday').waitFor();
+  expect(page.url()).toContain('channel=tool_result');
+  expect(await page.locator('.records .channel').allInnerTexts()).toEqual(['tool result']);
+  expect(await accessibilityFaults(page)).toEqual([]);
+  await page.goto(`${it.origin}/dashboard/#/playground`);
+  expect(await page.getByLabel('Task').inputValue()).toBe('Sum up the minutes.');
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
 test('what was decoded is not kept where the text is not', async () => {
   await it.store.accounts.setSettings(owner.accountId, { keep: 'hash' });
   const { secret } = await it.store.keys.create(owner.accountId, 'agent');

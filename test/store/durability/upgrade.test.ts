@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
+import { databases, type TestDatabase } from '../databases.js';
 import { makeRecord } from '../make-record.js';
 
 /** As 1.0 left it: an account on a trial, an owner, a key, and four calls, kept whole, whole, masked and as a digest. */
@@ -55,6 +57,12 @@ describe('a database of 1.0', () => {
     ]);
   });
 
+  it('finds its records by channel', async () => {
+    const { records } = await store.evidence.list(ACCOUNT_ID, { channel: 'user' }, null, 10);
+    expect(records).toHaveLength(4);
+    expect((await store.evidence.list(ACCOUNT_ID, { channel: 'unknown' }, null, 10)).records).toEqual([]);
+  });
+
   it('has no plain digest left, in its records and in its files', async () => {
     const { records } = await store.evidence.list(ACCOUNT_ID, {}, null, 2);
     const [hashed, masked] = records;
@@ -72,5 +80,40 @@ describe('a database of 1.0', () => {
 
   it('is sound', async () => {
     expect(await store.check()).toMatchObject({ ok: true, problems: [] });
+  });
+});
+
+describe('PostgreSQL of before 1.5', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await (databases.find(({ name }) => name === 'postgres') as (typeof databases)[number]).make();
+  });
+  afterAll(() => database.remove());
+
+  it('gets a column for the channel, filled from its records', async () => {
+    const before = await database.open();
+    const { id } = await before.accounts.create('Old', 'pro');
+    const channels = ['user', 'tool_result', 'document'] as const;
+    // More than are changed at once.
+    for (let at = 0; at < 600; at += 100)
+      await Promise.all(
+        Array.from({ length: 100 }, (_, i) =>
+          before.evidence.append(
+            makeRecord({ accountId: id, time: at + i, channel: channels[(at + i) % 3] ?? 'user' }),
+          ),
+        ),
+      );
+    await before.close();
+    const client = new pg.Client({ connectionString: database.place.databaseUrl });
+    await client.connect();
+    await client.query('ALTER TABLE evidence DROP COLUMN channel');
+    await client.query("DELETE FROM notes WHERE name = 'evidence-channels'");
+    await client.query("DELETE FROM kysely_migration WHERE name = '2026-11-24-evidence-channel'");
+    await client.end();
+
+    const after = await database.open();
+    const { records } = await after.evidence.list(id, { channel: 'tool_result' }, null, 500);
+    expect([records.length, new Set(records.map(({ channel }) => channel))]).toEqual([200, new Set(['tool_result'])]);
+    await after.close();
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EvidenceRecord } from '../../../src/evidence/evidence-record.js';
+import { keepText } from '../../../src/evidence/keep-input.js';
 import type { Account } from '../../../src/store/account-store.js';
 import type { EvidenceFilter, EvidencePage } from '../../../src/store/evidence-store.js';
 import { latencyAt, latencyStep } from '../../../src/store/evidence-store.js';
@@ -33,6 +34,8 @@ describe.each(allDatabases)('evidence in $name', ({ make }) => {
           decidedBy: i % 10 === 0 ? 'ml-error-rules-fallback' : 'rules',
           modelVerdict: i % 10 === 0 ? 'error' : 'off',
           routerLevel: i % 7 === 0 ? 'deep' : 'rules',
+          channel: (['unknown', 'user', 'tool_result'] as const)[i % 3] ?? 'unknown',
+          ...(i % 9 === 0 ? { task: keepText('Translate \u0000 \ud800', 'whole') } : {}),
           latencyMs: i,
         }),
       );
@@ -84,6 +87,12 @@ describe.each(allDatabases)('evidence in $name', ({ make }) => {
     ['decided by the rules', { decidedBy: 'rules' }, (_, i) => i % 10 !== 0],
     ['level', { routerLevel: 'deep' }, (_, i) => i % 7 === 0],
     ['key', { keyId: 'key_b' }, (_, i) => i % 5 === 0],
+    ['channel', { channel: 'tool_result' }, (_, i) => i % 3 === 2],
+    ['no channel', { channel: 'unknown' }, (_, i) => i % 3 === 0],
+    ['channel of blocks', { channel: 'unknown', verdict: 'block' }, (_, i) => i % 6 === 0],
+    ['channel and key', { channel: 'tool_result', keyId: 'key_b' }, (_, i) => i % 3 === 2 && i % 5 === 0],
+    ['channel and text', { channel: 'tool_result', text: 'plain' }, (_, i) => i % 3 === 2 && i % 4 !== 0],
+    ['another channel', { channel: 'document' }, () => false],
     ['from', { from: start + 50 * MINUTE }, (_, i) => i >= 50],
     ['to', { to: start + 10 * MINUTE }, (_, i) => i < 10],
     ['text in other case', { text: 'quoted' }, (_, i) => i % 4 === 0],

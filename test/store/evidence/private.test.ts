@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { keepInput } from '../../../src/evidence/keep-input.js';
+import { keepInput, keepText } from '../../../src/evidence/keep-input.js';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 import { databases, type TestDatabase } from '../databases.js';
@@ -43,6 +43,19 @@ describe.each(databases)('what is kept of a text in $name', ({ make }) => {
       expect(input?.sha256).not.toBe(other?.sha256);
     }
     expect(await kept('whole', text), 'proves a text that is there').toMatchObject({ sha256: plain, text });
+  });
+
+  it('is the same for a task', async () => {
+    const tasks = [];
+    for (const keep of ['masked', 'hash', 'whole'] as const) {
+      const record = { ...makeRecord({ accountId }), task: keepText('Call +49 170 1234567', keep) };
+      await store.evidence.append(record);
+      tasks.push((await store.evidence.get(accountId, record.id))?.task);
+    }
+    const [masked, hashed, whole] = tasks;
+    expect([masked?.text, hashed?.text, whole?.text]).toEqual(['Call •••••••••••••••', null, 'Call +49 170 1234567']);
+    expect(masked).toMatchObject({ keyed: true, sha256: hashed?.sha256 });
+    expect(hashed?.sha256).not.toBe(whole?.sha256);
   });
 
   it('stays when a record is labelled', async () => {

@@ -26,6 +26,7 @@ from .verdict import Channel, Verdict
 
 _OK = 200
 _FAILED = 500
+_TASK_UNITS = 4_000
 
 
 class _Settings:
@@ -45,9 +46,18 @@ class _Settings:
         return self.backoff_s * (1 + random.random())
 
 
-def _body(text: object) -> bytes:
+def _body(text: object, task: str | None) -> bytes:
+    asked = {} if not task else {"task": _end(task)}
     # Lone surrogates stay as escapes; NaN has no JSON.
-    return json.dumps({"input": text}, ensure_ascii=True, allow_nan=False).encode()
+    return json.dumps({"input": text, **asked}, ensure_ascii=True, allow_nan=False).encode()
+
+
+def _end(task: str) -> str:
+    """As much of a task's end as the service takes: it counts UTF-16 code units."""
+    units = task.encode("utf-16-le", "surrogatepass")[-2 * _TASK_UNITS :]
+    # The second half of a pair that was cut.
+    is_cut = len(units) == 2 * _TASK_UNITS and 0xDC <= units[1] <= 0xDF
+    return units[2 if is_cut else 0 :].decode("utf-16-le", "surrogatepass")
 
 
 def _query(channel: Channel | None, explain: bool) -> dict[str, str]:
@@ -117,13 +127,17 @@ class Client:
         self._settings = _Settings(base_url, api_key, timeout_s, backoff_s)
         self._http = httpx.Client(transport=transport, headers=self._settings.headers, follow_redirects=False)
 
-    def analyze(self, text: object, *, channel: Channel | None = None, explain: bool = False) -> Verdict:
+    def analyze(
+        self, text: object, *, channel: Channel | None = None, task: str | None = None, explain: bool = False
+    ) -> Verdict:
         """Screens a text; any other JSON value is screened as its JSON text.
 
-        Raises ScreeningError where there is no verdict, ValueError or TypeError where the input has no JSON text.
+        `channel` says whose words the text is, `task` what the user asked the agent for; of a longer task the last 4,000
+        characters are sent. Raises ScreeningError where there is no verdict, ValueError or TypeError where the input has no
+        JSON text.
         """
         deadline = time.monotonic() + self._settings.timeout_s
-        body, query = _body(text), _query(channel, explain)
+        body, query = _body(text, task), _query(channel, explain)
         try:
             response = self._post(body, query, deadline)
             if response.status_code == _FAILED:
@@ -166,9 +180,11 @@ class AsyncClient:
         self._settings = _Settings(base_url, api_key, timeout_s, backoff_s)
         self._http = httpx.AsyncClient(transport=transport, headers=self._settings.headers, follow_redirects=False)
 
-    async def analyze(self, text: object, *, channel: Channel | None = None, explain: bool = False) -> Verdict:
+    async def analyze(
+        self, text: object, *, channel: Channel | None = None, task: str | None = None, explain: bool = False
+    ) -> Verdict:
         """As `Client.analyze`; the deadline holds for the whole call."""
-        body, query = _body(text), _query(channel, explain)
+        body, query = _body(text, task), _query(channel, explain)
         try:
             return _read(await asyncio.wait_for(self._ask(body, query), self._settings.timeout_s))
         except (httpx.TimeoutException, asyncio.TimeoutError) as error:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Channel = Literal["user", "document", "tool_result", "tool_call"]
-"""Where a text comes from."""
+Channel = Literal["user", "document", "tool_result", "tool_call", "instructions", "unknown"]
+"""Whose words a text is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import select
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 _MAX_ANSWER_BYTES = 256 * 2**20
@@ -47,14 +47,17 @@ class Scorer:
     def running(self) -> bool:
         return self._process.poll() is None
 
-    def score(self, texts: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """The scorer's answer to each text, in their order: a Verdict, or an object with `error`."""
+    def score(self, rows: Sequence[Mapping[str, str | None]]) -> Iterator[dict[str, Any]]:
+        """The scorer's answer to each row, in their order: a Verdict, or an object with `error`.
+
+        A row has a `text`, and where the scorer was told their fields, a `channel` and a `task`.
+        """
         first = self._next_id
-        self._next_id += len(texts)
+        self._next_id += len(rows)
         # A thread of its own writes: else the scorer would wait for its reader, and the reader for the scorer.
-        writer = threading.Thread(target=self._write, args=(texts, first), daemon=True)
+        writer = threading.Thread(target=self._write, args=(rows, first), daemon=True)
         writer.start()
-        for at in range(len(texts)):
+        for at in range(len(rows)):
             answer = json.loads(self._next_line(self._row_timeout_s))
             if answer["id"] != first + at:
                 self.close()
@@ -71,16 +74,16 @@ class Scorer:
             if pipe is not None:
                 pipe.close()
 
-    def _write(self, texts: Sequence[str], first: int) -> None:
+    def _write(self, rows: Sequence[Mapping[str, str | None]], first: int) -> None:
         assert self._process.stdin is not None
         piece: list[bytes] = []
         size = 0
         try:
-            for at, text in enumerate(texts):
-                line = json.dumps({"id": first + at, "text": text}).encode() + b"\n"
+            for at, row in enumerate(rows):
+                line = json.dumps({"id": first + at, **row}).encode() + b"\n"
                 piece.append(line)
                 size += len(line)
-                if size >= 65_536 or at == len(texts) - 1:
+                if size >= 65_536 or at == len(rows) - 1:
                     _write_all(self._process.stdin.fileno(), b"".join(piece))
                     piece, size = [], 0
         except (OSError, ValueError):

@@ -19,6 +19,8 @@ def screen(
     text: str = "text",
     *,
     id: str | None = None,
+    channel: str | None = None,
+    task: str | None = None,
     keep: Sequence[str] | None = None,
     findings: bool = False,
     mode: str | None = None,
@@ -32,7 +34,8 @@ def screen(
 ) -> "DataFrame":
     """Each row's `id` and `keep` columns with the fields of its Verdict.
 
-    `text` is a column of strings. `id` and `keep` name columns of any type that are copied; without `keep` every column
+    `text` is a column of strings; so are `channel`, which says whose words a text is, and `task`, what the user asked the
+    agent for, where they are named. `id` and `keep` name columns of any type that are copied; without `keep` every column
     but `text` is. `findings` adds what each rule found, as JSON. A row that can't be screened (no text, no valid UTF-8,
     over 16 MiB) has an `error` and no verdict.
 
@@ -46,25 +49,29 @@ def screen(
 
     others = [name for name in df.columns if name != text] if keep is None else keep
     kept = list(dict.fromkeys([*([] if id is None else [id]), *others]))
-    for name in (text, *kept):
+    named = (("text", text), ("channel", channel), ("task", task))
+    fields = {field: name for field, name in named if name is not None}
+    for name in (*fields.values(), *kept):
         if name not in df.columns:
             raise ValueError(f"there is no column {name!r}")
-    if not isinstance(df.schema[text].dataType, StringType):
-        raise ValueError(f"the column {text!r} holds no strings: cast it first")
+    for name in fields.values():
+        if not isinstance(df.schema[name].dataType, StringType):
+            raise ValueError(f"the column {name!r} holds no strings: cast it first")
     schema = output_schema([df.schema[name] for name in kept], findings)
     today = _today() if versions is None else str(versions["today"])
     line = _scorer_command(command, mode, model, packs, overlays, today)
-    options = ScorerOptions((*line, *(["--findings"] if findings else [])), start_timeout_s, row_timeout_s)
+    flags = [part for field in fields if field != "text" for part in (f"--{field}-field", field)]
+    options = ScorerOptions((*line, *flags, *(["--findings"] if findings else [])), start_timeout_s, row_timeout_s)
     agreed = _ask(df.sparkSession, options) if versions is None else dict(versions)
 
     def screen_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         scorer = worker_scorer(options)
         check_versions(scorer.versions, agreed)
         for batch in batches:
-            yield verdict_batch(scorer, batch, text, kept, findings)
+            yield verdict_batch(scorer, batch, fields, kept, findings)
 
     # A text that is kept as well is read from the same column.
-    return df.select(*dict.fromkeys([text, *kept])).mapInArrow(screen_batches, schema)
+    return df.select(*dict.fromkeys([*fields.values(), *kept])).mapInArrow(screen_batches, schema)
 
 
 def versions_of(

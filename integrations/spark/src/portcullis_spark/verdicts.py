@@ -1,7 +1,7 @@
 """The columns that a Verdict becomes."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,11 +45,19 @@ def output_schema(kept: "Sequence[StructField]", findings: bool) -> "StructType"
     return StructType([*kept, *(StructField(name, types[of], True) for name, of in own)])
 
 
-def verdict_batch(scorer: Scorer, batch: pa.RecordBatch, text: str, kept: Sequence[str], findings: bool) -> pa.RecordBatch:
-    """The kept columns as they are, and the verdicts of the text column."""
-    texts = _texts(batch.column(text))
+def verdict_batch(
+    scorer: Scorer, batch: pa.RecordBatch, fields: Mapping[str, str], kept: Sequence[str], findings: bool
+) -> pa.RecordBatch:
+    """The kept columns as they are, and the verdicts. `fields`: columns by the field of a row that each becomes."""
+    texts = _texts(batch.column(fields["text"]))
+    facts = {name: _texts(batch.column(column)) for name, column in fields.items() if name != "text"}
+    rows = [
+        {"text": text, **{name: value for name, values in facts.items() if isinstance(value := values[at], str)}}
+        for at, text in enumerate(texts)
+        if isinstance(text, str)
+    ]
     try:
-        scored = list(scorer.score([text for text in texts if isinstance(text, str)]))
+        scored = list(scorer.score(rows))
     except BaseException:
         # A task that is called off between two answers must not leave them to the next one.
         scorer.close()

@@ -2,7 +2,16 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { KeyListing, RecordView, ReplayReport } from '../../ports.js';
 import { callApi } from '../call-api.js';
-import { counted, deciderWords, labelWords, localTime, localTimeShort, score, utcTime } from '../format.js';
+import {
+  channelWords,
+  counted,
+  deciderWords,
+  labelWords,
+  localTime,
+  localTimeShort,
+  score,
+  utcTime,
+} from '../format.js';
 import { useLoad, useRuleTitles } from '../hooks.js';
 import { Empty, Notice, PageHead, VerdictBadge, Waiting } from '../parts/basics.js';
 import { ExportButtons } from '../parts/export-buttons.js';
@@ -101,7 +110,7 @@ function RecordTable({ records, query, number }: RecordTableProps): JSX.Element 
   const titleOf = useRuleTitles();
   const term = query.get('text') ?? '';
   return (
-    <Table columns={['Verdict', 'Time', 'Rule', ['Score', 'number'], 'Decided by', 'Text']} class="records">
+    <Table columns={['Verdict', 'Time', 'Rule', ['Score', 'number'], 'Decided by', 'Channel', 'Text']} class="records">
       {records.map((record) => (
         <tr key={record.id}>
           <td>
@@ -125,6 +134,7 @@ function RecordTable({ records, query, number }: RecordTableProps): JSX.Element 
           </td>
           <td class="number">{score(record.verdict.score)}</td>
           <td class="by">{deciderWords[record.verdict.decided_by]}</td>
+          <td class="channel">{channelWords[record.channel]}</td>
           <td class="text">
             <a href={`#/evidence/${record.id}`} onClick={() => leaveList(number)}>
               <RecordExcerpt record={record} term={term} />
@@ -174,6 +184,7 @@ const CHOICES = [
       ['correct_allow', 'correct allow'],
     ],
   ],
+  ['channel', 'Channel', Object.entries(channelWords)],
 ] as const;
 
 /** Filters of the list, as the address has them. Choices apply at once, words when they are sent. */
@@ -202,7 +213,9 @@ function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Element {
     event.preventDefault();
     set({});
   };
-  const more = ['decidedBy', 'routerLevel', 'label', 'keyId', 'from', 'to'].filter((name) => query.has(name)).length;
+  const more = ['decidedBy', 'routerLevel', 'label', 'channel', 'keyId', 'from', 'to'].filter((name) =>
+    query.has(name),
+  ).length;
   return (
     <form class="panel filters" onSubmit={search} aria-label="Filters">
       <div class="filter-row">

@@ -101,10 +101,11 @@ function Neighbours({ id }: { id: string }): JSX.Element {
 }
 
 /** The call again, as a POSIX shell takes it. */
-function curlOf({ input, channel }: RecordView): string {
+function curlOf({ input, channel, task }: RecordView): string {
   // Of JSON the record keeps the text; a channel other than the default one must be said.
-  const body = `{"input":${input.json ? input.text : JSON.stringify(input.text)}}`;
-  const query = channel === 'user' && !input.json ? '' : `?channel=${channel}`;
+  const asked = task === undefined ? '' : `,"task":${JSON.stringify(task.text)}`;
+  const body = `{"input":${input.json ? input.text : JSON.stringify(input.text)}${asked}}`;
+  const query = channel === 'unknown' && !input.json ? '' : `?channel=${channel}`;
   const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
   return `curl -s ${quoted(`${location.origin}/analyze${query}`)} -H 'Authorization: Bearer <API_KEY>' -H 'Content-Type: application/json' -d ${quoted(body)}`;
 }

@@ -9,8 +9,15 @@ const LONG_FROM = 20_000;
 /** Code units shown on either side of a mark, and at the start, of a long text. */
 const AROUND = 1_500;
 
+interface MarkedTextProps {
+  readonly text: string;
+  readonly spans: readonly Span[];
+  /** Names the region. */
+  readonly label: string;
+}
+
 /** A screened text, inert: spans marked, the first one scrolled to; invisible and direction-changing characters spelled out. */
-export function MarkedText({ text, spans }: { text: string; spans: readonly Span[] }): JSX.Element {
+export function MarkedText({ text, spans, label }: MarkedTextProps): JSX.Element {
   const [all, setAll] = useState(text.length <= LONG_FROM);
   const place = useRef<HTMLElement>(null);
   const [at, setAt] = useState(0);
@@ -54,7 +61,7 @@ export function MarkedText({ text, spans }: { text: string; spans: readonly Span
         </div>
       )}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <section class="screened" aria-label="Screened text" tabIndex={0} ref={place}>
+      <section class="screened" aria-label={label} tabIndex={0} ref={place}>
         {text === '' ? <span class="hint">The text is empty.</span> : null}
         {parts.map((part) =>
           part.marked ? (

@@ -1,8 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { chainWords } from '../../../engine/text/chain-words.js';
-import type { EvidenceFinding } from '../../../evidence/evidence-record.js';
+import type { EvidenceFinding, KeptText } from '../../../evidence/evidence-record.js';
 import type { KeyListing, RecordView } from '../../ports.js';
-import { count, counted, deciderWords, percent, score } from '../format.js';
+import { channelWords, count, counted, deciderWords, percent, score } from '../format.js';
 import { ruleHref, useLoad, useRuleTitles } from '../hooks.js';
 
 import { Moment, Panel, VerdictBadge } from './basics.js';
@@ -22,9 +22,17 @@ const levelWords = {
   deep: 'deep: several windows or decoded views',
 } as const;
 
+function KeptHint({ text }: { text: KeptText }): JSX.Element {
+  return (
+    <span class="hint">
+      {counted(text.length, 'character', 'characters')}, {keptWords[text.kept]}
+    </span>
+  );
+}
+
 /** The verdict, the text with its marks, and what is behind them. `children` stand under the verdict. */
 export function RecordBody({ record, children }: { record: RecordView; children?: ComponentChildren }): JSX.Element {
-  const { verdict, input, model } = record;
+  const { verdict, input, task, model } = record;
   const titleOf = useRuleTitles();
   const spans = [...record.findings.map((it) => it.span), ...(verdict.decided_by === 'ml' ? model.hotspots : [])];
   return (
@@ -38,20 +46,22 @@ export function RecordBody({ record, children }: { record: RecordView; children?
         <p class="hint">{decisionWords(record)}</p>
         {children}
       </section>
-      <Panel
-        title="Text"
-        aside={
-          <span class="hint">
-            {counted(input.length, 'character', 'characters')}, {keptWords[input.kept]}
-          </span>
-        }
-      >
+      <Panel title="Text" aside={<KeptHint text={input} />}>
         {input.text === null ? (
           <p class="hint">This account keeps no text of it, only its SHA-256 (see Details).</p>
         ) : (
-          <MarkedText text={input.text} spans={spans} />
+          <MarkedText text={input.text} spans={spans} label="Screened text" />
         )}
       </Panel>
+      {task === undefined ? null : (
+        <Panel title="Task" aside={<KeptHint text={task} />}>
+          {task.text === null ? (
+            <p class="hint">This account keeps no text of it, only its SHA-256.</p>
+          ) : (
+            <MarkedText text={task.text} spans={[]} label="Task of the user" />
+          )}
+        </Panel>
+      )}
       <Panel title="Findings of the rules">
         <Scale side="Rules" value={record.rules.score} threshold={record.rules.threshold} />
         <Findings findings={record.findings} text={input.text} />
@@ -88,7 +98,7 @@ export function RecordBody({ record, children }: { record: RecordView; children?
           </Fact>
           <Fact name="Decided by">{deciderWords[verdict.decided_by]}</Fact>
           <Fact name="Router level">{levelWords[record.router_level]}</Fact>
-          <Fact name="Channel">{record.channel}</Fact>
+          <Fact name="Channel">{channelWords[record.channel]}</Fact>
           <Fact name="Mode">{verdict.mode}</Fact>
           <Fact name="Latency">{verdict.latency_ms} ms</Fact>
           <Fact name="Rules version">

@@ -1,6 +1,7 @@
 import { type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { EvidenceFilter } from '../../evidence-store.js';
 import { StoreError } from '../../store-error.js';
+import { RARE_CHANNEL } from '../schema.js';
 import type { Tables } from '../tables.js';
 import { firstSeq, storable } from './evidence-row.js';
 
@@ -12,7 +13,7 @@ type Where = ExpressionBuilder<Tables, 'evidence'>;
  */
 export function filterConditions(where: Where, accountId: string, filter: EvidenceFilter): Expression<SqlBool>[] {
   const all: Expression<SqlBool>[] = [where('account_id', '=', accountId)];
-  const { verdict, rule, decidedBy, routerLevel, keyId, from, to, label } = filter;
+  const { verdict, rule, decidedBy, routerLevel, channel, keyId, from, to, label } = filter;
   // A rule's or a label's records are fewer than all blocks.
   const rarer = (rule !== undefined && rule !== 'none') || (label !== undefined && label !== null);
   if (verdict === 'block')
@@ -25,7 +26,7 @@ export function filterConditions(where: Where, accountId: string, filter: Eviden
   // A rule, a label or a block names few records: their index is walked, and the others only looked at. Left to itself the
   // embedded database takes the index with the most columns, however many records that is.
   const drives = rarer || verdict === 'block';
-  const is = (column: 'decided_by' | 'router_level' | 'key_id', value: string): Expression<SqlBool> =>
+  const is = (column: 'decided_by' | 'router_level' | 'channel' | 'key_id', value: string): Expression<SqlBool> =>
     drives ? sql<SqlBool>`coalesce(${sql.ref(column)}, '') = ${value}` : where(column, '=', value);
   if (decidedBy !== undefined) {
     all.push(is('decided_by', decidedBy));
@@ -34,6 +35,10 @@ export function filterConditions(where: Where, accountId: string, filter: Eviden
   if (routerLevel !== undefined) {
     all.push(is('router_level', routerLevel));
     if (!drives && routerLevel !== 'rules') all.push(sql<SqlBool>`router_level <> 'rules'`);
+  }
+  if (channel !== undefined) {
+    all.push(is('channel', channel));
+    if (!drives && isRareChannel(channel)) all.push(sql.raw<SqlBool>(RARE_CHANNEL));
   }
   if (keyId !== undefined) all.push(is('key_id', keyId));
   if (from !== undefined) all.push(where('seq', '>=', firstSeq(from)));
@@ -56,6 +61,11 @@ export function rareValue({
   if (verdict === 'block') return { verdict };
   if (decidedBy !== undefined && decidedBy !== 'rules') return { decidedBy };
   return routerLevel !== undefined && routerLevel !== 'rules' ? { routerLevel } : undefined;
+}
+
+/** Whether an index has the records of a channel. */
+export function isRareChannel(channel: EvidenceFilter['channel']): boolean {
+  return channel !== undefined && channel !== 'unknown' && channel !== 'user';
 }
 
 /** The text of a filter as text columns hold texts; an empty one filters nothing. */

@@ -1,4 +1,4 @@
-import type { EvidenceLabel, EvidenceRecord, KeptInput } from '../../../evidence/evidence-record.js';
+import type { EvidenceLabel, EvidenceRecord, KeptText } from '../../../evidence/evidence-record.js';
 import { latencyStep } from '../../evidence-store.js';
 import { textDigest } from '../../secrets.js';
 import type { EvidenceRow, Tables } from '../tables.js';
@@ -44,11 +44,16 @@ export interface Counted extends Pick<EvidenceRow, 'account_id' | 'verdict' | 'r
 /** A row with all that is counted of it. */
 export type CountedRow = EvidenceRow & Counted;
 
-/** An input whose digest can't be guessed from: see `textDigest`. */
-export function keyedInput(input: KeptInput, pepper: string): KeptInput {
-  return input.kept === 'whole' || input.keyed
-    ? input
-    : { ...input, sha256: textDigest(input.sha256, pepper), keyed: true };
+/** A text whose digest can't be guessed from: see `textDigest`. */
+function keyedText<T extends KeptText>(text: T, pepper: string): T {
+  return text.kept === 'whole' || text.keyed ? text : { ...text, sha256: textDigest(text.sha256, pepper), keyed: true };
+}
+
+/** A record whose digests can't be guessed from. */
+export function keyedTexts(record: EvidenceRecord, pepper: string): EvidenceRecord {
+  const { input, task } = record;
+  const keyed = { ...record, input: keyedText(input, pepper) };
+  return task === undefined ? keyed : { ...keyed, task: keyedText(task, pepper) };
 }
 
 /** The columns of a record. A text that a column can't hold exactly stays exact in the JSON, where it is escaped. */
@@ -57,8 +62,8 @@ export function toRow(record: EvidenceRecord, pepper: string): CountedRow {
   const { verdict } = record;
   const at = Date.parse(record.time);
   const column = text === null ? null : storable(text);
-  const kept = keyedInput(record.input, pepper);
-  const input = column === text ? { ...kept, text: undefined } : kept;
+  const kept = keyedTexts(record, pepper);
+  const input = column === text ? { ...kept.input, text: undefined } : kept.input;
   return {
     seq: nextSeq(at),
     id: record.id,
@@ -68,10 +73,11 @@ export function toRow(record: EvidenceRecord, pepper: string): CountedRow {
     rule: verdict.rule,
     decided_by: verdict.decided_by,
     router_level: record.router_level,
+    channel: record.channel,
     label: record.label,
     text: column,
     // JSON leaves out what is undefined.
-    record: JSON.stringify({ ...record, input, label: undefined }),
+    record: JSON.stringify({ ...kept, input, label: undefined }),
     at,
     is_model_error: record.model.verdict === 'error',
     latency_ms: verdict.latency_ms,
