@@ -10,7 +10,7 @@ import {
   refusal,
   toolRefusal,
 } from './responses.js';
-import { screenResult } from './result-texts.js';
+import { screenValue } from './screen-values.js';
 import { type ResponseScreening, screenResponse } from './shown-responses.js';
 import { createToolList, type GatewayOptions } from './tool-list.js';
 
@@ -100,7 +100,7 @@ function createConnection(screening: GatewayOptions & ResponseScreening): Connec
     try {
       if (message.kind === 'response') return { forward: await screenResponse(screening, message.raw, asked) };
       if (message.method === 'notifications/tools/list_changed') pins?.endFirstUse();
-      const { value, enforcement } = await screenResult(guard, 'document', message.raw, {});
+      const { value, enforcement } = await screenValue(guard, 'document', message.raw, {});
       if (enforcement === undefined) return { forward: value as JsonObject };
       return message.kind === 'request' ? { reply: errorResponse(message.id, REFUSED, enforcement.note) } : {};
     } catch (error) {

@@ -1,9 +1,8 @@
-import { type Enforcement, type Point, passes } from '../../policy/index.js';
+import { type Point, passes } from '../../policy/index.js';
 import { isObject, type JsonObject, type MessageId } from './messages.js';
 import type { Asked } from './requests.js';
 import { errorResponse, REFUSED, refusal } from './responses.js';
-import { screenResult } from './result-texts.js';
-import { screenDefinition } from './spoken-names.js';
+import { type Screened, screenDefinition, screenValue } from './screen-values.js';
 import { type GatewayOptions, mapAtOnce, type ToolList } from './tool-list.js';
 
 /** What screens responses. */
@@ -25,28 +24,24 @@ export async function screenResponse(
     if (enforcement !== undefined) return refusal(id, enforcement, asked, raw.result);
     return value === raw.result ? raw : { ...raw, result: value };
   }
-  const { value, enforcement } = await screenResult(screening.guard, 'tool_result', raw.error, asked?.call ?? {});
+  const { value, enforcement } = await screenValue(screening.guard, 'tool_result', raw.error, asked?.call ?? {});
   if (enforcement === undefined) return value === raw.error ? raw : { ...raw, error: value };
   const code = isObject(raw.error) && typeof raw.error.code === 'number' ? raw.error.code : REFUSED;
   return errorResponse(id, code, enforcement.note);
 }
 
 /** A result as it may be shown: lists without what is blocked, the rest whole or not at all. */
-async function shownResult(
-  screening: ResponseScreening,
-  result: unknown,
-  asked: Asked | undefined,
-): Promise<{ readonly value?: unknown; readonly enforcement?: Enforcement | undefined }> {
+async function shownResult(screening: ResponseScreening, result: unknown, asked: Asked | undefined): Promise<Screened> {
   const { guard } = screening;
   const call = asked?.call ?? {};
   const point = choosePoint(asked?.method);
-  if (!isObject(result)) return screenResult(guard, point, result, call);
+  if (!isObject(result)) return screenValue(guard, point, result, call);
   const lists = await shownLists(screening, result, asked);
   // An opaque token that goes back to the server.
   const isApart = (name: string): boolean =>
     Object.hasOwn(lists, name) || (name === 'nextCursor' && typeof result.nextCursor === 'string');
   const rest = Object.fromEntries(Object.entries(result).filter(([name]) => !isApart(name)));
-  const screened = await screenResult(guard, point, rest, call);
+  const screened = await screenValue(guard, point, rest, call);
   if (screened.enforcement !== undefined) return screened;
   if (screened.value === rest && Object.entries(lists).every(([name, shown]) => shown === result[name]))
     return { value: result };

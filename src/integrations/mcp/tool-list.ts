@@ -2,7 +2,7 @@ import type { Guard } from '../../policy/index.js';
 import { type GatewayEvent, shownName } from './pin-event.js';
 import { type Judgement, type OfferedTool, type Pins, readTool } from './pins.js';
 import type { Asked } from './requests.js';
-import { screenDefinition } from './spoken-names.js';
+import { screenDefinition } from './screen-values.js';
 
 /** The parts of a gateway. */
 export interface GatewayOptions {
