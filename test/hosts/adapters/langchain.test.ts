@@ -227,7 +227,7 @@ it('LangChain 1: what a schema says of a parameter, and definitions in the words
     tool((() => 'x') as never, {
       name: 'three',
       description: 'd',
-      schema: z3.object({ q: z3.string().describe(ATTACK) }),
+      schema: z3.object({ q: z3.string().describe(ATTACK) }) as never,
     }),
     tool((() => 'x') as never, { name: 'json', description: 'd', schema: parameters as never }),
     { type: 'function', function: { name: 'openai', description: 'd', parameters } },
