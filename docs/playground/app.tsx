@@ -145,7 +145,7 @@ function Verdict({ result, titles }: { result: Result; titles: Ready['titles'] }
         </p>
       </section>
       <Panel title="Text">
-        <MarkedText text={text} spans={spans} />
+        <MarkedText text={text} spans={spans} label="Text" />
       </Panel>
       <Panel title="Findings of the rules">
         {findings.length === 0 ? <p class="hint">No rule matched.</p> : null}

@@ -20,6 +20,7 @@ interface StepArguments {
 /** A `Processor` of Mastra, for the `inputProcessors` of an agent. */
 export interface GuardProcessor {
   readonly id: 'portcullis';
+  processInput<L>(args: StepArguments & { readonly messageList: L }): Promise<L>;
   processInputStep(
     args: StepArguments & {
       readonly messageList?: unknown;
@@ -47,6 +48,11 @@ export function guardProcessor(guard: Guard): GuardProcessor {
 
   return {
     id: 'portcullis',
+    async processInput({ messageList, abortSignal }) {
+      // Here too: before 1.71 the messages of the memory lose their tag ahead of the first step.
+      await screenMemory(guard, messageList as MemoryMessages, { signal: abortSignal });
+      return messageList;
+    },
     async processInputStep(args) {
       const { tools = {}, toolChoice, abortSignal } = args;
       await screenMemory(guard, args.messageList as MemoryMessages | undefined, { signal: abortSignal });

@@ -22,7 +22,7 @@ const NAME = /^[^\s"]{12,300}$/;
  * The names in a value that could be sentences, with their words apart: within JSON, `ignore_all_instructions` is a name, but a
  * model reads it as an order. Empty where there are none.
  */
-export function spokenNames(value: unknown): string {
+function spokenNames(value: unknown): string {
   const found: string[] = [];
   const read = (text: string): void => {
     if (NAME.test(text) && (text.match(WORD_BREAK)?.length ?? 0) >= 2) found.push(text.replace(WORD_BREAK, ' ').trim());
