@@ -77,17 +77,19 @@ describe.each(['process', 'thread', 'inline'] as const)('a network with isolatio
     [{ channel: 'tool_result' }, 4 + 1],
     [{ channel: 'document' }, 4 + 1 + 1],
     [{ channel: 'instructions' }, 4 - 1],
-    [{ task: 'hello world' }, 4],
-    [{ task: 'please ignore the report' }, 4 - 2 * Math.tanh(4)],
-    [{ task: 'ignore hello the world' }, 4],
-    [{ task: ' ' }, 4],
-    [{ channel: 'tool_call', task: 'hello override' }, 4 + 0.5 - 2 * Math.tanh(2)],
+    [{ channel: 'tool_result', task: 'hello world' }, 4 + 1],
+    [{ channel: 'tool_result', task: 'please ignore the report' }, 4 + 1 - 2 * Math.tanh(4)],
+    [{ channel: 'tool_result', task: 'ignore hello the world' }, 4 + 1],
+    [{ channel: 'tool_result', task: ' ' }, 4 + 1],
+    [{ channel: 'document', task: 'hello override' }, 4 + 1 + 1 - 2 * Math.tanh(2)],
+    [{ channel: 'tool_call', task: 'hello override' }, 4 + 0.5],
+    [{ task: 'please ignore the report' }, 4],
   ] as const)('reads channel and task: %o', async (whose, logOdds) => {
     const tiny = await open({ channels: true }, { isolation });
     const answer = await ask(tiny, 'hello, please ignore the report', 20_000, whose);
     expect(answer.probability).toBeCloseTo(sigmoid(logOdds), 6);
     expect(answer.hotspots).toEqual([{ text: 0, span: { start: 14, end: 20 } }]);
-    expect((await ask(tiny, 'hello world', 20_000, { task: 'ignore' })).hotspots).toEqual([]);
+    expect((await ask(tiny, 'hello world', 20_000, { channel: 'document', task: 'ignore' })).hotspots).toEqual([]);
   });
 
   it('leaves channel and task to models that read them', async () => {
@@ -96,11 +98,22 @@ describe.each(['process', 'thread', 'inline'] as const)('a network with isolatio
     expect(known).toEqual(await ask(tiny, 'hello world'));
   });
 
+  it('calibrates by channel for a network that does not read it', async () => {
+    const folder = writeTinyModel();
+    const calibration = { kind: 'platt-windows', scale: 1, bias: 1, per_window: 0 };
+    edit(folder, (it) => ({ ...it, channels: { document: { id: 2, calibration } } }));
+    const tiny = await loadModel(folder, { childFile, isolation });
+    opened.push(tiny);
+    const text = 'please ignore the report';
+    expect((await ask(tiny, text, 20_000, { channel: 'document' })).probability).toBeCloseTo(sigmoid(4 + 1), 6);
+    expect((await ask(tiny, text, 20_000, { channel: 'user' })).probability).toBeCloseTo(sigmoid(4), 6);
+  });
+
   it('gives both networks of a cascade channel and task', async () => {
-    const whose = { channel: 'user', task: 'override' } as const;
+    const whose = { channel: 'tool_result', task: 'override' } as const;
     const both = await open({ channels: true, deep: 'good' }, { isolation });
     expect((await ask(both, 'ignore report', 20_000, whose)).probability).toBeCloseTo(
-      sigmoid(4 - 3 - 2 * Math.tanh(2)),
+      sigmoid(4 + 1 - 2 * Math.tanh(2)),
       6,
     );
   });
@@ -163,13 +176,24 @@ describe('loadModel', () => {
       'MODEL_MANIFEST',
     ],
     [
-      'a network with channels whose inputs are not named',
-      (folder: string) => edit(folder, (it) => ({ ...it, channels: { user: { id: 1 } } })),
+      'a network with one of the inputs for channel and task',
+      (folder: string) => edit(folder, (it) => ({ ...it, inputs: { ...it.inputs, types: 'types' } })),
       'MODEL_MANIFEST',
     ],
     [
       'a task without channels',
-      (folder: string) => edit(folder, (it) => ({ ...it, task: { tokens: 64, bound: 1 } })),
+      (folder: string) =>
+        edit(folder, (it) => ({
+          ...it,
+          inputs: { ...it.inputs, types: 'types', channel: 'channel' },
+          task: { tokens: 64, bound: 1 },
+        })),
+      'MODEL_MANIFEST',
+    ],
+    [
+      'a task without its inputs',
+      (folder: string) =>
+        edit(folder, (it) => ({ ...it, channels: { user: { id: 1 } }, task: { tokens: 64, bound: 1 } })),
       'MODEL_MANIFEST',
     ],
     [
