@@ -180,7 +180,9 @@ export interface ServerSetting {
   readonly rulesThreshold: number;
   /** `off` without a model. */
   readonly mlVersion: string;
+  /** Of a text of an unknown channel. */
   readonly mlThreshold: number;
+  readonly mlThresholds: Readonly<Record<Channel, number>>;
   /** Null where the threshold was given as a number, and without a model. */
   readonly operatingPoint: string | null;
   /** Names of the model's operating points; none without a model. */

@@ -1,4 +1,5 @@
 import type { DashboardService } from '../dashboard/ports.js';
+import { byChannel } from '../engine/channel.js';
 import type { Store } from '../store/store.js';
 import type { LongTexts } from './long-texts/long-texts.js';
 import { previewOverlay } from './preview-overlay.js';
@@ -56,11 +57,12 @@ export function dashboardService(parts: DashboardServiceParts): DashboardService
     replay: replays.replay,
 
     setting() {
-      const { mode, rules_version, rules_threshold, ml_version, ml_threshold, operating_point, operating_points } =
-        engine.info;
+      const { mode, rules_version, rules_threshold, ml_version, ml_threshold, channels } = engine.info;
+      const { operating_point, operating_points } = engine.info;
       return {
         ...{ mode, rulesVersion: rules_version, rulesThreshold: rules_threshold, mlVersion: ml_version },
         ...{ mlThreshold: ml_threshold, operatingPoint: operating_point, operatingPoints: operating_points },
+        mlThresholds: byChannel((channel) => channels[channel].ml_threshold),
       };
     },
 

@@ -60,7 +60,6 @@ test('channel and task: in the playground, in the record, and as a filter of the
   expect(await accessibilityFaults(page)).toEqual([]);
   // The draft is still there after another page.
   await page.goto(`${it.origin}/dashboard/#/evidence`);
-  await page.getByText('More filters').click();
   await page.getByLabel('Channel').selectOption('tool result');
   await page.getByText('The minutes of Tuesday').waitFor();
   expect(page.url()).toContain('channel=tool_result');
@@ -68,6 +67,23 @@ test('channel and task: in the playground, in the record, and as a filter of the
   expect(await accessibilityFaults(page)).toEqual([]);
   await page.goto(`${it.origin}/dashboard/#/playground`);
   expect(await page.getByLabel('Task').inputValue()).toBe('Sum up the minutes.');
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
+test('tuning says where the model of the server blocks on each channel', { timeout: 60_000 }, async () => {
+  const { page, faults } = await signedIn('rules');
+  await page.route('**/dashboard/api/overlay', async (route) => {
+    const response = await route.fetch();
+    const state = await response.json();
+    const mlThresholds = { ...state.server.mlThresholds, unknown: 0.8, user: 0.8, document: 0.4, tool_result: 0.4 };
+    const server = { ...state.server, mlVersion: '3', mlThreshold: 0.8, operatingPoint: 'balanced', mlThresholds };
+    await route.fulfill({ response, json: { ...state, server } });
+  });
+  await page.goto(`${it.origin}/dashboard/#/tuning`);
+  const words = await page.getByText('the model blocks from').innerText();
+  expect(words).toContain('the model blocks from 0.800 (balanced), document from 0.400, tool result from 0.400');
+  expect(words).not.toContain('user from');
   expect(faults).toEqual([]);
   await page.context().close();
 });

@@ -155,6 +155,7 @@ const CHOICES = [
       ['allow', 'allow'],
     ],
   ],
+  ['channel', 'Channel', Object.entries(channelWords)],
   [
     'decidedBy',
     'Decided by',
@@ -184,7 +185,6 @@ const CHOICES = [
       ['correct_allow', 'correct allow'],
     ],
   ],
-  ['channel', 'Channel', Object.entries(channelWords)],
 ] as const;
 
 /** Filters of the list, as the address has them. Choices apply at once, words when they are sent. */
@@ -213,9 +213,16 @@ function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Element {
     event.preventDefault();
     set({});
   };
-  const more = ['decidedBy', 'routerLevel', 'label', 'channel', 'keyId', 'from', 'to'].filter((name) =>
-    query.has(name),
-  ).length;
+  const more = ['decidedBy', 'routerLevel', 'label', 'keyId', 'from', 'to'].filter((name) => query.has(name)).length;
+  const choices = CHOICES.map(([name, label, options]) => (
+    <Choice
+      key={name}
+      label={label}
+      value={query.get(name) ?? ''}
+      onValue={(value) => set({ [name]: value })}
+      options={[['', 'any'], ...options]}
+    />
+  ));
   return (
     <form class="panel filters" onSubmit={search} aria-label="Filters">
       <div class="filter-row">
@@ -227,12 +234,7 @@ function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Element {
           onValue={setText}
         />
         <TextField label="Deciding rule" placeholder="override.ignore-previous" value={rule} onValue={setRule} />
-        <Choice
-          label="Verdict"
-          value={query.get('verdict') ?? ''}
-          onValue={(verdict) => set({ verdict })}
-          options={[['', 'any'], ...CHOICES[0][2]]}
-        />
+        {choices.slice(0, 2)}
         <button type="submit" class="primary">
           Search
         </button>
@@ -245,15 +247,7 @@ function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Element {
       <details open={more > 0}>
         <summary>More filters{more > 0 ? ` (${more})` : ''}</summary>
         <div class="filter-row">
-          {CHOICES.slice(1).map(([name, label, options]) => (
-            <Choice
-              key={name}
-              label={label}
-              value={query.get(name) ?? ''}
-              onValue={(value) => set({ [name]: value })}
-              options={[['', 'any'], ...options]}
-            />
-          ))}
+          {choices.slice(2)}
           <Choice
             label="Key"
             value={query.get('keyId') ?? ''}

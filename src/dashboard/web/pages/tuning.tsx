@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { OverlayPreview, OverlayState, Role, ServerSetting } from '../../ports.js';
 import { callApi } from '../call-api.js';
-import { counted, labelWords, localTimeShort, score } from '../format.js';
+import { channelWords, counted, labelWords, localTimeShort, score } from '../format.js';
 import { useAction, useLoad, useRuleTitles } from '../hooks.js';
 import { Failure, Loaded, Moment, Notice, PageHead, Panel, VerdictBadge } from '../parts/basics.js';
 import { Choice, TextArea, TextField } from '../parts/fields.js';
@@ -61,9 +61,13 @@ export function Tuning({ role, query }: TuningProps): JSX.Element {
   );
 }
 
-function pointWords({ mlVersion, operatingPoint, mlThreshold }: ServerSetting): string {
+function pointWords({ mlVersion, operatingPoint, mlThreshold, mlThresholds }: ServerSetting): string {
   if (mlVersion === 'off' || mlVersion === 'unavailable') return 'no model runs';
-  return `the model blocks from ${score(mlThreshold)}${operatingPoint === null ? '' : ` (${operatingPoint})`}`;
+  const others = (Object.keys(mlThresholds) as (keyof typeof mlThresholds)[])
+    .filter((channel) => mlThresholds[channel] !== mlThreshold)
+    .map((channel) => `, ${channelWords[channel]} from ${score(mlThresholds[channel])}`);
+  const point = operatingPoint === null ? '' : ` (${operatingPoint})`;
+  return `the model blocks from ${score(mlThreshold)}${point}${others.join('')}`;
 }
 
 function InForce({ state: { server, versions } }: { state: OverlayState }): JSX.Element {
