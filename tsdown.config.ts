@@ -16,6 +16,7 @@ const entries = {
   mastra: 'src/integrations/mastra/index.ts',
   mcp: 'src/integrations/mcp/index.ts',
   openai: 'src/integrations/openai/index.ts',
+  opentelemetry: 'src/opentelemetry.ts',
   'openai-agents': 'src/integrations/openai-agents/index.ts',
   'model-worker': 'src/adapters/model/model-worker.ts',
   'batch/score-stream': 'src/batch/score-stream.ts',

@@ -19,6 +19,7 @@ export default defineConfig({
     alias: [
       { find: /^portcullis$/, replacement: `${import.meta.dirname}/src/index.ts` },
       { find: /^portcullis\/policy$/, replacement: `${import.meta.dirname}/src/policy/index.ts` },
+      { find: /^portcullis\/(client|opentelemetry)$/, replacement: `${import.meta.dirname}/src/$1.ts` },
       { find: /^portcullis\/(.+)$/, replacement: `${import.meta.dirname}/src/integrations/$1/index.ts` },
     ],
   },

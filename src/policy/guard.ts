@@ -76,6 +76,10 @@ export interface ScreenCall {
    * every later turn would be refused too. See `newestTurn`.
    */
   readonly isPast?: boolean | undefined;
+  /** Asks the engine for its findings, for `report`. */
+  readonly explain?: boolean | undefined;
+  /** Told of the screenings of this call, after the guard's own `report`. */
+  readonly report?: ((event: GuardEvent) => void) | undefined;
   /** Ends the call; it rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -122,7 +126,7 @@ const OWN_TEXTS = 2_000;
  * @throws TypeError where both `engine` and `client` are given, or for an option that does not exist; RangeError for a bad `timeoutMs`
  */
 export function createGuard(options: GuardOptions = {}): Guard {
-  const { engine, client, onError = 'block', unreadable = 'report', timeoutMs = 10_000, cache = {}, report } = options;
+  const { engine, client, onError = 'block', unreadable = 'report', timeoutMs = 10_000, cache = {} } = options;
   checkOptions('createGuard', options, GUARD_OPTIONS);
   if (engine !== undefined && client !== undefined)
     throw new TypeError('give createGuard an engine or a client, not both');
@@ -143,21 +147,25 @@ export function createGuard(options: GuardOptions = {}): Guard {
     for (const input of inputs) own.set(digestInput(input, CHANNELS[point]), { enforcement });
   }
 
+  function report(event: GuardEvent, call: ScreenCall): void {
+    options.report?.(event);
+    call.report?.(event);
+  }
+
   /** The task as far as it may count. One that is blocked, or could not be screened, is reported and left out. */
-  async function admitTask({ task, signal }: ScreenCall, runId: string): Promise<string | undefined> {
+  async function admitTask(call: ScreenCall, runId: string): Promise<string | undefined> {
+    const { task, explain, signal } = call;
     const text = cropTask(task);
     if (text === undefined) return undefined;
     const started = performance.now();
-    const found = await screener.screen(text, { channel: 'user', signal }).catch((error: unknown) => {
+    const found = await screener.screen(text, { channel: 'user', explain, signal }).catch((error: unknown) => {
       if (signal?.aborted) throw error;
       return failureOf(error);
     });
     if (typeof found === 'object' && found.verdict.verdict === 'allow') return text;
-    report?.({
-      ...{ runId, point: 'user', tool: undefined, action: 'report', unreadable: [] },
-      ...factsOf(found),
-      durationMs: performance.now() - started,
-    });
+    const durationMs = performance.now() - started;
+    const about = { runId, point: 'user', tool: undefined, action: 'report', unreadable: [], durationMs } as const;
+    report({ ...about, ...factsOf(found) }, call);
     return undefined;
   }
 
@@ -224,11 +232,14 @@ export function createGuard(options: GuardOptions = {}): Guard {
     let content: Content | undefined;
 
     const tell = (event: Omit<GuardEvent, 'runId' | 'point' | 'tool' | 'unreadable' | 'durationMs'>): void =>
-      report?.({
-        ...{ runId, point, tool },
-        ...event,
-        ...{ unreadable: content?.unreadable ?? [], durationMs: performance.now() - started },
-      });
+      report(
+        {
+          ...{ runId, point, tool },
+          ...event,
+          ...{ unreadable: content?.unreadable ?? [], durationMs: performance.now() - started },
+        },
+        call,
+      );
 
     async function enforce(found: Screened | Failure, judged?: Judged): Promise<Decision<T>> {
       const facts = factsOf(found);
@@ -264,7 +275,8 @@ export function createGuard(options: GuardOptions = {}): Guard {
     }
 
     const task = TASK_POINTS.has(point) ? await admitTask(call, runId) : undefined;
-    const request: ScreenRequest = { channel: CHANNELS[point], task, explain: policy[point] === 'redact', signal };
+    const explain = policy[point] === 'redact' || call.explain;
+    const request: ScreenRequest = { channel: CHANNELS[point], task, explain, signal };
     let judged: Judged;
     try {
       content = readContent(value, isStructure(point));
@@ -322,26 +334,36 @@ const REASONS = {
   unreadable: 'The content has a part that could not be read.',
 } as const;
 
-/** What an event says of a screening. */
-function factsOf(
+/** Everything that an event says of a screening itself. */
+export function factsOf(
   found: Screened | Failure,
-): Pick<GuardEvent, 'evidenceId' | 'verdict' | 'cause' | 'rule' | 'reason' | 'score' | 'cached'> {
-  if (typeof found === 'string') {
-    const reason = REASONS[found];
+): Omit<GuardEvent, 'runId' | 'point' | 'tool' | 'action' | 'unreadable' | 'durationMs'> {
+  if (typeof found === 'string')
     return {
       evidenceId: newEvidenceId(),
       verdict: 'error',
       cause: found,
       rule: 'none',
-      reason,
+      reason: REASONS[found],
       score: null,
+      ...{ decidedBy: null, rulesVersion: null, mlVersion: null, findings: [] },
       cached: false,
     };
-  }
+  const { verdict, findings, cached } = found;
   // An analyzer of the user's own may leave members out.
-  const { evidence_id: evidenceId = newEvidenceId(), rule = 'none', reason = null, score = null } = found.verdict;
-  const verdict = found.verdict.verdict === 'allow' ? 'allow' : 'block';
-  return { evidenceId, verdict, cause: 'verdict', rule, reason, score, cached: found.cached };
+  return {
+    evidenceId: verdict.evidence_id ?? newEvidenceId(),
+    verdict: verdict.verdict === 'allow' ? 'allow' : 'block',
+    cause: 'verdict',
+    rule: verdict.rule ?? 'none',
+    reason: verdict.reason ?? null,
+    score: verdict.score ?? null,
+    decidedBy: verdict.decided_by ?? null,
+    rulesVersion: verdict.rules_version ?? null,
+    mlVersion: verdict.ml_version ?? null,
+    findings,
+    cached,
+  };
 }
 
 const NOTES: Readonly<Record<Point, string>> = {

@@ -21,5 +21,6 @@ export {
   type Policy,
   PortcullisBlocked,
   passes,
+  type ReportedFinding,
 } from './policy.js';
 export type { Analyzer, CacheOptions } from './screener.js';

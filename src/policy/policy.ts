@@ -1,4 +1,4 @@
-import type { Channel } from '../index.js';
+import type { Channel, DecidedBy, ExplainedFinding } from '../index.js';
 import type { Unreadable } from './content.js';
 
 /** Where in an agent a text is screened. */
@@ -113,6 +113,9 @@ export function passes<T>(
   return decision.action === 'allow' || decision.action === 'redact' || decision.action === 'report';
 }
 
+/** A finding as an event tells it: without the text. */
+export type ReportedFinding = Pick<ExplainedFinding, 'rule' | 'severity' | 'score'>;
+
 /** One screening or enforcement, without any screened text: safe to log. */
 export interface GuardEvent {
   readonly runId: string;
@@ -129,6 +132,12 @@ export interface GuardEvent {
   readonly reason: string | null;
   /** 0..1; null where the screening failed. */
   readonly score: number | null;
+  /** The side that decided, and the versions behind it; null where the screening failed. */
+  readonly decidedBy: DecidedBy | null;
+  readonly rulesVersion: string | null;
+  readonly mlVersion: string | null;
+  /** Findings of the rules, strongest first; empty unless the call asked for them, or the policy redacts. */
+  readonly findings: readonly ReportedFinding[];
   /** Whether the verdict came from the guard's cache. */
   readonly cached: boolean;
   /** Kinds of the parts that could not be read, such as `image`; `stream` for what gives its text only later. */

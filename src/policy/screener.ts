@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { inputText } from '../engine/input.js';
-import type { Channel, ExplainedVerdict, Input, Span, Verdict } from '../index.js';
+import type { Channel, ExplainedVerdict, Explanation, Input, Span, Verdict } from '../index.js';
+import type { ReportedFinding } from './policy.js';
 
 /**
  * What screens: an `Engine`, a `ScreeningClient` of `portcullis/client`, or anything with their `analyze`. A guard gives it a
@@ -24,6 +25,8 @@ export interface Screened {
   readonly verdict: Verdict;
   /** In the text screened; where a redaction cuts. */
   readonly spans: readonly Span[];
+  /** Empty unless the request asked to explain. */
+  readonly findings: readonly ReportedFinding[];
   readonly cached: boolean;
 }
 
@@ -79,7 +82,7 @@ export function createScreener(
     const asked = await analyzer();
     const limit = Math.ceil(timeoutMs * ANALYZER_SHARE);
     const verdict = await asked.analyze(input, { channel, task, explain, timeoutMs: limit });
-    return { verdict: bare(verdict), spans: verdict.verdict === 'block' ? listSpans(verdict) : [] };
+    return toScreened(verdict);
   }
 
   return {
@@ -113,14 +116,18 @@ export function digestInput(input: Input, channel: Channel, task = ''): string {
   return createHash('sha256').update(head).update(inputText(input)).digest('hex');
 }
 
-function bare(verdict: Verdict): Verdict {
-  const { explanation: _, ...rest } = verdict as Verdict & { explanation?: unknown };
-  return rest;
+/** Splits what an analyzer said into the verdict alone and what its explanation adds. */
+export function toScreened(said: Verdict): Omit<Screened, 'cached'> {
+  const { explanation, ...verdict } = said as Verdict & Partial<ExplainedVerdict>;
+  return {
+    verdict,
+    spans: verdict.verdict === 'block' ? listSpans(verdict, explanation) : [],
+    findings: (explanation?.findings ?? []).map(({ rule, severity, score }) => ({ rule, severity, score })),
+  };
 }
 
 /** The spans of the side that blocked: the rules' findings, or where the model saw its evidence. */
-function listSpans(verdict: Verdict): readonly Span[] {
-  const { explanation } = verdict as Partial<ExplainedVerdict>;
+function listSpans(verdict: Verdict, explanation: Explanation | undefined): readonly Span[] {
   if (explanation === undefined) return [];
   const { findings, model } = explanation;
   const byModel = model.hotspots.length > 0 ? model.hotspots : model.windows.slice(0, 1).map(({ span }) => span);
