@@ -139,6 +139,9 @@ export function serveCommand(): Command {
     new Option('--public-url <url>', 'public URL of the service; with https, cookies are Secure').env(
       'PORTCULLIS_PUBLIC_URL',
     ),
+    new Option('--trace-url <url>', 'where the dashboard links a trace, with {trace_id} in it').env(
+      'PORTCULLIS_TRACE_URL',
+    ),
     new Option('--stripe-secret-key <key>', 'take payments with Stripe; prefer the environment variable').env(
       'PORTCULLIS_STRIPE_SECRET_KEY',
     ),

@@ -62,6 +62,8 @@ export interface EvidenceRecord {
   readonly account_id: string;
   /** Null for a call from the dashboard's playground. */
   readonly key_id: string | null;
+  /** 32 hex digits of the trace that the call was a part of; absent where there was none. */
+  readonly trace_id?: string | undefined;
   readonly input: KeptInput;
   readonly verdict: Verdict;
   /** `unknown` where the caller named none; records of before 1.5 say `user` there. */

@@ -20,6 +20,7 @@ import { replayService } from './replay-service.js';
 import { accountOverlays } from './screening/account-overlays.js';
 import { createTurns } from './screening/turns.js';
 import type { ServiceSettings } from './settings.js';
+import { openTracing } from './tracing.js';
 import { urlProblem } from './webhooks/public-address.js';
 import { webhookSender } from './webhooks/send-webhooks.js';
 import { watchAccounts, webhookBody } from './webhooks/watch-accounts.js';
@@ -78,6 +79,9 @@ export async function runService(settings: ServiceSettings, parts: OpeningParts)
     async () => (await parts.engine).close(),
   ];
   try {
+    const tracing = await openTracing();
+    if (tracing !== undefined)
+      opened.unshift(() => tracing.close().catch(() => log.warn('the last spans were not exported')));
     const store = await parts.store;
     const billing = await openBilling(store, settings);
     const engine = await parts.engine;
@@ -127,6 +131,7 @@ export async function runService(settings: ServiceSettings, parts: OpeningParts)
           }),
           signUp: settings.signUp,
           publicUrl: settings.publicUrl,
+          traceUrl: settings.traceUrl,
           now: Date.now,
         });
       },
@@ -140,6 +145,7 @@ export async function runService(settings: ServiceSettings, parts: OpeningParts)
         callsPerAccount: settings.callsPerAccount && ofAll(settings.callsPerAccount),
         connectionsPerAddress: ofAll(settings.connectionsPerAddress ?? CONNECTIONS_PER_ADDRESS),
       },
+      tracing,
       metricsPage: share?.metricsPage,
       trustProxy: settings.trustProxy,
       publicUrl: settings.publicUrl,

@@ -52,6 +52,10 @@ export const settingsSchema: z.ZodType<ServiceSettings> = z
       .url({ protocol: /^https?$/ })
       .transform((url) => url.replace(/\/+$/, ''))
       .optional(),
+    traceUrl: z
+      .url({ protocol: /^https?$/ })
+      .includes('{trace_id}', '--trace-url takes a URL with {trace_id} in it')
+      .optional(),
     stripeSecretKey: z
       .string()
       .regex(
@@ -115,6 +119,8 @@ export interface ServiceSettings {
   readonly signUp: boolean;
   /** Whether webhooks may go to private addresses, and by plain HTTP. */
   readonly webhookPrivateAddresses: boolean;
+  /** Where the dashboard's links to traces lead, with `{trace_id}` in it. Default: no links. */
+  readonly traceUrl?: string | undefined;
   /**
    * Where readers reach the service, without a slash at the end; Stripe sends them back there. With `https:` the
    * dashboard's cookies are `Secure` and `__Host-`.

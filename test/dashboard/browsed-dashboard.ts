@@ -10,8 +10,8 @@ export interface BrowsedDashboard extends TestDashboard {
   readonly watch: (...look: Rest<Parameters<typeof watchedPage>>) => Promise<WatchedPage>;
 }
 
-export async function browsedDashboard(): Promise<BrowsedDashboard> {
-  const it = await testDashboard();
+export async function browsedDashboard(changes?: Parameters<typeof testDashboard>[0]): Promise<BrowsedDashboard> {
+  const it = await testDashboard(changes);
   // By name, as a reader has it: `Secure` cookies are taken there.
   const origin = (await it.app.listen({ port: 0, host: '127.0.0.1' })).replace('127.0.0.1', 'localhost');
   const browser = await openBrowser();

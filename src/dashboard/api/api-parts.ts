@@ -24,6 +24,8 @@ export interface DashboardParts {
   readonly signUp: boolean;
   /** Where readers reach the service; with `https:` the cookies are `Secure`. */
   readonly publicUrl?: string | undefined;
+  /** Where traces are seen, with `{trace_id}` in it. Default: traces have no links. */
+  readonly traceUrl?: string | undefined;
   /** Runs the steps of long responses. Default: each at once. */
   readonly longWork?: LongWork | undefined;
   /** Milliseconds since 1970. */

@@ -47,7 +47,7 @@ const readFilter = ({ label, ...asked }: z.infer<z.ZodObject<typeof filterShape>
 const noRecord = (): ApiError => new ApiError(404, 'There is no such record, or retention has removed it.');
 
 /** Evidence: list, record, label, replay, export; and the playground, which makes it. */
-export function evidenceRoutes(app: ApiApp, { store, service, longWork }: DashboardParts): void {
+export function evidenceRoutes(app: ApiApp, { store, service, longWork, traceUrl }: DashboardParts): void {
   const exporting = new Map<string, number>();
   const find = async (accountId: string, id: string) => {
     const record = await store.evidence.get(accountId, id);
@@ -84,9 +84,11 @@ export function evidenceRoutes(app: ApiApp, { store, service, longWork }: Dashbo
     const records = store.evidence.iterate(accountId, readFilter(asked));
     return reply.send(Readable.from(exportLines(records, format, { accountId, longWork })));
   });
-  app.get('/evidence/:id', { schema: { params } }, async (request) => ({
-    record: await find(getMember(request).accountId, request.params.id),
-  }));
+  app.get('/evidence/:id', { schema: { params } }, async (request) => {
+    const record = await find(getMember(request).accountId, request.params.id);
+    const { trace_id: traceId } = record;
+    return { record, traceUrl: traceId && traceUrl?.replaceAll('{trace_id}', traceId) };
+  });
   app.put('/evidence/:id/label', { schema: { params, body: labelBody } }, async (request) => {
     const { label } = request.body;
     await orRefuse(

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
@@ -156,7 +157,8 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     const { account, key } = ownerOf(request);
     const { store, engine, overlays, metrics, longTexts, now } = parts;
     const under = await overlays?.under(account.overlay);
-    const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep, under };
+    const { traceId } = request;
+    const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep, under, traceId };
     const write = (record: EvidenceRecord): Promise<void> => store.evidence.append(record);
     const signal = disconnectSignal(request);
     let failure: unknown;
@@ -189,7 +191,11 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       }
     };
     const text = Buffer.isBuffer(body)
-      ? await longTexts.run({ kind: 'agent', body, call }, { tenant: account.id, analyze, signal })
+      ? // Asked from another thread: in the request's context all the same.
+        await longTexts.run(
+          { kind: 'agent', body, call },
+          { tenant: account.id, analyze: AsyncResource.bind(analyze), signal },
+        )
       : await answerAgent(call, body, { analyze });
     if (failure !== undefined) throw failure;
     store.keys.used(key.id, now().getTime());

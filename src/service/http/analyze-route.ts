@@ -126,7 +126,8 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         if (turn !== undefined) await turn;
         const { account, key } = owner;
         const under = await overlays?.under(account.overlay);
-        const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep, under };
+        const { traceId } = request;
+        const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep, under, traceId };
         const { explain } = request.query;
         const at = now();
         let quota = counted.charge;

@@ -8,6 +8,7 @@ import { createMetrics } from '../metrics.js';
 import type { AccountOverlays } from '../screening/account-overlays.js';
 import { cachedKeys } from '../screening/key-cache.js';
 import type { ScreeningEngine, ScreeningStore } from '../screening/ports.js';
+import { noteTraceIds, type Tracing } from '../tracing.js';
 import { createAdmission } from './admission.js';
 import { agentRoutes } from './agent-routes.js';
 import { type AnalyzeParts, analyzeRoutes } from './analyze-route.js';
@@ -61,6 +62,8 @@ export interface AppParts {
   readonly nodeMetrics?: boolean | undefined;
   /** Proxies whose `X-Forwarded-*` headers are believed: addresses, networks, `loopback`, `linklocal`, `uniquelocal`. Default: none. */
   readonly trustProxy?: readonly string[] | undefined;
+  /** Default: calls are no spans. */
+  readonly tracing?: Tracing | undefined;
   /** What `/metrics` responds with. Default: the metrics of this process. */
   readonly metricsPage?: (() => Promise<string>) | undefined;
   /** Where callers reach the service, for `/docs`. */
@@ -168,9 +171,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   answerErrors(app, methods);
   await app.register(swagger, openApiOptions());
   await app.register(async (scope) => {
+    noteTraceIds(scope);
+    parts.tracing?.traceRequests(scope);
     const calls: AnalyzeParts = {
       store,
-      engine,
+      engine: parts.tracing?.traceEngine(engine) ?? engine,
       overlays: parts.overlays,
       metrics,
       longTexts,

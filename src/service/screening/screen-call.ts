@@ -49,6 +49,8 @@ export interface CallOwner {
   readonly keep: Keep;
   /** Default: nothing on top of the server's own settings. */
   readonly under?: AccountChange | undefined;
+  /** Of the trace that the call is a part of. */
+  readonly traceId?: string | undefined;
 }
 
 /** What is to be screened, and what the caller knows of it. */
@@ -69,7 +71,7 @@ export interface ScreenedInput {
 /** Scores an input and stores its evidence; resolves when the record is durable. */
 export async function screenCall(
   { write, engine, now, recent, longTexts }: ScreenParts,
-  { accountId, keyId, keep, under }: CallOwner,
+  { accountId, keyId, keep, under, traceId }: CallOwner,
   { input: given, channel, task }: AskedInput,
 ): Promise<ScreenedInput> {
   const input = typeof given === 'string' ? given : toJsonText(given);
@@ -94,6 +96,7 @@ export async function screenCall(
     time: now(),
     accountId,
     keyId,
+    traceId,
     keep,
     text,
     maskedText,
@@ -160,6 +163,7 @@ export interface ScreenedCall {
   readonly accountId: string;
   /** Null for a call from the dashboard's playground. */
   readonly keyId: string | null;
+  readonly traceId: string | undefined;
   /** The text that was screened; spans of the explanation are in it. */
   readonly text: string;
   /** Where it was masked already. */
@@ -182,6 +186,7 @@ function buildRecord(call: ScreenedCall): EvidenceRecord {
     time: call.time.toISOString(),
     account_id: call.accountId,
     key_id: call.keyId,
+    ...(call.traceId === undefined ? {} : { trace_id: call.traceId }),
     input: keepInput(call.text, call.json, call.keep, call.maskedText),
     verdict,
     channel: explanation.channel,

@@ -18,7 +18,7 @@ let page: Page;
 let faults: string[];
 
 beforeAll(async () => {
-  it = await browsedDashboard();
+  it = await browsedDashboard({ traceUrl: 'https://traces.example/trace/{trace_id}?view=tree' });
 });
 beforeEach(async () => {
   const email = `record-${randomUUID()}@example.com`;
@@ -328,4 +328,18 @@ test('that an overlay was applied stays said until the next change', { timeout: 
   await press(page, 'Roll back to 1');
   await page.getByText('Version 3 of this account').waitFor();
   expect(await applied.count()).toBe(0);
+});
+
+test('a record of a traced call links its trace, and another shows none', { timeout: 60_000 }, async () => {
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const analyze = async (more: Record<string, string>): Promise<string> => {
+    const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json', ...more };
+    const payload = JSON.stringify({ input: ATTACK });
+    return (await it.app.inject({ method: 'POST', url: '/analyze', headers, payload })).json().evidence_id;
+  };
+  await open(await analyze({ traceparent: `00-${trace}-00f067aa0ba902b7-01` }));
+  const link = page.getByRole('link', { name: trace });
+  expect(await link.getAttribute('href')).toBe(`https://traces.example/trace/${trace}?view=tree`);
+  await open(await analyze({}));
+  expect(await page.getByText('Trace', { exact: true }).count()).toBe(0);
 });

@@ -27,7 +27,7 @@ const replayWords = {
 /** One record with what a reader can do about it. */
 export function Record({ id, marks }: { id: string; marks: boolean }): JSX.Element {
   const path = `/evidence/${encodeURIComponent(id)}`;
-  const { value, error, again } = useLoad<{ readonly record: RecordView }>(path);
+  const { value, error, again } = useLoad<{ readonly record: RecordView; readonly traceUrl?: string }>(path);
   const [replayed, setReplayed] = useState<{ readonly against: Against; readonly report: ReplayReport }>();
   const action = useAction();
   const marking = useAction();
@@ -64,7 +64,7 @@ export function Record({ id, marks }: { id: string; marks: boolean }): JSX.Eleme
       {record === undefined ? (
         <Waiting error={error} again={again} />
       ) : (
-        <RecordBody record={record}>
+        <RecordBody record={record} traceUrl={value?.traceUrl}>
           <MarkButtons
             verdict={record.verdict.verdict}
             label={record.label}

@@ -30,8 +30,15 @@ function KeptHint({ text }: { text: KeptText }): JSX.Element {
   );
 }
 
+interface RecordBodyProps {
+  readonly record: RecordView;
+  /** Where the call's trace is seen. */
+  readonly traceUrl?: string | undefined;
+  readonly children?: ComponentChildren;
+}
+
 /** The verdict, the text with its marks, and what is behind them. `children` stand under the verdict. */
-export function RecordBody({ record, children }: { record: RecordView; children?: ComponentChildren }): JSX.Element {
+export function RecordBody({ record, traceUrl, children }: RecordBodyProps): JSX.Element {
   const { verdict, input, task, model } = record;
   const titleOf = useRuleTitles();
   const spans = [...record.findings.map((it) => it.span), ...(verdict.decided_by === 'ml' ? model.hotspots : [])];
@@ -114,6 +121,17 @@ export function RecordBody({ record, children }: { record: RecordView; children?
           <Fact name="Key">
             {record.key_id === null ? 'none: from the playground' : <KeyName id={record.key_id} />}
           </Fact>
+          {record.trace_id === undefined ? null : (
+            <Fact name="Trace">
+              {traceUrl === undefined ? (
+                <code>{record.trace_id}</code>
+              ) : (
+                <a href={traceUrl} target="_blank" rel="noreferrer">
+                  {record.trace_id}
+                </a>
+              )}
+            </Fact>
+          )}
         </dl>
         <details>
           <summary>Digests</summary>
