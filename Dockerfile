@@ -11,6 +11,10 @@ COPY . .
 RUN node scripts/build.mjs && node scripts/image-modules.mjs .
 
 FROM node:22-bookworm-slim
+LABEL org.opencontainers.image.title="Portcullis" \
+  org.opencontainers.image.description="Screens text for prompt injection" \
+  org.opencontainers.image.licenses="Apache-2.0" \
+  org.opencontainers.image.base.name="docker.io/library/node:22-bookworm-slim"
 ENV NODE_ENV=production PORTCULLIS_HOST=0.0.0.0
 WORKDIR /app
 COPY --from=build /build/package.json /build/LICENSE /build/NOTICE ./

@@ -19,6 +19,7 @@ const checks = {
   licences: [['node', 'scripts/checks/licences.mjs']],
   lock: [['node', 'scripts/checks/lock.mjs']],
   workflows: [['node', 'scripts/checks/workflows.mjs']],
+  deploy: [['node', 'scripts/checks/deploy.mjs']],
   generated: [['node', 'scripts/generate/rule-json-schema.mjs', '--check']],
   unused: [[bin('knip'), '--no-progress']],
   package: [
