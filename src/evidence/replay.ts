@@ -44,7 +44,8 @@ export function recordedCall({
 
 /**
  * Screens a record's input again by the versions and settings recorded, and says whether the verdict is the same but for
- * its id and the time it took. If the model had no part in the verdict, only the rules are run.
+ * its id and the time it took, and for how another version of the product words the reason. If the model had no part in the
+ * verdict, only the rules are run.
  */
 export async function replay(record: EvidenceRecord, screen: ScreenAsThen): Promise<ReplayReport> {
   const { verdict, model, settings } = record;
@@ -61,7 +62,9 @@ export async function replay(record: EvidenceRecord, screen: ScreenAsThen): Prom
       limits: settings.limits ?? null,
     });
     const { decided_by, ml_version, ml_threshold, mode } = verdict;
-    const again = byModel ? said : { ...said, decided_by, ml_version, ml_threshold, mode };
+    const now = byModel ? said : { ...said, decided_by, ml_version, ml_threshold, mode };
+    // The product's code, which isn't kept, words the reason.
+    const again = settings.portcullis === packageVersion() ? now : { ...now, reason: verdict.reason };
     const notes = model.verdict === 'error' ? ['The model gave no answer then: the rules’ part is compared.'] : [];
     if (replayDigest(again) === record.replay_digest) return { outcome: 'identical', notes, verdict: again };
     const changed = replayDigest(verdict) !== record.replay_digest;

@@ -3,8 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
+import Database from 'better-sqlite3';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openPack } from '../../../src/adapters/packs/open-pack.js';
+import { createEngine } from '../../../src/create-engine.js';
+import type { EvidenceRecord } from '../../../src/evidence/evidence-record.js';
+import { layRules } from '../../../src/evidence/kept-versions.js';
+import { replay, type ScreenAsThen } from '../../../src/evidence/replay.js';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 import { databases, type TestDatabase } from '../databases.js';
@@ -76,6 +82,73 @@ describe('a database of 1.0', () => {
     copyFileSync(join(data, 'portcullis.db'), join(data, 'copy'));
     expect(readFileSync(join(data, 'copy')).includes(PLAIN_DIGEST)).toBe(false);
     store = await openStore({ data, pepper: PEPPER });
+  });
+
+  it('is sound', async () => {
+    expect(await store.check()).toMatchObject({ ok: true, problems: [] });
+  });
+});
+
+/** As `serve` of 1.3 left it, with a pack of two rules and without the core rules: six calls, kept whole. */
+const OF_1_3 = {
+  file: fileURLToPath(new URL('../fixtures/store-1.3.db.gz', import.meta.url)),
+  pepper: 'e5b483ef08b7fc66139ebaf0630c9fe9a8c0f25c87a4d033fe7f253a906c4e1d',
+  key: 'svc_live_QndP2jQdN0kHfRmNoeAytENPMv22yDEjAGwHuAui9n8wYgksu',
+  accountId: 'acct_5281a586f37e3b26',
+};
+
+interface OldRow {
+  readonly record: string;
+  readonly text: string;
+}
+
+describe('a database of 1.3', () => {
+  let data: string;
+  let store: Store;
+  /** Its rows, read before this version opened it. */
+  let before: readonly EvidenceRecord[];
+  beforeAll(async () => {
+    data = mkdtempSync(join(tmpdir(), 'portcullis-upgrade-'));
+    const file = join(data, 'portcullis.db');
+    writeFileSync(file, gunzipSync(readFileSync(OF_1_3.file)));
+    const old = new Database(file, { readonly: true });
+    const rows = old.prepare('SELECT record, text FROM evidence ORDER BY seq DESC').all() as readonly OldRow[];
+    old.close();
+    before = rows.map(({ record, text }) => {
+      const kept = JSON.parse(record) as EvidenceRecord;
+      return { ...kept, input: { ...kept.input, text }, label: null };
+    });
+    store = await openStore({ data, pepper: OF_1_3.pepper });
+  });
+  afterAll(async () => {
+    await store.close();
+    rmSync(data, { recursive: true, force: true });
+  });
+
+  it('has its account, key and quota, and counts on', async () => {
+    expect(await store.keys.find(OF_1_3.key)).toMatchObject({
+      account: { id: OF_1_3.accountId, plan: 'trial', trialUsed: 6, trialEndsAt: 1796734570440 },
+    });
+    const at = Date.UTC(2026, 10, 25);
+    expect(await store.usage.months(OF_1_3.accountId, 5)).toEqual([{ month: '2026-11', used: 6, overageUsed: 0 }]);
+    const { limit, remaining } = await store.usage.quota(OF_1_3.accountId, at);
+    expect(limit - remaining).toBe(6);
+    expect(await store.usage.charge(OF_1_3.accountId, at)).toMatchObject({ allowed: true, remaining: remaining - 1 });
+  });
+
+  it('has its records as they were', async () => {
+    const { records } = await store.evidence.list(OF_1_3.accountId, {}, null, 10);
+    expect(before).toHaveLength(6);
+    expect(records).toEqual(before);
+  });
+
+  it('replays its verdicts by the rules that it kept', async () => {
+    const rules = await layRules(store.versions, '1.0.0+a3e981a16882', data);
+    const engine = createEngine({ pack: openPack(rules), model: false });
+    const screen: ScreenAsThen = ({ input, channel }) => engine.analyze(input, { channel });
+    const reports = await Promise.all(before.map((record) => replay(record, screen)));
+    expect(reports.map(({ outcome }) => outcome)).toEqual(before.map(() => 'identical'));
+    expect(reports.filter(({ verdict }) => verdict?.verdict === 'block')).toHaveLength(3);
   });
 
   it('is sound', async () => {
