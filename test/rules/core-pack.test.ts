@@ -3,15 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { loadPack } from '../../src/adapters/packs/load-pack.js';
 import { reportProblems } from '../../src/adapters/packs/pack-yaml.js';
-import { readSuppressions, readTags } from '../../src/adapters/packs/rules-data.js';
+import { readEvidence, readSuppressions, readTags } from '../../src/adapters/packs/rules-data.js';
 import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
-import { createEngine } from '../../src/create-engine.js';
 import { compilePack } from '../../src/engine/rules/compile-pack.js';
 import { languageSchema, multilingualSchema, ruleSchema } from '../../src/engine/rules/pack/rule-schema.js';
-import type { CompiledPack } from '../../src/engine/rules/types.js';
+import type { CompiledPack, Rule } from '../../src/engine/rules/types.js';
 import type { View } from '../../src/engine/text/view.js';
 import { buildViews } from '../../src/engine/text/views.js';
+import { exportRules, matcherDigest } from '../../src/rule-authoring/export-pack.js';
 import { lintPack } from '../../src/rule-authoring/lint/lint-pack.js';
+import { findEvidence } from '../../src/rule-authoring/rule-evidence.js';
 import { testPack } from '../../src/rule-authoring/test-pack.js';
 
 describe('the core pack', () => {
@@ -75,11 +76,35 @@ describe('the core pack', () => {
     expect(languages.size).toBeGreaterThanOrEqual(20);
   });
 
-  it('has evidence that was measured on these rules (npm run rules:evidence)', () => {
-    const { rules_version: measured, hits } = JSON.parse(readFileSync('rules/EVIDENCE.json', 'utf8'));
-    expect(measured).toBe(createEngine({ pack: compiled, mode: 'rules' }).info.rules_version);
+  it('has evidence for no rule that it lacks, and no counts that exceed the labelled texts', () => {
+    const evidence = readEvidence();
+    expect(evidence).toBeDefined();
+    const { hits = {}, texts } = evidence ?? {};
+    expect(Object.keys(hits).length).toBeGreaterThan(500);
     const ids = new Set(rules.map(({ id }) => id));
-    expect(Object.keys(hits).filter((id) => !ids.has(id))).toEqual([]);
+    const wrong = Object.entries(hits).filter(
+      ([id, { attacks, benign }]) =>
+        !ids.has(id) || attacks > (texts?.attacks ?? 0) || benign > (texts?.benign ?? 0),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('shows the evidence of a rule only while its patterns are those that were measured', () => {
+    const layer = pack.layers.find(({ name }) => name === 'core');
+    const evidence = readEvidence();
+    const rule = rules.find(({ id }) => id === 'context.fake-turn');
+    if (!layer || !evidence || !rule) throw new Error('the core pack has changed');
+    const digest = (changes: Partial<Rule>, words = layer.words): readonly string[] =>
+      exportRules([{ ...rule, ...changes }], words).map(matcherDigest);
+    const measured = { ...evidence, hits: { [rule.id]: { matcher: digest({})[0] ?? '', attacks: 6, benign: 28 } } };
+    const find = (changes: Partial<Rule>) =>
+      exportRules([{ ...rule, ...changes }], layer.words).map((one) => findEvidence(one, measured));
+    expect(find({ score: 0.1, title: 'Another title', status: 'experimental' })).toEqual([{ attacks: 6, benign: 28 }]);
+    expect(find({ match: { any: ['another pattern'] } })).toEqual([undefined]);
+    expect(find({ except: ['another exception'] })).toEqual([undefined]);
+    expect(find({ channels: ['user'] })).toEqual([undefined]);
+    const listed = { match: { any: ['the {{word}}'] }, except: [] };
+    expect(digest(listed, { word: ['one'] })).not.toEqual(digest(listed, { word: ['two'] }));
   });
 
   it.each([

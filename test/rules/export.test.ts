@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import RE2 from 're2';
 import { expect, it } from 'vitest';
-import { exportRules } from '../../src/cli/rules/list-rules.js';
+import { printRules } from '../../src/cli/rules/list-rules.js';
 import { paintFor } from '../../src/cli/terminal.js';
 import { buildViews } from '../../src/engine/text/views.js';
 
@@ -18,7 +18,7 @@ interface Exported {
 }
 
 let text = '';
-exportRules(
+printRules(
   { pack: ['rules/core'] },
   { out: (part) => (text += part), paint: paintFor(process.stdout), today: '2026-11-22' },
 );

@@ -16,7 +16,7 @@ const evidenceSchema: z.ZodType<RuleEvidence> = z.object({
   every: z.number(),
   files: z.array(z.object({ name: z.string() })),
   texts: counts,
-  hits: z.record(z.string(), counts),
+  hits: z.record(z.string(), counts.extend({ matcher: z.string() })),
 });
 
 /** By rule id and code: how many problems are accepted, and why. */
@@ -24,7 +24,8 @@ type Suppressions = Readonly<
   Record<string, Readonly<Record<string, { readonly count: number; readonly reason: string }>>>
 >;
 
-interface Counts {
+/** How many texts of each label. */
+export interface TextCounts {
   readonly attacks: number;
   readonly benign: number;
 }
@@ -35,9 +36,9 @@ export interface RuleEvidence {
   /** The sampling interval: one text in `every` was read. */
   readonly every: number;
   readonly files: readonly { readonly name: string }[];
-  readonly texts: Counts;
-  /** By rule id. */
-  readonly hits: Readonly<Record<string, Counts>>;
+  readonly texts: TextCounts;
+  /** By rule id; `matcher` is the digest of the patterns that matched them (`matcherDigest`). */
+  readonly hits: Readonly<Record<string, TextCounts & { readonly matcher: string }>>;
 }
 
 /** The tags that rules may carry, as `namespace:id`, read from `rules/tags.yaml`. */

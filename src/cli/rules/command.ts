@@ -4,7 +4,7 @@ import { parseCount, parseShare, withRowFlags } from '../measure/row-flags.js';
 import { readText } from '../screen/text-files.js';
 import { explainText, lintRules, testRules } from './check-rules.js';
 import { type DiffArgs, diffRules } from './diff-rules.js';
-import { exportRules, type ListArgs, listRules, showRule } from './list-rules.js';
+import { type ListArgs, listRules, printRules, showRule } from './list-rules.js';
 import { type RulesArgs, terminalIo } from './rules-io.js';
 import { type SuggestArgs, suggestRules, writeNewRule } from './suggest-rules.js';
 
@@ -44,7 +44,7 @@ export function rulesCommand(): Command {
     .action((id: string, args: RulesArgs) => end(writeNewRule(id, args, terminalIo())));
   withPackFlags(rules.command('export'))
     .description('print the rules for another regex compiler: RE2 patterns with lists expanded, as JSON')
-    .action((args: RulesArgs) => end(exportRules(args, terminalIo())));
+    .action((args: RulesArgs) => end(printRules(args, terminalIo())));
   withRowFlags(withPackFlags(rules.command('suggest <files...>')))
     .description('find phrases that are common in missed attacks and rare in benign texts, and draft a rule from them')
     .option('--top <n>', 'number of phrases to suggest', parseCount('--top'), 12)

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
-import { type RuleEvidence, readEvidence } from '../../adapters/packs/rules-data.js';
-import { choosePatternForm, readSteps } from '../../engine/rules/compiled-rule.js';
-import { createWordLookup } from '../../engine/rules/pack/word-lists.js';
-import { preparePattern } from '../../engine/rules/pattern/prepare-pattern.js';
+import { type RuleEvidence, readEvidence, type TextCounts } from '../../adapters/packs/rules-data.js';
+import { exportPack, exportRules } from '../../rule-authoring/export-pack.js';
+import { findEvidence } from '../../rule-authoring/rule-evidence.js';
 import { CliError } from '../terminal.js';
 import { openPack, type RulesArgs, type RulesIo } from './rules-io.js';
 
@@ -57,49 +56,31 @@ export function showRule(id: string, args: RulesArgs, io: RulesIo): number {
   const { compiled, loaded } = openPack(args, io);
   const rule = compiled.rules.find((one) => one.id === id);
   if (!rule) throw new CliError(`there is no rule "${id}"; see "portcullis rules list"`);
-  const isCore = loaded.pack.layers.some(({ name, rules }) => name === 'core' && rules.some((one) => one.id === id));
-  const evidence = isCore ? readEvidence() : undefined;
+  const core = loaded.pack.layers.find(({ name, rules }) => name === 'core' && rules.some((one) => one.id === id));
+  const evidence = core && readEvidence();
+  if (!core || !evidence) {
+    io.out(args.json ? `${JSON.stringify(rule, null, 2)}\n` : stringify(rule, { lineWidth: 120 }));
+    return 0;
+  }
+  const [exported] = exportRules([rule], core.words);
+  const hits = exported && findEvidence(exported, evidence);
   if (args.json) {
-    const counts = evidence && {
-      ...(evidence.hits[id] ?? NO_HITS),
-      of: evidence.texts,
-      rules_version: evidence.rules_version,
-    };
-    io.out(`${JSON.stringify(counts ? { ...rule, evidence: counts } : rule, null, 2)}\n`);
+    const counts = hits && { ...hits, of: evidence.texts, rules_version: evidence.rules_version };
+    io.out(`${JSON.stringify({ ...rule, evidence: counts }, null, 2)}\n`);
     return 0;
   }
   io.out(stringify(rule, { lineWidth: 120 }));
-  if (evidence) io.out(io.paint.dim(describeEvidence(id, evidence)));
+  io.out(io.paint.dim(hits ? describeEvidence(hits, evidence) : NO_EVIDENCE));
   return 0;
 }
 
-const NO_HITS = { attacks: 0, benign: 0 };
+const NO_EVIDENCE = '# evidence: none; its patterns have changed since rules/EVIDENCE.json was measured\n';
 
-function describeEvidence(id: string, { hits, texts, files, every, rules_version: measured }: RuleEvidence): string {
-  const { attacks, benign } = hits[id] ?? NO_HITS;
+function describeEvidence({ attacks, benign }: TextCounts, evidence: RuleEvidence): string {
+  const { texts, files, every, rules_version: measured } = evidence;
   const sample = `${files.map(({ name }) => name).join(', ')}${every === 1 ? '' : `, one text in ${every}`}; rules ${measured}`;
   const counts = `${attacks} of ${texts.attacks} attacks and ${benign} of ${texts.benign} benign texts`;
   return `# evidence: matches ${counts} (${sample})\n`;
-}
-
-/** A rule in plain RE2: lists expanded, patterns as the engine compiles them. */
-interface ExportedRule {
-  readonly id: string;
-  readonly version: string;
-  readonly title: string;
-  readonly status: string;
-  readonly severity: string;
-  readonly paranoia: number;
-  readonly score: number;
-  readonly languages: readonly string[];
-  readonly tags: readonly string[];
-  readonly channels: readonly string[];
-  readonly views: readonly string[];
-  readonly shape: { readonly kind: 'any' | 'sequence' | 'all'; readonly gap?: number; readonly within?: number };
-  /** Each step is a list of alternatives. */
-  readonly steps: readonly (readonly string[])[];
-  readonly except: readonly string[];
-  readonly examples: { readonly positive: readonly string[]; readonly negative: readonly string[] };
 }
 
 /**
@@ -107,32 +88,9 @@ interface ExportedRule {
  *
  * @throws PackError
  */
-export function exportRules(args: RulesArgs, io: RulesIo): number {
+export function printRules(args: RulesArgs, io: RulesIo): number {
   const { loaded, compiled } = openPack(args, io);
-  const rules = loaded.pack.layers.flatMap(({ words, rules }) => {
-    const lookup = createWordLookup(words, () => undefined);
-    return rules
-      .filter(({ status }) => status !== 'deprecated')
-      .map((rule): ExportedRule => {
-        const re2 = (source: string): string => {
-          const made = preparePattern(source, choosePatternForm(rule), lookup);
-          // Compiled above: its mistakes were reported there.
-          if (!made.ok) throw new Error(`a pattern of ${rule.id} compiled, and could not be prepared`);
-          return made.pattern.source;
-        };
-        const { shape, steps } = readSteps(rule.match);
-        const { id, version, title, status, severity, paranoia, score, languages, tags, channels, views } = rule;
-        return {
-          ...{ id, version, title, status, severity, paranoia, score, languages, tags, channels, views, shape },
-          steps: steps.map(({ patterns }) => patterns.map(re2)),
-          except: rule.except.map(re2),
-          examples: {
-            positive: rule.examples.positive.map(({ text }) => text),
-            negative: rule.examples.negative.map(({ text }) => text),
-          },
-        };
-      });
-  });
+  const rules = exportPack(loaded.pack);
   const content = {
     format: 'portcullis-rules/1',
     syntax: 'RE2, Unicode, case-sensitive; no flags',
