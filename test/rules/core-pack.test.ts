@@ -83,8 +83,7 @@ describe('the core pack', () => {
     expect(Object.keys(hits).length).toBeGreaterThan(500);
     const ids = new Set(rules.map(({ id }) => id));
     const wrong = Object.entries(hits).filter(
-      ([id, { attacks, benign }]) =>
-        !ids.has(id) || attacks > (texts?.attacks ?? 0) || benign > (texts?.benign ?? 0),
+      ([id, { attacks, benign }]) => !ids.has(id) || attacks > (texts?.attacks ?? 0) || benign > (texts?.benign ?? 0),
     );
     expect(wrong).toEqual([]);
   });

@@ -33,6 +33,8 @@ export interface LoadedPack extends StackedPack {
   /** What was stacked, from the bottom up. */
   readonly contents: readonly PackContent[];
   readonly overlays: readonly Overlay[];
+  /** The folder or bundle that each of `contents` was read from. */
+  readonly paths: readonly string[];
 }
 
 /** The pack that comes with the library. */
@@ -70,6 +72,7 @@ export function loadPack(options: LoadOptions): LoadedPack {
       sources,
       contents,
       overlays: overlays.map(({ overlay }) => overlay),
+      paths: parts.map(({ path }) => path),
     };
   } catch (error) {
     throw error instanceof PackError ? withPlaces(error, sources) : error;
@@ -77,15 +80,16 @@ export function loadPack(options: LoadOptions): LoadedPack {
 }
 
 interface PackPart {
+  readonly path: string;
   readonly content: PackContent;
   readonly sources?: PackSources;
 }
 
 function readPack(name: string): PackPart {
   if (name === CORE) return readPack(corePackPath());
-  if (name.endsWith('.json')) return { content: readPackBundle(name) };
-  if (existsSync(name) && statSync(name).isDirectory()) return readPackFolder(name);
-  return readPackFolder(packageFolder(name));
+  if (name.endsWith('.json')) return { path: name, content: readPackBundle(name) };
+  const path = existsSync(name) && statSync(name).isDirectory() ? name : packageFolder(name);
+  return { path, ...readPackFolder(path) };
 }
 
 /** Where the pack that comes with the library lies: the bundle of a built library, else the folder it is made from. */

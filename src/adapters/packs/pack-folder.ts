@@ -4,9 +4,11 @@ import type { z } from 'zod';
 import {
   expandRule,
   familyId,
+  gatherLists,
   type Language,
   languageWords,
   type MultilingualRule,
+  missingLists,
 } from '../../engine/rules/pack/multilingual.js';
 import { PackError, type PackPlace, type PackProblem } from '../../engine/rules/pack/pack-error.js';
 import {
@@ -93,17 +95,25 @@ export function readPackFolder(folder: string): PackFolder {
     addWords(parse(wordsSchema, file, { in: 'words', name: '' }) ?? {}, file, file);
   }
 
-  const languages: { readonly language: Language; readonly file: YamlFile }[] = [];
+  const languages: { readonly language: Language; readonly file: YamlFile; readonly rules: Rule[] }[] = [];
   for (const name of names.filter((path) => path.startsWith(LANGUAGES))) {
     const file = open(name);
     const language = parse(languageSchema, file, { in: 'pack', name: '' });
     if (!language) continue;
-    languages.push({ language, file });
+    languages.push({ language, file, rules: [] });
     const suffix = `.${language.code}`;
     addWords(languageWords(language), file, ({ path: [list, ...rest], key }) =>
       withPlace(file, ['words', String(list).replace(suffix, ''), ...rest], key),
     );
   }
+
+  Object.assign(
+    words,
+    gatherLists(
+      words,
+      languages.map(({ language }) => language),
+    ),
+  );
 
   const rules: Rule[] = [];
   const addRule = (rule: Rule, file: YamlFile, owner: Owner): void => {
@@ -118,7 +128,7 @@ export function readPackFolder(folder: string): PackFolder {
   const families = new Set<string>();
   const addLanguages = (shared: MultilingualRule, shape: YamlFile): void => {
     families.add(familyId(shared));
-    for (const { language, file } of languages) {
+    for (const { language, file, rules: made } of languages) {
       if (!Object.hasOwn(language.rules, familyId(shared))) continue;
       const result = expandRule(shared, language);
       if (!result.ok) {
@@ -127,6 +137,7 @@ export function readPackFolder(folder: string): PackFolder {
         continue;
       }
       const { rule, findOrigin: originOf } = result.expanded;
+      made.push(rule);
       addRule(rule, shape, ({ path, key, at, length }) => {
         const origin = originOf(path);
         const isOwn = origin.in === 'language';
@@ -156,7 +167,8 @@ export function readPackFolder(folder: string): PackFolder {
     if (isMultilingual) addLanguages(rule as MultilingualRule, file);
     else addRule(rule as Rule, file, file);
   }
-  for (const { language, file } of languages)
+  for (const { language, file, rules: made } of languages) {
+    for (const problem of missingParts(language, made)) note(problem, file);
     for (const family of Object.keys(language.rules).filter((id) => !families.has(id))) {
       const message = `There is no multilingual rule \`${family}\`.`;
       const advice = `Use one of: ${[...families].join(', ')}.`;
@@ -165,10 +177,27 @@ export function readPackFolder(folder: string): PackFolder {
         file,
       );
     }
+  }
 
   if (problems.length > 0 || !head) throw new PackError(problems, reports.join('\n'));
   rules.sort((a, b) => (a.id < b.id ? -1 : 1));
   return { content: { head, words, rules }, sources };
+}
+
+/** Reads the multilingual rules and the languages of a pack folder that has no mistakes. @throws PackError with every mistake */
+export function readLanguages(folder: string): {
+  readonly shared: readonly MultilingualRule[];
+  readonly languages: readonly Language[];
+} {
+  readPackFolder(folder);
+  const read = <T>(schema: z.ZodType<T>, isWanted: (name: string) => boolean): readonly T[] =>
+    yamlFiles(folder)
+      .filter(isWanted)
+      .map((name) => schema.parse(parseYamlFile(name, readFileSync(join(folder, name), 'utf8')).value));
+  return {
+    shared: read(multilingualSchema, (name) => MULTILINGUAL.test(name)),
+    languages: read(languageSchema, (name) => name.startsWith(LANGUAGES)),
+  };
 }
 
 /** Paths below the folder, sorted, so that the content doesn't hang on the file system's order. */
@@ -198,6 +227,39 @@ function twice(name: string, other: YamlFile | undefined): PackProblem {
     advice: 'Keep one of them.',
     place: { in: 'words', name, path: [name], key: true },
   };
+}
+
+/** Stable rules have at least so many examples of each kind, as the linter asks. */
+const EXAMPLES = 3;
+
+/** Returns everything that an unfinished language lacks: lists and, where any is missing, examples. */
+function missingParts(language: Language, rules: readonly Rule[]): readonly PackProblem[] {
+  const lists = [...missingLists(language, rules)].map(([name, users]): PackProblem => {
+    const isEmpty = Object.hasOwn(language.words, name);
+    const used = users.size === 0 ? '' : `; ${[...users].join(', ')} use${users.size === 1 ? 's' : ''} it`;
+    return {
+      code: 'PACK015',
+      message: `The list \`${name}\` of ${language.name} is ${isEmpty ? 'empty' : 'missing'}${used}.`,
+      advice: name === 'letter' ? 'Write `letters`.' : isEmpty ? 'Write its entries.' : `Add \`${name}\` to \`words\`.`,
+      place: { in: 'pack', name: '', path: isEmpty ? ['words', name] : ['words'], key: true },
+    };
+  });
+  if (lists.length === 0) return [];
+  const examples = rules
+    .filter(({ status }) => status === 'stable')
+    .flatMap(({ id, examples: given }) =>
+      (['positive', 'negative'] as const)
+        .filter((kind) => given[kind].length < EXAMPLES)
+        .map(
+          (kind): PackProblem => ({
+            code: 'PACK032',
+            message: `A stable rule has at least ${EXAMPLES} ${kind} examples; ${id} has ${given[kind].length}.`,
+            advice: 'Add some, or make the rule experimental.',
+            place: { in: 'pack', name: '', path: ['rules', id.slice(0, -language.code.length - 1)], key: true },
+          }),
+        ),
+    );
+  return [...lists, ...examples];
 }
 
 /** Gives a pack error from compiling the lines and carets of the files. */

@@ -61,22 +61,25 @@ const SHOWN = 200;
 
 /** Shows how the rules read a text: its views, the rules that match and the near misses. Exit code 0. */
 export function explainText(text: string, args: RulesArgs, io: RulesIo): number {
-  const { compiled } = openPack(args, io);
+  const { compiled, loaded } = openPack(args, io);
+  const packs = loaded.contents.map(({ head: { name, version } }, at) => ({ name, version, path: loaded.paths[at] }));
   const { views, skipped } = buildViews(text);
   const signal = compiled.scan(views, { exhaustive: true });
   const near = compiled.nearMisses(views);
   if (args.json) {
     const shown = views.map(({ kind, chain, text: read }) => ({ kind, chain, length: read.length, text: read }));
     io.out(
-      `${JSON.stringify({ rules_version: compiled.rulesVersion, threshold: compiled.threshold, views: shown, unseen: skipped, ...signal, near }, null, 2)}\n`,
+      `${JSON.stringify({ packs, rules_version: compiled.rulesVersion, threshold: compiled.threshold, views: shown, unseen: skipped, ...signal, near }, null, 2)}\n`,
     );
     return 0;
   }
   const { paint } = io;
   const verdict = signal.score >= compiled.threshold ? paint.red('block') : paint.green('allow');
   io.out(
-    `${verdict} score ${signal.score.toFixed(3)}, threshold ${compiled.threshold}, rules ${compiled.rulesVersion}\n\n`,
+    `${verdict} score ${signal.score.toFixed(3)}, threshold ${compiled.threshold}, rules ${compiled.rulesVersion}\n`,
   );
+  for (const { name, version, path } of packs) io.out(paint.dim(`pack ${name} ${version} from ${path}\n`));
+  io.out('\n');
   io.out(`${paint.bold('Views')}\n`);
   for (const view of views) {
     const name = `${view.kind}${view.chain.length > 0 ? ` (${view.chain.join(' > ')})` : ''}`;

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { NewLanguage } from '../../rule-authoring/new-language.js';
 import { collect, withPackOptions } from '../engine-flags.js';
 import { parseCount, parseShare, withRowFlags } from '../measure/row-flags.js';
 import { readText } from '../screen/text-files.js';
@@ -6,7 +7,7 @@ import { explainText, lintRules, testRules } from './check-rules.js';
 import { type DiffArgs, diffRules } from './diff-rules.js';
 import { type ListArgs, listRules, printRules, showRule } from './list-rules.js';
 import { type RulesArgs, terminalIo } from './rules-io.js';
-import { type SuggestArgs, suggestRules, writeNewRule } from './suggest-rules.js';
+import { type SuggestArgs, suggestRules, writeNewLanguage, writeNewRule } from './suggest-rules.js';
 
 const withPackFlags = (command: Command): Command =>
   withPackOptions(command)
@@ -17,7 +18,7 @@ const end = (code: number): void => {
   process.exitCode = code;
 };
 
-/** `portcullis rules list|show|lint|test|explain|new|export|suggest|diff`. */
+/** `portcullis rules list|show|lint|test|explain|new|new-language|export|suggest|diff`. */
 export function rulesCommand(): Command {
   const rules = new Command('rules').description('list, show, check, test, write and compare rules');
   withPackFlags(rules.command('list'))
@@ -42,6 +43,17 @@ export function rulesCommand(): Command {
   withPackFlags(rules.command('new <id>'))
     .description('write a new shadow rule with example placeholders into --pack FOLDER')
     .action((id: string, args: RulesArgs) => end(writeNewRule(id, args, terminalIo())));
+  rules
+    .command('new-language <code>')
+    .description('write a file with every list that a language needs into --pack FOLDER; the code is a BCP 47 tag')
+    .requiredOption('--pack <folder>', 'pack folder to write to, such as rules/core', collect)
+    .requiredOption('--name <name>', "the language's name in English")
+    .option('--letters <class>', 'letters of its words as a character class, folded: é is e', 'a-z')
+    .option('--order <name>', 'word order: verb-first or verb-last', 'verb-first')
+    .option('--like <code>', 'language whose words to show as examples')
+    .action((code: string, args: RulesArgs & Omit<NewLanguage, 'code'>) =>
+      end(writeNewLanguage(code, args, terminalIo())),
+    );
   withPackFlags(rules.command('export'))
     .description('print the rules for another regex compiler: RE2 patterns with lists expanded, as JSON')
     .action((args: RulesArgs) => end(printRules(args, terminalIo())));

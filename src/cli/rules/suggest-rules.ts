@@ -1,9 +1,11 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { stringify } from 'yaml';
+import { readLanguages } from '../../adapters/packs/pack-folder.js';
 import { alignedTable } from '../../evaluation/report/text-format.js';
 import { splitRows } from '../../evaluation/rows/split-rows.js';
 import { scoreTexts } from '../../evaluation/scoring/score-texts.js';
+import { type NewLanguage, newLanguage } from '../../rule-authoring/new-language.js';
 import { newRule } from '../../rule-authoring/new-rule.js';
 import { suggestGrams, suggestRule } from '../../rule-authoring/suggest-rule.js';
 import { type RowFlags, readRows } from '../measure/row-flags.js';
@@ -92,5 +94,25 @@ export function writeNewRule(id: string, { pack }: RulesArgs, { out }: Pick<Rule
   out(
     `${file}\nNext: edit it, then "portcullis rules lint ${folder}" and "portcullis rules test ${id} --pack ${folder}".\n`,
   );
+  return 0;
+}
+
+/** Writes the scaffold of a language into a pack folder. Exit code 0. @throws CliError; TuningError; PackError */
+export function writeNewLanguage(
+  code: string,
+  { pack, ...language }: RulesArgs & Omit<NewLanguage, 'code'>,
+  { out }: Pick<RulesIo, 'out'>,
+): number {
+  const folder = pack?.at(-1);
+  if (folder === undefined) throw new CliError('Name the pack to write to: --pack FOLDER, such as rules/core.');
+  const yaml = newLanguage({ ...language, code }, readLanguages(folder));
+  const file = join(folder, 'languages', `${code}.yaml`);
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, yaml, { flag: 'wx' });
+  } catch (error) {
+    throw new CliError(`Can't write ${file}: ${describeError(error)}.`);
+  }
+  out(`${file}\nNext: fill its lists and examples; "portcullis rules lint ${folder}" lists what is missing.\n`);
   return 0;
 }

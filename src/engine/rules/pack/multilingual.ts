@@ -77,6 +77,56 @@ export function languageWords(language: Language): WordLists {
   );
 }
 
+/**
+ * Returns the lists of a pack that its languages fill: `{{mention.latin}}` and `{{mention.other}}`, where no file has a list of that name,
+ * stand for the list `mention` of every language that is written with the letters a-z, or that isn't; a list `owner.abroad` is followed by
+ * the list `owner` of each language.
+ */
+export function gatherLists(words: WordLists, languages: readonly Language[]): WordLists {
+  const gather = (name: string, isWanted: (language: Language) => boolean = () => true): readonly string[] =>
+    languages
+      .filter((language) => Object.hasOwn(language.words, name) && isWanted(language))
+      .map(({ code }) => `{{${name}.${code}}}`);
+  const gathered: Record<string, readonly string[]> = {};
+  for (const [list, entries] of Object.entries(words)) {
+    const [name = '', suffix] = list.split('.');
+    const own = suffix === 'abroad' ? gather(name) : [];
+    if (own.length > 0) gathered[list] = [...entries, ...own];
+    for (const [, used = '', script] of entries.join('\n').matchAll(/\{\{([a-z][a-z0-9-]*)\.(latin|other)\}\}/g)) {
+      const from = gather(used, ({ letters }) => (letters === 'a-z') === (script === 'latin'));
+      if (from.length > 0 && !Object.hasOwn(words, `${used}.${script}`)) gathered[`${used}.${script}`] = from;
+    }
+  }
+  return gathered;
+}
+
+/**
+ * Returns the lists that a language lacks or has left empty, with the ids of the rules that use them.
+ *
+ * @param rules the rules of this language, as `expandRule` made them
+ */
+export function missingLists(language: Language, rules: readonly Rule[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const { code, words } = language;
+  const missing = new Map<string, Set<string>>(
+    Object.entries(words).flatMap(([name, entries]) => (entries.length === 0 ? [[name, new Set<string>()]] : [])),
+  );
+  const reference = new RegExp(`\\{\\{([a-z][a-z0-9-]*)\\.${code}\\}\\}`, 'g');
+  for (const { id, match, except } of rules) {
+    const seen = new Set<string>();
+    const follow = (patterns: string): void => {
+      for (const [, name = ''] of patterns.matchAll(reference)) {
+        if (seen.has(name)) continue;
+        seen.add(name);
+        const entries = Object.hasOwn(words, name) ? (words[name] ?? []) : [];
+        if (entries.length === 0) missing.set(name, (missing.get(name) ?? new Set()).add(id));
+        else follow(entries.map((entry) => qualifyLists(entry, language)).join('\n'));
+      }
+    };
+    follow(JSON.stringify([match, except]));
+  }
+  return missing;
+}
+
 /** Makes the rule of one language. A mistake's path lies in the language's file. */
 export function expandRule(shared: MultilingualRule, language: Language): ExpandResult {
   const family = familyId(shared);

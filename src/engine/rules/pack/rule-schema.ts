@@ -105,7 +105,10 @@ export const languageSchema: z.ZodType<Language> = z
       .regex(/^[^[\]\\^]+$/, 'write ranges such as `a-z`')
       .optional(),
     order: shapeName.optional(),
-    words: z.record(z.string().regex(/^[a-z][a-z0-9-]*$/, 'write a name in small letters and hyphens'), patterns),
+    words: z.record(
+      z.string().regex(/^[a-z][a-z0-9-]*$/, 'write a name in small letters and hyphens'),
+      z.array(z.string().min(1)).readonly(),
+    ),
     rules: z.record(z.string(), languageRuleSchema).default({}),
   })
   .readonly();
