@@ -16,6 +16,7 @@
 // -- redact --data FILE.jsonl.gz: what `redact` leaves of attacks and of the benign text around them.
 // -- mcp [--calls N] [--mode hybrid]: what the MCP gateway adds to a tool call against a direct connection.
 // -- agent [--runs N] [--record]: what a guard adds to a step of an agent, and that it screens nothing twice.
+// -- flow [--results N] [--suspicious SHARE]: what a call's flow check costs in a long run, and the run's memory.
 // -- opentelemetry [--texts N] [--record]: what instrumentation adds to a screening of 1 kB.
 // -- web [--runs N]: from the page's load to the first verdict in Chromium; with --data FILE.jsonl.gz: the model in WebAssembly against Node.
 // -- parity --data FILE.jsonl: whether the runtime says what the training pipeline says.
@@ -43,6 +44,7 @@ const programs = {
   batch: 'bench/batch.ts',
   mcp: 'bench/mcp.ts',
   agent: 'bench/agent.ts',
+  flow: 'bench/flow.ts',
   opentelemetry: 'bench/opentelemetry.ts',
   web: 'bench/web.ts',
 };

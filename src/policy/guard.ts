@@ -1,8 +1,7 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { newEvidenceId } from '../adapters/evidence-id.js';
-import { cropTask } from '../engine/input.js';
+import { cropTask, inputText } from '../engine/input.js';
 import type { Input } from '../index.js';
 import { type Content, readContent } from './content.js';
 import {
@@ -18,6 +17,11 @@ import {
   type Policy,
   PortcullisBlocked,
 } from './policy.js';
+import { askPerson, type OnAsk, withoutTexts } from './run/ask.js';
+import { createEffects, type Effect, type KnownEffect, type ToolPolicy } from './run/effects.js';
+import { type FlowPolicy, flowReason, isSuspicious, LONG_TEXT, ruleFlows } from './run/flow-policy.js';
+import type { Read } from './run/remember.js';
+import { createRuns, joinedTexts, newRunId, type RunMemory } from './run/run-memory.js';
 import {
   type Analyzer,
   type CacheOptions,
@@ -36,6 +40,8 @@ interface Judged {
   readonly found?: Screened | undefined;
   /** What an earlier layer left to be done. */
   readonly left?: Enforcement;
+  /** The inputs that were screened. */
+  readonly read: readonly Read[];
 }
 
 /** How a guard is set up. */
@@ -45,7 +51,13 @@ export interface GuardOptions {
   /** Screens at a service: `createClient` of `portcullis/client`. */
   readonly client?: Analyzer | undefined;
   /** What to do with a blocked text, by point. What is left out is refused, denied, replaced, replaced, hidden. */
-  readonly on?: Partial<Policy> | undefined;
+  readonly on?: (Partial<Omit<Policy, 'flow'>> & { readonly flow?: Partial<FlowPolicy> | undefined }) | undefined;
+  /** What tools do, by name. What is left out is known from the host, the tool's annotations or the verb of its name. */
+  readonly tools?: Readonly<Record<string, ToolPolicy>> | undefined;
+  /** Asks a person where `on.flow` says `ask`. Without it the host is told to ask; a host that can't denies the call. */
+  readonly onAsk?: OnAsk | undefined;
+  /** Milliseconds in which a person must answer. Default 60,000. */
+  readonly askTimeoutMs?: number | undefined;
   /** What to do with a text that could not be screened, also not in time. Default `block`. */
   readonly onError?: 'block' | 'allow' | undefined;
   /** What to do with binary data and streams, whose text can't be read. Default `report`: they pass, and the event names them. */
@@ -64,8 +76,10 @@ export interface GuardOptions {
 export interface ScreenCall {
   /** The host's id of the run; default: that of `inRun`, else the guard's own. */
   readonly runId?: string | undefined;
-  /** The name of the tool; only reported. */
+  /** The name of the tool. */
   readonly tool?: string | undefined;
+  /** What the host knows the tool to do. */
+  readonly effect?: Effect | undefined;
   /**
    * Task that the user gave the agent, as evidence for the model; its last 4,000 characters count. Goes with tool calls, tool
    * results and documents. It is screened as user text first, and left out if that isn't allowed.
@@ -96,16 +110,40 @@ export interface Guard {
    * @throws PortcullisBlocked for the action `throw`; the signal's reason
    */
   screen<T>(point: Point, value: T, call?: ScreenCall): Promise<Decision<T>>;
-  /** Runs a function whose screenings share one run id, a fresh one unless given. */
+  /** Starts a run, or goes on with the one of this id: it remembers whose words are whose, and follows values into calls. */
+  run(options?: RunOptions): Run;
+  /** Runs a function whose screenings are one run, a fresh one unless an id is given. */
   inRun<R>(work: () => R, runId?: string): R;
+  /** Returns what a tool is taken to do, and why. */
+  effectOf(tool: string, declared?: Effect): KnownEffect;
   /** The current run's id. */
   readonly runId: string;
+}
+
+/** How a run is started. */
+export interface RunOptions {
+  /** The host's id of the run; a fresh one unless given. */
+  readonly id?: string | undefined;
+  /** What the user asks for; default: the newest text that is screened as `user`. */
+  readonly task?: string | undefined;
+}
+
+/** One run of an agent, from the user's words to the arguments of its calls. Forgotten an hour after its last use. */
+export interface Run {
+  readonly id: string;
+  /** Screens a value as a part of the run. */
+  screen<T>(point: Point, value: T, call?: Omit<ScreenCall, 'runId'>): Promise<Decision<T>>;
+  /** Adds words of the operator, such as the system prompt: a value that they give may be used. */
+  trust(text: string): void;
 }
 
 const GUARD_OPTIONS = [
   'engine',
   'client',
   'on',
+  'tools',
+  'onAsk',
+  'askTimeoutMs',
   'onError',
   'unreadable',
   'timeoutMs',
@@ -126,19 +164,23 @@ const OWN_TEXTS = 2_000;
  * @throws TypeError where both `engine` and `client` are given, or for an option that does not exist; RangeError for a bad `timeoutMs`
  */
 export function createGuard(options: GuardOptions = {}): Guard {
-  const { engine, client, onError = 'block', unreadable = 'report', timeoutMs = 10_000, cache = {} } = options;
+  const { engine, client, onError = 'block', unreadable = 'report', timeoutMs = 10_000, cache = {}, onAsk } = options;
+  const { askTimeoutMs = 60_000 } = options;
   checkOptions('createGuard', options, GUARD_OPTIONS);
   if (engine !== undefined && client !== undefined)
     throw new TypeError('give createGuard an engine or a client, not both');
   if (onError !== 'block' && onError !== 'allow') throw new TypeError("onError is 'block' or 'allow'");
   if (unreadable !== 'report' && unreadable !== 'block') throw new TypeError("unreadable is 'report' or 'block'");
   const chosen = Object.entries(options.on ?? {}).filter(([, action]) => action !== undefined);
-  const policy: Policy = { ...DEFAULT_POLICY, ...Object.fromEntries(chosen) };
+  const flow: FlowPolicy = { ...DEFAULT_POLICY.flow, ...options.on?.flow };
+  const policy: Policy = { ...DEFAULT_POLICY, ...Object.fromEntries(chosen), flow };
   checkPolicy(policy);
   const analyzer = engine ?? client;
   const screener = createScreener(analyzer === undefined ? openDefault : () => analyzer, timeoutMs, cache);
   const quote = options.quoteUntrusted ? createQuote() : undefined;
-  const runs = new AsyncLocalStorage<string>();
+  if (!(askTimeoutMs > 0 && askTimeoutMs < 2 ** 31)) throw new RangeError('askTimeoutMs must be a positive number');
+  const effects = createEffects(options.tools);
+  const runs = createRuns();
   const ownRun = newRunId();
   /** Digests of what the guard itself passed on: notes, redacted and fenced texts; with what a later layer has to do. */
   const own = new LRUCache<string, { readonly enforcement: Enforcement | undefined }>({ max: OWN_TEXTS });
@@ -153,8 +195,8 @@ export function createGuard(options: GuardOptions = {}): Guard {
   }
 
   /** The task as far as it may count. One that is blocked, or could not be screened, is reported and left out. */
-  async function admitTask(call: ScreenCall, runId: string): Promise<string | undefined> {
-    const { task, explain, signal } = call;
+  async function admitTask(call: ScreenCall, runId: string, run?: RunMemory): Promise<string | undefined> {
+    const { task = run?.task ?? run?.said, explain, signal } = call;
     const text = cropTask(task);
     if (text === undefined) return undefined;
     const started = performance.now();
@@ -162,7 +204,10 @@ export function createGuard(options: GuardOptions = {}): Guard {
       if (signal?.aborted) throw error;
       return failureOf(error);
     });
-    if (typeof found === 'object' && found.verdict.verdict === 'allow') return text;
+    if (typeof found === 'object' && found.verdict.verdict === 'allow') {
+      run?.words.add(text);
+      return text;
+    }
     const durationMs = performance.now() - started;
     const about = { runId, point: 'user', tool: undefined, action: 'report', unreadable: [], durationMs } as const;
     report({ ...about, ...factsOf(found) }, call);
@@ -172,20 +217,22 @@ export function createGuard(options: GuardOptions = {}): Guard {
   /** Screens the inputs of a content, up to one that is blocked. */
   async function judge({ inputs }: Content, request: ScreenRequest): Promise<Judged> {
     let highest: Screened | undefined;
+    const read: Read[] = [];
     for (const input of inputs) {
       const digest = digestInput(input, request.channel);
       const mine = own.get(digest);
       if (mine?.enforcement !== undefined) {
         // Once: the note may stand in the history of later runs.
         own.set(digest, { enforcement: undefined });
-        return { left: mine.enforcement };
+        return { left: mine.enforcement, read };
       }
       if (mine !== undefined) continue;
       const found = await screener.screen(input, request.task === undefined ? { ...request, digest } : request);
-      if (found.verdict.verdict !== 'allow') return { input, found };
+      read.push({ input, found });
+      if (found.verdict.verdict !== 'allow') return { input, found, read };
       if (highest === undefined || found.verdict.score > highest.verdict.score) highest = found;
     }
-    return { found: highest };
+    return { found: highest, read };
   }
 
   /** Cuts out what is blocked until the rest is allowed; undefined where it never is. */
@@ -194,22 +241,22 @@ export function createGuard(options: GuardOptions = {}): Guard {
     first: Content,
     judged: Judged,
     request: ScreenRequest,
-  ): Promise<{ readonly value: unknown; readonly content: Content } | undefined> {
+  ): Promise<{ readonly value: unknown; readonly content: Content; readonly read: readonly Read[] } | undefined> {
     let content = first;
-    let { input, found } = judged;
+    let { input, found, read } = judged;
     for (let round = 0; round < REDACTIONS * first.inputs.length; round += 1) {
       const value = input && found && content.cut(input, found.spans);
       if (value === undefined) return undefined;
       content = readContent(value, isStructure(point));
-      ({ input, found } = await judge(content, request));
-      if (input === undefined) return { value, content };
+      ({ input, found, read } = await judge(content, request));
+      if (input === undefined) return { value, content, read };
     }
     return undefined;
   }
 
   /** Fences the texts of a content that comes from outside. */
   function fenced<T>(point: Point, value: T, content: Content | undefined): T {
-    if (quote === undefined || content === undefined || (point !== 'tool_result' && point !== 'document')) return value;
+    if (quote === undefined || content === undefined || !isData(point)) return value;
     const shown = content.mapBlocks((text) => {
       if (text === '' || own.has(digestInput(text, CHANNELS[point]))) return text;
       const marked = quote(text, point);
@@ -227,7 +274,8 @@ export function createGuard(options: GuardOptions = {}): Guard {
     if (value === '' || value === null || !['string', 'object', 'bigint'].includes(typeof value)) {
       return { action: 'allow', value };
     }
-    const runId = call.runId ?? runs.getStore() ?? ownRun;
+    const run = runs.find(call.runId);
+    const runId = run?.id ?? ownRun;
     const started = performance.now();
     let content: Content | undefined;
 
@@ -249,12 +297,17 @@ export function createGuard(options: GuardOptions = {}): Guard {
       const done = rest === undefined ? actionFor(policy[point], point, isPast) : 'redact';
       // Not the rule's reason: it describes the attack, so that the next layer that screens the note could block it.
       const said = cause === 'verdict' ? 'prompt injection.' : reason;
-      const note = `[${NOTES[point]} by portcullis: ${said} rule=${rule} evidence=${evidenceId}]`;
+      const note = noteOf(point, said, facts);
       const enforcement: Enforcement = { runId, evidenceId, point, action: done, cause, rule, reason, note };
       tell({ ...facts, action: done, reason });
-      if (done === 'report') return { action: done, value, enforcement };
+      if (done === 'report') {
+        const said = typeof found === 'string' ? undefined : found;
+        const read = content?.inputs.map((input) => ({ input, found: said })) ?? [];
+        return (await followed(read, said)) ?? { action: done, value, enforcement };
+      }
       if (rest !== undefined) {
         remember(rest.content.inputs, point);
+        await followed(rest.read, rest.read[0]?.found);
         return { action: 'redact', value: fenced(point, rest.value as T, rest.content), enforcement };
       }
       // A layer that sees the note later lets it pass, or ends the run where this layer couldn't.
@@ -274,28 +327,84 @@ export function createGuard(options: GuardOptions = {}): Guard {
       }
     }
 
-    const task = TASK_POINTS.has(point) ? await admitTask(call, runId) : undefined;
-    const explain = policy[point] === 'redact' || call.explain;
-    const request: ScreenRequest = { channel: CHANNELS[point], task, explain, signal };
-    let judged: Judged;
+    /** Adds to the run what is passed on; what becomes of a call that carries a value from untrusted data. */
+    async function followed(read: readonly Read[], found: Screened | undefined): Promise<Decision<T> | undefined> {
+      if (point === 'tool_definition') effects.readDefinition(tool, value);
+      if (run === undefined || point === 'tool_definition') return undefined;
+      if (point === 'tool_call') return isPast ? undefined : followCall(run, found);
+      const { rememberData, rememberUser } = await import('./run/remember.js');
+      if (point === 'user') rememberUser(run, read, isPast);
+      else rememberData(run, await withWindows(read, request), tool, flow);
+      return undefined;
+    }
+
+    async function followCall(run: RunMemory, found: Screened | undefined): Promise<Decision<T> | undefined> {
+      const { flowsInto, rememberCall } = await import('./run/remember.js');
+      const { name, arguments: args = value } = value as { readonly name?: unknown; readonly arguments?: unknown };
+      const called = tool ?? (typeof name === 'string' ? name : undefined);
+      const known = effects.of(called, call.effect);
+      const to = called !== undefined && Object.hasOwn(effects.tools, called) ? effects.tools[called]?.to : undefined;
+      const ruling = ruleFlows(flowsInto(run, args, flow), known, to, flow);
+      let action = ruling?.action ?? 'report';
+      if (ruling !== undefined && action === 'ask' && onAsk !== undefined) {
+        const asked = { runId, tool: called, effect: known.effect, flows: ruling.flows };
+        action = (await askPerson(onAsk, asked, askTimeoutMs, signal)) ? 'report' : 'deny';
+      }
+      if (action === 'report') rememberCall(run, content?.inputs ?? []);
+      if (ruling === undefined) return undefined;
+      const { rule } = ruling;
+      const facts = { ...factsOf(found ?? 'error'), cause: 'flow', rule, reason: flowReason(ruling) } as const;
+      const flows = withoutTexts(ruling.flows);
+      tell({ ...facts, action, flows });
+      const { evidenceId, cause, reason } = facts;
+      const note = noteOf(point, reason, facts);
+      const enforcement: Enforcement = { runId, evidenceId, point, action, cause, rule, reason, note, flows };
+      if (action === 'report') return { action, value, enforcement };
+      remember([note], 'tool_result');
+      return { action, enforcement };
+    }
+
+    let failure: Failure | undefined;
+    let joint: readonly [string, string] | undefined;
     try {
       content = readContent(value, isStructure(point));
-      judged = await judge(content, request);
+      const [first] = content.inputs;
+      const digest = run !== undefined && first !== undefined && isData(point) && digestInput(first, CHANNELS[point]);
+      // Before anything is waited for: texts that are screened at once are read in the order of the calls.
+      if (digest && !own.has(digest)) joint = joinedTexts(run, digest, first);
+    } catch (error) {
+      failure = failureOf(error);
+    }
+    const task = TASK_POINTS.has(point) ? await admitTask(call, runId, run) : undefined;
+    const explain = policy[point] === 'redact' || call.explain;
+    const request: ScreenRequest = { channel: CHANNELS[point], task, explain, signal };
+    let judged: Judged | undefined;
+    let halved: Screened | undefined;
+    try {
+      if (content !== undefined) judged = await judge(content, request);
+      const isAllowed = judged !== undefined && judged.input === undefined && judged.left === undefined;
+      if (isAllowed && joint !== undefined) halved = await judgeJoint(joint, request);
     } catch (error) {
       if (signal?.aborted) throw error;
-      const failure = failureOf(error);
-      if (onError === 'block') return enforce(failure);
-      tell({ ...factsOf(failure), action: 'allow' });
-      return { action: 'allow', value: fenced(point, value, content) };
+      failure = failureOf(error);
     }
-    const { left, found } = judged;
+    if (failure !== undefined || content === undefined || judged === undefined) {
+      if (onError === 'block') return enforce(failure ?? 'error');
+      tell({ ...factsOf(failure ?? 'error'), action: 'allow' });
+      const unscreened = content?.inputs.map((input) => ({ input, found: undefined })) ?? [];
+      return (await followed(unscreened, undefined)) ?? { action: 'allow', value: fenced(point, value, content) };
+    }
+    const { left, found, read } = judged;
     if (left !== undefined && !isPast) {
       if (left.action === 'throw') throw new PortcullisBlocked(left);
       return { action: 'stop', enforcement: left };
     }
+    if (halved !== undefined) return enforce(halved);
     if (judged.input !== undefined && found !== undefined) return enforce(found, judged);
     const isUnread = content.unreadable.length > 0;
     if (isUnread && unreadable === 'block') return enforce('unreadable');
+    const flown = await followed(read, found);
+    if (flown !== undefined) return flown;
     if (found !== undefined || isUnread)
       tell({
         ...(found ? factsOf(found) : { ...factsOf('unreadable'), verdict: 'allow', cause: 'verdict', reason: null }),
@@ -304,14 +413,49 @@ export function createGuard(options: GuardOptions = {}): Guard {
     return { action: 'allow', value: fenced(point, value, content) };
   }
 
+  async function judgeJoint(joint: readonly [string, string], request: ScreenRequest): Promise<Screened | undefined> {
+    const { input, found } = await judge(readContent(joint, false), request);
+    if (input === undefined) return undefined;
+    for (const half of joint) if ((await screener.screen(half, request)).verdict.verdict !== 'allow') return undefined;
+    return found;
+  }
+
+  /** Verdicts on long suspicious texts with the windows that the model scored, so that the rest of them stays usable. */
+  async function withWindows(read: readonly Read[], request: ScreenRequest): Promise<readonly Read[]> {
+    return Promise.all(
+      read.map(async ({ input, found }) => {
+        const isLong =
+          found?.verdict.decided_by === 'ml' && found.windows.length === 0 && inputText(input).length > LONG_TEXT;
+        if (!isLong || !isSuspicious(found, flow)) return { input, found };
+        const explained = screener.screen(input, { ...request, explain: true }).catch(() => found);
+        return { input, found: await explained };
+      }),
+    );
+  }
+
   return {
     policy,
     screen,
-    inRun: (work, runId = newRunId()) => runs.run(runId, work),
+    run({ id, task } = {}) {
+      const run = runs.open(id);
+      if (task !== undefined) run.task = task;
+      return {
+        id: run.id,
+        // Of this object, which may be an instrumented guard.
+        screen: (point, value, call) => runs.within(run, () => this.screen(point, value, { ...call, runId: run.id })),
+        trust: (text) => void run.words.add(text),
+      };
+    },
+    inRun: (work, runId) => runs.within(runs.open(runId), work),
+    effectOf: (tool, declared) => effects.of(tool, declared),
     get runId() {
-      return runs.getStore() ?? ownRun;
+      return runs.find(undefined)?.id ?? ownRun;
     },
   };
+}
+
+function isData(point: Point): boolean {
+  return point === 'tool_result' || point === 'document';
 }
 
 /** Whether a value is read as one structure: what a tool is called with, and how it is described. */
@@ -366,6 +510,11 @@ export function factsOf(
   };
 }
 
+/** A note that stands in a text's place. */
+function noteOf(point: Point, said: string, { rule, evidenceId }: Pick<GuardEvent, 'rule' | 'evidenceId'>): string {
+  return `[${NOTES[point]} by portcullis: ${said} rule=${rule} evidence=${evidenceId}]`;
+}
+
 const NOTES: Readonly<Record<Point, string>> = {
   user: 'refused',
   tool_call: 'denied',
@@ -377,10 +526,6 @@ const NOTES: Readonly<Record<Point, string>> = {
 async function openDefault(): Promise<Analyzer> {
   const { defaultEngine } = await import('../default-engine.js');
   return defaultEngine();
-}
-
-function newRunId(): string {
-  return `run_${randomBytes(12).toString('hex')}`;
 }
 
 /** A client says `TIMEOUT` where its own deadline passed first. */

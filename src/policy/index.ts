@@ -1,7 +1,7 @@
 /** One policy for all layers of an agent. The adapters (`portcullis/ai-sdk` and so on) take a guard. */
 
 export type { Unreadable } from './content.js';
-export { createGuard, type Guard, type GuardOptions, type ScreenCall } from './guard.js';
+export { createGuard, type Guard, type GuardOptions, type Run, type RunOptions, type ScreenCall } from './guard.js';
 export {
   allowCall,
   type DocumentText,
@@ -23,4 +23,10 @@ export {
   passes,
   type ReportedFinding,
 } from './policy.js';
+export type { FlowQuestion, OnAsk } from './run/ask.js';
+export type { Effect, KnownEffect, ToolPolicy } from './run/effects.js';
+export type { Flow } from './run/flow.js';
+export type { FlowPolicy } from './run/flow-policy.js';
+export type { Origin } from './run/run-state.js';
+export type { ValueKind } from './run/values.js';
 export type { Analyzer, CacheOptions } from './screener.js';

@@ -1,5 +1,7 @@
 import type { Channel, DecidedBy, ExplainedFinding } from '../index.js';
 import type { Unreadable } from './content.js';
+import type { Flow } from './run/flow.js';
+import { checkFlowPolicy, DEFAULT_FLOW_POLICY, type FlowPolicy } from './run/flow-policy.js';
 
 /** Where in an agent a text is screened. */
 export type Point = 'user' | 'tool_call' | 'tool_result' | 'document' | 'tool_definition';
@@ -21,6 +23,8 @@ export interface Policy {
   readonly tool_result: 'replace' | 'redact' | 'stop' | 'throw' | 'report';
   readonly document: 'replace' | 'redact' | 'hide' | 'throw' | 'report';
   readonly tool_definition: 'hide' | 'throw' | 'report';
+  /** What happens to a call of a run that carries a value from untrusted data. */
+  readonly flow: FlowPolicy;
 }
 
 /** What was done with a text. */
@@ -33,6 +37,7 @@ export const DEFAULT_POLICY: Policy = {
   tool_result: 'replace',
   document: 'replace',
   tool_definition: 'hide',
+  flow: DEFAULT_FLOW_POLICY,
 };
 
 /** The actions of each point. */
@@ -45,11 +50,12 @@ const ACTIONS: { readonly [P in Point]: readonly Policy[P][] } = {
 };
 
 /** @throws TypeError for a point or an action that does not exist: JavaScript has no type that would say so */
-export function checkPolicy(policy: Policy): void {
-  for (const [point, action] of Object.entries(policy)) {
+export function checkPolicy({ flow, ...points }: Policy): void {
+  checkFlowPolicy(flow);
+  for (const [point, action] of Object.entries(points)) {
     const actions: readonly string[] | undefined = Object.hasOwn(ACTIONS, point) ? ACTIONS[point as Point] : undefined;
     if (actions === undefined)
-      throw new TypeError(`the policy has no point ${point}: there are ${Object.keys(ACTIONS).join(', ')}`);
+      throw new TypeError(`the policy has no point ${point}: there are ${Object.keys(ACTIONS).join(', ')}, flow`);
     if (!actions.includes(action))
       throw new TypeError(`${String(action)} is not an action for ${point}; choose one of ${actions.join(', ')}`);
   }
@@ -86,14 +92,19 @@ export interface Enforcement {
   readonly evidenceId: string;
   readonly point: Point;
   readonly action: Action;
-  /** `verdict`: the engine blocked it. Otherwise it wasn't screened, and the guard fails closed. */
-  readonly cause: 'verdict' | 'error' | 'timeout' | 'unreadable';
-  /** The rule that blocked it; `none` where it wasn't screened. */
+  /**
+   * `verdict`: the engine blocked it. `flow`: a call carries a value from untrusted data. Otherwise it wasn't screened, and the
+   * guard fails closed.
+   */
+  readonly cause: 'verdict' | 'flow' | 'error' | 'timeout' | 'unreadable';
+  /** The rule that blocked it, `flow.suspicious` or `flow.foreign`; `none` where it wasn't screened. */
   readonly rule: string;
   /** One sentence. Never quotes the input. */
   readonly reason: string;
   /** What a model or a person may read in the text's place: why it is missing, the rule and the evidence id. */
   readonly note: string;
+  /** For the cause `flow`: the arguments, and where their values come from. */
+  readonly flows?: readonly Flow[] | undefined;
 }
 
 /** What became of a value. `value` is what may be passed on. */
@@ -142,6 +153,8 @@ export interface GuardEvent {
   readonly cached: boolean;
   /** Kinds of the parts that could not be read, such as `image`; `stream` for what gives its text only later. */
   readonly unreadable: readonly Unreadable[];
+  /** For the cause `flow`: the arguments, and where their values come from. */
+  readonly flows?: readonly Flow[] | undefined;
   /** Milliseconds of this decision. */
   readonly durationMs: number;
 }

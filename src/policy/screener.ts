@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { inputText } from '../engine/input.js';
-import type { Channel, ExplainedVerdict, Explanation, Input, Span, Verdict } from '../index.js';
+import type { Channel, ExplainedVerdict, ExplainedWindow, Explanation, Input, Span, Verdict } from '../index.js';
 import type { ReportedFinding } from './policy.js';
 
 /**
@@ -27,6 +27,8 @@ export interface Screened {
   readonly spans: readonly Span[];
   /** Empty unless the request asked to explain. */
   readonly findings: readonly ReportedFinding[];
+  /** What the model scored, worst first; empty unless the request asked to explain. */
+  readonly windows: readonly ExplainedWindow[];
   readonly cached: boolean;
 }
 
@@ -123,6 +125,7 @@ export function toScreened(said: Verdict): Omit<Screened, 'cached'> {
     verdict,
     spans: verdict.verdict === 'block' ? listSpans(verdict, explanation) : [],
     findings: (explanation?.findings ?? []).map(({ rule, severity, score }) => ({ rule, severity, score })),
+    windows: explanation?.model.windows ?? [],
   };
 }
 

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Gateway } from '../../integrations/mcp/gateway.js';
 import type { GatewayEvent } from '../../integrations/mcp/pin-event.js';
-import type { Guard, Policy } from '../../policy/index.js';
+import type { Guard, GuardOptions } from '../../policy/index.js';
 import { withIsolation, withScreenerFlags } from '../engine-flags.js';
 import { CliError } from '../terminal.js';
 import { pinFileOption } from './pins-command.js';
@@ -25,12 +25,13 @@ interface ProxyFlags extends ScreeningFlags, ReportFlags {
   readonly maxMessageBytes: number;
 }
 
-const REPORT_ONLY: Policy = {
+const REPORT_ONLY: GuardOptions['on'] = {
   user: 'report',
   tool_call: 'report',
   tool_result: 'report',
   document: 'report',
   tool_definition: 'report',
+  flow: { suspicious: 'report' },
 };
 
 /** The variables that a server must not see. */

@@ -1,0 +1,58 @@
+import { visibleText } from '../../engine/text/visible-text.js';
+import type { Effect } from './effects.js';
+import type { Flow, FoundFlow } from './flow.js';
+
+/** A question to a person: may this call carry these values? An answer counts for this call alone, once. */
+export interface FlowQuestion {
+  readonly runId: string;
+  readonly tool: string | undefined;
+  readonly effect: Effect;
+  /** The question in words. It quotes the values: show it, don't log it. */
+  readonly text: string;
+  /** The values with the text that carries them. */
+  readonly flows: readonly (Flow & { readonly text: string })[];
+  /** Aborts when the question expires: later answers count for nothing. */
+  readonly signal: AbortSignal;
+}
+
+/** Asks a person; only `true` permits the call. */
+export type OnAsk = (question: FlowQuestion) => boolean | Promise<boolean>;
+
+/** Values that a question quotes, and how much of each. */
+const MAX_QUOTED = 5;
+const QUOTED_LENGTH = 200;
+
+/** Asks, and waits for an answer until the time is over. False where nobody answers, or the asking fails. */
+export async function askPerson(
+  onAsk: OnAsk,
+  asked: Omit<FlowQuestion, 'text' | 'signal'>,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const expiry = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]);
+  const expired = new Promise<boolean>((resolve) => {
+    expiry.addEventListener('abort', () => resolve(false), { once: true });
+  });
+  const question: FlowQuestion = Object.freeze({ ...asked, text: questionText(asked), signal: expiry });
+  const answer = Promise.resolve()
+    .then(() => onAsk(question))
+    .catch(() => false);
+  const isPermitted = (await Promise.race([answer, expired])) === true;
+  signal?.throwIfAborted();
+  return isPermitted && !expiry.aborted;
+}
+
+function questionText({ tool = 'a tool', effect, flows }: Omit<FlowQuestion, 'text' | 'signal'>): string {
+  const values = flows.slice(0, MAX_QUOTED).map(({ text, argument, source }) => {
+    const quoted = visibleText(text.slice(0, QUOTED_LENGTH));
+    const from = source.tool === undefined ? 'a document' : `the result of ${visibleText(source.tool.slice(0, 64))}`;
+    return `“${quoted}” in ${argument}, from ${from}`;
+  });
+  const more = flows.length > MAX_QUOTED ? `; and ${flows.length - MAX_QUOTED} more` : '';
+  return `May ${visibleText(tool.slice(0, 64))} (${effect}) use ${values.join('; ')}${more}? The user never gave this.`;
+}
+
+/** The flows without the texts, as events and enforcements tell them. */
+export function withoutTexts(flows: readonly FoundFlow[]): readonly Flow[] {
+  return flows.map(({ text: _, ...flow }) => flow);
+}

@@ -1,0 +1,94 @@
+import type { Screened } from '../screener.js';
+import type { KnownEffect } from './effects.js';
+import type { FoundFlow } from './flow.js';
+
+/** What happens to a call that carries a value from untrusted data. */
+export interface FlowPolicy {
+  /** A value or four words in a row from a suspicious passage, in a call that writes, sends or executes. Default `deny`. */
+  readonly suspicious: 'deny' | 'ask' | 'report';
+  /** An address-like value from any untrusted data, in a call that sends. Default `report`. */
+  readonly foreign: 'report' | 'ask' | 'deny';
+  /**
+   * Score at which an allowed result is suspicious, 0..1; default 0.5. Where the rules alone decided it is a share of their
+   * threshold.
+   */
+  readonly suspicionAt: number;
+  /** Tools whose results, and domains whose addresses, are trusted as the user's words are. */
+  readonly trusted: readonly string[];
+}
+
+/** Shorter texts are suspicious as a whole. */
+export const LONG_TEXT = 2_000;
+
+const SEVERITY = ['report', 'ask', 'deny'] as const;
+
+export const DEFAULT_FLOW_POLICY: FlowPolicy = {
+  suspicious: 'deny',
+  foreign: 'report',
+  suspicionAt: 0.5,
+  trusted: [],
+};
+
+/** @throws TypeError for an action or member that does not exist; RangeError for a threshold out of range */
+export function checkFlowPolicy(policy: FlowPolicy): void {
+  for (const [name, value] of Object.entries(policy)) {
+    if (!Object.hasOwn(DEFAULT_FLOW_POLICY, name))
+      throw new TypeError(`flow has no ${name}: there are ${Object.keys(DEFAULT_FLOW_POLICY).join(', ')}`);
+    if ((name === 'suspicious' || name === 'foreign') && !SEVERITY.includes(value))
+      throw new TypeError(`${String(value)} is not an action for flow.${name}; choose one of ${SEVERITY.join(', ')}`);
+  }
+  const { suspicionAt, trusted } = policy;
+  if (!(suspicionAt >= 0 && suspicionAt <= 1)) throw new RangeError('flow.suspicionAt must be a number from 0 to 1');
+  if (!Array.isArray(trusted)) throw new TypeError('flow.trusted is a list of tools and domains');
+}
+
+/** What a policy says of the flows into a call; undefined where it says nothing. */
+export interface FlowRuling {
+  readonly action: 'deny' | 'ask' | 'report';
+  readonly rule: 'flow.suspicious' | 'flow.foreign';
+  readonly flows: readonly FoundFlow[];
+}
+
+/** Applies a policy. `to`: the arguments that say where a `send` goes; undefined: all. */
+export function ruleFlows(
+  flows: readonly FoundFlow[],
+  { effect }: KnownEffect,
+  to: readonly string[] | undefined,
+  policy: FlowPolicy,
+): FlowRuling | undefined {
+  if (effect === 'read') return undefined;
+  const counted = flows.filter(
+    ({ level, argument }) =>
+      level === 'suspicious' || (effect === 'send' && (to === undefined || to.some((name) => isIn(argument, name)))),
+  );
+  const levels = (['suspicious', 'foreign'] as const).filter((level) => counted.some((flow) => flow.level === level));
+  const [level] = levels.sort((a, b) => SEVERITY.indexOf(policy[b]) - SEVERITY.indexOf(policy[a]));
+  if (level === undefined) return undefined;
+  return { action: policy[level], rule: `flow.${level}`, flows: counted.filter((flow) => flow.level === level) };
+}
+
+function isIn(argument: string, name: string): boolean {
+  return argument
+    .split(' and ')
+    .some((path) => path === name || (/^[.[]/.test(path.slice(name.length)) && path.startsWith(name)));
+}
+
+/** One sentence on where a value comes from. Quotes neither the value nor a name that could be screened text. */
+export function flowReason({ flows }: FlowRuling): string {
+  const [flow] = flows;
+  if (flow === undefined) return 'A value comes from untrusted data.';
+  const { argument, kind, source } = flow;
+  const { tool, evidenceId, probability, span } = source;
+  const where = tool !== undefined && /^[\w.:/-]{1,64}$/.test(tool) ? `the result of ${tool}` : 'a document or result';
+  const proof = evidenceId === undefined ? '' : ` (${evidenceId})`;
+  const score = probability === undefined ? '' : `, probability ${probability.toFixed(2)}`;
+  const carried = kind === 'words' ? 'words' : `a value (${kind})`;
+  return `The argument ${argument} carries ${carried} from ${where}${proof}, characters ${span.start} to ${span.end}${score}; the user never gave it.`;
+}
+
+/** Whether a verdict that allows a text still leaves a doubt. A blocked text that a policy lets pass does. */
+export function isSuspicious({ verdict }: Screened, { suspicionAt }: FlowPolicy): boolean {
+  const { score, threshold, decided_by } = verdict;
+  if (verdict.verdict !== 'allow') return true;
+  return score > 0 && score >= (decided_by === 'ml' ? suspicionAt : suspicionAt * threshold);
+}

@@ -1,0 +1,129 @@
+import { JsonNumber } from '../../engine/canonical-json.js';
+import { type Input, inputText } from '../../engine/input.js';
+import { MAX_DEPTH } from '../redact.js';
+import { findOrigin, hostKey, valueKey } from './entries.js';
+import { foldedViews } from './folded.js';
+import type { Origin, RunState } from './run-state.js';
+import { type Value, type ValueKind, valuesIn, wordsIn } from './values.js';
+
+/** A value in a call's arguments that stood first in untrusted data and was never given in trusted words. Says no text. */
+export interface Flow {
+  /** JSON path in the arguments, such as `recipients[0]`, or two of them where a value is split over both. */
+  readonly argument: string;
+  readonly kind: ValueKind;
+  /** `suspicious`: from a passage above the suspicion threshold. `foreign`: from any other untrusted data. */
+  readonly level: 'suspicious' | 'foreign';
+  readonly source: Origin;
+}
+
+/** A flow with the text that carries the value. */
+export interface FoundFlow extends Flow {
+  readonly text: string;
+}
+
+interface Leaf {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Leaves of a call that are read; all beyond them are read as one. */
+const MAX_LEAVES = 1_000;
+/** Neighbours that are joined, and how much of each, to find a value that is split over them. */
+const MAX_JOINED = 40;
+const JOINED_LENGTH = 64;
+const JOINTS = ['', ' ', '@', '.', '/'];
+
+/** The flows into the arguments of a call, one for each argument, kind and source. Linear in the arguments. */
+export function flowOf(state: RunState, args: unknown, trustedHosts: readonly string[] = []): readonly FoundFlow[] {
+  const found = new Map<string, FoundFlow>();
+
+  function look(path: string, value: Value, text: string): void {
+    const { kind, host } = value;
+    if (host !== undefined && isWithin(host, trustedHosts)) return;
+    const key = valueKey(state, value);
+    if (state.trusted.has(key)) return;
+    // Another address at a host from the data leads to the same people.
+    const atHost = host === undefined ? undefined : hostKey(state, host);
+    const isHostKnown = atHost === undefined || state.trusted.has(atHost);
+    const source = findOrigin(state, key) ?? (isHostKnown ? undefined : findOrigin(state, atHost));
+    if (source === undefined) return;
+    const level = source.probability === undefined ? 'foreign' : 'suspicious';
+    const name = `${path}\0${kind}\0${level}\0${source.evidenceId}`;
+    if (!found.has(name)) found.set(name, { argument: path, kind, level, source, text });
+  }
+
+  const leaves = leavesOf(args).map(({ path, text }) => {
+    const views = foldedViews(text);
+    for (const view of views)
+      for (const value of [...valuesIn(view.text), ...wordsIn(view.text)]) {
+        const { start, end } = view.toText(value);
+        look(path, value, text.slice(start, end));
+      }
+    return { path, text: views[0]?.text ?? '' };
+  });
+  for (const [index, leaf] of leaves.slice(0, MAX_JOINED).entries()) {
+    const next = leaves[index + 1];
+    if (next === undefined) break;
+    lookAcross(leaf, next, look);
+    lookAcross(next, leaf, look);
+  }
+  return [...found.values()];
+}
+
+/** Looks at the values that begin in one leaf and end in another. */
+function lookAcross(first: Leaf, second: Leaf, look: (path: string, value: Value, text: string) => void): void {
+  const before = first.text.slice(-JOINED_LENGTH);
+  const after = second.text.slice(0, JOINED_LENGTH);
+  for (const joint of JOINTS) {
+    // With anything but a space between them, the two words at the joint are one.
+    const head = joint === ' ' ? before : before.slice(before.lastIndexOf(' ') + 1);
+    const tail = joint === ' ' ? after : after.split(' ', 1)[0];
+    const joined = head + joint + tail;
+    for (const value of joint === ' ' ? [...valuesIn(joined), ...wordsIn(joined)] : valuesIn(joined)) {
+      const isSplit = value.start < head.length && value.end > head.length + joint.length;
+      if (isSplit) look(`${first.path} and ${second.path}`, value, joined.slice(value.start, value.end));
+    }
+  }
+}
+
+function isWithin(host: string, domains: readonly string[]): boolean {
+  return domains.some((domain) => host === domain || host.endsWith(`.${domain}`));
+}
+
+/** The strings and numbers in the arguments of a call, and names that are no identifiers. */
+function leavesOf(args: unknown): readonly Leaf[] {
+  const leaves: Leaf[] = [];
+  const rest: string[] = [];
+  const add = (path: string, text: string): void => {
+    if (leaves.length < MAX_LEAVES) leaves.push({ path, text });
+    else rest.push(text);
+  };
+  const walk = (value: unknown, path: string, depth: number): void => {
+    if (typeof value === 'string') add(path, value);
+    else if (typeof value === 'number' || typeof value === 'bigint') add(path, String(value));
+    else if (value instanceof JsonNumber) add(path, value.text);
+    else if (depth > MAX_DEPTH) add(path, inputText(value as Input));
+    else if (Array.isArray(value)) for (const [at, item] of value.entries()) walk(item, `${path}[${at}]`, depth + 1);
+    else if (typeof value === 'object' && value !== null)
+      for (const [name, member] of Object.entries(value)) {
+        // A name of any other form may be screened text.
+        const isPlain = /^[A-Za-z_$][\w$-]{0,40}$/.test(name);
+        const at = isPlain ? (path === '' ? name : `${path}.${name}`) : `${path}[*]`;
+        if (!isPlain) add(at, name);
+        walk(member, at, depth + 1);
+      }
+  };
+  walk(parsed(args), '', 0);
+  if (rest.length > 0) leaves.push({ path: '[*]', text: rest.join('\n') });
+  return leaves;
+}
+
+/** Arguments that some hosts hand over as JSON text. */
+function parsed(args: unknown): unknown {
+  if (typeof args !== 'string' || !/^\s*[[{]/.test(args)) return args;
+  try {
+    return JSON.parse(args);
+  } catch {
+    return args;
+  }
+}

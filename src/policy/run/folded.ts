@@ -1,0 +1,37 @@
+import { JsonText } from '../../engine/input.js';
+import { buildViews } from '../../engine/text/views.js';
+import type { Input, Span } from '../../index.js';
+
+/** A reading of a text for comparison: folded, and decoded where the text encodes something. */
+export interface FoldedView {
+  readonly text: string;
+  /** Leads from a span of the view back to the text. */
+  toText(span: Span): Span;
+}
+
+const SPELLED_AT = / ?[[({<] ?(?:at|@) ?[\])}>] ?| @ /g;
+const SPELLED_DOT = / ?[[({<] ?(?:dot|\.) ?[\])}>] ?/g;
+
+/**
+ * The readings in which values are compared, folded text first: case, width, look-alikes and invisible characters make no
+ * difference there, and percent, base64 and the other encodings of the engine are undone.
+ */
+export function foldedViews(text: string): readonly FoldedView[] {
+  const whole = { start: 0, end: text.length };
+  return buildViews(text)
+    .views.slice(1)
+    .flatMap(({ text: folded, map }): FoldedView[] => {
+      const view = { text: folded, toText: map.toInput };
+      // As in `name [at] example [dot] com`.
+      const spelled = folded.replace(SPELLED_AT, '@').replace(SPELLED_DOT, '.');
+      return spelled === folded ? [view] : [view, { text: spelled, toText: () => whole }];
+    });
+}
+
+/** The text of an input without the escapes of JSON, of the same length, so that offsets stay. */
+export function plainText(input: Input): string {
+  if (!(input instanceof JsonText)) return String(input);
+  return input.text.replace(/\\(?:u[\da-f]{4}|.)/g, (escaped) =>
+    escaped === '\\\\' ? '\\\u200b' : ' '.repeat(escaped.length),
+  );
+}

@@ -1,0 +1,112 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomBytes, randomInt } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { type Input, JsonText } from '../../engine/input.js';
+import { MAX_DEPTH } from '../redact.js';
+import { emptyRun, type RunState } from './run-state.js';
+
+/** What a guard remembers of one run. */
+export interface RunMemory {
+  readonly id: string;
+  readonly state: RunState;
+  /** What the user asked for, as it was given with the run. */
+  task: string | undefined;
+  /** The newest text of the user. */
+  said: string | undefined;
+  /** Trusted words that are to be added to the state. */
+  readonly words: Set<string>;
+  /**
+   * The end of what was read before a text, by the digest of the text: an order may be halved over both. In the order in which
+   * the screenings start; one that is screened again has the same text before it.
+   */
+  endBefore(digest: string, prose: string): string;
+}
+
+/** The runs of a guard. */
+export interface Runs {
+  /** The current run, or the one with this id; undefined outside of any. */
+  find(id: string | undefined): RunMemory | undefined;
+  /** A new run, or the one that has this id already. */
+  open(id?: string): RunMemory;
+  within<R>(run: RunMemory, work: () => R): R;
+}
+
+/** Runs that are known by an id, and how long one lives unused. One that is open in this process lives as long as its work. */
+const MAX_RUNS = 1_000;
+const RUN_MS = 3_600_000;
+const MAX_TEXTS = 1_000;
+/** Characters on each side of the joint between two texts. */
+const JOINT_LENGTH = 300;
+
+export function newRunId(): string {
+  return `run_${randomBytes(12).toString('hex')}`;
+}
+
+export function createRuns(): Runs {
+  const open = new AsyncLocalStorage<RunMemory>();
+  const byId = new LRUCache<string, RunMemory>({ max: MAX_RUNS, ttl: RUN_MS, updateAgeOnGet: true });
+
+  function named(id: string): RunMemory {
+    const known = byId.get(id) ?? createMemory(id);
+    byId.set(id, known);
+    return known;
+  }
+
+  return {
+    find(id) {
+      const current = open.getStore();
+      return id === undefined || id === current?.id ? current : named(id);
+    },
+    open: (id) => (id === undefined ? createMemory(newRunId()) : named(id)),
+    within: (run, work) => open.run(run, work),
+  };
+}
+
+function createMemory(id: string): RunMemory {
+  const before = new LRUCache<string, string>({ max: MAX_TEXTS });
+  let end = '';
+  return {
+    id,
+    state: emptyRun(randomInt(2 ** 32)),
+    task: undefined,
+    said: undefined,
+    words: new Set(),
+    endBefore(digest, prose) {
+      const known = before.get(digest);
+      if (known !== undefined) return known;
+      before.set(digest, end);
+      const given = end;
+      end = prose.slice(-JOINT_LENGTH);
+      return given;
+    },
+  };
+}
+
+/** The sentences that an input says: of a structure the strings that are more than an identifier. */
+function proseOf(input: Input): string {
+  const value = typeof input === 'string' ? parsed(input) : input instanceof JsonText ? input.toJSON() : input;
+  const strings: string[] = [];
+  const walk = (member: unknown, depth: number): void => {
+    if (typeof member === 'string') strings.push(member);
+    else if (typeof member === 'object' && member !== null && depth <= MAX_DEPTH)
+      for (const inner of Object.values(member)) walk(inner, depth + 1);
+  };
+  walk(value, 0);
+  return strings.length === 1 ? (strings[0] ?? '') : strings.filter((text) => /\s\S+\s/.test(text)).join('\n');
+}
+
+/** The end of what was read before with the beginning of this; undefined where nothing was. */
+export function joinedTexts(run: RunMemory, digest: string, input: Input): readonly [string, string] | undefined {
+  const prose = proseOf(input);
+  const before = run.endBefore(digest, prose);
+  return before === '' || prose === '' ? undefined : [before, prose.slice(0, JOINT_LENGTH)];
+}
+
+function parsed(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

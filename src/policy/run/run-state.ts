@@ -1,0 +1,62 @@
+import type { Span } from '../../index.js';
+
+/** A part of a text, and how probably it is an attack. */
+export interface Passage extends Span {
+  readonly probability: number;
+}
+
+/**
+ * What was said in a run, in its order. `trusted`: by the operator or the user. `call`: arguments of a call that was made.
+ * `untrusted`: by a tool or a document; `suspicious` are its passages that may be read but must not act.
+ */
+export type Entry =
+  | { readonly role: 'trusted' | 'call'; readonly text: string }
+  | {
+      readonly role: 'untrusted';
+      readonly text: string;
+      readonly tool?: string | undefined;
+      readonly evidenceId?: string | undefined;
+      readonly suspicious: readonly Passage[];
+    };
+
+/** Where a value stood first in untrusted data. `tool` and so on are undefined where the run has forgotten them. */
+export interface Origin {
+  readonly tool: string | undefined;
+  readonly evidenceId: string | undefined;
+  /** Of the passage, 0..1; undefined for one that isn't suspicious. */
+  readonly probability: number | undefined;
+  /** In the text of the source, UTF-16 code units. */
+  readonly span: Span;
+}
+
+/** The text that a value stood in. */
+export type Source = Omit<Origin, 'span'>;
+
+/** Everything that a run remembers: digests alone, no text. Bounded in each part; the oldest are forgotten first. */
+export interface RunState {
+  /** Secret of the run: without it nobody can write a value with the digest of another. */
+  readonly seed: number;
+  /** Values and words that the operator, the user or the model itself gave. */
+  readonly trusted: Map<number, true>;
+  /** Values in untrusted data, with their places. */
+  readonly foreign: Map<number, number>;
+  /** Values and words in suspicious passages, with their places. */
+  readonly suspicious: Map<number, number>;
+  readonly sources: Map<number, Source>;
+  /** Digests of the entries, so that a history which is handed over again adds nothing. */
+  readonly entries: Map<number, true>;
+  nextSource: number;
+}
+
+/** Starts a run. `seed` is a whole number. */
+export function emptyRun(seed: number): RunState {
+  return {
+    seed,
+    trusted: new Map(),
+    foreign: new Map(),
+    suspicious: new Map(),
+    sources: new Map(),
+    entries: new Map(),
+    nextSource: 0,
+  };
+}
