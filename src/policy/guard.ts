@@ -215,7 +215,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
   }
 
   /** Screens the inputs of a content, up to one that is blocked. */
-  async function judge({ inputs }: Content, request: ScreenRequest): Promise<Judged> {
+  async function judge({ inputs }: Pick<Content, 'inputs'>, request: ScreenRequest): Promise<Judged> {
     let highest: Screened | undefined;
     const read: Read[] = [];
     for (const input of inputs) {
@@ -414,7 +414,11 @@ export function createGuard(options: GuardOptions = {}): Guard {
   }
 
   async function judgeJoint(joint: readonly [string, string], request: ScreenRequest): Promise<Screened | undefined> {
-    const { input, found } = await judge(readContent(joint, false), request);
+    const [before, after] = joint;
+    // A word may be halved, too: then the second half goes on in small letters.
+    const isWordSplit = /\p{L}$/u.test(before) && /^[\p{Ll}\p{Lo}]/u.test(after);
+    const inputs = [`${before}\n${after}`, ...(isWordSplit ? [before + after] : [])];
+    const { input, found } = await judge({ inputs }, request);
     if (input === undefined) return undefined;
     for (const half of joint) if ((await screener.screen(half, request)).verdict.verdict !== 'allow') return undefined;
     return found;

@@ -269,8 +269,8 @@ for (const { label, name, ai, Model, spec } of versions) {
       const tools = mail(async () => ({ body: `${BENIGN} ${count++}` }));
       await guard.inRun(() => ask(guard, mock(...steps, 'done'), tools));
       expect(engine.twice()).toEqual([]);
-      // The definition, the question, nine arguments, nine results.
-      expect(engine.asked.length).toBe(20);
+      // The definition, the question, nine arguments, nine results, and the eight joints between them.
+      expect(engine.asked.length).toBe(28);
       expect(new Set(events.map((event) => event.split(' ')[0])).size).toBe(1);
     },
     async abort() {

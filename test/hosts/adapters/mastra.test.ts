@@ -214,8 +214,8 @@ matrix('Mastra', '@mastra/core', {
     const { text } = await guard.inRun(() => ask(guard, mock(...steps, 'done'), tools), 'run_of-the-agent');
     expect(text).toBe('done');
     expect(engine.twice()).toEqual([]);
-    // The definition, the question, nine arguments, nine results.
-    expect(engine.asked.length).toBe(20);
+    // The definition, the question, nine arguments, nine results, and the eight joints between them.
+    expect(engine.asked.length).toBe(28);
     expect([...runs]).toEqual(['run_of-the-agent']);
   },
   async abort() {
