@@ -1,8 +1,9 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { findModel } from '../adapters/model/model-folder.js';
-import { NO_CORE } from '../adapters/packs/load-pack.js';
+import { NO_CORE, TRUST } from '../adapters/packs/load-pack.js';
+import { readPublicKey } from '../adapters/packs/minisign.js';
 import type { Screener } from '../evaluation/scoring/score-texts.js';
 import type { Classifier, Engine, Thresholds } from '../index.js';
 import { CliError } from './terminal.js';
@@ -27,6 +28,17 @@ export function collect(value: string, before: readonly string[] | undefined): r
 function leaveOutCore(command: Command): void {
   if (command.getOptionValue('core') !== false) return;
   command.setOptionValue('pack', [NO_CORE, ...((command.getOptionValue('pack') as string[] | undefined) ?? [])]);
+}
+
+/** The list of packs with `--trust` in it: keys, or files of them. @throws CliError for anything else */
+export function withTrust(packs: readonly string[] | undefined, keys: readonly string[]): readonly string[] {
+  const trusted = keys.map((key) => {
+    const text = existsSync(key) ? readFileSync(key, 'utf8') : key;
+    if (readPublicKey(text) === undefined)
+      throw new CliError('--trust takes a public key of minisign (RW…), or the file that has it');
+    return `${TRUST}${text.trim().split(/\r?\n/).at(-1)}`;
+  });
+  return [...trusted, ...(packs ?? [])];
 }
 
 /** Adds `--pack` and `--no-core`. */

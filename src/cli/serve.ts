@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { FIRST_EMAIL, type FirstAccount, type UnshownAccount } from '../service/first-account.js';
 import type { RunningService } from '../service/run-service.js';
 import type { ServiceSettings } from '../service/settings.js';
-import { collect, withPackOptions } from './engine-flags.js';
+import { collect, withPackOptions, withTrust } from './engine-flags.js';
 import { CliError } from './terminal.js';
 
 /** What `npm install` needs for the service. */
@@ -36,6 +36,8 @@ function shownAccount(first: FirstAccount | UnshownAccount, url: string): string
   return `the first start ended before it showed its API key. With the same --data or --database-url,\n  portcullis admin key create ${account}\ncreates a key, and\n  ${password}\nsets a password for the dashboard.`;
 }
 
+const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value);
+
 async function run({
   printConfig,
   core: _core,
@@ -43,11 +45,13 @@ async function run({
   scorers,
   processes,
   maxConcurrency,
+  trust,
   ...given
 }: Record<string, unknown>): Promise<void> {
   // The names of 1.0 still work; where both are given, the new one counts.
   const flags = {
     ...given,
+    ...(isTexts(trust) ? { pack: withTrust(isTexts(given.pack) ? given.pack : [], trust) } : {}),
     workers: workers ?? scorers ?? String(Math.max(1, availableParallelism() - Number(processes))),
     processes,
     callsAtOnce: maxConcurrency ?? given.callsAtOnce ?? '1000',
@@ -154,6 +158,10 @@ export function serveCommand(): Command {
     new Option('--stripe-overage-price <price>', 'Stripe price id of one overage pack').env(
       'PORTCULLIS_STRIPE_OVERAGE_PRICE',
     ),
+    new Option(
+      '--trust <key>',
+      'load only packs that this public key of minisign signed, beside core: a key (RW…) or its file; may be repeated',
+    ).argParser(collect),
     new Option('--log-level <level>', 'level of the JSON log on stderr').env('PORTCULLIS_LOG_LEVEL').default('info'),
     new Option('--print-config', 'print the settings as JSON and exit'),
   ];

@@ -6,6 +6,7 @@ import type { Overlay } from '../../engine/rules/pack/overlay-schema.js';
 import { PackError } from '../../engine/rules/pack/pack-error.js';
 import { type PackContent, type StackedPack, stackPacks } from '../../engine/rules/pack/stack-packs.js';
 import type { Rule } from '../../engine/rules/types.js';
+import { type MinisignKey, readPublicKey } from './minisign.js';
 import { readPackBundle } from './pack-bundle.js';
 import { readPackFolder, withPlaces } from './pack-folder.js';
 import { readOverlay } from './pack-overlay.js';
@@ -16,6 +17,7 @@ export interface LoadOptions {
    * Packs on top of `core`, the one that comes with the library, from the bottom up: each a folder, a bundle (`*.json`)
    * or the name of an npm package whose root, or the folder that its `portcullis.pack` names, is a pack. `core` says
    * where in the list the library's pack lies; a pack that is itself named `core` takes its place; `NO_CORE` leaves it out.
+   * With an entry `TRUST` and a public key of minisign, every pack but the library's own must be a bundle that it signed.
    */
   readonly packs?: readonly string[] | undefined;
   /** False: without `core`, by `packs` alone. Default true. */
@@ -41,6 +43,8 @@ export interface LoadedPack extends StackedPack {
 const CORE = 'core';
 /** In a list of packs: leave `core` out. */
 export const NO_CORE = '-core';
+/** In a list of packs, with a public key of minisign after it: whose signature the other packs need. Several: one of them. */
+export const TRUST = '-trust=';
 
 const CORE_BUNDLE = 'core-pack.json';
 
@@ -50,7 +54,10 @@ const CORE_BUNDLE = 'core-pack.json';
  * @throws PackError with every mistake, each with its file, line and a caret
  */
 export function loadPack(options: LoadOptions): LoadedPack {
-  const named = (options.packs ?? []).filter((name) => name !== NO_CORE).map(readPack);
+  const trusted = (options.packs ?? []).filter((name) => name.startsWith(TRUST)).map(trustedKey);
+  const named = (options.packs ?? [])
+    .filter((name) => name !== NO_CORE && !name.startsWith(TRUST))
+    .map((name) => readPack(name, trusted));
   const isWithoutCore = options.core === false || (options.packs ?? []).includes(NO_CORE);
   const isCoreNamed = named.some(({ content }) => content.head.name === CORE);
   const parts = isWithoutCore || isCoreNamed ? named : [readPack(CORE), ...named];
@@ -85,11 +92,17 @@ interface PackPart {
   readonly sources?: PackSources;
 }
 
-function readPack(name: string): PackPart {
+function readPack(name: string, trusted: readonly MinisignKey[] = []): PackPart {
   if (name === CORE) return readPack(corePackPath());
-  if (name.endsWith('.json')) return { path: name, content: readPackBundle(name) };
+  if (name.endsWith('.json') || trusted.length > 0) return { path: name, content: readPackBundle(name, trusted) };
   const path = existsSync(name) && statSync(name).isDirectory() ? name : packageFolder(name);
   return { path, ...readPackFolder(path) };
+}
+
+function trustedKey(entry: string): MinisignKey {
+  const key = readPublicKey(entry.slice(TRUST.length));
+  if (key === undefined) throw missing('A public key of minisign after --trust');
+  return key;
 }
 
 /** Where the pack that comes with the library lies: the bundle of a built library, else the folder it is made from. */

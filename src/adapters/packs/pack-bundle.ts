@@ -8,6 +8,7 @@ import { digestPacks, type PackContent } from '../../engine/rules/pack/stack-pac
 import { createWordLookup } from '../../engine/rules/pack/word-lists.js';
 import { preparePatterns } from '../../engine/rules/pattern/prepare-patterns.js';
 import type { Rule } from '../../engine/rules/types.js';
+import { isSigned, type MinisignKey } from './minisign.js';
 import { readPackFolder } from './pack-folder.js';
 import { joinPack, readPrepared, writePrepared } from './prepared-file.js';
 
@@ -54,13 +55,22 @@ export function bundlePack(folder: string): PackBundle {
   return { bundle, prepared: file, web: joinPack(plainBundle({ head: content.head, words: {}, rules }), file) };
 }
 
-/** Reads what `bundlePack` wrote: `<name>.json`, and `<name>.bin` if there is one. @throws PackError when it isn't such a file */
-export function readPackBundle(path: string): PackContent {
+/**
+ * Reads what `bundlePack` wrote: `<name>.json`, and `<name>.bin` if there is one. With `trusted` keys it must be signed by
+ * one of them (`<name>.json.minisig`); the prepared patterns, which the signature does not cover, are left alone.
+ *
+ * @throws PackError when it isn't such a file
+ */
+export function readPackBundle(path: string, trusted: readonly MinisignKey[] = []): PackContent {
   if (!existsSync(path)) throw bundleError(`There is no file ${path}.`, 'Check the path.');
+  const isTrusted = trusted.length > 0;
+  const signature = isTrusted ? readSignature(path) : '';
   const bytes = readFileSync(path);
+  if (isTrusted && !isSigned(bytes, signature, trusted))
+    throw unsigned(`${path} is not what a trusted key signed in ${path}.minisig.`, 'Get both files again.');
   const parsed: unknown = JSON.parse(bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8'));
   const preparedPath = path.replace(/\.json$/, '.bin');
-  if (existsSync(preparedPath)) {
+  if (!isTrusted && existsSync(preparedPath)) {
     const { head, words, rules } = parsed as z.infer<typeof bundleSchema>;
     const file = readPrepared(
       readFileSync(preparedPath),
@@ -77,8 +87,16 @@ export function readPackBundle(path: string): PackContent {
   return { head, words, rules, isChecked: true };
 }
 
-function bundleError(message: string, advice: string): PackError {
-  return new PackError([{ code: 'PACK010', message, advice, place: { in: 'pack', name: '', path: [] } }]);
+function readSignature(path: string): string {
+  const file = `${path}.minisig`;
+  if (!existsSync(file)) throw unsigned(`${path} is not signed: there is no ${file}.`, 'Name a signed bundle.');
+  return readFileSync(file, 'utf8');
+}
+
+const unsigned = (message: string, advice: string): PackError => bundleError(message, advice, 'PACK015');
+
+function bundleError(message: string, advice: string, code = 'PACK010'): PackError {
+  return new PackError([{ code, message, advice, place: { in: 'pack', name: '', path: [] } }]);
 }
 
 function refuse(): never {

@@ -7,6 +7,7 @@ import { explainText, lintRules, testRules } from './check-rules.js';
 import { type DiffArgs, diffRules } from './diff-rules.js';
 import { type ListArgs, listRules, printRules, showRule } from './list-rules.js';
 import { type RulesArgs, terminalIo } from './rules-io.js';
+import { type SignArgs, signPack } from './sign-pack.js';
 import { type SuggestArgs, suggestRules, writeNewLanguage, writeNewRule } from './suggest-rules.js';
 
 const withPackFlags = (command: Command): Command =>
@@ -55,8 +56,12 @@ export function rulesCommand(): Command {
       end(writeNewLanguage(code, args, terminalIo())),
     );
   withPackFlags(rules.command('export'))
-    .description('print the rules for another regex compiler: RE2 patterns with lists expanded, as JSON')
-    .action((args: RulesArgs) => end(printRules(args, terminalIo())));
+    .description(
+      'print the rules for another regex compiler: RE2 patterns with lists expanded, as JSON; or sign a pack: with --sign',
+    )
+    .option('--sign <key>', 'write --pack as a bundle with its signature: secret key file of `minisign -G -W`')
+    .option('--out <file>', 'with --sign: the bundle (*.json); the signature goes to FILE.minisig')
+    .action((args: SignArgs) => end((args.sign === undefined ? printRules : signPack)(args, terminalIo())));
   withRowFlags(withPackFlags(rules.command('suggest <files...>')))
     .description('find phrases that are common in missed attacks and rare in benign texts, and draft a rule from them')
     .option('--top <n>', 'number of phrases to suggest', parseCount('--top'), 12)
