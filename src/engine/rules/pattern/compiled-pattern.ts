@@ -46,7 +46,10 @@ export function isUnfiltered(pattern: CompiledPattern): pattern is UnfilteredPat
   return pattern.relaxed !== undefined;
 }
 
-/** Compiles a pattern when it is first used: only for patterns that are known to compile. A screen decides for most texts. */
+/**
+ * Compiles a pattern when it is first used: only for patterns that are known to compile. One with a screen is compiled itself only
+ * where the screen matches a text with other characters beyond ASCII than letters.
+ */
 export function compileLazily(indexed: IndexedPattern, compiler: RegexCompiler, isScreened: boolean): Pattern {
   const exact = once(() => compiler.compile(indexed.source));
   const { screen } = indexed;
@@ -58,10 +61,19 @@ export function compileLazily(indexed: IndexedPattern, compiler: RegexCompiler, 
   }
   const screening = once(() => compiler.compile(screen));
   return {
-    occursIn: (subject, part) => screening().occursIn(subject, part) && exact().occursIn(subject, part),
-    findAll: (subject, max) =>
-      screening().occursIn(subject, { start: 0, end: subject.text.length }) ? exact().findAll(subject, max) : [],
+    occursIn: (subject, part) =>
+      screening().occursIn(subject, part) &&
+      (isOfLetters(subject.text.slice(part.start, part.end)) || exact().occursIn(subject, part)),
+    findAll(subject, max) {
+      const found = screening().findAll(subject, max);
+      return found.length === 0 || isOfLetters(subject.text) ? found : exact().findAll(subject, max);
+    },
   };
+}
+
+/** True where a screen finds what the exact pattern finds: all characters beyond ASCII are letters. */
+function isOfLetters(text: string): boolean {
+  return !/[^\0-\x7f\p{L}]/u.test(text);
 }
 
 function once<T>(make: () => T): () => T {

@@ -50,26 +50,3 @@ export function measurePattern(node: PatternNode): PatternLength {
       return measurePattern(node.of);
   }
 }
-
-/**
- * How many copies of Unicode property classes (`\pL` and the like) RE2 lays out for a pattern: each has some hundred ranges,
- * and a counted repeat lays out as many copies as it may take.
- */
-export function countPropertyClasses(node: PatternNode): number {
-  switch (node.kind) {
-    case 'class':
-      return node.items.some((item) => 'escape' in item && /^\\[pP]/.test(item.escape)) ? 1 : 0;
-    case 'sequence':
-      return node.parts.reduce((sum, part) => sum + countPropertyClasses(part), 0);
-    case 'choice':
-      return node.options.reduce((sum, option) => sum + countPropertyClasses(option), 0);
-    case 'repeat':
-      return countPropertyClasses(node.of) * (Number.isFinite(node.max) ? node.max : Math.max(1, node.min));
-    case 'group':
-      return node.of ? countPropertyClasses(node.of) : 0;
-    case 'words':
-      return countPropertyClasses(node.of);
-    default:
-      return 0;
-  }
-}

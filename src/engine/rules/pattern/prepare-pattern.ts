@@ -1,7 +1,7 @@
 import type { Alternative } from '../prefilter/literal-set.js';
 import { requiredLiterals } from '../prefilter/required-literals.js';
 import { foldPattern } from './fold-pattern.js';
-import { countPropertyClasses, measurePattern } from './measure-pattern.js';
+import { measurePattern } from './measure-pattern.js';
 import { parsePattern, type WordLookup } from './parse-pattern.js';
 import type { PatternNode, PatternProblem } from './pattern-node.js';
 import { printPattern } from './print-pattern.js';
@@ -18,8 +18,8 @@ export interface PreparedPattern {
   /** RE2 source that occurs at least wherever `source` does, for sets; only of a pattern without `alternatives`. */
   readonly relaxed?: string | undefined;
   /**
-   * RE2 source that occurs at least wherever `source` does and compiles far faster: matched first. Only of a pattern that is
-   * slow to compile.
+   * RE2 source that differs from `source` only in taking every character beyond ASCII for a letter, and compiles far faster:
+   * matched first, and alone where the text has no other characters beyond ASCII than letters. Only of a pattern with all letters.
    */
   readonly screen?: string | undefined;
   /** Longest match in UTF-16 code units; may be infinite. */
@@ -34,9 +34,6 @@ export type PrepareResult =
   | { readonly ok: true; readonly pattern: PreparedPattern }
   | { readonly ok: false; readonly problems: readonly PatternProblem[] };
 
-/** A pattern with more copies of property classes takes 20 to 100 ms to compile, and as many as 60 of them megabytes. */
-const MAX_PROPERTY_CLASSES = 8;
-
 /** Parses, checks and folds an authored pattern, and extracts its required literals. */
 export function preparePattern(source: string, form: PatternForm, words: WordLookup): PrepareResult {
   const parsed = parsePattern(source, words);
@@ -48,15 +45,15 @@ export function preparePattern(source: string, form: PatternForm, words: WordLoo
   if (problems.length > 0) return { ok: false, problems };
   const separators = form === 'folded';
   const alternatives = requiredLiterals(node, form === 'raw');
-  const relaxed = printPattern(node, { separators, relaxed: true });
-  const isSlow = countPropertyClasses(node) > MAX_PROPERTY_CLASSES;
+  const exact = printPattern(node, { separators, relaxed: false });
+  const screen = printPattern(node, { separators, relaxed: false, wide: true });
   return {
     ok: true,
     pattern: {
       form,
-      source: printPattern(node, { separators, relaxed: false }),
-      ...(alternatives.length === 0 ? { relaxed } : {}),
-      ...(isSlow ? { screen: relaxed } : {}),
+      source: exact,
+      ...(alternatives.length === 0 ? { relaxed: printPattern(node, { separators, relaxed: true }) } : {}),
+      ...(screen === exact ? {} : { screen }),
       longest: measurePattern(node).longest,
       scripts: requiredScripts(node),
       alternatives,
