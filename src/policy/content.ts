@@ -154,26 +154,37 @@ function readMembers(
   reading.open.add(given);
   const inList = Array.isArray(members);
   const { type } = members as Members;
-  const mediaType = MEDIA_TYPES.map((name) => (members as Members)[name]).find((each) => typeof each === 'string');
+  const typed = reading.asJson
+    ? undefined
+    : MEDIA_TYPES.find((name) => typeof (members as Members)[name] === 'string');
+  const mediaType = typed === undefined ? place.mediaType : ((members as Members)[typed] as string);
   const parts = new Map<string, Part>();
-  const entries = Object.entries(members).flatMap(([name, member]): [string, unknown][] => {
-    if (isOmitted(member)) return inList ? [[name, null]] : [];
+  const inBlock = typeof type === 'string';
+  const rest: Record<string, unknown> | unknown[] = inList ? [] : {};
+  const keep = (name: string, value: unknown): void => {
+    if (Array.isArray(rest)) rest.push(value);
+    else if (name === '__proto__') Object.defineProperty(rest, name, { value, enumerable: true });
+    else rest[name] = value;
+  };
+  for (const name of Object.keys(members)) {
+    const member = (members as Members)[name];
+    if (isOmitted(member)) {
+      if (inList) keep(name, null);
+      continue;
+    }
     const read = readMember(reading, member, {
       name: inList ? place.name : name,
       inList,
-      inBlock: typeof type === 'string',
-      mediaType: (mediaType as string | undefined) ?? place.mediaType,
+      inBlock,
+      mediaType,
       depth: place.depth + 1,
     });
-    if (!(read instanceof Taken)) return [[name, read]];
-    if (read.part !== undefined) {
-      parts.set(name, read.part);
-      reading.parts.push(read.part);
-    }
-    return [[name, '']];
-  });
+    keep(name, read instanceof Taken ? '' : read);
+    if (!(read instanceof Taken) || read.part === undefined) continue;
+    parts.set(name, read.part);
+    reading.parts.push(read.part);
+  }
   reading.open.delete(given);
-  const rest = inList ? entries.map(([, member]) => member) : Object.fromEntries(entries);
   reading.origins.set(rest, { given, source, parts });
   return rest;
 }

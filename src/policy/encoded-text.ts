@@ -18,6 +18,8 @@ const BASE64_MEMBERS = new Set(
   'data blob bytes base64 image audio video file_data fileData image_data audio_data'.split(' '),
 );
 const BASE64 = /^[A-Za-z0-9+/_\s-]{15,}={0,2}\s*$/;
+/** Words alone: they are read as they are, since a few of them can decode to something that looks like a text. */
+const WORDS = /^[A-Z]?[a-z]+(?: [A-Z]?[a-z]+)+$/;
 const DATA_URL = /^\s*data:([^,]*),(.*)$/is;
 /** Share of characters that no text has. */
 const MOST_BAD = 0.3;
@@ -27,7 +29,7 @@ export function readEncoded(value: string, name: string, mediaType: string | und
   const url = DATA_URL.exec(value);
   if (url !== null) return readDataUrl(url[1] ?? '', url[2] ?? '');
   const isDeclared = BASE64_MEMBERS.has(name);
-  if (!(isDeclared || mediaType !== undefined) || !BASE64.test(value)) return undefined;
+  if (!(isDeclared || mediaType !== undefined) || !BASE64.test(value) || WORDS.test(value)) return undefined;
   const encoded = readBytes(Buffer.from(value, 'base64'), mediaType);
   const write = encoded.write && ((text: string): string => Buffer.from(text).toString('base64'));
   if (encoded.text !== undefined) return { ...encoded, write };

@@ -1,4 +1,11 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request,
+  type ServerResponse,
+} from 'node:http';
 import { request as secureRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { readEvents, type ServerSentEvent, writeEvent } from '../server-sent-events.js';
@@ -30,7 +37,7 @@ export interface HttpProxy {
   close(): Promise<void>;
 }
 
-/** Headers of one connection, and those that this side writes itself. */
+/** Headers of a request that are for one connection, or that this side writes itself. */
 const OWN_HEADERS = new Set([
   'accept-charset',
   'accept-encoding',
@@ -42,7 +49,6 @@ const OWN_HEADERS = new Set([
   'host',
   'keep-alive',
   'origin',
-  'proxy-authenticate',
   'proxy-authorization',
   'te',
   'trailer',
@@ -50,10 +56,15 @@ const OWN_HEADERS = new Set([
   'upgrade',
 ]);
 
-/** Headers of a response that a client needs to go on: a model reads none of them. */
-const RESPONSE_HEADERS = new Set(['allow', 'mcp-protocol-version', 'mcp-session-id', 'retry-after']);
-/** Headers of a response that may hold prose: they are screened. */
-const SCREENED_HEADERS = ['www-authenticate', 'set-cookie'];
+/** Headers of a response that a client needs to go on; they are screened. */
+const RESPONSE_HEADERS = [
+  'allow',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'retry-after',
+  'set-cookie',
+  'www-authenticate',
+];
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const EVENT_TYPE = 'text/event-stream; charset=utf-8';
@@ -76,6 +87,8 @@ export async function startHttpProxy(options: HttpOptions): Promise<HttpProxy> {
   });
   // A stream of events may be silent for as long as it likes.
   server.requestTimeout = 0;
+  // Longer than clients keep a connection that they don't use: one that ends as it is used again is an error to them.
+  server.keepAliveTimeout = 65_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, host, resolve);
@@ -166,15 +179,13 @@ function decoderFor(headers: IncomingHttpHeaders, status: number): InstanceType<
   }
 }
 
-async function shownHeaders(
-  headers: IncomingHttpHeaders,
-  gateway: Gateway,
-): Promise<Record<string, string | string[]>> {
-  const kept = Object.entries(withoutOwn(headers));
-  const said = kept.filter(([name]) => SCREENED_HEADERS.includes(name));
-  const text = said.flatMap(([, value]) => value).join('\n');
-  const passes = text === '' || (await gateway.screenText(text)) === text;
-  return Object.fromEntries([...kept.filter(([name]) => RESPONSE_HEADERS.has(name)), ...(passes ? said : [])]);
+async function shownHeaders(headers: IncomingHttpHeaders, gateway: Gateway): Promise<OutgoingHttpHeaders> {
+  const shown: OutgoingHttpHeaders = {};
+  for (const name of RESPONSE_HEADERS) {
+    const text = [headers[name] ?? []].flat().join('\n');
+    if (text !== '' && (await gateway.screenText(text)) === text) shown[name] = headers[name];
+  }
+  return shown;
 }
 
 /** Refuses web pages of others, also where a name of theirs points at this machine (DNS rebinding). */
@@ -219,13 +230,12 @@ function ask(
   });
 }
 
-function withoutOwn(headers: IncomingHttpHeaders): Record<string, string | string[]> {
-  const kept: Record<string, string | string[]> = {};
+function withoutOwn(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   // Also those that `Connection` names: they are for this connection alone.
   const named = (headers.connection ?? '').toLowerCase().split(/\s*,\s*/);
-  for (const [name, value] of Object.entries(headers))
-    if (value !== undefined && !OWN_HEADERS.has(name) && !named.includes(name)) kept[name] = value;
-  return kept;
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !OWN_HEADERS.has(name) && !named.includes(name)),
+  );
 }
 
 async function passEvents(

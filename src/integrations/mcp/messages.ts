@@ -127,8 +127,13 @@ export function readMessage(value: unknown): Message {
 /** Whether a member's name differs from one of these by its case alone. */
 export function hasOtherCase(object: JsonObject, names: readonly string[]): boolean {
   return Object.keys(object).some((name) =>
-    names.some((known) => name !== known && name.toLowerCase() === known.toLowerCase()),
+    names.some((known) => name !== known && foldCase(name) === foldCase(known)),
   );
+}
+
+/** Also folds `\u017f` to s and the Kelvin sign to k, as readers do that ignore case. */
+function foldCase(name: string): string {
+  return name.toUpperCase().toLowerCase();
 }
 
 export function isObject(value: unknown): value is JsonObject {

@@ -59,5 +59,7 @@ if (transport === 'stdio') {
     for (const chunk of chunks) given.write(chunk);
     return given.end();
   });
+  // None ends while the gateway takes it up again.
+  http.keepAliveTimeout = 0;
   http.listen(0, '127.0.0.1', () => process.stdout.write(`http://127.0.0.1:${http.address().port}/mcp\n`));
 }
