@@ -154,9 +154,7 @@ function readMembers(
   reading.open.add(given);
   const inList = Array.isArray(members);
   const { type } = members as Members;
-  const typed = reading.asJson
-    ? undefined
-    : MEDIA_TYPES.find((name) => typeof (members as Members)[name] === 'string');
+  const typed = reading.asJson ? undefined : MEDIA_TYPES.find((name) => typeof (members as Members)[name] === 'string');
   const mediaType = typed === undefined ? place.mediaType : ((members as Members)[typed] as string);
   const parts = new Map<string, Part>();
   const inBlock = typeof type === 'string';

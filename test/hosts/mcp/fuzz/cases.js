@@ -218,7 +218,9 @@ export function httpOf(each, texts) {
     ...(swapped === '' ? {} : { 'content-type': swapped }),
     ...(odd && rng.chance(0.1) ? { 'x-note': said, 'www-authenticate': `Bearer error="${said}"` } : {}),
     ...(odd && rng.chance(0.03) ? { 'content-encoding': rng.pick(['gzip', 'identity', 'br']) } : {}),
-    ...(odd && rng.chance(0.05) ? { 'content-length': String(Math.max(0, body.length + rng.pick([-20, -1]))), connection: 'close' } : {}),
+    ...(odd && rng.chance(0.05)
+      ? { 'content-length': String(Math.max(0, body.length + rng.pick([-20, -1]))), connection: 'close' }
+      : {}),
   };
   const chunks = [];
   for (let at = 0; at < body.length; ) {
