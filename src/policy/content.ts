@@ -2,7 +2,7 @@ import { JsonNumber } from '../engine/canonical-json.js';
 import { InputError } from '../engine/errors.js';
 import { type Input, JsonText, toJsonText } from '../engine/input.js';
 import type { Span } from '../index.js';
-import { type BinaryKind, type Encoded, readBytes, readEncoded } from './encoded-text.js';
+import { type BinaryKind, type Encoded, readBrokenBase64, readBytes, readEncoded } from './encoded-text.js';
 import { cutSpans, cutText, isOmitted, MAX_DEPTH } from './redact.js';
 
 /** Content that could not be read: binary data by its kind, and what gives its text only later. */
@@ -219,15 +219,17 @@ function readString(reading: Reading, text: string, place: Place): unknown {
   if (reading.asJson || text === '') return text;
   const encoded = readEncoded(text, place.name, place.mediaType);
   if (encoded !== undefined) return take(reading, encoded);
+  const sentences = readBrokenBase64(text, place.name, place.mediaType);
+  // The string itself stays where it is: another reader takes it for words.
+  if (sentences !== undefined) reading.parts.push({ text: sentences, isBlock: false, write: undefined });
   const isText = place.inList ? !isProtocolWord(text, place.name) : place.name === 'text';
   if (!isText) return text;
   return new Taken({ text, isBlock: place.inBlock && !place.inList, write: (shown) => shown });
 }
 
-function take(reading: Reading, { text, kind, write }: Encoded): Taken {
-  if (text !== undefined) return new Taken({ text, isBlock: false, write });
-  reading.unreadable.add(kind);
-  return new Taken();
+function take(reading: Reading, { text, unreadable, write }: Encoded): Taken {
+  if (unreadable !== undefined) reading.unreadable.add(unreadable);
+  return new Taken(text === undefined ? undefined : { text, isBlock: false, write });
 }
 
 function bytesOf(value: object): Uint8Array | undefined {

@@ -6,9 +6,10 @@ export type BinaryKind = 'image' | 'audio' | 'video' | 'text' | 'application' | 
 
 /** Data that was carried in a string or in bytes. */
 export interface Encoded {
-  /** Undefined for data that isn't text. */
+  /** Of binary data, the sentences in it; undefined where there are none. */
   readonly text: string | undefined;
-  readonly kind: BinaryKind;
+  /** Undefined for data that is text. */
+  readonly unreadable: BinaryKind | undefined;
   /** The data with another text, carried in the same way; undefined where it can't be written. */
   readonly write: ((text: string) => unknown) | undefined;
 }
@@ -21,6 +22,9 @@ const BASE64 = /^[A-Za-z0-9+/_\s-]{15,}={0,2}\s*$/;
 /** Words alone: they are read as they are, since a few of them can decode to something that looks like a text. */
 const WORDS = /^[A-Z]?[a-z]+(?: [A-Z]?[a-z]+)+$/;
 const DATA_URL = /^\s*data:([^,]*),(.*)$/is;
+/** Readable text of some length in data that isn't text, and the four words in a row that make it a sentence. */
+const READABLE = /(?:[^\p{Cc}\ufffd]|[\t\n\r]){20,}/gu;
+const FOUR_WORDS = /\p{L}{2,20}(?:[\s,]{1,3}\p{L}{2,20}){3}/u;
 /** Share of characters that no text has. */
 const MOST_BAD = 0.3;
 
@@ -32,10 +36,31 @@ export function readEncoded(value: string, name: string, mediaType: string | und
   if (!(isDeclared || mediaType !== undefined) || !BASE64.test(value) || WORDS.test(value)) return undefined;
   const encoded = readBytes(Buffer.from(value, 'base64'), mediaType);
   const write = encoded.write && ((text: string): string => Buffer.from(text).toString('base64'));
-  if (encoded.text !== undefined) return { ...encoded, write };
+  if (encoded.unreadable === undefined) return { ...encoded, write };
   // A name or a sentence without spaces is base64 by its letters alone: that is left to be screened as it is.
   const isBinary = isDeclared && value.length >= 64 && /[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value);
-  return isBinary ? { ...encoded, write } : undefined;
+  return isBinary ? encoded : undefined;
+}
+
+/**
+ * The sentences in base64 that is broken or incomplete, as readers find them that skip foreign characters, and go on after
+ * padding or skip that too. Undefined where there are none, or where nothing says that a string is base64.
+ */
+export function readBrokenBase64(value: string, name: string, mediaType: string | undefined): string | undefined {
+  if (name === 'text' || !(BASE64_MEMBERS.has(name) || mediaType !== undefined) || value.length < 27) return undefined;
+  const parts = value.replace(/[^A-Za-z0-9+/_=-]+/g, '').split(/=+/);
+  const whole = Buffer.from(parts.join(''), 'base64');
+  const apart = parts.length > 1 ? parts.map((part) => Buffer.from(part, 'base64')) : [];
+  return readSentences([whole, ...apart].map((bytes) => readBytes(bytes, mediaType).text ?? '').join('\0'));
+}
+
+function readSentences(text: string): string | undefined {
+  return (
+    text
+      .match(READABLE)
+      ?.filter((each) => FOUR_WORDS.test(each))
+      .join('\n') || undefined
+  );
 }
 
 function readDataUrl(head: string, body: string): Encoded {
@@ -56,13 +81,15 @@ function decodePercent(text: string): string {
 /** Data in bytes. Text of any Unicode encoding is read, with and without a byte order mark; a broken byte is U+FFFD. */
 export function readBytes(bytes: Uint8Array, mediaType: string | undefined): Encoded {
   const encoding = encodingOf(bytes, mediaType);
-  // A broken byte in a word doesn't keep anyone from reading it.
-  const text = new TextDecoder(encoding).decode(bytes).replace(/(?<=\p{L})\ufffd+(?=\p{L})/gu, '');
-  const kind = kindOf(mediaType);
-  if (!isText(text)) return { text: undefined, kind, write: undefined };
+  const decoded = new TextDecoder(encoding).decode(bytes);
+  if (!isText(decoded)) return { text: readSentences(decoded), unreadable: kindOf(mediaType), write: undefined };
+  const text = decoded.replace(BROKEN_WORD, '');
   const same = Buffer.isBuffer(bytes) ? Buffer.from : (given: string) => new TextEncoder().encode(given);
-  return { text, kind, write: encoding === 'utf-8' ? (given) => same(given) : undefined };
+  return { text, unreadable: undefined, write: encoding === 'utf-8' ? (given) => same(given) : undefined };
 }
+
+/** A broken byte in a word doesn't keep anyone from reading it. */
+const BROKEN_WORD = /(?<=\p{L})\ufffd+(?=\p{L})/gu;
 
 function encodingOf(bytes: Uint8Array, mediaType: string | undefined): string {
   const [first, second] = bytes;
@@ -86,16 +113,24 @@ function isEncoding(label: string): boolean {
   }
 }
 
-/** Whether few characters are controls or couldn't be decoded. */
+/** Whether few characters are controls or couldn't be decoded, beside those within a word. */
 function isText(text: string): boolean {
   const most = text.length * MOST_BAD;
   let bad = 0;
   for (let at = 0; at < text.length && bad <= most; at += 1) {
     const unit = text.charCodeAt(at);
     const isSpace = unit >= 9 && unit <= 13;
-    if (unit === 0xfffd || (unit < 0x20 && !isSpace) || (unit >= 0x7f && unit < 0xa0)) bad += 1;
+    if ((unit < 0x20 && !isSpace) || (unit >= 0x7f && unit < 0xa0)) bad += 1;
+    if (unit !== 0xfffd) continue;
+    const start = at;
+    while (text.charCodeAt(at + 1) === 0xfffd) at += 1;
+    if (!(isLetter(text.charAt(start - 1)) && isLetter(text.charAt(at + 1)))) bad += at + 1 - start;
   }
   return bad <= most;
+}
+
+function isLetter(character: string): boolean {
+  return /^\p{L}$/u.test(character);
 }
 
 /** By the type alone, and only those that are registered: the rest is written by whoever wrote the content. */

@@ -1,7 +1,7 @@
 import type { Span } from '../span.js';
-import { AMPERSAND, BACKSLASH, EQUALS, PERCENT } from './char-kinds.js';
+import { AMPERSAND, BACKSLASH, BASE64_SIGN, EQUALS, PERCENT } from './char-kinds.js';
 import { decodeBraille, decodeMorse, decodeRadioAlphabet, decodeUpsideDown } from './decode/alphabets.js';
-import { decodeBase32, decodeBase64 } from './decode/base-encodings.js';
+import { decodeBase32, decodeBase64, decodeUtf7 } from './decode/base-encodings.js';
 import { RADIO } from './decode/cipher-words.js';
 import { decodeEntities, decodeEscapes, decodePercent, decodeQuotedPrintable } from './decode/escapes.js';
 import { decodeUnicodeTags, decodeVariationSelectors, decodeZeroWidthBits } from './decode/invisible-characters.js';
@@ -35,6 +35,7 @@ export const DEOBFUSCATIONS: readonly RunTransform[] = [
 export const DECODINGS: readonly RunTransform[] = [
   { applies: ({ codeRuns }) => codeRuns.length > 0, find: decodeBase64 },
   { applies: ({ codeRuns }) => codeRuns.length > 0, find: decodeBase32 },
+  { applies: ({ signs }) => (signs & BASE64_SIGN) !== 0, find: decodeUtf7 },
   {
     applies: ({ hexWords, hexPairRow, leetSpots }) =>
       hexWords.length > 0 || hexPairRow.found.length > 0 || leetSpots.length >= 6,

@@ -13,6 +13,7 @@ import type { Connection, Gateway } from './gateway.js';
 import { isObject, type JsonObject, readJson } from './messages.js';
 import type { GatewayEvent } from './pin-event.js';
 import { errorResponse, INVALID_REQUEST, REFUSED } from './responses.js';
+import { write } from './stdio-proxy.js';
 
 /** How an HTTP gateway runs. */
 export interface HttpOptions {
@@ -38,33 +39,15 @@ export interface HttpProxy {
 }
 
 /** Headers of a request that are for one connection, or that this side writes itself. */
-const OWN_HEADERS = new Set([
-  'accept-charset',
-  'accept-encoding',
-  'connection',
-  'content-encoding',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'keep-alive',
-  'origin',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+const OWN_HEADERS = new Set(
+  (
+    'accept-charset accept-encoding connection content-encoding content-length content-type expect host keep-alive ' +
+    'origin proxy-authorization te trailer transfer-encoding upgrade'
+  ).split(' '),
+);
 
 /** Headers of a response that a client needs to go on; they are screened. */
-const RESPONSE_HEADERS = [
-  'allow',
-  'mcp-protocol-version',
-  'mcp-session-id',
-  'retry-after',
-  'set-cookie',
-  'www-authenticate',
-];
+const RESPONSE_HEADERS = 'allow mcp-protocol-version mcp-session-id retry-after set-cookie www-authenticate'.split(' ');
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const EVENT_TYPE = 'text/event-stream; charset=utf-8';
@@ -335,11 +318,4 @@ function refuse(outgoing: ServerResponse, error: unknown): void {
   const reason = error instanceof Refusal ? error.message : 'the exchange with the server failed';
   outgoing.shouldKeepAlive = false;
   sendJson(outgoing, status, errorResponse(null, status === 413 ? INVALID_REQUEST : REFUSED, `portcullis: ${reason}`));
-}
-
-function write(outgoing: ServerResponse, text: string): Promise<void> {
-  return new Promise((resolve) => {
-    if (outgoing.destroyed) resolve();
-    else outgoing.write(text, () => resolve());
-  });
 }

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type MessageId } from './messages.js';
 import type { Asked } from './requests.js';
 import { errorResponse, REFUSED, refusal } from './responses.js';
 import { type Screened, screenDefinition, screenValue } from './screen-values.js';
-import { type GatewayOptions, mapAtOnce, type ToolList } from './tool-list.js';
+import { type GatewayOptions, screenEach, type ToolList } from './tool-list.js';
 
 /** What screens responses. */
 export interface ResponseScreening extends Pick<GatewayOptions, 'guard'> {
@@ -64,7 +64,7 @@ async function shownLists(
   for (const name of LISTS) {
     const items = result[name];
     if (!Array.isArray(items)) continue;
-    const kept = await mapAtOnce(items, async (item) =>
+    const kept = await screenEach(items, async (item) =>
       passes(await screenDefinition(guard, item, asked?.call)) ? [item] : [],
     );
     keep(name, kept.flat());

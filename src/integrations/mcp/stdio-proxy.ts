@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import { orderedMap } from '../../engine/ordered-map.js';
 import type { Connection, Gateway, Turn } from './gateway.js';
 import { idIn } from './messages.js';
 import type { GatewayEvent } from './pin-event.js';
@@ -39,7 +40,7 @@ export interface StdioSession {
   kill(signal: NodeJS.Signals): void;
 }
 
-/** Messages of one direction that are screened at once; they are delivered in their order. */
+/** Messages of one direction that are screened at once. */
 const AT_ONCE = 32;
 /** Milliseconds for a server to end once its input has, and again after SIGTERM. */
 const GRACE_MS = 5_000;
@@ -54,11 +55,6 @@ export function startStdioProxy(options: StdioOptions): StdioSession {
   stdin.on('error', () => {});
   client.output.on('error', () => stdin.end());
 
-  async function send(text: string | undefined, to: Writable, replies: Turn['replies'], back: Writable): Promise<void> {
-    for (const reply of replies) await writeLine(back, JSON.stringify(reply));
-    if (text !== undefined) await writeLine(to, text);
-  }
-
   function tooLong(from: 'client' | 'server', head: string): Turn {
     const reason = `a message of more than ${maxMessageBytes} bytes; see --max-message-bytes`;
     report({ event: 'limit', from, action: 'drop', reason });
@@ -69,24 +65,28 @@ export function startStdioProxy(options: StdioOptions): StdioSession {
     return { forward: JSON.stringify(errorResponse(id, INTERNAL_ERROR, `portcullis: ${reason}`)), replies: [] };
   }
 
-  const upstream = forwardInOrder(
-    lines(client.input, maxMessageBytes),
-    async (line) => {
+  /** Passes the lines of one side on in their order. Several are screened at once, as long as the other side takes them. */
+  async function pass(
+    from: 'client' | 'server',
+    source: Readable,
+    to: Writable,
+    back: Writable,
+    screen: (text: string) => Promise<Turn>,
+  ): Promise<void> {
+    const work = async ({ text, isWhole }: Line): Promise<Turn> => {
       await ready;
-      return line.isWhole ? connection.fromClient(line.text) : tooLong('client', line.text);
-    },
-    ({ forward, replies }) => send(forward, stdin, replies, client.output),
-    maxMessageBytes,
-  );
-  const downstream = forwardInOrder(
-    lines(stdout, maxMessageBytes),
-    async (line) => {
-      await ready;
-      return line.isWhole ? connection.fromServer(line.text) : tooLong('server', line.text);
-    },
-    ({ forward, replies }) => send(forward, client.output, replies, stdin),
-    maxMessageBytes,
-  );
+      return isWhole ? screen(text) : tooLong(from, text);
+    };
+    const size = { max: 2 * maxMessageBytes, of: ({ text }: Line) => text.length };
+    const turns = orderedMap(lines(source, maxMessageBytes), work, { items: AT_ONCE, size });
+    for await (const { forward, replies } of turns) {
+      for (const reply of replies) await write(back, `${JSON.stringify(reply)}\n`);
+      if (forward !== undefined) await write(to, `${forward}\n`);
+    }
+  }
+
+  const upstream = pass('client', client.input, stdin, client.output, connection.fromClient);
+  const downstream = pass('server', stdout, client.output, stdin, connection.fromServer);
 
   async function run(): Promise<StdioEnd> {
     const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
@@ -170,43 +170,10 @@ export async function* lines(stream: AsyncIterable<Buffer>, maxBytes: number): A
   if (last !== undefined) yield last;
 }
 
-/**
- * Screens lines as they come, several at once, and delivers them in their order. Reads no further while the other side
- * takes nothing, or while more than twice `maxBytes` are under way.
- */
-async function forwardInOrder(
-  source: AsyncIterable<Line>,
-  work: (line: Line) => Promise<Turn>,
-  deliver: (turn: Turn) => Promise<void>,
-  maxBytes: number,
-): Promise<void> {
-  const underWay: { readonly done: Promise<void>; readonly size: number }[] = [];
-  let size = 0;
-  let last: Promise<void> = Promise.resolve();
-  for await (const line of source) {
-    const turn = work(line);
-    const own = line.text.length;
-    const done = last.then(async () => deliver(await turn));
-    // Thrown where it is awaited.
-    done.catch(() => {});
-    last = done;
-    underWay.push({ done, size: own });
-    size += own;
-    done
-      .finally(() => {
-        underWay.shift();
-        size -= own;
-      })
-      .catch(() => {});
-    while (underWay.length >= AT_ONCE || (underWay.length > 0 && size > 2 * maxBytes)) await underWay[0]?.done;
-  }
-  await last;
-}
-
-/** Resolves once the line is handed on; also when the reader is gone. */
-function writeLine(stream: Writable, text: string): Promise<void> {
+/** Resolves once the text is handed on; also when the reader is gone. */
+export function write(stream: Writable, text: string): Promise<void> {
   return new Promise((resolve) => {
     if (stream.destroyed || stream.writableEnded) resolve();
-    else stream.write(`${text}\n`, () => resolve());
+    else stream.write(text, () => resolve());
   });
 }

@@ -1,3 +1,4 @@
+import { orderedMap } from '../../engine/ordered-map.js';
 import type { Guard } from '../../policy/index.js';
 import { type GatewayEvent, shownName } from './pin-event.js';
 import { type Judgement, type OfferedTool, type Pins, readTool } from './pins.js';
@@ -69,7 +70,7 @@ export function createToolList({ guard, pins, dryRun = false, report }: GatewayO
       if (tool !== undefined) digests.set(tool.name, tool.digest);
     }
     const approved = (await pins?.approvedByPerson()) ?? new Set<string>();
-    return mapAtOnce(read, async ({ value, tool }) => {
+    return screenEach(read, async ({ value, tool }) => {
       if (tool === undefined || repeated.has(tool.name)) {
         hide(tool?.name ?? '', tool === undefined ? 'malformed' : 'repeated', tool?.digest);
         return tool?.name ?? '';
@@ -129,16 +130,12 @@ export function createToolList({ guard, pins, dryRun = false, report }: GatewayO
   };
 }
 
-/** The results of an asynchronous function for each item, in their order; a few run at once. */
-export async function mapAtOnce<Item, Result>(
+/** The results of screening each item, in their order; a few are screened at once. */
+export async function screenEach<Item, Result>(
   items: readonly Item[],
-  work: (item: Item) => Promise<Result>,
+  screen: (item: Item) => Promise<Result>,
 ): Promise<readonly Result[]> {
   const results: Result[] = [];
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    for (let index = next++; index < items.length; index = next++) results[index] = await work(items[index] as Item);
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
+  for await (const result of orderedMap(items, screen, { items: AT_ONCE })) results.push(result);
   return results;
 }

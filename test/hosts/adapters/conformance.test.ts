@@ -2,6 +2,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { guardMiddleware } from '../../../src/integrations/anthropic/index.js';
 import { answerHook } from '../../../src/integrations/claude-agent/answer-hook.js';
 import { answerLiteLlm } from '../../../src/integrations/litellm/answer-litellm.js';
+import { createGateway } from '../../../src/integrations/mcp/gateway.js';
+import { readMessage } from '../../../src/integrations/mcp/messages.js';
 import { guardFetch } from '../../../src/integrations/openai/index.js';
 import { guardAgents } from '../../../src/integrations/openai-agents/index.js';
 import { createGuard, PortcullisBlocked } from '../../../src/policy/index.js';
@@ -53,6 +55,44 @@ const withoutGuardrails = (tool: object): object => {
   const { inputGuardrails: _, outputGuardrails: __, ...others } = tool as Readonly<Record<string, unknown>>;
   return others;
 };
+
+const mcp = createGateway({ guard, report: () => {} });
+/** A row for the results of a method, or for the params of messages of the server. */
+const mcpRow = (method: string, type: string): Row => ({
+  adapter: `mcp, ${method}`,
+  type: `import('@modelcontextprotocol/sdk/types.js').${type}`,
+  send: async (result) => {
+    const { screenClient, screenServer } = mcp.connect();
+    await screenClient(readMessage({ jsonrpc: '2.0', id: 1, method, params: {} }));
+    const { forward } = await screenServer(readMessage({ jsonrpc: '2.0', id: 1, result }));
+    return forward?.result;
+  },
+  // It goes back to the server, and no model sees it.
+  own: /\.nextCursor$/,
+});
+const mcpMessageRow = (name: string, more: object): Row => ({
+  ...mcpRow(name, name),
+  send: async (value) => {
+    const message = { jsonrpc: '2.0', ...more, ...(value as object) };
+    const { forward } = await mcp.connect().screenServer(readMessage(message));
+    const shown = forward && Object.entries(forward).filter(([name]) => name === 'method' || name === 'params');
+    return shown && Object.fromEntries(shown);
+  },
+});
+const MCP_ROWS: readonly Row[] = [
+  mcpRow('tools/call', 'CallToolResult'),
+  mcpRow('tools/list', 'ListToolsResult'),
+  mcpRow('prompts/get', 'GetPromptResult'),
+  mcpRow('prompts/list', 'ListPromptsResult'),
+  mcpRow('resources/read', 'ReadResourceResult'),
+  mcpRow('resources/list', 'ListResourcesResult'),
+  mcpRow('resources/templates/list', 'ListResourceTemplatesResult'),
+  mcpRow('completion/complete', 'CompleteResult'),
+  mcpRow('tasks/get', 'GetTaskResult'),
+  mcpRow('initialize', 'InitializeResult'),
+  mcpMessageRow('ServerRequest', { id: 1 }),
+  mcpMessageRow('ServerNotification', {}),
+];
 
 const SECRETS = String.raw`\.(headers|authorization)\b`;
 const MODEL_ITEM =
@@ -156,6 +196,7 @@ const ROWS: readonly Row[] = [
     },
     own: /^\w+\((developer|system|assistant)\)|\.(tool_call_id|name)$/,
   },
+  ...MCP_ROWS,
 ];
 
 const named = Object.fromEntries(ROWS.map(({ type }, index) => [`T${index}`, type]));
@@ -228,6 +269,11 @@ it.each<[string, Send]>([
     async (value) => agents.callModelInputFilter({ modelData: { input: [value as object] } }),
   ],
   ['a tool of OpenAI Agents', async (value) => agents.tools([value as object])],
+  [
+    'a result of an MCP server',
+    async (value) => mcpRow('tools/call', 'CallToolResult').send({ content: [value] }),
+  ],
+  ['a request of an MCP server', async (value) => mcpMessageRow('', { id: 1, method: 'x/y' }).send({ params: value })],
   [
     'a result of Claude Code',
     async (value) => answerHook(guard, { hook_event_name: 'PostToolUse', tool_response: value }),

@@ -142,6 +142,32 @@ function buildValues(): Uint8Array {
   return values;
 }
 
+/** A run ends with `-`, or before a character that is no base64. */
+const UTF7_RUN = /\+([A-Za-z0-9/+]{3,})-?/g;
+/** Later ones are read out of what isn't UTF-7 far more often. */
+const MAX_UTF7_UNIT = 0x800;
+
+/** Reads the characters that UTF-7 encodes: `+AGk-` is i. @see RFC 2152 */
+export function decodeUtf7(text: string): readonly Replacement[] {
+  const found: Replacement[] = [];
+  for (const { 0: run, 1: code = '', index: start } of text.matchAll(UTF7_RUN)) {
+    let [bits, held, read, isText] = [0, 0, '', true];
+    for (let i = 0; i < code.length && isText; i += 1) {
+      bits = (bits << 6) | valueAt(code, i);
+      held += 6;
+      if (held < 16) continue;
+      held -= 16;
+      const unit = bits >> held;
+      isText = unit >= 9 && unit < MAX_UTF7_UNIT;
+      read += String.fromCharCode(unit);
+      bits &= (1 << held) - 1;
+    }
+    if (isText && held < 6 && bits === 0)
+      found.push({ start, end: start + run.length, text: read, transform: 'utf-7' });
+  }
+  return found;
+}
+
 const RUN = /[A-Z2-7]{16,}={0,6}(?![A-Za-z0-9])/y;
 
 /** Reads base32. @see RFC 4648, section 6 */

@@ -6,10 +6,13 @@ export interface BytesRead {
   readonly starts: readonly number[];
 }
 
+/** Characters that random bytes never begin with. */
+const MIN_HEAD = 24;
+
 /**
  * Reads bytes as UTF-8 (or UTF-16 where a byte order mark says so or every other byte is zero, as scripts of Windows encode
- * it) when most of it is text that could be read; undefined otherwise. A broken sequence in between counts against it, and is
- * left out within a word; NUL is white space. `trusted` bytes are known to be code (a sign says so), however little text they hold.
+ * it) when most of it is text that could be read, or the text that it begins with; undefined otherwise. A broken sequence in
+ * between counts against it, and is left out within a word; NUL is white space. `trusted` bytes are known to be code (a sign says so), however little text they hold.
  */
 export function readUtf8(bytes: Uint8Array, trusted: boolean = false): BytesRead | undefined {
   const low = trusted ? undefined : lowByte(bytes);
@@ -18,13 +21,17 @@ export function readUtf8(bytes: Uint8Array, trusted: boolean = false): BytesRead
   let text = '';
   let bad = 0;
   let letters = 0;
+  /** Characters before the first broken sequence. */
+  let clean = 0;
   for (let i = 0; i < bytes.length; ) {
     const lead = bytes[i] as number;
     const size = sequenceLength(bytes, i, lead);
     if (size === 0 || (size === 1 && lead < 0x20 && lead !== 0 && lead !== 9 && lead !== 10 && lead !== 13)) {
       bad += 1;
+      if (bad === 1) clean = starts.length;
       // Random bytes are given up early: nearly every run that only looks encoded ends here.
-      if (!trusted && bad > 2 + i / 16) return undefined;
+      if (!trusted && bad > 2 + i / 16)
+        return clean < MIN_HEAD ? undefined : { text: text.slice(0, clean), starts: starts.slice(0, clean) };
       i += 1;
       if (isLetter(bytes[i - 2]) && isLetter(bytes[i])) continue;
       text += '\ufffd';
