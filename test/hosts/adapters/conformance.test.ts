@@ -269,10 +269,7 @@ it.each<[string, Send]>([
     async (value) => agents.callModelInputFilter({ modelData: { input: [value as object] } }),
   ],
   ['a tool of OpenAI Agents', async (value) => agents.tools([value as object])],
-  [
-    'a result of an MCP server',
-    async (value) => mcpRow('tools/call', 'CallToolResult').send({ content: [value] }),
-  ],
+  ['a result of an MCP server', async (value) => mcpRow('tools/call', 'CallToolResult').send({ content: [value] })],
   ['a request of an MCP server', async (value) => mcpMessageRow('', { id: 1, method: 'x/y' }).send({ params: value })],
   [
     'a result of Claude Code',
