@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { visibleText } from '../../engine/text/visible-text.js';
 import type { OfferedDefinition, PinnedServer, PinnedTool } from '../../integrations/mcp/pin-file.js';
-import type { PinEdit } from '../../integrations/mcp/pins.js';
 import { CliError, type Paint, paintFor } from '../terminal.js';
 
 interface PinFlags {
@@ -131,7 +130,7 @@ async function reset(server: string, flags: PinFlags): Promise<void> {
   sayEdit('forgotten', await resetPins(flags.pins, server));
 }
 
-function sayEdit(what: string, { tools }: PinEdit): void {
+function sayEdit(what: string, tools: readonly string[]): void {
   say(tools.length === 0 ? `nothing ${what}: nothing is pending` : `${what}: ${tools.map(visibleText).join(', ')}`);
 }
 

@@ -147,22 +147,9 @@ async function serveHttp(
 
 /** A name for a server by its command: arguments may hold secrets, so that they count by their digest. */
 function chooseName(command: readonly string[]): string {
-  const RUNNERS = new Set([
-    'node',
-    'npx',
-    'npm',
-    'bunx',
-    'bun',
-    'deno',
-    'uvx',
-    'uv',
-    'python',
-    'python3',
-    'docker',
-    'cmd',
-  ]);
+  const RUNNERS = 'node npx npm bunx bun deno uvx uv python python3 docker cmd'.split(' ');
   const words = command.filter((word) => !word.startsWith('-') && word !== 'run' && word !== 'exec');
-  const named = words.find((word) => !RUNNERS.has(basename(word))) ?? command[0] ?? 'server';
+  const named = words.find((word) => !RUNNERS.includes(basename(word))) ?? command[0] ?? 'server';
   const steps = named.split(/[\\/]/).filter((step) => !/^(?:dist|build|src|lib|index\.\w+|)$/.test(step));
   const word = (steps.at(-1) ?? 'server').replace(/[^\w.@-]/g, '').slice(0, 40);
   return `${word}-${createHash('sha256').update(JSON.stringify(command)).digest('hex').slice(0, 8)}`;

@@ -1,15 +1,18 @@
 import { passes } from '../../policy/index.js';
-import { isObject, type JsonObject, type Message, type MessageId, readMessages } from './messages.js';
-import { createWaitingRequests, readRequest, requestKey } from './requests.js';
+import { isId, isObject, type JsonObject, type Message, type MessageId, readMessages } from './messages.js';
 import {
+  type Asked,
   errorResponse,
   INTERNAL_ERROR,
   INVALID_REQUEST,
   PARSE_ERROR,
   REFUSED,
+  readRequest,
   refusal,
+  requestKey,
   toolRefusal,
-} from './responses.js';
+  WaitingRequests,
+} from './requests.js';
 import { screenValue } from './screen-values.js';
 import { type ResponseScreening, screenResponse } from './shown-responses.js';
 import { createToolList, type GatewayOptions } from './tool-list.js';
@@ -66,7 +69,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 function createConnection(screening: GatewayOptions & ResponseScreening): Connection {
-  const waiting = createWaitingRequests();
+  const waiting = new WaitingRequests();
   /** Requests of the client that are being screened: a cancellation ends that, and neither reaches the server. */
   const underWay = new Map<string, AbortController>();
 
@@ -79,7 +82,8 @@ function createConnection(screening: GatewayOptions & ResponseScreening): Connec
     const aborted = new AbortController();
     underWay.set(key, aborted);
     try {
-      const reply = message.method === 'tools/call' ? await refuseCall(screening, message, aborted.signal) : undefined;
+      const reply =
+        message.method === 'tools/call' ? await refuseCall(screening, message, asked, aborted.signal) : undefined;
       if (reply !== undefined) return { reply };
     } catch (error) {
       return aborted.signal.aborted ? {} : { reply: reportFailure(screening, message.id, error) };
@@ -100,9 +104,10 @@ function createConnection(screening: GatewayOptions & ResponseScreening): Connec
     try {
       if (message.kind === 'response') return { forward: await screenResponse(screening, message.raw, asked) };
       if (message.method === 'notifications/tools/list_changed') pins?.endFirstUse();
-      const { value, enforcement } = await screenValue(guard, 'document', message.raw, {});
-      if (enforcement === undefined) return { forward: value as JsonObject };
-      return message.kind === 'request' ? { reply: errorResponse(message.id, REFUSED, enforcement.note) } : {};
+      const decision = await screenValue(guard, 'document', message.raw);
+      if (passes(decision)) return { forward: decision.value as JsonObject };
+      const { note } = decision.enforcement;
+      return message.kind === 'request' ? { reply: errorResponse(message.id, REFUSED, note) } : {};
     } catch (error) {
       const failed = reportFailure(screening, message.kind === 'notification' ? null : message.id, error);
       if (message.kind === 'notification') return {};
@@ -126,9 +131,9 @@ function createConnection(screening: GatewayOptions & ResponseScreening): Connec
 async function refuseCall(
   { guard, tools }: ResponseScreening,
   message: Message & { kind: 'request' },
+  asked: Asked,
   signal: AbortSignal,
 ): Promise<JsonObject | undefined> {
-  const asked = readRequest(message);
   const { name = null, arguments: args = {} } = isObject(message.raw.params) ? message.raw.params : {};
   const reason = typeof name === 'string' ? await tools.deny(name, asked) : undefined;
   if (reason !== undefined) return toolRefusal(message.id, `[denied by portcullis: ${reason}]`, asked);
@@ -141,9 +146,8 @@ function cancels(
   { method, raw }: Message & { kind: 'notification' },
   underWay: ReadonlyMap<string, AbortController>,
 ): boolean {
-  if (method !== 'notifications/cancelled' || !isObject(raw.params)) return false;
-  const { requestId } = raw.params;
-  if (typeof requestId !== 'string' && typeof requestId !== 'number') return false;
+  const { requestId } = isObject(raw.params) ? raw.params : {};
+  if (method !== 'notifications/cancelled' || !isId(requestId)) return false;
   const screened = underWay.get(requestKey(requestId));
   screened?.abort();
   return screened !== undefined;

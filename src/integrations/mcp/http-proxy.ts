@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -12,7 +13,7 @@ import { readEvents, type ServerSentEvent, writeEvent } from '../server-sent-eve
 import type { Connection, Gateway } from './gateway.js';
 import { isObject, type JsonObject, readJson } from './messages.js';
 import type { GatewayEvent } from './pin-event.js';
-import { errorResponse, INVALID_REQUEST, REFUSED } from './responses.js';
+import { errorResponse, INVALID_REQUEST, REFUSED } from './requests.js';
 import { write } from './stdio-proxy.js';
 
 /** How an HTTP gateway runs. */
@@ -39,12 +40,10 @@ export interface HttpProxy {
 }
 
 /** Headers of a request that are for one connection, or that this side writes itself. */
-const OWN_HEADERS = new Set(
-  (
-    'accept-charset accept-encoding connection content-encoding content-length content-type expect host keep-alive ' +
-    'origin proxy-authorization te trailer transfer-encoding upgrade'
-  ).split(' '),
-);
+const OWN_HEADERS = (
+  'accept-charset accept-encoding connection content-encoding content-length content-type expect host keep-alive ' +
+  'origin proxy-authorization te trailer transfer-encoding upgrade'
+).split(' ');
 
 /** Headers of a response that a client needs to go on; they are screened. */
 const RESPONSE_HEADERS = 'allow mcp-protocol-version mcp-session-id retry-after set-cookie www-authenticate'.split(' ');
@@ -72,10 +71,7 @@ export async function startHttpProxy(options: HttpOptions): Promise<HttpProxy> {
   server.requestTimeout = 0;
   // Longer than clients keep a connection that they don't use: one that ends as it is used again is an error to them.
   server.keepAliveTimeout = 65_000;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, host, resolve);
-  });
+  await once(server.listen(options.port, host), 'listening');
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}${url.pathname}`,
@@ -194,11 +190,14 @@ function ask(
   { url, headers }: HttpOptions,
 ): Promise<IncomingMessage> {
   const bytes = body === undefined ? undefined : Buffer.from(body);
+  // Headers that `Connection` names are for this connection alone, too.
+  const apart = new Set([...OWN_HEADERS, ...(incoming.headers.connection ?? '').toLowerCase().split(/\s*,\s*/)]);
+  const passed = Object.entries(incoming.headers).filter(([name]) => !apart.has(name));
   return new Promise((resolve, reject) => {
     const sent = (url.protocol === 'https:' ? secureRequest : request)(url, {
       method: incoming.method,
       headers: {
-        ...withoutOwn(incoming.headers),
+        ...Object.fromEntries(passed),
         ...headers,
         'accept-encoding': 'identity',
         ...(bytes === undefined ? {} : { 'content-type': JSON_TYPE, 'content-length': bytes.length }),
@@ -211,14 +210,6 @@ function ask(
     outgoing?.on('close', () => sent.destroy());
     sent.end(bytes);
   });
-}
-
-function withoutOwn(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
-  // Also those that `Connection` names: they are for this connection alone.
-  const named = (headers.connection ?? '').toLowerCase().split(/\s*,\s*/);
-  return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => !OWN_HEADERS.has(name) && !named.includes(name)),
-  );
 }
 
 async function passEvents(

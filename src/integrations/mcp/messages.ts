@@ -26,18 +26,10 @@ const MAX_BATCH = 1_000;
 
 /** Names that a reader who ignores their case would take for these. */
 const MESSAGE_NAMES = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'];
-const RESULT_NAMES = [
-  'content',
-  'structuredContent',
-  'contents',
-  'messages',
-  'tools',
-  'prompts',
-  'resources',
-  'resourceTemplates',
-  'instructions',
-  'nextCursor',
-];
+const RESULT_NAMES =
+  'content structuredContent contents messages tools prompts resources resourceTemplates instructions nextCursor'.split(
+    ' ',
+  );
 
 /**
  * Reads the messages of one line or body. What two readers could read differently is invalid: a repeated name, a name in
@@ -140,7 +132,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function isId(value: unknown): value is MessageId {
+export function isId(value: unknown): value is MessageId {
   return typeof value === 'string' || typeof value === 'number';
 }
 

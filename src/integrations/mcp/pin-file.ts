@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
@@ -128,13 +128,7 @@ async function replaceFile(path: string, text: string): Promise<void> {
   const draft = `${path}.${process.pid}.tmp`;
   try {
     await rm(draft, { force: true });
-    const file = await open(draft, 'wx', 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeFile(draft, text, { flag: 'wx', mode: 0o600, flush: true });
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });
@@ -146,7 +140,7 @@ async function takeLock(lock: string): Promise<void> {
   const until = Date.now() + LOCK_MS;
   for (;;) {
     try {
-      await (await open(lock, 'wx', 0o600)).close();
+      await writeFile(lock, '', { flag: 'wx', mode: 0o600 });
       return;
     } catch (error) {
       if (errorCode(error) !== 'EEXIST') throw error;

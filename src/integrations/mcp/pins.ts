@@ -153,19 +153,16 @@ function judgeTools(
     }
     if (pin?.offered?.digest === digest) return offeredJudgement(pin.offered);
     const former = bodies.get(body);
-    const [change, of]: readonly [PinChange, string?] =
-      blocked !== undefined && !failed
-        ? ['blocked']
-        : failed && trusting && pin === undefined
-          ? ['unscreened']
-          : pin?.approved !== undefined
-            ? ['changed']
-            : like !== undefined
-              ? ['lookalike', like]
-              : former !== undefined
-                ? ['renamed', former]
-                : ['added'];
-    const proof = blocked === undefined || failed ? {} : { rule: blocked.rule, evidenceId: blocked.evidenceId };
+    const isBlocked = blocked !== undefined && !failed;
+    const changes: readonly (readonly [isSo: boolean, change: PinChange, of?: string | undefined])[] = [
+      [isBlocked, 'blocked'],
+      [failed && trusting && pin === undefined, 'unscreened'],
+      [pin?.approved !== undefined, 'changed'],
+      [like !== undefined, 'lookalike', like],
+      [former !== undefined, 'renamed', former],
+    ];
+    const [, change, of] = changes.find(([isSo]) => isSo) ?? [true, 'added' as const];
+    const proof = isBlocked ? { rule: blocked.rule, evidenceId: blocked.evidenceId } : {};
     const next: Offered = { ...kept, change, ...(of === undefined ? {} : { of }), ...proof };
     pins.set(name, { name, ...(pin?.approved ? { approved: pin.approved } : {}), offered: next });
     isChanged = true;
@@ -211,14 +208,12 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** What `approve`, `reject` or `reset` changed. */
-export interface PinEdit {
-  readonly server: string;
-  readonly tools: readonly string[];
-}
-
-/** Approves what a server offers: these tools, or all that wait. Rejected ones only by name. @throws PinFileError */
-export async function approvePins(path: string, server: string, names: readonly string[] | 'all'): Promise<PinEdit> {
+/** Approves what a server offers: these tools, or all that wait; rejected ones only by name. Gives the tools approved. @throws PinFileError */
+export async function approvePins(
+  path: string,
+  server: string,
+  names: readonly string[] | 'all',
+): Promise<readonly string[]> {
   return editPins(path, server, (tool) => {
     if (tool.offered === undefined) return undefined;
     if (names === 'all' ? tool.offered.rejected : !names.includes(tool.name)) return undefined;
@@ -229,7 +224,11 @@ export async function approvePins(path: string, server: string, names: readonly 
 }
 
 /** Rejects what a server offers: it stays hidden and no longer waits. What was approved before stays approved. @throws PinFileError */
-export async function rejectPins(path: string, server: string, names: readonly string[] | 'all'): Promise<PinEdit> {
+export async function rejectPins(
+  path: string,
+  server: string,
+  names: readonly string[] | 'all',
+): Promise<readonly string[]> {
   return editPins(path, server, (tool) => {
     if (tool.offered === undefined || tool.offered.rejected) return undefined;
     if (names !== 'all' && !names.includes(tool.name)) return undefined;
@@ -238,20 +237,20 @@ export async function rejectPins(path: string, server: string, names: readonly s
 }
 
 /** Forgets a server: its next listing is a first use again. Gives the tools forgotten. @throws PinFileError */
-export async function resetPins(path: string, server: string): Promise<PinEdit> {
+export async function resetPins(path: string, server: string): Promise<readonly string[]> {
   const tools: string[] = [];
   await updatePins(path, (servers) => {
     tools.push(...servers.filter(({ name }) => name === server).flatMap((each) => each.tools.map(({ name }) => name)));
     return servers.some(({ name }) => name === server) ? servers.filter(({ name }) => name !== server) : undefined;
   });
-  return { server, tools };
+  return tools;
 }
 
 async function editPins(
   path: string,
   server: string,
   edit: (tool: PinnedTool) => PinnedTool | undefined,
-): Promise<PinEdit> {
+): Promise<readonly string[]> {
   const edited: string[] = [];
   await updatePins(path, (servers) => {
     const next = servers.map((each) => {
@@ -265,5 +264,5 @@ async function editPins(
     });
     return edited.length > 0 ? next : undefined;
   });
-  return { server, tools: edited };
+  return edited;
 }

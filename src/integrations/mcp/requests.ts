@@ -1,5 +1,5 @@
-import type { ScreenCall } from '../../policy/index.js';
-import { isObject, type Message, type MessageId } from './messages.js';
+import type { Enforcement, ScreenCall } from '../../policy/index.js';
+import { isObject, type JsonObject, type Message, type MessageId } from './messages.js';
 import { shownName } from './pin-event.js';
 
 /** A request of the client, as its response is judged by it. */
@@ -11,16 +11,6 @@ export interface Asked {
   /** Protocol version 2026-07-28 and later: results say their type. */
   readonly isModern: boolean;
   readonly call: ScreenCall;
-}
-
-/** Requests that wait for a response. */
-export interface WaitingRequests {
-  add(asked: Asked): void;
-  /** Ends the wait for a response. Some clients take the id "6" for 6, so that either is found. */
-  take(id: MessageId | null): Asked | undefined;
-  /** Ends every wait. */
-  takeAll(): readonly Asked[];
-  readonly size: number;
 }
 
 /** Requests that are remembered; of more, the oldest are screened as responses to an unknown request. */
@@ -47,33 +37,86 @@ export function readRequest({ id, method, raw }: Message & { kind: 'request' }):
   };
 }
 
-export function createWaitingRequests(): WaitingRequests {
-  const waiting = new Map<string, Asked>();
-  return {
-    add(asked) {
-      if (waiting.size >= MAX_WAITING) waiting.delete(waiting.keys().next().value as string);
-      waiting.set(requestKey(asked.id), asked);
-    },
-    take(id) {
-      if (id === null) return undefined;
-      const keys = [requestKey(id), requestKey(typeof id === 'string' ? Number(id) : String(id))];
-      const key = keys.find((each) => waiting.has(each));
-      const asked = key === undefined ? undefined : waiting.get(key);
-      if (key !== undefined) waiting.delete(key);
-      return asked;
-    },
-    takeAll() {
-      const all = [...waiting.values()];
-      waiting.clear();
-      return all;
-    },
-    get size() {
-      return waiting.size;
-    },
-  };
+/** Requests that wait for a response. */
+export class WaitingRequests {
+  readonly #asked = new Map<string, Asked>();
+
+  add(asked: Asked): void {
+    if (this.#asked.size >= MAX_WAITING) this.#asked.delete(this.#asked.keys().next().value as string);
+    this.#asked.set(requestKey(asked.id), asked);
+  }
+
+  /** Ends the wait for a response. Some clients take the id "6" for 6, so that either is found. */
+  take(id: MessageId | null): Asked | undefined {
+    if (id === null) return undefined;
+    const keys = [requestKey(id), requestKey(typeof id === 'string' ? Number(id) : String(id))];
+    const key = keys.find((each) => this.#asked.has(each)) ?? '';
+    const asked = this.#asked.get(key);
+    this.#asked.delete(key);
+    return asked;
+  }
+
+  /** Ends every wait. */
+  takeAll(): readonly Asked[] {
+    const all = [...this.#asked.values()];
+    this.#asked.clear();
+    return all;
+  }
+
+  get size(): number {
+    return this.#asked.size;
+  }
 }
 
 /** A key for an id: 6 and "6" are two requests. */
 export function requestKey(id: MessageId): string {
   return `${typeof id} ${id}`;
+}
+
+export const PARSE_ERROR = -32_700;
+export const INVALID_REQUEST = -32_600;
+export const INTERNAL_ERROR = -32_603;
+/** The code of a request or response that was refused. */
+export const REFUSED = -32_000;
+
+/** Methods with the result of a tool. */
+const TOOL_METHODS = new Set(['tools/call', 'tasks/result']);
+
+/** An error response. */
+export function errorResponse(id: MessageId | null, code: number, message: string, data?: unknown): JsonObject {
+  return { jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } };
+}
+
+/** The response in place of a refused request or result, in the form that its method has. */
+export function refusal(
+  id: MessageId | null,
+  { note, runId, evidenceId, rule, cause, action }: Enforcement,
+  asked: Asked | undefined,
+  result?: unknown,
+): JsonObject {
+  const proof = { runId, evidenceId, rule, cause, action };
+  const isTool = asked === undefined ? isObject(result) && 'content' in result : TOOL_METHODS.has(asked.method);
+  return isTool ? toolRefusal(id, note, asked, proof, result) : errorResponse(id, REFUSED, note, { portcullis: proof });
+}
+
+/** A result of a tool that says why there is none. */
+export function toolRefusal(
+  id: MessageId | null,
+  note: string,
+  asked: Asked | undefined,
+  proof?: JsonObject,
+  result?: unknown,
+): JsonObject {
+  const isModern = asked?.isModern ?? (isObject(result) && 'resultType' in result);
+  return {
+    jsonrpc: '2.0',
+    id,
+    result: {
+      ...(isModern ? { resultType: 'complete' } : {}),
+      content: [{ type: 'text', text: note }],
+      // Without it a client checks the result against the tool's output schema.
+      isError: true,
+      ...(proof === undefined ? {} : { _meta: { 'portcullis/enforcement': proof } }),
+    },
+  };
 }

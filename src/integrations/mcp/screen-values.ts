@@ -1,18 +1,5 @@
-import {
-  type Decision,
-  type Enforcement,
-  type Guard,
-  type Point,
-  passes,
-  type ScreenCall,
-} from '../../policy/index.js';
+import { type Decision, type Guard, type Point, passes, type ScreenCall } from '../../policy/index.js';
 import { isObject } from './messages.js';
-
-/** The value to pass on, or why there is none. */
-export interface Screened {
-  readonly value?: unknown;
-  readonly enforcement?: Enforcement;
-}
 
 /** Where one word of a name ends and the next begins. */
 const WORD_BREAK = /[_\-./:+]+|(?<=[a-z])(?=[A-Z])/g;
@@ -40,28 +27,21 @@ function spokenNames(value: unknown): string {
   return found.join('.\n');
 }
 
-/** Screens the definition of a tool, prompt or resource, and the names in it. */
-export async function screenDefinition(
+/** Screens what a server says, or how it describes itself, and the names in it. Gives the same value where nothing changes. */
+export async function screenValue(
   guard: Guard,
+  point: Point,
   value: unknown,
-  call: ScreenCall | undefined,
+  call?: ScreenCall,
 ): Promise<Decision<unknown>> {
-  const decision = await guard.screen('tool_definition', value, call);
-  return decision.enforcement === undefined ? guard.screen('tool_definition', spokenNames(value), call) : decision;
-}
-
-/** Screens what a server says, and the names in it. Gives the same value where nothing changes. */
-export async function screenValue(guard: Guard, point: Point, value: unknown, call: ScreenCall): Promise<Screened> {
-  const named = await guard.screen(point, spokenNames(value), call);
+  const { action, enforcement } = await guard.screen(point, spokenNames(value), call);
   // A name is not redacted: there is no place to put the rest.
-  if (named.enforcement !== undefined && named.action !== 'report') return { enforcement: named.enforcement };
+  if (enforcement !== undefined && action !== 'report') return { action: 'replace', enforcement };
   const once = withoutRepetition(value);
   let decision = await guard.screen(point, once, call);
-  if (once !== value && passes(decision)) {
-    if (decision.value === once) return { value };
-    decision = await guard.screen(point, value, call);
-  }
-  return passes(decision) ? { value: decision.value } : decision;
+  if (once !== value && passes(decision))
+    decision = decision.value === once ? { ...decision, value } : await guard.screen(point, value, call);
+  return decision.action === 'allow' && enforcement ? { ...decision, action: 'report', enforcement } : decision;
 }
 
 /**

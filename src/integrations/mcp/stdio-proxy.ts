@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import { orderedMap } from '../../engine/ordered-map.js';
 import type { Connection, Gateway, Turn } from './gateway.js';
 import { idIn } from './messages.js';
 import type { GatewayEvent } from './pin-event.js';
-import { errorResponse, INTERNAL_ERROR, INVALID_REQUEST } from './responses.js';
+import { errorResponse, INTERNAL_ERROR, INVALID_REQUEST } from './requests.js';
 
 /** A server that speaks JSON-RPC on its standard input and output. */
 export interface StdioServer {
@@ -88,41 +89,30 @@ export function startStdioProxy(options: StdioOptions): StdioSession {
   const upstream = pass('client', client.input, stdin, client.output, connection.fromClient);
   const downstream = pass('server', stdout, client.output, stdin, connection.fromServer);
 
-  async function run(): Promise<StdioEnd> {
-    const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
-    upstream
-      .catch(() => {})
-      .then(() => {
-        stdin.end();
-        return endAfterGrace(child, connection);
-      })
-      .catch(() => {});
-    const [code, signal] = await exited;
+  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  upstream
+    .catch(() => {})
+    .then(() => {
+      stdin.end();
+      return endAfterGrace(child, exited, connection);
+    })
+    .catch(() => {});
+  const end = exited.then(async ([code, signal]) => {
     // What it wrote before it ended.
     await downstream.catch(() => {});
     return { code, signal };
-  }
-
-  return { end: run(), kill: (signal) => void child.kill(signal) };
+  });
+  return { end, kill: (signal) => void child.kill(signal) };
 }
 
 /** Ends a server that doesn't when its input has ended, once it owes no response. */
-async function endAfterGrace(child: ChildProcess, connection: Connection): Promise<void> {
-  const wait = async (): Promise<boolean> => {
-    const timer = new AbortController();
-    const exit = once(child, 'exit', { signal: timer.signal }).then(
-      () => true,
-      () => false,
-    );
-    const clock = setTimeout(() => timer.abort(), GRACE_MS);
-    const ended = child.exitCode !== null || child.signalCode !== null || (await exit);
-    clearTimeout(clock);
-    return ended;
-  };
-  do if (await wait()) return;
+async function endAfterGrace(child: ChildProcess, exited: Promise<unknown>, connection: Connection): Promise<void> {
+  const hasEnded = (): Promise<boolean> =>
+    Promise.race([exited.then(() => true), setTimeout(GRACE_MS, false, { ref: false })]);
+  do if (await hasEnded()) return;
   while (connection.waiting > 0);
   child.kill('SIGTERM');
-  if (!(await wait())) child.kill('SIGKILL');
+  if (!(await hasEnded())) child.kill('SIGKILL');
 }
 
 /** A line; of one that is too long, its beginning. */

@@ -3,7 +3,7 @@ import type { Guard } from '../../policy/index.js';
 import { type GatewayEvent, shownName } from './pin-event.js';
 import { type Judgement, type OfferedTool, type Pins, readTool } from './pins.js';
 import type { Asked } from './requests.js';
-import { screenDefinition } from './screen-values.js';
+import { screenValue } from './screen-values.js';
 
 /** The parts of a gateway. */
 export interface GatewayOptions {
@@ -77,7 +77,7 @@ export function createToolList({ guard, pins, dryRun = false, report }: GatewayO
       }
       if (approved.has(tool.digest)) return { value, tool: { ...tool, blocked: undefined } };
       const call = { ...asked?.call, tool: shownName(tool.name) };
-      const { enforcement } = await screenDefinition(guard, value, call);
+      const { enforcement } = await screenValue(guard, 'tool_definition', value, call);
       return { value, tool: { ...tool, blocked: enforcement } };
     });
   }
