@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadModel } from '../../src/adapters/model/load-model.js';
-import { findModel } from '../../src/adapters/model/model-folder.js';
+import { findModel, findModelFile } from '../../src/adapters/model/model-folder.js';
 import { createEngine } from '../../src/create-engine.js';
 import type { Classifier } from '../../src/engine/ports.js';
 
@@ -34,11 +36,26 @@ describe('the optional model', () => {
     expect((await engine.analyze(TEXTS.attack)).verdict).toBe('block');
   });
 
-  it('has the first network of the package', () => {
+  it('has the first network of the package, by its digest: the folder repeats none of its files', () => {
+    for (const name of ['model.onnx', 'tokenizer.json', 'golden.jsonl'])
+      expect(existsSync(join(FOLDER, name))).toBe(false);
     const files = (folder: string) =>
       (JSON.parse(readFileSync(`${folder}/manifest.json`, 'utf8')) as { readonly files: Record<string, unknown> })
         .files;
     const [own, shipped] = [files(FOLDER), files(findModel() as string)];
     expect([own['model.onnx'], own['tokenizer.json']]).toEqual([shipped['model.onnx'], shipped['tokenizer.json']]);
+  });
+
+  it('takes no file of the package whose digest is another one', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'portcullis-optional-'));
+    for (const name of readdirSync(FOLDER)) symlinkSync(resolve(FOLDER, name), join(folder, name));
+    expect(findModelFile(folder, 'model.onnx')).toBe(join(findModel() as string, 'model.onnx'));
+    const manifest = JSON.parse(readFileSync(join(FOLDER, 'manifest.json'), 'utf8'));
+    manifest.files['model.onnx'].sha256 = '0'.repeat(64);
+    rmSync(join(folder, 'manifest.json'));
+    writeFileSync(join(folder, 'manifest.json'), JSON.stringify(manifest));
+    expect(findModelFile(folder, 'model.onnx')).toBe(join(folder, 'model.onnx'));
+    await expect(loadModel(folder)).rejects.toMatchObject({ code: 'MODEL_MISSING' });
+    rmSync(folder, { recursive: true });
   });
 });

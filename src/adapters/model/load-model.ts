@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { z } from 'zod';
 import { CHANNELS } from '../../engine/channel.js';
 import { ModelError } from '../../engine/errors.js';
@@ -6,7 +5,7 @@ import { openNetworks } from '../../engine/model/cascade.js';
 import { createWindowClassifier } from '../../engine/model/window-classifier.js';
 import type { Classifier, ClassifierInfo, WindowScorer } from '../../engine/ports.js';
 import { systemClock } from '../system-clock.js';
-import { readModelFile, readModelFolder } from './model-folder.js';
+import { findModelFile, readModelFile, readModelFolder } from './model-folder.js';
 import { classifierInfo, readNetworkTexts, thresholdsIn } from './model-texts.js';
 import type { Network } from './network.js';
 import { type NetworkSpec, openNetwork } from './onnx-network.js';
@@ -37,7 +36,7 @@ export async function loadModel(folder: string, options: LoadModelOptions = {}):
     const { tokenizer, shape } = await readNetworkTexts(manifest, network, prefix, read);
     const file = `${prefix}model.onnx`;
     const spec: NetworkSpec = {
-      file: join(folder, file),
+      file: findModelFile(folder, file),
       sha256: manifest.files[file]?.sha256 ?? '',
       ...shape,
     };

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { ModelError } from '../../engine/errors.js';
 import { type ModelManifest, parseManifest } from '../../engine/model/manifest.js';
 
-/** A model folder whose every file is the one that its manifest names. */
+/** A model whose every file is the one that its manifest names. */
 export interface ModelFolder {
   readonly folder: string;
   readonly manifest: ModelManifest;
@@ -34,10 +34,32 @@ export async function readModelFolder(folder: string): Promise<ModelFolder> {
   return { folder, manifest, version: `${manifest.id}-${manifest.version}+${sha256(text).slice(0, 12)}` };
 }
 
-/** Reads a file of a model folder. @throws ModelError `MODEL_MISSING` */
+/**
+ * Returns the path of a model's file: in its folder or, where that lacks it, in the folder of the model that comes with the library, if
+ * both manifests give the file the same digest.
+ */
+export function findModelFile(folder: string, name: string): string {
+  const own = join(folder, name);
+  const library = existsSync(own) ? undefined : findModel();
+  if (library === undefined) return own;
+  const [wanted, shared] = [folder, library].map((place) => readDigest(place, name));
+  return wanted !== undefined && wanted === shared ? join(library, name) : own;
+}
+
+/** Returns the digest that a manifest gives a file; undefined where it can't be read or has none. */
+function readDigest(folder: string, name: string): string | undefined {
+  try {
+    return parseManifest(readFileSync(join(folder, 'manifest.json'), 'utf8')).files[name]?.sha256;
+  } catch {
+    // Why the manifest can't be read is told by `readModelFolder`.
+    return undefined;
+  }
+}
+
+/** Reads a file of a model, found by `findModelFile`. @throws ModelError `MODEL_MISSING` */
 export async function readModelFile(folder: string, name: string): Promise<Buffer> {
   try {
-    const file = join(folder, name);
+    const file = findModelFile(folder, name);
     if ((await stat(file)).size > MAX_FILE_BYTES) throw new ModelError('MODEL_MANIFEST', `${name} is over 1 GiB`);
     return await readFile(file);
   } catch (cause) {
