@@ -90,7 +90,7 @@ export async function* sliceRecords(
   };
 
   for await (const chunk of chunks) {
-    /** What lies before it has left. */
+    /** Everything before it has been passed on. */
     let cut = 0;
     let from = 0;
     for (let end = scanner.end(chunk, 0); end >= 0; end = scanner.end(chunk, end)) {

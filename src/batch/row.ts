@@ -137,7 +137,7 @@ export function outputColumns(keep: readonly string[], findings: boolean): reado
 
 /** Turns rows into the text of a file. */
 export interface RowEncoder {
-  /** What stands before the first row. */
+  /** Text before the first row. */
   readonly head: string;
   encode(rows: readonly OutputRow[]): string;
 }

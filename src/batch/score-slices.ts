@@ -52,7 +52,7 @@ export interface RowSettings extends RowFields {
   readonly compression: Compression;
 }
 
-/** What a batch asks of a worker. */
+/** The operations of a worker that a batch uses. */
 export interface SliceTask {
   readonly slice: InputSlice;
   readonly settings: RowSettings;

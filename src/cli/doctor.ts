@@ -18,7 +18,7 @@ interface Check {
   /** `missing`: optional, and something does without it. */
   readonly state: 'ok' | 'missing' | 'failed';
   readonly detail: string;
-  /** What to do about it. */
+  /** Advice for the operator. */
   readonly advice?: string;
 }
 

@@ -6,7 +6,7 @@ import type { ServiceSettings } from '../service/settings.js';
 import { collect, withPackOptions, withTrust } from './engine-flags.js';
 import { CliError } from './terminal.js';
 
-/** What `npm install` needs for the service. */
+/** Packages to install for the service. */
 export const PACKAGES =
   'fastify@5 @fastify/swagger@9 @fastify/cookie@11 @fastify/helmet@13 @fastify/static@10 pino@10 prom-client@15 @node-rs/argon2@2 otpauth@9 better-sqlite3@12.11.1';
 
@@ -16,7 +16,7 @@ async function start(settings: ServiceSettings): Promise<RunningService> {
   return (await import('../service/processes.js')).serveProcesses(settings);
 }
 
-/** What a start failed over, as the command line tells it. */
+/** Describes why a start failed. */
 function startFailure(error: unknown, { host, port }: ServiceSettings): unknown {
   if (!(error instanceof Error && 'code' in error)) return error;
   if (error.code === 'ERR_MODULE_NOT_FOUND')

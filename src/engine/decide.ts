@@ -3,7 +3,7 @@ import type { DecidedBy, Mode } from './verdict.js';
 /** The cost of an answer: rules alone, one model pass, or several: windows, views, or a second network. */
 export type RouterLevel = 'rules' | 'advanced' | 'deep';
 
-/** What the rules say of a text. `rule` and `reason` are those of the strongest finding, null without one. */
+/** The result of the rules for a text. `rule` and `reason` are those of the strongest finding, null without one. */
 export interface RulesSide {
   readonly score: number;
   readonly threshold: number;
@@ -14,7 +14,7 @@ export interface RulesSide {
 }
 
 /**
- * What became of the model: not asked, failed, or a calibrated probability from `passes` runs of a network. Below `clearsBelow`
+ * The outcome of the model: not asked, failed, or a calibrated probability from `passes` runs of a network. Below `clearsBelow`
  * it clears what the rules found; 0 where it clears nothing or has not read the whole text. `rulesWeight`: see `combinedScore`.
  */
 export type ModelOutcome =
@@ -43,7 +43,7 @@ export interface Decision {
   readonly modelVerdict: 'block' | 'allow' | 'off' | 'error';
   /** Whether the model clears what the rules found; in `shadow` mode, whether it would. */
   readonly cleared: boolean;
-  /** What `hybrid` mode holds against the model's threshold; null without a probability. */
+  /** The value that `hybrid` mode compares with the model's threshold; null without a probability. */
   readonly combined: number | null;
 }
 
@@ -117,7 +117,7 @@ function modelFacts(
 const MOST_ADDED = 3;
 
 /**
- * What the model decides by: its probability, raised by what the rules found below their threshold.
+ * Returns the value that the model decides by: its probability, raised by what the rules found below their threshold.
  *
  * @param probability the model's, 0..1
  * @param rulesScore 0..1; 0, no finding, leaves the probability as it is

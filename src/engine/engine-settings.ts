@@ -20,7 +20,7 @@ export interface Thresholds {
   readonly model?: ModelThresholds | undefined;
 }
 
-/** What a caller may set. */
+/** Settings of a caller. */
 export interface EngineSettings {
   /** `hybrid` with a model and `rules` without one, unless given. */
   readonly mode?: Mode | undefined;

@@ -55,7 +55,7 @@ export interface AnalyzeOptions extends ScanCallOptions {
   readonly tenant?: string | undefined;
 }
 
-/** What an engine is made of, for an operator to see. */
+/** A description of an engine's parts for operators. */
 export interface EngineInfo {
   readonly mode: Mode;
   /** Why, where there is something to say: e.g. that no model is installed. */

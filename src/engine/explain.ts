@@ -25,7 +25,7 @@ export interface ExplainedFinding {
   /** The start of the span's original text. It quotes the input: don't log it. */
   readonly excerpt: string;
   /**
-   * What the rule read at the span, where its view is not `raw`: the start of the decoded or normalised text. It quotes the
+   * The text that the rule read at the span, where its view is not `raw`: the start of the decoded or normalised text. It quotes the
    * input: don't log it.
    */
   readonly read_as?: string;
@@ -41,14 +41,14 @@ export interface ExplainedWindow {
   readonly view: ViewKind;
 }
 
-/** What the model did. */
+/** The model's part in the verdict. */
 export interface ModelReport {
   /** Calibrated probability, 0..1; null when it gave none. */
   readonly score: number | null;
   readonly verdict: 'block' | 'allow' | 'off' | 'error';
   /** Whether it clears what the rules found; in `shadow` mode, whether it would. Absent in records of before 1.1. */
   readonly cleared?: boolean | undefined;
-  /** What `hybrid` mode holds against the model's threshold: `score`, as the rules' weak findings raise it. Since 1.1. */
+  /** The value that `hybrid` mode compares with the model's threshold: `score`, raised by the rules' weak findings. Since 1.1. */
   readonly combined?: number | null | undefined;
   readonly error: ModelErrorCode | null;
   /** Worst first. */

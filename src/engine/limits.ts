@@ -2,7 +2,7 @@ import type { BreakerLimits } from './model/guard.js';
 
 /** Bounds of one engine. Lengths in UTF-16 code units, times in milliseconds. */
 export interface EngineLimits {
-  /** What the model reads of a longer input: pieces of `MODEL_PIECE_LENGTH`, spread evenly. */
+  /** Characters that the model reads of a longer input: pieces of `MODEL_PIECE_LENGTH`, spread evenly. */
   readonly modelLength: number;
   /** Decoded, squeezed or hidden texts that the model reads besides the input, longest first. */
   readonly modelViews: number;

@@ -1,4 +1,4 @@
-/** What the engine needs from outside. Adapters implement these; the engine imports none of them. */
+/** Ports of the engine. Adapters implement these; the engine imports none of them. */
 import type { Channel } from './channel.js';
 import type { Span } from './span.js';
 
@@ -39,7 +39,7 @@ export interface Clock {
   after(ms: number, run: () => void): () => void;
 }
 
-/** What a model says about itself. */
+/** A model's description of itself. */
 export interface ClassifierInfo {
   /** Identifies weights, tokenizer and calibration: `<id>+<first 12 hex digits of the manifest's sha256>`. */
   readonly version: string;
@@ -66,7 +66,7 @@ export interface ClassifyOptions {
   readonly channel?: Channel | undefined;
   /** Task that the user gave the agent, where it is known. A classifier may ignore it. */
   readonly task?: string | undefined;
-  /** What is remembered of a tenant's texts makes no answer to another faster. */
+  /** The tenant of the text. Results cached for one tenant make no response to another faster. */
   readonly tenant?: string | undefined;
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignalLike;
@@ -89,7 +89,7 @@ export interface ScoredWindow extends TextSpan {
   readonly probability: number;
 }
 
-/** What a model says of several readings of one input. */
+/** The result of a model for several readings of one input. */
 export interface ClassifierAnswer {
   /** Calibrated probability that the input holds an injection, 0..1. */
   readonly probability: number;
@@ -97,7 +97,7 @@ export interface ClassifierAnswer {
   readonly windows: readonly ScoredWindow[];
   /** Where the evidence lies in the worst window; empty when the model can't say. */
   readonly hotspots: readonly TextSpan[];
-  /** What `maxWindows` kept from the model. */
+  /** The parts that the model did not read because of `maxWindows`. */
   readonly unseen: readonly TextSpan[];
   /** Runs of a network; default one a window. */
   readonly passes?: number | undefined;
@@ -130,7 +130,7 @@ export interface Tokenizer {
   tokenize(text: string): TokenizedText;
 }
 
-/** What one run of the network gives. */
+/** The outputs of one run of the network. */
 export interface WindowScore {
   /** Uncalibrated log-odds of "injection". */
   readonly logit: number;

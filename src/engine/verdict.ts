@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What may block: `rules` alone, rules and model (`hybrid`), or rules alone while the model is only reported (`shadow`). */
+/** Which detectors may block: `rules` alone, rules and model (`hybrid`), or rules alone while the model is only reported (`shadow`). */
 export type Mode = 'rules' | 'hybrid' | 'shadow';
 
 /** The side whose score and threshold stand in the verdict. */

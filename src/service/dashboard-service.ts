@@ -9,7 +9,7 @@ import type { ScreeningEngine } from './screening/ports.js';
 import { screenCall } from './screening/screen-call.js';
 import { createTurns } from './screening/turns.js';
 
-/** What the service hands to its dashboard. */
+/** The parts of the service that its dashboard uses. */
 export interface DashboardServiceParts {
   readonly store: Pick<Store, 'accounts' | 'usage' | 'evidence'>;
   readonly engine: ScreeningEngine;
@@ -20,7 +20,7 @@ export interface DashboardServiceParts {
   readonly now: () => Date;
 }
 
-/** What the dashboard asks of the service: a call of the playground, a replay, and what an overlay would change. */
+/** Operations that the dashboard calls: the playground, a replay, and the preview of an overlay. */
 export function dashboardService(parts: DashboardServiceParts): DashboardService {
   const { store, engine, overlays, replays, longTexts, now } = parts;
   const previewing = new Set<string>();

@@ -62,7 +62,7 @@ async function unshown({
 /** The first user's name. */
 export const FIRST_EMAIL = 'owner@localhost';
 
-/** What the first run made. Password and key exist here and nowhere else. */
+/** The account that the first run made. Password and key exist here and nowhere else. */
 export interface FirstAccount {
   readonly email: string;
   readonly password: string;

@@ -1,7 +1,7 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ScreeningEngine } from './screening/ports.js';
 
-/** What an operator watches. No label names an account, a key or a text. */
+/** Metrics for operators. No label names an account, a key or a text. */
 export interface ServiceMetrics {
   readonly registry: Registry;
   answered(route: string, status: number, seconds: number): void;

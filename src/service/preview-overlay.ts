@@ -10,7 +10,7 @@ import type { AccountChange } from './screening/account-overlays.js';
 import type { ScreeningEngine } from './screening/ports.js';
 import { bareVerdict } from './screening/screen-call.js';
 
-/** What a preview is made with. */
+/** The parts that a preview uses. */
 interface PreviewParts {
   readonly store: Pick<Store, 'evidence'>;
   readonly engine: ScreeningEngine;
@@ -29,7 +29,7 @@ const MOST_LISTED = 50;
 
 const BENIGN_LABELS = new Set(['false_alarm', 'correct_allow']);
 
-/** What another overlay would decide on the newest calls of an account and on those that were marked. */
+/** Previews the decisions of another overlay on the newest calls of an account and on those that were marked. */
 export async function previewOverlay(
   { store, engine, now }: PreviewParts,
   accountId: string,

@@ -121,14 +121,14 @@ function toError({ name, message, code, syscall }: ProcessFailure): Error {
   return Object.assign(new Error(message), { name, code, syscall });
 }
 
-/** What the first process of a service says to the others. */
+/** Messages from the first process of a service to the others. */
 export type ToProcess =
   | { readonly kind: 'serve'; readonly settings: ServiceSettings; readonly isFirst: boolean }
   | { readonly kind: 'shown' }
   | { readonly kind: 'metrics'; readonly id: number; readonly page: string | null }
   | { readonly kind: 'close' };
 
-/** What they say to it. */
+/** Messages from the others to the first process. */
 export type FromProcess =
   /** It listens: what is sent before is lost. */
   | { readonly kind: 'started' }

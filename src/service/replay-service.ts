@@ -25,7 +25,7 @@ const MOST_AT_ONCE = 8;
 /** Replays of one account that run or wait; more are refused, since no quota counts them. */
 const MOST_OF_ACCOUNT = 4;
 
-/** What runs now answers for its own versions; a scorer of its own for those of before. */
+/** The engine that runs now replays its own versions; a separate scorer replays earlier ones. */
 export function replayService(
   store: Pick<Store, 'accounts' | 'versions'>,
   engine: ScreeningEngine,
@@ -79,7 +79,7 @@ function modelRunsNow({ mlVersion, limits }: Pick<ReplayCall, 'mlVersion' | 'lim
   return mlVersion === info.ml_version && sameLimits;
 }
 
-/** What an account's overlay changed, where it lay on top of what still runs; with the thresholds that were recorded. */
+/** Returns the changes of an account's overlay on top of rules that still run, with the thresholds that were recorded. */
 async function changeThen(shelf: VersionShelf, call: ReplayCall, info: EngineInfo): Promise<PackChange | undefined> {
   if (!modelRunsNow(call, info)) return undefined;
   const kept = await keptOverlay(shelf, call.rulesVersion);

@@ -47,7 +47,7 @@ export interface ProcessShare {
   readonly metricsPage: () => Promise<string>;
 }
 
-/** What a service runs on, while it is being opened. */
+/** The parts of a service while it is being opened. */
 export interface OpeningParts {
   readonly store: Promise<Store>;
   readonly engine: Promise<ShortTextPool>;

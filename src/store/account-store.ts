@@ -1,7 +1,7 @@
 import type { Overlay } from '../engine/rules/pack/overlay-schema.js';
 import type { Keep } from '../evidence/evidence-record.js';
 
-/** What an account's owner chose. */
+/** Settings that an account's owner chose. */
 export interface AccountSettings {
   /** The shape of verdicts unless a call asks for another. */
   readonly verdictForm: 'extended' | 'minimal';
@@ -24,7 +24,7 @@ export interface Account {
   /** Calls bought and not yet used. */
   readonly overageLeft: number;
   readonly settings: AccountSettings;
-  /** What its calls are screened under, on top of the server's own packs and overlays; null where it never applied one. */
+  /** The overlay that its calls are screened under, on top of the server's packs and overlays; null where it never applied one. */
   readonly overlay: AppliedOverlay | null;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
@@ -118,7 +118,7 @@ export interface KeyStore {
   revoke(accountId: string, id: string): Promise<ApiKey>;
 }
 
-/** What an account may still do in the month of `at`. */
+/** The calls that an account has left in the month of `at`. */
 export interface Quota {
   /** Calls of the plan in a month, without bought ones. */
   readonly limit: number;
@@ -153,7 +153,7 @@ export interface UsageStore {
   months(accountId: string, limit: number): Promise<readonly MonthUsage[]>;
 }
 
-/** What is bought: packs of calls, or a plan. */
+/** An order: packs of calls, or a plan. */
 export type OrderItem =
   | { readonly kind: 'overage'; readonly packs: number }
   | { readonly kind: 'plan'; readonly plan: string };

@@ -4,7 +4,7 @@ import type { DecidedBy } from '../engine/verdict.js';
 import type { EvidenceLabel, EvidenceRecord } from '../evidence/evidence-record.js';
 import type { Charge } from './account-store.js';
 
-/** What a list of evidence may be narrowed by; everything given must hold. */
+/** Filters of a list of evidence; all that are given must hold. */
 export interface EvidenceFilter {
   readonly verdict?: 'allow' | 'block' | undefined;
   readonly rule?: string | undefined;

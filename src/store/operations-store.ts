@@ -7,9 +7,9 @@ export interface AuditEntry {
   readonly at: number;
   /** E-mail of a member, `operator`, or `key` and the name of the API key. */
   readonly actor: string;
-  /** What was done: `key.create`, `member.role`; what was noticed: `tool.changed`. */
+  /** The action: `key.create`, `member.role`; what was noticed: `tool.changed`. */
   readonly action: string;
-  /** What it was done to: an id or a name; may be empty. */
+  /** The object of the action: an id or a name; may be empty. */
   readonly target: string;
   /** More about it, by name. */
   readonly detail: Readonly<Record<string, string | number>>;
@@ -96,7 +96,7 @@ export interface WebhookStore {
    * else. Undefined where none is. `except`: accounts whose messages are left for later.
    */
   take(leaseMs: number, except?: readonly string[]): Promise<DueDelivery | undefined>;
-  /** What came of an attempt. `retryAt` null: no more of them. */
+  /** Records the outcome of an attempt. `retryAt` null: no more attempts. */
   settle(
     id: string,
     outcome: {

@@ -15,7 +15,7 @@ export interface Plan {
   readonly trialDays: number | null;
 }
 
-/** What can be bought. Data, not code: an operator edits one file. */
+/** The plans and packs on sale. Data, not code: an operator edits one file. */
 export interface Plans {
   /** In the file's order. */
   readonly all: readonly Plan[];

@@ -20,7 +20,7 @@ export function randomToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** What is kept of such a token. Its 256 bits need no key and no slow hash. */
+/** Returns the digest that is stored of such a token. Its 256 bits need no key and no slow hash. */
 export function tokenHash(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
@@ -42,20 +42,20 @@ export function looksLikeSecret(secret: string): boolean {
   return parts?.[1] !== undefined && parts[2] === checksum(parts[1]);
 }
 
-/** What is kept of a key: HMAC-SHA-256 under the pepper, hex. */
+/** Returns the digest that is stored of a key: HMAC-SHA-256 under the pepper, hex. */
 export function secretHash(secret: string, pepper: string): string {
   return createHmac('sha256', pepper).update(secret).digest('hex');
 }
 
 /**
- * What is kept of a text that isn't kept whole: HMAC-SHA-256 under the pepper, hex, over its SHA-256. A plain digest of a
+ * Returns the digest that is stored of a text that isn't kept whole: HMAC-SHA-256 under the pepper, hex, over its SHA-256. A plain digest of a
  * short text, e.g. of a phone number, is found by trying.
  */
 export function textDigest(sha256: string, pepper: string): string {
   return createHmac('sha256', pepper).update(`evidence:${sha256}`).digest('hex');
 }
 
-/** What is kept of a name that attempts are counted by: an e-mail or an address of a stranger. */
+/** Returns the digest of a name that attempts are counted by: an e-mail or a client's address. */
 export function attemptDigest(name: string, pepper: string): string {
   return createHmac('sha256', pepper).update(`attempt:${name}`).digest('hex');
 }

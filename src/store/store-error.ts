@@ -30,7 +30,7 @@ export class StoreError extends Error {
   }
 }
 
-/** What to do about a damaged file. */
+/** Advice for a damaged file. */
 export const DAMAGED =
   'the database file portcullis.db is damaged: stop the service and restore a backup; "sqlite3 portcullis.db .recover" may save what is left';
 

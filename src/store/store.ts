@@ -37,7 +37,7 @@ export type LongWork = <T>(accountId: string, size: number, step: () => T | Prom
 export interface StoreHealth {
   readonly ok: boolean;
   readonly database: 'embedded' | 'postgres';
-  /** What is wrong, one line each; empty when `ok`. */
+  /** Problems, one line each; empty when `ok`. */
   readonly problems: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** What a member may do: an owner everything, an analyst review and mark, a viewer look. */
+/** The role of a member: an owner may do everything, an analyst review and mark, a viewer look. */
 export type Role = 'owner' | 'analyst' | 'viewer';
 
 /** A person who signs in. */
@@ -108,7 +108,7 @@ export interface DeviceStore {
   find(token: string): Promise<string | undefined>;
 }
 
-/** What failed attempts at an e-mail are counted by. */
+/** Returns the key by which failed attempts at an e-mail are counted. */
 export function emailAttempts(email: string): string {
   return `email ${email.trim().toLowerCase()}`;
 }

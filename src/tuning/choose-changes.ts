@@ -8,7 +8,7 @@ import { type RuleEvidence, type RuleTexts, scoreLists, textsByRule, withScore }
 export interface RuleChange {
   readonly rule: string;
   readonly kind: 'promote' | 'demote' | 'raise' | 'lower' | 'off';
-  /** What goes into the overlay. */
+  /** The changes for the overlay. */
   readonly change: 'off' | OverlayChange;
   readonly before: { readonly status: Rule['status']; readonly score: number };
   /** Change in attacks found and in false positives, when it was chosen. */
@@ -18,7 +18,7 @@ export interface RuleChange {
   readonly families: number;
 }
 
-/** What the choice keeps to. */
+/** Constraints of the choice. */
 export interface ChangeLimits {
   /** The largest false-positive rate on the texts, 0..1. */
   readonly maxFpr: number;

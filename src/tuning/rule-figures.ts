@@ -12,7 +12,7 @@ export interface Counts {
   readonly benign: number;
 }
 
-/** What one rule does on the texts. Shares are 0..1. */
+/** Figures of one rule on the texts. Shares are 0..1. */
 export interface RuleFigures {
   readonly rule: string;
   readonly status: Rule['status'];
@@ -34,11 +34,11 @@ export interface RuleFigures {
   readonly micros: number | null;
 }
 
-/** What the figures are made from. */
+/** The input of the figures. */
 export interface RuleTexts {
   readonly rules: readonly Rule[];
   readonly texts: readonly RuleEvidence[];
-  /** What each rule counts. */
+  /** The score of each rule. */
   readonly scores: readonly number[];
   readonly threshold: number;
 }
@@ -171,7 +171,7 @@ export function scoreLists({ lists }: RuleEvidence, scores: readonly number[]): 
 const ROUNDS = 3;
 
 /**
- * What each rule costs alone, in microseconds a text (the mean over the texts, of the fastest of 3 rounds), on views
+ * Measures the cost of each rule alone, in microseconds a text (the mean over the texts, of the fastest of 3 rounds), on views
  * that are built: what the rule needs beyond them. In the whole pack rules share a search, and cost less.
  * Takes some milliseconds a rule.
  */

@@ -21,7 +21,7 @@ import {
   scoreLists,
 } from './rule-figures.js';
 
-/** What `tune` found on labelled texts; `--json` prints it. Fields are only ever added. */
+/** The result of `tune` on labelled texts; `--json` prints it. Fields are only ever added. */
 export interface TunedRules {
   readonly schema: 'portcullis.tuning/1';
   readonly date: string;

@@ -6,7 +6,7 @@ import { percent } from '../evaluation/report/text-format.js';
 import { TuningError } from '../evaluation/scoring/score-rules.js';
 import type { Scored } from '../evaluation/scoring/score-texts.js';
 
-/** What is to be guaranteed. Both lie between 0 and 1, ends excluded. */
+/** The guarantee to keep. Both lie between 0 and 1, ends excluded. */
 export interface Guarantee {
   /** The largest false-positive rate allowed. */
   readonly budget: number;
@@ -88,12 +88,12 @@ export function benignThreshold(
   };
 }
 
-/** What `tune --benign-only` found; `--json` prints it. Fields are only ever added. */
+/** The result of `tune --benign-only`; `--json` prints it. Fields are only ever added. */
 export interface TunedThreshold extends BenignThreshold {
   readonly schema: 'portcullis.threshold/1';
   /** `both`: the model's threshold with the rules unchanged, such that both together keep the budget. */
   readonly side: Side;
-  /** What `createEngine({ thresholds })` takes. */
+  /** The value for `createEngine({ thresholds })`. */
   readonly thresholds: { readonly rules: number } | { readonly model: number };
   readonly before: { readonly threshold: number; readonly alarms: number };
   readonly rulesVersion: string;

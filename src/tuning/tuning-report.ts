@@ -36,7 +36,7 @@ function changeRows(changes: readonly RuleChange[]): Cells {
   ];
 }
 
-/** What the changes bring on both parts, its head first. */
+/** Returns the effect of the changes on both parts as rows, the head first. */
 function gainRows({ choose, confirm }: TunedRules): Cells {
   const row = (name: string, of: (part: TunedPart) => readonly [string, string, string]): readonly string[] => [
     name,
@@ -60,7 +60,7 @@ function gainRows({ choose, confirm }: TunedRules): Cells {
   ];
 }
 
-/** What the changes bring on the texts kept apart, by channel, its head first; the head alone where no row names one. */
+/** Returns the effect of the changes on the texts kept apart, by channel, as rows, the head first; the head alone where no text names a channel. */
 function channelRows({ confirm: { byChannel } }: TunedRules): Cells {
   return [
     ['channel', 'attacks', 'recall', 'after', 'benign', 'false positives', 'after'],
@@ -116,7 +116,7 @@ function confirmedWords({ confirm: { attacks, benign, before, after } }: TunedRu
   return `recall ${formatPercent(before.recall, attacks)} -> ${formatPercent(after.recall, attacks)} of ${attacks} attacks, false positives ${formatPercent(before.falsePositiveRate, benign)} -> ${formatPercent(after.falsePositiveRate, benign)} of ${benign} benign texts`;
 }
 
-/** What was tuned, on what, and what came of it, in sentences. */
+/** Describes the tuning, its texts and its result in sentences. */
 function tuningSummary(tuned: TunedRules): readonly string[] {
   const { choose, confirm, rules, changes } = tuned;
   const silent = rules.filter(({ hits }) => hits.attacks + hits.benign === 0).length;
@@ -171,7 +171,7 @@ ${markdownTable(ruleRows(tuned))}
 `;
 }
 
-/** What the overlay's head says of where it comes from. */
+/** Returns the comment at the head of the overlay that tells its origin. */
 export function overlayHead(tuned: TunedRules): readonly string[] {
   const { maxFpr, rulesVersion, date } = tuned;
   return [

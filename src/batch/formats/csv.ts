@@ -123,7 +123,7 @@ const CR = 0x0d;
 
 /** Finds the ends of CSV records as csv-parse does with `relax_quotes`. */
 export interface CsvScanner extends RecordScanner {
-  /** What ends a record: the first line end outside quotes decides. `\n` until one was seen. */
+  /** The line end of records: the first one outside quotes decides. `\n` until one was seen. */
   delimiter(): string;
 }
 

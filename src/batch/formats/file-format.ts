@@ -6,10 +6,10 @@ import { PortcullisError } from '../../index.js';
 /** How rows are written down. */
 export type RowFormat = 'jsonl' | 'csv' | 'tsv' | 'parquet';
 
-/** What stands between two fields, for formats of delimited text. */
+/** The delimiter of fields, for formats of delimited text. */
 export const SEPARATORS: Readonly<Partial<Record<RowFormat, ',' | '\t'>>> = { csv: ',', tsv: '\t' };
 
-/** What lies around the rows. */
+/** The compression of a file of rows. */
 export type Compression = 'none' | 'gzip' | 'zstd';
 
 const FORMATS: Readonly<Record<string, RowFormat>> = {

@@ -4,7 +4,7 @@ import type { BatchCounts } from '../batch-counts.js';
 import { BatchError } from './file-format.js';
 import type { InputPlace } from './input-files.js';
 
-/** What a batch has durably written. */
+/** The output that a batch has durably written. */
 export interface ResumePoint {
   /** Digest of inputs, settings and versions; only the same job can be resumed. */
   readonly job: string;

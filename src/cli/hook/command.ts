@@ -3,7 +3,7 @@ import { withScreenerFlags } from '../engine-flags.js';
 import { type InstallFlags, installHooks, type Scope, uninstallHooks } from './install.js';
 import { type HookFlags, runHook } from './run-hook.js';
 
-/** What happens to blocked texts, by point of the policy. */
+/** Adds flags for the actions on blocked texts, by point of the policy. */
 function withPolicyFlags(command: Command): Command {
   return command
     .addOption(

@@ -15,7 +15,7 @@ export type HookEntry =
       readonly onFailure: 'block';
     };
 
-/** What a session needs. `PostToolBatch` sees failed tools too, so `PostToolUseFailure` has nothing to add. */
+/** Events to hook for a session. `PostToolBatch` sees failed tools too, so `PostToolUseFailure` has nothing to add. */
 const EVENTS: readonly HookEventName[] = ['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostToolBatch'];
 
 const OWN_COMMAND = /(^|[\s/\\'"])(portcullis(\.cmd|\.exe)?|cli[/\\]main\.js)['"]?\s+hook(\s|$)/;

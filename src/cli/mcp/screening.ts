@@ -11,7 +11,7 @@ export interface ScreeningFlags extends Omit<EngineFlags, 'json'> {
   readonly timeout: number;
 }
 
-/** What screens, and how to end it. */
+/** An analyzer and the function that closes it. */
 export interface Screening {
   readonly analyzer: Analyzer;
   /** Rejects where the engine can't be opened. */

@@ -11,7 +11,7 @@ export interface RulesIo {
   readonly today: string;
 }
 
-/** What every rules command takes. */
+/** Options of every rules command. */
 export interface RulesArgs {
   /** On top of core; with `NO_CORE` in the list by themselves. */
   readonly pack?: readonly string[] | undefined;

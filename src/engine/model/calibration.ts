@@ -7,7 +7,7 @@ import type { Calibration } from './manifest.js';
  */
 export const DEFAULT_DERIVED = -1.5;
 
-/** What the window's text is to the input, and what the token head says of the window. */
+/** The window's place in the input, and the token head's result for it. */
 export interface WindowPlace {
   /** Windows of its text. */
   readonly windows: number;

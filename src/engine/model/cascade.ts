@@ -3,7 +3,7 @@ import { toProbability } from './calibration.js';
 import { isEnglish } from './english.js';
 import { DEEP, type ModelManifest, type NetworkManifest } from './manifest.js';
 
-/** What a cascade is made of. */
+/** The parts of a cascade. */
 export interface CascadeParts {
   /** Reads every window, and gives the cascade its version and thresholds. */
   readonly first: Classifier;

@@ -1,7 +1,7 @@
 import { ModelError, type ModelErrorCode } from '../errors.js';
 import type { Classifier, ClassifierAnswer, ClassifierInfo, ClassifyOptions, Clock } from '../ports.js';
 
-/** What became of one question to the model. */
+/** The outcome of one call to the model. */
 export type GuardedAnswer =
   | { readonly kind: 'answer'; readonly answer: ClassifierAnswer }
   | { readonly kind: 'error'; readonly code: ModelErrorCode };
@@ -84,7 +84,7 @@ export type BreakerState =
   | { readonly kind: 'open'; readonly until: number; readonly restMs: number }
   | { readonly kind: 'probing'; readonly restMs: number };
 
-/** What may happen to the circuit. A `neutral` end says nothing of the model (a deadline while it worked). */
+/** An event of the circuit. A `neutral` end says nothing about the model (a deadline passed while it worked). */
 export type BreakerEvent = 'ask' | 'success' | 'failure' | 'neutral';
 
 export const CLOSED: BreakerState = { kind: 'closed', failures: 0 };

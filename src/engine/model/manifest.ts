@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CHANNELS, type KnownChannel } from '../channel.js';
 import { ModelError } from '../errors.js';
 
-/** What a manifest says of one network. */
+/** The description of one network in a manifest. */
 export interface NetworkManifest {
   readonly tokenizer: {
     readonly kind: 'wordpiece-uncased' | 'wordpiece-cased';
@@ -22,7 +22,7 @@ export interface NetworkManifest {
   readonly task?: { readonly tokens: number; readonly bound: number } | undefined;
 }
 
-/** What a manifest says of one channel. */
+/** The settings of one channel in a manifest. */
 export interface ChannelManifest {
   readonly id: number;
   /** Absent: the network's. */
@@ -76,7 +76,7 @@ export interface Calibration {
   readonly derived?: number | undefined;
 }
 
-/** What the names of the second network's files begin with. */
+/** Prefix of the names of the second network's files. */
 export const DEEP = 'deep-';
 
 function namesFiles(files: ModelManifest['files'], prefix: string): boolean {

@@ -11,7 +11,7 @@ export interface ModelReading {
   toInput(span: Span): Span;
 }
 
-/** What a model reads of one input: the input itself first, then what it hides. */
+/** The texts that a model reads of one input: the input itself first, then what it hides. */
 export interface ModelTexts {
   readonly readings: readonly ModelReading[];
   /** Readings from this index on are decoded ones. */

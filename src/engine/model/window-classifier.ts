@@ -19,7 +19,7 @@ import { calibrate, tokenConfidence, windowLogits } from './calibration.js';
 import type { Calibration, ChannelManifest, NetworkManifest } from './manifest.js';
 import { planWindows, spread, type TokenWindow } from './windows.js';
 
-/** What a classifier over windows is made of. */
+/** The parts of a classifier over windows. */
 export interface WindowClassifierParts {
   readonly info: ClassifierInfo;
   readonly manifest: NetworkManifest;
@@ -32,7 +32,7 @@ interface PlannedWindow extends TokenWindow {
   readonly text: number;
 }
 
-/** What a run of the network says of a window. */
+/** The result of one run of the network on a window. */
 interface Reading {
   readonly logit: number;
   readonly tokenConfidence: number;

@@ -8,7 +8,7 @@ export type Severity = 'low' | 'medium' | 'high' | 'critical';
 export type Paranoia = 1 | 2 | 3;
 /** `experimental` rules run in shadow (their score counts 0); `deprecated` rules only reserve their id. */
 export type RuleStatus = 'experimental' | 'stable' | 'deprecated';
-/** What may not stand between two steps of a rule. */
+/** The boundary that may not lie between two steps of a rule. */
 export type Stop = 'sentence' | 'none';
 
 /** One alternative fires the rule. */
@@ -93,7 +93,7 @@ export interface PackLayer {
   readonly prepared?: PreparedPatterns | undefined;
 }
 
-/** What `compilePack` takes: one or several packs laid over each other, an overlay applied. Made by `stackPacks`. */
+/** The input of `compilePack`: one or several packs laid over each other, an overlay applied. Made by `stackPacks`. */
 export interface Pack {
   readonly name: string;
   /** `<semver>+<first 12 hex digits of the content's sha256>`. */
@@ -137,7 +137,7 @@ export interface ScanOptions {
   readonly exhaustive?: boolean | undefined;
 }
 
-/** What the rules say about one input. */
+/** The result of the rules for one input. */
 export interface RulesSignal {
   /** 0..0.999, the best cluster's. */
   readonly score: number;
@@ -164,14 +164,14 @@ export interface NearMiss {
   readonly why: 'missing steps' | 'apart' | 'excepted';
 }
 
-/** What an overlay changes about one rule; what is left out stays. */
+/** The changes of an overlay to one rule; fields that are left out stay. */
 export interface RuleChange {
   readonly score?: number | undefined;
   readonly paranoia?: Paranoia | undefined;
   readonly status?: RuleStatus | undefined;
 }
 
-/** What an overlay changes about a compiled pack. `overlayChange` makes it. */
+/** The changes of an overlay to a compiled pack. Made by `overlayChange`. */
 export interface PackChange {
   /** Of the pack with the change. */
   readonly rulesVersion: string;
@@ -193,7 +193,7 @@ export interface PackInForce {
 /** A pack ready to scan. Made by `compilePack`; reusable, never changes. */
 export interface CompiledPack {
   readonly name: string;
-  /** What it is made of, from the bottom up. */
+  /** The packs it consists of, from the bottom up. */
   readonly packs: readonly PackInForce[];
   readonly rulesVersion: string;
   readonly threshold: number;

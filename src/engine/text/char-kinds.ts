@@ -1,4 +1,4 @@
-/** What an ASCII character can be part of; bits of one number. */
+/** The constructs that an ASCII character can be part of; bits of one number. */
 export const LETTER: number = 1;
 export const DIGIT: number = 2;
 export const HEX: number = 4;

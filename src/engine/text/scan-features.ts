@@ -13,7 +13,7 @@ import {
 } from './char-kinds.js';
 import { FIRST_RANK, TAGS, tagAt } from './decode/cipher-words.js';
 
-/** What one pass over a text finds; every transform asks it first, so that ordinary text costs that pass alone. */
+/** The features that one pass over a text finds; every transform checks them first, so that ordinary text costs that pass alone. */
 export type Features = Readonly<Scan>;
 
 const LONG_WORD = 12;

@@ -60,7 +60,7 @@ export const DECODINGS: readonly RunTransform[] = [
 type Disguise = Span & { readonly text?: string };
 
 /**
- * What a model sees the shape of alone: codes for letters and leet, which it takes for an attack whatever they say, and emoji, whose
+ * Disguises of which a model sees the shape alone: codes for letters and leet, which it takes for an attack whatever they say, and emoji, whose
  * pieces its vocabulary lacks.
  */
 const DISGUISES: ReadonlyMap<string, (text: string, features: Features) => readonly Disguise[]> = new Map<

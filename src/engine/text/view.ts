@@ -2,7 +2,7 @@ import type { Span } from '../span.js';
 import type { OffsetMap } from './offset-map.js';
 
 /**
- * What a view shows. `raw` is the input itself (made well-formed); every other kind is folded
+ * The kind of text that a view shows. `raw` is the input itself (made well-formed); every other kind is folded
  * (NFKC, lower case, white space and confusables normalised), so that one pattern serves them all.
  * `squeezed` is deobfuscated text: spaced-out letters, leet and run-together words. The name is older than that term
  * and stays, since rule files and stored evidence use it.

@@ -56,7 +56,7 @@ interface Draft {
   readonly map: OffsetMap;
   /** Decodings and hiding places nested up to here. */
   readonly depth: number;
-  /** What the last step made: start and end in the text, in turn, ascending. Undefined: all of it. */
+  /** The ranges that the last step made: start and end in the text, alternating, ascending. Undefined: all of it. */
   readonly fresh?: readonly number[] | undefined;
   /** True when the last step may have made markup. */
   readonly freshMarkup: boolean;
@@ -144,7 +144,7 @@ function deriveDrafts(draft: Draft, features: Features, limits: TextLimits, budg
   return made;
 }
 
-/** What HTML and Markdown hide, one draft for each kind of hiding place; then the text near tags without them. */
+/** Adds the text that HTML and Markdown hide, one draft for each kind of hiding place; then the text near tags without them. */
 function addMarkup(made: Draft[], draft: Draft, features: Features, limits: TextLimits, budget: Budget): void {
   const { text, chain } = draft;
   const tags = (features.signs & LESS) === 0 ? [] : htmlTags(text);

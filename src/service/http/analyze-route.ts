@@ -34,7 +34,7 @@ import {
 import { HttpError } from './http-error.js';
 import { quotaHeaders, sendVerdict } from './responses.js';
 
-/** What a screening call goes through. */
+/** The parts that a screening call uses. */
 export interface AnalyzeParts {
   readonly store: ScreeningStore;
   readonly findKey: FindKey<KeyOwner>;

@@ -82,7 +82,7 @@ const quotaErrorSchema: z.ZodType<{ readonly error: string; readonly code: Quota
     examples: [{ error: 'The trial has ended; choose a plan to continue.', code: 'TRIAL_ENDED' }],
   });
 
-/** What a route that screens may refuse with, by status. */
+/** Error responses of a route that screens, by status. */
 export const refusalSchemas: Readonly<
   Record<400 | 401 | 402 | 408 | 413 | 415 | 429 | 431 | 500 | 503, typeof errorSchema | typeof quotaErrorSchema>
 > = {

@@ -45,7 +45,7 @@ export interface AppLimits {
   readonly requestMs?: number | undefined;
 }
 
-/** What an app is made of. */
+/** The parts of an app. */
 export interface AppParts {
   readonly store: ScreeningStore;
   readonly engine: ScreeningEngine;
@@ -64,7 +64,7 @@ export interface AppParts {
   readonly trustProxy?: readonly string[] | undefined;
   /** Default: calls are no spans. */
   readonly tracing?: Tracing | undefined;
-  /** What `/metrics` responds with. Default: the metrics of this process. */
+  /** The response of `/metrics`. Default: the metrics of this process. */
   readonly metricsPage?: (() => Promise<string>) | undefined;
   /** Where callers reach the service, for `/docs`. */
   readonly publicUrl?: string | undefined;
@@ -206,7 +206,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 }
 
 /**
- * What is wrong with the headers of a request, read as they were sent. Node keeps the first of two `Host` or `Content-Type`
+ * Returns a fault of a request's headers, read as they were sent. Node keeps the first of two `Host` or `Content-Type`
  * headers; a proxy may keep the last, and would have sent another request than the one that is screened.
  */
 function headerProblem({ rawHeaders, httpVersion }: IncomingMessage): HttpError | undefined {

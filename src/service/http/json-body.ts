@@ -72,7 +72,7 @@ function parseExact(text: string, numbers: readonly NumberToken[]): unknown {
   );
 }
 
-/** What JSON.parse accepts, or alters, in a text that is JSON. Positions are in UTF-16 code units. */
+/** The parts of a JSON text that JSON.parse accepts or alters silently. Positions are in UTF-16 code units. */
 interface ScannedJson {
   readonly problem: { readonly kind: 'depth' | 'values' | 'duplicate'; readonly position: number } | undefined;
   readonly inexact: readonly NumberToken[];

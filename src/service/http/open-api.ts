@@ -134,7 +134,7 @@ function describeAnswers<D extends object>(document: D): D {
   return document;
 }
 
-/** What the routes that agents call answer instead of a verdict. */
+/** Response schemas of the routes that agents call, which return no verdict. */
 const agentAnswers: Readonly<Record<string, { readonly meaning: string; readonly examples: object }>> = {
   '/hooks/claude-code': {
     meaning: 'What Claude Code does next.',
@@ -184,7 +184,7 @@ const error = (text: string, code?: string): Readonly<Record<string, object>> =>
   example: { value: code === undefined ? { error: text } : { error: text, code } },
 });
 
-/** What each status looks like, by name. */
+/** An example of each response, by name. */
 const answerExamples: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   200: {
     block: { summary: 'Extended form, a block', value: extended },

@@ -10,7 +10,7 @@ const DEPRECATED_SINCE = Date.UTC(2026, 10, 21) / 1000;
 const DEPRECATION = `@${DEPRECATED_SINCE}`;
 const SUNSET = new Date(DEPRECATED_UNTIL).toUTCString();
 
-/** What a page of another origin may read beside the body. */
+/** Headers that a page of another origin may read. */
 const READABLE = [
   ...['X-SVC-Router-Level', 'X-SVC-Model-Score', 'X-SVC-Model-Verdict', 'X-SVC-Supav4-Score', 'X-SVC-Supav4-Verdict'],
   ...['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'Retry-After', 'Deprecation', 'Sunset'],
@@ -51,7 +51,7 @@ function describeLimit({ limit, remaining }: QuotaWindow): string {
 const COMMON_HEAD: readonly string[] = Object.entries(COMMON).flat();
 const DEPRECATION_HEAD: readonly string[] = ['deprecation', DEPRECATION, 'sunset', SUNSET];
 
-/** What the headers of a verdict say. `time`: of the call, milliseconds since 1970. */
+/** The values in the headers of a verdict. `time`: of the call, milliseconds since 1970. */
 export interface VerdictHead {
   readonly quota: QuotaWindow;
   readonly explanation: Explanation;

@@ -44,5 +44,5 @@ export async function doLongTextJob(job: LongTextJob, analyze: AgentAnalyzer['an
   }
 }
 
-/** What the body of a screening call must be, for messages. */
+/** The expected body of a screening call, for messages. */
 export const CALL = 'a JSON object with `input`';

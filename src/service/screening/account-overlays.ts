@@ -6,7 +6,7 @@ import { keepOverlay, type VersionShelf } from '../../evidence/kept-versions.js'
 import type { EngineInfo } from '../../index.js';
 import type { AppliedOverlay } from '../../store/account-store.js';
 
-/** What a call of an account is screened under, on top of the server's own packs, overlays and operating point. */
+/** The settings that a call of an account is screened under, on top of the server's packs, overlays and operating point. */
 export interface AccountChange {
   /** The overlay's version in its account; null for one that is only tried. */
   readonly number: number | null;
@@ -18,7 +18,7 @@ export interface AccountOverlays {
   /** Reads YAML and checks it. @throws PackError with every mistake; OverlayLimitError; OperatingPointError for one that there isn't */
   parse(source: string): Overlay;
   /**
-   * What an account's overlay changes today; undefined where that is nothing. Its rules version is kept for replays by the time
+   * Returns the changes of an account's overlay as of today; undefined where there are none. Its rules version is kept for replays by the time
    * this resolves.
    */
   under(applied: AppliedOverlay | null): Promise<AccountChange | undefined>;
@@ -111,7 +111,7 @@ const TOKEN = /\[\^?\]?(?:\\.|[^\]\\])*\]|\\[pPx]\{[^}]*\}|\\.|\{(\d+)(?:,(\d*))
 function countRepetitions(pattern: string): number {
   /** Copies so far, in each group that is open. */
   const groups = [0];
-  /** What a repetition would repeat: a group with its copies, or a single character. */
+  /** The part of a pattern that a repetition repeats: a group with its copies, or a single character. */
   let last = { copies: 1, counted: 0 };
   for (const [token, least, most] of pattern.matchAll(TOKEN)) {
     const add = (copies: number): void => {

@@ -8,7 +8,7 @@ export interface CountedCall {
   readonly charge: Charge | undefined;
   /** Says that the call is counted from now on, with its record. False where it is counted already. */
   countWithRecord(): boolean;
-  /** What came of it, once the record is stored. */
+  /** Called with the outcome once the record is stored. */
   counted(charge: Charge): void;
   /** Counts a call that ended without a record; undefined where it is counted already. */
   countAtEnd(): Promise<Charge | undefined>;
@@ -23,7 +23,7 @@ export interface CallCounter {
   enter(accountId: string, at: number): CountedCall | Promise<CountedCall>;
 }
 
-/** What is known of an account without asking the store. */
+/** The cached state of an account. */
 interface Known {
   /** Calls left when the store was asked last. */
   remaining: number;

@@ -25,7 +25,7 @@ export interface ScreeningEngine {
   stats?(): WorkerStats;
 }
 
-/** What the metrics say of scorer processes. */
+/** Metrics of scorer processes. */
 export interface WorkerStats {
   /** Process ids of those that are ready. */
   readonly pids: readonly number[];
@@ -35,7 +35,7 @@ export interface WorkerStats {
   readonly waiting: number;
 }
 
-/** What a screening call needs of the store. */
+/** The part of the store that a screening call uses. */
 export type ScreeningStore = Pick<Store, 'keys' | 'usage' | 'evidence' | 'audit' | 'ready'>;
 
 /** Whose key it is. */

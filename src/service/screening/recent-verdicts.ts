@@ -1,6 +1,6 @@
 import type { ExplainedVerdict } from '../../index.js';
 
-/** What the rules said of texts that an account sent a moment ago. */
+/** Results of the rules for texts that an account sent a moment ago. */
 export interface RecentVerdicts {
   /** The verdict of that text; its id and time are those of the call that asked first. */
   get(accountId: string, text: string): ExplainedVerdict | undefined;

@@ -30,7 +30,7 @@ import type { AccountChange } from './account-overlays.js';
 import type { ScreeningEngine } from './ports.js';
 import type { RecentVerdicts } from './recent-verdicts.js';
 
-/** What a screening goes through once its quota let it in. */
+/** The parts that a screening call uses once its quota admits it. */
 export interface ScreenParts {
   /** Stores a record; resolves when it is durable. */
   readonly write: (record: EvidenceRecord) => Promise<void>;
@@ -53,7 +53,7 @@ export interface CallOwner {
   readonly traceId?: string | undefined;
 }
 
-/** What is to be screened, and what the caller knows of it. */
+/** The text to screen and the caller's context for it. */
 export interface AskedInput {
   readonly input: Input;
   readonly channel?: Channel | undefined;
@@ -203,7 +203,7 @@ function buildRecord(call: ScreenedCall): EvidenceRecord {
   };
 }
 
-/** What was decoded out of a text is kept only where the text itself is. */
+/** Decoded text is kept only where the text itself is. */
 function keptFinding(finding: ExplainedFinding, keep: Keep): EvidenceFinding {
   const { excerpt: _excerpt, read_as: reading, ...rest } = finding;
   return keep === 'whole' && reading !== undefined ? { ...rest, read_as: reading } : rest;

@@ -32,7 +32,7 @@ export function isPublicAddress(address: string): boolean {
   return isIP(address) === 6 && global6.check(address, 'ipv6') && !special.check(address, 'ipv6');
 }
 
-/** What is wrong with a webhook's URL; undefined where nothing is. Names are resolved, and judged, when a message is sent. */
+/** Returns the fault of a webhook's URL; undefined where it has none. Names are resolved, and judged, when a message is sent. */
 export function urlProblem(text: string, allowPrivate: boolean): string | undefined {
   if (!URL.canParse(text)) return 'That is not a URL.';
   const { protocol, hostname, username, password } = new URL(text);

@@ -19,7 +19,7 @@ const POLL_MS = 2_000;
 /** Settled messages are kept for the delivery log so long, milliseconds. */
 const KEPT_MS = 30 * 86_400_000;
 
-/** What came of an attempt. */
+/** The outcome of an attempt. */
 interface Attempt {
   /** HTTP status; null where there was no response. */
   readonly status: number | null;
@@ -166,7 +166,7 @@ function attempt({ id, url, body, secret }: DueDelivery, allowPrivate: boolean, 
   });
 }
 
-/** What failed, in words that tell nothing of the network inside. */
+/** Describes a failure without revealing anything about the internal network. */
 function errorWords(error: NodeJS.ErrnoException): string {
   if (error instanceof PrivateAddressError) return error.message;
   if (error.name === 'AbortError' || error.name === 'TimeoutError') return `no response within ${ATTEMPT_MS / 1000} s`;

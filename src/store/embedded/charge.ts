@@ -19,7 +19,7 @@ interface Month {
   readonly accountId: string;
   readonly month: string;
   used: number;
-  /** What this commit adds to the calls of the plan, and to the bought ones. */
+  /** Calls that this commit adds to those of the plan, and to the bought ones. */
   added: number;
   bought: number;
 }

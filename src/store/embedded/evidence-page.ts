@@ -17,7 +17,7 @@ import type { Tables } from '../sql/tables.js';
 import type { LongWork } from '../store.js';
 import { foldText, type SearchTerm, searchTerms } from './search-terms.js';
 
-/** What is looked for. */
+/** The conditions of a search. */
 interface Search {
   readonly accountId: string;
   readonly filter: EvidenceFilter;
@@ -43,7 +43,7 @@ const SLOW_MS = 3;
 const TEXTS_AT_ONCE = 256 * 1024;
 /** A longer text isn't compared before it is known how many bytes that will be, bytes. */
 const SHORT_TEXT = 1_024;
-/** What a step is taken for among the other long work of the process, bytes. */
+/** The cost of a step among the other long work of the process, in bytes. */
 const STEP_BYTES = 128 * 1024;
 /** So few candidates are read sooner than another list of the index. */
 const FEW = 256;

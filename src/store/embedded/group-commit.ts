@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { StoreError } from '../store-error.js';
 
-/** What the writes of one commit add up to: written once, at its end, instead of once a write. */
+/** Sums of the writes of one commit: written once, at its end, instead of once a write. */
 export interface Tally {
   /** Writes it, inside the commit. */
   write(): void;
@@ -39,13 +39,13 @@ const BUSY_TIMEOUT_MS = 5_000;
 
 const errorCode = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
-/** What waits for the sync of its commit. */
+/** A write that waits for the sync of its commit. */
 interface Committed {
   readonly settle: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** What a group commit works with. */
+/** The parts that a group commit works with. */
 export interface GroupCommitParts {
   /** Puts on the disk all that was committed before it was called, while further calls come in. */
   readonly sync: () => Promise<void>;

@@ -35,7 +35,7 @@ export function openSearchMark(db: Database): SearchMark {
   };
 }
 
-/** What the search index has of a record's text. It holds no texts: what is taken out must be what was put in. */
+/** The text that the search index has of a record. The index stores no texts: the text taken out must be the text put in. */
 export interface IndexedText {
   add(seq: number, text: string): void;
   remove(seq: number, text: string): void;

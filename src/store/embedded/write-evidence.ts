@@ -59,7 +59,7 @@ type Hour = Sums<Tables['evidence_hours']>;
 type Latency = Sums<Tables['evidence_latencies']>;
 type Version = Sums<Tables['evidence_versions']>;
 
-/** What the records of a commit add to the counts that are kept beside them. */
+/** Sums of a commit's records for the counts that are kept beside them. */
 export interface AddedCounts extends Tally {
   add(record: Counted): void;
 }

@@ -14,7 +14,7 @@ import {
   type WriterSettings,
 } from './writer.js';
 
-/** What a writer on a thread of its own is made of. */
+/** The parts of a writer on its own thread. */
 export interface WriterThreadParts extends WriterParts {
   readonly plans: Plans;
   /** The thread's program. */

@@ -8,7 +8,7 @@ import { openGroupCommit } from './group-commit.js';
 import { openSearchIndex, openSearchMark } from './search-index.js';
 import { addedCounts, embeddedAppend, embeddedDelete } from './write-evidence.js';
 
-/** What is written on the way of a call: on this thread or on one of its own. */
+/** Writes during a call: on this thread or on one of its own. */
 export interface Writer {
   /** Counts a call or refuses it; what it says outlives this process. */
   charge(accountId: string, at: number): Promise<Charge>;
@@ -22,13 +22,13 @@ export interface Writer {
   emptyLog(): Promise<void>;
   /** Keeps commits back while `work` runs a transaction on another connection. */
   alone<T>(work: () => Promise<T>): Promise<T>;
-  /** What keeps it from writing now, one line each. */
+  /** Reasons why it can't write now, one line each. */
   problems(): readonly string[];
   /** Resolves when all that was asked is durable; later work is refused. */
   close(): Promise<void>;
 }
 
-/** What a writer is made of. */
+/** The parts of a writer. */
 export interface WriterParts {
   /** The database's file, with its schema up to date. */
   readonly file: string;
@@ -36,7 +36,7 @@ export interface WriterParts {
   readonly onFull: () => void;
 }
 
-/** What a thread that writes is opened with. */
+/** The settings of a thread that writes. */
 export interface WriterSettings {
   readonly file: string;
   readonly plans: Pick<Plans, 'all' | 'overagePackCalls'>;
@@ -127,12 +127,12 @@ export interface WriterFailure {
   readonly isOwn: boolean;
 }
 
-/** What came of a job. */
+/** The outcome of a job. */
 export type WriterAnswer =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly failed: WriterFailure };
 
-/** What the thread says. */
+/** Messages from the thread. */
 export type FromWriter =
   | { readonly kind: 'ready' }
   | { readonly kind: 'refused'; readonly failed: WriterFailure }

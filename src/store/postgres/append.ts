@@ -82,7 +82,7 @@ export interface AppendItem {
 /** A row of the statement: what an account was granted, or the id of a record that was written. */
 type Result = { readonly written: string } | ({ readonly written: null } & Granted);
 
-/** What came of an item: how its call was counted, null where it wasn't to be. */
+/** The outcome of an item: how its call was counted, null where it wasn't to be. */
 export type Appended = Charge | null;
 
 /** Writes a batch of records with their counts. An id that is there already is refused alone. */

@@ -10,7 +10,7 @@ export interface ChargeItem {
   readonly at: number;
 }
 
-/** What `portcullis_charge` says of an account. */
+/** The result of `portcullis_charge` for an account. */
 export interface Granted {
   readonly id: string;
   readonly granted: number;
@@ -80,7 +80,7 @@ function dealt(
   return items.map((it) => answers.get(it) ?? new StoreError('STORE_UNAVAILABLE', 'the database did not respond'));
 }
 
-/** What an account's grant means for the call at this place of its group; an error where there is no such account. */
+/** Returns how an account's grant applies to the call at this place of its group; an error where there is no such account. */
 export function toCharge(row: Granted | undefined, accountId: string, place: number, at: number): Charge | Error {
   if (row === undefined) return new StoreError('STORE_NOT_FOUND', `no account "${accountId}"`);
   if (row.plan_limit === null)

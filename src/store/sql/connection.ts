@@ -3,7 +3,7 @@ import type { Plans } from '../plans.js';
 import type { LongWork, NoteStore } from '../store.js';
 import type { Tables } from './tables.js';
 
-/** What the parts written once for both databases need. */
+/** The connection that code shared by both databases needs. */
 export interface Connection {
   readonly db: Kysely<Tables>;
   readonly dialect: 'sqlite' | 'postgres';

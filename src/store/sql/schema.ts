@@ -56,7 +56,7 @@ const versionsTable = (bytes: string): string => `CREATE TABLE IF NOT EXISTS ver
   kind TEXT NOT NULL, version TEXT NOT NULL, file TEXT NOT NULL, bytes ${bytes} NOT NULL, stored_at BIGINT NOT NULL,
   PRIMARY KEY (kind, version, file))`;
 
-/** What a filter asks for is rare or an index would not help: so the indexes hold the rare values alone. */
+/** The indexes hold rare values alone: an index on a frequent value would not help a filter. */
 const RARE_INDEXES: readonly string[] = [
   `CREATE INDEX IF NOT EXISTS evidence_blocked ON evidence (account_id, seq) WHERE verdict = 'block'`,
   `CREATE INDEX IF NOT EXISTS evidence_rule ON evidence (account_id, rule, seq) WHERE rule <> 'none'`,
@@ -267,7 +267,7 @@ export const invitedUsers: { readonly sqlite: readonly string[]; readonly postgr
   ],
 };
 
-/** What filters call a rare channel, word for word: neither database uses the index for another condition. */
+/** The condition by which filters ask for a rare channel, word for word: neither database uses the index for another condition. */
 export const RARE_CHANNEL = "channel NOT IN ('unknown', 'user')";
 
 /** Records of the other channels, on both databases. */

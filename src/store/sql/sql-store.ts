@@ -17,7 +17,7 @@ import { sqlWebhooks } from './operations/webhooks.js';
 
 const USES_MS = 5_000;
 
-/** What a database brings beside its connection. */
+/** The parts that a database provides beside its connection. */
 export interface DatabaseOwn extends EvidenceOwn {
   charge(accountId: string, at: number): Promise<Charge>;
   ready(): Promise<readonly string[]>;

@@ -194,7 +194,7 @@ export interface EvidenceRow {
   /** Null in a record of before 1.5 until the first start after the upgrade. */
   readonly channel: string | null;
   readonly label: string | null;
-  /** What retention kept, as far as a text column can hold it. */
+  /** The text that retention kept, as far as a text column can hold it. */
   readonly text: string | null;
   /** Everything else as JSON. */
   readonly record: string;

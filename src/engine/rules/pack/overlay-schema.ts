@@ -18,7 +18,7 @@ export interface OverlayAllowance {
   readonly expires: string;
 }
 
-/** What an overlay changes about one rule. */
+/** The changes of an overlay to one rule. */
 export interface OverlayChange {
   readonly score?: number | undefined;
   readonly paranoia?: Paranoia | undefined;

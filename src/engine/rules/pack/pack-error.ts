@@ -17,7 +17,7 @@ export interface PackPlace {
 export interface PackProblem {
   readonly code: string;
   readonly message: string;
-  /** What to write instead. */
+  /** The text to write instead. */
   readonly advice: string;
   readonly place: PackPlace;
 }

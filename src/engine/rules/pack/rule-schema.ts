@@ -82,7 +82,7 @@ export const multilingualSchema: z.ZodType<MultilingualRule> = z
   })
   .readonly();
 
-/** What a language adds to one multilingual rule. */
+/** A language's part in one multilingual rule. */
 const languageRuleSchema = z.strictObject({
   version: ruleFields.version.optional(),
   status: ruleFields.status.optional(),

@@ -35,7 +35,7 @@ export interface StackOptions {
 
 export interface StackedPack {
   readonly pack: Pack;
-  /** What someone should know, such as expired allow-list entries. */
+  /** Notices for the operator, such as expired allow-list entries. */
   readonly notices: readonly PackProblem[];
 }
 
@@ -103,7 +103,7 @@ function modelThreshold(overlays: readonly Overlay[]): ModelThresholds | undefin
   );
 }
 
-/** What one more overlay changes about a stack, as of `today`; `rulesVersion` is that of the whole stack. */
+/** Returns the change that one more overlay makes to a stack, as of `today`; `rulesVersion` is that of the whole stack. */
 export function overlayChange(overlay: Overlay, today: string, rulesVersion: string): PackChange {
   const { threshold, paranoia, rules } = overlay;
   const allow = overlay.allow.filter((entry) => entry.expires >= today);
@@ -152,7 +152,7 @@ function canonicalText(value: unknown): string {
 
 type Path = readonly (string | number)[];
 
-/** What an overlay says that can't be done with these packs. */
+/** Returns the entries of an overlay that do not apply to these packs. */
 export function overlayProblems(
   contents: readonly PackContent[],
   overlays: readonly NamedOverlay[],

@@ -24,7 +24,7 @@ export type PatternNode =
   /** `{{name}}`: one of a word list. */
   | { readonly kind: 'words'; readonly name: string; readonly of: PatternNode; readonly at: number };
 
-/** What is wrong with a pattern, and where in its source (UTF-16 code units). */
+/** A mistake in a pattern and its place in the source (UTF-16 code units). */
 export interface PatternProblem {
   readonly code: string;
   readonly message: string;

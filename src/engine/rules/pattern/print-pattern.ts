@@ -1,7 +1,7 @@
 import type { ClassItem, PatternNode } from './pattern-node.js';
 
 /**
- * What a literal space stands for in a folded pattern: white space (folded to ' ' and '\n') and the marks
+ * The class that a literal space stands for in a folded pattern: white space (folded to ' ' and '\n') and the marks
  * that Markdown, quoting and snake_case put between words, so that emphasis doesn't hide a phrase.
  */
 const SEPARATOR = '[ \\n*_~`"\'|>#-]';

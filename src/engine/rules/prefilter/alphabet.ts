@@ -33,7 +33,7 @@ function toNonAsciiSymbol(code: number): number {
 
 const toSymbol = (code: number): number => (code < 128 ? (ASCII_SYMBOLS[code] as number) : toNonAsciiSymbol(code));
 
-/** What a symbol is to its neighbours: a space, a letter or digit, anything else. */
+/** The kind of a symbol: a space, a letter or digit, anything else. */
 const SYMBOL_KINDS: Uint8Array = Uint8Array.from({ length: SYMBOL_COUNT }, (_, symbol) =>
   symbol === SPACE ? 0 : symbol < FIRST_PUNCTUATION ? 1 : 2,
 );

@@ -10,7 +10,7 @@ import {
   TOO_COMMON,
 } from './literal-set.js';
 
-/** What is known of the literals of a part of a pattern; RE2 calls it `Prefilter::Info`. */
+/** The known literals of a part of a pattern; RE2 calls it `Prefilter::Info`. */
 export interface LiteralInfo {
   /** The part matches exactly these literals and nothing else; then the other fields are empty. */
   readonly exact: LiteralSet | undefined;

@@ -49,7 +49,7 @@ export const WORD_BOUNDARY = '\uffff';
 /** The frequency of a set that nearly every text contains. */
 export const TOO_COMMON = 1000;
 
-/** What the alphabet takes for space, and the punctuation that every text is full of. */
+/** Characters that the alphabet reads as space, and the punctuation that every text is full of. */
 const NOISE = /[\p{Cc} "#'*\-_`|~>.,]+/gu;
 
 /** Rare enough to help even alone: a letter that is no word, punctuation that prose seldom has. */

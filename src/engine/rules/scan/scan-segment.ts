@@ -8,7 +8,7 @@ export interface Segment {
   /** Matches that start in `[start, end)` belong to this segment. */
   readonly start: number;
   readonly end: number;
-  /** What is scanned: the segment and up to `REACH` characters on both sides. */
+  /** The text that is scanned: the segment and up to `REACH` characters on both sides. */
   readonly from: number;
   readonly to: number;
 }

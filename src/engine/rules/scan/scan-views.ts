@@ -8,7 +8,7 @@ import { createFindings } from './findings.js';
 import { matchRule } from './match-rule.js';
 import { createFindWide, cutSegments, type SegmentScan, scanSegment } from './scan-segment.js';
 
-/** What a compiled pack scans with. */
+/** The parts that a compiled pack scans with. */
 export interface ScanParts {
   readonly rules: readonly CompiledRule[];
   /** Each with rules of its own; together they have all. */

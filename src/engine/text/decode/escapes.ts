@@ -6,7 +6,7 @@ import { readUtf8 } from './bytes.js';
 const CODE =
   /\\(?:u([0-9A-Fa-f]{4})(?:\\u([dD][c-fC-F][0-9A-Fa-f]{2}))?|u\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{2})|U([0-9A-Fa-f]{8})|([0-3][0-7]{2})(?![0-9A-Fa-f])|0{0,4}([2-7][0-9A-Fa-f])(?![0-9A-Fa-f]) ?)/y;
 
-/** What an escape of one character stands for. */
+/** The characters that one-character escapes stand for. */
 const SIMPLE: ReadonlyMap<number, string> = new Map(
   [...'n\nr\rt\tf\fv\v""\'\'\\\\//']
     .join('')

@@ -9,7 +9,7 @@ const MIN_RUNS = 2;
  */
 const RUN =
   /(?<=[\p{L}\p{M}\p{N}.,;:!?)"'] {0,2})(?:(?![\u{1F100}-\u{1F1FF}©®™])\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}\ufe0f\u200d]{0,4} {0,2}){1,8}(?=[\p{L}\p{N}("'])/uy;
-/** What an emoji of `Features.emoji` begins with. */
+/** First code units of the emoji of `Features.emoji`. */
 const FIRST = /[\u2600-\u27bf\ud83c-\ud83e]/g;
 
 /** Takes out the emoji between words (`ignore 🔥all 😀previous`, `ignore👏all👏previous`). */

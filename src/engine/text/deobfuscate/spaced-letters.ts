@@ -12,7 +12,7 @@ const MAX_SEPARATOR = 7;
 
 const LETTER = /[\p{L}\p{N}@$]/u;
 
-/** What stands between the items of a list or the parts of a formula. */
+/** Separators between the items of a list or the parts of a formula. */
 const LIST = /^, |[=+<>()[\]{}:;&%!?]/;
 
 interface Single {

@@ -6,7 +6,7 @@ import { type Attribute, htmlAttributes, type Markup } from './tags.js';
 interface HiddenPart {
   readonly start: number;
   readonly end: number;
-  /** What hides it, e.g. `html-comment`. */
+  /** The construct that hides it, e.g. `html-comment`. */
   readonly transform: string;
   /** True if it continues, across a tag, where the previous part of the same transform ended. */
   readonly joined?: boolean;
@@ -18,7 +18,7 @@ export interface HiddenText {
   readonly made: Rewritten;
 }
 
-/** What a text hides, by kind of hiding place; parts that did not follow one another are kept apart by a joint. */
+/** Returns the hidden parts of a text, by kind of hiding place; parts that did not follow one another are separated by a joint. */
 export function hiddenTexts(text: string, signs: number, tags: readonly Markup[]): readonly HiddenText[] {
   const parts: HiddenPart[] = [];
   if ((signs & LESS) !== 0 && tags.length > 0) for (const part of htmlHidden(text, tags)) parts.push(part);

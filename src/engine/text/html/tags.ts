@@ -203,7 +203,7 @@ const INLINE = new Set(
 const UNSHOWN = new Set(['script', 'style', 'template', 'noscript', 'noframes', 'iframe']);
 
 /**
- * What the tags of an HTML document are replaced with so that its text is left: nothing for those within a line, a line
+ * Returns the replacements that leave the text of an HTML document without its tags: nothing for those within a line, a line
  * break for others. That is what its reader sees, and what its reader doesn't but for attributes, comments and scripts.
  */
 export function removeTags(text: string, tags: readonly Markup[]): readonly Replacement[] {

@@ -12,7 +12,7 @@ export const SPACE = 0xfffe;
 /** Invisible, or a mark that is not read. */
 export const DROP = 0xffff;
 
-/** What each code unit of lower-case text folds to: 0 itself, a code unit, or one of the classes above. */
+/** The folding of each code unit of lower-case text: 0 for itself, a code unit, or one of the classes above. */
 export const FOLD: Uint16Array = readTable();
 
 /** The folds of the units of class 0xfffc, which are longer than one unit. */

@@ -8,7 +8,7 @@ const unitMs = { hour: 3_600_000, day: 86_400_000 } as const;
 const startMark = (unit: keyof typeof unitMs): RawBuilder<number> =>
   sql<number>`hour - (hour % ${sql.lit(unitMs[unit])})`;
 
-/** What is counted beside the records, and outlives them. */
+/** Opens the counts that are kept beside the records and outlive them. */
 export function sqlEvidenceCounts({
   db,
 }: Pick<Connection, 'db'>): Pick<EvidenceStore, 'counts' | 'latencies' | 'versions'> {

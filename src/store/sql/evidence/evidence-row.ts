@@ -25,13 +25,13 @@ const nextSeq = (at: number): number => {
   return firstSeq(at) + turn;
 };
 
-/** What a text column holds: no NUL (PostgreSQL), no lone surrogates (UTF-8). */
+/** Returns a text that a text column can hold: no NUL (PostgreSQL), no lone surrogates (UTF-8). */
 export function storable(text: string): string {
   const formed = text.toWellFormed();
   return formed.includes(NUL_CHARACTER) ? formed.replaceAll(NUL_CHARACTER, ' ') : formed;
 }
 
-/** What the counts beside the records go by. */
+/** The fields that the counts beside the records are grouped by. */
 export interface Counted extends Pick<EvidenceRow, 'account_id' | 'verdict' | 'rule' | 'label'> {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -96,7 +96,7 @@ export function toRecord(row: Pick<EvidenceRow, 'record' | 'text' | 'label'>): E
 
 const startOfHour = (at: number): number => at - (((at % HOUR_MS) + HOUR_MS) % HOUR_MS);
 
-/** What a record adds to the counts of its hour. */
+/** Returns a record's share of the counts of its hour. */
 export function toHourRow(it: Counted): Tables['evidence_hours'] {
   return {
     account_id: it.account_id,
@@ -110,7 +110,7 @@ export function toHourRow(it: Counted): Tables['evidence_hours'] {
   };
 }
 
-/** What a record adds to the latencies of its hour. */
+/** Returns a record's share of the latencies of its hour. */
 export function toLatencyRow(it: Counted): Tables['evidence_latencies'] {
   return {
     account_id: it.account_id,
@@ -120,7 +120,7 @@ export function toLatencyRow(it: Counted): Tables['evidence_latencies'] {
   };
 }
 
-/** What a record adds to the counts of the versions that decided it. */
+/** Returns a record's share of the counts of the versions that decided it. */
 export function toVersionRow(it: Counted): Tables['evidence_versions'] {
   return {
     account_id: it.account_id,

@@ -20,7 +20,7 @@ import {
 } from './evidence-filter.js';
 import { firstSeq, timeOfSeq, toRecord, toRow, toVersionRow } from './evidence-row.js';
 
-/** What each database does its own way. */
+/** Operations that each database implements differently. */
 export interface EvidenceOwn extends Pick<EvidenceStore, 'append' | 'appendCounted'> {
   /** Places of a list after a place, newest first. Where they hold more than a page does they may be fewer than `limit`. */
   page(accountId: string, filter: EvidenceFilter, after: Place | null, limit: number): Promise<PageOfPlaces>;

@@ -8,7 +8,7 @@ export interface Window {
   readonly size: number;
 }
 
-/** What was found, newest first, in a window that was searched down to `low`. */
+/** The records found, newest first, in a window that was searched down to `low`. */
 export interface Found {
   readonly places: readonly ListedPlace[];
   readonly low: number;
