@@ -1,5 +1,6 @@
 // `npm test`: installs and builds what is missing, then runs every check and test, and closes with the counts.
 // Names after `--` go to vitest alone: npm test -- test/text
+// `npm run test:quick`: the tests that run in one process, without checks; about a minute on two idle cores.
 // Those of test/hosts are run twice, on the newest and the oldest hosts; their packages are installed first.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -56,9 +57,14 @@ const close = () => {
   process.exitCode = failed > 0 || skippedInCi ? 1 : 0;
 };
 
+/** Folders whose tests leave nothing behind in their process: they share one, with its modules, packs and compiled patterns. */
+const inProcess = ['contract', 'engine', 'evidence', 'policy', 'rules', 'text'].map((name) => `test/${name}/`);
+const vitestInProcess = () => vitest(['--no-isolate', ...inProcess]);
+
 /** The tests of the adapters again, on the oldest versions that are supported. */
 const oldestHosts = ['--config', join('test', 'hosts', 'oldest.config.ts')];
 
+const isQuick = process.argv[2] === '--quick';
 const filters = process.argv.slice(2).map((filter) => filter.replace(/^\.\//, ''));
 /** Files of the hosts' tests that the filters name, as vitest reads them: parts of a path. */
 const chosenHosts = ['test/hosts', 'test/hosts/adapters', 'test/hosts/mcp']
@@ -66,6 +72,8 @@ const chosenHosts = ['test/hosts', 'test/hosts/adapters', 'test/hosts/mcp']
   .filter((file) => file.endsWith('.test.ts') && filters.some((filter) => file.includes(filter)));
 if (!(await ensureInstalled()) || !(await ensureBuilt())) {
   counts.failed += 1;
+} else if (isQuick) {
+  vitestInProcess();
 } else if (filters.length > 0) {
   // Without them their tests are left out.
   if (chosenHosts.length > 0 && !(await ensureHostsInstalled())) counts.failed += 1;
@@ -81,7 +89,8 @@ if (!(await ensureInstalled()) || !(await ensureBuilt())) {
   if (await ensureHostsInstalled())
     step('types of the hosts', [join('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'test/hosts']);
   else counts.failed += 1;
-  vitest([]);
+  vitestInProcess();
+  vitest(inProcess.map((folder) => `--exclude=${folder}**`));
   vitest(oldestHosts);
   step('rules lint', [join('dist', 'cli', 'main.js'), 'rules', 'lint']);
   step('rules test', [join('dist', 'cli', 'main.js'), 'rules', 'test']);

@@ -1,4 +1,4 @@
-// npm run soak -- kill|outage|quota|model|memory|all [--rounds N] [--record]: the service's promises at full length.
+// npm run proof -- soak kill|outage|quota|model|memory|all [--rounds N] [--record]: the service's promises at full length.
 // --rounds is kills (200), seconds away (30), rounds (50), scorers killed and as many hung (100), calls (400,000).
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
@@ -36,7 +36,7 @@ const record = (report: SoakReport, length: number, seconds: number): void => {
   const facts = Object.entries(report.facts).map(([name, value]) => `| ${name} | ${value} |`);
   const faults = report.faults.length === 0 ? ['None.'] : report.faults.map((fault) => `- ${fault}`);
   const load = loadavg()[0]?.toFixed(1);
-  const head = `# Soak: ${report.name}\n\nMade by \`npm run soak -- ${report.name} --rounds ${length}\`, ${new Date().toISOString().slice(0, 10)}, ${Math.round(seconds)} s on ${availableParallelism()} cores, load average ${load} at the end, Node ${process.version}.\n`;
+  const head = `# Soak: ${report.name}\n\nMade by \`npm run proof -- soak ${report.name} --rounds ${length}\`, ${new Date().toISOString().slice(0, 10)}, ${Math.round(seconds)} s on ${availableParallelism()} cores, load average ${load} at the end, Node ${process.version}.\n`;
   writeFileSync(
     join(folder, `${report.name}.md`),
     `${head}\n| what | seen |\n| - | - |\n${facts.join('\n')}\n\nFaults:\n\n${faults.join('\n')}\n`,

@@ -14,6 +14,9 @@ const documents = [
     .map((name) => join('docs', name)),
 ];
 const scripts = JSON.parse(readFileSync('package.json', 'utf8')).scripts;
+const proofs = new Set(
+  [...readFileSync('scripts/proof.mjs', 'utf8').matchAll(/^ {2}'?([a-z-]+)'?: \[/gm)].map((match) => match[1]),
+);
 const ROOTS = /^(src|test|docs|rules|models|bench|scripts|integrations)\//;
 const PLACEHOLDER = /[*<>{}…]|\.\.\.|[A-Z]{3,}|\bN\b/;
 const MARKS = ['<!-- parts -->', '<!-- end parts -->'];
@@ -54,6 +57,9 @@ for (const file of documents) {
   }
   for (const { 1: name, index } of text.matchAll(/npm run ([a-z][a-z:-]*)/g)) {
     if (!(name in scripts)) report(index, `\`npm run ${name}\` is not in package.json`);
+  }
+  for (const { 1: name, index } of text.matchAll(/npm run proof -- ([a-z-]+)/g)) {
+    if (!proofs.has(name)) report(index, `\`npm run proof -- ${name}\` is not in scripts/proof.mjs`);
   }
   for (const { 1: name, index } of text.matchAll(/(?:npx |^|`)portcullis ([a-z][a-z-]+)/gm)) {
     if (!commands.has(name)) report(index, `\`portcullis ${name}\` is no command`);

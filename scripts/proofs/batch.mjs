@@ -1,4 +1,4 @@
-// `npm run proof:batch`: the batch's promises at full length, which `npm test` keeps in short form: 50 kills at random
+// `npm run proof -- batch`: the batch's promises at full length, which `npm test` keeps in short form: 50 kills at random
 // moments; memory over 10 million short rows and a file of 1 GB; every verdict of a file of {"text"} as `analyze` has it.
 // -- kill | flat | verdicts: one of them; -- verdicts --texts FILE.jsonl: other texts than the repository's.
 import { parseArgs } from 'node:util';

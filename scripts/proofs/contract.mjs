@@ -1,4 +1,4 @@
-// npm run proof:contract -- [--cases 2500] [--schemathesis PATH]: schemathesis, all checks, against `portcullis serve` by its
+// npm run proof -- contract [--cases 2500] [--schemathesis PATH]: schemathesis, all checks, against `portcullis serve` by its
 // own /openapi.json. Schemathesis is a Python program: python3 -m venv V && V/bin/pip install schemathesis==4.32.*
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -75,7 +75,7 @@ try {
     mkdirSync(join(values.record, '..'), { recursive: true });
     writeFileSync(
       values.record,
-      `# schemathesis, all checks\n\nCommand: \`npm run proof:contract -- --cases ${values.cases}\`.\n\n\`\`\`\n${output.trim()}\n\`\`\`\n`,
+      `# schemathesis, all checks\n\nCommand: \`npm run proof -- contract --cases ${values.cases}\`.\n\n\`\`\`\n${output.trim()}\n\`\`\`\n`,
     );
   }
   process.exitCode = run.status === 0 && logged.length === 0 ? 0 : 1;

@@ -1,4 +1,4 @@
-// `npm run docker:steps`: the steps of the Dockerfile without Docker, as root on Linux: each stage in a chroot of its own that has
+// `npm run proof -- docker-steps`: the steps of the Dockerfile without Docker, as root on Linux: each stage in a chroot of its own that has
 // the system's programs and libraries read-only, and otherwise only what the steps put there. The base image's system and Node are
 // those of this machine. Then the image's command runs as the image's user, on a read-only root with /tmp and /data to write to.
 import { spawn, spawnSync } from 'node:child_process';

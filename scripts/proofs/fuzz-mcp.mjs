@@ -1,4 +1,4 @@
-// `npm run fuzz:mcp`: 20,000 cases between a client and a server of the official MCP SDK. -- --cases N, --from N, --seed N.
+// `npm run proof -- fuzz-mcp`: 20,000 cases between a client and a server of the official MCP SDK. -- --cases N, --from N, --seed N.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { ensureBuilt, ensureHostsInstalled, ensureInstalled, root } from '../checkout.mjs';

@@ -1,4 +1,4 @@
-// `npm run fuzz`: 100,000 random and mutated texts and the big ones. -- --count N, --seed N, --small.
+// `npm run proof -- fuzz`: 100,000 random and mutated texts and the big ones. -- --count N, --seed N, --small.
 import { spawnSync } from 'node:child_process';
 import { buildTool } from '../build-tool.mjs';
 import { ensureBuilt, ensureInstalled, root } from '../checkout.mjs';

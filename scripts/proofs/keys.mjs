@@ -1,4 +1,4 @@
-// npm run proof:keys [-- --rounds N]: 500 rotations of a key under load on each database, which `npm test` keeps in short form.
+// npm run proof -- keys [-- --rounds N]: 500 rotations of a key under load on each database, which `npm test` keeps in short form.
 import { parseArgs } from 'node:util';
 import { runLongTests } from '../tests/long-tests.mjs';
 

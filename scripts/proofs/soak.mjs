@@ -1,5 +1,5 @@
-// `npm run soak -- kill|outage|quota|keys|model|memory|all [--rounds N] [--record]`: the service under load and trouble, at full
-// length: some minutes each. `npm test` runs each in short form. `keys` is `npm run proof:keys`, on both databases; `all` has it too.
+// `npm run proof -- soak kill|outage|quota|keys|model|memory|all [--rounds N] [--record]`: the service under load and trouble, at full
+// length: some minutes each. `npm test` runs each in short form. `keys` is `npm run proof -- keys`, on both databases; `all` has it too.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { buildTool } from '../build-tool.mjs';

@@ -1,4 +1,4 @@
-// `npm run proof:store`: the store's promises at full length, which `npm test` keeps in short form.
+// `npm run proof -- store`: the store's promises at full length, which `npm test` keeps in short form.
 // 200 rounds of kill -9, 50 races of three processes on each database, PostgreSQL away for 30 s under load.
 import { runLongTests } from '../tests/long-tests.mjs';
 

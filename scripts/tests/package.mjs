@@ -1,4 +1,4 @@
-// `npm run test:package`: packs the library, installs the tarball into a stranger's project in a temporary folder, and
+// `npm run proof -- package`: packs the library, installs the tarball into a stranger's project in a temporary folder, and
 // uses it there: import, require, types, command line, and what the install weighs.
 // re2 is copied as compiled in this checkout; -- --compile lets the install compile it, as a stranger's would.
 import { spawnSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-// `npm run test:python`, a part of `npm test`: lints, types and tests the Python client against a real `portcullis serve`, then
+// `npm run proof -- python`, a part of `npm test`: lints, types and tests the Python client against a real `portcullis serve`, then
 // builds its wheel and imports it from there. Needs Python 3.10 or newer; pip fills a virtual environment in the user's cache.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

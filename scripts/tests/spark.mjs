@@ -1,4 +1,4 @@
-// `npm run test:spark`: the Spark module, installed as a stranger would, on a real Spark of two executors, one of which
+// `npm run proof -- spark`: the Spark module, installed as a stranger would, on a real Spark of two executors, one of which
 // is killed. Needs Java 17 and Python 3.10 or newer; pip brings Spark (400 MB) into .cache/. Not a part of `npm test`.
 // -- --rows 1000000 makes the job longer (rows of 60 to 110 characters, made by a seeded generator, and scored once more by
 // `portcullis batch` to compare); what follows another `--` goes to pytest.

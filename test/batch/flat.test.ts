@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { afterAll, expect, test } from 'vitest';
 
-// The long form, 10 million short rows and a file of 1 GB: npm run proof:batch
+// The long form, 10 million short rows and a file of 1 GB: npm run proof -- batch
 const manyRows = Number(process.env.PORTCULLIS_PROOF_BATCH_ROWS ?? 60_000);
 const manyBytes = Number(process.env.PORTCULLIS_PROOF_BATCH_BYTES ?? 40_000_000);
 const folder = mkdtempSync(join(process.env.PORTCULLIS_PROOF_FOLDER ?? tmpdir(), 'portcullis-batch-flat-'));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { readRows } from './read-rows.js';
 
-// The long form: npm run proof:batch
+// The long form: npm run proof -- batch
 const kills = Number(process.env.PORTCULLIS_PROOF_BATCH_KILLS ?? 4);
 const rows = Number(process.env.PORTCULLIS_PROOF_BATCH_KILL_ROWS ?? 20_000);
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-batch-kill-'));

@@ -9,7 +9,7 @@ import { createEngine, findModel, loadModel, type Verdict } from '../../src/inde
 import { runCli } from '../cli/run-cli.js';
 import { readRows } from './read-rows.js';
 
-// The long form, on all texts of a file of {"text"}: npm run proof:batch -- --texts FILE
+// The long form, on all texts of a file of {"text"}: npm run proof -- batch --texts FILE
 const file = process.env.PORTCULLIS_PROOF_BATCH_TEXTS ?? 'test/regression/attacks.jsonl';
 const most = process.env.PORTCULLIS_PROOF_BATCH_TEXTS === undefined ? 60 : Number.POSITIVE_INFINITY;
 const modes = (process.env.PORTCULLIS_PROOF_BATCH_MODES ?? 'rules,hybrid').split(',') as readonly (

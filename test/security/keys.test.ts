@@ -3,7 +3,7 @@ import { onBothDatabases } from '../contract/on-both-databases.js';
 import { HARMLESS } from '../contract/texts.js';
 import { rotateUnderLoad } from './rotate-under-load.js';
 
-/** `npm run proof:keys` asks for 500. */
+/** `npm run proof -- keys` asks for 500. */
 const rotations = Number(process.env.PORTCULLIS_PROOF_ROTATIONS ?? 10);
 const body = { input: HARMLESS };
 

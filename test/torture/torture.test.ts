@@ -5,7 +5,7 @@ import { bigTexts } from './big-texts.js';
 import { exampleTexts } from './example-texts.js';
 import { randomFrom, strangeTexts } from './strange-texts.js';
 
-// The short form of `npm run fuzz`.
+// The short form of `npm run proof -- fuzz`.
 const engine = await defaultEngine();
 afterAll(() => engine.close());
 

@@ -8,7 +8,7 @@ import { killServices } from '../service-process.js';
 
 afterAll(killServices);
 
-/** Short forms of `npm run soak`, but for the keys: `test/security/keys.test.ts`. How fast a start is isn't judged here: other tests run beside. */
+/** Short forms of `npm run proof -- soak`, but for the keys: `test/security/keys.test.ts`. How fast a start is isn't judged here: other tests run beside. */
 const soaks = [
   ['kill -9 under load', () => killSoak(3, 30_000), 'acknowledged'],
   ['PostgreSQL away under load', () => outageSoak(2), 'acknowledged'],

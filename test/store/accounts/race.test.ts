@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { databases } from '../databases.js';
 import { builtLoad } from '../load/built-load.js';
 
-// The long form: npm run proof:store
+// The long form: npm run proof -- store
 const rounds = Number(process.env.PORTCULLIS_PROOF_RACES ?? 2);
 const CALLS = [667, 667, 666];
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { databases, type TestDatabase } from '../databases.js';
 import { builtLoad } from '../load/built-load.js';
 
-// The long form: npm run proof:store
+// The long form: npm run proof -- store
 const rounds = Number(process.env.PORTCULLIS_PROOF_KILLS ?? 6);
 const WRITERS = 16;
 

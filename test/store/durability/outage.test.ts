@@ -4,7 +4,7 @@ import type { Store } from '../../../src/store/store.js';
 import { type PostgresServer, startPostgres } from '../../postgres/server.js';
 import { makeRecord } from '../make-record.js';
 
-// The long form (30 s): npm run proof:store
+// The long form (30 s): npm run proof -- store
 const outageMs = Number(process.env.PORTCULLIS_PROOF_OUTAGE_MS ?? 2_000);
 const WRITERS = 16;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,4 +1,4 @@
-// `npm run fuzz:mcp -- [--from N] [--cases N] [--seed N]`: random bytes, encodings, framings and JSON oddities between a client and a server
+// `npm run proof -- fuzz-mcp [--from N] [--cases N] [--seed N]`: random bytes, encodings, framings and JSON oddities between a client and a server
 // of the official SDK with `portcullis mcp-proxy` between them, over stdio and HTTP in turn. A planted attack or a changed
 // tool must not arrive, in the client or in any bytes for it; an honest message has to arrive equal.
 import { spawn } from 'node:child_process';
