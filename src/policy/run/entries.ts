@@ -112,7 +112,7 @@ function readPlace(place: number): { readonly source: number; readonly span: Spa
 }
 
 /** A digest of 53 bits: FNV-1a with a multiply-and-shift beside it, both seeded. */
-export function digestOf(text: string, seed: number): number {
+function digestOf(text: string, seed: number): number {
   let low = seed ^ 0x811c9dc5;
   let high = Math.imul(seed, 0x9e3779b1);
   for (let at = 0; at < text.length; at += 1) {
