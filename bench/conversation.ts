@@ -1,0 +1,53 @@
+// `npm run bench -- conversation [--runs N]`: a conversation that grows by one message of 1 kB and is screened whole at every step, as
+// `guardFetch` does: CPU time of the last step against the new message alone.
+import { parseArgs } from 'node:util';
+import { createEngine } from '../src/index.js';
+import { guardFetch } from '../src/integrations/openai/index.js';
+import { createGuard } from '../src/policy/index.js';
+import { installedCorpus, mixed } from './corpus.js';
+import { quantile } from './measure.js';
+
+const TURNS = 60;
+const { values } = parseArgs({ options: { runs: { type: 'string', default: '30' } } });
+const runs = Number(values.runs);
+const engine = createEngine({ model: false });
+await engine.warmUp();
+const verdicts = mixed(installedCorpus().pieces(1_000, 4_000), 4_000).filter(
+  (text) => engine.scan(text).verdict === 'allow',
+);
+const cpuOf = async (run: () => Promise<unknown>): Promise<number> => {
+  const before = process.cpuUsage();
+  await run();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+};
+const answer = async (): Promise<Response> =>
+  Response.json({ choices: [{ index: 0, message: { role: 'assistant', content: 'Done.' } }] });
+
+const last: number[] = [];
+const alone: number[] = [];
+for (let run = 0; run < runs; run += 1) {
+  const texts = verdicts.slice(run * TURNS, (run + 1) * TURNS);
+  if (texts.length < TURNS) throw new Error(`the corpus has too few texts for ${runs} runs`);
+  const messages = texts.map((content, at) => ({ role: at % 2 === 0 ? 'user' : 'assistant', content }));
+  const post = (shown: readonly object[], fetch: typeof globalThis.fetch): Promise<Response> =>
+    fetch('https://api.example/v1/chat/completions', {
+      method: 'POST',
+      body: JSON.stringify({ model: 'm', messages: shown }),
+    });
+  const growing = guardFetch(createGuard({ engine }), answer);
+  for (let turn = 1; turn < TURNS; turn += 1) await post(messages.slice(0, turn), growing);
+  const both = [
+    async () => last.push(await cpuOf(() => post(messages, growing))),
+    async () => alone.push(await cpuOf(() => post(messages.slice(-1), guardFetch(createGuard({ engine }), answer)))),
+  ];
+  for (const one of run % 2 === 0 ? both : both.reverse()) await one();
+}
+await engine.close();
+const row = (name: string, times: readonly number[]): string => {
+  const sorted = [...times].sort((a, b) => a - b);
+  return `| ${name} | ${times.length} | ${[0.5, 0.95].map((share) => quantile(sorted, share).toFixed(2)).join(' / ')} ms |`;
+};
+console.log('| screened | n | CPU: p50 / p95 |\n| - | -: | - |');
+console.log(row('the new message alone', alone));
+console.log(row(`all ${TURNS} messages, ${TURNS - 1} of them known`, last));
