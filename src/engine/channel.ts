@@ -11,6 +11,9 @@ export type Channel = KnownChannel | 'unknown';
 /** Channels that a record or a row may have. */
 export const ALL_CHANNELS: readonly [...typeof CHANNELS, 'unknown'] = [...CHANNELS, 'unknown'];
 
+/** Channels whose texts a task helps to judge: data that came while the agent worked on it. */
+export const TASK_CHANNELS: ReadonlySet<Channel | undefined> = new Set(['document', 'tool_result'] as const);
+
 export function isChannel(value: unknown): value is Channel {
   return ALL_CHANNELS.some((channel) => channel === value);
 }

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { newEvidenceId } from '../adapters/evidence-id.js';
+import { TASK_CHANNELS } from '../engine/channel.js';
 import { cropTask, inputText } from '../engine/input.js';
 import type { Input } from '../index.js';
 import { type Content, readContent } from './content.js';
@@ -81,8 +82,8 @@ export interface ScreenCall {
   /** What the host knows the tool to do. */
   readonly effect?: Effect | undefined;
   /**
-   * Task that the user gave the agent, as evidence for the model; its last 4,000 characters count. Goes with tool calls, tool
-   * results and documents. It is screened as user text first, and left out if that isn't allowed.
+   * Task that the user gave the agent, as evidence for the model; its last 4,000 characters count. Goes with tool results
+   * and documents. It is screened as user text first, and left out if that isn't allowed.
    */
   readonly task?: string | undefined;
   /**
@@ -151,8 +152,6 @@ const GUARD_OPTIONS = [
   'cache',
   'report',
 ] as const satisfies readonly (keyof GuardOptions)[];
-/** Points whose texts a task helps to judge: tool definitions are there before any task. */
-const TASK_POINTS: ReadonlySet<Point> = new Set(['tool_call', 'tool_result', 'document']);
 /** Rounds of cutting and screening again, for each input of a content. */
 const REDACTIONS = 3;
 /** Texts of our own that are remembered, so that a later layer lets them pass. */
@@ -375,7 +374,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
     } catch (error) {
       failure = failureOf(error);
     }
-    const task = TASK_POINTS.has(point) ? await admitTask(call, runId, run) : undefined;
+    const task = TASK_CHANNELS.has(CHANNELS[point]) ? await admitTask(call, runId, run) : undefined;
     const explain = policy[point] === 'redact' || call.explain;
     const request: ScreenRequest = { channel: CHANNELS[point], task, explain, signal };
     let judged: Judged | undefined;

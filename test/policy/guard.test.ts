@@ -192,7 +192,7 @@ describe('task', () => {
   };
 
   it.each([
-    ['tool_call', TASK],
+    ['tool_call', undefined],
     ['tool_result', TASK],
     ['document', TASK],
     ['user', undefined],

@@ -1,4 +1,4 @@
-import type { Channel } from '../channel.js';
+import { type Channel, TASK_CHANNELS } from '../channel.js';
 import { ModelError } from '../errors.js';
 import { orderedMap } from '../ordered-map.js';
 import type {
@@ -149,7 +149,7 @@ function taskIds(
   tokenizer: Tokenizer,
   { task: read }: NetworkManifest,
 ): readonly number[] {
-  if (task === undefined || read === undefined || (channel !== 'document' && channel !== 'tool_result')) return [];
+  if (task === undefined || read === undefined || !TASK_CHANNELS.has(channel)) return [];
   return tokenizer.tokenize(task).ids.slice(-read.tokens);
 }
 
