@@ -7,6 +7,7 @@ import {
   PortcullisBlocked,
   passes,
 } from '../../policy/index.js';
+import { checkOptions } from '../../policy/policy.js';
 
 /** What of a request is screened. */
 export interface RouteOptions {
@@ -29,27 +30,32 @@ interface Refusal {
 
 type Outcome = { readonly refusal: Refusal } | { readonly body: unknown };
 
-async function screenBody(guard: Guard, given: unknown, options: RouteOptions, signal?: AbortSignal): Promise<Outcome> {
+type ScreenBody = (given: unknown, signal?: AbortSignal) => Promise<Outcome>;
+
+function createRoute(name: string, guard: Guard, options: RouteOptions): ScreenBody {
+  checkOptions(name, options, ['field', 'point', 'optional']);
   const { field = 'input', point = 'user', optional = false } = options;
   const path = field.split('.');
-  const value = memberAt(given, path);
-  if (value === undefined) {
-    if (optional) return { body: given };
-    const reason = `The request has no \`${field}\` to screen. Is its body parsed before the guard?`;
-    return { refusal: { error: 'missing_input', reason } };
-  }
-  let decision: Decision<unknown>;
-  try {
-    decision = await guard.screen(point, value, { signal });
-  } catch (error) {
-    if (error instanceof PortcullisBlocked) return { refusal: buildRefusal(error.enforcement) };
-    throw error;
-  }
-  if (!passes(decision)) return { refusal: buildRefusal(decision.enforcement) };
-  return { body: decision.value === value ? given : withMember(given, path, decision.value) };
+  return async (given, signal) => {
+    const value = memberAt(given, path);
+    if (value === undefined) {
+      if (optional) return { body: given };
+      const reason = `The request has no \`${field}\` to screen. Is its body parsed before the guard?`;
+      return { refusal: { error: 'missing_input', reason } };
+    }
+    let decision: Decision<unknown>;
+    try {
+      decision = await guard.screen(point, value, { signal });
+    } catch (error) {
+      if (error instanceof PortcullisBlocked) return { refusal: buildRefusal(error.enforcement) };
+      throw error;
+    }
+    if (!passes(decision)) return { refusal: buildRefusal(decision.enforcement) };
+    return { body: decision.value === value ? given : withMember(given, path, decision.value) };
+  };
 }
 
-/** A middleware for Express 4 and 5; put it after the body parser. */
+/** A middleware for Express 4 and 5; put it after the body parser. @throws TypeError for an option that does not exist */
 export function guardExpress(
   guard: Guard,
   options: RouteOptions = {},
@@ -58,10 +64,11 @@ export function guardExpress(
   response: { status(code: number): { json(body: unknown): unknown } },
   next: (error?: unknown) => void,
 ) => Promise<void> {
+  const screenBody = createRoute('guardExpress', guard, options);
   return async (request, response, next) => {
     let outcome: Outcome;
     try {
-      outcome = await screenBody(guard, request.body, options);
+      outcome = await screenBody(request.body);
     } catch (error) {
       next(error);
       return;
@@ -81,16 +88,17 @@ export interface HonoContext {
   json(body: object, status: 422): Response;
 }
 
-/** A middleware for Hono. */
+/** A middleware for Hono. @throws TypeError for an option that does not exist */
 export function guardHono(
   guard: Guard,
   options: RouteOptions = {},
 ): <C extends HonoContext>(context: C, next: () => Promise<void>) => Promise<Response | undefined> {
+  const screenBody = createRoute('guardHono', guard, options);
   return async (context, next) => {
     const { req } = context;
     // A copy is read: a route may read or forward `req.raw` itself.
     const given = await (req.raw.bodyUsed ? req : req.raw.clone()).json().catch(() => undefined);
-    const outcome = await screenBody(guard, given, options, req.raw.signal);
+    const outcome = await screenBody(given, req.raw.signal);
     if ('refusal' in outcome) return context.json(outcome.refusal, 422);
     if (outcome.body !== given) {
       const { method, url, signal } = req.raw;
@@ -104,13 +112,14 @@ export function guardHono(
   };
 }
 
-/** A `preHandler` for Fastify 5. */
+/** A `preHandler` for Fastify 5. @throws TypeError for an option that does not exist */
 export function guardFastify(
   guard: Guard,
   options: RouteOptions = {},
 ): (request: { body: unknown }, reply: { code(status: number): { send(body: unknown): unknown } }) => Promise<unknown> {
+  const screenBody = createRoute('guardFastify', guard, options);
   return async (request, reply) => {
-    const outcome = await screenBody(guard, request.body, options);
+    const outcome = await screenBody(request.body);
     if ('refusal' in outcome) return reply.code(422).send(outcome.refusal);
     if (outcome.body !== request.body) request.body = outcome.body;
     return undefined;

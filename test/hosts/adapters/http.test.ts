@@ -149,3 +149,12 @@ it('a body that another middleware of Hono has read is screened', async () => {
     expect(reply.status).toBe(status);
   }
 });
+
+it.each([
+  ['guardExpress', guardExpress],
+  ['guardHono', guardHono],
+  ['guardFastify', guardFastify],
+])('%s refuses an option that does not exist', (name, guardRoute) => {
+  const options = { feild: 'text' } as object;
+  expect(() => guardRoute(rules(), options)).toThrow(`${name} has no option feild`);
+});
