@@ -1,74 +1,204 @@
 /** Screens what a call shows a model, each part where it stands. */
-import { type Enforcement, type Guard, type Point, passes, type ScreenCall } from '../policy/index.js';
+import {
+  type Decision,
+  type Enforcement,
+  type Guard,
+  newestTurn,
+  type Point,
+  passes,
+  type ScreenCall,
+} from '../policy/index.js';
 
 export type Members = Readonly<Record<string, unknown>>;
 
 /** The screening of one call. */
-export interface CallScreening {
+export interface CallScreening extends Pick<Guard, 'screen'> {
   /** Why the call must not be made, once a part said so. */
   readonly refusal: Enforcement | undefined;
-  /** A content whole, as it may be shown: itself, redacted, or in its own shape with the note. */
+  /** Messages or items, each by `show`; those before the user's newest one are past. */
+  turns<M>(
+    messages: readonly M[],
+    isUser: (message: M) => boolean,
+    show: (message: M, call: ScreenCall) => Promise<M>,
+  ): Promise<readonly M[]>;
+  /**
+   * A content whole, as it may be shown: itself, redacted, or in its own shape with the note. Of a user's list the texts are
+   * what the user says, and every other block is a result or a document.
+   */
   content(point: Point, content: unknown, call?: ScreenCall): Promise<unknown>;
-  /** An object whose other members are screened as one content, where they say something beside identifiers. */
-  others<T extends object>(point: Point, object: T, apart: readonly string[], call?: ScreenCall): Promise<T>;
-  /** The tool definitions that may be shown, those in namespaces too. */
-  tools(definitions: readonly unknown[]): Promise<readonly unknown[]>;
+  /**
+   * Blocks of a message by whose words they are; those without a point pass. The user's are screened as one content; a blocked
+   * file becomes a text block with the note, any other block keeps its shape.
+   */
+  blocks<B>(
+    blocks: readonly B[],
+    pointOf: (block: B) => Point | undefined,
+    call?: ScreenCall,
+  ): Promise<readonly unknown[]>;
+  /**
+   * A message or a result: its content, output and tools each on its own, its other members as one content, where they say
+   * something beside identifiers. `own` are members that the model wrote; without a point only its tools are screened.
+   */
+  item<T extends object>(point: Point | undefined, item: T, call?: ScreenCall, own?: readonly string[]): Promise<T>;
+  /** The tools whose definitions may be shown, those in namespaces too. */
+  tools<T>(tools: readonly T[], describe?: (tool: T) => unknown): Promise<readonly T[]>;
 }
 
 /** Starts the screening of a call. */
 export function screenCall(guard: Guard, call: ScreenCall = {}): CallScreening {
   let refusal: Enforcement | undefined;
 
-  async function content(point: Point, given: unknown, more?: ScreenCall): Promise<unknown> {
-    const asked = { ...call, ...more };
-    const decision = await guard.screen(point, given, asked);
+  async function screen<T>(point: Point, value: T, more?: ScreenCall): Promise<Decision<T>> {
+    const decision = await guard.screen(point, value, { ...call, ...more });
+    if (decision.action === 'refuse' || decision.action === 'stop') refusal ??= decision.enforcement;
+    return decision;
+  }
+
+  async function whole(point: Point, given: unknown, more?: ScreenCall): Promise<unknown> {
+    const decision = await screen(point, given, more);
     if (passes(decision)) return decision.value;
     const { action, enforcement } = decision;
-    if (action !== 'refuse' && action !== 'stop') return withNote(guard, point, given, enforcement, asked);
-    refusal ??= enforcement;
-    return enforcement.note;
+    // A call that isn't made shows nothing.
+    if (action === 'refuse' || action === 'stop') return enforcement.note;
+    return withNote(guard, point, given, enforcement, { ...call, ...more });
   }
 
-  async function tools(definitions: readonly unknown[]): Promise<readonly unknown[]> {
-    const kept = await Promise.all(definitions.map(shownTool));
-    return kept.flat();
+  async function content(point: Point, given: unknown, more?: ScreenCall): Promise<unknown> {
+    return point === 'user' && Array.isArray(given) ? blocks(given, pointOfBlock, more) : whole(point, given, more);
   }
 
-  async function shownTool(given: unknown): Promise<readonly unknown[]> {
-    if (!isObject(given)) return passes(await guard.screen('tool_definition', given, call)) ? [given] : [];
+  async function blocks<B>(
+    given: readonly B[],
+    pointOf: (block: B) => Point | undefined,
+    more?: ScreenCall,
+  ): Promise<readonly unknown[]> {
+    const spoken = given.filter((block) => pointOf(block) === 'user');
+    const said = spoken.length === 0 ? spoken : await whole('user', spoken, more);
+    const shown = Array.isArray(said) ? [...said] : [noteBlock(spoken, said)];
+    return showEach<unknown>(given, async (block) => {
+      const point = pointOf(block as B);
+      if (point === undefined) return [block];
+      if (point === 'user') return shown.splice(0, 1);
+      if (point !== 'document') return shownResult(point, block, more);
+      const document = await screen(point, block, more);
+      if (passes(document)) return [document.value];
+      const { action, enforcement } = document;
+      if (action === 'hide') return [];
+      if (!isPassage(block)) return [noteBlock([...spoken, block], enforcement.note)];
+      return [await withNote(guard, point, block, enforcement, { ...call, ...more })];
+    });
+  }
+
+  async function shownResult(point: Point, block: unknown, more?: ScreenCall): Promise<readonly unknown[]> {
+    if (!isObject(block)) return [await whole(point, block, more)];
+    const isGone = block.tool !== undefined && (await tools([block.tool])).length === 0;
+    return isGone ? [] : [await item(point, block, more, ['tool'])];
+  }
+
+  async function item<T extends object>(
+    point: Point | undefined,
+    given: T,
+    more?: ScreenCall,
+    own: readonly string[] = [],
+  ): Promise<T> {
+    const shown: Record<string, unknown> = Object.fromEntries(Object.entries(given));
+    if (Array.isArray(shown.tools)) shown.tools = await tools(shown.tools);
+    if (point !== undefined) {
+      const apart = ['content', 'output', 'tools', ...own];
+      const others = Object.entries(given).filter(([name, value]) => !apart.includes(name) && saysAnything(value));
+      const said = Object.fromEntries(others);
+      const screened = others.length === 0 ? said : await content(point, said, more);
+      const isWhole = isObject(screened);
+      for (const [name] of others) shown[name] = isWhole ? screened[name] : screened;
+      for (const name of ['content', 'output'])
+        if (shown[name] !== undefined) shown[name] = await content(point, shown[name], more);
+    }
+    return Object.entries(given).every(([name, value]) => shown[name] === value) ? given : (shown as T);
+  }
+
+  function tools<T>(given: readonly T[], describe: (tool: T) => unknown = (tool) => tool): Promise<readonly T[]> {
+    return showEach(given, (tool) => shownTool(tool, describe(tool)));
+  }
+
+  async function shownTool<T>(given: T, described: unknown): Promise<readonly T[]> {
+    if (!isObject(described)) return passes(await guard.screen('tool_definition', described, call)) ? [given] : [];
     // Secrets for the tool's server say nothing to the model.
-    const { tools: inner, headers: _, authorization: __, ...definition } = given;
-    const { name = given.server_label } = isObject(given.function) ? given.function : given;
+    const { tools: inner, headers: _, authorization: __, ...definition } = described;
+    const { name = described.server_label } = isObject(described.function) ? described.function : described;
     const asked = { ...call, ...(typeof name === 'string' && { tool: name }) };
     if (saysAnything(definition) && !passes(await guard.screen('tool_definition', definition, asked))) return [];
-    return [Array.isArray(inner) ? { ...given, tools: await tools(inner) } : given];
+    const kept = Array.isArray(inner) ? await tools(inner) : inner;
+    return [kept === inner ? given : { ...given, tools: kept }];
   }
 
   return {
     get refusal() {
       return refusal;
     },
-    content,
-    async others(point, object, apart, more) {
-      const others = Object.entries(object).filter(([name, value]) => !apart.includes(name) && saysAnything(value));
-      if (others.length === 0) return object;
-      const said = Object.fromEntries(others);
-      const shown = await content(point, said, more);
-      if (shown === said) return object;
-      return { ...object, ...(isObject(shown) ? shown : Object.fromEntries(others.map(([name]) => [name, shown]))) };
+    screen,
+    turns(messages, isUser, show) {
+      const newest = newestTurn(messages, isUser);
+      return showEach(messages, async (message, index) => [await show(message, { isPast: index < newest })]);
     },
+    content,
+    blocks,
+    item,
     tools,
   };
+}
+
+/** Each of a list as it may be shown, replaced or left out; the list itself where nothing changes. */
+export async function showEach<T>(
+  list: readonly T[],
+  show: (item: T, index: number) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const shown = (await Promise.all(list.map(show))).flat() as T[];
+  return shown.length === list.length && shown.every((item, index) => item === list[index]) ? list : shown;
+}
+
+/** An object with another value of a member; the object itself where it is the same. */
+export function withMember<T extends object>(object: T, name: keyof T, value: unknown): T {
+  return value === object[name] ? object : { ...object, [name]: value };
 }
 
 export function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether a value has a string that is more than an identifier. */
-function saysAnything(value: unknown): boolean {
+/** Whether a block is a text that its message's author says. */
+export function isText(block: unknown): boolean {
+  return !isObject(block) || (typeof block.type === 'string' && /^(\w+_)?text$/.test(block.type));
+}
+
+function pointOfBlock(block: unknown): Point {
+  if (isText(block)) return 'user';
+  return /tool_result$/.test(String((block as Members).type)) ? 'tool_result' : 'document';
+}
+
+/** Whether a block is a passage of plain text, which can hold the note; a file in base64 can't. */
+function isPassage(block: unknown): boolean {
+  if (!isObject(block) || (block.type !== 'document' && block.type !== 'search_result')) return false;
+  return !isObject(block.source) || block.source.type !== 'base64';
+}
+
+/** The note as a block of text, in the words of the blocks that stood there. */
+function noteBlock(near: readonly unknown[], note: unknown): unknown {
+  const types = near.map((block) => (isObject(block) ? String(block.type) : 'text'));
+  return {
+    type: types.find((type) => /text$/.test(type)) ?? (/^input_/.test(types[0] ?? '') ? 'input_text' : 'text'),
+    text: note,
+  };
+}
+
+/** Levels of a value that are searched for what it says. */
+const MAX_LEVELS = 100;
+
+/** Whether a value has more than identifiers: another string, bytes or an object of any class. */
+function saysAnything(value: unknown, level = 0): boolean {
   if (typeof value === 'string') return !isIdentifier(value);
-  return typeof value === 'object' && value !== null && Object.values(value).some(saysAnything);
+  if (typeof value !== 'object' || value === null) return false;
+  if (!isContainer(value) || level > MAX_LEVELS) return true;
+  return Object.values(value).some((inner) => saysAnything(inner, level + 1));
 }
 
 function isIdentifier(text: string): boolean {

@@ -31,10 +31,21 @@ export function guardFunction<A extends readonly unknown[], R>(
   };
 }
 
-/** Screens a call's arguments. @throws PortcullisBlocked unless they pass */
-export async function allowCall(guard: Guard, name: string, args: unknown, call: ScreenCall = {}): Promise<void> {
+/**
+ * Screens a call's arguments. `isApproved` says whether a person has allowed a call that the policy asks about.
+ *
+ * @throws PortcullisBlocked unless they pass
+ */
+export async function allowCall(
+  guard: Guard,
+  name: string,
+  args: unknown,
+  call: ScreenCall = {},
+  isApproved: () => boolean = () => false,
+): Promise<void> {
   const decision = await guard.screen('tool_call', { name, arguments: args ?? null }, { ...call, tool: name });
-  if (!passes(decision)) throw new PortcullisBlocked(decision.enforcement);
+  if (passes(decision) || (decision.action === 'ask' && isApproved())) return;
+  throw new PortcullisBlocked(decision.enforcement);
 }
 
 /** What to throw in place of a tool's error, whose message the model will read: the error itself where it is allowed. */

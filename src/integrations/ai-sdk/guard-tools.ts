@@ -1,5 +1,5 @@
 import {
-  type Decision,
+  allowCall,
   type Guard,
   PortcullisBlocked,
   passes,
@@ -55,16 +55,8 @@ function guardTool(guard: Guard, name: string, tool: AnyTool): object {
 
 /** Whether a person has to be asked before this call. */
 export async function mustAsk(guard: Guard, name: string, input: unknown, options?: ExecuteOptions): Promise<boolean> {
-  return (await screenArguments(guard, name, input, options)).action === 'ask';
-}
-
-function screenArguments(
-  guard: Guard,
-  name: string,
-  input: unknown,
-  options?: ExecuteOptions,
-): Promise<Decision<unknown>> {
-  return guard.screen('tool_call', { name, arguments: input ?? null }, readCall(name, options));
+  const call = { name, arguments: input ?? null };
+  return (await guard.screen('tool_call', call, readCall(name, options))).action === 'ask';
 }
 
 function readCall(tool: string, { abortSignal }: ExecuteOptions = {}): ScreenCall {
@@ -84,12 +76,6 @@ export function guardParts(
 ): ModelTool {
   const { execute, toModelOutput } = tool;
 
-  async function screenCall(input: unknown, options: ExecuteOptions): Promise<void> {
-    const decision = await screenArguments(guard, name, input, options);
-    if (passes(decision) || (decision.action === 'ask' && isApproved(input, options))) return;
-    throw new PortcullisBlocked(decision.enforcement);
-  }
-
   async function screenResult<R>(result: R, call: ScreenCall): Promise<R> {
     const decision = await guard.screen('tool_result', result, call);
     if (passes(decision)) return decision.value;
@@ -97,16 +83,16 @@ export function guardParts(
   }
 
   async function* outputs(run: Execute, input: unknown, options: ExecuteOptions): AsyncGenerator<unknown> {
-    await screenCall(input, options);
     const call = readCall(name, options);
-    const result = await failing(() => run.call(tool, input, options), options);
+    await allowCall(guard, name, input, call, () => isApproved(input, options));
+    const result = await failing(() => run.call(tool, input, options), call);
     if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) {
       yield await screenResult(result, call);
       return;
     }
     const results = (result as AsyncIterable<unknown>)[Symbol.asyncIterator]();
     for (;;) {
-      const next = await failing(() => results.next(), options);
+      const next = await failing(() => results.next(), call);
       if (next.done) return;
       yield await screenResult(next.value, call);
     }
@@ -124,15 +110,15 @@ export function guardParts(
   }
   if (toModelOutput !== undefined) {
     wrapped.toModelOutput = async (...args) =>
-      (await screenOutput(guard, await toModelOutput.apply(tool, [...args]), { tool: name })).output;
+      screenOutput(guard, await toModelOutput.apply(tool, [...args]), { tool: name });
   }
   return wrapped;
 
-  async function failing<R>(run: () => R | Promise<R>, options: ExecuteOptions): Promise<R> {
+  async function failing<R>(run: () => R | Promise<R>, call: ScreenCall): Promise<R> {
     try {
       return await run();
     } catch (error) {
-      throw await screenedError(guard, error, readCall(name, options));
+      throw await screenedError(guard, error, call);
     }
   }
 }

@@ -1,5 +1,7 @@
-import { type Enforcement, type Guard, passes, type ScreenCall } from '../../policy/index.js';
-import { screenMessages } from './prompt.js';
+import { type Enforcement, type Guard, passes } from '../../policy/index.js';
+import { checkOptions } from '../../policy/policy.js';
+import { isObject, screenCall, showEach, withMember } from '../screened-call.js';
+import { screenPrompt } from './prompt.js';
 
 /** What the middleware reads of a model call's parameters, in versions 3 and 4 of the model specification. */
 export interface CallParams {
@@ -31,93 +33,70 @@ const NO_TOKENS = {
  * is the note, with finish reason `content-filter`.
  *
  * AI SDK 6 wants `specificationVersion: 'v3'`; 7 the default.
+ *
+ * @throws TypeError for an option that does not exist
  */
 export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
   guard: Guard,
   options: { readonly specificationVersion?: V } = {},
 ): GuardMiddleware<V> {
+  checkOptions('guardModel', options, ['specificationVersion']);
   /** What to answer in place of the provider, by the parameters that `transformParams` returned. */
   const refusals = new WeakMap<object, Enforcement>();
 
-  async function screenResultPart<P>(part: P, call: ScreenCall): Promise<P> {
-    const { type, result, toolName } = part as { type?: string; result?: unknown; toolName?: string };
-    if (type !== 'tool-result') return part;
-    const decision = await guard.screen('tool_result', result, { ...call, tool: toolName });
+  /** A part of a response, as the caller may see it: results of tools that the provider ran are screened. */
+  async function showPart(part: unknown, { abortSignal }: CallParams): Promise<unknown> {
+    if (!isObject(part) || part.type !== 'tool-result') return part;
+    const call = { signal: abortSignal, tool: String(part.toolName) };
+    const decision = await guard.screen('tool_result', part.result, call);
     if (!passes(decision)) return { ...part, result: decision.enforcement.note, isError: true };
-    return decision.value === result ? part : { ...part, result: decision.value };
+    return withMember(part, 'result', decision.value);
   }
 
   return {
     specificationVersion: (options.specificationVersion ?? 'v4') as V,
     async transformParams({ params }) {
-      const call = { signal: params.abortSignal };
-      const { prompt, refusal } = await screenMessages(guard, params.prompt, call);
-      const tools = await shownTools(guard, params.tools, call);
       const { toolChoice } = params;
+      const screening = screenCall(guard, { signal: params.abortSignal });
+      const prompt = await screenPrompt(screening, params.prompt);
+      const tools = params.tools && (await screening.tools(params.tools));
       const isGone =
         toolChoice?.type === 'tool' &&
         tools !== params.tools &&
-        !tools?.some((tool) => readName(tool) === toolChoice.toolName);
+        !tools?.some((tool) => (tool as { name?: unknown }).name === toolChoice.toolName);
       const screened = {
         ...params,
         prompt,
-        ...(tools === params.tools ? {} : { tools }),
-        ...(isGone ? { toolChoice: undefined } : {}),
+        ...(tools !== undefined && { tools }),
+        ...(isGone && { toolChoice: undefined }),
       };
-      if (refusal !== undefined) refusals.set(screened, refusal);
+      if (screening.refusal !== undefined) refusals.set(screened, screening.refusal);
       return screened;
     },
     async wrapGenerate({ doGenerate, params }) {
       const refusal = refusals.get(params);
       if (refusal !== undefined) {
-        const answer = {
-          content: [{ type: 'text', text: refusal.note }],
-          finishReason: { unified: 'content-filter', raw: 'portcullis' },
-          usage: NO_TOKENS,
-          warnings: [],
-          providerMetadata: buildMetadata(refusal),
-        };
-        return answer as never;
+        const { finishReason, usage, providerMetadata } = refusedFinish(refusal);
+        const content = [{ type: 'text', text: refusal.note }];
+        return { content, finishReason, usage, providerMetadata, warnings: [] } as never;
       }
-      const result = await doGenerate();
-      const { content } = result as { content?: readonly unknown[] };
-      if (!content?.some((part) => (part as { type?: string }).type === 'tool-result')) return result;
-      const call = { signal: params.abortSignal };
-      return { ...result, content: await Promise.all(content.map((part) => screenResultPart(part, call))) };
+      const result = (await doGenerate()) as { readonly content?: readonly unknown[] };
+      const content =
+        result.content && (await showEach(result.content, async (part) => [await showPart(part, params)]));
+      return withMember(result, 'content', content) as never;
     },
     async wrapStream({ doStream, params }) {
       const refusal = refusals.get(params);
-      if (refusal !== undefined) return { stream: toStream(refusalParts(refusal)) } as never;
+      if (refusal !== undefined) return { stream: ReadableStream.from(refusalParts(refusal)) } as never;
       const result = await doStream();
-      const call = { signal: params.abortSignal };
       const screening = new TransformStream<unknown, unknown>({
         async transform(part, controller) {
-          controller.enqueue(await screenResultPart(part, call));
+          controller.enqueue(await showPart(part, params));
         },
       });
       return { ...result, stream: (result.stream as ReadableStream<unknown>).pipeThrough(screening) };
     },
   };
-}
-
-/** The tools whose definitions pass; the same list where all do. */
-async function shownTools(
-  guard: Guard,
-  tools: readonly unknown[] | undefined,
-  call: ScreenCall,
-): Promise<readonly unknown[] | undefined> {
-  if (tools === undefined) return undefined;
-  const shown = await Promise.all(
-    tools.map(async (tool) => {
-      const { type: _, providerOptions: __, ...definition } = tool as Readonly<Record<string, unknown>>;
-      return passes(await guard.screen('tool_definition', definition, { ...call, tool: String(definition.name) }));
-    }),
-  );
-  return shown.every(Boolean) ? tools : tools.filter((_, index) => shown[index]);
-}
-
-function readName(tool: unknown): unknown {
-  return (tool as { name?: unknown }).name;
 }
 
 function refusalParts(refusal: Enforcement): readonly unknown[] {
@@ -127,24 +106,15 @@ function refusalParts(refusal: Enforcement): readonly unknown[] {
     { type: 'text-start', id },
     { type: 'text-delta', id, delta: refusal.note },
     { type: 'text-end', id },
-    {
-      type: 'finish',
-      finishReason: { unified: 'content-filter', raw: 'portcullis' },
-      usage: NO_TOKENS,
-      providerMetadata: buildMetadata(refusal),
-    },
+    refusedFinish(refusal),
   ];
 }
 
-function buildMetadata({ evidenceId, runId, rule }: Enforcement): object {
-  return { portcullis: { evidenceId, runId, rule } };
-}
-
-function toStream(parts: readonly unknown[]): ReadableStream<unknown> {
-  return new ReadableStream({
-    start(controller) {
-      for (const part of parts) controller.enqueue(part);
-      controller.close();
-    },
-  });
+function refusedFinish({ evidenceId, runId, rule }: Enforcement) {
+  return {
+    type: 'finish',
+    finishReason: { unified: 'content-filter', raw: 'portcullis' },
+    usage: NO_TOKENS,
+    providerMetadata: { portcullis: { evidenceId, runId, rule } },
+  };
 }

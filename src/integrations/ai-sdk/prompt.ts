@@ -1,5 +1,5 @@
-import { type Enforcement, type Guard, newestTurn, passes, type ScreenCall } from '../../policy/index.js';
-import { showContent } from '../content.js';
+import { type Guard, type Point, passes, type ScreenCall } from '../../policy/index.js';
+import { type CallScreening, showEach, withMember } from '../screened-call.js';
 
 interface Part {
   readonly type: string;
@@ -11,12 +11,6 @@ interface Message {
   readonly content: string | readonly Part[];
 }
 
-/** A prompt as the model may see it; `refusal` where it may not be called at all. */
-export interface ScreenedPrompt {
-  readonly prompt: readonly unknown[];
-  readonly refusal: Enforcement | undefined;
-}
-
 /** What the model itself wrote. */
 const OWN_PARTS: ReadonlySet<string> = new Set(['text', 'reasoning', 'tool-call', 'tool-approval-request']);
 
@@ -24,58 +18,38 @@ const OWN_PARTS: ReadonlySet<string> = new Set(['text', 'reasoning', 'tool-call'
  * Screens a prompt of the AI SDK's model specification, 3 or 4: all but what the operator and the model wrote. What was
  * refused in an earlier turn becomes the note.
  */
-export async function screenMessages(
-  guard: Guard,
-  prompt: readonly unknown[],
-  call: ScreenCall,
-): Promise<ScreenedPrompt> {
-  const given = prompt as readonly Message[];
-  const newest = newestTurn(given, ({ role }) => role === 'user');
-  let refusal: Enforcement | undefined;
-  const messages = await Promise.all(
-    given.map(async (message, index) => {
-      const { role, content } = message;
-      if (role === 'system') return message;
-      const at = { ...call, isPast: index < newest };
-      if (role === 'user') {
-        const shown = await showContent(guard, 'user', content, at);
-        if (shown.ends) refusal ??= shown.enforcement;
-        return shown.content === content ? message : { ...message, content: shown.content };
-      }
-      if (typeof content === 'string') return message;
-      const parts = await Promise.all(content.map((part) => screenPart(role, part, at)));
-      return parts.every((part, at) => part === content[at]) ? message : { ...message, content: parts };
-    }),
+export function screenPrompt<M>(screening: CallScreening, prompt: readonly M[]): Promise<readonly M[]> {
+  return screening.turns(
+    prompt,
+    (message) => (message as Message).role === 'user',
+    async (message, at) => (await screenMessage(screening, message as Message, at)) as M,
   );
-  return { prompt: messages, refusal };
+}
 
-  async function screenPart(role: string, part: Part, at: ScreenCall): Promise<unknown> {
-    if (role === 'assistant' && OWN_PARTS.has(part.type)) return part;
-    if (part.type !== 'tool-result') {
-      const document = await guard.screen(role === 'assistant' ? 'document' : 'tool_result', part, at);
-      return passes(document) ? document.value : { type: 'text', text: document.enforcement.note };
-    }
-    const { output, toolName } = part;
-    const shown = await screenOutput(guard, output, { ...at, tool: String(toolName) });
-    if (shown.enforcement?.action === 'stop') refusal ??= shown.enforcement;
-    return shown.output === output ? part : { ...part, output: shown.output };
-  }
+async function screenMessage(screening: CallScreening, message: Message, at: ScreenCall): Promise<Message> {
+  const { role, content } = message;
+  const isOwn = role === 'assistant';
+  if (role === 'system' || (isOwn && typeof content === 'string')) return message;
+  if (role === 'user' || typeof content === 'string')
+    return withMember(message, 'content', await screening.content(role === 'user' ? role : 'tool_result', content, at));
+  const parts = await showEach(content, async (part) => {
+    if (part.type !== 'tool-result') return [part];
+    const call = { ...at, tool: String(part.toolName) };
+    return [withMember(part, 'output', await screenOutput(screening, part.output, call))];
+  });
+  const pointOf = ({ type }: Part): Point | undefined => {
+    if (type === 'tool-result' || (isOwn && OWN_PARTS.has(type))) return undefined;
+    return isOwn ? 'document' : 'tool_result';
+  };
+  return withMember(message, 'content', await screening.blocks(parts, pointOf, at));
 }
 
 /** A tool's output as the model may see it: a blocked one becomes an error whose text is the note. */
-export async function screenOutput(
-  guard: Guard,
-  output: unknown,
-  call: ScreenCall,
-): Promise<{ readonly output: unknown; readonly enforcement?: Enforcement }> {
+export async function screenOutput(by: Pick<Guard, 'screen'>, output: unknown, call: ScreenCall): Promise<unknown> {
   const { type, value, ...others } = output as Part;
   // The value as the tool returned it, where there is nothing else: it was screened then.
   const isBare = value !== undefined && Object.keys(others).every((name) => name === 'providerOptions');
-  const decision = await guard.screen('tool_result', isBare ? value : output, call);
-  if (!passes(decision)) {
-    const { enforcement } = decision;
-    return { output: { type: 'error-text', value: enforcement.note }, enforcement };
-  }
-  if (!isBare) return { output: decision.value };
-  return { output: decision.value === value ? output : { ...(output as Part), value: decision.value } };
+  const decision = await by.screen('tool_result', isBare ? value : output, call);
+  if (!passes(decision)) return { type: 'error-text', value: decision.enforcement.note };
+  return isBare ? withMember(output as Part, 'value', decision.value) : decision.value;
 }

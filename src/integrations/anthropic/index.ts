@@ -1,6 +1,6 @@
 /** Guards clients of `@anthropic-ai/sdk`. Imports nothing of it: its types are met by shape. */
-import { type Enforcement, type Guard, newestTurn, type ScreenCall } from '../../policy/index.js';
-import { type CallScreening, isObject, type Members, screenCall } from '../screened-call.js';
+import type { Enforcement, Guard, ScreenCall } from '../../policy/index.js';
+import { type CallScreening, isObject, isText, screenCall, showEach, withMember } from '../screened-call.js';
 import { eventStream } from '../server-sent-events.js';
 
 /** What the middleware reads of a request. */
@@ -68,12 +68,9 @@ async function screenBody(
 ): Promise<{ readonly body: Body; readonly refusal: Enforcement | undefined }> {
   const screening = screenCall(guard, call);
   const { messages, tools } = body;
-  const newest = newestTurn(messages, isUserTurn);
   const shown: Body = {
     ...body,
-    messages: await Promise.all(
-      messages.map((message, index) => screenMessage(screening, message, { isPast: index < newest })),
-    ),
+    messages: await screening.turns(messages, isUserTurn, (message, at) => screenMessage(screening, message, at)),
     ...(Array.isArray(tools) && { tools: await screening.tools(tools) }),
   };
   return { body: shown, refusal: screening.refusal };
@@ -81,66 +78,23 @@ async function screenBody(
 
 /** Whether the user says something; a message of tool results goes on with the turn. */
 function isUserTurn({ role, content }: Message): boolean {
-  if (role !== 'user') return false;
-  return !Array.isArray(content) || content.some((block) => pointOf(block) === undefined);
+  if (role !== 'user' || !Array.isArray(content)) return role === 'user';
+  return content.some(isText) || !content.some((block) => /tool_result$/.test(String(block?.type)));
 }
 
-/** Where a block comes from if not from whoever speaks. */
-function pointOf(block: unknown): 'tool_result' | 'document' | undefined {
-  if (!isObject(block) || typeof block.type !== 'string') return undefined;
-  if (block.type.endsWith('tool_result')) return 'tool_result';
-  return block.type === 'document' || block.type === 'search_result' ? 'document' : undefined;
-}
-
-async function screenMessage(screening: CallScreening, message: Message, call: ScreenCall): Promise<Message> {
+async function screenMessage(screening: CallScreening, message: Message, at: ScreenCall): Promise<Message> {
   const { role, content } = message;
-  const isTrusted = role === 'assistant' || role === 'system';
-  if (!Array.isArray(content)) {
-    return isTrusted || content === undefined
-      ? message
-      : { ...message, content: await screening.content('user', content, call) };
-  }
-  const isSpoken = (block: unknown): boolean => !isTrusted && pointOf(block) === undefined;
-  const spoken = content.filter(isSpoken);
-  // An attack may be split over the blocks of one message.
-  const said = spoken.length > 0 ? await screening.content('user', spoken, call) : [];
-  const saidBlocks = Array.isArray(said) ? [...said] : [{ type: 'text', text: said }];
-  const blocks = await Promise.all(
-    content.map(async (block: unknown) => {
-      if (isSpoken(block)) return saidBlocks.splice(0, 1);
-      return isTrusted && isObject(block) && MODEL_BLOCKS.has(block.type)
-        ? [await screenToolChanges(screening, block, call)]
-        : screenBlock(screening, block, call);
-    }),
-  );
-  return { ...message, content: blocks.flat() };
-}
-
-/** A block of the model, which may name tools that came and went. */
-async function screenToolChanges(screening: CallScreening, block: Members, call: ScreenCall): Promise<Members> {
-  const { tool_changes: changes } = block;
-  if (!Array.isArray(changes)) return block;
-  const shown = await Promise.all(changes.map((change) => screenBlock(screening, change, call)));
-  return { ...block, tool_changes: shown.flat() };
-}
-
-async function screenBlock(screening: CallScreening, given: unknown, call: ScreenCall): Promise<readonly unknown[]> {
-  const point = pointOf(given) ?? 'tool_result';
-  if (!isObject(given)) return [await screening.content(point, given, call)];
-  const { content, source, tool, tools } = given;
-  if (tool !== undefined && (await screening.tools([tool])).length === 0) return [];
-  const isText = isObject(source) && source.type === 'text';
-  return [
-    {
-      ...(await screening.others(point, given, ['content', 'source', 'tool', 'tools'], call)),
-      ...(content !== undefined && { content: await screening.content(point, content, call) }),
-      ...(source !== undefined &&
-        (isText
-          ? { source: { ...source, data: await screening.content(point, source.data, call) } }
-          : { source: await screening.content(point, source, call) })),
-      ...(Array.isArray(tools) && { tools: await screening.tools(tools) }),
-    },
-  ];
+  if (role !== 'assistant' && role !== 'system') return screening.item('user', message, at);
+  if (!Array.isArray(content)) return message;
+  // The model's own blocks may name tools that came and went.
+  const changed = await showEach<unknown>(content, async (block) => {
+    if (!isObject(block) || !Array.isArray(block.tool_changes)) return [block];
+    const changes = await screening.blocks(block.tool_changes, () => 'tool_result', at);
+    return [withMember(block, 'tool_changes', changes)];
+  });
+  const pointOf = (block: unknown): 'tool_result' | undefined =>
+    isObject(block) && MODEL_BLOCKS.has(block.type) ? undefined : 'tool_result';
+  return withMember(message, 'content', await screening.blocks(changed, pointOf, at));
 }
 
 function badRequest({ note }: Enforcement): Response {

@@ -3,12 +3,13 @@ import {
   type DocumentText,
   errorText,
   type Guard,
-  newestTurn,
+  type Point,
   PortcullisBlocked,
   passes,
   type ScreenCall,
 } from '../../policy/index.js';
-import { type Shown, showContent } from '../content.js';
+import { type CallScreening, screenCall } from '../screened-call.js';
+import { readSchema } from '../tool-schema.js';
 
 /** What the middleware needs of `langchain`: pass the module itself, or these three of it. */
 export interface LangChain {
@@ -60,29 +61,16 @@ export function guardMiddleware<L extends LangChain>(guard: Guard, langchain: L)
   const ToolMessage = langchain.ToolMessage as new (fields: object) => unknown;
 
   async function wrapModelCall(request: ModelRequest, handler: (request: ModelRequest) => unknown): Promise<unknown> {
-    const call = readCall(request.runtime);
-    const newest = newestTurn(request.messages, (message) => pointOf(message) === 'user');
-    const shown = await Promise.all(
-      request.messages.map((message, index) => showMessage(guard, message, { ...call, isPast: index < newest })),
+    const screening = screenCall(guard, readCall(request.runtime));
+    const messages = await screening.turns(
+      request.messages,
+      (message) => pointOf(message) === 'user',
+      (message, at) => showMessage(screening, message, at),
     );
-    const refusal = shown.find(({ ends }) => ends)?.enforcement;
-    if (refusal !== undefined) {
-      const { note, evidenceId, runId } = refusal;
-      return new AIMessage({ content: note, response_metadata: { portcullis: { evidenceId, runId } } });
-    }
-    const messages = shown.map(({ content }, index) => withContent(request.messages[index] as Message, content));
-    return handler({ ...request, messages, ...(request.tools && { tools: await shownTools(request.tools, call) }) });
-  }
-
-  async function shownTools(tools: readonly unknown[], call: ScreenCall): Promise<readonly unknown[]> {
-    const shown = await Promise.all(
-      tools.map(async (tool) => {
-        const { name } = tool as { name?: unknown };
-        const named = typeof name === 'string' ? { ...call, tool: name } : call;
-        return passes(await guard.screen('tool_definition', readDefinition(tool), named));
-      }),
-    );
-    return tools.filter((_, index) => shown[index]);
+    const tools = request.tools && (await screening.tools(request.tools, readDefinition));
+    if (screening.refusal === undefined) return handler({ ...request, messages, ...(tools && { tools }) });
+    const { note, evidenceId, runId } = screening.refusal;
+    return new AIMessage({ content: note, response_metadata: { portcullis: { evidenceId, runId } } });
   }
 
   async function wrapToolCall(request: ToolRequest, handler: (request: ToolRequest) => unknown): Promise<unknown> {
@@ -104,7 +92,7 @@ export function guardMiddleware<L extends LangChain>(guard: Guard, langchain: L)
     // A Command changes the state in its own way; the messages in it are screened before the next model call.
     if (result.type !== 'tool') return result;
     const decision = await guard.screen('tool_result', result.content, call);
-    return passes(decision) ? withContent(result, decision.value) : failed(decision.enforcement.note);
+    return passes(decision) ? withMembers(result, { content: decision.value }) : failed(decision.enforcement.note);
   }
 
   return createMiddleware({ name: 'portcullis', wrapModelCall, wrapToolCall } as never) as ReturnType<
@@ -136,27 +124,20 @@ function pointOf({ type, role }: Message): 'user' | 'tool_result' | undefined {
 const OWN_BLOCKS =
   /^(text|output_text|reasoning|thinking|redacted_thinking|refusal|function_call|invalid_tool_call|(server_)?tool_(call|use)(_chunk)?|input_json_delta)$/;
 
-async function showMessage(guard: Guard, message: Message, given: ScreenCall): Promise<Shown> {
-  const { content, type } = message;
-  const call = { ...given, tool: message.name };
+async function showMessage(screening: CallScreening, message: Message, at: ScreenCall): Promise<Message> {
+  const { content, type, name } = message;
+  const call = { ...at, tool: name };
   const point = pointOf(message);
-  if (point !== undefined) return showContent(guard, point, content, call);
-  if (type !== 'ai' || !Array.isArray(content)) return { content, ends: false };
-  const isOwn = (block: Block): boolean => OWN_BLOCKS.test(block.type);
-  const blocks: readonly Block[] = content;
-  const shown = await Promise.all(
-    blocks.map((block) =>
-      isOwn(block) ? [block] : showContent(guard, 'tool_result', [block], call).then((one) => one.content),
-    ),
-  );
-  const flat = shown.flat();
-  return { content: flat.every((block, index) => block === blocks[index]) ? content : flat, ends: false };
+  if (point !== undefined) return withMembers(message, await screening.item(point, { name, content }, call));
+  if (type !== 'ai' || !Array.isArray(content)) return message;
+  const pointOfBlock = (block: Block): Point | undefined => (OWN_BLOCKS.test(block.type) ? undefined : 'tool_result');
+  return withMembers(message, { content: await screening.blocks(content, pointOfBlock, call) });
 }
 
-/** A message with a content; a copy, of any class, where it is another. A constructor's arguments are what it is serialised from. */
-function withContent(message: Message, content: unknown): Message {
-  if (content === message.content) return message;
-  const copy = { content, ...(message.lc_kwargs && { lc_kwargs: { ...message.lc_kwargs, content } }) };
+/** A message with these members; a copy, of any class, where they differ. A constructor's arguments are what it is serialised from. */
+function withMembers(message: Message, members: Partial<Record<'content' | 'name', unknown>>): Message {
+  if (members.content === message.content && (members.name ?? message.name) === message.name) return message;
+  const copy = { ...members, ...(message.lc_kwargs && { lc_kwargs: { ...message.lc_kwargs, ...members } }) };
   return Object.assign(Object.create(Object.getPrototypeOf(message)), message, copy);
 }
 
@@ -165,28 +146,6 @@ function readDefinition(tool: unknown): unknown {
   if (typeof tool !== 'object' || tool === null || !('schema' in tool)) return tool;
   const { name, description, schema, extras } = tool as Readonly<Record<string, unknown>>;
   return { name, description, schema: readSchema(schema), extras };
-}
-
-/** A schema as JSON: as it is, by its own method (Zod 4), or all strings in it (Zod 3). */
-function readSchema(schema: unknown): unknown {
-  if (typeof schema !== 'object' || schema === null || Object.getPrototypeOf(schema) === Object.prototype)
-    return schema;
-  if ('toJSONSchema' in schema && typeof schema.toJSONSchema === 'function') {
-    return schema.toJSONSchema({ unrepresentable: 'any', io: 'input' });
-  }
-  return stringsIn(schema, new Set());
-}
-
-function stringsIn(value: unknown, seen: Set<unknown>): readonly string[] {
-  if (typeof value === 'string') return [value];
-  if (typeof value !== 'object' || value === null || seen.has(value)) return [];
-  seen.add(value);
-  const { description, _def, _zod } = value as { description?: unknown; _def?: object; _zod?: { def?: object } };
-  const members = Object.entries(_def ?? _zod?.def ?? value).map(([name, member]) =>
-    // A shape may be made when it is first asked for.
-    typeof member === 'function' && (name === 'shape' || name === 'getter') ? member() : member,
-  );
-  return [description, ...members].flatMap((member) => stringsIn(member, seen));
 }
 
 /** LangGraph's interrupts and parent commands are thrown, and are no failures. */

@@ -1,9 +1,10 @@
 /** Guards agents of `@mastra/core`. Imports nothing of it: its types are met by shape. */
 import { createHash } from 'node:crypto';
-import { type Enforcement, type Guard, passes, type ScreenCall } from '../../policy/index.js';
+import type { Guard } from '../../policy/index.js';
 import { type ExecuteOptions, guardParts, type ModelTool, mustAsk } from '../ai-sdk/guard-tools.js';
-import { screenMessages } from '../ai-sdk/prompt.js';
-import { showContent } from '../content.js';
+import { screenPrompt } from '../ai-sdk/prompt.js';
+import { type CallScreening, isObject, type Members, screenCall, showEach, withMember } from '../screened-call.js';
+import { readSchema } from '../tool-schema.js';
 
 /** Of Mastra's list of messages, the system messages that its memory adds: what it recalls of other conversations. */
 interface MemoryMessages {
@@ -41,53 +42,40 @@ export interface GuardProcessor {
  * @throws PortcullisBlocked inside the run, for the action `throw`
  */
 export function guardProcessor(guard: Guard): GuardProcessor {
-  const refuse = (refusal: Enforcement, abort: StepArguments['abort']): never => {
-    const { evidenceId, runId, rule, action } = refusal;
-    return abort(refusal.note, { metadata: { portcullis: { evidenceId, runId, rule, action } } });
-  };
-
   return {
     id: 'portcullis',
     async processInput({ messageList, abortSignal }) {
       // Here too: before 1.71 the messages of the memory lose their tag ahead of the first step.
-      await screenMemory(guard, messageList as MemoryMessages, { signal: abortSignal });
+      await screenMemory(screenCall(guard, { signal: abortSignal }), messageList as MemoryMessages);
       return messageList;
     },
-    async processInputStep(args) {
-      const { tools = {}, toolChoice, abortSignal } = args;
-      await screenMemory(guard, args.messageList as MemoryMessages | undefined, { signal: abortSignal });
-      const shown = await Promise.all(
-        Object.entries(tools).map(async ([name, tool]) => {
-          const call = { tool: name, signal: abortSignal };
-          const decision = await guard.screen('tool_definition', readDefinition(name, tool), call);
-          return passes(decision) ? [[name, tool] as const] : [];
-        }),
-      );
-      if (shown.every(({ length }) => length === 1)) return undefined;
-      const kept = Object.fromEntries(shown.flat());
+    async processInputStep({ tools = {}, toolChoice, abortSignal, messageList }) {
+      const screening = screenCall(guard, { signal: abortSignal });
+      await screenMemory(screening, messageList as MemoryMessages | undefined);
+      const given = Object.entries(tools);
+      const shown = await screening.tools(given, ([name, tool]) => readDefinition(name, tool));
+      if (shown === given) return undefined;
+      const kept = Object.fromEntries(shown);
       const { toolName } = (toolChoice ?? {}) as { toolName?: string };
       return { tools: kept, ...(toolName !== undefined && !(toolName in kept) ? { toolChoice: 'auto' } : {}) };
     },
-    async processLLMRequest(args) {
-      const { prompt } = args;
-      const screened = await screenMessages(guard, prompt, { signal: args.abortSignal });
-      if (screened.refusal !== undefined) return refuse(screened.refusal, args.abort);
-      const isSame = screened.prompt.every((message, index) => message === prompt[index]);
-      return isSame ? undefined : { prompt: screened.prompt as typeof prompt };
+    async processLLMRequest({ prompt, abort, abortSignal }) {
+      const screening = screenCall(guard, { signal: abortSignal });
+      const shown = await screenPrompt(screening, prompt);
+      if (screening.refusal === undefined) return shown === prompt ? undefined : { prompt: shown as typeof prompt };
+      const { note, evidenceId, runId, rule, action } = screening.refusal;
+      return abort(note, { metadata: { portcullis: { evidenceId, runId, rule, action } } });
     },
   };
 }
 
 /** What the memory recalls of other conversations stands in the system prompt; the operator's own messages pass. */
-async function screenMemory(guard: Guard, messages: MemoryMessages | undefined, call: ScreenCall): Promise<void> {
+async function screenMemory(screening: CallScreening, messages: MemoryMessages | undefined): Promise<void> {
   const recalled = messages?.getSystemMessages?.('memory') ?? [];
-  const shown = await Promise.all(
-    recalled.map(async (message) => {
-      const { content } = await showContent(guard, 'document', message.content, call);
-      return content === message.content ? message : { ...message, content };
-    }),
-  );
-  if (messages === undefined || shown.every((message, index) => message === recalled[index])) return;
+  const shown = await showEach(recalled, async (message) => [
+    withMember(message, 'content', await screening.content('document', message.content)),
+  ]);
+  if (messages === undefined || shown === recalled) return;
   messages.clearSystemMessages('memory');
   for (const message of shown) messages.addSystem(message, 'memory');
 }
@@ -142,11 +130,7 @@ function digest(input: unknown): string {
 
 /** The description of a tool for the model. */
 function readDefinition(name: string, tool: unknown): object {
-  const { description, parameters, inputSchema, inputExamples } = tool as {
-    description?: unknown;
-    inputExamples?: unknown;
-    parameters?: { jsonSchema?: unknown };
-    inputSchema?: { jsonSchema?: unknown };
-  };
-  return { name, description, inputSchema: parameters?.jsonSchema ?? inputSchema?.jsonSchema, inputExamples };
+  const { description, parameters, inputSchema = parameters, inputExamples, args } = tool as Members;
+  const { jsonSchema = inputSchema } = isObject(inputSchema) ? inputSchema : {};
+  return { name, description, inputSchema: readSchema(jsonSchema), inputExamples, args };
 }

@@ -99,6 +99,24 @@ export function guardAgents(guard: Guard): AgentsGuard {
     return decision;
   }
 
+  /** A function tool with the guardrails added, and with `ask` the approval. */
+  function guardTool<T extends object>(tool: T): T {
+    const { type, name, needsApproval, inputGuardrails = [], outputGuardrails = [] } = tool as ToolMembers;
+    if (type !== 'function') return tool;
+    const asks = guard.policy.tool_call === 'ask' && {
+      async needsApproval(context: unknown, input: unknown, callId?: string): Promise<boolean> {
+        const first = typeof needsApproval === 'function' ? await needsApproval(context, input, callId) : needsApproval;
+        return first === true || (await screenArguments(String(name), JSON.stringify(input))).action === 'ask';
+      },
+    };
+    return {
+      ...tool,
+      ...asks,
+      inputGuardrails: [...inputGuardrails, toolInputGuardrail],
+      outputGuardrails: [...outputGuardrails, toolOutputGuardrail],
+    };
+  }
+
   return {
     inputGuardrail: {
       name: NAME,
@@ -119,45 +137,9 @@ export function guardAgents(guard: Guard): AgentsGuard {
       const screening = screenCall(guard);
       const input = await screenItems(screening, modelData.input);
       if (screening.refusal !== undefined) throw new PortcullisBlocked(screening.refusal);
-      return { ...modelData, input };
+      return { ...modelData, input: [...input] };
     },
-    async tools(tools) {
-      const guarded = await Promise.all(
-        tools.map(async (tool) => {
-          const {
-            type,
-            name,
-            needsApproval,
-            inputGuardrails = [],
-            outputGuardrails = [],
-            ...others
-          } = tool as ToolMembers;
-          // The code of a tool says nothing to the model.
-          const { shell: _, editor: __, computer: ___, providerData, ...said } = others;
-          const shown = await screenCall(guard).tools([
-            { type, name, ...said, ...(providerData as object | undefined) },
-          ]);
-          if (shown.length === 0) return [];
-          if (type !== 'function') return [tool];
-          const asks = guard.policy.tool_call === 'ask' && {
-            async needsApproval(context: unknown, input: unknown, callId?: string): Promise<boolean> {
-              const first =
-                typeof needsApproval === 'function' ? await needsApproval(context, input, callId) : needsApproval;
-              return first === true || (await screenArguments(String(name), JSON.stringify(input))).action === 'ask';
-            },
-          };
-          return [
-            {
-              ...tool,
-              ...asks,
-              inputGuardrails: [...inputGuardrails, toolInputGuardrail],
-              outputGuardrails: [...outputGuardrails, toolOutputGuardrail],
-            },
-          ];
-        }),
-      );
-      return guarded.flat();
-    },
+    tools: async (tools) => (await screenCall(guard).tools(tools, readDefinition)).map(guardTool),
     mcpServer(server) {
       const { toolInputGuardrails = [], toolOutputGuardrails = [] } = server;
       const added: Members = {
@@ -174,6 +156,14 @@ export function guardAgents(guard: Guard): AgentsGuard {
       });
     },
   };
+}
+
+/** The description of a tool for the model: its code says nothing to it. */
+function readDefinition(tool: object): unknown {
+  const code = ['needsApproval', 'inputGuardrails', 'outputGuardrails', 'shell', 'editor', 'computer'];
+  const said = Object.entries(tool).filter(([name]) => !code.includes(name));
+  const { providerData, ...others } = Object.fromEntries(said) as { providerData?: object };
+  return { ...others, ...providerData };
 }
 
 const allowed: ToolGuardrailOutput = { behavior: { type: 'allow' } };

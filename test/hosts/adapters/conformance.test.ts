@@ -1,7 +1,11 @@
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { afterAll, describe, expect, it } from 'vitest';
+import { type GuardMiddleware, guardModel } from '../../../src/integrations/ai-sdk/index.js';
 import { guardMiddleware } from '../../../src/integrations/anthropic/index.js';
 import { answerHook } from '../../../src/integrations/claude-agent/answer-hook.js';
+import { guardMiddleware as guardLangChain } from '../../../src/integrations/langchain/index.js';
 import { answerLiteLlm } from '../../../src/integrations/litellm/answer-litellm.js';
+import { guardProcessor } from '../../../src/integrations/mastra/index.js';
 import { createGateway } from '../../../src/integrations/mcp/gateway.js';
 import { readMessage } from '../../../src/integrations/mcp/messages.js';
 import { guardFetch } from '../../../src/integrations/openai/index.js';
@@ -50,6 +54,56 @@ const anthropic = async (body: object): Promise<Record<string, never[]> | undefi
   return sent as never;
 };
 const agents = guardAgents(guard);
+
+const isAnswered = (answer: object): boolean => 'providerMetadata' in answer;
+/** The parameters that a model of the AI SDK is called with; undefined where it isn't called. */
+const aiSdk = async <P extends Parameters<GuardMiddleware<'v4'>['transformParams']>[0]['params']>(
+  given: P,
+): Promise<P | undefined> => {
+  const middleware = guardModel(guard);
+  const params = await middleware.transformParams({ params: given });
+  const answer = await middleware.wrapGenerate({ doGenerate: async () => ({}), params });
+  return isAnswered(answer) ? undefined : params;
+};
+const generated = async (part: unknown): Promise<unknown> => {
+  const doGenerate = async () => ({ content: [part] });
+  return (await guardModel(guard).wrapGenerate({ doGenerate, params: { prompt: [] } })).content[0];
+};
+
+const chain = guardLangChain(guard, {
+  createMiddleware: (config: unknown) => config,
+  AIMessage,
+  ToolMessage,
+} as never) as unknown as {
+  wrapModelCall(request: object, handler: (request: ChainRequest) => unknown): Promise<unknown>;
+  wrapToolCall(request: object, handler: () => unknown): Promise<BaseMessage>;
+};
+interface ChainRequest {
+  readonly messages: readonly BaseMessage[];
+  readonly tools?: readonly unknown[];
+}
+/** The request that reaches a model of LangChain; undefined for a run that is refused. */
+const langchain = async (request: ChainRequest): Promise<ChainRequest | undefined> => {
+  let shown: ChainRequest | undefined;
+  await chain.wrapModelCall(request, (given) => {
+    shown = given;
+  });
+  return shown;
+};
+const inMessage = async (message: BaseMessage): Promise<unknown> => {
+  const content = (await langchain({ messages: [message] }))?.messages[0]?.content;
+  return Array.isArray(content) ? content[0] : content;
+};
+
+const mastra = guardProcessor(guard);
+const abort = (): never => {
+  throw new Refused();
+};
+class Refused extends Error {}
+const step = async (tool: unknown): Promise<unknown> => {
+  const shown = await mastra.processInputStep({ abort, tools: { tool } });
+  return shown === undefined ? tool : shown.tools.tool;
+};
 
 const withoutGuardrails = (tool: object): object => {
   const { inputGuardrails: _, outputGuardrails: __, ...others } = tool as Readonly<Record<string, unknown>>;
@@ -101,7 +155,80 @@ const MODEL_ITEM =
 const MODEL_WORDS = String.raw`^\w+\((${MODEL_ITEM})\)|^\w+\((assistant|system|developer)\b(?!.*\.tools\[\])|\)\.(arguments|code|queries)\b`;
 const MODEL_BLOCK = 'text|thinking|redacted_thinking|tool_use|server_tool_use|mcp_tool_use|compaction|fallback';
 
+const LANGUAGE_MODEL = "import('@ai-sdk/provider').LanguageModelV";
+const AI_SDK_OWN =
+  /^\w+\(system\)|^\w+\(assistant\)\.content\[\]\((text|reasoning|tool-call)\)|\.providerOptions\b|\(tool-result\)\.tool(CallId|Name)$/;
+const BLOCKS = "import('@langchain/core/messages').ContentBlock";
+const CHAIN_BLOCKS = `${BLOCKS} | ${BLOCKS}.Standard | ${BLOCKS}.Data.DataContentBlock`;
+
+const FUNCTION = "import('@langchain/core/language_models/base').FunctionDefinition";
+
 const ROWS: readonly Row[] = [
+  ...['3', '4'].map(
+    (version): Row => ({
+      adapter: `ai-sdk, messages of version ${version}`,
+      type: `${LANGUAGE_MODEL}${version}Message`,
+      send: async (value) => (await aiSdk({ prompt: [value] }))?.prompt[0],
+      own: AI_SDK_OWN,
+    }),
+  ),
+  {
+    adapter: 'ai-sdk, tools',
+    type: `${LANGUAGE_MODEL}4FunctionTool | ${LANGUAGE_MODEL}4ProviderTool`,
+    send: async (value) => (await aiSdk({ prompt: [hello], tools: [value] }))?.tools?.[0],
+  },
+  {
+    adapter: 'ai-sdk, results of the provider',
+    type: `${LANGUAGE_MODEL}4ToolResult`,
+    send: generated,
+    own: /\.(toolCallId|toolName|providerMetadata\b.*)$/,
+  },
+  {
+    adapter: 'langchain, blocks of users',
+    type: CHAIN_BLOCKS,
+    send: (value) => inMessage(new HumanMessage({ content: [value as never] })),
+  },
+  {
+    adapter: 'langchain, blocks of results',
+    type: CHAIN_BLOCKS,
+    send: (value) => inMessage(new ToolMessage({ content: [value as never], tool_call_id: 'c' })),
+  },
+  {
+    adapter: 'langchain, results of tools',
+    type: CHAIN_BLOCKS,
+    send: async (value) => {
+      const result = new ToolMessage({ content: [value as never], tool_call_id: 'c' });
+      const { content } = await chain.wrapToolCall({ toolCall: { name: 'read', args: {} } }, () => result);
+      return Array.isArray(content) ? content[0] : content;
+    },
+  },
+  {
+    adapter: 'langchain, blocks of the model',
+    type: CHAIN_BLOCKS,
+    send: (value) => inMessage(new AIMessage({ content: [value as never] })),
+    own: /^\w+\((text|reasoning|refusal|tool_call|tool_call_chunk|invalid_tool_call|server_tool_call|server_tool_call_chunk)\)/,
+  },
+  {
+    adapter: 'langchain, tools',
+    // Its parameters are declared as every kind of schema within every other.
+    type: `{ type: 'function'; function: Omit<${FUNCTION}, 'parameters'> & { parameters: Record<string, unknown> } }`,
+    send: async (value) => (await langchain({ messages: [new HumanMessage('Hello')], tools: [value] }))?.tools?.[0],
+  },
+  {
+    adapter: 'mastra, messages',
+    // The package whose types Mastra's own prompts have.
+    type: "import('@ai-sdk/provider-v5').LanguageModelV2Message",
+    send: async (value) => {
+      const shown = await mastra.processLLMRequest({ abort, prompt: [value] });
+      return shown === undefined ? value : shown.prompt[0];
+    },
+    own: AI_SDK_OWN,
+  },
+  {
+    adapter: 'mastra, tools',
+    type: `Pick<${LANGUAGE_MODEL}4FunctionTool, 'description' | 'inputExamples'> & { parameters: { jsonSchema: ${LANGUAGE_MODEL}4FunctionTool['inputSchema'] } }`,
+    send: step,
+  },
   {
     adapter: 'openai, Chat Completions',
     type: "import('openai').OpenAI.ChatCompletionMessageParam",
@@ -200,12 +327,18 @@ const ROWS: readonly Row[] = [
 ];
 
 const named = Object.fromEntries(ROWS.map(({ type }, index) => [`T${index}`, type]));
-const attacks = shapesOf(named, ATTACK);
-const honest = shapesOf(named, BENIGN);
+const shapesByType = shapesOf(named);
 const figures: string[] = [];
 afterAll(() => console.log(figures.join('\n')));
 
-const isRefusal = (error: unknown): boolean => error instanceof PortcullisBlocked;
+/** The JSON of a value, with what its bytes say. */
+const written = (value: unknown): string =>
+  JSON.stringify([value], function (this: Record<string, unknown>, name: string, given: unknown) {
+    const member = this[name];
+    return member instanceof Uint8Array ? Buffer.from(member).toString() : given;
+  });
+
+const isRefusal = (error: unknown): boolean => error instanceof PortcullisBlocked || error instanceof Refused;
 const arrived = (row: Row, value: unknown): Promise<unknown> =>
   row.send(value).catch((error) => {
     if (isRefusal(error)) return undefined;
@@ -213,20 +346,21 @@ const arrived = (row: Row, value: unknown): Promise<unknown> =>
   });
 
 describe.each(ROWS.map((row, index) => [row.adapter, row, index] as const))('%s', (_, row, index) => {
-  const shapes = attacks[`T${index}`] as readonly Shape[];
+  const shapes = shapesByType[`T${index}`] as readonly Shape[];
   const foreign = shapes.filter(({ name }) => row.own === undefined || !row.own.test(name));
 
   it('the text of every string is screened', async () => {
     const leaks: string[] = [];
-    for (const { name, value } of foreign)
-      if (JSON.stringify([await arrived(row, value)]).includes(ATTACK)) leaks.push(name);
+    for (const { name, make } of foreign)
+      if (written(await arrived(row, make(ATTACK))).includes(ATTACK)) leaks.push(name);
     figures.push(`${row.adapter}: ${foreign.length} of ${shapes.length} strings are foreign`);
     expect(foreign.length).toBeGreaterThan(1);
     expect(leaks).toEqual([]);
   });
 
   it('honest texts arrive equal', async () => {
-    for (const { value } of honest[`T${index}`] as readonly Shape[]) {
+    for (const { make } of shapes) {
+      const value = make(BENIGN);
       const expected = row.honest?.(value) ?? value;
       expect(await arrived(row, value)).toEqual(expected);
     }
@@ -243,6 +377,36 @@ it.each<[string, Send]>([
     'a result of Chat Completions',
     async (value) => openai('chat/completions', { messages: [{ role: 'tool', tool_call_id: 'c', content: [value] }] }),
   ],
+  ['a message of the AI SDK', async (value) => aiSdk({ prompt: [{ role: 'user', content: [value] }] })],
+  ['a result of the AI SDK', async (value) => aiSdk({ prompt: [{ role: 'tool', content: [value] }] })],
+  [
+    'an output of the AI SDK',
+    async (value) => {
+      const part = { type: 'tool-result', toolCallId: 'c', toolName: 'read', output: value };
+      return aiSdk({ prompt: [{ role: 'tool', content: [part] }] });
+    },
+  ],
+  [
+    'a part of the AI SDK that the model did not write',
+    async (value) => aiSdk({ prompt: [{ role: 'assistant', content: [value] }] }),
+  ],
+  [
+    'a role of the AI SDK that is not known',
+    async (value) => aiSdk({ prompt: [{ role: 'critic', content: [value] }] }),
+  ],
+  ['a tool of the AI SDK', async (value) => aiSdk({ prompt: [hello], tools: [value] })],
+  ['a message of LangChain', async (value) => inMessage(new HumanMessage({ content: [value as never] }))],
+  [
+    'a result of LangChain',
+    async (value) => inMessage(new ToolMessage({ content: [value as never], tool_call_id: 'c' })),
+  ],
+  ['a block of the model of LangChain', async (value) => inMessage(new AIMessage({ content: [value as never] }))],
+  ['a tool of LangChain', async (value) => langchain({ messages: [new HumanMessage('Hello')], tools: [value] })],
+  [
+    'a message of Mastra',
+    async (value) => (await mastra.processLLMRequest({ abort, prompt: [{ role: 'user', content: [value] }] }))?.prompt,
+  ],
+  ['a schema of a tool of Mastra', async (value) => step({ description: 'Reads.', inputSchema: value })],
   ['an item of Responses', async (value) => openai('responses', { input: [value] })],
   [
     'an item of a role that is not known',

@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
-/** A value of a host's type with a text in one of its strings. */
+/** Values of a host's type with a text in one of their strings. */
 export interface Shape {
   /** Where the text stands: names of members, and the words (`type`, `role`) of the objects on the way. */
   readonly name: string;
-  readonly value: unknown;
+  make(text: string): unknown;
 }
 
 interface Built {
@@ -22,12 +22,12 @@ const NOTHING: Built = { base: undefined, shapes: [] };
 const MAX_DEPTH = 9;
 
 /**
- * Reads types from the declarations of the installed hosts and makes a value for every string in every variant of them: one
- * with `text` in that string, and the rest as short as the type allows.
+ * Reads types from the declarations of the installed hosts: a shape for every string in every variant of them, with a text in
+ * that string, and the rest as short as the type allows.
  *
  * @param types by name, as an import type, e.g. `import('openai').OpenAI.ChatCompletionTool`
  */
-export function shapesOf<N extends string>(types: Readonly<Record<N, string>>, text: string): Record<N, Shape[]> {
+export function shapesOf<N extends string>(types: Readonly<Record<N, string>>): Record<N, Shape[]> {
   const file = join(folder, 'shapes-of-hosts.ts');
   const names = Object.keys(types) as N[];
   const source = names.map((name) => `export type ${name} = ${types[name]};`).join('\n');
@@ -56,8 +56,8 @@ export function shapesOf<N extends string>(types: Readonly<Record<N, string>>, t
     const alias = root.statements.filter(ts.isTypeAliasDeclaration).find((each) => each.name.text === name);
     if (alias === undefined) throw new Error(`${name} was not read`);
     const { shapes } = build(checker, checker.getTypeAtLocation(alias.name), []);
-    const named = new Map(shapes.map(({ path, make }) => [path, make(text)]));
-    return [...named].map(([path, value]) => ({ name: `${name}${path}`, value }));
+    const named = new Map(shapes.map(({ path, make }) => [path, make]));
+    return [...named].map(([path, make]) => ({ name: `${name}${path}`, make }));
   };
   return Object.fromEntries(names.map((name) => [name, read(name)])) as Record<N, Shape[]>;
 }
