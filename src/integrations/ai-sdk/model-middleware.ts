@@ -87,7 +87,7 @@ export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
     },
     async wrapStream({ doStream, params }) {
       const refusal = refusals.get(params);
-      if (refusal !== undefined) return { stream: ReadableStream.from(refusalParts(refusal)) } as never;
+      if (refusal !== undefined) return { stream: toStream(refusalParts(refusal)) } as never;
       const result = await doStream();
       const screening = new TransformStream<unknown, unknown>({
         async transform(part, controller) {
@@ -117,4 +117,13 @@ function refusedFinish({ evidenceId, runId, rule }: Enforcement) {
     usage: NO_TOKENS,
     providerMetadata: { portcullis: { evidenceId, runId, rule } },
   };
+}
+
+function toStream(parts: readonly unknown[]): ReadableStream<unknown> {
+  return new ReadableStream({
+    start(controller) {
+      for (const part of parts) controller.enqueue(part);
+      controller.close();
+    },
+  });
 }
