@@ -19,14 +19,14 @@ const filesUnder = (folder: string, ending: string): readonly string[] =>
 const isLow = (text: string, at: number): boolean => /[\udc00-\udfff]/.test(text.charAt(at));
 
 /** A fixed shuffle, so that every run times the same pieces and neighbours come from all over the corpus. */
-export const shuffled = <T>(items: readonly T[]): readonly T[] => {
+export function shuffled<T>(items: readonly T[]): readonly T[] {
   let state = 0x9e3779b9;
   const keyed = items.map((item) => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     return { item, key: state };
   });
   return keyed.sort((a, b) => a.key - b.key).map(({ item }) => item);
-};
+}
 
 const corpusOf = (name: string, texts: readonly string[]): Corpus => {
   const whole = [...new Set(texts)].join('\n\n');
