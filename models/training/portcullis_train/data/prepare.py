@@ -67,6 +67,7 @@ def encode_rows(rows: list[Row], tokenizer: Tokenizer) -> dict[str, np.ndarray]:
         "ids": ids,
         "offsets": offsets,
         "spans": np.array(spans, np.int32).reshape(-1, 2),
+        "windows": np.full((len(rows), 2), -1, np.int32),
         "labels": np.array([row["label"] == "injection" for row in rows], np.int8),
         "keys": np.array([f"{row['source']}/{row['label']}" for row in rows]),
         "groups": np.array([str(row["group"]) for row in rows]),
@@ -76,7 +77,7 @@ def encode_rows(rows: list[Row], tokenizer: Tokenizer) -> dict[str, np.ndarray]:
 def replace_own(stored: dict[str, np.ndarray], fresh: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """An archive with its `own` rows exchanged for others."""
     kept = ~np.char.startswith(stored["keys"], "own ")
-    joined = {name: np.concatenate([stored[name][kept], fresh[name]]) for name in ("spans", "labels", "keys", "groups", "channels")}
+    joined = {name: np.concatenate([stored[name][kept], fresh[name]]) for name in ("spans", "windows", "labels", "keys", "groups", "channels")}
     for values, offsets in (("ids", "offsets"), ("tasks", "task_offsets")):
         lengths = np.diff(stored[offsets])
         joined[values] = np.concatenate([stored[values][np.repeat(kept, lengths)], fresh[values]])

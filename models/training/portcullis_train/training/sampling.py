@@ -11,7 +11,7 @@ from ..text.windows import CONTENT
 
 UNKNOWN = -1
 # How often a row is shown without its channel, or without its task.
-WITHOUT_CHANNEL, WITHOUT_TASK = 0.15, 0.15
+WITHOUT_CHANNEL, WITHOUT_TASK = 0.2, 0.15
 BOUND_TO_TASK = ("contrast delegated", "authored3 data_delegated", "authored4", "own c-delegated")
 
 
@@ -38,6 +38,7 @@ class Archive:
     ids: np.ndarray
     offsets: np.ndarray
     spans: np.ndarray
+    windows: np.ndarray
     labels: np.ndarray
     keys: np.ndarray
     groups: np.ndarray
@@ -121,10 +122,9 @@ def samples_of(archive: Archive, index: int, clean: float, rng: np.random.Genera
             return result
         if length <= CONTENT:
             return [Sample(ids, 1, None)]
-        if not archive.groups[index].startswith("jailbreak"):
+        if archive.windows[index, 0] < 0:
             return []
-        start = int(rng.integers(0, length - CONTENT + 1))
-        return [Sample(ids[start : start + CONTENT], 1, None)]
+        return [Sample(ids[slice(*archive.windows[index])], 1, None)]
     if length <= CONTENT:
         return [Sample(ids, 0, (0, 0))]
     result = []
