@@ -16,7 +16,7 @@ from .channels import CHANNEL_NAMES, channel_of, channel_rows, contrast_rows, ow
 from .harvest import fetch, harvest
 from .inserts import inserted_rows
 from .requests import joined_requests
-from .rows import Row, allowed, digest, own_files, own_rows, planted_rows, planted_tasks, read_rows
+from .rows import Row, allowed, digest, own_files, own_rows, planted_rows, planted_tasks, read_rows, with_spans
 from .translated import written_rows
 from .vocabulary import build_tokenizer
 from .world import planted_world, world_rows, written_world
@@ -124,7 +124,7 @@ def main() -> None:
     rows = allowed(read_rows(args.data / "train.jsonl.gz"), licences, excluded, set(mixture["excluded_sources"]))
     rows += [row for row in read_rows(args.data / "authored.jsonl.gz") if row["split"] == "train"]
     rows += own
-    world = world_rows(args.data) + channel_rows(args.data, excluded)
+    world = with_spans(world_rows(args.data) + channel_rows(args.data, excluded), HERE / "data" / "spans.jsonl")
     rows += written_rows(HERE / "data" / "translated")
     rows += harvest(fetch(HERE / "packages.txt", args.work / "sources"), args.seed)
     rows += planted_rows(rows, mixture["planted"], args.seed) + planted_tasks(rows, mixture["planted_tasks"], args.seed)

@@ -50,7 +50,14 @@ def digest(paths: Iterable[Path]) -> str:
 
 def own_files(folder: Path) -> list[Path]:
     """The files of the texts written in this project: whole texts, translations, passages to insert, requests to join, tasks, the world texts, texts with a channel."""
-    return [path for pattern in ("authored/*.txt", "translated/*/*.txt", "inserts/*.txt", "requests/*.txt", "tasks/*.txt", "world/*.tsv", "channel/*.jsonl") for path in sorted(folder.glob(pattern))]
+    return [path for pattern in ("authored/*.txt", "translated/*/*.txt", "inserts/*.txt", "requests/*.txt", "tasks/*.txt", "world/*.tsv", "channel/*.jsonl", "spans.jsonl") for path in sorted(folder.glob(pattern))]
+
+
+def with_spans(rows: list[Row], path: Path) -> list[Row]:
+    """Rows with the planted passages that readers marked one by one (`data/spans.jsonl`: the start of the text's SHA-256, code points)."""
+    marked = {str(one["text_sha256"]): one["span"] for one in read_rows(path)}
+    found = ((row, marked.get(hashlib.sha256(str(row["text"]).encode("utf-8", "surrogatepass")).hexdigest()[:16])) for row in rows)
+    return [row if span is None or row["label"] == "benign" else {"span": span} | row for row, span in found]
 
 
 def own_rows(folder: Path) -> list[Row]:
