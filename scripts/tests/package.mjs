@@ -55,8 +55,8 @@ const DEPENDENCIES_OF_1_0 = [
 const DEPENDENCIES_SINCE = ['entities', 'jsonc-parser', 'lru-cache'];
 /** What the adapters, the gateway (`portcullis/mcp` since 1.5), the hooks and the policy (with runs since 1.5) may add to an install. */
 const MOST_FOR_AGENTS = 250_000;
-/** What the whole package may weigh without models; since 1.5 with a bill of materials, notices, digests and rules by channel. */
-const MOST_IN_ALL = 16_600_000;
+/** What the whole package may weigh without models; since 1.5 with a bill of materials, notices, digests, rules by channel, runs and signed packs. */
+const MOST_IN_ALL = 16_700_000;
 const AGENT_PARTS = /^src\/(?:policy|integrations|cli\/hook|cli\/mcp|service\/http\/agent-\w+\.)/;
 
 /** Bundled files name their sources: `//#region src/policy/guard.ts`. */

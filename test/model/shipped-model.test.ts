@@ -4,11 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadModel } from '../../src/adapters/model/load-model.js';
 import { findModel, readModelFolder } from '../../src/adapters/model/model-folder.js';
 import { readTokenizer } from '../../src/adapters/model/model-texts.js';
+import type { Channel } from '../../src/engine/channel.js';
 import type { Classifier, Tokenizer } from '../../src/engine/ports.js';
 import { builtChild } from './network/built-child.js';
 
 interface Golden {
   readonly text: string;
+  readonly channel?: Channel;
+  readonly task?: string;
   readonly ids: readonly number[];
   readonly windows: number;
   readonly probability: number;
@@ -35,9 +38,9 @@ describe.skipIf(folder === undefined)('the shipped model', () => {
 
   it('gives the tokens, windows and probabilities of the training pipeline', async () => {
     expect(golden.length).toBeGreaterThan(5);
-    for (const { text, ids, windows, probability } of golden) {
+    for (const { text, channel, task, ids, windows, probability } of golden) {
       expect(tokenizer.tokenize(text).ids).toEqual(ids);
-      const answer = await classifier.classify([text], OPTIONS);
+      const answer = await classifier.classify([text], { ...OPTIONS, channel, task });
       expect(answer.windows).toHaveLength(windows);
       expect(Math.abs(answer.probability - probability)).toBeLessThanOrEqual(0.001);
     }

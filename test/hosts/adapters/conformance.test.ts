@@ -155,7 +155,9 @@ const MODEL_ITEM =
 const MODEL_WORDS = String.raw`^\w+\((${MODEL_ITEM})\)|^\w+\((assistant|system|developer)\b(?!.*\.tools\[\])|\)\.(arguments|code|queries)\b`;
 const MODEL_BLOCK = 'text|thinking|redacted_thinking|tool_use|server_tool_use|mcp_tool_use|compaction|fallback';
 
-const LANGUAGE_MODEL = "import('@ai-sdk/provider').LanguageModelV";
+// The oldest hosts have several versions of this package; the one of `ai` is not at the root.
+const PROVIDER = `${process.env.PORTCULLIS_HOSTS === 'oldest' ? './node_modules/ai/node_modules/' : ''}@ai-sdk/provider`;
+const LANGUAGE_MODEL = `import('${PROVIDER}').LanguageModelV`;
 const AI_SDK_OWN =
   /^\w+\(system\)|^\w+\(assistant\)\.content\[\]\((text|reasoning|tool-call)\)|\.providerOptions\b|\(tool-result\)\.tool(CallId|Name)$/;
 const BLOCKS = "import('@langchain/core/messages').ContentBlock";
