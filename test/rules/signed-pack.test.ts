@@ -127,7 +127,7 @@ describe('a service that trusts one key', () => {
     ['that is a folder', () => load(source), 'is not signed'],
   ])('refuses a pack %s', (_name, open, message) => {
     expect(open).toThrow(message);
-    expect(open).toThrow('PACK015');
+    expect(open).toThrow('PACK016');
   });
 
   it('reads no prepared patterns beside a signed bundle', () => {

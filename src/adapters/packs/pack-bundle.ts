@@ -93,7 +93,7 @@ function readSignature(path: string): string {
   return readFileSync(file, 'utf8');
 }
 
-const unsigned = (message: string, advice: string): PackError => bundleError(message, advice, 'PACK015');
+const unsigned = (message: string, advice: string): PackError => bundleError(message, advice, 'PACK016');
 
 function bundleError(message: string, advice: string, code = 'PACK010'): PackError {
   return new PackError([{ code, message, advice, place: { in: 'pack', name: '', path: [] } }]);

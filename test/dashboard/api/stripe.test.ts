@@ -9,6 +9,7 @@ import { stripeBilling } from '../../../src/dashboard/billing/stripe-billing.js'
 import { openBilling } from '../../../src/service/open-billing.js';
 import { maskedSettings, settingsSchema } from '../../../src/service/settings.js';
 import type { Store } from '../../../src/store/store.js';
+import { SERVE_FLAGS } from '../../service/serve-flags.js';
 import { ask, signIn, testDashboard } from '../test-dashboard.js';
 
 const WEBHOOK_SECRET = 'whsec_of_a_test';
@@ -96,25 +97,13 @@ test('what has no price is not on sale', async () => {
 });
 
 describe("Stripe's settings", () => {
-  const flags = {
-    ...{
-      data: 'x',
-      host: '127.0.0.1',
-      port: '0',
-      workers: '1',
-      processes: '1',
-      bodyLimit: '1048576',
-      callsAtOnce: '10',
-    },
-    ...{ deadline: '1000', signUp: 'off', logLevel: 'silent' },
-  };
   const stripe = {
     ...{ stripeSecretKey: 'sk_test_1', stripeWebhookSecret: WEBHOOK_SECRET, publicUrl: 'https://screen.example.com/' },
     stripePrice: ['pro=price_1,scale=price_2', 'starter = price_3'],
   };
 
   test('are read from flags and variables, and printed without their secrets', () => {
-    const settings = settingsSchema.parse({ ...flags, ...stripe });
+    const settings = settingsSchema.parse({ ...SERVE_FLAGS, ...stripe });
     expect(settings.stripePrice).toEqual({ pro: 'price_1', scale: 'price_2', starter: 'price_3' });
     expect(settings.publicUrl).toBe('https://screen.example.com');
     const printed = JSON.stringify(maskedSettings(settings));
@@ -141,7 +130,7 @@ describe("Stripe's settings", () => {
     ],
     ['a pack with no price id', { stripeOveragePrice: '5 €' }, '--stripe-overage-price takes a price id, price_…'],
   ])('are refused with %s, saying what to give', (_name, change, message) => {
-    const { error } = settingsSchema.safeParse({ ...flags, ...stripe, ...change });
+    const { error } = settingsSchema.safeParse({ ...SERVE_FLAGS, ...stripe, ...change });
     expect(error?.issues.map((issue) => issue.message)).toEqual([message]);
   });
 
@@ -179,9 +168,9 @@ describe("Stripe's settings", () => {
 
   test('choose who takes the orders; a plan that there isn’t is refused', async () => {
     const { it, close } = await shop();
-    const settings = settingsSchema.parse({ ...flags, ...stripe });
+    const settings = settingsSchema.parse({ ...SERVE_FLAGS, ...stripe });
     expect((await openBilling(it.store, settings)).billing.payment).toBe('stripe');
-    expect((await openBilling(it.store, settingsSchema.parse(flags))).billing.payment).toBe('operator');
+    expect((await openBilling(it.store, settingsSchema.parse(SERVE_FLAGS))).billing.payment).toBe('operator');
     const wrong = openBilling(it.store, { ...settings, stripePrice: { gold: 'price_1' } });
     await expect(wrong).rejects.toMatchObject({ code: 'STORE_SETTINGS' });
     await close();

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { settingsSchema } from '../../../src/service/settings.js';
 import { openTracing, type Tracing } from '../../../src/service/tracing.js';
+import { SERVE_FLAGS } from '../serve-flags.js';
 import { KEY, type TestApp, testApp } from '../test-app.js';
 
 // The service's spans as a collector gets them: OTLP over HTTP, as the standard environment variables say.
@@ -117,19 +118,7 @@ it('exports spans of calls in the caller’s trace, with decision and findings, 
 });
 
 it('the address of traces has the place of the id', () => {
-  const flags = {
-    ...{
-      data: 'd',
-      host: '127.0.0.1',
-      port: '0',
-      workers: '1',
-      processes: '1',
-      bodyLimit: '1048576',
-      callsAtOnce: '10',
-    },
-    ...{ deadline: '1000', signUp: 'off', logLevel: 'silent' },
-  };
-  const parse = (traceUrl: string) => settingsSchema.safeParse({ ...flags, traceUrl });
+  const parse = (traceUrl: string) => settingsSchema.safeParse({ ...SERVE_FLAGS, traceUrl });
   expect(parse('https://traces.example/{trace_id}').data?.traceUrl).toBe('https://traces.example/{trace_id}');
   expect(parse('https://traces.example/').error?.issues.map(({ message }) => message)).toEqual([
     '--trace-url takes a URL with {trace_id} in it',
