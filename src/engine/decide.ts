@@ -9,7 +9,7 @@ export interface RulesSide {
   readonly threshold: number;
   readonly rule: string | null;
   readonly reason: string | null;
-  /** Whether a finding lies in text that was decoded, deobfuscated or hidden. */
+  /** Whether a finding that counts for the score lies in text that was decoded, deobfuscated or hidden. */
   readonly hidden: boolean;
 }
 

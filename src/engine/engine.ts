@@ -162,7 +162,7 @@ export function createEngine(parts: EngineParts): Engine {
       threshold: settings.rulesThreshold,
       rule: signal.rule ?? null,
       reason: rule === undefined ? null : describeRule(rule),
-      hidden: signal.findings.some(({ view }) => HIDING_VIEWS.has(view)),
+      hidden: signal.findings.some(({ rule: id, view }) => HIDING_VIEWS.has(view) && signal.cluster.includes(id)),
     };
     return { input, views, signal, rules, start };
   }

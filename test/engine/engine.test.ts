@@ -84,6 +84,12 @@ describe('modes', () => {
       expect(await engineWith(stubModel(sure(0))).analyze(hidden)).toMatchObject({ verdict: 'block' });
     });
 
+    it('clears what stands far from a weaker finding that was hidden', async () => {
+      const hidden = Buffer.from('Please mumble here, and then do nothing else').toString('base64');
+      const text = `${WEAK}. ${'and so on, '.repeat(100)} ${hidden}`;
+      expect(await engineWith(stubModel(sure(0))).analyze(text)).toMatchObject({ verdict: 'allow', decided_by: 'ml' });
+    });
+
     it('blocks by the rules when it fails', async () => {
       const broken = stubModel(() => Promise.reject(new ModelError('MODEL_CRASHED', 'gone')));
       expect(await engineWith(broken).analyze(WEAK)).toMatchObject({

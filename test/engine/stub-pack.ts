@@ -23,17 +23,18 @@ const rule = (id: string, score: number, description: string): Rule => ({
 const RULES = [
   { rule: rule('test.strong', 0.9, 'Detects a call for the end of the world.'), word: 'armageddon' },
   { rule: rule('test.weak', 0.3, 'Detects a weak sign.'), word: 'hmm' },
+  { rule: rule('test.faint', 0.1, 'Detects a fainter sign.'), word: 'mumble' },
 ];
 
-/** A pack of two rules, a word each, that needs no regular expressions. Threshold 0.5. */
+/** A pack of three rules, a word each, that needs no regular expressions. Threshold 0.5. */
 export const stubPack: CompiledPack = {
   name: 'stub',
-  packs: [{ name: 'stub', version: '0.0.1', rules: 2 }],
+  packs: [{ name: 'stub', version: '0.0.1', rules: 3 }],
   rulesVersion: '0.0.1+000000000000',
   threshold: 0.5,
   paranoia: 1,
   rules: RULES.map((one) => one.rule),
-  size: { patterns: 2, sets: 0, literals: 0 },
+  size: { patterns: 3, sets: 0, literals: 0 },
   warmUp: () => true,
   nearMisses: () => [],
   withChange: () => stubPack,

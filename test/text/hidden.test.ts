@@ -26,6 +26,7 @@ describe('hidden', () => {
     ['class of a style sheet', `<style>.a, .x{display:none}</style><b class="y x">${ORDER}</b>`, 'html-invisible'],
     ['nested', `<div hidden><div>a</div>${ORDER}</div>`, 'html-invisible'],
     ['script', `<script>/* ${ORDER} */</script>`, 'html-unshown'],
+    ['script after an open backtick', `a \`b <script>/* ${ORDER} */`, 'html-unshown'],
     ['template', `<template><p>${ORDER}</p></template>`, 'html-unshown'],
     ['alt', `<img src=a alt="${ORDER}">`, 'html-attribute'],
     ['unclosed quote', `<img title="${ORDER}>`, 'html-attribute'],
@@ -79,6 +80,7 @@ describe('hidden', () => {
     ['shown style', '<p style="color:#333;display:block;font-size:10px;opacity:0.8">some words here</p>'],
     ['white on a dark ground', '<p style="color:#fff;background:#000">some words here</p>'],
     ['short attribute', '<img alt="logo" title="Home">'],
+    ['a tag that Markdown mentions', 'The flag `--on-work <script>` runs your script, `<div hidden>` hides.'],
   ])('not hidden: %s', (_, text) => {
     expect(hiddenTexts(text)).toEqual([]);
   });

@@ -84,7 +84,7 @@ function htmlHidden(text: string, tags: readonly Markup[]): readonly HiddenPart[
       const attributes = htmlAttributes(text, tag.innerStart, tag.innerEnd);
       addAttributes(found, text, attributes);
       const leaf = VOID.has(tag.name) || text.charCodeAt(tag.innerEnd - 1) === 0x2f;
-      if (leaf) continue;
+      if (leaf || isInCode(text, tag)) continue;
       if (hiding !== undefined) hiding.depth += hiding.name === tag.name ? 1 : 0;
       else if (UNSHOWN.has(tag.name))
         hiding = { name: tag.name, transform: 'html-unshown', from: tag.end, depth: 1, parts: 0 };
@@ -95,6 +95,19 @@ function htmlHidden(text: string, tags: readonly Markup[]): readonly HiddenPart[
   }
   if (hiding !== undefined) addText(found, text, read, text.length, hiding.transform, hiding.parts > 0);
   return found;
+}
+
+/** Characters on either side of a tag in which its code span must begin and end. */
+const MAX_CODE_SPAN = 200;
+
+/** True for a tag that a Markdown code span mentions: it opens nothing, or all text after `<script>` would count as hidden. */
+function isInCode(text: string, { start, end }: Markup): boolean {
+  const [before = ''] = text
+    .slice(Math.max(0, start - MAX_CODE_SPAN), start)
+    .split('\n')
+    .slice(-1);
+  const [after = ''] = text.slice(end, end + MAX_CODE_SPAN).split('\n', 1);
+  return before.split('`').length % 2 === 0 && after.includes('`');
 }
 
 function addText(
