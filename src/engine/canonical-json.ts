@@ -81,6 +81,7 @@ function hasJsonForm(value: unknown): value is { toJSON(): unknown } {
   return typeof value === 'object' && value !== null && 'toJSON' in value && typeof value.toJSON === 'function';
 }
 
-function isOmitted(value: unknown): boolean {
+/** Whether JSON has no text for a value: a member is left out, an item is null. */
+export function isOmitted(value: unknown): boolean {
   return value === undefined || typeof value === 'function' || typeof value === 'symbol';
 }

@@ -1,5 +1,6 @@
 import { canonicalJson, type JsonValue } from './canonical-json.js';
 import type { Channel } from './channel.js';
+import { jsonPathAt } from './read-json.js';
 import type { Span } from './span.js';
 
 /** A call that an agent is about to make. */
@@ -72,73 +73,4 @@ export function readInput(input: Input, channel?: Channel): Subjected {
 function isToolCall(input: Exclude<Input, string | JsonText>): boolean {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return false;
   return 'arguments' in input && 'name' in input && typeof input.name === 'string';
-}
-
-interface Level {
-  /** The member or item that is being read; undefined between the members of an object. */
-  step: string | number | undefined;
-  expectsName: boolean;
-}
-
-const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/;
-
-/**
- * The path of the JSON value that holds an offset, e.g. `$.arguments.to[0]`; the object's own path
- * where the offset is on a name, a brace or a comma. `text` must be valid JSON. O(offset).
- *
- * @see RFC 9535, JSONPath
- */
-export function jsonPathAt(text: string, offset: number): string {
-  const levels: Level[] = [];
-  let at = 0;
-  while (at <= offset && at < text.length) {
-    const level = levels.at(-1);
-    switch (text[at]) {
-      case '"': {
-        const end = stringEnd(text, at);
-        if (offset < end) return format(levels);
-        if (level?.expectsName) {
-          level.step = JSON.parse(text.slice(at, end)) as string;
-          level.expectsName = false;
-        }
-        at = end;
-        continue;
-      }
-      case '{':
-        levels.push({ step: undefined, expectsName: true });
-        break;
-      case '[':
-        levels.push({ step: 0, expectsName: false });
-        break;
-      case '}':
-      case ']':
-        levels.pop();
-        break;
-      case ',':
-        if (typeof level?.step === 'number') level.step += 1;
-        else if (level !== undefined) {
-          level.step = undefined;
-          level.expectsName = true;
-        }
-        break;
-    }
-    at += 1;
-  }
-  return format(levels);
-}
-
-/** The offset after the closing quote of the string that opens at `start`. */
-function stringEnd(text: string, start: number): number {
-  let at = start + 1;
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return Math.min(at + 1, text.length);
-}
-
-function format(levels: readonly Level[]): string {
-  let path = '$';
-  for (const { step } of levels) {
-    if (typeof step === 'number') path += `[${step}]`;
-    else if (step !== undefined) path += PLAIN_NAME.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`;
-  }
-  return path;
 }

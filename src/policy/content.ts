@@ -1,9 +1,9 @@
-import { JsonNumber } from '../engine/canonical-json.js';
+import { isOmitted, JsonNumber } from '../engine/canonical-json.js';
 import { InputError } from '../engine/errors.js';
 import { type Input, JsonText, toJsonText } from '../engine/input.js';
 import type { Span } from '../index.js';
 import { type BinaryKind, type Encoded, readBrokenBase64, readBytes, readEncoded } from './encoded-text.js';
-import { cutSpans, cutText, isOmitted, MAX_DEPTH } from './redact.js';
+import { cutSpans, cutText, MAX_DEPTH } from './redact.js';
 
 /** Content that could not be read: binary data by its kind, and what gives its text only later. */
 export type Unreadable = BinaryKind | 'stream';

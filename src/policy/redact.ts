@@ -1,4 +1,4 @@
-import { JsonNumber } from '../engine/canonical-json.js';
+import { isOmitted, JsonNumber } from '../engine/canonical-json.js';
 import type { Span } from '../index.js';
 
 /** What stands where a span was removed. */
@@ -117,8 +117,4 @@ function escapedLength(text: string, unit: number): readonly [units: number, esc
 function scalarLength(value: unknown): number {
   if (value instanceof JsonNumber) return value.text.length;
   return typeof value === 'bigint' ? value.toString().length : (JSON.stringify(value) ?? 'null').length;
-}
-
-export function isOmitted(value: unknown): boolean {
-  return value === undefined || typeof value === 'function' || typeof value === 'symbol';
 }

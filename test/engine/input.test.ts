@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/engine/canonical-json.js';
-import { inputText, jsonPathAt, readInput } from '../../src/engine/input.js';
+import { inputText, readInput } from '../../src/engine/input.js';
+import { jsonPathAt } from '../../src/engine/read-json.js';
 
 describe('canonicalJson', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type ParseError, parseTree } from 'jsonc-parser';
+import { readJson } from '../../engine/read-json.js';
 import {
   type JsonLine,
   type PlacedSlice,
@@ -14,19 +14,6 @@ export const MAX_ROW_BYTES: number = 16 * 2 ** 20;
 const NEWLINE = 0x0a;
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** Where the JSON breaks, without a word of the text itself. */
-function describeSyntaxError(json: string): string {
-  const errors: ParseError[] = [];
-  try {
-    parseTree(json, errors, { disallowComments: true, allowTrailingComma: false });
-  } catch (error) {
-    // The parser is recursive: a row nested too deeply for it has no position.
-    if (!(error instanceof RangeError)) throw error;
-  }
-  const [first] = errors;
-  return first === undefined ? 'not valid JSON' : `not valid JSON at character ${first.offset + 1} of the line`;
-}
-
 function parseLine(bytes: Buffer, line: number): JsonLine | undefined {
   if (!isUtf8(bytes)) return { line, content: { error: 'not valid UTF-8' } };
   const text = bytes.toString('utf8');
@@ -35,7 +22,9 @@ function parseLine(bytes: Buffer, line: number): JsonLine | undefined {
     return { line, content: { value: JSON.parse(json) } };
   } catch {
     if (json.trim() === '') return undefined;
-    return { line, content: { error: describeSyntaxError(json) } };
+    const reading = readJson(json, { depth: Number.POSITIVE_INFINITY });
+    const place = 'problem' in reading ? ` at character ${reading.position + 1} of the line` : '';
+    return { line, content: { error: `not valid JSON${place}` } };
   }
 }
 

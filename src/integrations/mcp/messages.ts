@@ -1,3 +1,5 @@
+import { readJson as readExactly } from '../../engine/read-json.js';
+
 /** An object of JSON, as a peer sent it. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 export type MessageId = string | number;
@@ -53,43 +55,11 @@ export function readMessages(text: string): ParsedMessages {
 export function readJson(
   text: string,
 ): { readonly json: unknown; readonly text: string } | { readonly mistake: string } {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    return { mistake: 'not valid JSON' };
-  }
-  const { depth, names, written } = scan(text);
-  if (depth > MAX_DEPTH) return { mistake: `nested deeper than ${MAX_DEPTH} levels` };
-  if (names !== countNames(json)) return { mistake: 'a name is repeated in one object' };
-  return { json, text: written };
-}
-
-/** How deep a valid JSON text nests, how many names it has, repeated ones too, and how it is written without white space. */
-function scan(text: string): { readonly depth: number; readonly names: number; readonly written: string } {
-  let [depth, deepest, names, start, written] = [0, 0, 0, 0, ''];
-  let isString = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === 0x22) isString = !isString;
-    else if (isString) {
-      if (code === 0x5c) at += 1;
-    } else if (code === 0x3a) names += 1;
-    else if (code === 0x7b || code === 0x5b) deepest = Math.max(deepest, ++depth);
-    else if (code === 0x7d || code === 0x5d) depth -= 1;
-    else if (code <= 0x20) {
-      written += text.slice(start, at);
-      start = at + 1;
-    }
-  }
-  return { depth: deepest, names, written: start === 0 ? text : written + text.slice(start) };
-}
-
-/** How many different names the objects of a value have. */
-function countNames(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  const inner = Object.values(value);
-  return inner.reduce<number>((sum, each) => sum + countNames(each), Array.isArray(value) ? 0 : inner.length);
+  const reading = readExactly(text, { depth: MAX_DEPTH });
+  if ('problem' in reading)
+    return { mistake: reading.problem === 'depth' ? `nested deeper than ${MAX_DEPTH} levels` : 'not valid JSON' };
+  if (reading.repeated !== undefined) return { mistake: 'a name is repeated in one object' };
+  return { json: reading.value, text: reading.text };
 }
 
 /** Reads one message. */
