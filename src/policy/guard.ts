@@ -22,6 +22,7 @@ import { askPerson, type OnAsk, withoutTexts } from './run/ask.js';
 import { createEffects, type Effect, type KnownEffect, type ToolPolicy } from './run/effects.js';
 import { type FlowPolicy, flowReason, isSuspicious, LONG_TEXT, ruleFlows } from './run/flow-policy.js';
 import type { Read } from './run/remember.js';
+import type { RunLog } from './run/run-log.js';
 import { createRuns, joinedTexts, newRunId, type RunMemory } from './run/run-memory.js';
 import {
   type Analyzer,
@@ -59,6 +60,8 @@ export interface GuardOptions {
   readonly onAsk?: OnAsk | undefined;
   /** Milliseconds in which a person must answer. Default 60,000. */
   readonly askTimeoutMs?: number | undefined;
+  /** Keeps runs outside of the process. What it throws rejects the screening. */
+  readonly runLog?: RunLog | undefined;
   /** What to do with a text that could not be screened, also not in time. Default `block`. */
   readonly onError?: 'block' | 'allow' | undefined;
   /** What to do with binary data and streams, whose text can't be read. Default `report`: they pass, and the event names them. */
@@ -145,6 +148,7 @@ const GUARD_OPTIONS = [
   'tools',
   'onAsk',
   'askTimeoutMs',
+  'runLog',
   'onError',
   'unreadable',
   'timeoutMs',
@@ -179,7 +183,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
   const quote = options.quoteUntrusted ? createQuote() : undefined;
   if (!(askTimeoutMs > 0 && askTimeoutMs < 2 ** 31)) throw new RangeError('askTimeoutMs must be a positive number');
   const effects = createEffects(options.tools);
-  const runs = createRuns();
+  const runs = createRuns(options.runLog);
   const ownRun = newRunId();
   /** Digests of what the guard itself passed on: notes, redacted and fenced texts; with what a later layer has to do. */
   const own = new LRUCache<string, { readonly enforcement: Enforcement | undefined }>({ max: OWN_TEXTS });
@@ -332,8 +336,8 @@ export function createGuard(options: GuardOptions = {}): Guard {
       if (run === undefined || point === 'tool_definition') return undefined;
       if (point === 'tool_call') return isPast ? undefined : followCall(run, found);
       const { rememberData, rememberUser } = await import('./run/remember.js');
-      if (point === 'user') rememberUser(run, read, isPast);
-      else rememberData(run, await withWindows(read, request), tool, flow);
+      if (point === 'user') await rememberUser(run, read, isPast);
+      else await rememberData(run, await withWindows(read, request), tool, flow);
       return undefined;
     }
 
@@ -343,13 +347,13 @@ export function createGuard(options: GuardOptions = {}): Guard {
       const called = tool ?? (typeof name === 'string' ? name : undefined);
       const known = effects.of(called, call.effect);
       const to = called !== undefined && Object.hasOwn(effects.tools, called) ? effects.tools[called]?.to : undefined;
-      const ruling = ruleFlows(flowsInto(run, args, flow), known, to, flow);
+      const ruling = ruleFlows(await flowsInto(run, args, flow), known, to, flow);
       let action = ruling?.action ?? 'report';
       if (ruling !== undefined && action === 'ask' && onAsk !== undefined) {
         const asked = { runId, tool: called, effect: known.effect, flows: ruling.flows };
         action = (await askPerson(onAsk, asked, askTimeoutMs, signal)) ? 'report' : 'deny';
       }
-      if (action === 'report') rememberCall(run, content?.inputs ?? []);
+      if (action === 'report') await rememberCall(run, content?.inputs ?? []);
       if (ruling === undefined) return undefined;
       const { rule } = ruling;
       const facts = { ...factsOf(found ?? 'error'), cause: 'flow', rule, reason: flowReason(ruling) } as const;

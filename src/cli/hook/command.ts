@@ -23,6 +23,18 @@ function withPolicyFlags(command: Command): Command {
         'stop',
         'report',
       ]),
+    )
+    .addOption(
+      new Option(
+        '--suspicious <action>',
+        'what to do with a call that carries a value or words of a suspicious result (default: deny)',
+      ).choices(['deny', 'ask', 'report']),
+    )
+    .addOption(
+      new Option(
+        '--foreign <action>',
+        'what to do with a call that sends to an address from any result (default: report)',
+      ).choices(['report', 'ask', 'deny']),
     );
 }
 
@@ -78,6 +90,11 @@ export function hookCommand(): Command {
         new Option('--on-error <action>', 'what to do when an event cannot be screened')
           .choices(['block', 'allow'])
           .default('block'),
+      )
+      .option('--trust <names...>', 'tools whose results, and domains whose addresses, count as the words of the user')
+      .option(
+        '--state <folder>',
+        'where sessions are remembered, as digests (default: portcullis/sessions in the state folder of the user)',
       )
       .option('--timeout <ms>', 'time limit of one screening', '10000')
       .option('--max-bytes <bytes>', 'larger events count as events that cannot be screened', '8388608'),

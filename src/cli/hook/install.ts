@@ -20,6 +20,8 @@ export interface InstallFlags extends ScopeFlags {
   readonly user?: string;
   readonly toolCall?: string;
   readonly toolResult?: string;
+  readonly suspicious?: string;
+  readonly foreign?: string;
   readonly service?: string;
 }
 
@@ -55,8 +57,9 @@ async function change({ scope, yes }: ScopeFlags, entry: HookEntry | undefined, 
   process.stdout.write(`Written. Claude Code reads it when the next session starts.\n`);
 }
 
-function entryFor({ user, toolCall, toolResult, service }: InstallFlags, extra: readonly string[]): HookEntry {
-  const policy = { user, 'tool-call': toolCall, 'tool-result': toolResult };
+function entryFor(flags: InstallFlags, extra: readonly string[]): HookEntry {
+  const { user, toolCall, toolResult, suspicious, foreign, service } = flags;
+  const policy = { user, 'tool-call': toolCall, 'tool-result': toolResult, suspicious, foreign };
   const given = Object.entries(policy).filter((pair): pair is [string, string] => pair[1] !== undefined);
   if (service === undefined) {
     const words = [...given.flatMap(([name, action]) => [`--${name}`, action]), ...extra];

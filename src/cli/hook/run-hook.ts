@@ -6,15 +6,20 @@ import {
   type HookOutput,
   isBlocking,
 } from '../../integrations/claude-agent/answer-hook.js';
-import { type Analyzer, createGuard, type Policy } from '../../policy/index.js';
+import { type Analyzer, createGuard, type FlowPolicy, type Policy } from '../../policy/index.js';
 import { type EngineFlags, openEngine } from '../engine-flags.js';
 import { CliError } from '../terminal.js';
+import { openSessionLog, stateFolder } from './session-log.js';
 
 /** The flags of `portcullis hook`. */
 export interface HookFlags extends EngineFlags {
   readonly user?: Policy['user'];
   readonly toolCall?: Policy['tool_call'];
   readonly toolResult?: Policy['tool_result'];
+  readonly suspicious?: FlowPolicy['suspicious'];
+  readonly foreign?: FlowPolicy['foreign'];
+  readonly trust?: readonly string[];
+  readonly state?: string;
   readonly service?: string;
   readonly key?: string;
   readonly onError: 'block' | 'allow';
@@ -62,12 +67,18 @@ async function answered(flags: HookFlags): Promise<HookRun> {
         throw error;
       }),
   };
-  const { user, toolCall, toolResult, onError } = flags;
+  const { user, toolCall, toolResult, suspicious, foreign, trust, onError, state = stateFolder() } = flags;
   const guard = createGuard({
     engine,
     onError,
     timeoutMs,
+    runLog: openSessionLog(state),
     on: {
+      flow: {
+        ...(suspicious === undefined ? {} : { suspicious }),
+        ...(foreign === undefined ? {} : { foreign }),
+        ...(trust === undefined ? {} : { trusted: trust }),
+      },
       ...(user === undefined ? {} : { user }),
       ...(toolCall === undefined ? {} : { tool_call: toolCall }),
       ...(toolResult === undefined ? {} : { tool_result: toolResult }),

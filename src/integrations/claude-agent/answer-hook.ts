@@ -1,6 +1,6 @@
 /**
  * What a hook of Claude Code says to an event: for the Agent SDK in process, `portcullis hook` and the service alike.
- * Needs no state between events. Meets the host's types by shape.
+ * The guard's run, by the id of the session, is all that lasts from one event to the next. Meets the host's types by shape.
  */
 import { type Enforcement, type Guard, PortcullisBlocked, passes, type ScreenCall } from '../../policy/index.js';
 import { scrub } from '../screened-call.js';
@@ -107,7 +107,8 @@ const ANSWERS: Readonly<Record<HookEventName, Answer>> = {
       hookSpecificOutput: {
         hookEventName: 'PreToolUse',
         permissionDecision: decision.action === 'ask' ? 'ask' : 'deny',
-        permissionDecisionReason: decision.enforcement.note,
+        permissionDecisionReason:
+          decision.action === 'ask' ? questionOf(decision.enforcement) : decision.enforcement.note,
       },
     };
   },
@@ -127,15 +128,23 @@ const ANSWERS: Readonly<Record<HookEventName, Answer>> = {
   },
   async PostToolBatch(guard, { tool_calls }, call) {
     if (!Array.isArray(tool_calls)) return failedHook(incomplete('tool_calls'));
-    const calls = tool_calls as readonly ({ tool_response?: unknown } | null)[];
+    const calls = tool_calls as readonly ({ tool_name?: unknown; tool_response?: unknown } | null)[];
     const results = calls.map((one) => one?.tool_response);
-    for (const result of results.length > MAX_RESULTS ? [...results.splice(0, MAX_RESULTS), results] : results) {
-      const decision = await guard.screen('tool_result', result, call);
+    const rest = results.splice(MAX_RESULTS);
+    for (const [index, result] of (rest.length > 0 ? [...results, rest] : results).entries()) {
+      const name = index < MAX_RESULTS ? calls[index]?.tool_name : undefined;
+      const asked = typeof name === 'string' ? { ...call, tool: name } : call;
+      const decision = await guard.screen('tool_result', result, asked);
       if (decision.action !== 'allow' && decision.action !== 'report') return stopped(decision.enforcement.note);
     }
     return {};
   },
 };
+
+/** What a person reads beside the call that Claude Code shows. */
+function questionOf({ cause, reason, note }: Enforcement): string {
+  return cause === 'flow' ? `portcullis: ${reason} Allow it only if you want this.` : note;
+}
 
 function updated(updatedToolOutput: unknown): HookOutput {
   return { hookSpecificOutput: { hookEventName: 'PostToolUse', updatedToolOutput } };

@@ -1,6 +1,6 @@
 import type { Span } from '../../index.js';
 import { foldedViews } from './folded.js';
-import type { Entry, Origin, RunState } from './run-state.js';
+import type { DigestedEntry, Entry, Origin, RunState, UntrustedDigests } from './run-state.js';
 import { type Value, valuesIn, wordsIn } from './values.js';
 
 const MAX_VALUES = 32_768;
@@ -12,22 +12,42 @@ const MAX_ENTRIES = 16_384;
  * by step or from all messages at once, the state is the same. Linear in the text.
  */
 export function addEntry(state: RunState, entry: Entry): RunState {
+  const digested = digestEntry(state, entry);
+  return digested === undefined ? state : addDigested(state, digested);
+}
+
+/** The digests of an entry; undefined for one that is there. Reads nothing else of the state than its seed. */
+export function digestEntry({ seed, entries }: RunState, entry: Entry): DigestedEntry | undefined {
   const suspicious = entry.role === 'untrusted' ? entry.suspicious : [];
-  const key = digestOf(`${entry.role}\0${suspicious.length}\0${entry.text}`, state.seed);
-  if (state.entries.has(key)) return state;
-  put(state.entries, key, true, MAX_ENTRIES);
+  const key = digestOf(`${entry.role}\0${suspicious.length}\0${entry.text}`, seed);
+  if (entries.has(key)) return undefined;
+  if (entry.role !== 'untrusted') return { role: entry.role, key, values: givenValues(entry.text, seed) };
+  const { role, tool, evidenceId } = entry;
+  const probabilities = suspicious.map(({ probability }) => probability);
+  return { role, key, tool, evidenceId, probabilities, ...placedValues(entry, seed) };
+}
+
+/** Adds the digests of an entry, which may come from another process. */
+export function addDigested(state: RunState, entry: DigestedEntry): RunState {
+  if (state.entries.has(entry.key)) return state;
+  put(state.entries, entry.key, true, MAX_ENTRIES);
   if (entry.role === 'untrusted') addUntrusted(state, entry);
-  else for (const value of trustedValues(state, entry)) put(state.trusted, value, true, MAX_VALUES);
+  else
+    for (const value of entry.values) {
+      // The model repeats data in its calls; what it brought in itself may come back as a result.
+      const isEcho = entry.role === 'call' && (state.suspicious.has(value) || state.foreign.has(value));
+      if (!isEcho) put(state.trusted, value, true, MAX_VALUES);
+    }
   return state;
 }
 
 /** The digest of a value in a state's maps. */
-export function valueKey({ seed }: RunState, { kind, text }: Pick<Value, 'kind' | 'text'>): number {
+export function valueKey({ seed }: Pick<RunState, 'seed'>, { kind, text }: Pick<Value, 'kind' | 'text'>): number {
   return digestOf(kind === 'words' ? text : `\0${text}`, seed);
 }
 
 /** The digest of the host of a value. */
-export function hostKey(state: RunState, host: string): number {
+export function hostKey(state: Pick<RunState, 'seed'>, host: string): number {
   return valueKey(state, { kind: 'host', text: host });
 }
 
@@ -40,51 +60,59 @@ export function findOrigin(state: RunState, key: number): Origin | undefined {
   return { tool, evidenceId, probability: state.suspicious.has(key) ? (probability ?? 1) : undefined, span };
 }
 
-function trustedValues(state: RunState, { role, text }: Entry): readonly number[] {
-  const keys = foldedViews(text).flatMap((view) => {
-    const values = [...valuesIn(view.text), ...wordsIn(view.text)];
-    return values.flatMap((value) => {
-      const own = valueKey(state, value);
-      return value.host === undefined ? [own] : [own, hostKey(state, value.host)];
-    });
-  });
-  // The model repeats data in its calls; what it brought in itself may come back as a result.
-  return role === 'call' ? keys.filter((key) => !state.suspicious.has(key) && !state.foreign.has(key)) : keys;
+function givenValues(text: string, seed: number): readonly number[] {
+  const keys = new Map<number, true>();
+  for (const view of foldedViews(text))
+    for (const value of [...valuesIn(view.text), ...wordsIn(view.text)]) {
+      put(keys, valueKey({ seed }, value), true, MAX_VALUES);
+      if (value.host !== undefined) put(keys, hostKey({ seed }, value.host), true, MAX_VALUES);
+    }
+  return [...keys.keys()];
 }
 
-function addUntrusted(state: RunState, entry: Extract<Entry, { readonly role: 'untrusted' }>): void {
-  const { tool, evidenceId, suspicious } = entry;
-  const addSource = (probability: number | undefined): number => {
-    const id = state.nextSource;
-    state.nextSource += 1;
-    put(state.sources, id, { tool, evidenceId, probability }, MAX_SOURCES);
-    return id;
+/** Places count the sources of the entry alone: 0 is the text, 1 its first passage. */
+function placedValues(
+  { text, suspicious: passages }: Extract<Entry, { readonly role: 'untrusted' }>,
+  seed: number,
+): Pick<UntrustedDigests, 'foreign' | 'suspicious'> {
+  const foreign = new Map<number, number>();
+  const suspicious = new Map<number, number>();
+  const addSuspicious = (key: number, span: Span): void => {
+    const at = passages.findIndex((each) => overlap(each, span));
+    if (at >= 0) addFirst(suspicious, key, writePlace(at + 1, span));
   };
-  const source = addSource(undefined);
-  const passages = suspicious.map((passage) => ({ ...passage, source: addSource(passage.probability) }));
-  for (const view of foldedViews(entry.text)) {
+  for (const view of foldedViews(text)) {
     for (const value of valuesIn(view.text)) {
       const span = view.toText(value);
-      const key = valueKey(state, value);
-      addFirst(state.foreign, key, source, span);
-      const passage = passages.find((each) => overlap(each, span));
-      if (passage !== undefined) addFirst(state.suspicious, key, passage.source, span);
+      const key = valueKey({ seed }, value);
+      addFirst(foreign, key, writePlace(0, span));
+      addSuspicious(key, span);
     }
     if (passages.length === 0) continue;
-    for (const words of wordsIn(view.text)) {
-      const span = view.toText(words);
-      const passage = passages.find((each) => overlap(each, span));
-      if (passage !== undefined) addFirst(state.suspicious, valueKey(state, words), passage.source, span);
-    }
+    for (const words of wordsIn(view.text)) addSuspicious(valueKey({ seed }, words), view.toText(words));
   }
+  return { foreign: [...foreign], suspicious: [...suspicious] };
+}
+
+function addUntrusted(
+  state: RunState,
+  { tool, evidenceId, probabilities, foreign, suspicious }: UntrustedDigests,
+): void {
+  const first = state.nextSource;
+  for (const probability of [undefined, ...probabilities]) {
+    put(state.sources, state.nextSource, { tool, evidenceId, probability }, MAX_SOURCES);
+    state.nextSource += 1;
+  }
+  for (const [key, place] of foreign) addFirst(state.foreign, key, movePlace(place, first));
+  for (const [key, place] of suspicious) addFirst(state.suspicious, key, movePlace(place, first));
 }
 
 function overlap(a: Span, b: Span): boolean {
   return a.start < b.end && b.start < a.end;
 }
 
-function addFirst(places: Map<number, number>, key: number, source: number, span: Span): void {
-  if (!places.has(key)) put(places, key, writePlace(source, span), MAX_VALUES);
+function addFirst(places: Map<number, number>, key: number, place: number): void {
+  if (!places.has(key)) put(places, key, place, MAX_VALUES);
 }
 
 /** Sets a member of a bounded map, which forgets the oldest. */
@@ -100,10 +128,17 @@ function put<V>(map: Map<number, V>, key: number, value: V, most: number): void 
 // A place is one number, source · start · length, since a run has many of them.
 const SOURCE_UNIT = 2 ** 34;
 const START_UNIT = 2 ** 10;
+const SOURCES = 2 ** 19;
 
 function writePlace(source: number, { start, end }: Span): number {
   const length = Math.min(end - start, START_UNIT - 1);
-  return (source % 2 ** 19) * SOURCE_UNIT + Math.min(start, 2 ** 24 - 1) * START_UNIT + length;
+  return (source % SOURCES) * SOURCE_UNIT + Math.min(start, 2 ** 24 - 1) * START_UNIT + length;
+}
+
+/** A place whose sources are counted from `first` on. */
+function movePlace(place: number, first: number): number {
+  const source = (Math.floor(place / SOURCE_UNIT) + first) % SOURCES;
+  return source * SOURCE_UNIT + (place % SOURCE_UNIT);
 }
 
 function readPlace(place: number): { readonly source: number; readonly span: Span } {

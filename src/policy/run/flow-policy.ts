@@ -87,7 +87,7 @@ export function flowReason({ flows }: FlowRuling): string {
 }
 
 /** Whether a verdict that allows a text still leaves a doubt. A blocked text that a policy lets pass does. */
-export function isSuspicious({ verdict }: Screened, { suspicionAt }: FlowPolicy): boolean {
+export function isSuspicious({ verdict }: Pick<Screened, 'verdict'>, { suspicionAt }: FlowPolicy): boolean {
   const { score, threshold, decided_by } = verdict;
   if (verdict.verdict !== 'allow') return true;
   return score > 0 && score >= (decided_by === 'ml' ? suspicionAt : suspicionAt * threshold);

@@ -1,12 +1,12 @@
 /** What a run does with texts. Loaded by the first screening of a run: it needs the engine's readings of texts. */
 import type { Input } from '../../index.js';
 import type { Screened } from '../screener.js';
-import { addEntry } from './entries.js';
 import { type FoundFlow, flowOf } from './flow.js';
 import { type FlowPolicy, isSuspicious } from './flow-policy.js';
 import { plainText } from './folded.js';
+import { addToRun, recallRun } from './run-log.js';
 import type { RunMemory } from './run-memory.js';
-import type { Passage } from './run-state.js';
+import type { Entry, Passage } from './run-state.js';
 
 /** An input of a content with its verdict; none where the guard passes on what it could not screen. */
 export interface Read {
@@ -15,48 +15,71 @@ export interface Read {
 }
 
 /** Adds what the user said. The newest of it is what the user asks for. */
-export function rememberUser(run: RunMemory, read: readonly Read[], isPast: boolean): void {
-  addWords(run);
+export async function rememberUser(run: RunMemory, read: readonly Read[], isPast: boolean): Promise<void> {
   const texts = read.map(({ input }) => plainText(input));
-  for (const text of texts) addEntry(run.state, { role: 'trusted', text });
   if (!isPast) run.said = texts.find((text) => text !== '') ?? run.said;
+  await recall(run);
+  await addToRun(run, texts.map(trusted));
 }
 
 /** Adds data that the model is shown, with the passages that are suspicious. */
-export function rememberData(
+export async function rememberData(
   run: RunMemory,
   read: readonly Read[],
   tool: string | undefined,
   policy: FlowPolicy,
-): void {
-  addWords(run);
-  for (const { input, found } of read) {
-    const text = plainText(input);
-    const suspicious = suspiciousPassages(text, found, policy);
-    // A trusted source counts as long as nothing it says is suspicious.
-    const isTrusted = suspicious.length === 0 && tool !== undefined && policy.trusted.includes(tool);
-    if (isTrusted) addEntry(run.state, { role: 'trusted', text });
-    else addEntry(run.state, { role: 'untrusted', text, tool, evidenceId: found?.verdict.evidence_id, suspicious });
-  }
+): Promise<void> {
+  await recall(run);
+  await addToRun(
+    run,
+    read.map(({ input, found }) => dataEntry(plainText(input), found, tool, policy)),
+  );
+}
+
+/** Data as an entry of a run. */
+export function dataEntry(
+  text: string,
+  found: Pick<Screened, 'verdict' | 'windows'> | undefined,
+  tool: string | undefined,
+  policy: FlowPolicy,
+): Entry {
+  const suspicious = suspiciousPassages(text, found, policy);
+  // A trusted source counts as long as nothing it says is suspicious.
+  if (suspicious.length === 0 && tool !== undefined && policy.trusted.includes(tool)) return trusted(text);
+  return { role: 'untrusted', text, tool, evidenceId: found?.verdict.evidence_id, suspicious };
 }
 
 /** Adds the arguments of a call that is made. */
-export function rememberCall(run: RunMemory, inputs: readonly Input[]): void {
-  for (const input of inputs) addEntry(run.state, { role: 'call', text: plainText(input) });
+export async function rememberCall(run: RunMemory, inputs: readonly Input[]): Promise<void> {
+  await addToRun(
+    run,
+    inputs.map((input) => ({ role: 'call', text: plainText(input) })),
+  );
 }
 
 /** The flows into the arguments of a call. */
-export function flowsInto(run: RunMemory, args: unknown, policy: FlowPolicy): readonly FoundFlow[] {
-  addWords(run);
+export async function flowsInto(run: RunMemory, args: unknown, policy: FlowPolicy): Promise<readonly FoundFlow[]> {
+  await recall(run);
   return flowOf(run.state, args, policy.trusted);
 }
 
-function addWords(run: RunMemory): void {
-  for (const text of run.words) addEntry(run.state, { role: 'trusted', text });
+/** Brings a run up to date: with what other processes added, and with words that wait to be added. */
+async function recall(run: RunMemory): Promise<void> {
+  await recallRun(run);
+  const words = [...run.words];
   run.words.clear();
+  await addToRun(run, words.map(trusted));
 }
 
-function suspiciousPassages(text: string, found: Screened | undefined, policy: FlowPolicy): readonly Passage[] {
+function trusted(text: string): Entry {
+  return { role: 'trusted', text };
+}
+
+function suspiciousPassages(
+  text: string,
+  found: Pick<Screened, 'verdict' | 'windows'> | undefined,
+  policy: FlowPolicy,
+): readonly Passage[] {
   if (found === undefined || !isSuspicious(found, policy)) return [];
   const { score } = found.verdict;
   const windows = found.windows.filter(({ probability }) => probability >= Math.min(score, policy.suspicionAt));

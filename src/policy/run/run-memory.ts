@@ -3,12 +3,15 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { type Input, JsonText } from '../../engine/input.js';
 import { MAX_DEPTH } from '../redact.js';
+import type { RunLog } from './run-log.js';
 import { emptyRun, type RunState } from './run-state.js';
 
 /** What a guard remembers of one run. */
 export interface RunMemory {
   readonly id: string;
-  readonly state: RunState;
+  state: RunState;
+  /** Where the run is kept outside of the process. */
+  readonly log: RunLog | undefined;
   /** What the user asked for, as it was given with the run. */
   task: string | undefined;
   /** The newest text of the user. */
@@ -42,12 +45,12 @@ export function newRunId(): string {
   return `run_${randomBytes(12).toString('hex')}`;
 }
 
-export function createRuns(): Runs {
+export function createRuns(log?: RunLog): Runs {
   const open = new AsyncLocalStorage<RunMemory>();
   const byId = new LRUCache<string, RunMemory>({ max: MAX_RUNS, ttl: RUN_MS, updateAgeOnGet: true });
 
   function named(id: string): RunMemory {
-    const known = byId.get(id) ?? createMemory(id);
+    const known = byId.get(id) ?? createMemory(id, log);
     byId.set(id, known);
     return known;
   }
@@ -57,16 +60,17 @@ export function createRuns(): Runs {
       const current = open.getStore();
       return id === undefined || id === current?.id ? current : named(id);
     },
-    open: (id) => (id === undefined ? createMemory(newRunId()) : named(id)),
+    open: (id) => (id === undefined ? createMemory(newRunId(), log) : named(id)),
     within: (run, work) => open.run(run, work),
   };
 }
 
-function createMemory(id: string): RunMemory {
+function createMemory(id: string, log: RunLog | undefined): RunMemory {
   const before = new LRUCache<string, string>({ max: MAX_TEXTS });
   let end = '';
   return {
     id,
+    log,
     state: emptyRun(randomInt(2 ** 32)),
     task: undefined,
     said: undefined,

@@ -19,6 +19,24 @@ export type Entry =
       readonly suspicious: readonly Passage[];
     };
 
+/** The digests of data: values and words with their places, a place within this text. Says no text. */
+export interface UntrustedDigests {
+  readonly role: 'untrusted';
+  /** Of the whole entry. */
+  readonly key: number;
+  readonly tool: string | undefined;
+  readonly evidenceId: string | undefined;
+  /** Of its suspicious passages. */
+  readonly probabilities: readonly number[];
+  readonly foreign: readonly (readonly [key: number, place: number])[];
+  readonly suspicious: readonly (readonly [key: number, place: number])[];
+}
+
+/** An entry as a run keeps it. */
+export type DigestedEntry =
+  | UntrustedDigests
+  | { readonly role: 'trusted' | 'call'; readonly key: number; readonly values: readonly number[] };
+
 /** Where a value stood first in untrusted data. `tool` and so on are undefined where the run has forgotten them. */
 export interface Origin {
   readonly tool: string | undefined;

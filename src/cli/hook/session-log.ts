@@ -1,0 +1,153 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { RunLog } from '../../policy/index.js';
+import { CliError } from '../terminal.js';
+
+/** How long a session is remembered after its last event, and how many sessions are. */
+const LIFE_MS = 24 * 3_600_000;
+const MAX_SESSIONS = 200;
+/** Bytes of a file, after which a session goes on in a new one; the one before it is kept. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** The folder of a user's sessions. @see XDG Base Directory Specification */
+export function stateFolder(): string {
+  const base = process.platform === 'win32' ? process.env.LOCALAPPDATA : process.env.XDG_STATE_HOME;
+  return join(base || join(homedir(), '.local', 'state'), 'portcullis', 'sessions');
+}
+
+/**
+ * Keeps what sessions remember in a folder that only its owner reads: a file a session, a line an entry. Hooks that run at once
+ * append to the same file, each with one write. A line that is damaged is left out.
+ *
+ * @throws CliError where the folder can't be used, from the functions of the log too
+ */
+export function openSessionLog(folder: string): RunLog {
+  let secret: Buffer | undefined;
+  const derive = (use: string, session: string): Buffer => {
+    secret ??= readSecret(folder);
+    return createHmac('sha256', secret).update(`${use}\0${session}`).digest();
+  };
+  const fileOf = (session: string): string => join(folder, `${derive('file', session).toString('hex', 0, 16)}.log`);
+
+  return {
+    async read(session) {
+      return usable(folder, () => {
+        prepareFolder(folder);
+        const file = fileOf(session);
+        const lines = [`${file}.1`, file].flatMap(readLines);
+        return { seed: derive('seed', session).readUInt32BE(), entries: lines };
+      });
+    },
+    async add(session, entries) {
+      usable(folder, () => {
+        const file = fileOf(session);
+        const { size } = statOf(file) ?? {};
+        if (size === undefined) forgetOld(folder);
+        else if (size > MAX_BYTES) renameSync(file, `${file}.1`);
+        // After a line break: a write that was cut off spoils its own line alone.
+        appendOnce(file, `\n${entries.join('\n')}\n`);
+      });
+    },
+  };
+}
+
+function prepareFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { uid, mode } = statSync(folder);
+  if (process.getuid !== undefined && uid !== process.getuid())
+    throw new CliError(`${folder} belongs to another user.`);
+  if (process.platform !== 'win32' && (mode & 0o077) !== 0) chmodSync(folder, 0o700);
+}
+
+/** The secret of all sessions. Of processes that make it at once, the first one's counts. */
+function readSecret(folder: string): Buffer {
+  const file = join(folder, 'secret');
+  const known = readBytes(file);
+  if (known !== undefined && known.length === 32) return known;
+  const own = join(folder, `secret-${process.pid}`);
+  writeFileSync(own, randomBytes(32), { mode: 0o600 });
+  try {
+    // A damaged one is replaced; what was kept under it is forgotten.
+    if (known === undefined) linkSync(own, file);
+    else renameSync(own, file);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  } finally {
+    rmSync(own, { force: true });
+  }
+  return readFileSync(file);
+}
+
+function readLines(file: string): readonly string[] {
+  const { mtimeMs } = statOf(file) ?? {};
+  if (mtimeMs === undefined) return [];
+  if (Date.now() - mtimeMs > LIFE_MS) {
+    rmSync(file, { force: true });
+    return [];
+  }
+  const text = readBytes(file)?.toString('utf8') ?? '';
+  return text.split('\n').filter((line) => line !== '');
+}
+
+function appendOnce(file: string, text: string): void {
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW = 0 } = constants;
+  const descriptor = openSync(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
+  try {
+    const bytes = Buffer.from(text);
+    if (writeSync(descriptor, bytes) < bytes.length) throw new CliError('the disk is full');
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Deletes the files of sessions that are over, and of the oldest beyond the most that are kept. */
+function forgetOld(folder: string): void {
+  const files = readdirSync(folder)
+    .filter((name) => /\.log(\.1)?$/.test(name))
+    .map((name) => ({ file: join(folder, name), at: statOf(join(folder, name))?.mtimeMs ?? 0 }))
+    .sort((a, b) => b.at - a.at);
+  const old = files.filter(({ at }, index) => index >= MAX_SESSIONS - 1 || Date.now() - at > LIFE_MS);
+  for (const { file } of old) rmSync(file, { force: true });
+}
+
+function statOf(file: string): { readonly size: number; readonly mtimeMs: number } | undefined {
+  return statSync(file, { throwIfNoEntry: false });
+}
+
+function readBytes(file: string): Buffer | undefined {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+}
+
+function usable<T>(folder: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    throw new CliError(`what sessions remember can't be kept in ${folder} (${codeOf(error) ?? 'unknown error'})`);
+  }
+}
