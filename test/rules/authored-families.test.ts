@@ -1,18 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createEngine } from '../../src/create-engine.js';
 
-/** The authored texts `f-*`: attacks and benign twins by family (the line format is documented in `authored.py`). */
-const FOLDER = 'models/training/data/authored';
-const rows = readdirSync(FOLDER)
-  .filter((name) => name.startsWith('f-'))
-  .flatMap((name) => readFileSync(join(FOLDER, name), 'utf8').split('\n'))
-  .filter((line) => /^[ib] /.test(line))
-  .map((line) => ({
-    attack: line.startsWith('i'),
-    text: line.slice(4).replaceAll('\\n', '\n').replaceAll(/[⟦⟧]/g, ''),
-  }));
+/** The authored texts `f-*`: attacks and benign twins by family. */
+const rows = readFileSync('models/training/data/authored.jsonl', 'utf8')
+  .trimEnd()
+  .split('\n')
+  .map((line) => JSON.parse(line) as { source: string; label: string; text: string })
+  .filter(({ source }) => source.startsWith('own f-'))
+  .map(({ label, text }) => ({ attack: label === 'injection', text }));
 
 describe('the authored families, with rules alone', () => {
   const engine = createEngine({ mode: 'rules' });

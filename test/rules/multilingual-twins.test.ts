@@ -181,13 +181,13 @@ describe('attacks and benign twins in other languages than English', () => {
   });
 
   it('are told apart in the authored twins', () => {
-    const lines = readFileSync('models/training/data/authored/v-twins-1.txt', 'utf8').split('\n');
-    const blocked = { i: 0, b: 0 };
+    const lines = readFileSync('models/training/data/authored.jsonl', 'utf8').trimEnd().split('\n');
+    const blocked = { injection: 0, benign: 0 };
     for (const line of lines) {
-      const [, kind, text] = /^([ib]) \w (.+)$/.exec(line) ?? [];
-      if (text && isBlocked(text.replaceAll('\\n', '\n').replaceAll(/[⟦⟧]/g, ''))) blocked[kind as 'i' | 'b'] += 1;
+      const row: { source: string; label: 'injection' | 'benign'; text: string } = JSON.parse(line);
+      if (row.source === 'own v-twins' && isBlocked(row.text)) blocked[row.label] += 1;
     }
-    expect(blocked.i).toBeGreaterThanOrEqual(169);
-    expect(blocked.b).toBeLessThanOrEqual(4);
+    expect(blocked.injection).toBeGreaterThanOrEqual(169);
+    expect(blocked.benign).toBeLessThanOrEqual(4);
   });
 });

@@ -86,7 +86,7 @@ def test_a_channel_changes_the_logit_and_batches_do_not() -> None:
 
 def test_what_is_told_of_a_row() -> None:
     archive = Archive(
-        ids=np.arange(6), offsets=np.array([0, 3, 6]), spans=np.full((2, 2), -1), labels=np.array([1, 0]), keys=np.array(["tau/injection", "contrast delegated/benign"]),
+        ids=np.arange(6), offsets=np.array([0, 3, 6]), spans=np.full((2, 2), -1), labels=np.array([1, 0]), keys=np.array(["tau/injection", "contrast delegated/benign"]), windows=np.full((2, 2), -1),
         groups=np.array(["indirect"] * 2), channels=np.array([DATA, DATA], np.int8), tasks=np.array([7, 8, 9]), task_offsets=np.array([0, 2, 3]),
     )  # fmt: skip
     rng = np.random.default_rng(1)

@@ -1,9 +1,6 @@
 """Messages of several requests."""
 
-from pathlib import Path
-
 from portcullis_train.data.requests import JOINS, joined_requests
-from portcullis_train.paths import HERE
 
 ROWS = [
     {"text": "Please find a dentist in Leeds", "label": "benign", "source": "BFCL", "group": "chat", "lang": "en"},
@@ -11,11 +8,10 @@ ROWS = [
     {"text": '{"name": "find", "arguments": {"place": "Leeds"}}', "label": "benign", "source": "BFCL", "group": "tool_call", "lang": "en"},
     {"text": "A sentence of another source that is long enough.", "label": "benign", "source": "enron", "group": "chat", "lang": "en"},
 ]
-FOLDER: Path = HERE / "data" / "requests"
 
 
 def test_requests_are_filled_joined_and_benign() -> None:
-    made = joined_requests(ROWS, FOLDER, 300, 1)
+    made = joined_requests(ROWS, 300, 1)
     assert len(made) == 300
     assert {row["label"] for row in made} == {"benign"}
     texts = [str(row["text"]) for row in made]
@@ -26,5 +22,5 @@ def test_requests_are_filled_joined_and_benign() -> None:
 
 
 def test_the_same_seed_gives_the_same_messages() -> None:
-    assert joined_requests(ROWS, FOLDER, 20, 5) == joined_requests(ROWS, FOLDER, 20, 5)
-    assert joined_requests(ROWS, FOLDER, 20, 5) != joined_requests(ROWS, FOLDER, 20, 6)
+    assert joined_requests(ROWS, 20, 5) == joined_requests(ROWS, 20, 5)
+    assert joined_requests(ROWS, 20, 5) != joined_requests(ROWS, 20, 6)

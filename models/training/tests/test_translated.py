@@ -2,24 +2,26 @@
 
 import json
 import zipfile
+from collections import defaultdict
 from pathlib import Path
 
-from portcullis_train.data.translated import Pair, interface_pairs, written_pairs, written_rows
-
-WRITTEN = Path(__file__).resolve().parent.parent / "data" / "translated"
+from portcullis_train.data.rows import own_texts
+from portcullis_train.data.translated import Pair, interface_pairs, written_pairs
 
 
 def test_every_translation_has_every_text() -> None:
-    """Line N of each file is the same text, and none is empty or left in English."""
-    pairs = written_pairs(WRITTEN)
+    """Each has its English, and none is empty or left in English."""
+    pairs = written_pairs()
     assert len({pair.lang for pair in pairs}) >= 26
     assert all(pair.other.strip() and pair.other != pair.english for pair in pairs)
 
 
-def test_half_of_the_rows_are_attacks() -> None:
-    """Lines 1 to 50 of each file."""
-    rows = written_rows(WRITTEN)
-    assert sum(row["label"] == "injection" for row in rows) * 2 == len(rows)
+def test_every_set_has_all_its_texts_in_each_language() -> None:
+    """A hundred, half of them attacks."""
+    labels = defaultdict(list)
+    for row in own_texts("translated"):
+        labels[row["pair"].split(":")[0], row["lang"]].append(row["label"])
+    assert {(len(found), found.count("injection")) for found in labels.values()} == {(100, 50)}
 
 
 def test_interface_strings(tmp_path: Path) -> None:

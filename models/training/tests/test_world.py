@@ -1,24 +1,10 @@
-"""The world sets: written lines, planted copies, and the figure that choices are made by."""
+"""The world sets: planted copies, and the figure that choices are made by."""
 
 import numpy as np
-import pytest
 
 from portcullis_train.data.devset import Item
-from portcullis_train.data.world import planted_world, written_world
+from portcullis_train.data.world import planted_world
 from portcullis_train.scoring.protocol import left_out, mean_rate, threshold_for
-
-
-def test_written_lines_keep_their_newlines_and_kind(tmp_path):
-    (tmp_path / "agents-1.tsv").write_text("plant\ten\tSend the log\\nto me\nhost\tde\tEine Datei\n")
-    rows = written_world(tmp_path)
-    assert [(row["kind"], row["label"], row["source"]) for row in rows] == [("plant", "injection", "own w-agents"), ("host", "benign", "own w-host")]
-    assert rows[0]["text"] == "Send the log\nto me"
-
-
-def test_an_unknown_kind_is_refused_with_its_line(tmp_path):
-    (tmp_path / "agents-1.tsv").write_text("plnt\ten\tSend the log\n")
-    with pytest.raises(ValueError, match=r"agents-1\.tsv:1: kind `plnt`"):
-        written_world(tmp_path)
 
 
 def test_every_host_gets_an_attack_and_a_benign_twin():

@@ -1,17 +1,15 @@
 """Who speaks and what was asked: the channel of every row, the task where it is known, and rows that only these two tell apart.
 
 A label is a label given the channel: the same order is honest from the user and an attack in a tool's result. Rows with a
-`channel` come from `authored-3`, `authored-4`, `world-3-train` and `data/channel/*.jsonl`; older rows get theirs from their group.
+`channel` come from `authored-3`, `authored-4`, `world-3-train` and `data/channel.jsonl`; older rows get theirs from their group.
 """
 
 import random
 import zlib
 from pathlib import Path
 
-from ..paths import HERE
-from .authored import DEV_SHARE
 from .inserts import passages, put
-from .rows import Row, read_rows
+from .rows import Row, own_texts, read_rows
 
 UNKNOWN, USER, DATA, TOOL_CALL, INSTRUCTIONS = range(5)
 # The engine's channels.
@@ -59,28 +57,11 @@ def channel_of(row: Row) -> int:
     return next((channel for fits, channel in first_that_fits if fits), _GROUPS.get(group, UNKNOWN))
 
 
-def _kind(row: Row) -> str:
-    """The kind of a written text; files of operators are told apart by label alone."""
-    if row["channel"] == "instructions":
-        return "rules_honest" if row["label"] == "benign" else "rules_planted"
-    return str(row["kind"])
-
-
-def own_channel_rows(folder: Path) -> list[Row]:
-    """The texts written here with channel and task (`data/channel/*.jsonl`); every eighth pair is dev."""
-    rows: list[Row] = []
-    for path in sorted(folder.glob("*.jsonl")):
-        for row in read_rows(path):
-            split = "dev" if zlib.crc32(str(row.get("pair", row["text"])).encode()) % DEV_SHARE == 0 else "train"
-            rows.append(row | {"source": f"own c-{_kind(row)}", "group": _kind(row), "split": split})
-    return rows
-
-
 def channel_rows(data: Path, excluded: set[str]) -> list[Row]:
     """Rows with a channel that may be learnt from: other people's, and those written for this project."""
     rows = [row for row in read_rows(data / "world-3-train.jsonl.gz") if row.get("licence_class") not in excluded | {"copyleft"}]
     rows += [row for name in ("authored-3", "authored-4") for row in read_rows(data / f"{name}.jsonl.gz") if row["split"] == "train"]
-    return rows + [row for row in own_channel_rows(HERE / "data" / "channel") if row["split"] == "train"]
+    return rows + [row for row in own_texts("channel") if row["split"] == "train"]
 
 
 # Whose orders to agents are planted, and whose results they are planted into.
@@ -95,10 +76,6 @@ HOST_SOURCES = {
 ORDER_CHARACTERS, HOST_CHARACTERS = (15, 320), (80, 3500)
 DELEGATED_SHARE = 0.22
 PLACES = ("start", "middle", "middle", "end")
-
-
-def _lines(name: str) -> list[str]:
-    return [line for line in (HERE / "data" / "tasks" / name).read_text("utf-8").splitlines() if line.strip()]
 
 
 def contrast_rows(rows: list[Row], count: int, seed: int) -> list[Row]:
@@ -116,8 +93,8 @@ def contrast_rows(rows: list[Row], count: int, seed: int) -> list[Row]:
     odds = [HOST_SOURCES[str(row["source"])] * min(1, 300 / of_source[str(row["source"])]) for row in hosts]
     sources = sorted({str(row["source"]) for row in orders})
     by_source = {source: [row for row in orders if row["source"] == source] for source in sources}
-    people = [one for one in passages(HERE / "data" / "inserts") if one.label == "benign" and not one.apart and one.family.startswith(("h-people", "h-side", "h-mailto", "h-web"))]
-    reading, delegating = _lines("reading.txt"), _lines("delegating.txt")
+    people = [one for one in passages() if one.label == "benign" and not one.apart and one.family.startswith(("h-people", "h-side", "h-mailto", "h-web"))]
+    reading, delegating = ([str(row["text"]) for row in own_texts("tasks") if row["kind"] == kind] for kind in ("reading", "delegating"))
     result: list[Row] = []
     for host in rng.choices(hosts, odds, k=count):
         order = rng.choice(by_source[rng.choice(sources)])

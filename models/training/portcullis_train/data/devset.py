@@ -4,9 +4,9 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from .channels import channel_of, own_channel_rows
-from .inserts import apart_rows
-from .rows import Row, own_rows, read_rows
+from .channels import channel_of
+from .inserts import apart_rows, passages
+from .rows import Row, own_texts, read_rows
 
 # The sources of dev that no generator of this project made; world-dev is one whole.
 WORLD_OF_DEV = {"BIPIA train", "neuralchemy", "easyjailbreak seeds", "agent goals (ASB)", "spikee documents", "wild-jailbreaks"}
@@ -59,15 +59,14 @@ def item_of(row: Row) -> Item:
     )  # fmt: skip
 
 
-def calibration_items(own: Path) -> list[Item]:
-    """Benign texts in 76 languages, written for thresholds alone: `data/calibration`."""
-    rows = [row for path in sorted((own / "calibration").glob("*.jsonl")) for row in read_rows(path)]
-    return [Item(row["text"], False, f"calibration {row['kind']}", "calibration", row["language"], None) for row in rows]
+def calibration_items() -> list[Item]:
+    """Benign texts in 76 languages, written for thresholds alone: `data/calibration.jsonl`."""
+    return [item_of(row) for row in own_texts("calibration")]
 
 
-def insert_items(data: Path, own: Path) -> list[Item]:
+def insert_items(data: Path) -> list[Item]:
     """The passages that training doesn't see, in hosts of dev: told apart from `dev_items`, whose figures they don't touch."""
-    return [item_of(row) for row in apart_rows(read_rows(data / "dev.jsonl.gz"), own / "inserts")]
+    return [item_of(row) for row in apart_rows(read_rows(data / "dev.jsonl.gz"), passages())]
 
 
 def world_items(data: Path) -> list[Item]:
@@ -77,11 +76,11 @@ def world_items(data: Path) -> list[Item]:
     return [item_of(row) for row in rows]
 
 
-def channel_items(data: Path, own: Path) -> list[Item]:
+def channel_items(data: Path) -> list[Item]:
     """The texts with a channel that are never learnt: `world-3-dev`, and the dev parts of the authored ones. Their labels hold for channel and task."""
     rows = read_rows(data / "world-3-dev.jsonl.gz")
     rows += [row for name in ("authored-3", "authored-4") for row in read_rows(data / f"{name}.jsonl.gz")]
-    return [item_of(row) for row in rows + own_channel_rows(own / "channel") if row.get("split", "dev") == "dev"]
+    return [item_of(row) for row in rows + own_texts("channel") if row.get("split", "dev") == "dev"]
 
 
 def first_of_each(items: list[Item], each: int | None) -> list[Item]:
@@ -95,10 +94,10 @@ def first_of_each(items: list[Item], each: int | None) -> list[Item]:
     return kept
 
 
-def dev_items(data: Path, own: Path, limit: int | None = None) -> list[Item]:
+def dev_items(data: Path, limit: int | None = None) -> list[Item]:
     """Dev texts in a fixed order, with those of `calibration_items`; with `limit`, the first so many of each other source and label."""
     rows = read_rows(data / "dev.jsonl.gz")
     rows += read_rows(data / "world-dev.jsonl.gz")
     rows += [row for name in ("authored", "authored-2") for row in read_rows(data / f"{name}.jsonl.gz") if row["split"] == "dev"]
-    rows += [row for row in own_rows(own) if row["split"] == "dev"]
-    return first_of_each([item_of(row) for row in rows], limit) + calibration_items(own)
+    rows += [row for row in own_texts("authored") if row["split"] == "dev"]
+    return first_of_each([item_of(row) for row in rows], limit) + calibration_items()

@@ -1,20 +1,17 @@
-"""Inserted rows: short passages written for this project (`data/inserts/FAMILY-N.txt`), planted into benign hosts.
+"""Inserted rows: short passages written for this project (`data/inserts.jsonl`), planted into benign hosts.
 
 Families `a-*` are what a stranger plants for an assistant that reads on: tasks, changes to the form or the content of
 its answer, code, actions. Families `h-*` stand in documents for people. Planted in a host the former are attacks; alone
 they are what any user may ask (`inserted alone`), and beside a text that they speak of (`h-host`) as well. So neither
-the words nor the place tells, only both together. Files `xx-*` hold `LANG<TAB>passage` of mixed families.
+the words nor the place tells, only both together. Families `xx-*` are passages of mixed families in other languages.
 """
 
 import json
 import random
-import zlib
 from collections import defaultdict
 from dataclasses import dataclass
-from pathlib import Path
 
-from .authored import DEV_SHARE
-from .rows import Row, plant
+from .rows import Row, own_texts, plant
 
 HOSTS = {"h-mail": "email", "h-table": "table", "h-post": "post", "xx-hosts": "post"}
 HOST_KINDS = {"document": 1.0, "code": 1.0, "tool_call": 1.4, "email": 1.6, "table": 1.6, "post": 1.4}
@@ -29,34 +26,19 @@ PLACES = ("start", "middle", "end")
 
 @dataclass(frozen=True)
 class Passage:
-    """A written passage."""
+    """A written passage: `label` is that of a host with the passage in it, `apart` keeps it from training."""
 
     text: str
     family: str
     lang: str
-
-    @property
-    def apart(self) -> bool:
-        """Whether it is kept from training: by its text, so that a line more changes no other."""
-        return zlib.crc32(self.text.encode()) % DEV_SHARE == 0
-
-    @property
-    def label(self) -> str:
-        """What it makes of a host."""
-        return "injection" if self.family.startswith(("a-", "xx-a")) else "benign"
+    label: str
+    apart: bool = False
 
 
-def passages(folder: Path) -> list[Passage]:
-    """Every passage, in the order of the files."""
-    found = []
-    for path in sorted(folder.glob("*.txt")):
-        family = path.stem.rsplit("-", 1)[0]
-        for line in path.read_text("utf-8").splitlines():
-            lang, tab, text = line.partition("\t") if family.startswith("xx-") else ("en", "\t", line)
-            if not tab or not text.strip():
-                raise ValueError(f"{path.name}: a line without a language or a text")
-            found.append(Passage(text.replace("\\n", "\n"), family, lang))
-    return found
+def passages() -> list[Passage]:
+    """Every passage, in file order."""
+    rows = own_texts("inserts")
+    return [Passage(str(row["text"]), str(row["family"]), str(row["lang"]), str(row["label"]), row["split"] == "dev") for row in rows]
 
 
 def _leaves(tree: object) -> list[tuple[object, object]]:
@@ -139,10 +121,10 @@ def _source(one: Passage) -> str:
     return "inserted code" if "```" in one.text else "inserted decoy" if one.label == "benign" else "inserted"
 
 
-def inserted_rows(rows: list[Row], folder: Path, count: int, seed: int) -> list[Row]:
+def inserted_rows(rows: list[Row], given: list[Passage], count: int, seed: int) -> list[Row]:
     """`count` attacks and as many benign rows to learn from, and every passage that a user may ask for alone."""
     rng = random.Random(f"{seed}/inserted")
-    learnt = [one for one in passages(folder) if not one.apart]
+    learnt = [one for one in given if not one.apart]
     written = [one for one in learnt if one.family in HOSTS]
     short = [one for one in learnt if one.family not in HOSTS]
     hosts = Hosts(rows, written)
@@ -155,10 +137,10 @@ def inserted_rows(rows: list[Row], folder: Path, count: int, seed: int) -> list[
     return result
 
 
-def apart_rows(dev: list[Row], folder: Path, seed: int = 1) -> list[Row]:
+def apart_rows(dev: list[Row], given: list[Passage], seed: int = 1) -> list[Row]:
     """The passages kept from training, each in a host of dev; source is `insert FAMILY`."""
     rng = random.Random(f"{seed}/apart")
-    kept = [one for one in passages(folder) if one.apart]
+    kept = [one for one in given if one.apart]
     written = [one for one in kept if one.family in HOSTS]
     hosts = Hosts(dev, written)
     rows = [_planted(one, hosts, f"insert {one.family}", rng) for one in kept if one.family not in HOSTS]

@@ -17,7 +17,7 @@ from ..paths import HERE
 from ..text.encode import load_tokenizer
 from ..text.normal import prepare_text
 from .harvest import fetch
-from .rows import Row, own_rows, read_rows
+from .rows import Row, own_texts, read_rows
 from .translated import LEFT_OUT, SAME, interface_pairs
 from .vocabulary import LANGUAGES, base_vocabulary, write_tokenizer
 
@@ -81,7 +81,7 @@ def texts_of(data: Path, archives: list[Path]) -> Iterator[tuple[str, str, int]]
     """Everything to learn pieces from, that is not English."""
     for pair in interface_pairs(archives):
         yield pair.lang, pair.other, 1
-    rows: list[tuple[Row, int]] = [(row, OWN_WEIGHT) for row in own_rows(HERE / "data") if row["split"] == "train"]
+    rows: list[tuple[Row, int]] = [(row, OWN_WEIGHT) for row in own_texts("authored") if row["split"] == "train"]
     rows += [(row, OWN_WEIGHT) for row in read_rows(data / "authored.jsonl.gz") if row["split"] == "train"]
     rows += [(row, 1) for row in read_rows(data / "train.jsonl.gz") if len(str(row["text"])) < 3000]
     for row, weight in rows:

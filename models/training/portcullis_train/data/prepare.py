@@ -12,14 +12,13 @@ from tokenizers import Tokenizer
 from ..paths import HERE
 from ..text.encode import encode, encode_span, load_tokenizer, pack
 from ..text.windows import CONTENT, TASK
-from .channels import CHANNEL_NAMES, channel_of, channel_rows, contrast_rows, own_channel_rows
+from .channels import CHANNEL_NAMES, channel_of, channel_rows, contrast_rows
 from .harvest import fetch, harvest
-from .inserts import inserted_rows
+from .inserts import inserted_rows, passages
 from .requests import joined_requests
-from .rows import Row, allowed, digest, own_files, own_rows, planted_rows, planted_tasks, read_rows, with_spans
-from .translated import written_rows
+from .rows import Row, allowed, digest, own_digest, own_texts, planted_rows, planted_tasks, read_rows, with_spans
 from .vocabulary import build_tokenizer
-from .world import planted_world, world_rows, written_world
+from .world import planted_world, world_rows
 
 JOINED_REQUESTS = 3000
 CONTRAST = 7000
@@ -102,10 +101,10 @@ def main() -> None:
     parser.add_argument("--own-only", action="store_true", help="exchange the texts authored here in an archive that exists")
     args = parser.parse_args()
 
-    own = [row for row in own_rows(HERE / "data") if row["split"] == "train"]
-    written = written_world(HERE / "data" / "world")
+    own = [row for row in own_texts("authored") if row["split"] == "train"]
+    written = own_texts("world")
     whole = [row for row in written if row["split"] == "train" and row["kind"] not in {"plant", "keep"}]
-    whole += [row for row in own_channel_rows(HERE / "data" / "channel") if row["split"] == "train"] if args.own_only else []
+    whole += [row for row in own_texts("channel") if row["split"] == "train"] if args.own_only else []
     if args.own_only:
         with np.load(args.work / "train.npz") as stored:
             tokenizer = load_tokenizer(args.work / "tokenizer.json")
@@ -114,7 +113,7 @@ def main() -> None:
         others = {key: count for key, count in record["rows"].items() if not key.startswith("own ")}
         fresh = Counter(f"{row['source']}/{row['label']}" for row in own + whole)
         record["rows"] = dict(sorted((others | fresh).items()))
-        record["own_sha256"] = digest(own_files(HERE / "data"))
+        record["own_sha256"] = own_digest()
         (args.work / "prepare.json").write_text(json.dumps(record, indent=1) + "\n")
         return
 
@@ -124,14 +123,14 @@ def main() -> None:
     rows = allowed(read_rows(args.data / "train.jsonl.gz"), licences, excluded, set(mixture["excluded_sources"]))
     rows += [row for row in read_rows(args.data / "authored.jsonl.gz") if row["split"] == "train"]
     rows += own
-    world = with_spans(world_rows(args.data) + channel_rows(args.data, excluded), HERE / "data" / "spans.jsonl")
-    rows += written_rows(HERE / "data" / "translated")
+    world = with_spans(world_rows(args.data) + channel_rows(args.data, excluded))
+    rows += own_texts("translated")
     rows += harvest(fetch(HERE / "packages.txt", args.work / "sources"), args.seed)
     rows += planted_rows(rows, mixture["planted"], args.seed) + planted_tasks(rows, mixture["planted_tasks"], args.seed)
-    rows += inserted_rows(rows, HERE / "data" / "inserts", mixture["inserted"], args.seed)
+    rows += inserted_rows(rows, passages(), mixture["inserted"], args.seed)
     rows += world + planted_world(world, written, args.seed) + whole
     rows += contrast_rows(rows, CONTRAST, args.seed)
-    rows += joined_requests(rows, HERE / "data" / "requests", JOINED_REQUESTS, args.seed)
+    rows += joined_requests(rows, JOINED_REQUESTS, args.seed)
 
     args.work.mkdir(parents=True, exist_ok=True)
     if not args.keep_tokenizer:
@@ -142,7 +141,7 @@ def main() -> None:
     write_archive(arrays, args.work)
     record = {
         "data_sha256": digest([args.data / name for name in ("train.jsonl.gz", "authored.jsonl.gz", "world-train.jsonl.gz", "authored-2.jsonl.gz", "authored-3.jsonl.gz", "authored-4.jsonl.gz", "world-3-train.jsonl.gz")]),
-        "own_sha256": digest(own_files(HERE / "data")),
+        "own_sha256": own_digest(),
         "excluded_classes": sorted(excluded),
         "rows": dict(sorted(Counter(f"{row['source']}/{row['label']}" for row in rows).items())),
         "tokens": len(arrays["ids"]),

@@ -1,14 +1,13 @@
 """Requests of a user who wants several things at once: benign, however little they have to do with one another.
 
 What does not belong to a document is an attack in it (`rows.planted_tasks`). To a user's own message nothing is foreign: "... Additionally, put milk
-on the shopping list." Openers and asks of `data/requests` and the requests of the sources below, two to four in a message.
+on the shopping list." Openers and asks of `data/requests.jsonl` and the requests of the sources below, two to four in a message.
 """
 
 import random
 import string
-from pathlib import Path
 
-from .rows import Row
+from .rows import Row, own_texts
 
 SOURCES = {"BFCL", "API-Bank", "ToolAlpaca", "clinc150"}
 JOINS = (
@@ -53,10 +52,10 @@ def _joined(ask: str, rng: random.Random) -> str:
     return join + (ask[0].lower() + ask[1:] if starts_word and not ask.startswith("I ") else ask)
 
 
-def joined_requests(rows: list[Row], folder: Path, count: int, seed: int) -> list[Row]:
+def joined_requests(rows: list[Row], count: int, seed: int) -> list[Row]:
     """`count` messages."""
     rng = random.Random(f"{seed}/requests")
-    openers, asks = ((folder / f"{name}.txt").read_text("utf-8").splitlines() for name in ("openers", "asks"))
+    openers, asks = ([str(row["text"]) for row in own_texts("requests") if row["kind"] == kind] for kind in ("opener", "ask"))
     others = [
         str(row["text"]).strip('"').strip()
         for row in rows

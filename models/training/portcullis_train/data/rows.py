@@ -10,9 +10,12 @@ from collections.abc import Iterable
 from itertools import accumulate
 from pathlib import Path
 
-from .authored import parse
+from ..paths import HERE
 
 Row = dict[str, object]
+
+# The files of texts written for this project that training learns from (`data/README.md`).
+LEARNT = ("authored", "translated", "inserts", "requests", "tasks", "world", "channel", "spans")
 
 _BOUNDARY = re.compile(r"\n+|(?<=[.!?。！？।])\s+")
 # The same wrappers serve planted attacks and planted benign sentences, so that none of them is a sign.
@@ -48,21 +51,26 @@ def digest(paths: Iterable[Path]) -> str:
     return total.hexdigest()
 
 
-def own_files(folder: Path) -> list[Path]:
-    """The files of the texts written in this project: whole texts, translations, passages to insert, requests to join, tasks, the world texts, texts with a channel."""
-    return [path for pattern in ("authored/*.txt", "translated/*/*.txt", "inserts/*.txt", "requests/*.txt", "tasks/*.txt", "world/*.tsv", "channel/*.jsonl", "spans.jsonl") for path in sorted(folder.glob(pattern))]
+def own_file(name: str) -> Path:
+    """Path of a file of texts written for this project."""
+    return HERE / "data" / f"{name}.jsonl"
 
 
-def with_spans(rows: list[Row], path: Path) -> list[Row]:
+def own_texts(name: str) -> list[Row]:
+    """Rows of a file of texts written for this project, in file order. `data/README.md` documents the fields."""
+    return read_rows(own_file(name))
+
+
+def own_digest() -> str:
+    """SHA-256 over the texts of this project that training learns from."""
+    return digest(own_file(name) for name in LEARNT)
+
+
+def with_spans(rows: list[Row]) -> list[Row]:
     """Rows with the planted passages that readers marked one by one (`data/spans.jsonl`: the start of the text's SHA-256, code points)."""
-    marked = {str(one["text_sha256"]): one["span"] for one in read_rows(path)}
+    marked = {str(one["text_sha256"]): one["span"] for one in own_texts("spans")}
     found = ((row, marked.get(hashlib.sha256(str(row["text"]).encode("utf-8", "surrogatepass")).hexdigest()[:16])) for row in rows)
     return [row if span is None or row["label"] == "benign" else {"span": span} | row for row, span in found]
-
-
-def own_rows(folder: Path) -> list[Row]:
-    """The texts authored in this project one by one (`models/training/data/authored`)."""
-    return [row for path in sorted((folder / "authored").glob("*.txt")) for row in parse(path)]
 
 
 def allowed(rows: list[Row], licences: dict[str, dict[str, str]], excluded: set[str], sources: set[str]) -> list[Row]:

@@ -1,7 +1,6 @@
 """Sentences in two languages: English beside its translation, for teaching the encoder other languages.
 
-Two sources: texts written for this project and translated (`data/translated/SET/LANG.txt`, line N of each file the same
-text; lines 1-50 are attacks, 51-100 their benign twins), and the interface strings of openly licensed packages
+Two sources: texts written for this project and translated (`data/translated.jsonl`; rows of one `pair` are the same text), and the interface strings of openly licensed packages
 (`packages-translated.txt`, fetched into the cache, never committed).
 """
 
@@ -12,9 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .rows import Row
+from .rows import own_texts
 
-ATTACKS = 50
 SHORTEST, LONGEST = 4, 400
 # Locales that differ in little are one language; those left out have no rule, no own text and few strings.
 SAME = {"zh-Hans": "zh", "zh-Hant": "zh", "pt-BR": "pt", "es-419": "es", "nb": "no", "nn": "no"}
@@ -73,32 +71,8 @@ def interface_pairs(archives: list[Path]) -> list[Pair]:
     return list(found)
 
 
-def _written(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
-    for english in sorted(folder.glob("*/en.txt")):
-        for other in sorted(english.parent.glob("*.txt")):
-            yield other.stem, english.read_text("utf-8").splitlines(), other.read_text("utf-8").splitlines()
-
-
-def written_pairs(folder: Path) -> list[Pair]:
+def written_pairs() -> list[Pair]:
     """The translated texts of this project, each beside its English."""
-    return [
-        Pair(lang, first, second)
-        for lang, english, other in _written(folder)
-        if lang != "en"
-        for first, second in zip(english, other, strict=True)
-    ]
-
-
-def written_rows(folder: Path) -> list[Row]:
-    """The translated texts as rows to learn from, the English ones too."""
-    return [
-        {
-            "text": text,
-            "label": "injection" if number < ATTACKS else "benign",
-            "source": "translated",
-            "group": "direct" if number < ATTACKS else "chat",
-            "lang": lang,
-        }
-        for lang, _, lines in _written(folder)
-        for number, text in enumerate(lines)
-    ]
+    rows = own_texts("translated")
+    english = {row["pair"]: str(row["text"]) for row in rows if row["lang"] == "en"}
+    return [Pair(str(row["lang"]), english[row["pair"]], str(row["text"])) for row in rows if row["lang"] != "en"]

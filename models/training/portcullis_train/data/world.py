@@ -3,24 +3,20 @@
 `world-train` was written by many other people and holds some domains (personas, skill and agent files, prompts) as benign only.
 A net learns such a domain as benign, attacks and all, so each of its files also comes with an attack planted in it, and with a
 benign passage of the same look. Attack and host are written apart: passages are the planted spans of the authored texts, short
-attacks of `world-train`, and the texts of `data/world/*.tsv`.
+attacks of `world-train`, and the texts of `data/world.jsonl`.
 
-`data/world/FAMILY-N.tsv`: one text per line, `KIND<TAB>LANG<TAB>TEXT` with `\\n` and `\\t` for newlines and tabs. `attack` and
-`benign` are whole texts; `plant` and `keep` are passages that become an attack, or stay benign, inside a document; `host` is a
+The `kind` of those says their use: `attack` and `benign` are whole texts; `plant` and `keep` are passages that become an attack, or stay benign, inside a document; `host` is a
 benign document to plant into.
 """
 
 import random
-import zlib
 from collections import defaultdict
 from pathlib import Path
 
-from .authored import DEV_SHARE
 from .channels import CHANNEL_NAMES, channel_of
 from .inserts import put
 from .rows import Row, read_rows
 
-KINDS = ("attack", "benign", "plant", "keep", "host")
 # Benign documents that attacks are planted into, with how often each is used.
 HOST_SOURCES = {
     "lobe_agents": 1, "copilot_agents": 2, "fabric_patterns": 2, "prompt_guide": 1, "oasb_agents": 3, "atlas_cases": 3,
@@ -34,34 +30,6 @@ PASSAGE_SOURCES = {"atr_rules", "atr_autoresearch", "aig_operators", "authored h
 KEEP_SOURCES = {"atr_rules", "atr_mentions", "authored hijack", "authored extract", "authored langa", "authored langb", "authored langc"}
 PLACES = ("start", "middle", "middle", "end")
 HOST_CHARACTERS = 1600
-
-
-def unescape(text: str) -> str:
-    """A text of a `.tsv` line with its newlines and tabs."""
-    return text.replace("\\n", "\n").replace("\\t", "\t")
-
-
-def apart(text: str) -> bool:
-    """Whether a written text is kept from training: by its own checksum, so that one more line moves no other."""
-    return zlib.crc32(text.encode()) % DEV_SHARE == 0
-
-
-def written_world(folder: Path) -> list[Row]:
-    """Every line of `data/world`; `kind` is the line's first field, `split` tells whether it may be learnt."""
-    rows: list[Row] = []
-    for path in sorted(folder.glob("*.tsv")):
-        family = path.stem.rsplit("-", 1)[0]
-        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
-            if not line.strip():
-                continue
-            kind, lang, text = line.split("\t")
-            if kind not in KINDS:
-                raise ValueError(f"{path.name}:{number}: kind `{kind}` is none of {', '.join(KINDS)}")
-            label = "injection" if kind in {"attack", "plant"} else "benign"
-            source = "own w-host" if kind == "host" else f"own w-{family}"
-            split = "dev" if apart(text) else "train"
-            rows.append({"text": unescape(text), "label": label, "source": source, "group": family, "lang": lang, "kind": kind, "split": split})
-    return rows
 
 
 def world_rows(data: Path) -> list[Row]:

@@ -13,7 +13,6 @@ import numpy as np
 
 from ..data.channels import CHANNEL_NAMES, UNKNOWN
 from ..data.devset import Item, channel_items, dev_items, first_of_each
-from ..paths import HERE
 from ..scoring.arguments import model_parser
 from ..scoring.calibration import judged_by, rate_of
 from ..scoring.protocol import mean_rate, source_rates
@@ -26,9 +25,9 @@ OTHER_LIMIT = 120
 
 def groups(args: Namespace) -> dict[str, list[Item]]:
     """Texts with their channel, by channel; the texts of dev and those in other languages without one."""
-    dev = dev_items(args.data, HERE / "data", args.limit)
-    told = dev + first_of_each(channel_items(args.data, HERE / "data"), args.limit)
-    others = [item for items in other_languages(args.data, HERE / "data").values() for item in first_of_each(items, OTHER_LIMIT)]
+    dev = dev_items(args.data, args.limit)
+    told = dev + first_of_each(channel_items(args.data), args.limit)
+    others = [item for items in other_languages(args.data).values() for item in first_of_each(items, OTHER_LIMIT)]
     found = {name: [item for item in told if item.channel == channel] for channel, name in enumerate(CHANNEL_NAMES) if name in {"user", "data", "instructions"}}
     return found | {"unknown": [hidden(item) for item in dev], OTHER_LANGUAGES: [hidden(item) for item in others]}
 

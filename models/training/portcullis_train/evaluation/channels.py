@@ -16,7 +16,6 @@ import torch
 
 from ..data.channels import CHANNEL_NAMES, DATA, INSTRUCTIONS, USER
 from ..data.devset import Item, channel_items, first_of_each, world_items
-from ..paths import HERE
 from ..scoring.metrics import auc
 from ..scoring.protocol import source_rates, threshold_for
 from ..training.sampling import plain
@@ -69,7 +68,7 @@ def main() -> None:
     parser.add_argument("weights", nargs="+", help="FILE or FILE+FILE, under WORK")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    items = first_of_each(world_items(args.data) + channel_items(args.data, HERE / "data"), args.each)
+    items = first_of_each(world_items(args.data) + channel_items(args.data), args.each)
     samples, texts = windows_of(args.work / "tokenizer.json", items)
     if args.plain:
         samples = [plain(sample) for sample in samples]

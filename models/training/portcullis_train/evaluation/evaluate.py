@@ -11,8 +11,7 @@ import numpy as np
 
 from ..data.channels import CHANNEL_NAMES, UNKNOWN
 from ..data.devset import WORLD_DEV, Item, channel_items, dev_items
-from ..data.rows import digest, own_files, read_rows
-from ..paths import HERE
+from ..data.rows import digest, own_digest, read_rows
 from ..scoring.arguments import model_parser
 from ..scoring.calibration import judged_by, rate_of
 from ..scoring.metrics import auc, recall_at, wilson
@@ -113,9 +112,9 @@ def main() -> None:
     args = model_parser(__doc__).parse_args()
 
     manifest = json.loads((args.model / "manifest.json").read_text())
-    told = dev_items(args.data, HERE / "data", args.limit) + channel_items(args.data, HERE / "data")
+    told = dev_items(args.data, args.limit) + channel_items(args.data)
     # The call without a channel: all figures but those by channel.
-    items = [replace(item, channel=UNKNOWN, task="") for item in dev_items(args.data, HERE / "data", args.limit)]
+    items = [replace(item, channel=UNKNOWN, task="") for item in dev_items(args.data, args.limit)]
     long = long_texts(items, min(LONG_TEXTS, args.limit or LONG_TEXTS))
     asked = [*items, *told, *(Asked(text) for pairs in long.values() for text, _ in pairs)]
     scores = score_all(args.model / "model.onnx", asked, args.work, args.workers)
@@ -152,7 +151,7 @@ def main() -> None:
         "model": manifest["files"]["model.onnx"]["sha256"],
         "limit_per_source_and_label": args.limit,
         "dev_sha256": digest([args.data / name for name in ("dev.jsonl.gz", "world-dev.jsonl.gz", "authored.jsonl.gz", "authored-2.jsonl.gz", "authored-3.jsonl.gz", "authored-4.jsonl.gz", "world-3-dev.jsonl.gz")]),
-        "own_sha256": digest(own_files(HERE / "data")),
+        "own_sha256": own_digest(),
         "world": {"recall_at": curve(rate[world], world_items), "left_out_at_1": left_out(rate[world], world_items, 0.01)},
         "ranking": {
             "world": ranking(rate[world], positive[world]),

@@ -5,7 +5,6 @@ import json
 import numpy as np
 
 from ..data.devset import Item, dev_items
-from ..paths import HERE
 from ..release.calibrate import balanced_weights, source_threshold
 from ..scoring.arguments import model_parser
 from ..scoring.calibration import log_odds, rate_of
@@ -43,7 +42,7 @@ def main() -> None:
     """Command line of `long_trial`."""
     args = model_parser(__doc__).parse_args()
     manifest = json.loads((args.model / "manifest.json").read_text())
-    items = dev_items(args.data, HERE / "data", args.limit)
+    items = dev_items(args.data, args.limit)
     scores = score_all(args.model / "model.onnx", items, args.work, args.workers)
     rng = np.random.default_rng(1)
     benign = sources_of([item for item in items if item.budgeted and item.lang == "en" and item.group in {"document", "email", "code"}], scores)

@@ -4,7 +4,7 @@ Weights are named by their path, WORK/runs/RUN/weights.pt; each is run with its 
 their logits: in each window where they share a tokenizer (an encoder and its n-grams), of whole texts otherwise.
 
 Five sets: the dev parts of the authored texts (`authored`), of the texts of this project (`own`), the texts of dev and world-dev (`dev`; `Turkish` is one source of it), and
-`data/blind`. Thresholds are those that block 1, 2 and 5 % of the benign texts of `dev` and `blind` and of the calibration texts together.
+`data/blind.jsonl`. Thresholds are those that block 1, 2 and 5 % of the benign texts of `dev` and `blind` and of the calibration texts together.
 
     python -m portcullis_train.evaluation.not_english --data DATA WORK/runs/s5/weights.pt+WORK/runs/ng2/weights.pt WORK2/runs/m1/weights.pt
 
@@ -19,9 +19,7 @@ import numpy as np
 import torch
 
 from ..data.devset import Item, calibration_items, item_of
-from ..data.rows import Row, own_rows, read_rows
-from ..data.world import written_world
-from ..paths import HERE
+from ..data.rows import Row, own_texts, read_rows
 from ..scoring.metrics import auc
 from ..training.train import quick_scores
 from .trial import greatest_of, load, windows_of
@@ -30,17 +28,17 @@ SHARES = (0.01, 0.02, 0.05)
 TURKISH = "turkish_corpus"
 
 
-def other_languages(data: Path, own: Path) -> dict[str, list[Item]]:
+def other_languages(data: Path) -> dict[str, list[Item]]:
     """The sets, English texts left out."""
-    written = [row for row in written_world(own / "world") if row["kind"] in {"attack", "benign"}]
+    written = [row for row in own_texts("world") if row["kind"] in {"attack", "benign"}]
     rows: dict[str, list[Row]] = {
         "authored": [row for name in ("authored", "authored-2") for row in read_rows(data / f"{name}.jsonl.gz") if row["split"] == "dev"],
-        "own": [row for row in own_rows(own) + written if row["split"] == "dev"],
+        "own": [row for row in own_texts("authored") + written if row["split"] == "dev"],
         "dev": read_rows(data / "dev.jsonl.gz") + read_rows(data / "world-dev.jsonl.gz"),
-        "blind": [row | {"group": "blind"} for path in sorted((own / "blind").glob("*.jsonl")) for row in read_rows(path)],
+        "blind": own_texts("blind"),
     }
     sets = {name: [item_of(row) for row in part if row["lang"] != "en"] for name, part in rows.items()}
-    return sets | {"calibration": [item for item in calibration_items(own) if item.lang != "en"]}
+    return sets | {"calibration": [item for item in calibration_items() if item.lang != "en"]}
 
 
 def work_of(weights: Path) -> Path:
@@ -93,7 +91,7 @@ def main() -> None:
     parser.add_argument("weights", nargs="*", help="WORK/runs/RUN/weights.pt, or several joined by +")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    sets = other_languages(args.data, HERE / "data")
+    sets = other_languages(args.data)
     if args.write:
         write_texts(sets, args.write)
     for group in args.weights:

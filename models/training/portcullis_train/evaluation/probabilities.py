@@ -4,7 +4,6 @@ import json
 
 from ..data.channels import ENGINE_CHANNELS
 from ..data.devset import channel_items, dev_items
-from ..paths import HERE
 from ..scoring.arguments import model_parser
 from ..scoring.calibration import judged_by, rate_of
 from ..scoring.score import key_of, score_all
@@ -17,7 +16,7 @@ def main() -> None:
     """Command line of `probabilities`; the file is `WORK/probabilities.jsonl`."""
     args = model_parser(__doc__).parse_args()
     manifest = json.loads((args.model / "manifest.json").read_text())
-    items = dev_items(args.data, HERE / "data", args.limit) + channel_items(args.data, HERE / "data")
+    items = dev_items(args.data, args.limit) + channel_items(args.data)
     scores = score_all(args.model / "model.onnx", items, args.work, args.workers)
     with (args.work / "probabilities.jsonl").open("w") as out:
         for item in items:

@@ -11,7 +11,6 @@ import torch
 
 from ..data.devset import Item, first_of_each, insert_items, item_of, world_items
 from ..data.rows import read_rows
-from ..paths import HERE
 from ..scoring.protocol import curve, left_out, source_rates, threshold_for
 from ..text.encode import encode, load_tokenizer
 from ..text.windows import CONTENT, TASK, window_starts
@@ -95,7 +94,7 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     tokenizer = args.work / "tokenizer.json"
-    texts = {"world": world_items(args.data), "authored": authored_items(args.data), "inserted": insert_items(args.data, HERE / "data")}
+    texts = {"world": world_items(args.data), "authored": authored_items(args.data), "inserted": insert_items(args.data)}
     texts = {name: first_of_each(items, args.each) for name, items in texts.items()}
     windows = {part: windows_of(tokenizer, items) for part, items in texts.items()}
     known: dict[str, dict[str, np.ndarray]] = {}

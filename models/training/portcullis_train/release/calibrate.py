@@ -1,4 +1,4 @@
-"""`calibrate`: probability from logit and number of windows, and the thresholds, chosen on the int8 file on world-dev, dev and `data/calibration`."""
+"""`calibrate`: probability from logit and number of windows, and the thresholds, chosen on the int8 file on world-dev, dev and `data/calibration.jsonl`."""
 
 import json
 from collections import defaultdict
@@ -63,7 +63,7 @@ def left_out_error(features: Features, items: list[Item], weights: np.ndarray) -
 
 
 def source_threshold(rate: np.ndarray, items: list[Item], budget: float) -> float:
-    """Threshold that keeps `budget`, as the mean over the benign sources of `world-dev`, `dev` and `data/calibration` together."""
+    """Threshold that keeps `budget`, as the mean over the benign sources of `world-dev`, `dev` and `data/calibration.jsonl` together."""
     benign = [index for index, item in enumerate(items) if item.budgeted]
     return threshold_for(rate[benign], np.array([items[index].source for index in benign]), budget)
 
@@ -167,9 +167,9 @@ def main() -> None:
     """Command line of `calibrate`."""
     args = model_parser(__doc__).parse_args()
 
-    told = dev_items(args.data, HERE / "data", args.limit) + first_of_each(channel_items(args.data, HERE / "data"), args.limit)
+    told = dev_items(args.data, args.limit) + first_of_each(channel_items(args.data), args.limit)
     # Labels of the texts with a channel hold for their channel alone.
-    untold = [replace(item, channel=UNKNOWN, task="") for item in dev_items(args.data, HERE / "data", args.limit)]
+    untold = [replace(item, channel=UNKNOWN, task="") for item in dev_items(args.data, args.limit)]
     scores = score_all(args.model / "model.onnx", [*untold, *told], args.work, args.workers)
     manifest = json.loads((args.model / "manifest.json").read_text())
     manifest["calibration"], manifest["operating_points"], items, features = calibrated(untold, scores, UNKNOWN_SHARE)

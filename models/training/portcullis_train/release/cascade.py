@@ -1,7 +1,7 @@
 """`cascade`: a model folder of two networks, a released model and a larger one that also judges windows that are not English.
 
 The second network's logit is calibrated on the dev texts in other languages (Platt scaling, each source and label alike), and its log-odds are then
-shifted so that the released `balanced` threshold keeps its budget on their benign texts. `data/blind` is reported only.
+shifted so that the released `balanced` threshold keeps its budget on their benign texts. `data/blind.jsonl` is reported only.
 
     python -m portcullis_train.release.cascade --data DATA --work WORK2 --first ../portcullis-minilm-1 --deep EXPORTED --model ../optional/portcullis-multilingual-1
 """
@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ..data.devset import Item, dev_items, item_of
-from ..data.rows import read_rows
-from ..paths import HERE
+from ..data.rows import own_texts
 from ..scoring.arguments import model_parser
 from ..scoring.calibration import fit, log_odds
 from ..scoring.score import Scored, score_all
@@ -27,13 +26,12 @@ FILES = ("model.onnx", "tokenizer.json", "golden.jsonl")
 
 def other_items(data: Path, limit: int | None) -> list[Item]:
     """The dev texts that are not English."""
-    return [item for item in dev_items(data, HERE / "data", limit) if item.lang != "en"]
+    return [item for item in dev_items(data, limit) if item.lang != "en"]
 
 
 def blind_items() -> list[Item]:
     """The texts that are reported only."""
-    rows = [row for path in sorted((HERE / "data" / "blind").glob("*.jsonl")) for row in read_rows(path)]
-    return [item_of(row | {"group": "blind"}) for row in rows if row["lang"] != "en"]
+    return [item_of(row) for row in own_texts("blind") if row["lang"] != "en"]
 
 
 def odds_of(items: list[Item], scores: dict[str, Scored], calibration: dict[str, float]) -> np.ndarray:

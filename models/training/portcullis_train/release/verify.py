@@ -10,7 +10,6 @@ import numpy as np
 
 from ..data.channels import ENGINE_CHANNELS, UNKNOWN
 from ..data.devset import channel_items, dev_items
-from ..paths import HERE
 from ..scoring.arguments import model_parser
 from ..scoring.calibration import judged_by, rate_of
 from ..scoring.score import Scorer, key_of, score_all
@@ -49,7 +48,7 @@ def golden_faults(model: Path, manifest: dict) -> list[str]:
 
 def int8_against_fp32(args: argparse.Namespace, manifest: dict) -> dict[str, float]:
     """Share of verdicts that differ, and recall of both, on a fixed sample of dev."""
-    items = dev_items(args.data, HERE / "data", args.limit) + channel_items(args.data, HERE / "data")
+    items = dev_items(args.data, args.limit) + channel_items(args.data)
     items = random.Random(11).sample(items, min(SAMPLE, len(items)))
     positive = np.array([item.positive for item in items])
     parts = [judged_by(manifest, item.channel) for item in items]

@@ -8,7 +8,7 @@ from .score import Scored
 # windows rule, says little of the few hot ones.
 PER_WINDOW, SURE = 0.2, 5.0
 # Operating points, by the share of benign texts that each may block: the mean over the benign sources of `world-dev`, of those of
-# `dev` that no generator made, and of `data/calibration` (record/ngrams.md).
+# `dev` that no generator made, and of `data/calibration.jsonl` (record/ngrams.md).
 BUDGETS = {"strict": 0.02, "balanced": 0.01, "permissive": 0.003}
 # Below it the model clears a finding of the rules that is not certain: docs/decisions/2026-11-22-clearing.md.
 CLEARS_BELOW = 0.18

@@ -105,7 +105,7 @@ def main() -> None:
     fresh = np.zeros(tokenizer.get_vocab_size(), bool)
     fresh[[number for piece, number in tokenizer.get_vocab().items() if piece not in before]] = True
     pairs = interface_pairs(fetch(HERE / "packages-translated.txt", args.work / "sources"))
-    pairs += written_pairs(HERE / "data" / "translated")
+    pairs += written_pairs()
     save_npz(args.work / "alignment.npz", alignment(tokenizer, pairs))
     np.save(args.work / "fresh.npy", fresh)
 

@@ -13,9 +13,8 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from ..data.rows import Row, own_rows, read_rows
-from ..data.world import world_rows, written_world
-from ..paths import HERE
+from ..data.rows import Row, own_texts, read_rows
+from ..data.world import world_rows
 from ..text.encode import encode, load_tokenizer
 from ..text.windows import CONTENT
 from .ngrams import EPOCHS, RATE, HashedNgrams, fit
@@ -42,7 +41,7 @@ class LanguageOffset(nn.Module):
 def training_rows(data: Path) -> list[Row]:
     """The texts that may be learnt from, with the language of each."""
     rows = [*read_rows(data / "train.jsonl.gz"), *world_rows(data), *read_rows(data / "authored.jsonl.gz")]
-    rows += [*own_rows(HERE / "data"), *written_world(HERE / "data" / "world")]
+    rows += [*own_texts("authored"), *own_texts("world")]
     return [row for row in rows if row.get("split", "train") == "train"]
 
 
