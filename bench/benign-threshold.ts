@@ -115,8 +115,6 @@ ${rows.join('\n')}
 console.log(page);
 if (values.record !== undefined) {
   mkdirSync('bench/record', { recursive: true });
-  const whole = { date, data: basename(data), side, versions, drawn, resamplings: RESAMPLINGS, ...guarantee, results };
-  writeFileSync(`bench/record/${values.record}.json`, `${JSON.stringify(whole, null, 2)}\n`);
   writeFileSync(`bench/record/${values.record}.md`, page);
 }
 if (results.some(({ kept }) => kept < 95)) process.exitCode = 1;

@@ -88,6 +88,5 @@ await engine.close();
 console.log(detectionPage(record));
 if (values.record !== undefined) {
   mkdirSync('bench/record', { recursive: true });
-  writeFileSync(`bench/record/${values.record}.json`, `${JSON.stringify(record, null, 2)}\n`);
   writeFileSync(`bench/record/${values.record}.md`, detectionPage(record));
 }

@@ -1,4 +1,4 @@
-// npm run bench -- hostile-client [--dist DIR] [--rows V1,V10]: a hostile client of our own against a built service, row by row of issue 19.
+// npm run bench -- hostile-client [--dist DIR] [--rows V1,V10]: a hostile client against a built service, row by row of the record.
 // With the build of 1.0 the rows fail; bench/record/hostile-service.md has both.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

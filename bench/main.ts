@@ -72,7 +72,6 @@ console.log(recordPage(record));
 if (!quick || values.record !== undefined) {
   const name = values.record ?? `speed-${record.date}`;
   mkdirSync('bench/record', { recursive: true });
-  writeFileSync(`bench/record/${name}.json`, `${JSON.stringify(record, null, 2)}\n`);
   writeFileSync(`bench/record/${name}.md`, recordPage(record));
-  say(`written to bench/record/${name}.json and .md`);
+  say(`written to bench/record/${name}.md`);
 }

@@ -8,7 +8,7 @@
 // -- service [--record]: the service with durable evidence against a bare fastify echo of the same bodies.
 // -- service-start [--base DIST] [--mode hybrid] [--record NAME]: time and CPU until the service is ready, and the first calls after it.
 // -- tenants [--kinds flood,slow] [--record]: what one account does to the latencies of another, and an equal load outside the service.
-// -- hostile-client [--dist DIR]: the attacks of issue 19 against a build of the service.
+// -- hostile-client [--dist DIR]: the attacks of bench/record/hostile-service.md against a build of the service.
 // -- benign-threshold --data FILE.jsonl --source NAME: whether `tune --benign-only` keeps its word on real texts.
 // -- detection --data FILE.jsonl: what the rules find on labelled texts, instead of how fast.
 // -- files [--mode hybrid] FOLDER...: how many text files of some folders are blocked; real code and documentation is benign.
