@@ -51,7 +51,7 @@ const BYTES_OF_1_0 = 8_444_336;
 const DEPENDENCIES_OF_1_0 = [
   ...['commander', 'csv-parse', 'csv-stringify', 'hyparquet', 'hyparquet-writer', 're2', 'tinyglobby', 'yaml', 'zod'],
 ];
-// Libraries in place of code of our own (docs/decisions/2026-11-22-install-size.md).
+// Libraries in place of code of our own (docs/decisions/2026-11-21-build-and-layout.md).
 const DEPENDENCIES_SINCE = ['entities', 'jsonc-parser', 'lru-cache'];
 /** What the adapters, the gateway (`portcullis/mcp` since 1.5), the hooks and the policy (with runs since 1.5) may add to an install. */
 const MOST_FOR_AGENTS = 250_000;
