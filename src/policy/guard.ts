@@ -21,6 +21,7 @@ import {
 import { askPerson, type OnAsk, withoutTexts } from './run/ask.js';
 import { createEffects, type Effect, type KnownEffect, type ToolPolicy } from './run/effects.js';
 import { type FlowPolicy, flowReason, isSuspicious, LONG_TEXT, ruleFlows } from './run/flow-policy.js';
+import type { Judge, JudgedCall, Judgement } from './run/judge.js';
 import type { Read } from './run/remember.js';
 import type { RunLog } from './run/run-log.js';
 import { createRuns, joinedTexts, newRunId, type RunMemory } from './run/run-memory.js';
@@ -60,6 +61,13 @@ export interface GuardOptions {
   readonly onAsk?: OnAsk | undefined;
   /** Milliseconds in which a person must answer. Default 60,000. */
   readonly askTimeoutMs?: number | undefined;
+  /**
+   * Asks a model whether a call that `on.flow` would deny or ask about serves the task. Where it says so the call is made and
+   * reported; else, and where it fails, the policy's action is taken.
+   */
+  readonly judge?: Judge | undefined;
+  /** Milliseconds in which the judge must answer. Default 10,000. */
+  readonly judgeTimeoutMs?: number | undefined;
   /** Keeps runs outside of the process. What it throws rejects the screening. */
   readonly runLog?: RunLog | undefined;
   /** What to do with a text that could not be screened, also not in time. Default `block`. */
@@ -148,6 +156,8 @@ const GUARD_OPTIONS = [
   'tools',
   'onAsk',
   'askTimeoutMs',
+  'judge',
+  'judgeTimeoutMs',
   'runLog',
   'onError',
   'unreadable',
@@ -168,7 +178,7 @@ const OWN_TEXTS = 2_000;
  */
 export function createGuard(options: GuardOptions = {}): Guard {
   const { engine, client, onError = 'block', unreadable = 'report', timeoutMs = 10_000, cache = {}, onAsk } = options;
-  const { askTimeoutMs = 60_000 } = options;
+  const { askTimeoutMs = 60_000, judge: flowJudge, judgeTimeoutMs = 10_000 } = options;
   checkOptions('createGuard', options, GUARD_OPTIONS);
   if (engine !== undefined && client !== undefined)
     throw new TypeError('give createGuard an engine or a client, not both');
@@ -182,8 +192,11 @@ export function createGuard(options: GuardOptions = {}): Guard {
   const screener = createScreener(analyzer === undefined ? openDefault : () => analyzer, timeoutMs, cache);
   const quote = options.quoteUntrusted ? createQuote() : undefined;
   if (!(askTimeoutMs > 0 && askTimeoutMs < 2 ** 31)) throw new RangeError('askTimeoutMs must be a positive number');
+  if (!(judgeTimeoutMs > 0 && judgeTimeoutMs < 2 ** 31))
+    throw new RangeError('judgeTimeoutMs must be a positive number');
+  checkJudge(flowJudge);
   const effects = createEffects(options.tools);
-  const runs = createRuns(options.runLog);
+  const runs = createRuns(options.runLog, flowJudge !== undefined);
   const ownRun = newRunId();
   /** Digests of what the guard itself passed on: notes, redacted and fenced texts; with what a later layer has to do. */
   const own = new LRUCache<string, { readonly enforcement: Enforcement | undefined }>({ max: OWN_TEXTS });
@@ -349,6 +362,11 @@ export function createGuard(options: GuardOptions = {}): Guard {
       const to = called !== undefined && Object.hasOwn(effects.tools, called) ? effects.tools[called]?.to : undefined;
       const ruling = ruleFlows(await flowsInto(run, args, flow), known, to, flow);
       let action = ruling?.action ?? 'report';
+      let judgement: Judgement | undefined;
+      if (ruling !== undefined && action !== 'report' && flowJudge !== undefined) {
+        judgement = await askJudge(flowJudge, run, { tool: called, effect: known.effect, flows: ruling.flows });
+        if ('serves' in judgement && judgement.serves) action = 'report';
+      }
       if (ruling !== undefined && action === 'ask' && onAsk !== undefined) {
         const asked = { runId, tool: called, effect: known.effect, flows: ruling.flows };
         action = (await askPerson(onAsk, asked, askTimeoutMs, signal)) ? 'report' : 'deny';
@@ -358,13 +376,35 @@ export function createGuard(options: GuardOptions = {}): Guard {
       const { rule } = ruling;
       const facts = { ...factsOf(found ?? 'error'), cause: 'flow', rule, reason: flowReason(ruling) } as const;
       const flows = withoutTexts(ruling.flows);
-      tell({ ...facts, action, flows });
+      tell({ ...facts, action, flows, judgement });
       const { evidenceId, cause, reason } = facts;
       const note = noteOf(point, reason, facts);
-      const enforcement: Enforcement = { runId, evidenceId, point, action, cause, rule, reason, note, flows };
+      const enforcement: Enforcement = {
+        runId,
+        evidenceId,
+        point,
+        action,
+        cause,
+        rule,
+        reason,
+        note,
+        flows,
+        judgement,
+      };
       if (action === 'report') return { action, value, enforcement };
       remember([note], 'tool_result');
       return { action, enforcement };
+    }
+
+    async function askJudge(
+      asked: Judge,
+      { task, said, texts }: RunMemory,
+      flagged: Pick<JudgedCall, 'tool' | 'effect' | 'flows'>,
+    ): Promise<Judgement> {
+      const { judgeCall } = await import('./run/judge.js');
+      const text = content?.inputs.map(inputText).join('\n') ?? '';
+      const about = { ...flagged, task: cropTask(call.task ?? task ?? said), call: text, texts };
+      return judgeCall(asked, about, judgeTimeoutMs, signal);
     }
 
     let failure: Failure | undefined;
@@ -463,6 +503,15 @@ export function createGuard(options: GuardOptions = {}): Guard {
 
 function isData(point: Point): boolean {
   return point === 'tool_result' || point === 'document';
+}
+
+/** @throws TypeError for a judge that is neither a function nor an endpoint */
+function checkJudge(judge: unknown): void {
+  if (judge === undefined || typeof judge === 'function') return;
+  const { url, model } = (judge ?? {}) as { readonly url?: unknown; readonly model?: unknown };
+  const isEndpoint = typeof url === 'string' && /^https?:/.test(url) && URL.canParse(url);
+  if (!isEndpoint || typeof model !== 'string')
+    throw new TypeError('judge is a function, or an endpoint: url and model');
 }
 
 /** Whether a value is read as one structure: what a tool is called with, and how it is described. */

@@ -2,6 +2,7 @@ import type { Channel, DecidedBy, ExplainedFinding } from '../index.js';
 import type { Unreadable } from './content.js';
 import type { Flow } from './run/flow.js';
 import { checkFlowPolicy, DEFAULT_FLOW_POLICY, type FlowPolicy } from './run/flow-policy.js';
+import type { Judgement } from './run/judge.js';
 
 /** Where in an agent a text is screened. */
 export type Point = 'user' | 'tool_call' | 'tool_result' | 'document' | 'tool_definition';
@@ -105,6 +106,8 @@ export interface Enforcement {
   readonly note: string;
   /** For the cause `flow`: the arguments, and where their values come from. */
   readonly flows?: readonly Flow[] | undefined;
+  /** For the cause `flow`: what the judge said, where one was asked. */
+  readonly judgement?: Judgement | undefined;
 }
 
 /** What became of a value. `value` is what may be passed on. */
@@ -155,6 +158,8 @@ export interface GuardEvent {
   readonly unreadable: readonly Unreadable[];
   /** For the cause `flow`: the arguments, and where their values come from. */
   readonly flows?: readonly Flow[] | undefined;
+  /** For the cause `flow`: what the judge said, where one was asked. */
+  readonly judgement?: Judgement | undefined;
   /** Milliseconds of this decision. */
   readonly durationMs: number;
 }

@@ -30,6 +30,8 @@ export async function rememberData(
   policy: FlowPolicy,
 ): Promise<void> {
   await recall(run);
+  for (const { input, found } of read)
+    if (found !== undefined) run.texts.set(found.verdict.evidence_id, plainText(input));
   await addToRun(
     run,
     read.map(({ input, found }) => dataEntry(plainText(input), found, tool, policy)),

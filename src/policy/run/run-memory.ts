@@ -18,6 +18,8 @@ export interface RunMemory {
   said: string | undefined;
   /** Trusted words that are to be added to the state. */
   readonly words: Set<string>;
+  /** Texts of data for a judge, by evidence id; none where there is no judge. */
+  readonly texts: { get(evidenceId: string): string | undefined; set(evidenceId: string, text: string): unknown };
   /**
    * The end of what was read before a text, by the digest of the text: an order may be halved over both. In the order in which
    * the screenings start; one that is screened again has the same text before it.
@@ -38,6 +40,8 @@ export interface Runs {
 const MAX_RUNS = 1_000;
 const RUN_MS = 3_600_000;
 const MAX_TEXTS = 1_000;
+/** Characters that are kept for a judge, the newest texts. */
+const JUDGED_LENGTH = 500_000;
 /** Characters on each side of the joint between two texts. */
 const JOINT_LENGTH = 300;
 
@@ -45,12 +49,13 @@ export function newRunId(): string {
   return `run_${randomBytes(12).toString('hex')}`;
 }
 
-export function createRuns(log?: RunLog): Runs {
+/** `keepsTexts`: for a judge, which is shown what a value stood in. */
+export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
   const open = new AsyncLocalStorage<RunMemory>();
   const byId = new LRUCache<string, RunMemory>({ max: MAX_RUNS, ttl: RUN_MS, updateAgeOnGet: true });
 
   function named(id: string): RunMemory {
-    const known = byId.get(id) ?? createMemory(id, log);
+    const known = byId.get(id) ?? createMemory(id, log, keepsTexts);
     byId.set(id, known);
     return known;
   }
@@ -60,12 +65,12 @@ export function createRuns(log?: RunLog): Runs {
       const current = open.getStore();
       return id === undefined || id === current?.id ? current : named(id);
     },
-    open: (id) => (id === undefined ? createMemory(newRunId(), log) : named(id)),
+    open: (id) => (id === undefined ? createMemory(newRunId(), log, keepsTexts) : named(id)),
     within: (run, work) => open.run(run, work),
   };
 }
 
-function createMemory(id: string, log: RunLog | undefined): RunMemory {
+function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean): RunMemory {
   const before = new LRUCache<string, string>({ max: MAX_TEXTS });
   let end = '';
   return {
@@ -75,6 +80,9 @@ function createMemory(id: string, log: RunLog | undefined): RunMemory {
     task: undefined,
     said: undefined,
     words: new Set(),
+    texts: keepsTexts
+      ? new LRUCache<string, string>({ maxSize: JUDGED_LENGTH, sizeCalculation: (text) => text.length + 1 })
+      : { get: () => undefined, set: () => undefined },
     endBefore(digest, prose) {
       const known = before.get(digest);
       if (known !== undefined) return known;
