@@ -13,7 +13,7 @@ export type {
   Verdict,
 } from './index.js';
 
-/** What the service may refuse a call for. */
+/** Reasons for which the service may refuse a call. */
 export type ScreeningErrorCode =
   | 'TRIAL_ENDED'
   | 'MONTHLY_LIMIT_REACHED'
@@ -72,7 +72,7 @@ export interface ClientCallOptions {
   readonly timeoutMs?: number | undefined;
   /** Whose words the text is; default `tool_call` for `{ name, arguments }`, else `unknown`. */
   readonly channel?: Channel | undefined;
-  /** What the user asked the agent for. Of a longer task the last 4,000 characters are sent. */
+  /** Task that the user gave the agent. Only the last 4,000 characters of a longer task are sent. */
   readonly task?: string | undefined;
   /** Adds `explanation` to the verdict. */
   readonly explain?: boolean | undefined;

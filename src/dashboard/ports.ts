@@ -25,7 +25,7 @@ export interface AccountName {
   readonly name: string;
 }
 
-/** What the page knows about its reader. Without a member, it shows the sign-in page. */
+/** Session of the reader. Without a member, the page shows the sign-in form. */
 export interface SessionResponse {
   readonly member: Member | null;
   /** Goes with every change. */
@@ -79,7 +79,7 @@ export interface TimeStep {
   readonly latency: { readonly p50: number; readonly p95: number; readonly p99: number } | null;
 }
 
-/** What happened in a stretch of time. */
+/** Counts of calls and verdicts in a period. */
 export interface Activity {
   readonly steps: readonly TimeStep[];
   /** Most blocks first. */
@@ -118,7 +118,7 @@ export interface PlanListing {
   readonly trialDays: number | null;
 }
 
-/** What an account has and has used. */
+/** Quota and usage of an account. */
 export interface AccountState {
   readonly id: string;
   readonly name: string;
@@ -132,14 +132,14 @@ export interface AccountState {
   readonly monthEnds: number;
 }
 
-/** What a playground call screens. */
+/** Request of a playground call. */
 export interface PlaygroundCall {
   readonly input: string;
   readonly channel?: Channel | undefined;
   readonly task?: string | undefined;
 }
 
-/** What a playground call gives. */
+/** Result of a playground call. */
 export type PlaygroundAnswer =
   | { readonly outcome: 'answered'; readonly record: RecordView }
   | {
@@ -148,26 +148,26 @@ export type PlaygroundAnswer =
       readonly error: string;
     };
 
-/** What the service does for the dashboard. */
+/** Operations that the service provides to the dashboard. */
 export interface DashboardService {
   /** Screens, counts and records like any call of the account. */
   readonly playground: (accountId: string, asked: PlaygroundCall) => Promise<PlaygroundAnswer>;
   /** By the versions recorded, or by those that run now. */
   readonly replay: (record: RecordView, against: 'recorded' | 'current') => Promise<ReplayReport>;
-  /** What the server runs, without the overlays of accounts. */
+  /** Versions that the server runs, without the overlays of accounts. */
   readonly setting: () => ServerSetting;
   /** Reads an overlay and gives the version of the rules with it. @throws PackError, OperatingPointError, OverloadedError */
   readonly parseOverlay: (
     accountId: string,
     source: string,
   ) => Promise<{ readonly overlay: Overlay; readonly rulesVersion: string }>;
-  /** What an overlay would change. One at a time for an account: an `OverloadedError` else. */
+  /** Previews the changes of an overlay. Rejects with an `OverloadedError` while another one runs. */
   readonly preview: (accountId: string, overlay: Overlay) => Promise<OverlayPreview>;
 }
 
-/** What the dashboard needs of the sender of webhooks. */
+/** Operations of the webhook sender that the dashboard uses. */
 export interface DashboardWebhooks {
-  /** What is wrong with a URL; undefined where nothing is. */
+  /** Returns the problem with a URL; undefined if there is none. */
   readonly urlProblem: (url: string) => string | undefined;
   /** JSON of a message that says nothing. */
   readonly testBody: (accountId: string) => string;
@@ -208,7 +208,7 @@ export interface ChangedVerdict extends Pick<RecordView, 'id' | 'time' | 'label'
   readonly draft: { readonly verdict: 'allow' | 'block'; readonly rule: string };
 }
 
-/** What an overlay would do to the newest calls of an account and to those that were marked. */
+/** Effect of an overlay on the newest calls of an account and on the marked ones. */
 export interface OverlayPreview {
   readonly rulesVersion: string;
   readonly rulesThreshold: number;
@@ -234,7 +234,7 @@ export interface OverlayPreview {
 /** Sums over a period. */
 export type ActivityTotals = Pick<TimeStep, 'calls' | 'blocks' | 'modelErrors'>;
 
-/** What may need attention on every page. */
+/** Notices that may need attention on every page. */
 export interface StatusResponse {
   readonly account: AccountState;
   /** Calls of the last two clock hours, and those whose model failed. */
@@ -261,7 +261,7 @@ export interface RuleDetail extends RuleListing, Pick<Rule, 'description' | 'ver
   readonly knownFalsePositives: readonly string[];
 }
 
-/** What the members' marks say about the threshold of the rules. */
+/** Results of the members' marks for the threshold of the rules. */
 export interface ReviewResult {
   readonly marks: Readonly<Record<Label, number>>;
   /** From the first marked call to the last; at least 1, 0 where nothing is marked. */

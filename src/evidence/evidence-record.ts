@@ -7,10 +7,10 @@ import type { Verdict } from '../engine/verdict.js';
 /** How much of an input an account keeps: all of it, with secrets masked, or a digest alone. */
 export type Keep = 'whole' | 'masked' | 'hash';
 
-/** What a person said of a verdict afterwards: it was wrong (`false_alarm`, `missed_attack`), or right. */
+/** A person's later judgement of a verdict: it was wrong (`false_alarm`, `missed_attack`), or right. */
 export type EvidenceLabel = 'false_alarm' | 'missed_attack' | 'correct_block' | 'correct_allow';
 
-/** What is left of a text after the account's setting. */
+/** Text as kept under the account's setting. */
 export interface KeptText {
   readonly kept: Keep;
   /** Masked texts keep their length, so that spans stay aligned. Null with `hash`. */
@@ -23,7 +23,7 @@ export interface KeptText {
   readonly length: number;
 }
 
-/** What is left of an input: of the text screened. */
+/** Kept part of an input, for the text screened. */
 export interface KeptInput extends KeptText {
   /** Whether the caller sent a JSON value that is no string; `text` is its JSON text then. */
   readonly json: boolean;
@@ -38,7 +38,7 @@ export type RecordedLimits = Pick<
   'modelLength' | 'modelViews' | 'modelViewLength' | 'modelViewMinLength' | 'modelWindows'
 >;
 
-/** What has to be the same for a replay to be the same, beside the verdict's versions, mode and thresholds. */
+/** Settings that must be equal for a replay to be equal, beside the verdict's versions, mode and thresholds. */
 export interface ReplaySettings {
   /** The product's version that screened. */
   readonly portcullis: string;
@@ -68,7 +68,7 @@ export interface EvidenceRecord {
   readonly verdict: Verdict;
   /** `unknown` where the caller named none; records of before 1.5 say `user` there. */
   readonly channel: Channel;
-  /** What the user had asked for, as the caller said; absent where it didn't. */
+  /** Task of the user, as the caller gave it; absent if it gave none. */
   readonly task?: KeptText | undefined;
   readonly router_level: RouterLevel;
   readonly rules: Explanation['rules'];
@@ -82,11 +82,11 @@ export interface EvidenceRecord {
   readonly label: EvidenceLabel | null;
 }
 
-/** What a replay found. */
+/** Result of a replay. */
 export interface ReplayReport {
   readonly outcome: 'identical' | 'different' | 'impossible';
-  /** What differs, why it can't be replayed, or what was left out of the comparison. Never quotes the input. */
+  /** Differences, the reason why it can't be replayed, or parts left out of the comparison. Never quotes the input. */
   readonly notes: readonly string[];
-  /** What is said now; null where it can't be replayed. */
+  /** Verdict of the replay; null if it can't be replayed. */
   readonly verdict: Verdict | null;
 }

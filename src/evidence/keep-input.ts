@@ -2,14 +2,14 @@ import { hash } from 'node:crypto';
 import type { Keep, KeptInput, KeptText } from './evidence-record.js';
 
 /**
- * What an account's setting leaves of a text that was screened. `json`: the caller sent another JSON value than a string.
+ * Applies an account's setting to a text that was screened. `json`: the caller sent another JSON value than a string.
  * `maskedText`: where the text was masked already.
  */
 export function keepInput(text: string, json: boolean, keep: Keep, maskedText?: string): KeptInput {
   return { ...keepText(text, keep, maskedText), json };
 }
 
-/** What the setting leaves of any text. */
+/** Applies the setting to any text. */
 export function keepText(text: string, keep: Keep, maskedText?: string): KeptText {
   return {
     kept: keep,

@@ -7,7 +7,7 @@ import { archivePacks, unpackArchive } from '../adapters/packs/pack-archive.js';
 import { PortcullisError } from '../engine/errors.js';
 import { type Overlay, overlaySchema } from '../engine/rules/pack/overlay-schema.js';
 
-/** What a verdict was decided by, besides the product's own code. */
+/** Parts that decide a verdict and have versions of their own. */
 export type VersionKind = 'pack' | 'model';
 
 /** Where rules and models are kept as they were when they gave verdicts. */
@@ -23,7 +23,7 @@ export interface VersionShelf {
 /** The file that a pack's version is kept as. */
 const PACK_FILE = 'pack.json';
 
-/** What decides from now on. */
+/** Rules and model that decide from now on. */
 export interface RunningVersions {
   readonly packs?: readonly string[] | undefined;
   readonly overlays?: readonly string[] | undefined;

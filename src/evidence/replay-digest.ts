@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Verdict } from '../engine/verdict.js';
 
-/** What a replay must give again. */
+/** Members of a verdict that a replay must reproduce. */
 type Lasting = Omit<Verdict, 'evidence_id' | 'latency_ms'>;
 
 /** The digest made last: most verdicts of a service are the same but for what is left out here. */

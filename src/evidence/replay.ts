@@ -24,10 +24,10 @@ export interface ReplayCall {
 /** Screens by the versions that a call names. @throws NotKeptError */
 export type ScreenAsThen = (call: ReplayCall) => Promise<Verdict>;
 
-/** What a call sent, or one sentence why it can't be had. */
+/** Input of a call, or a sentence that says why it is unavailable. */
 export type RecordedCall = Pick<ReplayCall, 'input' | 'channel' | 'task'> | { readonly missing: string };
 
-/** What was sent, as far as the account kept it. */
+/** Returns the input as far as the account kept it. */
 export function recordedCall({
   input,
   channel,
@@ -106,7 +106,7 @@ function differences(before: Verdict, after: Verdict): readonly string[] {
 /** Screens by other rules or another model. */
 export type ScreenOtherwise = (call: Pick<ReplayCall, 'input' | 'channel' | 'task'>) => Promise<Verdict>;
 
-/** What other rules or another model would have said of a record's input. `identical`: the same verdict by the same rule and score. */
+/** Screens a record's input by other rules or another model. `identical`: the same verdict by the same rule and score. */
 export async function whatIf(record: EvidenceRecord, screen: ScreenOtherwise): Promise<ReplayReport> {
   const found = recordedCall(record);
   if ('missing' in found)

@@ -114,7 +114,7 @@ function isSplit(texts: readonly string[]): boolean {
   );
 }
 
-/** What is collected while a value is read. */
+/** State that is collected while a value is read. */
 interface Reading {
   readonly asJson: boolean;
   readonly parts: Part[];

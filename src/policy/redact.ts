@@ -1,7 +1,7 @@
 import { isOmitted, JsonNumber } from '../engine/canonical-json.js';
 import type { Span } from '../index.js';
 
-/** What stands where a span was removed. */
+/** Replacement for a removed span. */
 const REMOVED = '[removed]';
 
 /** Values nested deeper aren't walked: they are screened as JSON, and replaced whole. */

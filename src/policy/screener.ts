@@ -5,7 +5,7 @@ import type { Channel, ExplainedVerdict, ExplainedWindow, Explanation, Input, Sp
 import type { ReportedFinding } from './policy.js';
 
 /**
- * What screens: an `Engine`, a `ScreeningClient` of `portcullis/client`, or anything with their `analyze`. A guard gives it a
+ * Screener of a guard: an `Engine`, a `ScreeningClient` of `portcullis/client`, or anything with their `analyze`. A guard gives it a
  * structured value as `JsonText`, which is written once.
  */
 export interface Analyzer {
@@ -27,7 +27,7 @@ export interface Screened {
   readonly spans: readonly Span[];
   /** Empty unless the request asked to explain. */
   readonly findings: readonly ReportedFinding[];
-  /** What the model scored, worst first; empty unless the request asked to explain. */
+  /** Windows that the model scored, worst first; empty unless the request asked to explain. */
   readonly windows: readonly ExplainedWindow[];
   readonly cached: boolean;
 }

@@ -84,7 +84,7 @@ export interface SuggestedGram {
   readonly z: number;
 }
 
-/** What a suggestion must bring. */
+/** Requirements for a suggestion. */
 export interface SuggestLimits {
   /** Suggestions at most. */
   readonly top: number;

@@ -8,7 +8,7 @@ import { createWordPieceTokenizer, splitVocabulary } from '../../engine/model/wo
 import type { ClassifierInfo, Tokenizer } from '../../engine/ports.js';
 import type { GoldenWindow, NetworkShape } from './network.js';
 
-/** What a manifest says of its classifier. */
+/** Returns the description of a manifest's classifier. */
 export function classifierInfo(manifest: ModelManifest, version: string): ClassifierInfo {
   return {
     version,

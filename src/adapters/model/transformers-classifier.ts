@@ -19,7 +19,7 @@ import {
 /** How a Hugging Face text classifier is read. */
 export interface TransformersOptions {
   /**
-   * What each label of the model's `id2label` means, e.g. `{ INJECTION: 'injection', SAFE: 'benign' }`.
+   * Meaning of each label of the model's `id2label`, e.g. `{ INJECTION: 'injection', SAFE: 'benign' }`.
    * Needless for a network with one output, whose logit speaks for "injection".
    */
   readonly labels?: Readonly<Record<string, LabelMeaning>> | undefined;

@@ -44,7 +44,7 @@ export async function importTransformers(): Promise<TransformersRuntime> {
   }
 }
 
-/** What is known of a Hugging Face model folder before anything of it is loaded. */
+/** Properties of a Hugging Face model folder that are known before loading it. */
 export interface TransformersFolder {
   readonly folder: string;
   /** `<folder's name>+<first 12 hex digits of the sha256 over its files>`. */
@@ -79,7 +79,7 @@ export async function readTransformersFolder(path: string): Promise<Transformers
   };
 }
 
-/** What a label of a foreign classifier means to us. */
+/** Meaning of a label of a third-party classifier. */
 export type LabelMeaning = 'injection' | 'benign';
 
 /**

@@ -32,7 +32,7 @@ export interface LoadedPack extends StackedPack {
   readonly sources: PackSources;
   /** The rules of the packs named in the options; those of `core` if none was named. */
   readonly named: readonly Rule[];
-  /** What was stacked, from the bottom up. */
+  /** Stacked packs, from the bottom up. */
   readonly contents: readonly PackContent[];
   readonly overlays: readonly Overlay[];
   /** The folder or bundle that each of `contents` was read from. */

@@ -9,7 +9,7 @@ import type { Billing, OrderBook } from '../billing/billing.js';
 import type { StripeBilling } from '../billing/stripe-billing.js';
 import type { DashboardService, DashboardWebhooks } from '../ports.js';
 
-/** What the dashboard is made of. */
+/** Parts that the dashboard is built from. */
 export interface DashboardParts {
   readonly store: Store;
   readonly service: DashboardService;

@@ -5,7 +5,7 @@ import { getMember } from './sign-in/session.js';
 /** Body, parameters and response of a change, by name. */
 type Values = Readonly<Record<string, unknown>>;
 
-/** What of a change is written down: never a screened text, nor a secret. */
+/** Part of a change that is recorded: never a screened text or a secret. */
 interface AuditedRoute {
   readonly action: string;
   /** Name of the parameter or field of the body that says what was changed. */

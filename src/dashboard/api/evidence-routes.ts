@@ -133,10 +133,10 @@ interface Writing {
 
 /** UTF-16 code units of records, about, that are written as JSON or CSV at once: a few milliseconds at most. */
 const WRITTEN_AT_ONCE = 128 * 1024;
-/** What a record without a long text takes, about. */
+/** Approximate size of a record without a long text. */
 const LEAST_OF_RECORD = 2_048;
 
-/** What a response writes of a few records, in one piece or several. */
+/** Writes a few records of a response, in one piece or several. */
 type Write = (few: readonly RecordView[]) => Iterable<string>;
 
 /** The records as text, a few at a time, each piece in a turn of the account. Holds those few only. */
@@ -194,7 +194,7 @@ function toJsonLines(records: readonly RecordView[]): readonly string[] {
 
 /** UTF-16 code units of a text that are written as a part of a cell at once: each may be a quote. */
 const CELL_AT_ONCE = 32 * 1024;
-/** What a spreadsheet takes for the beginning of a formula. */
+/** Characters that a spreadsheet reads as the beginning of a formula. */
 const FORMULA = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
 
 function* toCsv(records: readonly RecordView[]): Generator<string, void, undefined> {

@@ -7,7 +7,7 @@ import { getMember } from './sign-in/session.js';
 
 /** UTF-16 code units of an overlay's YAML. */
 const LONGEST_SOURCE = 16_384;
-/** What is thrown of an overlay that can be read but isn't taken. */
+/** Names of the errors thrown for an overlay that can be read but isn't accepted. */
 const UNFIT = new Set(['OperatingPointError', 'OverlayLimitError']);
 const LONGEST_ALLOWED = 2_000;
 const LISTED_VERSIONS = 50;

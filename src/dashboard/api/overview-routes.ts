@@ -180,7 +180,7 @@ function computePercentiles(took: ReadonlyMap<number, number>): TimeStep['latenc
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
 }
 
-/** What the newest pair of versions changed against the pair before it; undefined where there was none before. */
+/** Returns the changes from the previous pair of versions to the newest; undefined if there was none before. */
 function findChange(counts: readonly VersionCount[]): VersionChange | undefined {
   const byPair = new Map<string, readonly VersionCount[]>();
   for (const it of counts) {

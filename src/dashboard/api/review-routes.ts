@@ -15,7 +15,7 @@ const EXCERPT_LENGTH = 2_000;
 /** Thresholds shown in addition to the present one. */
 const MOST_POINTS = 6;
 
-/** What is to be reviewed, and what the marks say. Marks themselves are set on `/evidence/:id/label`. */
+/** Routes for records to review and statistics of the marks. Marks themselves are set on `/evidence/:id/label`. */
 export function reviewRoutes(app: ApiApp, { store, now }: DashboardParts): void {
   app.get('/review/near', async (request) => {
     const filter = { verdict: 'allow', label: null, from: now() - MARKED_DAYS * DAY } as const;
@@ -85,7 +85,7 @@ export function shortened(record: RecordView): RecordView {
   };
 }
 
-/** What the rules alone would do to the marked calls at several thresholds. */
+/** Returns the verdicts of the rules alone on the marked calls at several thresholds. */
 export function reviewResult(marked: Readonly<Record<Label, readonly RecordView[]>>): ReviewResult {
   const all = Object.values(marked).flat();
   const times = all.map(({ time }) => Date.parse(time));

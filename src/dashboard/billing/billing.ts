@@ -1,11 +1,11 @@
 import type { OrderStore } from '../../store/account-store.js';
 
-/** What can be bought. */
+/** Items that can be bought. */
 export type Purchase =
   | { readonly kind: 'plan'; readonly plan: string }
   | { readonly kind: 'overage'; readonly packs: number };
 
-/** What happens after an order: the reader is sent to a payment page, or an operator has to approve. */
+/** Next step after an order: the reader is sent to a payment page, or an operator has to approve. */
 export type OrderOutcome =
   | { readonly kind: 'redirect'; readonly url: string }
   | { readonly kind: 'awaits-operator'; readonly orderId: string };

@@ -27,7 +27,7 @@ const paidSchema = z.object({
 });
 const PAID_EVENTS = new Set(['checkout.session.completed', 'checkout.session.async_payment_succeeded']);
 
-/** What became of a webhook call. */
+/** Outcome of a webhook call. */
 export type WebhookOutcome = 'carried-out' | 'known' | 'not-ours' | 'bad-signature';
 
 /** Stripe Checkout, and the webhook by which Stripe tells of payments. */

@@ -85,7 +85,7 @@ export const channelWords: Readonly<Record<RecordView['channel'], string>> = {
   unknown: 'not named',
 };
 
-/** What a mark says of a verdict. */
+/** Words for the marks. */
 export const labelWords: Readonly<Record<Label, string>> = {
   correct_block: 'correct block',
   false_alarm: 'false positive',

@@ -63,7 +63,7 @@ function assemblePack(pack: Pack, compiled: CompiledParts): CompiledPack {
   };
 }
 
-/** What is wrong with an allow-list on top of a pack. Compiles its patterns, not the pack's. */
+/** Reports mistakes in an allow-list on top of a pack. Compiles its patterns, not the pack's. */
 export function allowListProblems(
   { layers }: Pack,
   allow: readonly Allowance[],

@@ -55,7 +55,7 @@ export function chooseGroup(rule: { readonly views: readonly ViewKind[] }): Rule
   return rule.views.includes('raw') ? 'raw' : 'folded';
 }
 
-/** What a pattern of a rule is found by in `PreparedGroup.patterns`. */
+/** Key of a rule's pattern in `PreparedGroup.patterns`. */
 export function patternKey(rule: { readonly views: readonly ViewKind[] }, source: string): string {
   return `${choosePatternForm(rule)} ${source}`;
 }

@@ -87,7 +87,7 @@ export interface Gains {
 type Tally = [attacks: number, found: number, benign: number, falsePositives: number];
 
 /**
- * What a change brings, with percentile intervals of whole families drawn with replacement: near duplicates count as
+ * Estimates the effect of a change, with percentile intervals of whole families drawn with replacement: near duplicates count as
  * one piece of evidence. The same texts stand on both sides, so that only texts that changed carry weight.
  */
 export function groupBootstrap(texts: readonly BeforeAfter[], rounds: number, seed: number): Gains {

@@ -5,7 +5,7 @@ export interface Judged {
   readonly isAttack: boolean;
 }
 
-/** What blocking at or above `threshold` gives. */
+/** Counts of blocked texts when blocking at or above `threshold`. */
 export interface CurvePoint {
   /** `Infinity` for the first point, where nothing is blocked. */
   readonly threshold: number;

@@ -44,7 +44,7 @@ function channelThresholds({ modelThreshold, modelThresholds }: Evaluation): str
   return own.length === 0 ? '' : ` (${own.map(([channel, threshold]) => `${channel} ${threshold}`).join(', ')})`;
 }
 
-/** What decided: versions and thresholds. */
+/** Names the versions and thresholds that decided. */
 export function versionsLine(evaluation: Evaluation): string {
   return [
     `rules ${evaluation.rulesVersion}, block at ${evaluation.rulesThreshold}`,
@@ -54,7 +54,7 @@ export function versionsLine(evaluation: Evaluation): string {
   ].join('; ');
 }
 
-/** What the averages over sources rest on. */
+/** States how many sources the averages cover. */
 export function sourcesSentence({ averageOverSources, decidedBy }: Evaluation): string {
   const { sourcesWithAttacks, sourcesWithBenign } = averageOverSources;
   const who = decidedBy === 'both' ? 'Rules and model together' : `The ${decidedBy} alone`;

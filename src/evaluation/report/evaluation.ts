@@ -53,7 +53,7 @@ export interface Evaluation {
     readonly unlabelled: number;
     readonly leftOut: Readonly<Record<string, number>>;
   };
-  /** What the labels can't tell, in sentences. */
+  /** Limits of the labels, as sentences. */
   readonly warnings: readonly string[];
   readonly decidedBy: Side;
   readonly rulesVersion: string;

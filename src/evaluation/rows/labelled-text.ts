@@ -25,7 +25,7 @@ export interface LabelledText {
   readonly together?: string | undefined;
   /** True where the label says that a recorded verdict was wrong: a mark such as `false_alarm`. */
   readonly corrects?: boolean | undefined;
-  /** What was decided at the time, for rows of an evidence export. */
+  /** Verdict at the time, for rows of an evidence export. */
   readonly recorded: 'allow' | 'block' | undefined;
 }
 
@@ -176,7 +176,7 @@ function corrects(given: unknown, label: Label, recorded: LabelledText['recorded
   return recorded !== undefined && (recorded === 'block') !== (label === 'injection');
 }
 
-/** What the labels can't tell, and what to do about it. Empty where they have both classes and don't only correct. */
+/** Returns warnings about the labels, each with its remedy; none for labels of both classes that are not corrections alone. */
 export function labelWarnings(texts: readonly LabelledText[]): readonly string[] {
   const judged = texts.filter(({ label }) => label !== undefined);
   if (judged.length === 0) return [];

@@ -12,7 +12,7 @@ export interface RuleHit {
   readonly at: number;
 }
 
-/** What the rules say of one text. */
+/** Result of the rules for one text. */
 export interface RulesReading {
   /** 0..1. */
   readonly score: number;

@@ -19,7 +19,7 @@ export interface ScoredText extends LabelledText {
   readonly probability: number | null;
   /** Whether the model clears what the rules found. */
   readonly cleared: boolean;
-  /** What `hybrid` holds against the model's threshold; null where the model gave nothing. */
+  /** Score that `hybrid` compares with the model's threshold; null if the model gave none. */
   readonly combined: number | null;
   /** Where the model blocks a text of its channel; absent: where it blocks any text. */
   readonly modelThreshold?: number | undefined;
@@ -116,7 +116,7 @@ export async function scoreTexts(
   };
 }
 
-/** What the model says of one text. */
+/** Result of the model for one text. */
 export interface ModelReading {
   /** Calibrated probability, 0..1; null where the model failed or was late. */
   readonly probability: number | null;

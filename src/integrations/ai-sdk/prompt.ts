@@ -11,7 +11,7 @@ interface Message {
   readonly content: string | readonly Part[];
 }
 
-/** What the model itself wrote. */
+/** Types of parts that the model itself wrote. */
 const OWN_PARTS: ReadonlySet<string> = new Set(['text', 'reasoning', 'tool-call', 'tool-approval-request']);
 
 /**

@@ -3,7 +3,7 @@ import type { Enforcement, Guard, ScreenCall } from '../../policy/index.js';
 import { type CallScreening, isObject, isText, screenCall, showEach, withMember } from '../screened-call.js';
 import { eventStream } from '../server-sent-events.js';
 
-/** What the middleware reads of a request. */
+/** Members of a request that the middleware reads. */
 export interface AnthropicRequest {
   readonly url: string;
   readonly body?: unknown;

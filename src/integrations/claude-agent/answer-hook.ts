@@ -1,5 +1,5 @@
 /**
- * What a hook of Claude Code says to an event: for the Agent SDK in process, `portcullis hook` and the service alike.
+ * Answers an event of a Claude Code hook: for the Agent SDK in process, `portcullis hook` and the service alike.
  * The guard's run, by the id of the session, is all that lasts from one event to the next. Meets the host's types by shape.
  */
 import { type Enforcement, type Guard, PortcullisBlocked, passes, type ScreenCall } from '../../policy/index.js';
@@ -27,7 +27,7 @@ export interface HookEvent {
   readonly tool_calls?: unknown;
 }
 
-/** What a hook answers. */
+/** Response of a hook. */
 export interface HookOutput {
   continue?: boolean;
   stopReason?: string;
@@ -141,7 +141,7 @@ const ANSWERS: Readonly<Record<HookEventName, Answer>> = {
   },
 };
 
-/** What a person reads beside the call that Claude Code shows. */
+/** Returns the question that a person reads beside the call that Claude Code shows. */
 function questionOf({ cause, reason, note }: Enforcement): string {
   return cause === 'flow' ? `portcullis: ${reason} Allow it only if you want this.` : note;
 }

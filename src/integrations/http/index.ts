@@ -9,7 +9,7 @@ import {
 } from '../../policy/index.js';
 import { checkOptions } from '../../policy/policy.js';
 
-/** What of a request is screened. */
+/** Parts of a request to screen. */
 export interface RouteOptions {
   /** The member of the JSON body, e.g. `input` or `message.text`. Default `input`. */
   readonly field?: string | undefined;
@@ -82,7 +82,7 @@ export function guardExpress(
   };
 }
 
-/** What the middleware uses of a context of Hono. */
+/** Members of Hono's context that the middleware uses. */
 export interface HonoContext {
   readonly req: { raw: Request; json(): Promise<unknown>; bodyCache: object };
   json(body: object, status: 422): Response;

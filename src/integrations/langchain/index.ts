@@ -11,7 +11,7 @@ import {
 import { type CallScreening, screenCall } from '../screened-call.js';
 import { readSchema } from '../tool-schema.js';
 
-/** What the middleware needs of `langchain`: pass the module itself, or these three of it. */
+/** Exports of `langchain` that the middleware needs: pass the module itself, or these three of it. */
 export interface LangChain {
   readonly createMiddleware: (config: never) => unknown;
   readonly AIMessage: new (fields: never) => unknown;
@@ -141,7 +141,7 @@ function withMembers(message: Message, members: Partial<Record<'content' | 'name
   return Object.assign(Object.create(Object.getPrototypeOf(message)), message, copy);
 }
 
-/** What a model is told of a tool: a tool of LangChain, or a definition in the words of a provider. */
+/** Returns the definition that a model reads: that of a LangChain tool, or a definition in the words of a provider. */
 function readDefinition(tool: unknown): unknown {
   if (typeof tool !== 'object' || tool === null || !('schema' in tool)) return tool;
   const { name, description, schema, extras } = tool as Readonly<Record<string, unknown>>;

@@ -12,7 +12,7 @@ export interface LiteLlmCall {
   readonly litellm_call_id?: string | null | undefined;
 }
 
-/** What LiteLLM does next. A blocked call ends as HTTP 400 with the reason. */
+/** Next step of LiteLLM. A blocked call ends as HTTP 400 with the reason. */
 export interface LiteLlmAnswer {
   readonly action: 'NONE' | 'BLOCKED';
   readonly blocked_reason?: string;
@@ -95,7 +95,7 @@ function listStrings(content: unknown): readonly string[] {
   return typeof content === 'object' && content !== null ? Object.values(content).flatMap(listStrings) : [];
 }
 
-/** What a user wrote in a message: its string, or the texts of its parts. */
+/** Returns the text that a user wrote in a message: its string, or the texts of its parts. */
 function readUserText(content: unknown): string {
   if (typeof content === 'string') return content;
   const parts: readonly unknown[] = Array.isArray(content) ? content : [];

@@ -17,7 +17,7 @@ import { screenValue } from './screen-values.js';
 import { type ResponseScreening, screenResponse } from './shown-responses.js';
 import { createToolList, type GatewayOptions } from './tool-list.js';
 
-/** What is to be done with a message of one peer. */
+/** Decision on a message of one peer. */
 export interface Passed {
   /** For the other peer; undefined where nothing is left to pass on. */
   readonly forward?: JsonObject;
@@ -25,7 +25,7 @@ export interface Passed {
   readonly reply?: JsonObject;
 }
 
-/** What is to be done with a text of one peer. */
+/** Decision on a text of one peer. */
 export interface Turn {
   /** For the other peer; undefined where nothing is left to pass on. */
   readonly forward: string | undefined;

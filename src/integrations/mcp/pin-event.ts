@@ -17,7 +17,7 @@ export interface PinEvent {
   readonly runId: string;
 }
 
-/** What the gateway did in addition to its guard's enforcements. Contains no screened text except a tool's name. */
+/** Action of the gateway in addition to its guard's enforcements. Contains no screened text except a tool's name. */
 export interface GatewayEvent {
   readonly event: 'tool_pin' | 'invalid_message' | 'limit';
   readonly runId: string;

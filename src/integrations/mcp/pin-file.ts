@@ -26,7 +26,7 @@ export interface ApprovedDefinition extends PinnedDefinition {
   readonly by: 'first-use' | 'person';
 }
 
-/** What a server offers instead of what was approved. */
+/** Definition that a server offers instead of the approved one. */
 export interface OfferedDefinition extends PinnedDefinition {
   readonly change: PinChange;
   /** The former name of a renamed tool, or the name that it resembles. */
@@ -36,7 +36,7 @@ export interface OfferedDefinition extends PinnedDefinition {
   readonly rejected?: true | undefined;
 }
 
-/** What is known of one tool. */
+/** Record of one tool. */
 export interface PinnedTool {
   readonly name: string;
   readonly approved?: ApprovedDefinition | undefined;

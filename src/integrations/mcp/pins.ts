@@ -56,7 +56,7 @@ export interface PinsOptions {
 /** Definitions that are longer are pinned by their digest alone, and can't be shown to a person. */
 const KEPT_DEFINITION = 16_384;
 
-/** What a server offers, read. Undefined for what is no tool definition that every client reads alike. */
+/** Reads a tool that a server offers. Returns undefined for a definition that clients may read in different ways. */
 export function readTool(value: unknown): Omit<OfferedTool, 'blocked'> | undefined {
   if (!isObject(value) || typeof value.name !== 'string' || value.name === '') return undefined;
   if (hasOtherCase(value, ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations']))

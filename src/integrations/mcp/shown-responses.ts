@@ -4,7 +4,7 @@ import { type Asked, errorResponse, REFUSED, refusal } from './requests.js';
 import { screenValue } from './screen-values.js';
 import { type GatewayOptions, screenEach, type ToolList } from './tool-list.js';
 
-/** What screens responses. */
+/** Screening of responses. */
 export interface ResponseScreening extends Pick<GatewayOptions, 'guard'> {
   readonly tools: ToolList;
 }

@@ -20,7 +20,7 @@ export interface StdioOptions {
   readonly gateway: Gateway;
   readonly server: StdioServer;
   readonly client: { readonly input: Readable; readonly output: Writable };
-  /** What screens is there: messages wait for it, and their deadlines begin then. Default: it is. */
+  /** Resolves when the screener is ready; messages wait for it, and their deadlines begin then. Default: at once. */
   readonly ready?: Promise<unknown> | undefined;
   /** Bytes of one message. */
   readonly maxMessageBytes: number;

@@ -47,7 +47,7 @@ interface Offer {
 }
 
 export function createToolList({ guard, pins, dryRun = false, report }: GatewayOptions): ToolList {
-  /** What the listings of this process said of each tool. */
+  /** Judgements of each tool by the listings of this process. */
   const listed = new Map<string, Judgement & { readonly digest: string }>();
   const reported = new Set<string>();
   const hidden = dryRun ? 'report' : 'hide';

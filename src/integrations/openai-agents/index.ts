@@ -10,7 +10,7 @@ import {
 import { pointOf, screenItems } from '../openai/items.js';
 import { isObject, type Members, screenCall } from '../screened-call.js';
 
-/** What a tool guardrail says. */
+/** Result of a tool guardrail. */
 export interface ToolGuardrailOutput {
   readonly outputInfo?: unknown;
   readonly behavior: { type: 'allow' } | { type: 'rejectContent'; message: string } | { type: 'throwException' };
@@ -206,7 +206,7 @@ function parsed(json: string): unknown {
   }
 }
 
-/** What the user says in the newest turn; the filter covers what was said before. */
+/** Returns the contents of the user's newest turn; the filter covers earlier ones. */
 function newestContents(input: unknown): readonly unknown[] {
   if (!Array.isArray(input)) return [input];
   const items = input.filter(isObject);

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 
-/** What a tool does beyond its answer, from harmless to grave. */
+/** Effect of a tool beyond its response, from harmless to grave. */
 export type Effect = 'read' | 'write' | 'send' | 'execute';
 
-/** What a host or an operator says of a tool. */
+/** Declaration of a host or an operator about a tool. */
 export interface ToolPolicy {
   readonly effect?: Effect | undefined;
   /** Arguments that say where a `send` goes; default: all. */

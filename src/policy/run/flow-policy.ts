@@ -2,7 +2,7 @@ import type { Screened } from '../screener.js';
 import type { KnownEffect } from './effects.js';
 import type { FoundFlow } from './flow.js';
 
-/** What happens to a call that carries a value from untrusted data. */
+/** Action for a call that carries a value from untrusted data. */
 export interface FlowPolicy {
   /** A value or four words in a row from a suspicious passage, in a call that writes, sends or executes. Default `deny`. */
   readonly suspicious: 'deny' | 'ask' | 'report';
@@ -42,7 +42,7 @@ export function checkFlowPolicy(policy: FlowPolicy): void {
   if (!Array.isArray(trusted)) throw new TypeError('flow.trusted is a list of tools and domains');
 }
 
-/** What a policy says of the flows into a call; undefined where it says nothing. */
+/** Ruling of a policy on the flows into a call; undefined if there is none. */
 export interface FlowRuling {
   readonly action: 'deny' | 'ask' | 'report';
   readonly rule: 'flow.suspicious' | 'flow.foreign';

@@ -1,4 +1,4 @@
-/** What a run does with texts. Loaded by the first screening of a run: it needs the engine's readings of texts. */
+/** Reads texts for a run. Loaded by the first screening of a run: it needs the engine's readings of texts. */
 import type { Input } from '../../index.js';
 import type { Screened } from '../screener.js';
 import { type FoundFlow, flowOf } from './flow.js';

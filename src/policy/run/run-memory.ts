@@ -6,13 +6,13 @@ import { MAX_DEPTH } from '../redact.js';
 import type { RunLog } from './run-log.js';
 import { emptyRun, type RunState } from './run-state.js';
 
-/** What a guard remembers of one run. */
+/** State that a guard keeps of one run. */
 export interface RunMemory {
   readonly id: string;
   state: RunState;
   /** Where the run is kept outside of the process. */
   readonly log: RunLog | undefined;
-  /** What the user asked for, as it was given with the run. */
+  /** Task of the user, as given with the run. */
   task: string | undefined;
   /** The newest text of the user. */
   said: string | undefined;

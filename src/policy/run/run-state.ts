@@ -6,7 +6,7 @@ export interface Passage extends Span {
 }
 
 /**
- * What was said in a run, in its order. `trusted`: by the operator or the user. `call`: arguments of a call that was made.
+ * Entries of a run, in order. `trusted`: by the operator or the user. `call`: arguments of a call that was made.
  * `untrusted`: by a tool or a document; `suspicious` are its passages that may be read but must not act.
  */
 export type Entry =

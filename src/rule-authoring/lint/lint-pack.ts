@@ -13,7 +13,7 @@ export type LintSuppressions = Readonly<
   Record<string, Readonly<Record<string, { readonly count: number; readonly reason: string }>>>
 >;
 
-/** What a pack is checked against. */
+/** Context that a pack is checked against. */
 export interface LintOptions {
   /** Every tag that a rule may carry. */
   readonly tags: ReadonlySet<string>;

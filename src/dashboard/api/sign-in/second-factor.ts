@@ -12,7 +12,7 @@ const passwordBody = z.object({ password: givenPasswordSchema });
 const codeBody = z.object({ code: codeSchema });
 const removeBody = passwordBody.extend({ code: codeSchema });
 
-/** What a page reads where a password was right and a code is missing. */
+/** Error code of a sign-in with the right password and without a code. */
 const SECOND_FACTOR = 'SECOND_FACTOR';
 
 const codes = { loaded: undefined as Promise<OneTimePasswords | undefined> | undefined };
@@ -33,7 +33,7 @@ async function takeCode(store: Store, userId: string, code: string, now: number)
   return factor.confirmed && store.secondFactors.takeRecoveryCode(userId, code);
 }
 
-/** What attempts at a user's codes are counted by: no right password makes them forgotten. */
+/** Key by which attempts at a user's codes are counted. A right password doesn't reset them. */
 function codeAttempts(userId: string): string {
   return `code ${userId}`;
 }
@@ -104,7 +104,7 @@ const WINDOW = 1;
 export interface OneTimePasswords {
   /** A fresh secret of 160 bits, base32. */
   newSecret(): string;
-  /** What authenticator apps read. */
+  /** URI that authenticator apps read. */
   uri(secret: string, email: string): string;
   /** The time step that a code belongs to; undefined for a wrong code. `now` in milliseconds since 1970. */
   stepOf(secret: string, code: string, now: number): number | undefined;

@@ -35,7 +35,7 @@ const wrongPassword = (): ApiError => new ApiError(401, 'E-mail or password is w
 const goneInvitation = (): ApiError =>
   new ApiError(404, 'This invitation was used, withdrawn or has expired. Ask for another one.');
 
-/** What needs no session: sign-in, sign-up, sign-out, who is signed in, and taking up an invitation. */
+/** Routes that need no session: sign-in, sign-up, sign-out, who is signed in, and taking up an invitation. */
 export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<void> {
   const { store } = parts;
   // Compared with where there is no such member, so that the time taken doesn't tell which e-mails exist.

@@ -40,7 +40,7 @@ const RANGES = [
 const HOUR = 3_600_000;
 const REFRESH_MS = 15_000;
 
-/** What happened lately, and what is left of the plan. Refreshes itself. */
+/** Shows recent activity and the remaining quota of the plan. Refreshes itself. */
 export function Overview(): JSX.Element {
   const [range, setRange] = useState<string>('week');
   const overview = useLoad<OverviewResponse>(`/overview?range=${range}`, REFRESH_MS);

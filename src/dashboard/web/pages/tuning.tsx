@@ -13,7 +13,7 @@ const ALLOWED_DAYS = 90;
 
 interface TuningProps {
   readonly role: Role;
-  /** What another page asks for: the id of a record to `allow`, or a `threshold`. */
+  /** Request of another page: the id of a record to `allow`, or a `threshold`. */
   readonly query: URLSearchParams;
 }
 

@@ -16,7 +16,7 @@ interface Trouble {
   readonly link?: readonly [href: string, words: string];
 }
 
-/** What needs attention on every page: the trial, the quota, the model. Nothing where all is well. */
+/** Shows notices that need attention on every page: the trial, the quota, the model. Nothing where all is well. */
 export function Banner({ path }: { path: string }): JSX.Element | null {
   const { value, again } = useLoad<StatusResponse>('/status', REFRESH_MS);
   // What was done on the page before may have changed it.

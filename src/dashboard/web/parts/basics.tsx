@@ -107,7 +107,7 @@ export function Waiting({ error, again }: { error: string | undefined; again: ()
   );
 }
 
-/** What was loaded; until then, that it loads or why it didn't. A value of another path isn't shown. */
+/** Shows the loaded value; until then, that it loads or why it didn't. A value of another path isn't shown. */
 export function Loaded<T>({ of, children }: { of: Load<T>; children: (value: T) => JSX.Element }): JSX.Element {
   const { value, error, stale, again } = of;
   return value === undefined || stale ? <Waiting error={error} again={again} /> : children(value);
@@ -181,7 +181,7 @@ interface ShownOnceProps {
   readonly copyLabel: string;
   readonly doneLabel: string;
   readonly onDone: () => void;
-  /** What else is good to know, below the secret. */
+  /** Additional text below the secret. */
   readonly children?: ComponentChildren;
 }
 

@@ -235,7 +235,7 @@ function Findings({ findings, text }: { findings: readonly EvidenceFinding[]; te
   );
 }
 
-/** What a rule read where the text itself doesn't say it, and by which steps. */
+/** Shows the decoded reading that a rule matched, and the steps that led to it. */
 function ReadAs({ finding, found }: { finding: EvidenceFinding; found: string | undefined }): JSX.Element | null {
   if (finding.view === 'raw') return null;
   const { read_as: reading } = finding;
