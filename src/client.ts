@@ -89,7 +89,15 @@ export interface ScreeningClient {
   analyze(input: Input, options?: ClientCallOptions): Promise<Verdict>;
 }
 
-/** Makes a client. It opens no connection until the first call. */
+/**
+ * Makes a client. It opens no connection until the first call.
+ *
+ * @example
+ * ```ts
+ * const client = createClient({ baseUrl: 'https://screening.example', apiKey });
+ * const { verdict } = await client.analyze(page, { channel: 'tool_result', task: 'Summarise this page.' });
+ * ```
+ */
 export function createClient(options: ClientOptions): ScreeningClient {
   const { baseUrl, apiKey, timeoutMs = 20_000, backoffMs = 250, fetch: ask = globalThis.fetch } = options;
   const url = `${baseUrl.replace(/\/+$/, '')}/analyze?form=extended`;

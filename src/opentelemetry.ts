@@ -72,6 +72,11 @@ interface Telemetry {
  * is recorded, the analyzer is asked to explain. Instrument a guard or its engine, not both: each call would count twice.
  *
  * Texts are recorded only where `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` is `true`, `SPAN_ONLY` or `SPAN_AND_EVENT`.
+ *
+ * @example
+ * ```ts
+ * const guard = instrument(createGuard());
+ * ```
  */
 export function instrument<T extends Guard | Analyzer>(target: T): T {
   const telemetry = openTelemetry();

@@ -8,6 +8,11 @@ import { type Decision, PortcullisBlocked, passes } from './policy.js';
  *
  * The wrapped function throws `PortcullisBlocked` where a call is denied, and for a blocked result that is no string;
  * a blocked string becomes the note. It throws a TypeError for a stream, an iterator or a `Response`, which say nothing yet.
+ *
+ * @example
+ * ```ts
+ * const readPage = guardFunction(guard, 'read_page', async (url: string) => (await fetch(url)).text());
+ * ```
  */
 export function guardFunction<A extends readonly unknown[], R>(
   guard: Guard,

@@ -175,6 +175,12 @@ const OWN_TEXTS = 2_000;
  * Makes a guard: one policy for all layers of an agent.
  *
  * @throws TypeError where both `engine` and `client` are given, or for an option that does not exist; RangeError for a bad `timeoutMs`
+ *
+ * @example
+ * ```ts
+ * const guard = createGuard({ on: { tool_result: 'redact' } });
+ * const decision = await guard.screen('tool_result', page, { tool: 'read_page' });
+ * ```
  */
 export function createGuard(options: GuardOptions = {}): Guard {
   const { engine, client, onError = 'block', unreadable = 'report', timeoutMs = 10_000, cache = {}, onAsk } = options;

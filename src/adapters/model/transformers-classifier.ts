@@ -54,6 +54,12 @@ const SPECIAL_ROOM = 4;
  * blocks the event loop. Nothing is fetched from a network. The files are read with the first text or by `warmUp`.
  *
  * @throws ModelError `MODEL_MISSING`, `MODEL_MANIFEST`
+ *
+ * @example
+ * ```ts
+ * const model = await loadTransformersClassifier('./prompt-injection-model');
+ * const engine = createEngine({ model });
+ * ```
  */
 export async function loadTransformersClassifier(
   folder: string,

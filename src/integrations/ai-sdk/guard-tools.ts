@@ -33,6 +33,11 @@ interface AnyTool extends ModelTool {
  * result becomes a tool error whose text is the note. With `ask` a call needs approval; one that nobody approved is denied.
  *
  * `guardModel` beside it ends the run for `stop` and `throw`; without it both only replace.
+ *
+ * @example
+ * ```ts
+ * const { text } = await generateText({ model, tools: guardTools(guard, { readPage }), prompt });
+ * ```
  */
 export function guardTools<T extends Readonly<Record<string, object>>>(guard: Guard, tools: T): T {
   return Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, guardTool(guard, name, tool)])) as T;

@@ -35,6 +35,11 @@ const NO_TOKENS = {
  * AI SDK 6 wants `specificationVersion: 'v3'`; 7 the default.
  *
  * @throws TypeError for an option that does not exist
+ *
+ * @example
+ * ```ts
+ * const guarded = wrapLanguageModel({ model, middleware: guardModel(guard) });
+ * ```
  */
 export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
   guard: Guard,

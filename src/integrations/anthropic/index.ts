@@ -31,6 +31,11 @@ interface Body {
  *
  * @throws PortcullisBlocked inside the call, for the action `throw`; the client doesn't retry it. A stream has it as the
  * `cause` of its error
+ *
+ * @example
+ * ```ts
+ * const client = new Anthropic({ middleware: [guardMiddleware(guard)] });
+ * ```
  */
 export function guardMiddleware(
   guard: Guard,

@@ -20,6 +20,11 @@ interface BatchCall {
  * replaced (a failed tool, an attack spread over several strings) stops the run before the next model call.
  *
  * A host without `redact` for prompts refuses them. The session's id is the run id.
+ *
+ * @example
+ * ```ts
+ * for await (const message of query({ prompt, options: { hooks: guardHooks(guard) } })) show(message);
+ * ```
  */
 export function guardHooks(guard: Guard): Record<HookEventName, HookMatcher[]> {
   /** Calls whose result passed as it is: the batch that holds it need not screen it again. Emptied by that batch. */

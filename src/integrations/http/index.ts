@@ -55,7 +55,16 @@ function createRoute(name: string, guard: Guard, options: RouteOptions): ScreenB
   };
 }
 
-/** A middleware for Express 4 and 5; put it after the body parser. @throws TypeError for an option that does not exist */
+/**
+ * A middleware for Express 4 and 5; put it after the body parser.
+ *
+ * @throws TypeError for an option that does not exist
+ *
+ * @example
+ * ```ts
+ * app.post('/chat', express.json(), guardExpress(guard, { field: 'message.text' }), answer);
+ * ```
+ */
 export function guardExpress(
   guard: Guard,
   options: RouteOptions = {},
@@ -88,7 +97,16 @@ export interface HonoContext {
   json(body: object, status: 422): Response;
 }
 
-/** A middleware for Hono. @throws TypeError for an option that does not exist */
+/**
+ * A middleware for Hono.
+ *
+ * @throws TypeError for an option that does not exist
+ *
+ * @example
+ * ```ts
+ * app.post('/chat', guardHono(guard, { field: 'message.text' }), answer);
+ * ```
+ */
 export function guardHono(
   guard: Guard,
   options: RouteOptions = {},
@@ -112,7 +130,16 @@ export function guardHono(
   };
 }
 
-/** A `preHandler` for Fastify 5. @throws TypeError for an option that does not exist */
+/**
+ * A `preHandler` for Fastify 5.
+ *
+ * @throws TypeError for an option that does not exist
+ *
+ * @example
+ * ```ts
+ * app.post('/chat', { preHandler: guardFastify(guard, { field: 'message.text' }) }, answer);
+ * ```
+ */
 export function guardFastify(
   guard: Guard,
   options: RouteOptions = {},

@@ -54,6 +54,11 @@ interface ToolRequest {
  * a middleware.
  *
  * @throws PortcullisBlocked inside the run, for the action `throw`
+ *
+ * @example
+ * ```ts
+ * const agent = langchain.createAgent({ model, tools, middleware: [guardMiddleware(guard, langchain)] });
+ * ```
  */
 export function guardMiddleware<L extends LangChain>(guard: Guard, langchain: L): ReturnType<L['createMiddleware']> {
   const { createMiddleware } = langchain;

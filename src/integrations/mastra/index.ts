@@ -40,6 +40,11 @@ export interface GuardProcessor {
  * its metadata has the evidence id.
  *
  * @throws PortcullisBlocked inside the run, for the action `throw`
+ *
+ * @example
+ * ```ts
+ * const agent = new Agent({ id, name, instructions, model, tools: guardTools(guard, tools), inputProcessors: [guardProcessor(guard)] });
+ * ```
  */
 export function guardProcessor(guard: Guard): GuardProcessor {
   return {

@@ -30,6 +30,11 @@ type Handler = (message: unknown, extra?: unknown) => void;
 /**
  * Puts the MCP gateway into a transport: give the result to `connect` of a client or server in place of the transport. It is
  * the same object in all else. Messages are screened several at once and delivered in their order.
+ *
+ * @example
+ * ```ts
+ * await client.connect(guardTransport(transport, guard));
+ * ```
  */
 export function guardTransport<T extends McpTransport>(
   transport: T,

@@ -67,7 +67,16 @@ interface ToolMembers extends Members {
 
 const NAME = 'portcullis';
 
-/** Makes the guardrails. */
+/**
+ * Makes the guardrails.
+ *
+ * @example
+ * ```ts
+ * const { callModelInputFilter, inputGuardrail, tools } = guardAgents(guard);
+ * const agent = new Agent({ name, model, tools: await tools([readPage]), inputGuardrails: [inputGuardrail] });
+ * await new Runner({ callModelInputFilter }).run(agent, prompt);
+ * ```
+ */
 export function guardAgents(guard: Guard): AgentsGuard {
   const toolInputGuardrail: AgentsGuard['toolInputGuardrail'] = {
     type: 'tool_input',

@@ -17,6 +17,11 @@ const READ = /\/(completions|responses|conversations|compact|items)\/?$/;
  * `portcullis_blocked`: a fetch that throws would be retried.
  *
  * The package runs no tools itself: wrap theirs by `guardFunction`.
+ *
+ * @example
+ * ```ts
+ * const client = new OpenAI({ fetch: guardFetch(guard) });
+ * ```
  */
 export function guardFetch(guard: Guard, fetch: typeof globalThis.fetch = globalThis.fetch): typeof globalThis.fetch {
   return async (url, init) => {
