@@ -9,6 +9,7 @@ const proofs = {
   keys: ['proofs/keys.mjs', '500 rotations of a key under load on each database'],
   package: ['tests/package.mjs', "the tarball in a stranger's project; a part of npm test"],
   python: ['tests/python.mjs', 'the Python client against a service; a part of npm test'],
+  site: ['proofs/site.mjs', 'the documentation as a site: links, axe, search; needs Chromium'],
   soak: ['proofs/soak.mjs', 'the service under load and trouble: kill, outage, quota, keys, model, memory or all'],
   spark: ['tests/spark.mjs', 'the Spark module on two executors; needs Java and Python'],
   store: ['proofs/store.mjs', 'kills, races and an outage of the databases'],

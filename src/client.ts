@@ -15,7 +15,9 @@ export type {
 
 /** Reasons for which the service may refuse a call. */
 export type ScreeningErrorCode =
+  /** The account's trial is over. */
   | 'TRIAL_ENDED'
+  /** The plan's calls of this month are used up. */
   | 'MONTHLY_LIMIT_REACHED'
   /** The key is missing or not valid; another try ends the same. */
   | 'KEY_REFUSED'

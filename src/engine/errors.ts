@@ -19,6 +19,7 @@ export class ConfigError extends PortcullisError {
 /** A value that has no JSON text: `undefined`, a function, or one that holds itself. */
 export class InputError extends PortcullisError {
   override readonly name = 'InputError';
+  /** `INPUT_MISSING`: it is `undefined`, a function or a symbol. `INPUT_CIRCULAR`: it holds itself. */
   readonly code: 'INPUT_MISSING' | 'INPUT_CIRCULAR';
 
   constructor(code: 'INPUT_MISSING' | 'INPUT_CIRCULAR') {

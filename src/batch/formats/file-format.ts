@@ -82,6 +82,11 @@ function noZstd(): BatchError {
 /** A batch can't be started or continued. Never contains screened text. */
 export class BatchError extends PortcullisError {
   override readonly name = 'BatchError';
+  /**
+   * `BATCH_INPUT`: the input can't be found or read. `BATCH_OUTPUT`: the output can't be written, or would overwrite the input.
+   * `BATCH_RESUME`: what an earlier run left can't be continued. `BATCH_STRICT`: a row has an error, and none was allowed.
+   * `BATCH_UNSUPPORTED`: a compression that can't be read or written here.
+   */
   readonly code: 'BATCH_INPUT' | 'BATCH_OUTPUT' | 'BATCH_RESUME' | 'BATCH_STRICT' | 'BATCH_UNSUPPORTED';
 
   constructor(code: BatchError['code'], message: string, options?: ErrorOptions) {
