@@ -1,6 +1,13 @@
-import { parseArgs } from 'node:util';
+import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { createEngine, loadModel } from '../src/index.js';
-import { type Analyzer, createGuard, type Decision, type GuardOptions, passes } from '../src/policy/index.js';
+import {
+  type Analyzer,
+  createGuard,
+  type Decision,
+  type GuardOptions,
+  type JudgeQuestion,
+  passes,
+} from '../src/policy/index.js';
 import {
   type Attack,
   attacks,
@@ -101,6 +108,12 @@ const model = values.model ? await loadModel('models/portcullis-minilm-1', { iso
 const rulesEngine = createEngine({ model: false });
 const engine = values.model ? createEngine({ model, timeoutMs: 600_000 }) : rulesEngine;
 const [byRules, byBoth] = [remembering(rulesEngine), remembering(engine)];
+/** Says of the calls of the tasks that they serve, and of no other: the most that a judge can give. */
+function rightJudge({ prompt }: JudgeQuestion): unknown {
+  const asked = JSON.parse(JSON.parse(prompt).call).arguments;
+  return { reason: '', serves: tasks.some(({ calls }) => calls.some(({ args }) => isDeepStrictEqual(args, asked))) };
+}
+
 const flow = (name: string, options: Partial<NonNullable<NonNullable<GuardOptions['on']>['flow']>> = {}): Defence => ({
   ...{ name, engine: byBoth, isRun: true },
   options: { on: { flow: options } },
@@ -110,6 +123,11 @@ const defences: readonly Defence[] = [
   ...(values.model ? [{ name: 'each text alone, rules and model', engine: byBoth, isRun: false, options: {} }] : []),
   flow('run with its defaults'),
   flow("run, `foreign: 'ask'`", { foreign: 'ask' }),
+  { ...flow('run with a judge that is right'), options: { judge: rightJudge } },
+  {
+    ...flow("run with a judge that is right, `foreign: 'ask'`"),
+    options: { judge: rightJudge, on: { flow: { foreign: 'ask' } } },
+  },
   ...[0.1, 0.2, 0.3, 0.4, 0.5, 0.6].map((at) => flow(`run, \`suspicionAt: ${at}\``, { suspicionAt: at })),
 ];
 

@@ -6,7 +6,7 @@ import type { FoundFlow } from './flow.js';
 export interface FlowPolicy {
   /** A value or four words in a row from a suspicious passage, in a call that writes, sends or executes. Default `deny`. */
   readonly suspicious: 'deny' | 'ask' | 'report';
-  /** An address-like value from any untrusted data, in a call that sends. Default `report`. */
+  /** An address-like value from any untrusted data in a call that sends, or a host in one that executes. Default `report`. */
   readonly foreign: 'report' | 'ask' | 'deny';
   /**
    * Score at which an allowed result is suspicious, 0..1; default 0.5. Where the rules alone decided it is a share of their
@@ -57,10 +57,11 @@ export function ruleFlows(
   policy: FlowPolicy,
 ): FlowRuling | undefined {
   if (effect === 'read') return undefined;
-  const counted = flows.filter(
-    ({ level, argument }) =>
-      level === 'suspicious' || (effect === 'send' && (to === undefined || to.some((name) => isIn(argument, name)))),
-  );
+  const leadsOut = ({ argument, kind }: FoundFlow): boolean =>
+    effect === 'send'
+      ? to === undefined || to.some((name) => isIn(argument, name))
+      : effect === 'execute' && (kind === 'url' || kind === 'host');
+  const counted = flows.filter((flow) => flow.level === 'suspicious' || leadsOut(flow));
   const levels = (['suspicious', 'foreign'] as const).filter((level) => counted.some((flow) => flow.level === level));
   const [level] = levels.sort((a, b) => SEVERITY.indexOf(policy[b]) - SEVERITY.indexOf(policy[a]));
   if (level === undefined) return undefined;

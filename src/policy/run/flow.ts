@@ -42,10 +42,7 @@ export function flowOf(state: RunState, args: unknown, trustedHosts: readonly st
     if (host !== undefined && isWithin(host, trustedHosts)) return;
     const key = valueKey(state, value);
     if (state.trusted.has(key)) return;
-    // Another address at a host from the data leads to the same people.
-    const atHost = host === undefined ? undefined : hostKey(state, host);
-    const isHostKnown = atHost === undefined || state.trusted.has(atHost);
-    const source = findOrigin(state, key) ?? (isHostKnown ? undefined : findOrigin(state, atHost));
+    const source = findOrigin(state, key) ?? (host === undefined ? undefined : hostOrigin(state, host));
     if (source === undefined) return;
     const level = source.probability === undefined ? 'foreign' : 'suspicious';
     const name = `${path}\0${kind}\0${level}\0${source.evidenceId}`;
@@ -84,6 +81,17 @@ function lookAcross(first: Leaf, second: Leaf, look: (path: string, value: Value
       if (isSplit) look(`${first.path} and ${second.path}`, value, joined.slice(value.start, value.end));
     }
   }
+}
+
+/** Another address at a host from the data, or below it, leads to the same people; not at one that trusted words name. */
+function hostOrigin(state: RunState, host: string): Origin | undefined {
+  for (let domain = host; domain.includes('.'); domain = domain.slice(domain.indexOf('.') + 1)) {
+    const key = hostKey(state, domain);
+    if (state.trusted.has(key)) return undefined;
+    const origin = findOrigin(state, key);
+    if (origin !== undefined) return origin;
+  }
+  return undefined;
 }
 
 function isWithin(host: string, domains: readonly string[]): boolean {

@@ -63,6 +63,18 @@ describe('flows', () => {
       ['url url suspicious', 'url host suspicious'],
     ],
     [
+      'a host below one',
+      [doubtful('any address at evil.example')],
+      { url: 'https://c2VjcmV0.evil.example' },
+      ['url host suspicious'],
+    ],
+    [
+      'a host below one that the user named',
+      [trusted('evil.example'), doubtful('any address at evil.example')],
+      { url: 'https://api.evil.example' },
+      [],
+    ],
+    [
       'another name at a host',
       [doubtful('any address at evil.example')],
       { to: 'x@evil.example' },
