@@ -6,21 +6,38 @@ import {
   newestTurn,
   type Point,
   passes,
+  type Run,
   type ScreenCall,
 } from '../policy/index.js';
 
 export type Members = Readonly<Record<string, unknown>>;
 
-/** The screening of one call. */
-export interface CallScreening extends Pick<Guard, 'screen'> {
+/** Whose words a message has. */
+export type Author = 'operator' | 'user' | 'model' | 'tool';
+
+/** A call that the model makes; its result repeats the id. */
+interface ModelCall {
+  readonly id: unknown;
+  readonly call: { readonly name: string; readonly arguments: unknown };
+}
+
+/** The screening of one call, which is a run of its own unless the guard is in one. */
+export interface CallScreening extends Pick<Run, 'screen' | 'trust'> {
   /** Why the call must not be made, once a part said so. */
   readonly refusal: Enforcement | undefined;
-  /** Messages or items, each by `show`; those before the user's newest one are past. */
+  /**
+   * Messages or items, each by `show`; those before the user's newest one are past. In their order, so that the run knows who said
+   * what: the operator's are trusted, the calls of the model recalled.
+   */
   turns<M>(
     messages: readonly M[],
-    isUser: (message: M) => boolean,
+    authorOf: (message: M) => Author,
     show: (message: M, call: ScreenCall) => Promise<M>,
   ): Promise<readonly M[]>;
+  /** The tool of a call that an earlier message made. */
+  toolOf(id: unknown): string | undefined;
+  /** Why a call that the model makes in its answer may not be made; undefined where it may. Nobody can be asked here. */
+  refuseCall(answer: unknown): Promise<Enforcement | undefined>;
   /**
    * A content whole, as it may be shown: itself, redacted, or in its own shape with the note. Of a user's list the texts are
    * what the user says, and every other block is a result or a document.
@@ -47,9 +64,11 @@ export interface CallScreening extends Pick<Guard, 'screen'> {
 /** Starts the screening of a call. */
 export function screenCall(guard: Guard, call: ScreenCall = {}): CallScreening {
   let refusal: Enforcement | undefined;
+  const run = guard.run({ id: call.runId, brief: true });
+  const called = new Map<unknown, string>();
 
   async function screen<T>(point: Point, value: T, more?: ScreenCall): Promise<Decision<T>> {
-    const decision = await guard.screen(point, value, { ...call, ...more });
+    const decision = await run.screen(point, value, { ...call, ...more });
     if (decision.action === 'refuse' || decision.action === 'stop') refusal ??= decision.enforcement;
     return decision;
   }
@@ -60,7 +79,7 @@ export function screenCall(guard: Guard, call: ScreenCall = {}): CallScreening {
     const { action, enforcement } = decision;
     // A call that isn't made shows nothing.
     if (action === 'refuse' || action === 'stop') return enforcement.note;
-    return withNote(guard, point, given, enforcement, { ...call, ...more });
+    return withNote(run, point, given, enforcement, { ...call, ...more });
   }
 
   async function content(point: Point, given: unknown, more?: ScreenCall): Promise<unknown> {
@@ -85,14 +104,15 @@ export function screenCall(guard: Guard, call: ScreenCall = {}): CallScreening {
       const { action, enforcement } = document;
       if (action === 'hide') return [];
       if (!isPassage(block)) return [noteBlock([...spoken, block], enforcement.note)];
-      return [await withNote(guard, point, block, enforcement, { ...call, ...more })];
+      return [await withNote(run, point, block, enforcement, { ...call, ...more })];
     });
   }
 
   async function shownResult(point: Point, block: unknown, more?: ScreenCall): Promise<readonly unknown[]> {
     if (!isObject(block)) return [await whole(point, block, more)];
     const isGone = block.tool !== undefined && (await tools([block.tool])).length === 0;
-    return isGone ? [] : [await item(point, block, more, ['tool'])];
+    const tool = more?.tool ?? called.get(block.tool_use_id ?? block.tool_call_id);
+    return isGone ? [] : [await item(point, block, { ...more, tool }, ['tool'])];
   }
 
   async function item<T extends object>(
@@ -136,15 +156,95 @@ export function screenCall(guard: Guard, call: ScreenCall = {}): CallScreening {
       return refusal;
     },
     screen,
-    turns(messages, isUser, show) {
-      const newest = newestTurn(messages, isUser);
-      return showEach(messages, async (message, index) => [await show(message, { isPast: index < newest })]);
+    trust: run.trust,
+    async turns<M>(
+      messages: readonly M[],
+      authorOf: (message: M) => Author,
+      show: (message: M, at: ScreenCall) => Promise<M>,
+    ) {
+      const authors = messages.map(authorOf);
+      const newest = newestTurn(authors, (author) => author === 'user');
+      const shown: M[] = [];
+      for (let at = 0; at < messages.length; at = shown.length) {
+        // Results of calls that were made at once are screened at once.
+        const next = authors.findIndex((author, index) => index > at && (author !== 'tool' || authors[at] !== 'tool'));
+        const some = messages.slice(at, next < 0 ? undefined : next);
+        shown.push(...(await Promise.all(some.map((message, index) => showTurn(message, at + index)))));
+      }
+      return shown.every((message, index) => message === messages[index]) ? messages : shown;
+
+      function showTurn(message: M, index: number): Promise<M> {
+        if (authors[index] === 'operator') run.trust((message as Members).content);
+        for (const { id, call: made } of authors[index] === 'model' ? callsOf(message) : []) {
+          run.recall(made);
+          called.set(id, made.name);
+        }
+        return show(message, { isPast: index < newest });
+      }
+    },
+    toolOf: (id) => called.get(id),
+    async refuseCall(answer) {
+      for (const { call: made } of callsOf(answer)) {
+        const decision = await screen('tool_call', made, { tool: made.name });
+        if (!passes(decision)) return decision.enforcement;
+      }
+      return undefined;
     },
     content,
     blocks,
     item,
     tools,
   };
+}
+
+/**
+ * Makes a function that finds the screening of the calls of one step of a model: in the run of the messages that the host hands
+ * over with each of them, or in that of the id.
+ */
+export function createSteps(
+  guard: Guard,
+  follow: (screening: CallScreening, messages: readonly never[], at: ScreenCall) => Promise<unknown>,
+): (messages?: readonly unknown[], runId?: ScreenCall['runId']) => Promise<CallScreening> {
+  const known = new WeakMap<readonly unknown[], Promise<CallScreening>>();
+  return (messages = [], runId) => {
+    const screening = known.get(messages) ?? followed(messages, runId);
+    known.set(messages, screening);
+    return screening;
+  };
+
+  async function followed(messages: readonly unknown[], runId: ScreenCall['runId']): Promise<CallScreening> {
+    const screening = screenCall(guard, { runId });
+    await follow(screening, messages as readonly never[], { isPast: true });
+    return screening;
+  }
+}
+
+/** The calls that a message, item or part of the model makes, in the words of any host. */
+export function callsOf(message: unknown): readonly ModelCall[] {
+  if (!isObject(message)) return [];
+  const { content, tool_calls, function_call } = message;
+  const blocks = [
+    message,
+    function_call,
+    ...[content, tool_calls].flatMap((list) => (Array.isArray(list) ? list : [])),
+  ];
+  return blocks.filter(isObject).flatMap((block): readonly ModelCall[] => {
+    const { function: named = block.custom } = block;
+    const { type, toolName = type, name = toolName, action, operation, ...said } = isObject(named) ? named : block;
+    const given = [said.arguments, said.input, said.args, action, operation].find((args) => args !== undefined);
+    if (typeof name !== 'string' || given === undefined) return [];
+    const id = block.call_id ?? block.callId ?? block.toolCallId ?? block.id;
+    return [{ id, call: { name, arguments: parsed(given) } }];
+  });
+}
+
+/** Arguments that some hosts hand over as JSON text; a model may write what is no JSON. */
+function parsed(args: unknown): unknown {
+  try {
+    return typeof args === 'string' ? JSON.parse(args) : args;
+  } catch {
+    return args;
+  }
 }
 
 /** Each of a list as it may be shown, replaced or left out; the list itself where nothing changes. */
@@ -210,7 +310,7 @@ const MAX_STRINGS = 100;
 
 /** A blocked content in its own shape with the note in it, or the note itself where that would still be blocked. */
 async function withNote(
-  guard: Guard,
+  guard: Pick<Guard, 'screen'>,
   point: Point,
   given: unknown,
   { note, cause }: Enforcement,
@@ -225,7 +325,12 @@ async function withNote(
 }
 
 /** A copy whose blocked strings are the note; undefined for a value of too many strings, and where the rest is blocked too. */
-export async function scrub(guard: Guard, point: Point, given: unknown, call: ScreenCall): Promise<unknown> {
+export async function scrub(
+  guard: Pick<Guard, 'screen'>,
+  point: Point,
+  given: unknown,
+  call: ScreenCall,
+): Promise<unknown> {
   if (stringsIn(given) > MAX_STRINGS) return undefined;
   const asked = { ...call, isPast: true };
   const shown = new Map<string, string>();

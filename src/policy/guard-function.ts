@@ -42,7 +42,7 @@ export function guardFunction<A extends readonly unknown[], R>(
  * @throws PortcullisBlocked unless they pass
  */
 export async function allowCall(
-  guard: Guard,
+  guard: Pick<Guard, 'screen'>,
   name: string,
   args: unknown,
   call: ScreenCall = {},
@@ -54,7 +54,11 @@ export async function allowCall(
 }
 
 /** What to throw in place of a tool's error, whose message the model will read: the error itself where it is allowed. */
-export async function screenedError(guard: Guard, error: unknown, call: ScreenCall = {}): Promise<unknown> {
+export async function screenedError(
+  guard: Pick<Guard, 'screen'>,
+  error: unknown,
+  call: ScreenCall = {},
+): Promise<unknown> {
   if (error instanceof PortcullisBlocked || call.signal?.aborted) return error;
   const text = errorText(error);
   const decision = await guard.screen('tool_result', text, call);

@@ -24,7 +24,7 @@ import { type FlowPolicy, flowReason, isSuspicious, LONG_TEXT, ruleFlows } from 
 import type { Judge, JudgedCall, Judgement } from './run/judge.js';
 import type { Read } from './run/remember.js';
 import type { RunLog } from './run/run-log.js';
-import { createRuns, joinedTexts, newRunId, type RunMemory } from './run/run-memory.js';
+import { createRuns, joinedTexts, newRunId, plainText, type RunKey, type RunMemory } from './run/run-memory.js';
 import {
   type Analyzer,
   type CacheOptions,
@@ -86,8 +86,8 @@ export interface GuardOptions {
 
 /** How one value is to be screened. */
 export interface ScreenCall {
-  /** The host's id of the run; default: that of `inRun`, else the guard's own. */
-  readonly runId?: string | undefined;
+  /** The host's id of the run, or the object that stands for it; default: that of `inRun`, else the guard's own. */
+  readonly runId?: RunKey | undefined;
   /** The name of the tool. */
   readonly tool?: string | undefined;
   /** What the host knows the tool to do. */
@@ -128,16 +128,20 @@ export interface Guard {
   inRun<R>(work: () => R, runId?: string): R;
   /** Returns what a tool is taken to do, and why. */
   effectOf(tool: string, declared?: Effect): KnownEffect;
+  /** Whether the policy leaves questions to the host: `ask` for calls, or for flows without an `onAsk`. */
+  readonly leavesToHost: boolean;
   /** The current run's id. */
   readonly runId: string;
 }
 
 /** How a run is started. */
 export interface RunOptions {
-  /** The host's id of the run; a fresh one unless given. */
-  readonly id?: string | undefined;
+  /** The host's id of the run, or the object that stands for it, such as its context; a fresh one unless given. */
+  readonly id?: RunKey | undefined;
   /** What the user asks for; default: the newest text that is screened as `user`. */
   readonly task?: string | undefined;
+  /** Goes on with the current run, if there is one; else the run ends with this object, e.g. with a request or a connection. */
+  readonly brief?: boolean | undefined;
 }
 
 /** One run of an agent, from the user's words to the arguments of its calls. Forgotten an hour after its last use. */
@@ -146,7 +150,9 @@ export interface Run {
   /** Screens a value as a part of the run. */
   screen<T>(point: Point, value: T, call?: Omit<ScreenCall, 'runId'>): Promise<Decision<T>>;
   /** Adds words of the operator, such as the system prompt: a value that they give may be used. */
-  trust(text: string): void;
+  trust(content: unknown): void;
+  /** Adds a call that the model made earlier: a value that it brought in itself may be used again. */
+  recall(call: unknown): void;
 }
 
 const GUARD_OPTIONS = [
@@ -227,7 +233,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
       return failureOf(error);
     });
     if (typeof found === 'object' && found.verdict.verdict === 'allow') {
-      run?.words.add(text);
+      run?.pending.push({ role: 'trusted', text });
       return text;
     }
     const durationMs = performance.now() - started;
@@ -353,9 +359,9 @@ export function createGuard(options: GuardOptions = {}): Guard {
     async function followed(read: readonly Read[], found: Screened | undefined): Promise<Decision<T> | undefined> {
       if (point === 'tool_definition') effects.readDefinition(tool, value);
       if (run === undefined || point === 'tool_definition') return undefined;
-      if (point === 'tool_call') return isPast ? undefined : followCall(run, found);
+      if (point === 'tool_call') return followCall(run, found);
       const { rememberData, rememberUser } = await import('./run/remember.js');
-      if (point === 'user') await rememberUser(run, read, isPast);
+      if (point === 'user') await rememberUser(run, read);
       else await rememberData(run, await withWindows(read, request), tool, flow);
       return undefined;
     }
@@ -377,7 +383,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
         const asked = { runId, tool: called, effect: known.effect, flows: ruling.flows };
         action = (await askPerson(onAsk, asked, askTimeoutMs, signal)) ? 'report' : 'deny';
       }
-      if (action === 'report') await rememberCall(run, content?.inputs ?? []);
+      await rememberCall(run, content?.inputs ?? []);
       if (ruling === undefined) return undefined;
       const { rule } = ruling;
       const facts = { ...factsOf(found ?? 'error'), cause: 'flow', rule, reason: flowReason(ruling) } as const;
@@ -489,17 +495,24 @@ export function createGuard(options: GuardOptions = {}): Guard {
   return {
     policy,
     screen,
-    run({ id, task } = {}) {
-      const run = runs.open(id);
+    run({ id, task, brief = false } = {}) {
+      const run = brief ? (runs.find(id) ?? runs.openBrief(ownRun)) : runs.open(id);
       if (task !== undefined) run.task = task;
+      const recall = (role: 'trusted' | 'call', value: unknown = ''): void => {
+        for (const input of readContent(value, role === 'call').inputs)
+          run.pending.push({ role, text: plainText(input) });
+      };
       return {
         id: run.id,
         // Of this object, which may be an instrumented guard.
         screen: (point, value, call) => runs.within(run, () => this.screen(point, value, { ...call, runId: run.id })),
-        trust: (text) => void run.words.add(text),
+        trust: (value) => recall('trusted', value),
+        recall: (call) => recall('call', call),
       };
     },
     inRun: (work, runId) => runs.within(runs.open(runId), work),
+    leavesToHost:
+      policy.tool_call === 'ask' || (onAsk === undefined && [flow.suspicious, flow.foreign].includes('ask')),
     effectOf: (tool, declared) => effects.of(tool, declared),
     get runId() {
       return runs.find(undefined)?.id ?? ownRun;

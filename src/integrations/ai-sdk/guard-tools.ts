@@ -3,10 +3,12 @@ import {
   type Guard,
   PortcullisBlocked,
   passes,
+  type Run,
   type ScreenCall,
   screenedError,
 } from '../../policy/index.js';
-import { screenOutput } from './prompt.js';
+import { createSteps } from '../screened-call.js';
+import { screenOutput, screenPrompt } from './prompt.js';
 
 /** The second argument of a tool's function. */
 export interface ExecuteOptions {
@@ -16,6 +18,9 @@ export interface ExecuteOptions {
 }
 
 type Execute = (input: unknown, options: ExecuteOptions) => unknown;
+
+/** Finds the run that a call belongs to. */
+export type RunOf = (options: ExecuteOptions | undefined) => Promise<Pick<Run, 'screen'>>;
 
 /** What of a tool is wrapped. */
 export interface ModelTool {
@@ -40,28 +45,43 @@ interface AnyTool extends ModelTool {
  * ```
  */
 export function guardTools<T extends Readonly<Record<string, object>>>(guard: Guard, tools: T): T {
-  return Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, guardTool(guard, name, tool)])) as T;
+  const run = Object.entries(tools).flatMap(([name, tool]) => ('execute' in tool ? [name] : []));
+  wrapped.set(guard, new Set([...(wrapped.get(guard) ?? []), ...run]));
+  const screeningOf = createSteps(guard, screenPrompt);
+  const runOf: RunOf = (options) => screeningOf(options?.messages);
+  return Object.fromEntries(
+    Object.entries(tools).map(([name, tool]) => [name, guardTool(guard, runOf, name, tool)]),
+  ) as T;
 }
 
-function guardTool(guard: Guard, name: string, tool: AnyTool): object {
+/** Names of the tools whose calls are screened where they run. */
+const wrapped = new WeakMap<Guard, ReadonlySet<string>>();
+
+/** Whether a guard has wrapped the function of a tool. */
+export function isWrapped(guard: Guard, name: unknown): boolean {
+  return wrapped.get(guard)?.has(String(name)) ?? false;
+}
+
+function guardTool(guard: Guard, runOf: RunOf, name: string, tool: AnyTool): object {
   const { needsApproval } = tool;
   // A function that isn't async may return an iterable: its outputs are shown as they come, the last one twice where it is one.
   const streams = tool.execute !== undefined && !isTagged(tool.execute, 'AsyncFunction');
-  const wrapped = { ...tool, ...guardParts(guard, name, tool, (_, options) => isApproved(options), streams) };
-  if (guard.policy.tool_call !== 'ask' || tool.execute === undefined) return wrapped;
+  const guarded = { ...tool, ...guardParts(guard, runOf, name, tool, (_, options) => isApproved(options), streams) };
+  if (!guard.leavesToHost || tool.execute === undefined) return guarded;
   return {
-    ...wrapped,
+    ...guarded,
     async needsApproval(input: unknown, options: ExecuteOptions): Promise<boolean> {
       const asked = typeof needsApproval === 'function' ? await needsApproval(input, options) : needsApproval;
-      return asked || mustAsk(guard, name, input, options);
+      return asked || mustAsk(runOf, name, input, options);
     },
   };
 }
 
 /** Whether a person has to be asked before this call. */
-export async function mustAsk(guard: Guard, name: string, input: unknown, options?: ExecuteOptions): Promise<boolean> {
+export async function mustAsk(runOf: RunOf, name: string, input: unknown, options?: ExecuteOptions): Promise<boolean> {
   const call = { name, arguments: input ?? null };
-  return (await guard.screen('tool_call', call, readCall(name, options))).action === 'ask';
+  const run = await runOf(options);
+  return (await run.screen('tool_call', call, readCall(name, options))).action === 'ask';
 }
 
 function readCall(tool: string, { abortSignal }: ExecuteOptions = {}): ScreenCall {
@@ -74,6 +94,7 @@ function readCall(tool: string, { abortSignal }: ExecuteOptions = {}): ScreenCal
  */
 export function guardParts(
   guard: Guard,
+  runOf: RunOf,
   name: string,
   tool: ModelTool,
   isApproved: (input: unknown, options: ExecuteOptions) => boolean,
@@ -81,25 +102,26 @@ export function guardParts(
 ): ModelTool {
   const { execute, toModelOutput } = tool;
 
-  async function screenResult<R>(result: R, call: ScreenCall): Promise<R> {
-    const decision = await guard.screen('tool_result', result, call);
+  async function screenResult<R>(run: Pick<Run, 'screen'>, result: R, call: ScreenCall): Promise<R> {
+    const decision = await run.screen('tool_result', result, call);
     if (passes(decision)) return decision.value;
     throw new PortcullisBlocked(decision.enforcement);
   }
 
-  async function* outputs(run: Execute, input: unknown, options: ExecuteOptions): AsyncGenerator<unknown> {
+  async function* outputs(work: Execute, input: unknown, options: ExecuteOptions): AsyncGenerator<unknown> {
     const call = readCall(name, options);
-    await allowCall(guard, name, input, call, () => isApproved(input, options));
-    const result = await failing(() => run.call(tool, input, options), call);
+    const run = await runOf(options);
+    await allowCall(run, name, input, call, () => isApproved(input, options));
+    const result = await failing(run, () => work.call(tool, input, options), call);
     if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) {
-      yield await screenResult(result, call);
+      yield await screenResult(run, result, call);
       return;
     }
     const results = (result as AsyncIterable<unknown>)[Symbol.asyncIterator]();
     for (;;) {
-      const next = await failing(() => results.next(), call);
+      const next = await failing(run, () => results.next(), call);
       if (next.done) return;
-      yield await screenResult(next.value, call);
+      yield await screenResult(run, next.value, call);
     }
   }
 
@@ -119,11 +141,11 @@ export function guardParts(
   }
   return wrapped;
 
-  async function failing<R>(run: () => R | Promise<R>, call: ScreenCall): Promise<R> {
+  async function failing<R>(run: Pick<Run, 'screen'>, work: () => R | Promise<R>, call: ScreenCall): Promise<R> {
     try {
-      return await run();
+      return await work();
     } catch (error) {
-      throw await screenedError(guard, error, call);
+      throw await screenedError(run, error, call);
     }
   }
 }

@@ -1,6 +1,7 @@
 import { type Enforcement, type Guard, passes } from '../../policy/index.js';
 import { checkOptions } from '../../policy/policy.js';
-import { isObject, screenCall, showEach, withMember } from '../screened-call.js';
+import { type CallScreening, isObject, screenCall, showEach, withMember } from '../screened-call.js';
+import { isWrapped } from './guard-tools.js';
 import { screenPrompt } from './prompt.js';
 
 /** What the middleware reads of a model call's parameters, in versions 3 and 4 of the model specification. */
@@ -46,16 +47,28 @@ export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
   options: { readonly specificationVersion?: V } = {},
 ): GuardMiddleware<V> {
   checkOptions('guardModel', options, ['specificationVersion']);
-  /** What to answer in place of the provider, by the parameters that `transformParams` returned. */
-  const refusals = new WeakMap<object, Enforcement>();
+  /** The screening of the parameters that `transformParams` returned. */
+  const screenings = new WeakMap<object, CallScreening>();
 
-  /** A part of a response, as the caller may see it: results of tools that the provider ran are screened. */
-  async function showPart(part: unknown, { abortSignal }: CallParams): Promise<unknown> {
-    if (!isObject(part) || part.type !== 'tool-result') return part;
-    const call = { signal: abortSignal, tool: String(part.toolName) };
-    const decision = await guard.screen('tool_result', part.result, call);
-    if (!passes(decision)) return { ...part, result: decision.enforcement.note, isError: true };
-    return withMember(part, 'result', decision.value);
+  /**
+   * A part of a response, as the caller may see it: results of tools that the provider ran are screened, and so are calls of tools
+   * that `guardTools` doesn't.
+   */
+  async function showPart(
+    part: unknown,
+    params: CallParams,
+    write: (refusal: Enforcement) => readonly unknown[],
+  ): Promise<readonly unknown[]> {
+    if (!isObject(part)) return [part];
+    const screening = screenings.get(params) ?? screenCall(guard, { signal: params.abortSignal });
+    if (part.type === 'tool-call' && !part.providerExecuted && !isWrapped(guard, part.toolName)) {
+      const refused = await screening.refuseCall(part);
+      return refused === undefined ? [part] : write(refused);
+    }
+    if (part.type !== 'tool-result') return [part];
+    const decision = await screening.screen('tool_result', part.result, { tool: String(part.toolName) });
+    if (!passes(decision)) return [{ ...part, result: decision.enforcement.note, isError: true }];
+    return [withMember(part, 'result', decision.value)];
   }
 
   return {
@@ -75,28 +88,29 @@ export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
         ...(tools !== undefined && { tools }),
         ...(isGone && { toolChoice: undefined }),
       };
-      if (screening.refusal !== undefined) refusals.set(screened, screening.refusal);
+      screenings.set(screened, screening);
       return screened;
     },
     async wrapGenerate({ doGenerate, params }) {
-      const refusal = refusals.get(params);
+      const refusal = screenings.get(params)?.refusal;
       if (refusal !== undefined) {
         const { finishReason, usage, providerMetadata } = refusedFinish(refusal);
-        const content = [{ type: 'text', text: refusal.note }];
-        return { content, finishReason, usage, providerMetadata, warnings: [] } as never;
+        return { content: toText(refusal), finishReason, usage, providerMetadata, warnings: [] } as never;
       }
       const result = (await doGenerate()) as { readonly content?: readonly unknown[] };
-      const content =
-        result.content && (await showEach(result.content, async (part) => [await showPart(part, params)]));
+      const content = result.content && (await showEach(result.content, (part) => showPart(part, params, toText)));
       return withMember(result, 'content', content) as never;
     },
     async wrapStream({ doStream, params }) {
-      const refusal = refusals.get(params);
-      if (refusal !== undefined) return { stream: toStream(refusalParts(refusal)) } as never;
+      const refusal = screenings.get(params)?.refusal;
+      if (refusal !== undefined) {
+        const parts = [{ type: 'stream-start', warnings: [] }, ...textParts(refusal), refusedFinish(refusal)];
+        return { stream: toStream(parts) } as never;
+      }
       const result = await doStream();
       const screening = new TransformStream<unknown, unknown>({
         async transform(part, controller) {
-          controller.enqueue(await showPart(part, params));
+          for (const shown of await showPart(part, params, textParts)) controller.enqueue(shown);
         },
       });
       return { ...result, stream: (result.stream as ReadableStream<unknown>).pipeThrough(screening) };
@@ -104,14 +118,15 @@ export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
   };
 }
 
-function refusalParts(refusal: Enforcement): readonly unknown[] {
-  const id = refusal.evidenceId;
+function toText({ note }: Enforcement): readonly unknown[] {
+  return [{ type: 'text', text: note }];
+}
+
+function textParts({ evidenceId: id, note }: Enforcement): readonly unknown[] {
   return [
-    { type: 'stream-start', warnings: [] },
     { type: 'text-start', id },
-    { type: 'text-delta', id, delta: refusal.note },
+    { type: 'text-delta', id, delta: note },
     { type: 'text-end', id },
-    refusedFinish(refusal),
   ];
 }
 

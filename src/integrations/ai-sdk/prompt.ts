@@ -1,5 +1,5 @@
-import { type Guard, type Point, passes, type ScreenCall } from '../../policy/index.js';
-import { type CallScreening, showEach, withMember } from '../screened-call.js';
+import { type Point, passes, type Run, type ScreenCall } from '../../policy/index.js';
+import { type Author, type CallScreening, showEach, withMember } from '../screened-call.js';
 
 interface Part {
   readonly type: string;
@@ -14,15 +14,23 @@ interface Message {
 /** Types of parts that the model itself wrote. */
 const OWN_PARTS: ReadonlySet<string> = new Set(['text', 'reasoning', 'tool-call', 'tool-approval-request']);
 
+/** Whose words a message has; one of any other role is a tool's. */
+export const AUTHORS: Readonly<Record<string, Author>> = { system: 'operator', user: 'user', assistant: 'model' };
+
 /**
- * Screens a prompt of the AI SDK's model specification, 3 or 4: all but what the operator and the model wrote. What was
- * refused in an earlier turn becomes the note.
+ * Screens a prompt of the AI SDK's model specification, 3 or 4, or the messages that a tool is given: all but what the operator
+ * and the model wrote. What was refused in an earlier turn becomes the note.
  */
-export function screenPrompt<M>(screening: CallScreening, prompt: readonly M[]): Promise<readonly M[]> {
+export function screenPrompt<M>(
+  screening: CallScreening,
+  prompt: readonly M[],
+  call: ScreenCall = {},
+  authors: Readonly<Record<string, Author>> = AUTHORS,
+): Promise<readonly M[]> {
   return screening.turns(
     prompt,
-    (message) => (message as Message).role === 'user',
-    async (message, at) => (await screenMessage(screening, message as Message, at)) as M,
+    (message) => authors[(message as Message).role] ?? 'tool',
+    async (message, at) => (await screenMessage(screening, message as Message, { ...at, ...call })) as M,
   );
 }
 
@@ -45,7 +53,7 @@ async function screenMessage(screening: CallScreening, message: Message, at: Scr
 }
 
 /** A tool's output as the model may see it: a blocked one becomes an error whose text is the note. */
-export async function screenOutput(by: Pick<Guard, 'screen'>, output: unknown, call: ScreenCall): Promise<unknown> {
+export async function screenOutput(by: Pick<Run, 'screen'>, output: unknown, call: ScreenCall): Promise<unknown> {
   const { type, value, ...others } = output as Part;
   // The value as the tool returned it, where there is nothing else: it was screened then.
   const isBare = value !== undefined && Object.keys(others).every((name) => name === 'providerOptions');

@@ -1,6 +1,14 @@
 /** Guards clients of `@anthropic-ai/sdk`. Imports nothing of it: its types are met by shape. */
 import type { Enforcement, Guard, ScreenCall } from '../../policy/index.js';
-import { type CallScreening, isObject, isText, screenCall, showEach, withMember } from '../screened-call.js';
+import {
+  type Author,
+  type CallScreening,
+  isObject,
+  isText,
+  screenCall,
+  showEach,
+  withMember,
+} from '../screened-call.js';
 import { eventStream } from '../server-sent-events.js';
 
 /** Members of a request that the middleware reads. */
@@ -18,6 +26,7 @@ interface Message {
 interface Body {
   readonly messages: readonly Message[];
   readonly tools?: unknown;
+  readonly system?: unknown;
   readonly model?: string;
   readonly stream?: boolean;
 }
@@ -46,18 +55,25 @@ export function guardMiddleware(
     const { messages, requests } = given;
     const call = { signal: request.signal ?? undefined };
     let shown: object = given;
+    /** The answer, or the note where a call in it may not be made. */
+    let refuse = async (response: Response): Promise<Response> => response;
     if (Array.isArray(requests)) {
       const all = await Promise.all(requests.map(({ params }: { params: Body }) => screenBody(guard, params, call)));
-      const refusal = all.find((one) => one.refusal)?.refusal;
+      const refusal = all.find(({ screening }) => screening.refusal)?.screening.refusal;
       if (refusal !== undefined) return badRequest(refusal);
       shown = { ...given, requests: requests.map((one, index) => ({ ...one, params: all[index]?.body })) };
     } else if (Array.isArray(messages)) {
-      const { body, refusal } = await screenBody(guard, given as unknown as Body, call);
-      if (refusal !== undefined) return refused(refusal, body);
+      const { body, screening } = await screenBody(guard, given as unknown as Body, call);
+      if (screening.refusal !== undefined) return refused(screening.refusal, body);
       shown = body;
+      refuse = async (response) => {
+        const isJson = response.ok && /^application\/json\b/i.test(response.headers.get('content-type') ?? '');
+        const refusal = isJson ? await screening.refuseCall(await response.clone().json()) : undefined;
+        return refusal === undefined ? response : refused(refusal, body);
+      };
     }
-    if (JSON.stringify(shown) === JSON.stringify(given)) return next(request);
-    return next({ ...request, body: typeof request.body === 'string' ? JSON.stringify(shown) : shown });
+    if (JSON.stringify(shown) === JSON.stringify(given)) return refuse(await next(request));
+    return refuse(await next({ ...request, body: typeof request.body === 'string' ? JSON.stringify(shown) : shown }));
   };
 }
 
@@ -70,21 +86,24 @@ async function screenBody(
   guard: Guard,
   body: Body,
   call: ScreenCall,
-): Promise<{ readonly body: Body; readonly refusal: Enforcement | undefined }> {
+): Promise<{ readonly body: Body; readonly screening: CallScreening }> {
   const screening = screenCall(guard, call);
-  const { messages, tools } = body;
+  const { messages, tools, system } = body;
+  screening.trust(system);
   const shown: Body = {
     ...body,
-    messages: await screening.turns(messages, isUserTurn, (message, at) => screenMessage(screening, message, at)),
+    messages: await screening.turns(messages, authorOf, (message, at) => screenMessage(screening, message, at)),
     ...(Array.isArray(tools) && { tools: await screening.tools(tools) }),
   };
-  return { body: shown, refusal: screening.refusal };
+  return { body: shown, screening };
 }
 
-/** Whether the user says something; a message of tool results goes on with the turn. */
-function isUserTurn({ role, content }: Message): boolean {
-  if (role !== 'user' || !Array.isArray(content)) return role === 'user';
-  return content.some(isText) || !content.some((block) => /tool_result$/.test(String(block?.type)));
+/** Whose words a message has; one of tool results goes on with the turn. */
+function authorOf({ role, content }: Message): Author {
+  if (role === 'assistant') return 'model';
+  if (role === 'system') return 'operator';
+  if (!Array.isArray(content) || content.some(isText)) return 'user';
+  return content.some((block) => /tool_result$/.test(String(block?.type))) ? 'tool' : 'user';
 }
 
 async function screenMessage(screening: CallScreening, message: Message, at: ScreenCall): Promise<Message> {

@@ -1,6 +1,7 @@
 /** Guards agents of LangChain 1. Imports nothing of it: the caller passes what it needs. */
 import {
   type DocumentText,
+  type Enforcement,
   errorText,
   type Guard,
   type Point,
@@ -8,7 +9,7 @@ import {
   passes,
   type ScreenCall,
 } from '../../policy/index.js';
-import { type CallScreening, screenCall } from '../screened-call.js';
+import { type Author, type CallScreening, createSteps, screenCall } from '../screened-call.js';
 import { readSchema } from '../tool-schema.js';
 
 /** Exports of `langchain` that the middleware needs: pass the module itself, or these three of it. */
@@ -16,6 +17,8 @@ export interface LangChain {
   readonly createMiddleware: (config: never) => unknown;
   readonly AIMessage: new (fields: never) => unknown;
   readonly ToolMessage: new (fields: never) => unknown;
+  /** Of `@langchain/langgraph`: puts a question where the policy says `ask`. A run that is resumed with `true` makes the call. */
+  readonly interrupt?: (question: never) => unknown;
 }
 
 interface Block {
@@ -28,6 +31,7 @@ interface Message {
   readonly role?: string;
   readonly content: string | readonly Block[];
   readonly name?: string;
+  readonly tool_call_id?: string;
   readonly lc_kwargs?: object;
 }
 
@@ -38,12 +42,14 @@ interface Runtime {
 
 interface ModelRequest {
   readonly messages: readonly Message[];
+  readonly systemMessage?: Message;
   readonly tools?: readonly unknown[];
   readonly runtime?: Runtime;
 }
 
 interface ToolRequest {
   readonly toolCall: { readonly id?: string; readonly name: string; readonly args: unknown };
+  readonly state?: { readonly messages?: readonly Message[] };
   readonly runtime?: Runtime;
 }
 
@@ -67,15 +73,19 @@ export function guardMiddleware<L extends LangChain>(guard: Guard, langchain: L)
 
   async function wrapModelCall(request: ModelRequest, handler: (request: ModelRequest) => unknown): Promise<unknown> {
     const screening = screenCall(guard, readCall(request.runtime));
-    const messages = await screening.turns(
-      request.messages,
-      (message) => pointOf(message) === 'user',
-      (message, at) => showMessage(screening, message, at),
-    );
+    screening.trust(request.systemMessage?.content);
+    const messages = await follow(screening, request.messages);
     const tools = request.tools && (await screening.tools(request.tools, readDefinition));
     if (screening.refusal === undefined) return handler({ ...request, messages, ...(tools && { tools }) });
     const { note, evidenceId, runId } = screening.refusal;
     return new AIMessage({ content: note, response_metadata: { portcullis: { evidenceId, runId } } });
+  }
+
+  const stepOf = createSteps(guard, follow);
+
+  /** An interrupt of the graph puts the question; the run goes on with the answer. */
+  function isApproved({ reason, evidenceId }: Enforcement, tool: string): boolean {
+    return langchain.interrupt?.({ portcullis: { tool, reason, evidenceId } } as never) === true;
   }
 
   async function wrapToolCall(request: ToolRequest, handler: (request: ToolRequest) => unknown): Promise<unknown> {
@@ -84,19 +94,21 @@ export function guardMiddleware<L extends LangChain>(guard: Guard, langchain: L)
     const failed = (content: string): unknown =>
       new ToolMessage({ content, tool_call_id: id ?? '', name, status: 'error' });
 
-    const asked = await guard.screen('tool_call', { name, arguments: args ?? null }, call);
-    if (!passes(asked)) return failed(asked.enforcement.note);
+    const screening = await stepOf(request.state?.messages, call.runId);
+    const asked = await screening.screen('tool_call', { name, arguments: args ?? null }, call);
+    if (!passes(asked) && !(asked.action === 'ask' && isApproved(asked.enforcement, name)))
+      return failed(asked.enforcement.note);
     let result: Message;
     try {
       result = (await handler(request)) as Message;
     } catch (error) {
       if (error instanceof PortcullisBlocked || call.signal?.aborted || bubblesUp(error)) throw error;
-      const decision = await guard.screen('tool_result', `${errorText(error)}\n Please fix your mistakes.`, call);
+      const decision = await screening.screen('tool_result', `${errorText(error)}\n Please fix your mistakes.`, call);
       return failed(passes(decision) ? decision.value : decision.enforcement.note);
     }
     // A Command changes the state in its own way; the messages in it are screened before the next model call.
     if (result.type !== 'tool') return result;
-    const decision = await guard.screen('tool_result', result.content, call);
+    const decision = await screening.screen('tool_result', result.content, call);
     return passes(decision) ? withMembers(result, { content: decision.value }) : failed(decision.enforcement.note);
   }
 
@@ -118,22 +130,35 @@ function readCall(runtime: Runtime | undefined): ScreenCall {
   return { signal: runtime?.signal, runId: runtime?.configurable?.run_id ?? runtime?.configurable?.thread_id };
 }
 
-/** Where a message is screened; undefined for what the operator and the model wrote. */
-function pointOf({ type, role }: Message): 'user' | 'tool_result' | undefined {
-  const author = (type === 'generic' ? String(role) : type).toLowerCase();
-  if (author === 'human' || author === 'user') return 'user';
-  return ['ai', 'assistant', 'system', 'developer', 'remove'].includes(author) ? undefined : 'tool_result';
+const AUTHORS: Readonly<Record<string, Author>> = {
+  ...{ human: 'user', user: 'user', ai: 'model', assistant: 'model' },
+  ...{ system: 'operator', developer: 'operator', remove: 'operator' },
+};
+
+function authorOf({ type, role }: Message): Author {
+  return AUTHORS[(type === 'generic' ? String(role) : type).toLowerCase()] ?? 'tool';
 }
 
 /** Blocks of a model's message that it wrote itself; others are results of tools that the provider ran. */
 const OWN_BLOCKS =
   /^(text|output_text|reasoning|thinking|redacted_thinking|refusal|function_call|invalid_tool_call|(server_)?tool_(call|use)(_chunk)?|input_json_delta)$/;
 
+function follow(
+  screening: CallScreening,
+  messages: readonly Message[],
+  more: ScreenCall = {},
+): Promise<readonly Message[]> {
+  return screening.turns(messages, authorOf, (message, at) => showMessage(screening, message, { ...at, ...more }));
+}
+
 async function showMessage(screening: CallScreening, message: Message, at: ScreenCall): Promise<Message> {
-  const { content, type, name } = message;
+  const { content, type, tool_call_id, name = screening.toolOf(tool_call_id) } = message;
   const call = { ...at, tool: name };
-  const point = pointOf(message);
-  if (point !== undefined) return withMembers(message, await screening.item(point, { name, content }, call));
+  const author = authorOf(message);
+  if (author === 'user' || author === 'tool') {
+    const point = author === 'user' ? author : 'tool_result';
+    return withMembers(message, await screening.item(point, { name: message.name, content }, call));
+  }
   if (type !== 'ai' || !Array.isArray(content)) return message;
   const pointOfBlock = (block: Block): Point | undefined => (OWN_BLOCKS.test(block.type) ? undefined : 'tool_result');
   return withMembers(message, { content: await screening.blocks(content, pointOfBlock, call) });

@@ -1,9 +1,17 @@
 /** Guards agents of `@mastra/core`. Imports nothing of it: its types are met by shape. */
 import { createHash } from 'node:crypto';
-import type { Guard } from '../../policy/index.js';
-import { type ExecuteOptions, guardParts, type ModelTool, mustAsk } from '../ai-sdk/guard-tools.js';
-import { screenPrompt } from '../ai-sdk/prompt.js';
-import { type CallScreening, isObject, type Members, screenCall, showEach, withMember } from '../screened-call.js';
+import type { Guard, ScreenCall } from '../../policy/index.js';
+import { type ExecuteOptions, guardParts, type ModelTool, mustAsk, type RunOf } from '../ai-sdk/guard-tools.js';
+import { AUTHORS, screenPrompt } from '../ai-sdk/prompt.js';
+import {
+  type CallScreening,
+  createSteps,
+  isObject,
+  type Members,
+  screenCall,
+  showEach,
+  withMember,
+} from '../screened-call.js';
 import { readSchema } from '../tool-schema.js';
 
 /** Of Mastra's list of messages, the system messages that its memory adds: what it recalls of other conversations. */
@@ -13,9 +21,15 @@ interface MemoryMessages {
   addSystem(messages: object, tag: 'memory'): unknown;
 }
 
+/** Of Mastra's context of a request, the thread. */
+interface RequestContext {
+  get(name: string): unknown;
+}
+
 interface StepArguments {
   readonly abort: (reason?: string, options?: { metadata?: unknown }) => never;
   readonly abortSignal?: AbortSignal;
+  readonly requestContext?: RequestContext;
 }
 
 /** A `Processor` of Mastra, for the `inputProcessors` of an agent. */
@@ -49,13 +63,13 @@ export interface GuardProcessor {
 export function guardProcessor(guard: Guard): GuardProcessor {
   return {
     id: 'portcullis',
-    async processInput({ messageList, abortSignal }) {
+    async processInput({ messageList, ...args }) {
       // Here too: before 1.71 the messages of the memory lose their tag ahead of the first step.
-      await screenMemory(screenCall(guard, { signal: abortSignal }), messageList as MemoryMessages);
+      await screenMemory(screenCall(guard, readCall(args)), messageList as MemoryMessages);
       return messageList;
     },
-    async processInputStep({ tools = {}, toolChoice, abortSignal, messageList }) {
-      const screening = screenCall(guard, { signal: abortSignal });
+    async processInputStep({ tools = {}, toolChoice, messageList, ...args }) {
+      const screening = screenCall(guard, readCall(args));
       await screenMemory(screening, messageList as MemoryMessages | undefined);
       const given = Object.entries(tools);
       const shown = await screening.tools(given, ([name, tool]) => readDefinition(name, tool));
@@ -64,14 +78,21 @@ export function guardProcessor(guard: Guard): GuardProcessor {
       const { toolName } = (toolChoice ?? {}) as { toolName?: string };
       return { tools: kept, ...(toolName !== undefined && !(toolName in kept) ? { toolChoice: 'auto' } : {}) };
     },
-    async processLLMRequest({ prompt, abort, abortSignal }) {
-      const screening = screenCall(guard, { signal: abortSignal });
-      const shown = await screenPrompt(screening, prompt);
+    async processLLMRequest({ prompt, abort, ...args }) {
+      const screening = screenCall(guard, readCall(args));
+      // What the memory recalls stands in system messages, too: they pass, but are not trusted.
+      const shown = await screenPrompt(screening, prompt, {}, { ...AUTHORS, system: 'model' });
       if (screening.refusal === undefined) return shown === prompt ? undefined : { prompt: shown as typeof prompt };
       const { note, evidenceId, runId, rule, action } = screening.refusal;
       return abort(note, { metadata: { portcullis: { evidenceId, runId, rule, action } } });
     },
   };
+}
+
+/** The thread is the run; without one the context, which all hooks and tools of a request share. */
+function readCall({ abortSignal, requestContext }: Omit<StepArguments, 'abort'>): ScreenCall {
+  const memory = requestContext?.get('MastraMemory') as { readonly thread?: { readonly id?: string } } | undefined;
+  return { signal: abortSignal, runId: memory?.thread?.id ?? requestContext };
 }
 
 /** What the memory recalls of other conversations stands in the system prompt; the operator's own messages pass. */
@@ -96,7 +117,21 @@ const ASKED = 1_000;
  * `guardProcessor` beside it ends the run for `stop` and `throw`; without it both only replace.
  */
 export function guardTools<T extends Readonly<Record<string, object>>>(guard: Guard, tools: T): T {
-  return Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, guardTool(guard, name, tool)])) as T;
+  const screeningOf = createSteps(guard, screenPrompt);
+  const runOf: RunOf = async (options = {}) => {
+    const { agent, requestContext } = options as ToolContext;
+    const runId = agent?.threadId ?? requestContext;
+    // A tool of the AI SDK is given messages alone.
+    return runId === undefined ? screeningOf(options.messages) : screenCall(guard, { runId });
+  };
+  return Object.fromEntries(
+    Object.entries(tools).map(([name, tool]) => [name, guardTool(guard, runOf, name, tool)]),
+  ) as T;
+}
+
+interface ToolContext extends ExecuteOptions {
+  readonly agent?: { readonly threadId?: string };
+  readonly requestContext?: RequestContext;
 }
 
 interface MastraTool extends ModelTool {
@@ -106,18 +141,18 @@ interface MastraTool extends ModelTool {
 }
 type Approval = boolean | ((input: unknown, context: unknown) => boolean | PromiseLike<boolean>);
 
-function guardTool(guard: Guard, name: string, tool: MastraTool): object {
+function guardTool(guard: Guard, runOf: RunOf, name: string, tool: MastraTool): object {
   const asked = new Set<string>();
   // Mastra runs a call that needs approval only once a person has approved it.
   const isApproved = (input: unknown): boolean => asked.delete(digest(input));
-  const wrapped = guardParts(guard, name, tool, isApproved);
+  const wrapped = guardParts(guard, runOf, name, tool, isApproved);
   // Of the same class: Mastra looks at the class to tell its own tools.
   const copy = Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, wrapped);
-  if (guard.policy.tool_call !== 'ask' || tool.execute === undefined) return copy;
+  if (!guard.leavesToHost || tool.execute === undefined) return copy;
   const first = tool.needsApprovalFn ?? tool.requireApproval ?? tool.needsApproval;
   const needsApproval = async (input: unknown, context: unknown): Promise<boolean> => {
     const isAsked = typeof first === 'function' ? await first(input, context) : first;
-    const asks = await mustAsk(guard, name, input, context as ExecuteOptions);
+    const asks = await mustAsk(runOf, name, input, context as ExecuteOptions);
     if (asks) {
       if (asked.size >= ASKED) asked.delete(asked.values().next().value as string);
       asked.add(digest(input));

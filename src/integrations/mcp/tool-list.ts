@@ -124,7 +124,14 @@ export function createToolList({ guard, pins, dryRun = false, report }: GatewayO
       if (known !== undefined && (await pins?.approvedByPerson())?.has(known.digest)) return undefined;
       const reason = `${REASONS[change]}; see portcullis mcp pins list`;
       const action = dryRun ? 'report' : 'deny';
-      report({ event: 'tool_pin', runId: call.runId ?? guard.runId, tool: shownName(name), change, action, reason });
+      report({
+        event: 'tool_pin',
+        runId: String(call.runId ?? guard.runId),
+        tool: shownName(name),
+        change,
+        action,
+        reason,
+      });
       return dryRun ? undefined : reason;
     },
   };

@@ -7,7 +7,7 @@ import {
   PortcullisBlocked,
   passes,
 } from '../../policy/index.js';
-import { pointOf, screenItems } from '../openai/items.js';
+import { authorOf, screenItems } from '../openai/items.js';
 import { isObject, type Members, screenCall } from '../screened-call.js';
 
 /** Result of a tool guardrail. */
@@ -47,6 +47,7 @@ export interface AgentsGuard {
    */
   callModelInputFilter<I extends object>(args: {
     readonly modelData: { readonly input: I[]; readonly instructions?: string };
+    readonly context?: unknown;
   }): Promise<{ input: I[]; instructions?: string }>;
   /** Function tools with the two guardrails added; tools of any kind with a poisoned definition are left out. */
   tools<T extends object>(tools: readonly T[]): Promise<T[]>;
@@ -82,7 +83,7 @@ export function guardAgents(guard: Guard): AgentsGuard {
     type: 'tool_input',
     name: NAME,
     async run({ toolCall, context }) {
-      const decision = await screenArguments(toolCall.name, toolCall.arguments);
+      const decision = await screenArguments(toolCall.name, toolCall.arguments, context);
       if (passes(decision) || (decision.action === 'ask' && isApproved(context, toolCall))) return allowed;
       return rejected(decision.enforcement);
     },
@@ -90,8 +91,9 @@ export function guardAgents(guard: Guard): AgentsGuard {
   const toolOutputGuardrail: AgentsGuard['toolOutputGuardrail'] = {
     type: 'tool_output',
     name: NAME,
-    async run({ toolCall, output }) {
-      const decision = await orThrown(guard.screen('tool_result', output, { tool: toolCall.name }));
+    async run({ toolCall, output, context }) {
+      const call = { tool: toolCall.name, runId: contextOf(context) };
+      const decision = await orThrown(guard.screen('tool_result', output, call));
       if (decision instanceof PortcullisBlocked) return rejected(decision.enforcement);
       if (!passes(decision)) return rejected(decision.enforcement);
       if (decision.value === output) return allowed;
@@ -102,8 +104,9 @@ export function guardAgents(guard: Guard): AgentsGuard {
     },
   };
 
-  async function screenArguments(name: string, args: string): Promise<Decision<unknown>> {
-    const decision = await orThrown(guard.screen('tool_call', { name, arguments: parsed(args) }, { tool: name }));
+  async function screenArguments(name: string, args: string, context: unknown): Promise<Decision<unknown>> {
+    const call = { tool: name, runId: contextOf(context) };
+    const decision = await orThrown(guard.screen('tool_call', { name, arguments: parsed(args) }, call));
     if (decision instanceof PortcullisBlocked) return { action: 'deny', enforcement: decision.enforcement };
     return decision;
   }
@@ -112,10 +115,10 @@ export function guardAgents(guard: Guard): AgentsGuard {
   function guardTool<T extends object>(tool: T): T {
     const { type, name, needsApproval, inputGuardrails = [], outputGuardrails = [] } = tool as ToolMembers;
     if (type !== 'function') return tool;
-    const asks = guard.policy.tool_call === 'ask' && {
+    const asks = guard.leavesToHost && {
       async needsApproval(context: unknown, input: unknown, callId?: string): Promise<boolean> {
         const first = typeof needsApproval === 'function' ? await needsApproval(context, input, callId) : needsApproval;
-        return first === true || (await screenArguments(String(name), JSON.stringify(input))).action === 'ask';
+        return first === true || (await screenArguments(String(name), JSON.stringify(input), context)).action === 'ask';
       },
     };
     return {
@@ -142,8 +145,9 @@ export function guardAgents(guard: Guard): AgentsGuard {
     },
     toolInputGuardrail,
     toolOutputGuardrail,
-    async callModelInputFilter({ modelData }) {
-      const screening = screenCall(guard);
+    async callModelInputFilter({ modelData, context }) {
+      const screening = screenCall(guard, { runId: isObject(context) ? context : undefined });
+      screening.trust(modelData.instructions);
       const input = await screenItems(screening, modelData.input);
       if (screening.refusal !== undefined) throw new PortcullisBlocked(screening.refusal);
       return { ...modelData, input: [...input] };
@@ -200,6 +204,11 @@ async function orThrown<T>(decision: Promise<Decision<T>>): Promise<Decision<T> 
   }
 }
 
+/** The user's own context, which all hooks of a run are given. The SDK makes one where the user has none. */
+function contextOf(context: unknown): object | undefined {
+  return isObject(context) && isObject(context.context) ? context.context : undefined;
+}
+
 function isApproved(context: unknown, { name, callId }: ToolCallData['toolCall']): boolean {
   if (typeof context !== 'object' || context === null || !('isToolApproved' in context)) return false;
   const { isToolApproved } = context as { isToolApproved(call: object): unknown };
@@ -219,7 +228,7 @@ function parsed(json: string): unknown {
 function newestContents(input: unknown): readonly unknown[] {
   if (!Array.isArray(input)) return [input];
   const items = input.filter(isObject);
-  const isUser = (item: (typeof items)[number]): boolean => pointOf(item) === 'user';
+  const isUser = (item: (typeof items)[number]): boolean => authorOf(item) === 'user';
   return items
     .slice(newestTurn(items, isUser))
     .filter(isUser)

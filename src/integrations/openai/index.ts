@@ -1,5 +1,5 @@
 /** Guards clients of the `openai` package, and of any service with its API. Imports nothing of it. */
-import { type Enforcement, type Guard, PortcullisBlocked, type ScreenCall } from '../../policy/index.js';
+import { type Enforcement, type Guard, PortcullisBlocked } from '../../policy/index.js';
 import { type CallScreening, isObject, type Members, screenCall } from '../screened-call.js';
 import { eventStream } from '../server-sent-events.js';
 import { screenItems } from './items.js';
@@ -12,7 +12,7 @@ const READ = /\/(completions|responses|conversations|compact|items)\/?$/;
 
 /**
  * A `fetch` for the client: screens what a call would show the model: user texts, tool results and failures, tool
- * definitions. A refused call isn't made; its response is the note, with finish reason `content_filter` (`incomplete` in
+ * definitions. Calls of tools in the answer are checked against them, but for those of a stream. A refused call isn't made; its response is the note, with finish reason `content_filter` (`incomplete` in
  * Responses). For `throw`, and on other paths than those two, the client throws a `BadRequestError` with the code
  * `portcullis_blocked`: a fetch that throws would be retried.
  *
@@ -35,8 +35,14 @@ export function guardFetch(guard: Guard, fetch: typeof globalThis.fetch = global
     const body = parsed(new TextDecoder().decode(bytes));
     if (!isObject(body)) return isRead ? badRequest('[refused by portcullis: the body is no JSON object.]') : send();
     try {
-      const { body: shown, refusal } = await screenBody(guard, body, { signal: asked.signal });
-      if (refusal === undefined) return await send(shown === body ? undefined : JSON.stringify(shown));
+      const screening = screenCall(guard, { signal: asked.signal });
+      const shown = await screenBody(screening, body);
+      let { refusal } = screening;
+      if (refusal === undefined) {
+        const response = await send(shown === body ? undefined : JSON.stringify(shown));
+        refusal = await refuseAnswer(screening, response);
+        if (refusal === undefined) return response;
+      }
       if (/\/responses\/?$/.test(pathname)) return refusedResponse(refusal, body as Asked);
       return Array.isArray(body.messages)
         ? refusedChat(refusal, body as Asked)
@@ -56,17 +62,26 @@ export function guardFetch(guard: Guard, fetch: typeof globalThis.fetch = global
   };
 }
 
-async function screenBody(
-  guard: Guard,
-  body: Members,
-  call: ScreenCall,
-): Promise<{ readonly body: Members; readonly refusal: Enforcement | undefined }> {
-  const screening = screenCall(guard, call);
+/** Why an answer must not be acted on: a call in it carries what it may not. A stream of events passes. */
+async function refuseAnswer(screening: CallScreening, response: Response): Promise<Enforcement | undefined> {
+  if (!response.ok || !/^application\/json\b/i.test(response.headers.get('content-type') ?? '')) return undefined;
+  const answer = parsed(await response.clone().text());
+  const { choices, output } = isObject(answer) ? answer : {};
+  const items = [choices, output].flatMap((list): unknown[] => (Array.isArray(list) ? list : []));
+  for (const item of items) {
+    const refusal = await screening.refuseCall(isObject(item) ? (item.message ?? item) : item);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
+
+async function screenBody(screening: CallScreening, body: Members): Promise<Members> {
+  screening.trust(body.instructions);
   const shown: Record<string, unknown> = { ...body };
   for (const [name, screen] of Object.entries(PARTS)) {
     if (body[name] !== undefined) shown[name] = await screen(screening, body[name]);
   }
-  return { body: JSON.stringify(shown) === JSON.stringify(body) ? body : shown, refusal: screening.refusal };
+  return JSON.stringify(shown) === JSON.stringify(body) ? body : shown;
 }
 
 type ScreenPart = (screening: CallScreening, part: unknown) => Promise<unknown>;

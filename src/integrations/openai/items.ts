@@ -1,7 +1,6 @@
 /** Screens the items of a conversation: messages of Chat Completions, items of Responses and of `@openai/agents`. */
-import type { CallScreening, Members } from '../screened-call.js';
+import type { Author, CallScreening, Members } from '../screened-call.js';
 
-const OPERATOR = new Set<unknown>(['assistant', 'system', 'developer']);
 /** Items that are the model's own words. All that isn't listed is screened. */
 const MODEL_ITEMS = new Set<unknown>(
   `reasoning compaction compaction_trigger item_reference configuration_update function_call custom_tool_call computer_call
@@ -20,20 +19,22 @@ const MODEL_MEMBERS: Readonly<Record<string, readonly string[]>> = {
 export function screenItems<I extends object>(screening: CallScreening, items: readonly I[]): Promise<readonly I[]> {
   return screening.turns(
     items,
-    (item) => pointOf(item as Members) === 'user',
+    (item) => authorOf(item as Members),
     (item, at) => {
-      const { name, type } = item as Members;
-      const point = pointOf(item as Members);
-      const call = point === 'tool_result' && typeof name === 'string' ? { ...at, tool: name } : at;
-      return screening.item(point, item, call, MODEL_MEMBERS[String(type)]);
+      const { name, type, call_id, callId = call_id, tool_call_id = callId } = item as Members;
+      const author = authorOf(item as Members);
+      const tool = author !== 'tool' ? undefined : typeof name === 'string' ? name : screening.toolOf(tool_call_id);
+      const point = author === 'tool' ? 'tool_result' : author === 'user' ? author : undefined;
+      return screening.item(point, item, { ...at, tool }, MODEL_MEMBERS[String(type)]);
     },
   );
 }
 
-/** Whose words an item has; undefined for those of the operator and the model. */
-export function pointOf({ role, type }: Members): 'user' | 'tool_result' | undefined {
-  if (OPERATOR.has(role)) return undefined;
-  if (role === 'tool' || role === 'function') return 'tool_result';
+/** Whose words an item has. */
+export function authorOf({ role, type }: Members): Author {
+  if (role === 'assistant') return 'model';
+  if (role === 'system' || role === 'developer') return 'operator';
+  if (role === 'tool' || role === 'function') return 'tool';
   if (role !== undefined || type === undefined || type === 'message') return 'user';
-  return MODEL_ITEMS.has(type) ? undefined : 'tool_result';
+  return MODEL_ITEMS.has(type) ? 'model' : 'tool';
 }

@@ -1,6 +1,5 @@
-import { JsonText } from '../../engine/input.js';
 import { buildViews } from '../../engine/text/views.js';
-import type { Input, Span } from '../../index.js';
+import type { Span } from '../../index.js';
 
 /** A reading of a text for comparison: folded, and decoded where the text encodes something. */
 export interface FoldedView {
@@ -26,12 +25,4 @@ export function foldedViews(text: string): readonly FoldedView[] {
       const spelled = folded.replace(SPELLED_AT, '@').replace(SPELLED_DOT, '.');
       return spelled === folded ? [view] : [view, { text: spelled, toText: () => whole }];
     });
-}
-
-/** The text of an input without the escapes of JSON, of the same length, so that offsets stay. */
-export function plainText(input: Input): string {
-  if (!(input instanceof JsonText)) return String(input);
-  return input.text.replace(/\\(?:u[\da-f]{4}|.)/g, (escaped) =>
-    escaped === '\\\\' ? '\\\u200b' : ' '.repeat(escaped.length),
-  );
 }

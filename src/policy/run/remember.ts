@@ -3,9 +3,8 @@ import type { Input } from '../../index.js';
 import type { Screened } from '../screener.js';
 import { type FoundFlow, flowOf } from './flow.js';
 import { type FlowPolicy, isSuspicious } from './flow-policy.js';
-import { plainText } from './folded.js';
 import { addToRun, recallRun } from './run-log.js';
-import type { RunMemory } from './run-memory.js';
+import { plainText, type RunMemory } from './run-memory.js';
 import type { Entry, Passage } from './run-state.js';
 
 /** An input of a content with its verdict; none where the guard passes on what it could not screen. */
@@ -15,11 +14,10 @@ export interface Read {
 }
 
 /** Adds what the user said. The newest of it is what the user asks for. */
-export async function rememberUser(run: RunMemory, read: readonly Read[], isPast: boolean): Promise<void> {
+export async function rememberUser(run: RunMemory, read: readonly Read[]): Promise<void> {
   const texts = read.map(({ input }) => plainText(input));
-  if (!isPast) run.said = texts.find((text) => text !== '') ?? run.said;
-  await recall(run);
-  await addToRun(run, texts.map(trusted));
+  run.said = texts.find((text) => text !== '') ?? run.said;
+  await add(run, texts.map(trusted));
 }
 
 /** Adds data that the model is shown, with the passages that are suspicious. */
@@ -29,10 +27,9 @@ export async function rememberData(
   tool: string | undefined,
   policy: FlowPolicy,
 ): Promise<void> {
-  await recall(run);
   for (const { input, found } of read)
     if (found !== undefined) run.texts.set(found.verdict.evidence_id, plainText(input));
-  await addToRun(
+  await add(
     run,
     read.map(({ input, found }) => dataEntry(plainText(input), found, tool, policy)),
   );
@@ -51,9 +48,9 @@ export function dataEntry(
   return { role: 'untrusted', text, tool, evidenceId: found?.verdict.evidence_id, suspicious };
 }
 
-/** Adds the arguments of a call that is made. */
+/** Adds the arguments of a call of the model. */
 export async function rememberCall(run: RunMemory, inputs: readonly Input[]): Promise<void> {
-  await addToRun(
+  await add(
     run,
     inputs.map((input) => ({ role: 'call', text: plainText(input) })),
   );
@@ -61,16 +58,22 @@ export async function rememberCall(run: RunMemory, inputs: readonly Input[]): Pr
 
 /** The flows into the arguments of a call. */
 export async function flowsInto(run: RunMemory, args: unknown, policy: FlowPolicy): Promise<readonly FoundFlow[]> {
-  await recall(run);
+  await catchUp(run);
   return flowOf(run.state, args, policy.trusted);
 }
 
-/** Brings a run up to date: with what other processes added, and with words that wait to be added. */
-async function recall(run: RunMemory): Promise<void> {
+/** Entries that a brief run lets wait. */
+const MAX_PENDING = 2_000;
+
+async function add(run: RunMemory, entries: readonly Entry[]): Promise<void> {
+  run.pending.push(...entries);
+  if (!run.isBrief || run.pending.length > MAX_PENDING) await catchUp(run);
+}
+
+/** Brings a run up to date: with what other processes added, and with what waits to be added. */
+async function catchUp(run: RunMemory): Promise<void> {
   await recallRun(run);
-  const words = [...run.words];
-  run.words.clear();
-  await addToRun(run, words.map(trusted));
+  await addToRun(run, run.pending.splice(0));
 }
 
 function trusted(text: string): Entry {

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { type Input, JsonText } from '../../engine/input.js';
 import { MAX_DEPTH } from '../redact.js';
 import type { RunLog } from './run-log.js';
-import { emptyRun, type RunState } from './run-state.js';
+import { type Entry, emptyRun, type RunState } from './run-state.js';
 
 /** State that a guard keeps of one run. */
 export interface RunMemory {
@@ -16,8 +16,10 @@ export interface RunMemory {
   task: string | undefined;
   /** The newest text of the user. */
   said: string | undefined;
-  /** Trusted words that are to be added to the state. */
-  readonly words: Set<string>;
+  /** What is to be added to the state, in its order. */
+  readonly pending: Entry[];
+  /** Whether what is pending waits for a call that is checked: most requests have none. */
+  readonly isBrief: boolean;
   /** Texts of data for a judge, by evidence id; none where there is no judge. */
   readonly texts: { get(evidenceId: string): string | undefined; set(evidenceId: string, text: string): unknown };
   /**
@@ -27,12 +29,17 @@ export interface RunMemory {
   endBefore(digest: string, prose: string): string;
 }
 
+/** A host's id of a run, or the object that stands for one, such as its context: the run lives as long as the object. */
+export type RunKey = string | object;
+
 /** The runs of a guard. */
 export interface Runs {
   /** The current run, or the one with this id; undefined outside of any. */
-  find(id: string | undefined): RunMemory | undefined;
+  find(id: RunKey | undefined): RunMemory | undefined;
   /** A new run, or the one that has this id already. */
-  open(id?: string): RunMemory;
+  open(id?: RunKey): RunMemory;
+  /** A new run that no id leads to. */
+  openBrief(id: string): RunMemory;
   within<R>(run: RunMemory, work: () => R): R;
 }
 
@@ -53,8 +60,14 @@ export function newRunId(): string {
 export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
   const open = new AsyncLocalStorage<RunMemory>();
   const byId = new LRUCache<string, RunMemory>({ max: MAX_RUNS, ttl: RUN_MS, updateAgeOnGet: true });
+  const byObject = new WeakMap<object, RunMemory>();
 
-  function named(id: string): RunMemory {
+  function named(id: RunKey): RunMemory {
+    if (typeof id === 'object') {
+      const run = byObject.get(id) ?? createMemory(newRunId(), undefined, keepsTexts);
+      byObject.set(id, run);
+      return run;
+    }
     const known = byId.get(id) ?? createMemory(id, log, keepsTexts);
     byId.set(id, known);
     return known;
@@ -63,14 +76,17 @@ export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
   return {
     find(id) {
       const current = open.getStore();
-      return id === undefined || id === current?.id ? current : named(id);
+      if (id === undefined || id === current?.id) return current;
+      // An object stands for a run where nothing says more.
+      return typeof id === 'object' && current !== undefined ? current : named(id);
     },
     open: (id) => (id === undefined ? createMemory(newRunId(), log, keepsTexts) : named(id)),
+    openBrief: (id) => createMemory(id, undefined, keepsTexts, true),
     within: (run, work) => open.run(run, work),
   };
 }
 
-function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean): RunMemory {
+function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, isBrief = false): RunMemory {
   const before = new LRUCache<string, string>({ max: MAX_TEXTS });
   let end = '';
   return {
@@ -79,7 +95,8 @@ function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean):
     state: emptyRun(randomInt(2 ** 32)),
     task: undefined,
     said: undefined,
-    words: new Set(),
+    pending: [],
+    isBrief,
     texts: keepsTexts
       ? new LRUCache<string, string>({ maxSize: JUDGED_LENGTH, sizeCalculation: (text) => text.length + 1 })
       : { get: () => undefined, set: () => undefined },
@@ -121,4 +138,12 @@ function parsed(text: string): unknown {
   } catch {
     return text;
   }
+}
+
+/** The text of an input without the escapes of JSON, of the same length, so that offsets stay. */
+export function plainText(input: Input): string {
+  if (!(input instanceof JsonText)) return String(input);
+  return input.text.replace(/\\(?:u[\da-f]{4}|.)/g, (escaped) =>
+    escaped === '\\\\' ? '\\\u200b' : ' '.repeat(escaped.length),
+  );
 }
