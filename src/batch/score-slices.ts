@@ -1,4 +1,4 @@
-import { orderedMap } from '../engine/ordered-map.js';
+import { orderedMap } from '../engine/limit.js';
 import type { ExplainedVerdict, Verdict } from '../index.js';
 import { ScoringError } from '../workers/calls.js';
 import type { EnginePool } from '../workers/engine-pool.js';

@@ -10,9 +10,9 @@ import {
 import { ConfigError } from './errors.js';
 import { type ExplainedVerdict, explain } from './explain.js';
 import { cropTask, type Input, readInput, type Subjected } from './input.js';
+import { orderedMap } from './limit.js';
 import { type GuardedAnswer, guardClassifier } from './model/guard.js';
 import { HIDING_VIEWS, type ModelTexts, modelTexts } from './model/views.js';
-import { orderedMap } from './ordered-map.js';
 import type { Classifier, ClassifierInfo, Clock } from './ports.js';
 import type { CompiledPack, PackInForce, Paranoia, Rule, RulesSignal } from './rules/types.js';
 import type { ViewSet } from './text/view.js';

@@ -23,7 +23,7 @@ export interface DashboardServiceParts {
 /** Operations that the dashboard calls: the playground, a replay, and the preview of an overlay. */
 export function dashboardService(parts: DashboardServiceParts): DashboardService {
   const { store, engine, overlays, replays, longTexts, now } = parts;
-  const previewing = new Set<string>();
+  const previewInTurn = createTurns({ atOnce: Number.POSITIVE_INFINITY, perTenant: 1 });
   // To read an overlay takes the digest of all rules, a tenth of a second of this thread.
   const readInTurn = createTurns({ atOnce: 1, perTenant: 4 });
   const find = async (accountId: string) => {
@@ -72,19 +72,13 @@ export function dashboardService(parts: DashboardServiceParts): DashboardService
         return { overlay, rulesVersion: overlays.trial(overlay)?.change.rulesVersion ?? engine.info.rules_version };
       }),
 
-    async preview(accountId, overlay) {
-      if (previewing.has(accountId))
-        throw Object.assign(new Error('a preview is already running'), { name: 'OverloadedError' });
-      previewing.add(accountId);
-      try {
+    preview: (accountId, overlay) =>
+      previewInTurn(accountId, async () => {
         const account = await find(accountId);
-        return await previewOverlay({ store, engine, now }, accountId, {
+        return previewOverlay({ store, engine, now }, accountId, {
           before: await overlays.under(account.overlay),
           after: overlays.trial(overlay),
         });
-      } finally {
-        previewing.delete(accountId);
-      }
-    },
+      }),
   };
 }

@@ -1,6 +1,6 @@
 import { newEvidenceId } from '../adapters/evidence-id.js';
 import type { ChangedVerdict, OverlayPreview } from '../dashboard/ports.js';
-import { orderedMap } from '../engine/ordered-map.js';
+import { orderedMap } from '../engine/limit.js';
 import type { PackChange } from '../engine/rules/types.js';
 import type { EvidenceRecord } from '../evidence/evidence-record.js';
 import { recordedCall } from '../evidence/replay.js';

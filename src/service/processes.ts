@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import pino from 'pino';
 import { AggregatorRegistry } from 'prom-client';
-import { childProgram, createBackoff } from '../adapters/supervisor.js';
+import { childProgram, createBackoff } from '../adapters/worker.js';
 import { holdFolder } from '../store/open-store.js';
 import { StoreError, type StoreErrorCode } from '../store/store-error.js';
 import { ScoringError } from '../workers/calls.js';

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { loadPack } from '../adapters/packs/load-pack.js';
 import { overlayStack } from '../adapters/packs/overlay-stack.js';
-import { childProgram } from '../adapters/supervisor.js';
+import { childProgram } from '../adapters/worker.js';
 import { dashboard } from '../dashboard/dashboard.js';
 import { keepVersions } from '../evidence/kept-versions.js';
 import { findModel } from '../index.js';

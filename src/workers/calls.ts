@@ -1,14 +1,5 @@
 import type { PackChange } from '../engine/rules/types.js';
-import {
-  type Channel,
-  type EngineInfo,
-  type EngineLimits,
-  type ExplainedVerdict,
-  type Mode,
-  PortcullisError,
-  type Thresholds,
-  type Verdict,
-} from '../index.js';
+import { type Channel, type EngineLimits, type Mode, PortcullisError, type Thresholds } from '../index.js';
 
 /** What the engine of each worker is made of; all of it can be sent to another process. */
 export interface EngineWorkerSettings {
@@ -50,7 +41,7 @@ export type WorkerCall = ScoreCall | TaskCall;
 
 /** A text to score. */
 export interface ScoreCall {
-  readonly id: number;
+  readonly kind: 'score';
   /** The input's text; of anything but a string its canonical JSON text. */
   readonly text: string;
   readonly isJson: boolean;
@@ -63,29 +54,12 @@ export interface ScoreCall {
 
 /** A task for the workers' own program; any value that can be cloned (structured clone). */
 export interface TaskCall {
-  readonly id: number;
+  readonly kind: 'task';
   readonly task: unknown;
 }
 
-/** A worker's answer to one call. */
-export type WorkerReply =
-  | { readonly id: number; readonly done: unknown }
-  | { readonly id: number; readonly verdict: Verdict | ExplainedVerdict }
-  | {
-      readonly id: number;
-      readonly failed: { readonly name: string; readonly code: string; readonly message: string };
-    };
-
-/** What a pool says to a worker. */
-export type ToWorker =
-  | { readonly kind: 'open'; readonly settings: EngineWorkerSettings }
-  | { readonly kind: 'score'; readonly calls: readonly WorkerCall[] };
-
-/** What a worker says to its pool. Answers come in the order of the calls. */
-export type FromWorker =
-  | { readonly kind: 'ready'; readonly info: EngineInfo }
-  | { readonly kind: 'refused'; readonly name: string; readonly message: string }
-  | { readonly kind: 'answers'; readonly answers: readonly WorkerReply[]; readonly rssBytes: number };
+/** A request to a worker: to open its engine, answered by the engine's facts, or a call, answered by its verdict or the task's result. */
+export type ToWorker = { readonly kind: 'open'; readonly settings: EngineWorkerSettings } | WorkerCall;
 
 /** The pool takes no more calls now: its queue is full, or the call waited too long. Nothing was scored. */
 export class OverloadedError extends PortcullisError {

@@ -3,10 +3,9 @@ import { type Clock, type EngineInfo, type ExplainedVerdict, type Input, toJsonT
 import {
   type EngineWorkerSettings,
   OverloadedError,
-  type ScoreCall,
   type ScoreOptions,
   ScoringError,
-  type TaskCall,
+  type WorkerCall,
 } from './calls.js';
 import { createFairQueue } from './fair-queue.js';
 import { workerProgram } from './worker-process.js';
@@ -83,7 +82,6 @@ export async function openEnginePool(options: EnginePoolOptions = {}): Promise<E
   const today = options.today ?? new Date().toISOString().slice(0, 10);
   let info: EngineInfo | undefined;
   let closing = false;
-  let nextId = 1;
   let scored = 0;
   let lost = 0;
   let idle = (): void => {};
@@ -148,7 +146,7 @@ export async function openEnginePool(options: EnginePoolOptions = {}): Promise<E
   }
 
   function enqueue(
-    call: Omit<ScoreCall, 'id'> | Omit<TaskCall, 'id'>,
+    call: WorkerCall,
     { size, usesModel, tenant, deadlineMs, waitMs }: Pick<PendingCall, 'size' | 'usesModel' | 'tenant'> & CallBounds,
   ): Promise<unknown> {
     if (closing) return Promise.reject(new ScoringError('SCORER_CLOSED', 'the workers were closed'));
@@ -158,13 +156,14 @@ export async function openEnginePool(options: EnginePoolOptions = {}): Promise<E
       const queueTimeoutMs = waitMs ?? options.waitMs;
       let endWait = (): void => {};
       const giveUp = (): void => {
-        const isThis = ({ call: { id } }: PendingCall): boolean => id === pending.call.id;
+        // A call that is tried again is a copy.
+        const isThis = ({ wait }: PendingCall): boolean => wait === pending.wait;
         retries = retries.filter((one) => !isThis(one));
         waiting.remove(isThis);
         pending.reject(new OverloadedError('the call waited too long for an engine worker'));
       };
       const pending: PendingCall = {
-        call: { ...call, id: nextId++ },
+        call,
         usesModel,
         tenant,
         deadlineMs: deadlineMs ?? options.deadlineMs ?? 30_000,
@@ -193,7 +192,8 @@ export async function openEnginePool(options: EnginePoolOptions = {}): Promise<E
   async function score(input: Input, { deadlineMs, waitMs, ...rest }: ScoreOptions = {}): Promise<Verdict> {
     const { text, ...json } = typeof input === 'string' ? { text: input } : toJsonText(input);
     const usesModel = (rest.mode ?? info?.mode) !== 'rules';
-    const call = { text, isJson: typeof input !== 'string', ...json, options: rest, withoutModel: false };
+    const isJson = typeof input !== 'string';
+    const call: WorkerCall = { kind: 'score', text, isJson, ...json, options: rest, withoutModel: false };
     return (await enqueue(call, { size: text.length, usesModel, tenant: rest.tenant, deadlineMs, waitMs })) as Verdict;
   }
 
@@ -207,7 +207,7 @@ export async function openEnginePool(options: EnginePoolOptions = {}): Promise<E
   }
   return {
     score: score as EnginePool['score'],
-    run: (task, size) => enqueue({ task }, { size, usesModel: false, tenant: undefined }),
+    run: (task, size) => enqueue({ kind: 'task', task }, { size, usesModel: false, tenant: undefined }),
     info,
     stats: () => ({
       scored,

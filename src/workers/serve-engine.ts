@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { readThresholds } from '../adapters/model/load-model.js';
+import { serveWorker } from '../adapters/peer.js';
 import { layThresholds } from '../engine/channel.js';
 import type { PackChange } from '../engine/rules/types.js';
 import {
@@ -7,6 +8,7 @@ import {
   type CompiledPack,
   createEngine,
   type Engine,
+  type EngineInfo,
   findModel,
   JsonText,
   loadModel,
@@ -14,81 +16,47 @@ import {
   ModelError,
   PortcullisError,
   unavailableModel,
+  type Verdict,
 } from '../index.js';
-import type { EngineWorkerSettings, FromWorker, ToWorker, WorkerCall, WorkerReply } from './calls.js';
-
-/** Answers are kept back at most this long (milliseconds), so that many short texts share a message. */
-const KEEP_BACK_MS = 4;
+import type { EngineWorkerSettings, ScoreCall, ToWorker } from './calls.js';
 
 /** Does a task of a kind that the program knows. */
 export type TaskRunner = (task: unknown, engine: Engine) => Promise<unknown>;
 
-const say = (message: FromWorker): void => void process.send?.(message);
-
 /** Makes this process a worker: an engine that handles calls one after another until its parent is gone. */
 export function serveEngine(runTask?: TaskRunner): void {
   let worker: WorkerEngine | undefined;
-  let work: Promise<void> = Promise.resolve();
+  let isLonely = false;
 
-  async function open(settings: EngineWorkerSettings): Promise<void> {
-    try {
-      worker = await openWorkerEngine(settings);
-      await worker.warmUp();
-      say({ kind: 'ready', info: worker.engine.info });
-      // A program with tasks of its own may be over before that pays.
-      if (runTask === undefined) worker.compileRest();
-    } catch (error) {
-      if (!(error instanceof PortcullisError)) throw error;
-      say({ kind: 'refused', name: error.name, message: error.message });
-    }
+  async function open(settings: EngineWorkerSettings): Promise<EngineInfo> {
+    const opened = await openWorkerEngine(settings);
+    await opened.warmUp();
+    worker = opened;
+    // A program with tasks of its own may be over before that pays.
+    if (runTask === undefined) setImmediate(opened.compileRest);
+    return opened.engine.info;
   }
 
-  async function answer(call: WorkerCall): Promise<WorkerReply> {
+  async function answer(request: ToWorker): Promise<unknown> {
+    if (request.kind === 'open') return open(request.settings);
     if (worker === undefined) throw new Error('no engine is open');
-    const { id } = call;
-    try {
-      if ('task' in call) {
-        if (runTask === undefined) throw new Error('this worker does not run tasks');
-        return { id, done: await runTask(call.task, worker.engine) };
-      }
-      const { change, ...options } = call.options;
-      const under = worker.under(change);
-      const engine = call.withoutModel ? under.withoutModel : under.engine;
-      const input = call.isJson ? new JsonText(call.text, call.isToolCall === true) : call.text;
-      return { id, verdict: await engine.analyze(input, options) };
-    } catch (error) {
-      if (!(error instanceof PortcullisError)) throw error;
-      return { id, failed: { name: error.name, code: error.code, message: error.message } };
-    }
+    // The reply to such a call leaves at once, with those before it: the pool then knows what a lost worker was at.
+    const wasLonely = isLonely;
+    isLonely = request.kind === 'task' || (request.options.mode ?? worker.engine.info.mode) !== 'rules';
+    if (wasLonely || isLonely) peer.flush();
+    if (request.kind === 'score') return score(worker, request);
+    if (runTask === undefined) throw new Error('this worker does not run tasks');
+    return runTask(request.task, worker.engine);
   }
 
-  /** An answer to it leaves at once, with those before it: the pool then knows what a lost worker was at. */
-  const leavesAtOnce = (call: WorkerCall): boolean =>
-    'task' in call || (call.options.mode ?? worker?.engine.info.mode) !== 'rules';
+  const peer = serveWorker(answer, { inOrder: true, isExpected: (error) => error instanceof PortcullisError });
+}
 
-  async function score(calls: readonly WorkerCall[]): Promise<void> {
-    let answers: WorkerReply[] = [];
-    let sent = performance.now();
-    const flush = (): void => {
-      if (answers.length > 0) say({ kind: 'answers', answers, rssBytes: process.memoryUsage.rss() });
-      answers = [];
-      sent = performance.now();
-    };
-    for (const call of calls) {
-      if (leavesAtOnce(call)) flush();
-      answers.push(await answer(call));
-      if (leavesAtOnce(call) || performance.now() - sent > KEEP_BACK_MS) flush();
-    }
-    flush();
-  }
-
-  process.on('message', (message: ToWorker) => {
-    work = work.then(() => (message.kind === 'open' ? open(message.settings) : score(message.calls)));
-  });
-  process.on('disconnect', () => process.exit(0));
-  // An operator's Ctrl-C is for the parent; a worker ends when the parent does.
-  process.on('SIGINT', () => {});
-  process.on('SIGTERM', () => {});
+function score(worker: WorkerEngine, { text, isJson, isToolCall, withoutModel, ...call }: ScoreCall): Promise<Verdict> {
+  const { change, ...options } = call.options;
+  const under = worker.under(change);
+  const engine = withoutModel ? under.withoutModel : under.engine;
+  return engine.analyze(isJson ? new JsonText(text, isToolCall === true) : text, options);
 }
 
 /** An engine, and a second one that answers as if the model had just failed. */

@@ -1,30 +1,20 @@
-import { type Child, childProgram, forkChild } from '../adapters/supervisor.js';
+import { childProgram, startWorker, type Worker } from '../adapters/worker.js';
 import type { EngineInfo } from '../index.js';
-import {
-  type EngineWorkerSettings,
-  type FromWorker,
-  ScoringError,
-  type ToWorker,
-  type WorkerCall,
-  type WorkerReply,
-} from './calls.js';
+import { type EngineWorkerSettings, ScoringError, type ToWorker } from './calls.js';
 
 /** How an engine worker is started. */
 export interface WorkerProcessOptions {
   /** The program to fork. */
   readonly file: string;
   readonly loadTimeoutMs: number;
-  /** Bound of the heap, megabytes: a text that needs more ends the worker and not the machine. */
   readonly heapMb: number;
-  readonly onAnswers: (answers: readonly WorkerReply[], rssBytes: number) => void;
   /** Called once, however the process ended; not when it never came up. */
-  readonly onEnd: (killedFromOutside: boolean) => void;
+  readonly onEnd: (isForeignKill: boolean) => void;
 }
 
 /** A process with an engine that is ready. */
-export interface WorkerProcess extends Omit<Child<never>, 'send'> {
+export interface WorkerProcess extends Worker {
   readonly info: EngineInfo;
-  send(calls: readonly WorkerCall[]): void;
 }
 
 /**
@@ -32,42 +22,24 @@ export interface WorkerProcess extends Omit<Child<never>, 'send'> {
  *
  * @throws ScoringError `SCORER_REFUSED` where the settings make no engine, `SCORER_UNAVAILABLE` where it didn't come up
  */
-export function startWorkerProcess(
+export async function startWorkerProcess(
   settings: EngineWorkerSettings,
-  { file, heapMb, loadTimeoutMs, onAnswers, onEnd }: WorkerProcessOptions,
+  { file, heapMb, loadTimeoutMs, onEnd }: WorkerProcessOptions,
 ): Promise<WorkerProcess> {
-  return new Promise((resolve, reject) => {
-    let isUp = false;
-    const fail = (code: 'SCORER_REFUSED' | 'SCORER_UNAVAILABLE', message: string): void => {
-      clearTimeout(timer);
-      child.kill();
-      reject(new ScoringError(code, message));
-    };
-    const child = forkChild<ToWorker, FromWorker>({
-      file,
-      heapMb,
-      onEnd(isForeignKill) {
-        if (isUp) onEnd(isForeignKill);
-        else fail('SCORER_UNAVAILABLE', 'an engine worker ended while it started');
-      },
-      onMessage(message) {
-        if (message.kind === 'answers') onAnswers(message.answers, message.rssBytes);
-        else if (message.kind === 'refused') fail('SCORER_REFUSED', message.message);
-        else {
-          isUp = true;
-          clearTimeout(timer);
-          const { info } = message;
-          resolve({ ...child, info, send: (calls) => child.send({ kind: 'score', calls }) });
-        }
-      },
-    });
-    const timer = setTimeout(
-      () => fail('SCORER_UNAVAILABLE', 'an engine worker took too long to start'),
-      loadTimeoutMs,
-    );
-    child.hold(true);
-    child.send({ kind: 'open', settings });
-  });
+  let isUp = false;
+  const worker = startWorker({ file, heapMb, onEnd: (isForeignKill) => isUp && onEnd(isForeignKill) });
+  try {
+    const info = await worker.ask<EngineInfo>({ kind: 'open', settings } satisfies ToWorker, loadTimeoutMs);
+    isUp = true;
+    return { ...worker, info };
+  } catch (error) {
+    worker.kill();
+    const { code, message } = error as Error & { readonly code: string };
+    if (code === 'WORKER_ENDED')
+      throw new ScoringError('SCORER_UNAVAILABLE', 'an engine worker ended while it started');
+    if (code === 'WORKER_LATE') throw new ScoringError('SCORER_UNAVAILABLE', 'an engine worker took too long to start');
+    throw new ScoringError('SCORER_REFUSED', message);
+  }
 }
 
 /**

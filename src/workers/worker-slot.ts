@@ -1,6 +1,6 @@
-import { createBackoff } from '../adapters/supervisor.js';
+import { createBackoff } from '../adapters/worker.js';
 import { type Clock, ModelError } from '../index.js';
-import { type EngineWorkerSettings, ScoringError, type WorkerCall, type WorkerReply } from './calls.js';
+import { type EngineWorkerSettings, ScoringError, type WorkerCall } from './calls.js';
 import { startWorkerProcess, type WorkerProcess } from './worker-process.js';
 
 /** What a slot needs to know. Times in milliseconds. */
@@ -45,12 +45,12 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
   const { clock } = options;
   let worker: WorkerProcess | undefined;
   let held: PendingCall[] = [];
-  let outbox: PendingCall[] = [];
   let characters = 0;
   const backoff = createBackoff(options.restartMs, MAX_RESTART_MS);
   let failedStarts = 0;
   let stopped = false;
   let retiring = false;
+  let isPlanned = false;
   let cancelTimer = (): void => {};
   let cancelRestart = (): void => {};
 
@@ -67,7 +67,6 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
     worker = undefined;
     retiring = false;
     held = [];
-    outbox = [];
     characters = 0;
     if (stopped) {
       for (const pending of lost) pending.reject(new ScoringError('SCORER_CLOSED', 'the workers were closed'));
@@ -91,26 +90,7 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
   async function start(): Promise<WorkerProcess> {
     let mine: WorkerProcess | undefined;
     try {
-      mine = await startWorkerProcess(options.settings, {
-        ...options,
-        onAnswers: (answers, rssBytes) => {
-          for (const answer of answers) {
-            const at = held.findIndex(({ call }) => call.id === answer.id);
-            const [pending] = at < 0 ? [] : held.splice(at, 1);
-            if (pending === undefined) continue;
-            characters -= pending.size;
-            settle(pending, answer);
-          }
-          backoff.reset();
-          watch();
-          if (held.length === 0) {
-            worker?.hold(false);
-            if (rssBytes > options.memoryLimitMb * 2 ** 20) retire();
-          }
-          options.onFree();
-        },
-        onEnd: lose,
-      });
+      mine = await startWorkerProcess(options.settings, { ...options, onEnd: lose });
       if (!options.fits(mine))
         throw new ModelError('MODEL_LOAD', 'the rules or the model on disk changed after the pool was opened');
     } catch (error) {
@@ -123,15 +103,35 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
     if (stopped) mine.kill();
     else worker = mine;
     failedStarts = 0;
-    mine.hold(false);
     options.onFree();
     return mine;
   }
 
-  function flush(): void {
-    const calls = outbox.map(({ call }) => call);
-    outbox = [];
-    if (calls.length > 0) worker?.send(calls);
+  /** Hands the reply to the one who waits. A call without one is lost with its worker. */
+  async function ask(asked: WorkerProcess, pending: PendingCall): Promise<void> {
+    let settle: () => void;
+    try {
+      const answer = await asked.ask(pending.call);
+      settle = () => pending.resolve(answer);
+    } catch (error) {
+      if ((error as { readonly code?: unknown }).code === 'WORKER_ENDED') return;
+      settle = () => pending.reject(error as Error);
+    }
+    held = held.filter((it) => it !== pending);
+    characters -= pending.size;
+    settle();
+    if (isPlanned) return;
+    isPlanned = true;
+    // Once for all replies of a message.
+    queueMicrotask(goOn);
+  }
+
+  function goOn(): void {
+    isPlanned = false;
+    backoff.reset();
+    watch();
+    if (held.length === 0 && worker !== undefined && worker.rssBytes() > options.memoryLimitMb * 2 ** 20) retire();
+    options.onFree();
   }
 
   return {
@@ -146,15 +146,8 @@ export function createWorkerSlot(options: SlotOptions): WorkerSlot {
     take(pending) {
       held.push(pending);
       characters += pending.size;
-      if (held.length === 1) {
-        worker?.hold(true);
-        watch();
-      }
-      outbox.push(pending);
-      if (outbox.length > 1) return;
-      // One that has nothing to do begins at once; for one that is busy the calls of this turn make one message.
-      if (held.length === 1) queueMicrotask(flush);
-      else setImmediate(flush);
+      if (held.length === 1) watch();
+      if (worker !== undefined) void ask(worker, pending);
     },
     pid: () => worker?.pid,
     held: () => held.length,
@@ -191,13 +184,6 @@ export interface PendingCall {
 }
 
 const MAX_STRIKES = 4;
-
-/** Hands the answer to the one who waits. */
-function settle(pending: PendingCall, answer: WorkerReply): void {
-  if ('verdict' in answer) pending.resolve(answer.verdict);
-  else if ('done' in answer) pending.resolve(answer.done);
-  else pending.reject(Object.assign(new Error(answer.failed.message), answer.failed));
-}
 
 /**
  * The calls of a lost worker that are tried again, in order. The first one was running. Asked of a model, it is answered by the rules next; asked of the rules among others, each is tried alone

@@ -2,6 +2,6 @@
 import { parentPort } from 'node:worker_threads';
 
 await import('../../dist/long-text-worker.js');
-parentPort.on('message', ({ job }) => {
-  if (job !== undefined && Buffer.from(job.body).includes('die')) process.exit(1);
+parentPort.on('message', ({ messages }) => {
+  for (const { body } of messages) if (body?.job && Buffer.from(body.job.body).includes('die')) process.exit(1);
 });

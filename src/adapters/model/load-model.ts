@@ -9,8 +9,7 @@ import { findModelFile, readModelFile, readModelFolder } from './model-folder.js
 import { classifierInfo, readNetworkTexts, thresholdsIn } from './model-texts.js';
 import type { Network } from './network.js';
 import { type NetworkSpec, openNetwork } from './onnx-network.js';
-import { createProcessScorer, type ProcessScorerOptions } from './process-scorer.js';
-import { createSemaphore } from './semaphore.js';
+import { createModelLimit, createProcessScorer, type ProcessScorerOptions } from './process-scorer.js';
 
 /** How a model is run. */
 export interface LoadModelOptions extends Omit<ProcessScorerOptions, 'threads'> {
@@ -93,7 +92,7 @@ function requireRuntime(): void {
 function createInlineScorer(spec: NetworkSpec): WindowScorer {
   let network: Promise<Network> | undefined;
   let closed = false;
-  const semaphore = createSemaphore([undefined], systemClock);
+  const limit = createModelLimit([undefined], systemClock);
 
   function load(): Promise<Network> {
     if (closed) return Promise.reject(new ModelError('MODEL_CLOSED', 'the model was closed'));
@@ -106,7 +105,7 @@ function createInlineScorer(spec: NetworkSpec): WindowScorer {
   }
 
   return {
-    score: (window, { timeoutMs }) => semaphore(async () => (await load()).run(window), timeoutMs),
+    score: (window, { timeoutMs }) => limit(async () => (await load()).run(window), timeoutMs),
     async warmUp() {
       await load();
     },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { ModelError, type ModelErrorCode } from '../../engine/errors.js';
-import type { WindowInput, WindowScore } from '../../engine/ports.js';
+import { ModelError } from '../../engine/errors.js';
+import type { WindowInput } from '../../engine/ports.js';
 import { type Network, type NetworkShape, type OnnxRuntime, startNetwork } from './network.js';
 
 /** What to load, and how to know it. */
@@ -52,13 +52,7 @@ async function importRuntime(): Promise<OnnxRuntime> {
   }
 }
 
-/** What the parent says to the scoring child. */
+/** A request to a model worker. */
 export type ToChild =
   | { readonly kind: 'load'; readonly spec: NetworkSpec }
   | { readonly kind: 'run'; readonly window: WindowInput };
-
-/** What the child answers, one message for each of the parent's. */
-export type FromChild =
-  | { readonly kind: 'ready' }
-  | { readonly kind: 'score'; readonly score: WindowScore; readonly rssBytes: number }
-  | { readonly kind: 'failed'; readonly code: ModelErrorCode; readonly message: string };

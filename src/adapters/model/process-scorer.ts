@@ -1,10 +1,10 @@
-import { ModelError } from '../../engine/errors.js';
+import { ModelError, type ModelErrorCode } from '../../engine/errors.js';
+import { createLimit, type Limit } from '../../engine/limit.js';
 import type { Clock, WindowInput, WindowScore, WindowScorer } from '../../engine/ports.js';
-import { type Backoff, type Child, childProgram, createBackoff, forkChild } from '../supervisor.js';
+import type { Failure } from '../peer.js';
 import { systemClock } from '../system-clock.js';
-import { startThread } from '../thread.js';
-import type { FromChild, NetworkSpec, ToChild } from './onnx-network.js';
-import { createSemaphore } from './semaphore.js';
+import { type Backoff, childProgram, createBackoff, startWorker, type Worker } from '../worker.js';
+import type { NetworkSpec, ToChild } from './onnx-network.js';
 
 /** Bounds of scoring in child processes or threads. Times in milliseconds. */
 export interface ProcessScorerOptions {
@@ -31,8 +31,8 @@ export interface ProcessScorer extends WindowScorer {
 }
 
 interface Slot {
-  child: Promise<ScoringChild> | undefined;
-  ready: ScoringChild | undefined;
+  child: Promise<Worker> | undefined;
+  ready: Worker | undefined;
   readonly backoff: Backoff;
   notBefore: number;
 }
@@ -56,22 +56,29 @@ export function createProcessScorer(spec: NetworkSpec, options: ProcessScorerOpt
       notBefore: 0,
     }),
   );
-  const semaphore = createSemaphore(slots, clock);
+  const limit = createModelLimit(slots, clock);
   let closed = false;
 
-  async function startChild(slot: Slot): Promise<ScoringChild> {
+  async function openChild(): Promise<Worker> {
+    const file = options.childFile ?? childFile();
+    const child = startWorker({ file, isThread: options.threads, heapMb: HEAP_MB, toError });
+    try {
+      await child.ask({ kind: 'load', spec } satisfies ToChild, options.loadTimeoutMs ?? 60_000);
+      return child;
+    } catch (error) {
+      child.kill();
+      throw error;
+    }
+  }
+
+  async function startChild(slot: Slot): Promise<Worker> {
     if (closed) throw new ModelError('MODEL_CLOSED', 'the model was closed');
     if (slot.ready !== undefined && !slot.ready.isAlive()) slot.child = undefined;
     if (slot.child === undefined) {
       if (clock.now() < slot.notBefore)
         throw new ModelError('MODEL_RESTARTING', 'the scoring process crashed just now');
       slot.ready = undefined;
-      slot.child = startScoringChild(spec, {
-        file: options.childFile ?? childFile(),
-        loadTimeoutMs: options.loadTimeoutMs ?? 60_000,
-        runTimeoutMs: options.runTimeoutMs ?? 10_000,
-        threads: options.threads === true,
-      });
+      slot.child = openChild();
     }
     slot.ready = await slot.child;
     return slot.ready;
@@ -80,7 +87,9 @@ export function createProcessScorer(spec: NetworkSpec, options: ProcessScorerOpt
   async function runIn(slot: Slot, window: WindowInput | undefined): Promise<WindowScore | undefined> {
     try {
       const child = await startChild(slot);
-      const score = window && (await child.run(window));
+      const asked =
+        window && child.ask<WindowScore>({ kind: 'run', window } satisfies ToChild, options.runTimeoutMs ?? 10_000);
+      const score = await asked;
       slot.backoff.reset();
       if (child.rssBytes() > (options.memoryLimitMb ?? 1_024) * 2 ** 20) retire(slot);
       return score;
@@ -98,7 +107,7 @@ export function createProcessScorer(spec: NetworkSpec, options: ProcessScorerOpt
     parallel: slots.length,
     pids: () => slots.flatMap(({ ready }) => (ready?.isAlive() && ready.pid !== undefined ? [ready.pid] : [])),
     async score(window, { timeoutMs }) {
-      const score = await semaphore((slot) => runIn(slot, window), timeoutMs);
+      const score = await limit((slot) => runIn(slot, window), timeoutMs);
       return score as WindowScore;
     },
     async warmUp() {
@@ -109,6 +118,12 @@ export function createProcessScorer(spec: NetworkSpec, options: ProcessScorerOpt
       for (const slot of slots) retire(slot);
     },
   };
+}
+
+/** Lets windows through to these places; rejects with `MODEL_TIMEOUT` after a window's time. */
+export function createModelLimit<Place>(places: readonly Place[], clock: Clock): Limit<Place> {
+  const error = (): Error => new ModelError('MODEL_TIMEOUT', 'the deadline passed before the window was scored');
+  return createLimit(places, { clock, error });
 }
 
 function retire(slot: Slot): void {
@@ -127,82 +142,8 @@ function childFile(): string {
   return found;
 }
 
-/** How a scoring child is started and watched. */
-export interface ChildOptions {
-  /** The program to fork. */
-  readonly file: string;
-  /** Milliseconds that loading may take. */
-  readonly loadTimeoutMs: number;
-  /** Milliseconds that one window may take; then the child is killed. */
-  readonly runTimeoutMs: number;
-  readonly threads: boolean;
-}
-
-/** A child process with a loaded network. One run at a time. */
-export interface ScoringChild extends Pick<Child<never>, 'pid' | 'isAlive' | 'kill'> {
-  /** Rejects with `MODEL_CRASHED` or `MODEL_HUNG` when the child is gone afterwards. */
-  run(window: WindowInput): Promise<WindowScore>;
-  /** Resident memory after the last run. */
-  rssBytes(): number;
-}
-
-/**
- * Forks a child and loads the network in it. An idle child doesn't keep this process alive, and it ends
- * when this process does.
- *
- * @throws ModelError as `openNetwork` does, `MODEL_CRASHED`, `MODEL_HUNG`
- */
-async function startScoringChild(spec: NetworkSpec, options: ChildOptions): Promise<ScoringChild> {
-  let rss = 0;
-  let settle: ((outcome: FromChild | ModelError) => void) | undefined;
-  const start = options.threads ? startThread<ToChild, FromChild> : forkChild<ToChild, FromChild>;
-  const child = start({
-    file: options.file,
-    heapMb: HEAP_MB,
-    onMessage: (reply) => settle?.(reply),
-    onEnd: () => settle?.(new ModelError('MODEL_CRASHED', 'the scoring process ended')),
-  });
-  /** Sends a message and waits for the one reply, for the child's end, or for the time to pass. */
-  const ask = (message: ToChild, timeoutMs: number): Promise<FromChild> =>
-    new Promise((resolve, reject) => {
-      child.hold(true);
-      const timer = setTimeout(() => {
-        child.kill();
-        settle?.(new ModelError('MODEL_HUNG', 'the scoring process did not respond and was killed'));
-      }, timeoutMs);
-      settle = (outcome) => {
-        settle = undefined;
-        clearTimeout(timer);
-        child.hold(false);
-        if (outcome instanceof ModelError) reject(outcome);
-        else resolve(outcome);
-      };
-      if (child.isAlive()) child.send(message);
-      else settle(new ModelError('MODEL_CRASHED', 'the scoring process ended'));
-    });
-  try {
-    const reply = await ask({ kind: 'load', spec }, options.loadTimeoutMs);
-    if (reply.kind !== 'ready') throw unexpected(reply);
-  } catch (error) {
-    child.kill();
-    throw error;
-  }
-  return {
-    pid: child.pid,
-    isAlive: child.isAlive,
-    rssBytes: () => rss,
-    kill: child.kill,
-    async run(window) {
-      const reply = await ask({ kind: 'run', window }, options.runTimeoutMs);
-      if (reply.kind !== 'score') throw unexpected(reply);
-      // That of a thread is this process's.
-      rss = options.threads ? 0 : reply.rssBytes;
-      return reply.score;
-    },
-  };
-}
-
-function unexpected(reply: FromChild): ModelError {
-  if (reply.kind === 'failed') return new ModelError(reply.code, reply.message);
-  return new ModelError('MODEL_FAILED', 'the scoring process responded out of turn');
+function toError({ code, message }: Failure): ModelError {
+  if (code === 'WORKER_ENDED') return new ModelError('MODEL_CRASHED', 'the scoring process ended');
+  if (code === 'WORKER_LATE') return new ModelError('MODEL_HUNG', 'the scoring process did not respond and was killed');
+  return new ModelError(code as ModelErrorCode, message);
 }

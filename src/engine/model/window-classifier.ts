@@ -1,6 +1,6 @@
 import { type Channel, TASK_CHANNELS } from '../channel.js';
 import { ModelError } from '../errors.js';
-import { orderedMap } from '../ordered-map.js';
+import { orderedMap } from '../limit.js';
 import type {
   Classifier,
   ClassifierAnswer,

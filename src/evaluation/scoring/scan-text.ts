@@ -62,17 +62,10 @@ export function scanText(
   };
 }
 
-/** A piece of the texts for a child to screen. */
+/** A piece of the texts for a child to screen; its readings come in the order of the texts. */
 export interface ToRulesChild {
   readonly packs: readonly string[] | undefined;
   readonly overlays: readonly string[] | undefined;
-  readonly piece: number;
   readonly texts: readonly TextToScan[];
   readonly request: ScanRequest;
-}
-
-export interface FromRulesChild {
-  readonly piece: number;
-  /** In the order of the texts. */
-  readonly readings: readonly RulesReading[];
 }

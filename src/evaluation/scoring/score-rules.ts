@@ -1,15 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { openPack } from '../../adapters/packs/open-pack.js';
-import { type Child, childProgram, forkChild } from '../../adapters/supervisor.js';
+import { childProgram, startWorker } from '../../adapters/worker.js';
+import { createLimit } from '../../engine/limit.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
-import {
-  type FromRulesChild,
-  type RulesReading,
-  type ScanRequest,
-  scanText,
-  type TextToScan,
-  type ToRulesChild,
-} from './scan-text.js';
+import { type RulesReading, type ScanRequest, scanText, type TextToScan, type ToRulesChild } from './scan-text.js';
 
 /** Which rules screen, and how. */
 export interface RulesJob extends Partial<ScanRequest> {
@@ -62,48 +56,27 @@ async function inChildren(
 ): Promise<readonly RulesReading[]> {
   // This process reports mistakes in a pack, with their place.
   if (job.pack === undefined) openPack({ packs: job.packs, overlays: job.overlays });
-  const pieces = Math.ceil(texts.length / PIECE_SIZE);
-  const readings: (readonly RulesReading[])[] = new Array(pieces).fill([]);
-  let next = 0;
+  const { packs, overlays } = job;
+  const toError = (): Error => new TuningError('A scoring process ended before it finished.');
+  const workers = Array.from({ length: processes }, () => startWorker({ file, heapMb: HEAP_MB, toError }));
+  const limit = createLimit(workers);
+  const pieces = Array.from({ length: Math.ceil(texts.length / PIECE_SIZE) }, (_, at) =>
+    texts.slice(at * PIECE_SIZE, (at + 1) * PIECE_SIZE),
+  );
   let done = 0;
-  const children: Child<ToRulesChild>[] = [];
-  const work = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const child = forkChild<ToRulesChild, FromRulesChild>({
-        file,
-        heapMb: HEAP_MB,
-        onMessage({ piece, readings: found }) {
-          readings[piece] = found;
-          done += found.length;
-          job.onProgress?.(done);
-          give();
-        },
-        onEnd: () => reject(new TuningError('A scoring process ended before it finished.')),
-      });
-      children.push(child);
-      child.hold(true);
-      const give = (): void => {
-        if (next === pieces) {
-          resolve();
-          return;
-        }
-        const piece = next++;
-        child.send({
-          packs: job.packs,
-          overlays: job.overlays,
-          piece,
-          texts: texts.slice(piece * PIECE_SIZE, (piece + 1) * PIECE_SIZE),
-          request,
-        });
-      };
-      give();
+  const screen = (piece: readonly TextToScan[]): Promise<readonly RulesReading[]> =>
+    limit(async (worker) => {
+      const asked = { packs, overlays, texts: piece, request } satisfies ToRulesChild;
+      const readings = await worker.ask<readonly RulesReading[]>(asked);
+      done += readings.length;
+      job.onProgress?.(done);
+      return readings;
     });
   try {
-    await Promise.all(Array.from({ length: processes }, work));
+    return (await Promise.all(pieces.map(screen))).flat();
   } finally {
-    for (const child of children) child.kill();
+    for (const worker of workers) worker.kill();
   }
-  return readings.flat();
 }
 
 /** An error that the caller can fix: a file, a field or an option. Never quotes a screened text. */

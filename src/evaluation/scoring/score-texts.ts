@@ -4,6 +4,7 @@ import { findModel } from '../../adapters/model/model-folder.js';
 import { openPack } from '../../adapters/packs/open-pack.js';
 import { createEngine } from '../../create-engine.js';
 import type { ModelThresholds } from '../../engine/channel.js';
+import { createLimit } from '../../engine/limit.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
 import type { LabelledText } from '../rows/labelled-text.js';
 import type { RuleHit } from './scan-text.js';
@@ -158,30 +159,25 @@ async function scoreModel(rows: readonly LabelledText[], job: ModelJob): Promise
     thresholds: { rules: job.rulesThreshold, model: job.threshold },
     timeoutMs: 120_000,
   });
-  const readings: ModelReading[] = new Array(rows.length);
-  let next = 0;
+  const limit = createLimit(Array.from({ length: processes }));
   let done = 0;
-  const work = async (): Promise<void> => {
-    while (next < rows.length) {
-      const index = next++;
-      const start = performance.now();
-      const { text, channel, task } = rows[index] as LabelledText;
-      const { explanation, ml_threshold } = await engine.analyze(text, { explain: true, channel, task });
-      const { score, cleared, combined } = explanation.model;
-      readings[index] = {
-        probability: score,
-        cleared: cleared ?? false,
-        combined: combined ?? null,
-        threshold: ml_threshold,
-        millis: performance.now() - start,
-      };
-      done += 1;
-      job.onProgress?.(done);
-    }
+  const ask = async ({ text, channel, task }: LabelledText): Promise<ModelReading> => {
+    const start = performance.now();
+    const { explanation, ml_threshold } = await engine.analyze(text, { explain: true, channel, task });
+    const { score, cleared, combined } = explanation.model;
+    const millis = performance.now() - start;
+    job.onProgress?.(++done);
+    return {
+      probability: score,
+      cleared: cleared ?? false,
+      combined: combined ?? null,
+      threshold: ml_threshold,
+      millis,
+    };
   };
   try {
     await engine.warmUp({ patterns: 'common' });
-    await Promise.all(Array.from({ length: processes }, work));
+    const readings = await Promise.all(rows.map((row) => limit(() => ask(row))));
     return { version: engine.info.ml_version, threshold: engine.info.ml_threshold, readings };
   } finally {
     await engine.close();

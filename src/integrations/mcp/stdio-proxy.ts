@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
-import { orderedMap } from '../../engine/ordered-map.js';
+import { orderedMap } from '../../engine/limit.js';
 import type { Connection, Gateway, Turn } from './gateway.js';
 import { idIn } from './messages.js';
 import type { GatewayEvent } from './pin-event.js';

@@ -1,4 +1,4 @@
-import { orderedMap } from '../../engine/ordered-map.js';
+import { orderedMap } from '../../engine/limit.js';
 import type { Guard } from '../../policy/index.js';
 import { type GatewayEvent, shownName } from './pin-event.js';
 import { type Judgement, type OfferedTool, type Pins, readTool } from './pins.js';

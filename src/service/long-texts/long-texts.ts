@@ -1,10 +1,10 @@
-import type { Child } from '../../adapters/supervisor.js';
-import { startThread } from '../../adapters/thread.js';
-import { createFairQueue } from '../../workers/fair-queue.js';
+import { asError, type Failure } from '../../adapters/peer.js';
+import { startWorker, type Worker } from '../../adapters/worker.js';
 import type { AgentAnalyzer } from '../http/agent-answers.js';
 import { HttpError } from '../http/http-error.js';
+import { createTurns } from '../screening/turns.js';
 import { type CallBody, doLongTextJob, type LongTextJob } from './long-text-job.js';
-import { type FromLongTextThread, fromPlain, fromPlainResult, type ToLongTextThread } from './messages.js';
+import { fromPlain, fromPlainResult, type JobRequest, type PlainResult, type Question } from './messages.js';
 
 /** Whose job it is. */
 export interface LongTextCaller {
@@ -23,14 +23,7 @@ export interface LongTexts {
   close(): void;
 }
 
-interface Waiting extends LongTextCaller {
-  readonly id: number;
-  readonly job: LongTextJob;
-  resolve(result: string | CallBody): void;
-  reject(error: unknown): void;
-}
-
-const isAgents = ({ job }: Pick<Waiting, 'job'>): boolean => job.kind === 'agent';
+type Verdict = Awaited<ReturnType<AgentAnalyzer['analyze']>>;
 
 /** Agents' jobs in the thread: they wait most of the time for their verdicts. */
 const AGENTS_AT_ONCE = 4;
@@ -51,88 +44,56 @@ export function createLongTexts(program?: string, bodyBytes: number = 1024 * 102
       run: (job, { analyze = noQuestions }) => doLongTextJob(job, analyze),
       close: () => undefined,
     };
-  const waiting = createFairQueue<Waiting>({
-    tenantOf: ({ tenant }) => tenant,
-    costOf: ({ job }) => (job.kind === 'mask' ? job.text : job.body).length,
-    isLong: isAgents,
-  });
-  const underWay = new Map<number, Waiting>();
-  let thread: Child<ToLongTextThread> | undefined;
+  const agentsInTurn = createTurns({ atOnce: AGENTS_AT_ONCE, rest: 'never' });
+  const othersInTurn = createTurns({ atOnce: OTHERS_AT_ONCE, rest: 'never' });
+  const underWay = new Map<number, LongTextCaller['analyze']>();
+  let thread: Worker | undefined;
   let ids = 0;
 
-  const start = (): Child<ToLongTextThread> =>
-    startThread<ToLongTextThread, FromLongTextThread>({
+  const start = (): Worker =>
+    startWorker({
       file: program,
+      isThread: true,
       heapMb: HEAP_MB + HEAP_PER_MB * Math.ceil(bodyBytes / (1024 * 1024)),
-      onMessage: take,
+      answer: screen,
+      toError,
       onEnd() {
         thread = undefined;
-        const lost = [...underWay.values()];
-        underWay.clear();
-        for (const { reject } of lost) reject(new Error('the thread for long texts ended'));
-        next();
       },
     });
 
-  function next(): void {
-    for (;;) {
-      const agents = [...underWay.values()].filter(isAgents).length;
-      const others = underWay.size - agents;
-      const one = waiting.shift((it) => (isAgents(it) ? agents < AGENTS_AT_ONCE : others < OTHERS_AT_ONCE));
-      if (one === undefined) return;
-      underWay.set(one.id, one);
-      thread ??= start();
-      thread.send({ kind: 'job', id: one.id, job: one.job });
-    }
+  async function screen({ id, input, options }: Question): Promise<Verdict> {
+    const analyze = underWay.get(id) ?? noQuestions;
+    return analyze(fromPlain(input), options).catch(() => {
+      // Whoever screens knows why.
+      throw new Error('the screening failed');
+    });
   }
 
-  function take(message: FromLongTextThread): void {
-    const one = underWay.get(message.id);
-    if (one === undefined) return;
-    if (message.kind === 'question') {
-      void answer(one, message);
-      return;
-    }
-    underWay.delete(message.id);
-    if (message.kind === 'done') one.resolve(fromPlainResult(message.result));
-    else one.reject(message.kind === 'refused' ? new HttpError(400, message.message) : message.error);
-    next();
-  }
-
-  async function answer(
-    { analyze = noQuestions }: Waiting,
-    { question, input, options }: FromLongTextThread & { readonly kind: 'question' },
-  ): Promise<void> {
-    const asked = thread;
-    // Whoever screens knows why it failed.
-    const verdict = await analyze(fromPlain(input), options).catch(() => undefined);
-    asked?.send({ kind: 'answer', question, ...(verdict === undefined ? {} : { verdict }) });
-  }
-
-  async function run(job: LongTextJob, caller: LongTextCaller): Promise<string | CallBody> {
+  async function work(job: LongTextJob, { analyze }: LongTextCaller): Promise<string | CallBody> {
     const id = ids++;
-    const leave = (): void => {
-      if (underWay.has(id)) return;
-      waiting.remove((it) => it.id === id);
-      drop(new HttpError(503, 'The caller left before its turn.'));
-    };
-    let drop: (error: Error) => void = () => undefined;
-    caller.signal?.addEventListener('abort', leave, { once: true });
+    underWay.set(id, analyze);
+    thread ??= start();
     try {
-      return await new Promise((resolve, reject) => {
-        drop = reject;
-        waiting.push({ ...caller, id, job, resolve, reject });
-        next();
-      });
+      return fromPlainResult(await thread.ask<PlainResult>({ id, job } satisfies JobRequest));
     } finally {
-      caller.signal?.removeEventListener('abort', leave);
+      underWay.delete(id);
     }
   }
 
   return {
-    run,
+    async run(job, caller) {
+      const inTurn = job.kind === 'agent' ? agentsInTurn : othersInTurn;
+      const cost = (job.kind === 'mask' ? job.text : job.body).length;
+      return inTurn(caller.tenant, () => work(job, caller), { cost, signal: caller.signal });
+    },
     close: () => thread?.kill(),
   };
 }
 
 const noQuestions: AgentAnalyzer['analyze'] = () => Promise.reject(new Error('this job screens nothing'));
+
+function toError(failure: Failure): Error {
+  if (failure.code === 'WORKER_ENDED') return new Error('the thread for long texts ended');
+  return failure.name === 'HttpError' ? new HttpError(400, failure.message) : asError(failure);
+}

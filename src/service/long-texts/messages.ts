@@ -11,28 +11,18 @@ export interface PlainInput {
 /** The result of a job on its way between threads. */
 export type PlainResult = string | (Omit<CallBody, 'input'> & { readonly input?: PlainInput });
 
-export type ToLongTextThread =
-  | { readonly kind: 'job'; readonly id: number; readonly job: LongTextJob }
-  /** The answer to a `question`; without a verdict the screening failed. */
-  | {
-      readonly kind: 'answer';
-      readonly question: number;
-      readonly verdict?: Awaited<ReturnType<AgentAnalyzer['analyze']>>;
-    };
+/** A request to the thread: a job, answered by its result. */
+export interface JobRequest {
+  readonly id: number;
+  readonly job: LongTextJob;
+}
 
-export type FromLongTextThread =
-  | { readonly kind: 'done'; readonly id: number; readonly result: PlainResult }
-  /** The body isn't what its route takes: status 400. */
-  | { readonly kind: 'refused'; readonly id: number; readonly message: string }
-  | { readonly kind: 'failed'; readonly id: number; readonly error: unknown }
-  /** Is this text to be blocked? */
-  | {
-      readonly kind: 'question';
-      readonly id: number;
-      readonly question: number;
-      readonly input: PlainInput;
-      readonly options: Parameters<AgentAnalyzer['analyze']>[1];
-    };
+/** A request of the thread: is this text of a job to be blocked? It is answered by the verdict. */
+export interface Question {
+  readonly id: number;
+  readonly input: PlainInput;
+  readonly options: Parameters<AgentAnalyzer['analyze']>[1];
+}
 
 export function toPlain(input: string | JsonText): PlainInput {
   return typeof input === 'string' ? { text: input } : { text: input.text, isToolCall: input.isToolCall };

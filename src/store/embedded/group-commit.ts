@@ -1,5 +1,6 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
-import { StoreError } from '../store-error.js';
+import { openBatcher } from '../batcher.js';
 
 /** Sums of the writes of one commit: written once, at its end, instead of once a write. */
 export interface Tally {
@@ -25,25 +26,12 @@ export interface GroupCommit {
   close(): Promise<void>;
 }
 
-interface Job {
-  readonly ahead: boolean;
-  readonly work: () => unknown;
-  readonly resolve: (value: never) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 const MOST_IN_ONE = 512;
 const RETRY_MS = 5;
 /** How long another process may hold the database before calls are refused. */
 const BUSY_TIMEOUT_MS = 5_000;
 
 const errorCode = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
-
-/** A write that waits for the sync of its commit. */
-interface Committed {
-  readonly settle: () => void;
-  readonly reject: (error: unknown) => void;
-}
 
 /** The parts that a group commit works with. */
 export interface GroupCommitParts {
@@ -60,115 +48,74 @@ export function openGroupCommit(db: Database, { sync, onFull, tallies }: GroupCo
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
-  let jobs: Job[] = [];
-  let committed: Committed[] = [];
-  let syncing = false;
-  let planned = false;
   let keptBack = 0;
-  let closed = false;
   let asked = 0;
-  let busySince: number | undefined;
+  let waiting = 0;
   let turn: Promise<unknown> = Promise.resolve();
-  let whenIdle: (() => void) | undefined;
-
-  const plan = (wait = 0): void => {
-    if (planned || keptBack > 0) return;
-    if (jobs.length === 0) {
-      if (!syncing) whenIdle?.();
-      return;
-    }
-    planned = true;
-    if (wait > 0) setTimeout(flush, wait);
-    else setImmediate(flush);
-  };
-
+  const commits = openBatcher(write, { lanes: 1, mostInOne: MOST_IN_ONE });
   /** One sync at a time: it serves all commits before it, and those meanwhile share the next one. */
-  const startSync = (): void => {
-    if (syncing || committed.length === 0) return;
-    syncing = true;
-    const group = committed;
-    committed = [];
-    sync()
-      .then(
-        () => {
-          for (const { settle } of group) settle();
-        },
-        (error: unknown) => {
-          for (const { reject } of group) reject(error);
-        },
-      )
-      .finally(() => {
-        syncing = false;
-        startSync();
-        plan();
-      });
-  };
+  const syncs = openBatcher(writeOut, { lanes: 1 });
 
-  const refuse = (batch: readonly Job[], error: unknown): void => {
-    if (errorCode(error) === 'SQLITE_FULL') onFull();
-    for (const { reject } of batch) reject(error);
-  };
+  async function writeOut(committed: readonly true[]): Promise<readonly true[]> {
+    await sync();
+    return committed;
+  }
 
   /** False where another process holds the database and there is time to wait. */
-  const begun = (): boolean => {
+  function begun(busySince: number): boolean {
     try {
       begin.run();
-      busySince = undefined;
       return true;
     } catch (error) {
-      busySince ??= performance.now();
       if (errorCode(error).startsWith('SQLITE_BUSY') && performance.now() - busySince < BUSY_TIMEOUT_MS) return false;
-      busySince = undefined;
       throw error;
     }
-  };
+  }
 
-  function flush(): void {
-    planned = false;
-    if (keptBack > 0) return;
-    const batch = jobs.slice(0, MOST_IN_ONE);
+  async function write(works: readonly (() => unknown)[]): Promise<readonly (Done | Error)[]> {
     try {
-      if (!begun()) {
-        plan(RETRY_MS);
-        return;
+      let busySince = performance.now();
+      // From here to the commit nothing is awaited: no transaction of another connection comes in between.
+      for (;;) {
+        if (keptBack > 0) {
+          await turn;
+          busySince = performance.now();
+        } else if (begun(busySince)) break;
+        else await setTimeout(RETRY_MS);
       }
-      jobs = jobs.slice(batch.length);
-      const settled = batch.map(({ work, ahead, resolve, reject }) => {
-        try {
-          const value = work();
-          return { ahead, reject, settle: () => resolve(value as never) };
-        } catch (error) {
-          // The failed statement is undone, the transaction stands: unless the database says otherwise.
-          if (!db.inTransaction || errorCode(error) === 'SQLITE_FULL') throw error;
-          return { ahead: true, reject, settle: () => reject(error) };
-        }
-      });
+      const results = works.map(run);
       for (const tally of tallies) tally.write();
       commit.run();
-      for (const it of settled) {
-        if (it.ahead) it.settle();
-        else committed.push(it);
-      }
-      startSync();
+      return results;
     } catch (error) {
       if (db.inTransaction) rollback.run();
       for (const tally of tallies) tally.drop();
-      if (jobs[0] === batch[0]) jobs = jobs.slice(batch.length);
-      refuse(batch, error);
+      if (errorCode(error) === 'SQLITE_FULL') onFull();
+      throw error;
     }
-    plan();
   }
 
-  const add = <T>(work: () => T, ahead: boolean): Promise<T> =>
-    new Promise((resolve, reject) => {
-      if (closed) {
-        reject(new StoreError('STORE_CLOSED', 'the store is closed'));
-        return;
-      }
-      asked += 1;
-      jobs.push({ work, ahead, resolve, reject });
-      plan();
-    });
+  function run(work: () => unknown): Done | Error {
+    try {
+      return { value: work() };
+    } catch (error) {
+      // The failed statement is undone, the transaction stands: unless the database says otherwise.
+      if (!db.inTransaction || errorCode(error) === 'SQLITE_FULL') throw error;
+      return error as Error;
+    }
+  }
+
+  async function add<T>(work: () => T, isAhead: boolean): Promise<T> {
+    asked += 1;
+    waiting += 1;
+    try {
+      const { value } = await commits.add(work);
+      if (!isAhead) await syncs.add(true);
+      return value as T;
+    } finally {
+      waiting -= 1;
+    }
+  }
 
   return {
     run: (work) => add(work, false),
@@ -177,23 +124,24 @@ export function openGroupCommit(db: Database, { sync, onFull, tallies }: GroupCo
       keptBack += 1;
       const done = turn.then(work).finally(() => {
         keptBack -= 1;
-        plan();
       });
       turn = done.catch(() => undefined);
       return done;
     },
     get waiting() {
-      return jobs.length + committed.length;
+      return waiting;
     },
     get asked() {
       return asked;
     },
-    close() {
-      closed = true;
-      return new Promise((resolve) => {
-        whenIdle = resolve;
-        plan();
-      });
+    async close() {
+      await commits.close();
+      await syncs.close();
     },
   };
+}
+
+/** A write in a commit. */
+interface Done {
+  readonly value: unknown;
 }

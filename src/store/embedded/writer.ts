@@ -1,7 +1,6 @@
 import type { Charge } from '../account-store.js';
 import type { Plans } from '../plans.js';
 import type { CountedRow } from '../sql/evidence/evidence-row.js';
-import type { StoreErrorCode } from '../store-error.js';
 import { embeddedCharge } from './charge.js';
 import { connect, openLog } from './database-file.js';
 import { openGroupCommit } from './group-commit.js';
@@ -42,102 +41,38 @@ export interface WriterSettings {
   readonly plans: Pick<Plans, 'all' | 'overagePackCalls'>;
 }
 
-/** One thing to write. `id` comes back with what came of it. */
+/** A request to the thread that writes. */
 export type WriterJob =
-  | { readonly kind: 'charge'; readonly id: number; readonly accountId: string; readonly at: number }
+  | { readonly kind: 'open'; readonly settings: WriterSettings }
+  | { readonly kind: 'charge'; readonly accountId: string; readonly at: number }
   /** With `at` (milliseconds since 1970) the call is counted, too. */
-  | { readonly kind: 'append'; readonly id: number; readonly row: CountedRow; readonly at: number | null }
-  | {
-      readonly kind: 'delete';
-      readonly id: number;
-      readonly accountId: string;
-      readonly before: number;
-      readonly limit: number;
-    }
-  | { readonly kind: 'empty-log'; readonly id: number }
-  /** Resolves once no commit is in progress; none starts until the same `id` is released. */
-  | { readonly kind: 'hold'; readonly id: number }
-  | { readonly kind: 'release'; readonly id: number }
-  | { readonly kind: 'close'; readonly id: number };
+  | { readonly kind: 'append'; readonly row: PackedRow; readonly at: number | null }
+  | { readonly kind: 'delete'; readonly accountId: string; readonly before: number; readonly limit: number }
+  | { readonly kind: 'empty-log' }
+  /** Answered once no commit is in progress; none starts until the same `turn` is released. */
+  | { readonly kind: 'hold'; readonly turn: number }
+  | { readonly kind: 'release'; readonly turn: number }
+  | { readonly kind: 'close' };
 
-/** Jobs as a message carries them: a record as a run of values, since the names of its columns would cost more than what they hold. */
-export type PackedJobs = readonly unknown[];
+/** The values of a row, in the order of `COLUMNS`: their names in each message would cost more than what they hold. */
+export type PackedRow = readonly unknown[];
 
-const RECORD = 'record';
+const COLUMNS: readonly (keyof CountedRow)[] = [
+  ...(['seq', 'id', 'account_id', 'key_id', 'verdict', 'rule', 'decided_by', 'router_level', 'channel'] as const),
+  ...(['label', 'text', 'record', 'at', 'is_model_error', 'latency_ms', 'rules_version', 'ml_version'] as const),
+];
 
-/** Writes jobs as a message. */
-export function packJobs(jobs: readonly WriterJob[]): PackedJobs {
-  const packed: unknown[] = [];
-  for (const job of jobs) {
-    if (job.kind !== 'append') {
-      packed.push(job);
-      continue;
-    }
-    const { row } = job;
-    packed.push(RECORD, job.id, job.at);
-    packed.push(row.seq, row.id, row.account_id, row.key_id, row.verdict, row.rule, row.decided_by, row.router_level);
-    packed.push(row.channel, row.label, row.text, row.record, row.at, row.is_model_error, row.latency_ms);
-    packed.push(row.rules_version, row.ml_version);
-  }
-  return packed;
+/** Writes a row for a message. */
+export function packRow(row: CountedRow): PackedRow {
+  return COLUMNS.map((column) => row[column]);
 }
 
-/** Reads a message, in the order of its jobs. */
-export function unpackJobs(packed: PackedJobs): readonly WriterJob[] {
-  const jobs: WriterJob[] = [];
-  let at = 0;
-  const next = <T>(): T => packed[at++] as T;
-  while (at < packed.length) {
-    const first = next<WriterJob | typeof RECORD>();
-    if (first !== RECORD) {
-      jobs.push(first);
-      continue;
-    }
-    const [id, countedAt] = [next<number>(), next<number | null>()];
-    const row: CountedRow = {
-      seq: next(),
-      id: next(),
-      account_id: next(),
-      key_id: next(),
-      verdict: next(),
-      rule: next(),
-      decided_by: next(),
-      router_level: next(),
-      channel: next(),
-      label: next(),
-      text: next(),
-      record: next(),
-      at: next(),
-      is_model_error: next(),
-      latency_ms: next(),
-      rules_version: next(),
-      ml_version: next(),
-    };
-    jobs.push({ kind: 'append', id, row, at: countedAt });
-  }
-  return jobs;
+/** Reads a row from a message. */
+export function unpackRow(packed: PackedRow): CountedRow {
+  const row: Partial<Record<keyof CountedRow, unknown>> = {};
+  for (const [at, column] of COLUMNS.entries()) row[column] = packed[at];
+  return row as CountedRow;
 }
-
-/** An error as it crosses threads. */
-export interface WriterFailure {
-  readonly message: string;
-  /** The store's own code, or the database's. */
-  readonly code: StoreErrorCode | string;
-  /** Whether it is a `StoreError`. */
-  readonly isOwn: boolean;
-}
-
-/** The outcome of a job. */
-export type WriterAnswer =
-  | { readonly id: number; readonly value: unknown }
-  | { readonly id: number; readonly failed: WriterFailure };
-
-/** Messages from the thread. */
-export type FromWriter =
-  | { readonly kind: 'ready' }
-  | { readonly kind: 'refused'; readonly failed: WriterFailure }
-  | { readonly kind: 'full' }
-  | { readonly kind: 'answers'; readonly answers: readonly WriterAnswer[] };
 
 /** A writer on this thread, with a connection of its own; it fills the search index too. */
 export async function openWriter({ file, onFull, plans }: WriterParts & { readonly plans: Plans }): Promise<Writer> {

@@ -1,19 +1,18 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Charge } from '../account-store.js';
+import { openBatcher } from '../batcher.js';
 import { loadPlans } from '../plans.js';
 import { newPepper, settledPepper } from '../secrets.js';
 import { requirePlansInUse } from '../sql/accounts/accounts.js';
 import { type Connection, sqlNotes, withoutTurns } from '../sql/connection.js';
 import { updateOldRecords } from '../sql/evidence/old-records.js';
 import { migrate } from '../sql/migrate.js';
-
 import { sqlStore } from '../sql/sql-store.js';
 import type { Tables } from '../sql/tables.js';
 import type { Store, StoreOptions } from '../store.js';
 import { StoreError } from '../store-error.js';
 import { postgresAppend } from './append.js';
-import { openBatcher } from './batcher.js';
 import { type ChargeItem, postgresCharge } from './charge.js';
 import { postgresPage } from './evidence-page.js';
 
@@ -81,8 +80,8 @@ export async function openPostgres(url: string, options: StoreOptions): Promise<
     const notes = sqlNotes({ db });
     // Replicas share it; an operator who wants it apart from the hashes sets it in the environment.
     const pepper = await settledPepper(notes, options.pepper, () => notes.claim('pepper', newPepper()));
-    const charges = openBatcher(postgresCharge(pool, plans), 2, 512);
-    const appends = openBatcher(postgresAppend(pool, pepper, plans), 3, 256);
+    const charges = openBatcher(postgresCharge(pool, plans), { lanes: 2, mostInOne: 512 });
+    const appends = openBatcher(postgresAppend(pool, pepper, plans), { lanes: 3, mostInOne: 256 });
     const connection: Connection = {
       db,
       dialect: 'postgres',

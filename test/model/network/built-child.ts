@@ -8,6 +8,7 @@ const SOURCES = [
   'src/adapters/model/model-worker.ts',
   'src/adapters/model/onnx-network.ts',
   'src/adapters/model/network.ts',
+  'src/adapters/peer.ts',
   'src/engine/errors.ts',
 ];
 

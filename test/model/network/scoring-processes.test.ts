@@ -207,7 +207,8 @@ describe('a scoring thread', () => {
     writeFileSync(
       silent,
       `import { parentPort } from 'node:worker_threads';
-      parentPort.on('message', ({ kind }) => kind === 'load' && parentPort.postMessage({ kind: 'ready' }));`,
+      parentPort.on('message', ({ messages: [{ ask, body }] }) =>
+        body.kind === 'load' && parentPort.postMessage({ messages: [{ reply: ask }], rssBytes: 0 }));`,
     );
     const { engine } = await open({ threads: true, childFile: silent, runTimeoutMs: 50 });
     expect(await ask(engine)).toEqual(fallback('MODEL_HUNG'));

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { orderedMap } from '../../src/engine/ordered-map.js';
+import { orderedMap } from '../../src/engine/limit.js';
 
 async function* from<Item>(items: readonly Item[]): AsyncGenerator<Item> {
   for (const item of items) yield item;

@@ -1,4 +1,4 @@
-import { StoreError } from '../store-error.js';
+import { StoreError } from './store-error.js';
 
 /** Collects requests while a write is in progress, and writes them as one. */
 export interface Batcher<I, O> {
@@ -9,15 +9,25 @@ export interface Batcher<I, O> {
 
 interface Waiting<I, O> {
   readonly item: I;
-  readonly resolve: (value: O) => void;
+  readonly resolve: (value: O | Promise<O>) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** `write` gives one result for each item, in order; an `Error` rejects that item alone. At most `lanes` writes overlap. */
+/** Bounds of a batcher. */
+export interface BatcherLimits {
+  /** Writes that overlap. */
+  readonly lanes: number;
+  /** Items of one write. Default: no bound. */
+  readonly mostInOne?: number | undefined;
+}
+
+/**
+ * `write` gives one result for each item, in order: together, where an `Error` rejects that item alone, or a promise for
+ * each. A write ends with the last of them.
+ */
 export function openBatcher<I, O>(
-  write: (items: readonly I[]) => Promise<readonly (O | Error)[]>,
-  lanes: number,
-  mostInOne: number,
+  write: (items: readonly I[]) => Promise<readonly (O | Error)[]> | readonly Promise<O>[],
+  { lanes, mostInOne = Number.POSITIVE_INFINITY }: BatcherLimits,
 ): Batcher<I, O> {
   let waiting: Waiting<I, O>[] = [];
   let underWay = 0;
@@ -27,13 +37,15 @@ export function openBatcher<I, O>(
 
   const send = async (batch: readonly Waiting<I, O>[]): Promise<void> => {
     try {
-      const results = await write(batch.map(({ item }) => item));
+      const writing = write(batch.map(({ item }) => item));
+      const results = writing instanceof Promise ? await writing : writing;
       for (const [i, { resolve, reject }] of batch.entries()) {
         const result = results[i];
         if (result === undefined || result instanceof Error)
           reject(result ?? new StoreError('STORE_UNAVAILABLE', 'the database did not respond'));
         else resolve(result);
       }
+      await Promise.allSettled(results);
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }

@@ -1,3 +1,50 @@
+import type { Clock } from './ports.js';
+
+/**
+ * Lets work through to a few places, one at a time each, in the order it came. With `timeoutMs` it rejects after that;
+ * work that has begun then still keeps its place until it ends.
+ */
+export type Limit<Place> = <T>(work: (place: Place) => Promise<T>, timeoutMs?: number) => Promise<T>;
+
+/** Makes a limit in front of these places. `late`: the error of work that took too long. */
+export function createLimit<Place>(
+  places: readonly Place[],
+  late?: { readonly clock: Clock; readonly error: () => Error },
+): Limit<Place> {
+  const free: Place[] = [...places];
+  const waiting: ((place: Place) => void)[] = [];
+
+  function leave(place: Place): void {
+    const next = waiting.shift();
+    if (next === undefined) free.push(place);
+    else next(place);
+  }
+
+  return (work, timeoutMs) =>
+    new Promise((resolve, reject) => {
+      let isLate = false;
+      const expire = (): void => {
+        isLate = true;
+        reject(late?.error());
+      };
+      const cancel = timeoutMs === undefined ? undefined : late?.clock.after(timeoutMs, expire);
+      const enter = (place: Place): void => {
+        if (isLate) {
+          leave(place);
+          return;
+        }
+        work(place)
+          .then(resolve, reject)
+          .finally(() => {
+            cancel?.();
+            leave(place);
+          });
+      };
+      if (free.length === 0) waiting.push(enter);
+      else enter(free.shift() as Place);
+    });
+}
+
 /** How far ahead work may run. */
 export interface PrefetchBounds<Item> {
   readonly items: number;
