@@ -18,6 +18,7 @@
 // -- agent [--runs N] [--record]: what a guard adds to a step of an agent, and that it screens nothing twice.
 // -- flow [--results N] [--suspicious SHARE]: what a call's flow check costs in a long run, and the run's memory.
 // -- runs [--model] [--show]: what each defence refuses of 40 honest runs of an agent, and stops of 60 attacked ones.
+// -- output: what of 40 forms of exfiltration is stopped, and which of 200 honest answers with links are changed.
 // -- opentelemetry [--texts N] [--record]: what instrumentation adds to a screening of 1 kB.
 // -- web [--runs N]: from the page's load to the first verdict in Chromium; with --data FILE.jsonl.gz: the model in WebAssembly against Node.
 // -- memory [--base DIST] FILE.jsonl.gz...: resident memory and CPU time over 8,000 varied texts, each build in a fresh process.
@@ -49,6 +50,7 @@ const programs = {
   agent: 'bench/agent.ts',
   flow: 'bench/flow.ts',
   runs: 'bench/runs.ts',
+  output: 'bench/output.ts',
   opentelemetry: 'bench/opentelemetry.ts',
   web: 'bench/web.ts',
   memory: 'bench/memory.ts',

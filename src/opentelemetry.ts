@@ -27,6 +27,7 @@ const TARGETS: Readonly<Record<Point | Channel, string>> = {
   tool_result: 'tool_output',
   document: 'knowledge_result',
   tool_definition: 'tool_definition',
+  output: 'llm_output',
   instructions: 'instructions',
   unknown: 'unknown',
 };

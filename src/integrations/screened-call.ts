@@ -9,6 +9,7 @@ import {
   type Run,
   type ScreenCall,
 } from '../policy/index.js';
+import { isContainer, mapStrings } from '../policy/redact.js';
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -350,14 +351,6 @@ export async function scrub(
   return passes(decision) ? decision.value : undefined;
 }
 
-/** A copy of a value of plain objects and arrays with other strings. */
-function mapStrings(value: unknown, change: (text: string) => string): unknown {
-  if (typeof value === 'string') return change(value);
-  if (!isContainer(value)) return value;
-  if (Array.isArray(value)) return value.map((item) => mapStrings(item, change));
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, mapStrings(item, change)]));
-}
-
 /** How many strings a value holds; more than `MAX_STRINGS` for one that is nested too deep, which bounds the recursion. */
 function stringsIn(value: unknown): number {
   let count = 0;
@@ -368,10 +361,4 @@ function stringsIn(value: unknown): number {
     level = level.filter(isContainer).flatMap((item) => Object.values(item));
   }
   return count;
-}
-
-/** An array or a plain object; a number of many digits is an object of its own. */
-function isContainer(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false;
-  return Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value));
 }

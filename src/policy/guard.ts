@@ -142,6 +142,8 @@ export interface RunOptions {
   readonly task?: string | undefined;
   /** Goes on with the current run, if there is one; else the run ends with this object, e.g. with a request or a connection. */
   readonly brief?: boolean | undefined;
+  /** Secrets of the system prompt that no output may repeat, each of 8 letters and digits or more. */
+  readonly canaries?: readonly string[] | undefined;
 }
 
 /** One run of an agent, from the user's words to the arguments of its calls. Forgotten an hour after its last use. */
@@ -153,6 +155,12 @@ export interface Run {
   trust(content: unknown): void;
   /** Adds a call that the model made earlier: a value that it brought in itself may be used again. */
   recall(call: unknown): void;
+  /**
+   * Adds a secret that no output may repeat.
+   *
+   * @throws RangeError for one of fewer than 8 letters and digits
+   */
+  canary(secret: string): void;
 }
 
 const GUARD_OPTIONS = [
@@ -174,6 +182,8 @@ const GUARD_OPTIONS = [
 ] as const satisfies readonly (keyof GuardOptions)[];
 /** Rounds of cutting and screening again, for each input of a content. */
 const REDACTIONS = 3;
+/** Letters and digits of a canary: fewer stand in any text. */
+const MIN_CANARY = 8;
 /** Texts of our own that are remembered, so that a later layer lets them pass. */
 const OWN_TEXTS = 2_000;
 
@@ -297,6 +307,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
 
   async function screen<T>(point: Point, value: T, call: ScreenCall = {}): Promise<Decision<T>> {
     const { signal, tool, isPast = false } = call;
+    if (point === 'output') return screenOutput(value, call);
     signal?.throwIfAborted();
     // Numbers, booleans and nothing say nothing.
     if (value === '' || value === null || !['string', 'object', 'bigint'].includes(typeof value)) {
@@ -322,7 +333,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
       const { evidenceId, cause, rule } = facts;
       const reason = facts.reason ?? 'Blocked.';
       const rest = policy[point] === 'redact' && content && judged ? await tryRedact(content, judged) : undefined;
-      const done = rest === undefined ? actionFor(policy[point], point, isPast) : 'redact';
+      const done = rest === undefined ? actionFor(policy[point] as Action, point, isPast) : 'redact';
       // Not the rule's reason: it describes the attack, so that the next layer that screens the note could block it.
       const said = cause === 'verdict' ? 'prompt injection.' : reason;
       const note = noteOf(point, said, facts);
@@ -468,6 +479,26 @@ export function createGuard(options: GuardOptions = {}): Guard {
     return { action: 'allow', value: fenced(point, value, content) };
   }
 
+  /** Looks for ways out in what the model wrote. Outside of a run there is nothing to compare it with. */
+  async function screenOutput<T>(value: T, call: ScreenCall): Promise<Decision<T>> {
+    const started = performance.now();
+    call.signal?.throwIfAborted();
+    const run = runs.find(call.runId);
+    if (policy.output === 'off' || run === undefined) return { action: 'allow', value };
+    const { ruleOutput } = await import('./run/rule-output.js');
+    const ruling = await ruleOutput(run, value, policy.output, flow);
+    if (ruling === undefined) return { action: 'allow', value };
+    const { rule, reason, action, leaks } = ruling;
+    const facts = { ...factsOf('error'), verdict: 'allow', cause: 'output', rule, reason, leaks } as const;
+    const { evidenceId, cause } = facts;
+    const about = { runId: run.id, point: 'output', action } as const;
+    report({ ...facts, ...about, tool: call.tool, unreadable: [], durationMs: performance.now() - started }, call);
+    const noted = (broken: string): string => noteOf('output', 'a way out.', { rule: broken, evidenceId });
+    const enforcement: Enforcement = { ...about, evidenceId, cause, rule, reason, note: noted(rule), leaks };
+    if (action === 'deny') return { action, enforcement };
+    return { action, value: action === 'redact' ? (ruling.redact(noted) as T) : value, enforcement };
+  }
+
   async function judgeJoint(joint: readonly [string, string], request: ScreenRequest): Promise<Screened | undefined> {
     const [before, after] = joint;
     // A word may be halved, too: then the second half goes on in small letters.
@@ -495,19 +526,26 @@ export function createGuard(options: GuardOptions = {}): Guard {
   return {
     policy,
     screen,
-    run({ id, task, brief = false } = {}) {
+    run({ id, task, brief = false, canaries = [] } = {}) {
       const run = brief ? (runs.find(id) ?? runs.openBrief(ownRun)) : runs.open(id);
       if (task !== undefined) run.task = task;
       const recall = (role: 'trusted' | 'call', value: unknown = ''): void => {
         for (const input of readContent(value, role === 'call').inputs)
           run.pending.push({ role, text: plainText(input) });
       };
+      const canary = (secret: string): void => {
+        if (secret.replace(/[^\p{L}\p{N}]+/gu, '').length < MIN_CANARY)
+          throw new RangeError(`a canary has ${MIN_CANARY} letters and digits or more`);
+        run.canaries.add(secret);
+      };
+      for (const secret of canaries) canary(secret);
       return {
         id: run.id,
         // Of this object, which may be an instrumented guard.
         screen: (point, value, call) => runs.within(run, () => this.screen(point, value, { ...call, runId: run.id })),
         trust: (value) => recall('trusted', value),
         recall: (call) => recall('call', call),
+        canary,
       };
     },
     inRun: (work, runId) => runs.within(runs.open(runId), work),
@@ -596,6 +634,7 @@ const NOTES: Readonly<Record<Point, string>> = {
   tool_result: 'removed',
   document: 'removed',
   tool_definition: 'hidden',
+  output: 'removed',
 };
 
 async function openDefault(): Promise<Analyzer> {

@@ -28,6 +28,7 @@ export type { Effect, KnownEffect, ToolPolicy } from './run/effects.js';
 export type { Flow } from './run/flow.js';
 export type { FlowPolicy } from './run/flow-policy.js';
 export type { Judge, JudgeEndpoint, Judgement, JudgeQuestion } from './run/judge.js';
+export type { Leak } from './run/output.js';
 export type { RunLog } from './run/run-log.js';
 export type { Origin } from './run/run-state.js';
 export type { ValueKind } from './run/values.js';

@@ -3,9 +3,10 @@ import type { Unreadable } from './content.js';
 import type { Flow } from './run/flow.js';
 import { checkFlowPolicy, DEFAULT_FLOW_POLICY, type FlowPolicy } from './run/flow-policy.js';
 import type { Judgement } from './run/judge.js';
+import type { Leak } from './run/output.js';
 
 /** Where in an agent a text is screened. */
-export type Point = 'user' | 'tool_call' | 'tool_result' | 'document' | 'tool_definition';
+export type Point = 'user' | 'tool_call' | 'tool_result' | 'document' | 'tool_definition' | 'output';
 
 /**
  * What happens to a text that is blocked, by point. `report` lets it pass and only reports it.
@@ -17,6 +18,9 @@ export type Point = 'user' | 'tool_call' | 'tool_result' | 'document' | 'tool_de
  * - `redact`: the offending spans are removed and the rest is screened again; a rest that is still blocked is replaced
  *   (refused, for `user`).
  * - `hide`: the document or tool definition is left out.
+ *
+ * Of `output`, what the model writes within a run, only ways out are found: `redact` puts a note in the place of a link's
+ * target, `deny` in the place of the whole text; `off` does not look.
  */
 export interface Policy {
   readonly user: 'refuse' | 'throw' | 'redact' | 'report';
@@ -24,12 +28,13 @@ export interface Policy {
   readonly tool_result: 'replace' | 'redact' | 'stop' | 'throw' | 'report';
   readonly document: 'replace' | 'redact' | 'hide' | 'throw' | 'report';
   readonly tool_definition: 'hide' | 'throw' | 'report';
+  readonly output: 'redact' | 'deny' | 'report' | 'off';
   /** What happens to a call of a run that carries a value from untrusted data. */
   readonly flow: FlowPolicy;
 }
 
 /** What was done with a text. */
-export type Action = Policy[Point];
+export type Action = Exclude<Policy[Point], 'off'>;
 
 /** The policy where a guard is given none. */
 export const DEFAULT_POLICY: Policy = {
@@ -38,6 +43,7 @@ export const DEFAULT_POLICY: Policy = {
   tool_result: 'replace',
   document: 'replace',
   tool_definition: 'hide',
+  output: 'redact',
   flow: DEFAULT_FLOW_POLICY,
 };
 
@@ -48,6 +54,7 @@ const ACTIONS: { readonly [P in Point]: readonly Policy[P][] } = {
   tool_result: ['replace', 'redact', 'stop', 'throw', 'report'],
   document: ['replace', 'redact', 'hide', 'throw', 'report'],
   tool_definition: ['hide', 'throw', 'report'],
+  output: ['redact', 'deny', 'report', 'off'],
 };
 
 /** @throws TypeError for a point or an action that does not exist: JavaScript has no type that would say so */
@@ -76,13 +83,14 @@ export function newestTurn<M>(messages: readonly M[], isUser: (message: M) => bo
   return Math.max(messages.findLastIndex(isUser), 0);
 }
 
-/** The engine's channel of each point. */
+/** The engine's channel of each point; `output` isn't screened by the engine. */
 export const CHANNELS: Readonly<Record<Point, Channel>> = {
   user: 'user',
   tool_call: 'tool_call',
   tool_result: 'tool_result',
   document: 'document',
   tool_definition: 'instructions',
+  output: 'unknown',
 };
 
 /** Why a text didn't pass as it was. */
@@ -94,11 +102,11 @@ export interface Enforcement {
   readonly point: Point;
   readonly action: Action;
   /**
-   * `verdict`: the engine blocked it. `flow`: a call carries a value from untrusted data. Otherwise it wasn't screened, and the
-   * guard fails closed.
+   * `verdict`: the engine blocked it. `flow`: a call carries a value from untrusted data. `output`: a text of the model opens
+   * a way out. Otherwise it wasn't screened, and the guard fails closed.
    */
-  readonly cause: 'verdict' | 'flow' | 'error' | 'timeout' | 'unreadable';
-  /** The rule that blocked it, `flow.suspicious` or `flow.foreign`; `none` where it wasn't screened. */
+  readonly cause: 'verdict' | 'flow' | 'output' | 'error' | 'timeout' | 'unreadable';
+  /** The rule that blocked it, that of a flow or a leak, such as `flow.foreign`; `none` where it wasn't screened. */
   readonly rule: string;
   /** One sentence. Never quotes the input. */
   readonly reason: string;
@@ -108,6 +116,8 @@ export interface Enforcement {
   readonly flows?: readonly Flow[] | undefined;
   /** For the cause `flow`: what the judge said, where one was asked. */
   readonly judgement?: Judgement | undefined;
+  /** For the cause `output`: the ways out, and where their hosts or values come from. */
+  readonly leaks?: readonly Leak[] | undefined;
 }
 
 /** What became of a value. `value` is what may be passed on. */
@@ -160,6 +170,8 @@ export interface GuardEvent {
   readonly flows?: readonly Flow[] | undefined;
   /** For the cause `flow`: what the judge said, where one was asked. */
   readonly judgement?: Judgement | undefined;
+  /** For the cause `output`: the ways out, and where their hosts or values come from. */
+  readonly leaks?: readonly Leak[] | undefined;
   /** Milliseconds of this decision. */
   readonly durationMs: number;
 }

@@ -19,16 +19,16 @@ export function cutSpans<T>(value: T, spans: readonly Span[]): T | undefined {
   return cut?.changed ? (cut.value as T) : undefined;
 }
 
-/** A text without spans, which may reach beyond it. */
-export function cutText(text: string, spans: readonly Span[]): string {
+/** A text without spans, which may reach beyond it; their `text` stands in their place. */
+export function cutText(text: string, spans: readonly (Span & { readonly text?: string })[]): string {
   const inside = spans
-    .map(({ start, end }) => ({ start: Math.max(0, start), end: Math.min(text.length, end) }))
+    .map((span) => ({ ...span, start: Math.max(0, span.start), end: Math.min(text.length, span.end) }))
     .filter(({ start, end }) => end > start)
     .sort((a, b) => a.start - b.start);
   let out = '';
   let at = 0;
-  for (const { start, end } of inside) {
-    if (start >= at) out += text.slice(at, start) + REMOVED;
+  for (const { start, end, text: note = REMOVED } of inside) {
+    if (start >= at) out += text.slice(at, start) + note;
     at = Math.max(at, end);
   }
   return out + text.slice(at);
@@ -117,4 +117,18 @@ function escapedLength(text: string, unit: number): readonly [units: number, esc
 function scalarLength(value: unknown): number {
   if (value instanceof JsonNumber) return value.text.length;
   return typeof value === 'bigint' ? value.toString().length : (JSON.stringify(value) ?? 'null').length;
+}
+
+/** A copy of a value of plain objects and arrays with other strings. */
+export function mapStrings(value: unknown, change: (text: string) => string, depth = 0): unknown {
+  if (typeof value === 'string') return change(value);
+  if (!isContainer(value) || depth > MAX_DEPTH) return value;
+  if (Array.isArray(value)) return value.map((item) => mapStrings(item, change, depth + 1));
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, mapStrings(item, change, depth + 1)]));
+}
+
+/** An array or a plain object; a number of many digits is an object of its own. */
+export function isContainer(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  return Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value));
 }

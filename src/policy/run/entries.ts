@@ -1,5 +1,6 @@
 import type { Span } from '../../index.js';
 import { foldedViews } from './folded.js';
+import { type Link, linksIn } from './links.js';
 import type { DigestedEntry, Entry, Origin, RunState, UntrustedDigests } from './run-state.js';
 import { type Value, valuesIn, wordsIn } from './values.js';
 
@@ -51,6 +52,23 @@ export function hostKey(state: Pick<RunState, 'seed'>, host: string): number {
   return valueKey(state, { kind: 'host', text: host });
 }
 
+/** The digests of a link: the whole of it, its host, and the domain of that where it has a longer name. */
+export function linkKeys(
+  state: Pick<RunState, 'seed'>,
+  { url, host }: Pick<Link, 'url' | 'host'>,
+): { readonly whole: number; readonly host: number; readonly domain: number } {
+  const name = /^[\w.-]*$/.test(host) ? host : (foldedViews(host)[0]?.text ?? host);
+  const domain = /^[\d.]+$/.test(name)
+    ? name
+    : (/(?:[^.]+\.)?[^.]{1,3}\.[^.]{2}$|[^.]+\.[^.]+$/.exec(name)?.[0] ?? name);
+  const whole = url.href.replace(/[/#?]+$/, '').replace(/^(\w+:\/\/)www\./, '$1');
+  return {
+    whole: valueKey(state, { kind: 'url', text: `\0${whole}` }),
+    host: hostKey(state, name),
+    domain: valueKey(state, { kind: 'host', text: `\0${domain}` }),
+  };
+}
+
 /** Where a value stood, if it did: in a suspicious passage, else anywhere in untrusted data. */
 export function findOrigin(state: RunState, key: number): Origin | undefined {
   const place = state.suspicious.get(key) ?? state.foreign.get(key);
@@ -81,13 +99,13 @@ function placedValues(
     const at = passages.findIndex((each) => overlap(each, span));
     if (at >= 0) addFirst(suspicious, key, writePlace(at + 1, span));
   };
+  const add = (key: number, span: Span): void => {
+    addFirst(foreign, key, writePlace(0, span));
+    addSuspicious(key, span);
+  };
+  for (const link of linksIn(text)) for (const key of Object.values(linkKeys({ seed }, link))) add(key, link);
   for (const view of foldedViews(text)) {
-    for (const value of valuesIn(view.text)) {
-      const span = view.toText(value);
-      const key = valueKey({ seed }, value);
-      addFirst(foreign, key, writePlace(0, span));
-      addSuspicious(key, span);
-    }
+    for (const value of valuesIn(view.text)) add(valueKey({ seed }, value), view.toText(value));
     if (passages.length === 0) continue;
     for (const words of wordsIn(view.text)) addSuspicious(valueKey({ seed }, words), view.toText(words));
   }

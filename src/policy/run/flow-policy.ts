@@ -1,6 +1,7 @@
 import type { Screened } from '../screener.js';
 import type { KnownEffect } from './effects.js';
 import type { FoundFlow } from './flow.js';
+import type { Origin } from './run-state.js';
 
 /** Action for a call that carries a value from untrusted data. */
 export interface FlowPolicy {
@@ -79,12 +80,16 @@ export function flowReason({ flows }: FlowRuling): string {
   const [flow] = flows;
   if (flow === undefined) return 'A value comes from untrusted data.';
   const { argument, kind, source } = flow;
-  const { tool, evidenceId, probability, span } = source;
+  const carried = kind === 'words' ? 'words' : `a value (${kind})`;
+  return `The argument ${argument} carries ${carried} from ${whereFrom(source)}; the user never gave it.`;
+}
+
+/** The place of an origin in words. */
+export function whereFrom({ tool, evidenceId, probability, span }: Origin): string {
   const where = tool !== undefined && /^[\w.:/-]{1,64}$/.test(tool) ? `the result of ${tool}` : 'a document or result';
   const proof = evidenceId === undefined ? '' : ` (${evidenceId})`;
   const score = probability === undefined ? '' : `, probability ${probability.toFixed(2)}`;
-  const carried = kind === 'words' ? 'words' : `a value (${kind})`;
-  return `The argument ${argument} carries ${carried} from ${where}${proof}, characters ${span.start} to ${span.end}${score}; the user never gave it.`;
+  return `${where}${proof}, characters ${span.start} to ${span.end}${score}`;
 }
 
 /** Whether a verdict that allows a text still leaves a doubt. A blocked text that a policy lets pass does. */

@@ -4,6 +4,8 @@ import type { Span } from '../../index.js';
 /** A reading of a text for comparison: folded, and decoded where the text encodes something. */
 export interface FoldedView {
   readonly text: string;
+  /** What an encoding in the text says. */
+  readonly isDecoded: boolean;
   /** Leads from a span of the view back to the text. */
   toText(span: Span): Span;
 }
@@ -19,10 +21,10 @@ export function foldedViews(text: string): readonly FoldedView[] {
   const whole = { start: 0, end: text.length };
   return buildViews(text)
     .views.slice(1)
-    .flatMap(({ text: folded, map }): FoldedView[] => {
-      const view = { text: folded, toText: map.toInput };
+    .flatMap(({ kind, text: folded, map }): FoldedView[] => {
+      const view = { text: folded, isDecoded: kind === 'decoded', toText: map.toInput };
       // As in `name [at] example [dot] com`.
       const spelled = folded.replace(SPELLED_AT, '@').replace(SPELLED_DOT, '.');
-      return spelled === folded ? [view] : [view, { text: spelled, toText: () => whole }];
+      return spelled === folded ? [view] : [view, { ...view, text: spelled, toText: () => whole }];
     });
 }

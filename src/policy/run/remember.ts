@@ -71,7 +71,7 @@ async function add(run: RunMemory, entries: readonly Entry[]): Promise<void> {
 }
 
 /** Brings a run up to date: with what other processes added, and with what waits to be added. */
-async function catchUp(run: RunMemory): Promise<void> {
+export async function catchUp(run: RunMemory): Promise<void> {
   await recallRun(run);
   await addToRun(run, run.pending.splice(0));
 }

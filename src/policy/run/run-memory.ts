@@ -20,6 +20,8 @@ export interface RunMemory {
   readonly pending: Entry[];
   /** Whether what is pending waits for a call that is checked: most requests have none. */
   readonly isBrief: boolean;
+  /** Secrets that no output may repeat. */
+  readonly canaries: Set<string>;
   /** Texts of data for a judge, by evidence id; none where there is no judge. */
   readonly texts: { get(evidenceId: string): string | undefined; set(evidenceId: string, text: string): unknown };
   /**
@@ -97,6 +99,7 @@ function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, 
     said: undefined,
     pending: [],
     isBrief,
+    canaries: new Set(),
     texts: keepsTexts
       ? new LRUCache<string, string>({ maxSize: JUDGED_LENGTH, sizeCalculation: (text) => text.length + 1 })
       : { get: () => undefined, set: () => undefined },

@@ -1,0 +1,51 @@
+import type { Span } from '../../index.js';
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/gm;
+const TICKS = /`+|\n/g;
+
+/** The code of a Markdown text: fenced blocks that are closed, and code spans within a line; ascending. Linear in the text. */
+export function codeSpans(text: string): readonly Span[] {
+  if (!text.includes('`') && !text.includes('~~~')) return [];
+  const blocks = fences(text).filter(({ end }) => end !== undefined) as readonly Span[];
+  const spans: Span[] = [];
+  let from = 0;
+  for (const block of [...blocks, { start: text.length, end: text.length }]) {
+    spans.push(...ticked(text.slice(from, block.start), from), block);
+    from = block.end;
+  }
+  return spans;
+}
+
+function fences(text: string): readonly { readonly mark: string; readonly start: number; readonly end?: number }[] {
+  const found: { mark: string; start: number; end?: number }[] = [];
+  for (const { 0: line, 1: mark = '', 2: rest = '', index } of text.matchAll(FENCE)) {
+    const open = found.at(-1);
+    if (open === undefined || open.end !== undefined) {
+      if (mark.startsWith('~') || !rest.includes('`')) found.push({ mark, start: index });
+    } else if (mark.startsWith(open.mark) && rest.trim() === '') open.end = index + line.length;
+  }
+  return found;
+}
+
+/** Code between rows of backticks of the same length. */
+function ticked(text: string, offset: number): readonly Span[] {
+  const spans: Span[] = [];
+  let rows: { readonly start: number; readonly length: number }[] = [];
+  const close = (): void => {
+    const last = new Map(rows.map(({ length }, at) => [length, at]));
+    for (let at = 0; at < rows.length; at += 1) {
+      const { start, length } = rows[at] as (typeof rows)[number];
+      if ((last.get(length) ?? at) === at) continue;
+      let end = at + 1;
+      while (rows[end]?.length !== length) end += 1;
+      spans.push({ start: start + offset, end: (rows[end]?.start ?? start) + length + offset });
+      at = end;
+    }
+    rows = [];
+  };
+  for (const { 0: row, index } of text.matchAll(TICKS))
+    if (row === '\n') close();
+    else rows.push({ start: index, length: row.length });
+  close();
+  return spans;
+}

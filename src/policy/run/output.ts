@@ -1,0 +1,175 @@
+/** Rules on what may leave with a text that the model wrote. */
+import type { Span } from '../../index.js';
+import { findOrigin, hostKey, linkKeys, valueKey } from './entries.js';
+import { flowOf } from './flow.js';
+import type { FlowPolicy } from './flow-policy.js';
+import { type FoldedView, foldedViews } from './folded.js';
+import { type Link, linksIn, percentDecoded } from './links.js';
+import type { Origin, RunState } from './run-state.js';
+import { type ValueKind, valuesIn, wordsIn } from './values.js';
+
+/** A way out in a text that the model wrote. Says no text. */
+export interface Leak {
+  readonly rule: 'output.canary' | 'output.carries-values' | 'output.foreign-host';
+  /** `image`: loads by itself. `text`: no link. */
+  readonly form: 'image' | 'link' | 'text';
+  /** In the text, UTF-16 code units. */
+  readonly span: Span;
+  /** Where the host or the value stood first; undefined for what the user or the operator gave. */
+  readonly source: Origin | undefined;
+}
+
+export interface FoundLeak extends Leak {
+  /** Repeats a link of the data as it stood there. */
+  readonly isQuoted: boolean;
+}
+
+/** Values that say something of someone. */
+const PRIVATE: ReadonlySet<ValueKind> = new Set<ValueKind>(['email', 'phone', 'account', 'wallet', 'secret', 'words']);
+const SENTENCE = /(?:\p{L}{2,20}[\s_+-]{1,3}){3}\p{L}{2}/u;
+/** Rows of letters and digits that nobody reads. */
+const OPAQUE = /^(?=.*\d)(?=.*[a-z])[\w+/=.~-]{32,}$/i;
+/** The ways out in a text, in its order. Linear in the text. */
+export function leaksIn(
+  state: RunState,
+  text: string,
+  { trusted }: Pick<FlowPolicy, 'trusted'>,
+  canaries: readonly string[] = [],
+): readonly FoundLeak[] {
+  const secrets = canaries.map(lettersOf);
+  const links = linksIn(text).flatMap((link): FoundLeak[] => {
+    const { start, end, isLoaded, isPlain } = link;
+    const isSecret = secrets.length > 0 && secrets.some((secret) => lettersOf(partsOf(link).join('')).includes(secret));
+    const ruled = isSecret ? ({ rule: 'output.canary' } as const) : ruleLink(state, link, trusted);
+    if (ruled === undefined) return [];
+    const form = isLoaded && !isPlain ? 'image' : 'link';
+    return [{ source: undefined, isQuoted: false, ...ruled, form, span: { start, end } }];
+  });
+  return [...links, ...secretsIn(text, secrets)].sort((a, b) => a.span.start - b.span.start);
+}
+
+/** What is wrong with a link, if anything is. */
+function ruleLink(
+  state: RunState,
+  link: Link,
+  trusted: readonly string[],
+): (Pick<FoundLeak, 'rule'> & Partial<FoundLeak>) | undefined {
+  const { url, host, isLoaded, isPlain } = link;
+  const names = namesOf(host);
+  if (names.some((name) => state.trusted.has(hostKey(state, name)) || trusted.includes(name))) return undefined;
+  const keys = linkKeys(state, link);
+  // Other names at a domain of the data may belong to others: they count for what loads by itself.
+  const known = [keys.host, ...names.map((name) => hostKey(state, name)), ...(isLoaded ? [keys.domain] : [])];
+  const source = url.pathname.startsWith('/') ? firstOrigin(state, known) : undefined;
+  const isBare = url.pathname === '/' && url.search === '' && url.hash === '';
+  const isQuoted = state.foreign.has(keys.whole) || (isBare && state.foreign.has(keys.host));
+  if (source !== undefined && isQuoted) {
+    const isSuspicious = source.probability !== undefined;
+    if (isPlain && !isSuspicious) return undefined;
+    return { rule: 'output.foreign-host', source, isQuoted: !isSuspicious && (!isLoaded || isPlain) };
+  }
+  const carried = carriedBy(state, link);
+  if (carried !== undefined) return { rule: 'output.carries-values', source: carried.source ?? source };
+  // In code an image counts as a link does, and a link for what it carries alone.
+  return source === undefined || (isPlain && !isLoaded) ? undefined : { rule: 'output.foreign-host', source };
+}
+
+/** A host and the domains above it. */
+function namesOf(host: string): readonly string[] {
+  if (host === '' || /^[\d.]+$|^\[/.test(host)) return [host];
+  const labels = host.split('.');
+  return labels.slice(0, Math.max(1, labels.length - 1)).map((_, at) => labels.slice(at).join('.'));
+}
+
+function firstOrigin(state: RunState, keys: readonly number[]): Origin | undefined {
+  for (const key of keys) {
+    const origin = findOrigin(state, key);
+    if (origin !== undefined) return origin;
+  }
+  return undefined;
+}
+
+/** The first value of the conversation in a link; with its source, where it stood in data. */
+function carriedBy(state: RunState, link: Link): { readonly source: Origin | undefined } | undefined {
+  const { url } = link;
+  const isLoaded = link.isLoaded && !link.isPlain;
+  const parts = partsOf(link);
+  const isCounted = (kind: ValueKind): boolean => (isLoaded ? kind !== 'host' && kind !== 'url' : PRIVATE.has(kind));
+  // A value may be split over the parts.
+  const flows = flowOf(state, [...parts, parts.join(' '), [...url.searchParams.values()].join('')]);
+  const flow = flows.find(({ kind }) => isCounted(kind));
+  if (flow !== undefined) return { source: flow.source };
+  const views = foldedViews(parts.join(' '));
+  // What the user gave may stand in a link, but nobody has to encode it for that.
+  const isRepeated = views
+    .filter(({ isDecoded }) => isLoaded || isDecoded)
+    .flatMap(({ text }) => [...valuesIn(text), ...wordsIn(text)])
+    .some((value) => isCounted(value.kind) && state.trusted.has(valueKey(state, value)));
+  return isRepeated || (isLoaded && saysSomething(link, views)) ? { source: undefined } : undefined;
+}
+
+/** Whether what loads by itself has a sentence, or something that can't be read, where it names no file. */
+function saysSomething({ url, host }: Link, views: readonly FoldedView[]): boolean {
+  const said = [...url.searchParams.values(), url.hash.slice(1), ...host.split('.').slice(0, -2)];
+  const isSaid = said.some((part) => OPAQUE.test(part) || SENTENCE.test(percentDecoded(part)));
+  return isSaid || views.some(({ text, isDecoded }) => isDecoded && wordsIn(text).length > 0);
+}
+
+/** All that a link says beside the host that is known, decoded. */
+function partsOf({ url, host }: Link): readonly string[] {
+  const labels = host.split('.').slice(0, -2);
+  const path = url.pathname.startsWith('/') ? url.pathname.split('/') : [];
+  const query = [...url.searchParams].flat();
+  return [...labels, url.username, url.password, ...path, ...query, url.hash.slice(1)]
+    .map(percentDecoded)
+    .filter((part) => part !== '');
+}
+
+// --- Canaries ---
+
+const SIGNS = /[^\p{L}\p{N}]+/gu;
+
+/** A secret as it is compared: its letters and digits, folded. */
+function lettersOf(text: string): string {
+  return (foldedViews(text)[0]?.text ?? '').replace(SIGNS, '');
+}
+
+/** Where a text repeats a secret, spelled out or encoded. */
+function secretsIn(text: string, secrets: readonly string[]): readonly FoundLeak[] {
+  if (secrets.length === 0) return [];
+  return foldedViews(text).flatMap((view) => {
+    const rows = [...view.text.matchAll(/[\p{L}\p{N}]+/gu)];
+    const letters = rows.map(([row]) => row).join('');
+    const found: FoundLeak[] = [];
+    for (const secret of secrets)
+      for (let at = letters.indexOf(secret); at >= 0; at = letters.indexOf(secret, at + secret.length)) {
+        const first = placeOf(rows, at);
+        const last = placeOf(rows, at + secret.length - 1);
+        // Words that happen to have its letters in a row begin or end within one.
+        if (first.row !== last.row && !(first.isStart && last.isEnd)) continue;
+        const span = view.toText({ start: first.offset, end: last.offset + 1 });
+        found.push({ rule: 'output.canary', form: 'text', span, source: undefined, isQuoted: false });
+      }
+    return found;
+  });
+}
+
+interface Letter {
+  readonly row: number;
+  /** In the text of the rows. */
+  readonly offset: number;
+  /** Whether it begins or ends its row. */
+  readonly isStart: boolean;
+  readonly isEnd: boolean;
+}
+
+function placeOf(rows: readonly RegExpExecArray[], letter: number): Letter {
+  let at = letter;
+  const row = rows.findIndex(({ 0: { length } }) => {
+    if (at < length) return true;
+    at -= length;
+    return false;
+  });
+  const { 0: text = '', index = 0 } = rows[row] ?? {};
+  return { row, offset: index + at, isStart: at === 0, isEnd: at === text.length - 1 };
+}
