@@ -221,7 +221,7 @@ export function createSteps(
 }
 
 /** The calls that a message, item or part of the model makes, in the words of any host. */
-export function callsOf(message: unknown): readonly ModelCall[] {
+function callsOf(message: unknown): readonly ModelCall[] {
   if (!isObject(message)) return [];
   const { content, tool_calls, function_call } = message;
   const blocks = [

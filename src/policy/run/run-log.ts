@@ -28,7 +28,7 @@ const digestedSchema: z.ZodType<DigestedEntry> = z.discriminatedUnion('role', [
 ]) as never;
 
 /** An entry of a log; undefined for a line that was cut off or damaged. */
-export function readDigested(line: string): DigestedEntry | undefined {
+function readDigested(line: string): DigestedEntry | undefined {
   try {
     return digestedSchema.safeParse(JSON.parse(line)).data;
   } catch {
