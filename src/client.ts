@@ -1,6 +1,6 @@
 /** A client of the screening service. Uses `fetch` alone: it runs in Node, Deno, Bun, workers and browsers. */
 import { cropTask, toJsonText } from './engine/input.js';
-import type { Channel, ExplainedVerdict, Input, Verdict } from './index.js';
+import type { Channel, ExplainedVerdict, Input, Span, Verdict } from './index.js';
 
 export type {
   Channel,
@@ -53,6 +53,36 @@ export class ScreeningError extends Error {
   }
 }
 
+/** A value in a call's arguments that stood first in what a tool or a document said, and that the user never gave. */
+export interface FlowFinding {
+  /** JSON path in the arguments. */
+  readonly argument: string;
+  /** Such as `email` or `words`. */
+  readonly kind: string;
+  readonly level: 'suspicious' | 'foreign';
+  readonly source: {
+    readonly tool: string | null;
+    readonly evidence_id: string | null;
+    /** In the text of the source, UTF-16 code units. */
+    readonly span: Span;
+    /** Of the passage, 0..1; null for one that isn't suspicious. */
+    readonly probability: number | null;
+  };
+}
+
+/** What the service says of the values in a call's arguments. Never quotes one. */
+export interface FlowAnswer {
+  /** What the default policy of runs does with the call. */
+  readonly action: 'allow' | 'report' | 'ask' | 'deny';
+  readonly rule: 'none' | 'flow.suspicious' | 'flow.foreign';
+  readonly reason: string | null;
+  readonly effect: 'read' | 'write' | 'send' | 'execute';
+  readonly findings: readonly FlowFinding[];
+}
+
+/** A verdict on a text of a run; `flow` is there for a tool's call. */
+export type RunVerdict = Verdict & { readonly run_id: string; readonly flow?: FlowAnswer | undefined };
+
 /** How a client is set up. */
 export interface ClientOptions {
   /** Where the service is, e.g. `https://screening.example`; a path before `/analyze` is kept. */
@@ -76,6 +106,12 @@ export interface ClientCallOptions {
   readonly channel?: Channel | undefined;
   /** Task that the user gave the agent. Only the last 4,000 characters of a longer task are sent. */
   readonly task?: string | undefined;
+  /** The run that the text is a part of, an id of your own: the verdict on a tool's call says what came from data. */
+  readonly runId?: string | undefined;
+  /** With `runId`: the tool that gave the result, or that is called. */
+  readonly tool?: string | undefined;
+  /** With `runId`: what the called tool does; default: by the verb of its name. */
+  readonly effect?: FlowAnswer['effect'] | undefined;
   /** Adds `explanation` to the verdict. */
   readonly explain?: boolean | undefined;
 }
@@ -88,6 +124,7 @@ export interface ScreeningClient {
    * @throws ScreeningError; InputError for a value that has no JSON text
    */
   analyze(input: Input, options: ClientCallOptions & { readonly explain: true }): Promise<ExplainedVerdict>;
+  analyze(input: Input, options: ClientCallOptions & { readonly runId: string }): Promise<RunVerdict>;
   analyze(input: Input, options?: ClientCallOptions): Promise<Verdict>;
 }
 
@@ -122,14 +159,16 @@ export function createClient(options: ClientOptions): ScreeningClient {
   }
 
   return {
-    async analyze(input: Input, call: ClientCallOptions = {}): Promise<ExplainedVerdict> {
+    async analyze(input: Input, call: ClientCallOptions = {}): Promise<ExplainedVerdict & RunVerdict> {
       const task = cropTask(call.task);
-      const asked = task === undefined ? '' : `,"task":${JSON.stringify(task)}`;
-      const body = `{"input":${typeof input === 'string' ? JSON.stringify(input) : toJsonText(input).text}${asked}}`;
+      const { runId: run_id, tool, effect } = call;
+      const members = { task, ...(run_id === undefined ? {} : { run_id, tool, effect }) };
+      const asked = JSON.stringify(members).slice(1, -1);
+      const body = `{"input":${typeof input === 'string' ? JSON.stringify(input) : toJsonText(input).text}${asked && `,${asked}`}}`;
       const deadline = AbortSignal.timeout(call.timeoutMs ?? timeoutMs);
       const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline]);
       try {
-        return await withRetry(urlFor(call), body, signal);
+        return (await withRetry(urlFor(call), body, signal)) as ExplainedVerdict & RunVerdict;
       } catch (cause) {
         if (cause instanceof ScreeningError) throw cause;
         if (call.signal?.aborted) throw call.signal.reason;

@@ -3,6 +3,7 @@ import type { RouterLevel } from '../engine/decide.js';
 import type { ExplainedFinding, Explanation, ModelReport } from '../engine/explain.js';
 import type { EngineLimits } from '../engine/limits.js';
 import type { Verdict } from '../engine/verdict.js';
+import type { AskedDigests, FlowDecision, FlowGrounds } from '../policy/run/decide-flow.js';
 
 /** How much of an input an account keeps: all of it, with secrets masked, or a digest alone. */
 export type Keep = 'whole' | 'masked' | 'hash';
@@ -53,6 +54,21 @@ export interface ReplaySettings {
   readonly operating_point?: string | null | undefined;
 }
 
+/** The run that a call was a part of, and what became of the values in its arguments. */
+export interface RecordedRun {
+  /** The caller's. */
+  readonly id: string;
+  readonly tool?: string | undefined;
+  /** Of a tool's call. */
+  readonly flow?: RecordedFlow | undefined;
+}
+
+/** A decision on the values in a call's arguments, with all that decided it. */
+export interface RecordedFlow extends FlowDecision, FlowGrounds {
+  /** Absent where the account doesn't keep whole texts: digests give short values away. */
+  readonly digests?: AskedDigests | undefined;
+}
+
 /** One decision, whole: what, why, by what, reproducible. Also the shape of a line of an export. */
 export interface EvidenceRecord {
   /** The verdict's `evidence_id`. */
@@ -64,6 +80,8 @@ export interface EvidenceRecord {
   readonly key_id: string | null;
   /** 32 hex digits of the trace that the call was a part of; absent where there was none. */
   readonly trace_id?: string | undefined;
+  /** Absent where the caller named no run. */
+  readonly run?: RecordedRun | undefined;
   readonly input: KeptInput;
   readonly verdict: Verdict;
   /** `unknown` where the caller named none; records of before 1.5 say `user` there. */

@@ -3,6 +3,8 @@ import { packageVersion } from '../adapters/package-version.js';
 import type { Channel } from '../engine/channel.js';
 import { type Input, JsonText } from '../engine/input.js';
 import type { Mode, Verdict } from '../engine/verdict.js';
+import { decideFlow, stateOf } from '../policy/run/decide-flow.js';
+import { argumentsOf } from '../policy/run/flow.js';
 import type { EvidenceRecord, RecordedLimits, ReplayReport } from './evidence-record.js';
 import { NotKeptError } from './kept-versions.js';
 import { replayDigest } from './replay-digest.js';
@@ -65,8 +67,12 @@ export async function replay(record: EvidenceRecord, screen: ScreenAsThen): Prom
     const now = byModel ? said : { ...said, decided_by, ml_version, ml_threshold, mode };
     // The product's code, which isn't kept, words the reason.
     const again = settings.portcullis === packageVersion() ? now : { ...now, reason: verdict.reason };
-    const notes = model.verdict === 'error' ? ['The model gave no answer then: the rules’ part is compared.'] : [];
-    if (replayDigest(again) === record.replay_digest) return { outcome: 'identical', notes, verdict: again };
+    const notes: string[] =
+      model.verdict === 'error' ? ['The model gave no answer then: the rules’ part is compared.'] : [];
+    const isFlowSame = sameFlow(record, found.input);
+    if (!isFlowSame) notes.push('The flow of values into the arguments is decided otherwise now.');
+    if (isFlowSame && replayDigest(again) === record.replay_digest)
+      return { outcome: 'identical', notes, verdict: again };
     const changed = replayDigest(verdict) !== record.replay_digest;
     return {
       outcome: 'different',
@@ -82,6 +88,16 @@ export async function replay(record: EvidenceRecord, screen: ScreenAsThen): Prom
     if (!(error instanceof NotKeptError)) throw error;
     return impossible(error.message);
   }
+}
+
+/** Whether the values in a call's arguments are decided alike, by the digests that decided then. */
+function sameFlow({ run }: EvidenceRecord, input: Input): boolean {
+  const { flow } = run ?? {};
+  if (flow?.digests === undefined) return true;
+  const { action, rule, reason, flows } = decideFlow(stateOf(flow.digests), argumentsOf(input), flow);
+  const then = { action: flow.action, rule: flow.rule, reason: flow.reason, flows: flow.flows };
+  // As the record keeps it: without what is undefined.
+  return JSON.stringify({ action, rule, reason, flows }) === JSON.stringify(then);
 }
 
 const impossible = (why: string): ReplayReport => ({

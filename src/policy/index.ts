@@ -29,7 +29,7 @@ export type { Flow } from './run/flow.js';
 export type { FlowPolicy } from './run/flow-policy.js';
 export type { Judge, JudgeEndpoint, Judgement, JudgeQuestion } from './run/judge.js';
 export type { Leak } from './run/output.js';
-export type { RunLog } from './run/run-log.js';
+export type { RunEntry, RunLog } from './run/run-log.js';
 export type { Origin } from './run/run-state.js';
 export type { ValueKind } from './run/values.js';
 export type { Analyzer, CacheOptions } from './screener.js';

@@ -62,6 +62,9 @@ export interface OpeningParts {
 /** How often evidence that is past its account's retention is deleted, milliseconds. */
 const PURGE_MS = 3_600_000;
 
+/** How long what a run remembers is kept, milliseconds. */
+const RUN_MS = 24 * 3_600_000;
+
 /** How long calls in flight may take once the service is shutting down, milliseconds. */
 const DRAIN_MS = 20_000;
 
@@ -160,8 +163,8 @@ export async function runService(settings: ServiceSettings, parts: OpeningParts)
     watch.start();
     const purge = setInterval(() => {
       if (share?.isFirst === false) return;
-      store.evidence.purge(Date.now()).then(
-        (records) => records > 0 && log.info({ records }, 'evidence purged'),
+      Promise.all([store.evidence.purge(Date.now()), store.runs.purge(Date.now() - RUN_MS)]).then(
+        ([records]) => records > 0 && log.info({ records }, 'evidence purged'),
         (error: unknown) =>
           // The store's own errors say what to do and hold no text.
           log.warn(

@@ -12,6 +12,8 @@ export interface EvidenceFilter {
   readonly routerLevel?: RouterLevel | undefined;
   readonly channel?: Channel | undefined;
   readonly keyId?: string | undefined;
+  /** The id of a caller's run. */
+  readonly run?: string | undefined;
   /** Milliseconds since 1970, inclusive. */
   readonly from?: number | undefined;
   /** Milliseconds since 1970, exclusive. */

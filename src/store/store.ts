@@ -59,6 +59,7 @@ export interface Store {
   readonly webhooks: WebhookStore;
   readonly secondFactors: SecondFactorStore;
   readonly versions: VersionStore;
+  readonly runs: RunStore;
   /** A small value by name that belongs to no account; undefined if it is not set. */
   readonly notes: NoteStore;
   /** Whether it answers now, for readiness: cheap. */
@@ -67,6 +68,20 @@ export interface Store {
   check(): Promise<StoreHealth>;
   /** Closes once pending writes are durable. */
   close(): Promise<void>;
+}
+
+/** What runs of accounts remember between two calls: digests. What takes an account id reaches runs of that account alone. */
+export interface RunStore {
+  /** A run as a guard's `runLog` reads it; the newest entries of a larger one. */
+  read(accountId: string, runId: string): Promise<{ readonly seed: number; readonly entries: readonly string[] }>;
+  /** Adds entries; of a name that is there already, nothing. The oldest beyond the bounds of a run and an account go. */
+  add(
+    accountId: string,
+    runId: string,
+    entries: readonly { readonly name: string; readonly line: string }[],
+  ): Promise<void>;
+  /** Deletes entries older than this, milliseconds since 1970. */
+  purge(before: number): Promise<void>;
 }
 
 /** Named texts: the first run's mark, digests of secrets, versions seen. */

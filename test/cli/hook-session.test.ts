@@ -38,6 +38,7 @@ const call = (tool_input: unknown, flags: readonly string[] = [], session_id = '
   hook({ hook_event_name: 'PreToolUse', tool_name, tool_input, session_id }, ...flags);
 const permission = (stdout: string): unknown =>
   stdout === '' ? 'allow' : JSON.parse(stdout).hookSpecificOutput.permissionDecision;
+const entry = (line: string) => ({ name: line, line });
 const files = () => readdirSync(folder).filter((name) => name !== 'secret');
 
 it('denies a call with a value of a suspicious result, says where it is from, and keeps no text', () => {
@@ -128,16 +129,16 @@ it('blocks where the state can not be kept', () => {
 it('forgets sessions after a day, keeps at most 200, and bounds each file', async () => {
   const log = openSessionLog(folder);
   await log.read('old');
-  await log.add('old', ['1']);
+  await log.add('old', [entry('1')]);
   const [old] = files();
   const past = new Date(Date.now() - DAY_MS - 1000);
   utimesSync(join(folder, old as string), past, past);
   expect((await log.read('old')).entries).toEqual([]);
   expect(files()).toEqual([]);
-  for (let session = 0; session < 230; session += 1) await log.add(`s${session}`, ['1']);
+  for (let session = 0; session < 230; session += 1) await log.add(`s${session}`, [entry('1')]);
   expect(files().length).toBe(200);
   const large = JSON.stringify({ filler: 'x'.repeat(3_000_000) });
-  for (let entry = 0; entry < 9; entry += 1) await log.add('large', [large]);
+  for (let write = 0; write < 9; write += 1) await log.add('large', [entry(large)]);
   const bytes = files().reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
   expect(bytes).toBeLessThan(15_000_000);
   expect((await log.read('large')).entries.length).toBeGreaterThanOrEqual(2);

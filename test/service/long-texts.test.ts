@@ -59,6 +59,8 @@ it.each([
   expect(await texts.run(call({ input: 'x' }), { tenant: 'a' })).toEqual({ input: 'x' });
 });
 
+const noRuns = { read: async () => ({ seed: 1, entries: [] }), add: async () => undefined };
+
 it('masks', async () => {
   const text = `${'Write to ann@example.com. '.repeat(4_000)}`;
   expect(await texts.run({ kind: 'mask', text }, { tenant: 'a' })).toBe(masked(text));
@@ -74,14 +76,14 @@ it('asks for verdicts, and says what the guard decided; a screening that fails b
     asked.push(input instanceof JsonText ? input.text : input);
     return analyze(input, options);
   };
-  const output = JSON.parse(String(await texts.run(job, { tenant: 'a', analyze: watched })));
+  const output = JSON.parse(String(await texts.run(job, { tenant: 'a', analyzer: { ...noRuns, analyze: watched } })));
   expect(output.hookSpecificOutput.updatedToolOutput).toEqual({ out: '[removed] Bye.', n: [1, 2] });
   expect(asked).toEqual([
     canonicalJson({ out: `${ATTACK} Bye.`, n: [1, 2] }),
     canonicalJson({ out: '[removed] Bye.', n: [1, 2] }),
   ]);
   const failing = async (): Promise<never> => Promise.reject(new Error('down'));
-  expect(JSON.parse(String(await texts.run(job, { tenant: 'a', analyze: failing })))).toMatchObject({
+  expect(JSON.parse(String(await texts.run(job, { tenant: 'a', analyzer: { ...noRuns, analyze: failing } })))).toMatchObject({
     continue: false,
   });
 });
@@ -94,7 +96,7 @@ it('agents whose evidence is masked first do not wait for one another', async ()
     await texts.run({ kind: 'mask', text: inputText(input) }, { tenant: 'a' });
     return analyze(input, options);
   };
-  const all = Array.from({ length: 12 }, () => texts.run(job, { tenant: 'a', analyze: masking }));
+  const all = Array.from({ length: 12 }, () => texts.run(job, { tenant: 'a', analyzer: { ...noRuns, analyze: masking } }));
   for (const output of await Promise.all(all)) expect(String(output)).toContain('[removed by portcullis');
 });
 

@@ -17,6 +17,23 @@ export interface MemoryStore extends ScreeningStore {
   fail(broken: boolean): void;
 }
 
+function memoryRuns(alive: () => Promise<void>): ScreeningStore['runs'] {
+  const runs = new Map<string, Map<string, string>>();
+  return {
+    async read(accountId, runId) {
+      await alive();
+      return { seed: 7, entries: [...(runs.get(`${accountId} ${runId}`)?.values() ?? [])] };
+    },
+    async add(accountId, runId, entries) {
+      await alive();
+      const run = runs.get(`${accountId} ${runId}`) ?? new Map<string, string>();
+      for (const { name, line } of entries) if (!run.has(name)) run.set(name, line);
+      runs.set(`${accountId} ${runId}`, run);
+    },
+    purge: async () => undefined,
+  };
+}
+
 interface Entry {
   readonly account: Account;
   readonly key: ApiKey;
@@ -127,6 +144,7 @@ export function memoryStore(): MemoryStore {
       versions: missing,
       purge: missing,
     },
+    runs: memoryRuns(alive),
     audit: {
       async add(entry) {
         await alive();

@@ -61,7 +61,7 @@ export function openSessionLog(folder: string): RunLog {
         if (size === undefined) forgetOld(folder);
         else if (size > MAX_BYTES) renameSync(file, `${file}.1`);
         // After a line break: a write that was cut off spoils its own line alone.
-        appendOnce(file, `\n${entries.join('\n')}\n`);
+        appendOnce(file, `\n${entries.map(({ line }) => line).join('\n')}\n`);
       });
     },
   };

@@ -22,7 +22,8 @@ export interface LiteLlmAnswer {
 const MAX_TEXTS = 100;
 
 interface Item {
-  readonly point: Point;
+  /** `operator`: what is trusted without being screened. */
+  readonly point: Point | 'operator';
   readonly value: unknown;
   /** The newest user turn before it. */
   readonly task: string | undefined;
@@ -34,13 +35,28 @@ interface Item {
  * request, and a tool's in a response, where an MCP server's results are too.
  */
 export async function answerLiteLlm(guard: Guard, call: LiteLlmCall): Promise<LiteLlmAnswer> {
-  const runId = call.litellm_trace_id ?? call.litellm_call_id ?? undefined;
+  const run = guard.run({ id: runOf(call) });
+  const isRequest = call.input_type === 'request';
   for (const { point, value, task } of bounded(listItems(call))) {
-    const decision = await guard.screen(point, value, { runId, task });
+    if (point === 'operator') {
+      for (const text of listStrings(value)) run.trust(text);
+      continue;
+    }
+    // The calls of a request were made before; a text of a response is the model's or a tool's, which isn't said.
+    const isPast = isRequest && point === 'tool_call';
+    const isUnknown = !isRequest && point === 'tool_result';
+    const decision = isUnknown
+      ? await guard.screen(point, value, { task })
+      : await run.screen(point, value, { task, isPast });
     if (decision.action !== 'allow' && decision.action !== 'report')
       return { action: 'BLOCKED', blocked_reason: decision.enforcement.note };
   }
   return { action: 'NONE' };
+}
+
+/** The id under which calls of one run come. */
+export function runOf({ litellm_trace_id, litellm_call_id }: LiteLlmCall): string | undefined {
+  return litellm_trace_id ?? litellm_call_id ?? undefined;
 }
 
 const ROLES: Readonly<Record<string, Point | undefined>> = {
@@ -58,7 +74,10 @@ function listItems({ input_type, texts, structured_messages, tools, tool_calls }
   for (const { role, content } of structured_messages ?? []) {
     for (const text of listStrings(content)) placed.add(text);
     const isTrusted = TRUSTED.has(role.toLowerCase()) && input_type === 'request';
-    if (isTrusted) continue;
+    if (isTrusted) {
+      if (role.toLowerCase() !== 'assistant') items.push({ point: 'operator', value: content, task });
+      continue;
+    }
     const point = ROLES[role.toLowerCase()] ?? 'tool_result';
     items.push({ point, value: content, task });
     const said = readUserText(content);

@@ -153,15 +153,20 @@ function writePlace(source: number, { start, end }: Span): number {
   return (source % SOURCES) * SOURCE_UNIT + Math.min(start, 2 ** 24 - 1) * START_UNIT + length;
 }
 
+/** The source of a place. */
+export function sourceOf(place: number): number {
+  return Math.floor(place / SOURCE_UNIT);
+}
+
 /** A place whose sources are counted from `first` on. */
 function movePlace(place: number, first: number): number {
-  const source = (Math.floor(place / SOURCE_UNIT) + first) % SOURCES;
+  const source = (sourceOf(place) + first) % SOURCES;
   return source * SOURCE_UNIT + (place % SOURCE_UNIT);
 }
 
 function readPlace(place: number): { readonly source: number; readonly span: Span } {
   const start = Math.floor((place % SOURCE_UNIT) / START_UNIT);
-  return { source: Math.floor(place / SOURCE_UNIT), span: { start, end: start + (place % START_UNIT) } };
+  return { source: sourceOf(place), span: { start, end: start + (place % START_UNIT) } };
 }
 
 /** A digest of 53 bits: FNV-1a with a multiply-and-shift beside it, both seeded. */

@@ -1,5 +1,5 @@
 import { JsonNumber } from '../../engine/canonical-json.js';
-import { type Input, inputText } from '../../engine/input.js';
+import { type Input, inputText, JsonText } from '../../engine/input.js';
 import { MAX_DEPTH } from '../redact.js';
 import { findOrigin, hostKey, valueKey } from './entries.js';
 import { foldedViews } from './folded.js';
@@ -33,16 +33,25 @@ const MAX_JOINED = 40;
 const JOINED_LENGTH = 64;
 const JOINTS = ['', ' ', '@', '.', '/'];
 
-/** The flows into the arguments of a call, one for each argument, kind and source. Linear in the arguments. */
-export function flowOf(state: RunState, args: unknown, trustedHosts: readonly string[] = []): readonly FoundFlow[] {
+/**
+ * The flows into the arguments of a call, one for each argument, kind and source. Linear in the arguments. `asked` gets the
+ * digests that the state was asked for.
+ */
+export function flowOf(
+  state: RunState,
+  args: unknown,
+  trustedHosts: readonly string[] = [],
+  asked: Set<number> = new Set(),
+): readonly FoundFlow[] {
   const found = new Map<string, FoundFlow>();
 
   function look(path: string, value: Value, text: string): void {
     const { kind, host } = value;
     if (host !== undefined && isWithin(host, trustedHosts)) return;
     const key = valueKey(state, value);
+    asked.add(key);
     if (state.trusted.has(key)) return;
-    const source = findOrigin(state, key) ?? (host === undefined ? undefined : hostOrigin(state, host));
+    const source = findOrigin(state, key) ?? (host === undefined ? undefined : hostOrigin(state, host, asked));
     if (source === undefined) return;
     const level = source.probability === undefined ? 'foreign' : 'suspicious';
     const name = `${path}\0${kind}\0${level}\0${source.evidenceId}`;
@@ -84,9 +93,10 @@ function lookAcross(first: Leaf, second: Leaf, look: (path: string, value: Value
 }
 
 /** Another address at a host from the data, or below it, leads to the same people; not at one that trusted words name. */
-function hostOrigin(state: RunState, host: string): Origin | undefined {
+function hostOrigin(state: RunState, host: string, asked: Set<number>): Origin | undefined {
   for (let domain = host; domain.includes('.'); domain = domain.slice(domain.indexOf('.') + 1)) {
     const key = hostKey(state, domain);
+    asked.add(key);
     if (state.trusted.has(key)) return undefined;
     const origin = findOrigin(state, key);
     if (origin !== undefined) return origin;
@@ -124,6 +134,13 @@ function leavesOf(args: unknown): readonly Leaf[] {
   walk(parsed(args), '', 0);
   if (rest.length > 0) leaves.push({ path: '[*]', text: rest.join('\n') });
   return leaves;
+}
+
+/** The arguments of a call as it is screened, `{ name, arguments }`. */
+export function argumentsOf(input: unknown): unknown {
+  const call = input instanceof JsonText ? input.toJSON() : input;
+  if (typeof call !== 'object' || call === null || !('arguments' in call)) return call;
+  return call.arguments;
 }
 
 /** Arguments that some hosts hand over as JSON text. */

@@ -2,14 +2,22 @@
 import { z } from 'zod';
 import { addDigested, digestEntry } from './entries.js';
 import type { RunMemory } from './run-memory.js';
-import { type DigestedEntry, type Entry, emptyRun } from './run-state.js';
+import { type DigestedEntry, type Entry, emptyRun, type RunState } from './run-state.js';
 
 /** Where runs are kept whose next step another process may take. It gets digests, never a text. */
 export interface RunLog {
   /** The secret of a run, a whole number from 0 to 2^32 - 1 that stays the same, and its entries, oldest first. */
   read(runId: string): Promise<{ readonly seed: number; readonly entries: readonly string[] }>;
-  /** Adds entries, each a line of JSON. The same entry may be added twice. */
-  add(runId: string, entries: readonly string[]): Promise<void>;
+  /** Adds entries. The same one may be added twice. */
+  add(runId: string, entries: readonly RunEntry[]): Promise<void>;
+}
+
+/** An entry of a run. */
+export interface RunEntry {
+  /** The same for the same text in a run. */
+  readonly name: string;
+  /** A line of JSON. */
+  readonly line: string;
 }
 
 const digest = z.number().int().min(0);
@@ -41,20 +49,32 @@ export async function recallRun(run: RunMemory): Promise<void> {
   if (run.log === undefined) return;
   const { seed, entries } = await run.log.read(run.id);
   if (run.state.seed !== seed) run.state = emptyRun(seed);
-  for (const line of entries) {
+  addLines(run.state, entries);
+}
+
+/** Adds entries of a log to a state and returns it. */
+export function addLines(state: RunState, lines: readonly string[]): RunState {
+  for (const line of lines) {
     const entry = readDigested(line);
-    if (entry !== undefined) addDigested(run.state, entry);
+    if (entry !== undefined) addDigested(state, entry);
   }
+  return state;
 }
 
 /** Adds entries to a run and to its log. */
 export async function addToRun(run: RunMemory, entries: readonly Entry[]): Promise<void> {
-  const added: string[] = [];
+  const added = applyEntries(run, entries);
+  if (added.length > 0) await run.log?.add(run.id, added);
+}
+
+/** Adds entries to the state of a run; gives those that are new to it. */
+export function applyEntries(run: Pick<RunMemory, 'state'>, entries: readonly Entry[]): readonly RunEntry[] {
+  const added: RunEntry[] = [];
   for (const entry of entries) {
     const digested = digestEntry(run.state, entry);
     if (digested === undefined) continue;
     addDigested(run.state, digested);
-    if (run.log !== undefined) added.push(JSON.stringify(digested));
+    added.push({ name: String(digested.key), line: JSON.stringify(digested) });
   }
-  if (added.length > 0) await run.log?.add(run.id, added);
+  return added;
 }

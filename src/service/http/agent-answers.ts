@@ -1,24 +1,32 @@
 import { canonicalJson } from '../../engine/canonical-json.js';
 import type { Input } from '../../index.js';
 import { answerHook, type HookEvent } from '../../integrations/claude-agent/answer-hook.js';
-import { answerLiteLlm } from '../../integrations/litellm/answer-litellm.js';
-import { type Analyzer, createGuard, type Policy } from '../../policy/index.js';
+import { answerLiteLlm, type LiteLlmCall, runOf } from '../../integrations/litellm/answer-litellm.js';
+import { type Analyzer, createGuard, type GuardOptions, type RunLog } from '../../policy/index.js';
 import { hookBodySchema, liteLlmCallSchema } from './agent-schemas.js';
 import { HttpError } from './http-error.js';
 
 /** Which host called, and what happens to a blocked text. */
 export interface AgentCall {
   readonly host: 'claude-code' | 'litellm';
-  readonly on: Partial<Policy>;
+  readonly on: NonNullable<GuardOptions['on']>;
 }
 
-/** Screens what an agent's host sent. `session`: of the host, where it names one. */
-export interface AgentAnalyzer {
+/** Screens what an agent's host sent, and keeps what its runs remember. */
+export interface AgentAnalyzer extends RunLog {
   analyze(
     input: Input,
-    options?: Parameters<Analyzer['analyze']>[1] & { readonly session?: string | undefined },
+    options?: Parameters<Analyzer['analyze']>[1] & {
+      /** Of the host, where it names one. */
+      readonly runId?: string | undefined;
+      /** Calls of tools were made already. */
+      readonly isPast?: boolean | undefined;
+    },
   ): ReturnType<Analyzer['analyze']>;
 }
+
+/** The forms of a host's id under which a run is kept. */
+const RUN_ID = /^[\w.:-]{1,100}$/;
 
 /**
  * The response to an agent's host, as JSON. Whoever asks sets the deadline: the analyzer has none here.
@@ -26,10 +34,13 @@ export interface AgentAnalyzer {
  * @throws HttpError 400 for a body of another shape
  */
 export async function answerAgent({ host, on }: AgentCall, body: object, analyzer: AgentAnalyzer): Promise<string> {
-  const { session_id } = body as HookEvent;
-  const session = host === 'claude-code' && typeof session_id === 'string' ? session_id : undefined;
-  const engine: Analyzer = { analyze: (input, options) => analyzer.analyze(input, { ...options, session }) };
-  const guard = createGuard({ engine, on, cache: { max: 100 }, timeoutMs: 2 ** 31 - 1 });
+  const { session_id, input_type } = body as HookEvent & Partial<LiteLlmCall>;
+  const named = host === 'claude-code' ? session_id : runOf(body as LiteLlmCall);
+  const runId = typeof named === 'string' && RUN_ID.test(named) ? named : undefined;
+  const isPast = host === 'litellm' && input_type === 'request';
+  const engine: Analyzer = { analyze: (input, options) => analyzer.analyze(input, { ...options, runId, isPast }) };
+  const runLog = runId === undefined ? undefined : analyzer;
+  const guard = createGuard({ engine, on, runLog, cache: { max: 100 }, timeoutMs: 2 ** 31 - 1 });
   if (host === 'claude-code') {
     if (!hookBodySchema.safeParse(body).success) throw notTaken();
     // The body itself: a parsed copy would lose members named `__proto__`. In canonical form, since numbers that no double

@@ -46,8 +46,6 @@ const ALLOWED_TEXTS = 20_000;
 const PROMPT_MS = 12 * 60 * 60_000;
 /** Sessions of all accounts whose prompt is known; each prompt has at most `TASK_LENGTH` characters. */
 const PROMPTS = 5_000;
-/** A longer session id isn't one. */
-const MOST_OF_ID = 100;
 
 /** The routes that agents call themselves, in the shapes of their hosts. A call counts once, however many texts it holds. */
 export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
@@ -77,9 +75,12 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       if (!on.success)
         throw new HttpError(
           400,
-          '`user`, `tool_call` or `tool_result` of the query names an action that is not there.',
+          '`user`, `tool_call`, `tool_result`, `suspicious` or `foreign` of the query names an action that is not there.',
         );
-      return sendJsonText(reply, await answer(request, { host: 'claude-code', on: on.data as Partial<Policy> }));
+      const { suspicious, foreign, ...points } = on.data;
+      const flow = { ...(suspicious && { suspicious }), ...(foreign && { foreign }) };
+      const call: AgentCall = { host: 'claude-code', on: { ...(points as Partial<Policy>), flow } };
+      return sendJsonText(reply, await answer(request, call));
     },
   });
 
@@ -162,8 +163,8 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
     const write = (record: EvidenceRecord): Promise<void> => store.evidence.append(record);
     const signal = disconnectSignal(request);
     let failure: unknown;
-    const analyze: AgentAnalyzer['analyze'] = async (input, { channel, task: given, session } = {}) => {
-      const run = session === undefined || session.length > MOST_OF_ID ? undefined : `${account.id} ${session}`;
+    const analyze: AgentAnalyzer['analyze'] = async (input, { channel, task: given, runId, isPast } = {}) => {
+      const run = runId === undefined ? undefined : `${account.id} ${runId}`;
       const isPrompt = channel === 'user';
       const task = given ?? (run === undefined || isPrompt ? undefined : prompts.get(run));
       const name =
@@ -176,8 +177,9 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       if (signal.aborted) failure ??= new HttpError(503, 'The caller left.');
       if (failure !== undefined) throw failure;
       try {
-        const { verdict, explanation } = await screenCall({ write, engine, now, longTexts }, caller, {
+        const { verdict, explanation } = await screenCall({ write, engine, now, longTexts, runs: store.runs }, caller, {
           ...{ input, channel, task },
+          run: runId === undefined ? undefined : { id: runId, policy: call.on.flow, isPast, isKeptElsewhere: true },
         });
         metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
         const isAllowed = verdict.verdict === 'allow';
@@ -190,13 +192,24 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         throw error;
       }
     };
+    // A run's memory that can't be had is a failure, as a verdict that can't.
+    const failing = <T>(work: Promise<T>): Promise<T> =>
+      work.catch((error: unknown) => {
+        failure ??= error;
+        throw error;
+      });
+    const analyzer: AgentAnalyzer = {
+      analyze,
+      read: (runId) => failing(store.runs.read(account.id, runId)),
+      add: (runId, entries) => failing(store.runs.add(account.id, runId, entries)),
+    };
     const text = Buffer.isBuffer(body)
       ? // Asked from another thread: in the request's context all the same.
         await longTexts.run(
           { kind: 'agent', body, call },
-          { tenant: account.id, analyze: AsyncResource.bind(analyze), signal },
+          { tenant: account.id, analyzer: { ...analyzer, analyze: AsyncResource.bind(analyze) }, signal },
         )
-      : await answerAgent(call, body, { analyze });
+      : await answerAgent(call, body, analyzer);
     if (failure !== undefined) throw failure;
     store.keys.used(key.id, now().getTime());
     return text as string;

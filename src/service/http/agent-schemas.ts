@@ -8,6 +8,8 @@ export interface HookQuery {
   readonly user?: 'refuse' | 'report' | undefined;
   readonly tool_call?: 'deny' | 'ask' | 'report' | undefined;
   readonly tool_result?: 'replace' | 'redact' | 'stop' | 'report' | undefined;
+  readonly suspicious?: 'deny' | 'ask' | 'report' | undefined;
+  readonly foreign?: 'report' | 'ask' | 'deny' | undefined;
 }
 
 export const hookBodySchema: z.ZodType<{ readonly hook_event_name: string }> = z
@@ -28,6 +30,14 @@ export const hookQuerySchema: z.ZodType<HookQuery> = z.object({
     .enum(['replace', 'redact', 'stop', 'report'])
     .optional()
     .describe('What happens to a blocked result. Default: `replace`.'),
+  suspicious: z
+    .enum(['deny', 'ask', 'report'])
+    .optional()
+    .describe('What happens to a call with a value of a suspicious result. Default: `deny`.'),
+  foreign: z
+    .enum(['report', 'ask', 'deny'])
+    .optional()
+    .describe('What happens to a call that sends to an address of any other result. Default: `report`.'),
 });
 
 export const hookAnswerSchema: z.ZodType<HookOutput> = z

@@ -10,7 +10,7 @@ import type {
 import type { FastifyRouteSchemaDef } from 'fastify/types/schema.js';
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { ZodType } from 'zod';
-import type { EvidenceRecord } from '../../evidence/evidence-record.js';
+import type { EvidenceRecord, RecordedRun } from '../../evidence/evidence-record.js';
 import { type Input, toMinimal } from '../../index.js';
 import type { Charge } from '../../store/account-store.js';
 import { LONG } from '../long-texts/long-text-job.js';
@@ -28,6 +28,7 @@ import {
   type AnalyzeQuery,
   analyzeBodySchema,
   analyzeQuerySchema,
+  type RunAnswer,
   refusalSchemas,
   verdictAnswerSchema,
 } from './api-schemas.js';
@@ -137,8 +138,8 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
           counted.counted(quota);
           requireAllowed(reply, quota);
         };
-        const { verdict, explanation } = await screenCall(
-          { write, engine, now, recent, longTexts },
+        const { verdict, explanation, record } = await screenCall(
+          { write, engine, now, recent, longTexts, runs: store.runs },
           caller,
           askedInput(request.body, request.query),
         );
@@ -147,18 +148,37 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
         if (quota === undefined) throw new Error('the call was not counted');
         const form = request.query.form ?? (explain === 'true' ? 'extended' : account.settings.verdictForm);
         const full = explain === 'true' ? { ...verdict, explanation } : verdict;
-        sendVerdict(reply, { quota, explanation, time: at.getTime() }, form === 'minimal' ? toMinimal(verdict) : full);
+        const said = form === 'minimal' ? toMinimal(verdict) : full;
+        const head = { quota, explanation, time: at.getTime() };
+        sendVerdict(reply, head, record.run === undefined ? said : { ...said, ...runAnswer(record.run) });
         return reply;
       },
     });
   }
 }
 
+/** What the answer says of a call's run. Never a value. */
+function runAnswer({ id, flow }: RecordedRun): RunAnswer {
+  if (flow === undefined) return { run_id: id };
+  const { action, rule, reason } = flow;
+  const findings = flow.flows.map(({ argument, kind, level, source }) => ({
+    ...{ argument, kind, level },
+    source: {
+      tool: source.tool ?? null,
+      evidence_id: source.evidenceId ?? null,
+      span: source.span,
+      probability: source.probability ?? null,
+    },
+  }));
+  return { run_id: id, flow: { action, rule, reason, effect: flow.effect.effect, findings } };
+}
+
 /** @throws HttpError 400 where the channel is named twice */
-function askedInput({ input, channel, task }: AnalyzeBody, query: AnalyzeQuery): AskedInput {
+function askedInput({ input, channel, task, run_id: id, tool, effect }: AnalyzeBody, query: AnalyzeQuery): AskedInput {
   if (channel !== undefined && query.channel !== undefined)
     throw new HttpError(400, '`channel` was sent in the body and in the query; send one.');
-  return { input: input as Input, channel: channel ?? query.channel, task };
+  const run = id === undefined ? undefined : { id, tool, effect };
+  return { input: input as Input, channel: channel ?? query.channel, task, run };
 }
 
 /** @throws HttpError 402 or 429 where the quota refuses the call */
@@ -182,9 +202,11 @@ const validateCall: FastifySchemaCompiler<unknown> = (route) => {
   return (value: unknown) => (isRight(value) ? { value } : ask(value));
 };
 
+const ASKED = ['channel', 'task', 'run_id', 'tool', 'effect'];
+
 function isInputAlone(body: unknown): boolean {
   if (typeof body !== 'object' || body === null || !Object.hasOwn(body, 'input')) return false;
-  return !Object.hasOwn(body, 'channel') && !Object.hasOwn(body, 'task');
+  return !ASKED.some((name) => Object.hasOwn(body, name));
 }
 
 function isEmpty(query: unknown): boolean {

@@ -20,6 +20,9 @@ export interface CallBody {
   readonly input?: string | JsonText;
   readonly channel?: unknown;
   readonly task?: unknown;
+  readonly run_id?: unknown;
+  readonly tool?: unknown;
+  readonly effect?: unknown;
 }
 
 /**
@@ -27,18 +30,24 @@ export interface CallBody {
  *
  * @throws HttpError 400 where the body isn't what its route takes
  */
-export async function doLongTextJob(job: LongTextJob, analyze: AgentAnalyzer['analyze']): Promise<string | CallBody> {
+export async function doLongTextJob(job: LongTextJob, analyzer: AgentAnalyzer): Promise<string | CallBody> {
   switch (job.kind) {
     case 'call': {
-      const { input, channel, task } = readJsonObject(job.body, CALL) as Omit<CallBody, 'input'> & { input?: Input };
+      const { input, channel, task, run_id, tool, effect } = readJsonObject(job.body, CALL) as Omit<
+        CallBody,
+        'input'
+      > & { input?: Input };
       return {
         ...(input === undefined ? {} : { input: typeof input === 'string' ? input : toJsonText(input) }),
         ...(channel === undefined ? {} : { channel }),
         ...(task === undefined ? {} : { task }),
+        ...(run_id === undefined ? {} : { run_id }),
+        ...(tool === undefined ? {} : { tool }),
+        ...(effect === undefined ? {} : { effect }),
       };
     }
     case 'agent':
-      return answerAgent(job.call, readJsonObject(job.body, 'a JSON object'), { analyze });
+      return answerAgent(job.call, readJsonObject(job.body, 'a JSON object'), analyzer);
     case 'mask':
       return masked(job.text);
   }

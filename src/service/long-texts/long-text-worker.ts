@@ -11,11 +11,16 @@ yieldToOthers();
 const peer = serveWorker(work);
 
 async function work({ id, job }: JobRequest): Promise<PlainResult> {
-  const analyze: AgentAnalyzer['analyze'] = (given, options) => {
-    const input = toPlain(typeof given === 'string' ? given : toJsonText(given));
-    return peer.ask({ id, input, options } satisfies Question);
+  const ask = <T>(question: Question): Promise<T> => peer.ask(question);
+  const analyzer: AgentAnalyzer = {
+    analyze(given, options) {
+      const input = toPlain(typeof given === 'string' ? given : toJsonText(given));
+      return ask({ id, kind: 'analyze', input, options });
+    },
+    read: (runId) => ask({ id, kind: 'read', runId }),
+    add: (runId, entries) => ask({ id, kind: 'add', runId, entries }),
   };
-  return toPlainResult(await doLongTextJob(job, analyze));
+  return toPlainResult(await doLongTextJob(job, analyzer));
 }
 
 /** The threads that answer everybody come first. Only on Linux does a thread have a priority of its own. */

@@ -10,8 +10,8 @@ import { fromPlain, fromPlainResult, type JobRequest, type PlainResult, type Que
 export interface LongTextCaller {
   /** Accounts are served in turn. */
   readonly tenant: string;
-  /** Screens what the job asks for; only an agent's job does. */
-  readonly analyze?: AgentAnalyzer['analyze'] | undefined;
+  /** Answers what the job asks; only an agent's job does. */
+  readonly analyzer?: AgentAnalyzer | undefined;
   /** A job that still waits then is dropped. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -22,8 +22,6 @@ export interface LongTexts {
   run(job: LongTextJob, caller: LongTextCaller): Promise<string | CallBody>;
   close(): void;
 }
-
-type Verdict = Awaited<ReturnType<AgentAnalyzer['analyze']>>;
 
 /** Agents' jobs in the thread: they wait most of the time for their verdicts. */
 const AGENTS_AT_ONCE = 4;
@@ -41,12 +39,12 @@ const HEAP_MB = 128;
 export function createLongTexts(program?: string, bodyBytes: number = 1024 * 1024): LongTexts {
   if (program === undefined)
     return {
-      run: (job, { analyze = noQuestions }) => doLongTextJob(job, analyze),
+      run: (job, { analyzer = noQuestions }) => doLongTextJob(job, analyzer),
       close: () => undefined,
     };
   const agentsInTurn = createTurns({ atOnce: AGENTS_AT_ONCE, rest: 'never' });
   const othersInTurn = createTurns({ atOnce: OTHERS_AT_ONCE, rest: 'never' });
-  const underWay = new Map<number, LongTextCaller['analyze']>();
+  const underWay = new Map<number, AgentAnalyzer | undefined>();
   let thread: Worker | undefined;
   let ids = 0;
 
@@ -55,24 +53,28 @@ export function createLongTexts(program?: string, bodyBytes: number = 1024 * 102
       file: program,
       isThread: true,
       heapMb: HEAP_MB + HEAP_PER_MB * Math.ceil(bodyBytes / (1024 * 1024)),
-      answer: screen,
+      answer,
       toError,
       onEnd() {
         thread = undefined;
       },
     });
 
-  async function screen({ id, input, options }: Question): Promise<Verdict> {
-    const analyze = underWay.get(id) ?? noQuestions;
-    return analyze(fromPlain(input), options).catch(() => {
-      // Whoever screens knows why.
+  async function answer(question: Question): Promise<unknown> {
+    const analyzer = underWay.get(question.id) ?? noQuestions;
+    try {
+      if (question.kind === 'analyze') return await analyzer.analyze(fromPlain(question.input), question.options);
+      if (question.kind === 'read') return await analyzer.read(question.runId);
+      return await analyzer.add(question.runId, question.entries);
+    } catch {
+      // Whoever answers knows why.
       throw new Error('the screening failed');
-    });
+    }
   }
 
-  async function work(job: LongTextJob, { analyze }: LongTextCaller): Promise<string | CallBody> {
+  async function work(job: LongTextJob, { analyzer }: LongTextCaller): Promise<string | CallBody> {
     const id = ids++;
-    underWay.set(id, analyze);
+    underWay.set(id, analyzer);
     thread ??= start();
     try {
       return fromPlainResult(await thread.ask<PlainResult>({ id, job } satisfies JobRequest));
@@ -91,7 +93,8 @@ export function createLongTexts(program?: string, bodyBytes: number = 1024 * 102
   };
 }
 
-const noQuestions: AgentAnalyzer['analyze'] = () => Promise.reject(new Error('this job screens nothing'));
+const refuse = (): Promise<never> => Promise.reject(new Error('this job screens nothing'));
+const noQuestions: AgentAnalyzer = { analyze: refuse, read: refuse, add: refuse };
 
 function toError(failure: Failure): Error {
   if (failure.code === 'WORKER_ENDED') return new Error('the thread for long texts ended');

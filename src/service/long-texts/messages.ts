@@ -17,12 +17,16 @@ export interface JobRequest {
   readonly job: LongTextJob;
 }
 
-/** A request of the thread: is this text of a job to be blocked? It is answered by the verdict. */
-export interface Question {
-  readonly id: number;
-  readonly input: PlainInput;
-  readonly options: Parameters<AgentAnalyzer['analyze']>[1];
-}
+/** A request of the thread: a call of a function of the job's `AgentAnalyzer`, answered by its result. */
+export type Question = { readonly id: number } & (
+  | {
+      readonly kind: 'analyze';
+      readonly input: PlainInput;
+      readonly options: Parameters<AgentAnalyzer['analyze']>[1];
+    }
+  | { readonly kind: 'read'; readonly runId: string }
+  | { readonly kind: 'add'; readonly runId: string; readonly entries: Parameters<AgentAnalyzer['add']>[1] }
+);
 
 export function toPlain(input: string | JsonText): PlainInput {
   return typeof input === 'string' ? { text: input } : { text: input.text, isToolCall: input.isToolCall };

@@ -8,6 +8,7 @@ import type {
   EvidenceRecord,
   Keep,
   RecordedLimits,
+  RecordedRun,
   ReplaySettings,
 } from '../../evidence/evidence-record.js';
 import { keepInput, keepText } from '../../evidence/keep-input.js';
@@ -24,9 +25,11 @@ import {
   toJsonText,
   type Verdict,
 } from '../../index.js';
+import type { RunStore } from '../../store/store.js';
 import { LONG } from '../long-texts/long-text-job.js';
 import type { LongTexts } from '../long-texts/long-texts.js';
 import type { AccountChange } from './account-overlays.js';
+import { type AskedRun, followRun } from './follow-run.js';
 import type { ScreeningEngine } from './ports.js';
 import type { RecentVerdicts } from './recent-verdicts.js';
 
@@ -36,6 +39,8 @@ export interface ScreenParts {
   readonly write: (record: EvidenceRecord) => Promise<void>;
   readonly engine: ScreeningEngine;
   readonly now: () => Date;
+  /** Default: no call is a part of a run. */
+  readonly runs?: RunStore | undefined;
   /** Default: all is done in this thread. */
   readonly longTexts?: LongTexts | undefined;
   /** Default: every text is scanned. */
@@ -59,6 +64,7 @@ export interface AskedInput {
   readonly channel?: Channel | undefined;
   /** At most `TASK_LENGTH` long. */
   readonly task?: string | undefined;
+  readonly run?: AskedRun | undefined;
 }
 
 /** A verdict whose evidence is durable. */
@@ -70,9 +76,9 @@ export interface ScreenedInput {
 
 /** Scores an input and stores its evidence; resolves when the record is durable. */
 export async function screenCall(
-  { write, engine, now, recent, longTexts }: ScreenParts,
+  { write, engine, now, recent, longTexts, runs }: ScreenParts,
   { accountId, keyId, keep, under, traceId }: CallOwner,
-  { input: given, channel, task }: AskedInput,
+  { input: given, channel, task, run }: AskedInput,
 ): Promise<ScreenedInput> {
   const input = typeof given === 'string' ? given : toJsonText(given);
   const evidenceId = newEvidenceId();
@@ -90,6 +96,10 @@ export async function screenCall(
   const { explanation } = explained;
   const verdict = bareVerdict(explained, evidenceId, performance.now() - started);
   const limits = recordedLimits(verdict.mode);
+  const followed =
+    run === undefined || runs === undefined
+      ? undefined
+      : await followRun(runs, accountId, run, { input, task, explained, evidenceId, keep });
   const text = inputText(input);
   const maskedText = keep === 'masked' ? await maskLong(text, accountId, longTexts) : undefined;
   const record = buildRecord({
@@ -97,6 +107,7 @@ export async function screenCall(
     accountId,
     keyId,
     traceId,
+    run: followed?.recorded,
     keep,
     text,
     maskedText,
@@ -115,6 +126,8 @@ export async function screenCall(
     },
   });
   await write(record);
+  if (run !== undefined && followed !== undefined && followed.entries.length > 0)
+    await runs?.add(accountId, run.id, followed.entries);
   return { verdict, explanation, record };
 }
 
@@ -164,6 +177,7 @@ export interface ScreenedCall {
   /** Null for a call from the dashboard's playground. */
   readonly keyId: string | null;
   readonly traceId: string | undefined;
+  readonly run: RecordedRun | undefined;
   /** The text that was screened; spans of the explanation are in it. */
   readonly text: string;
   /** Where it was masked already. */
@@ -187,6 +201,7 @@ function buildRecord(call: ScreenedCall): EvidenceRecord {
     account_id: call.accountId,
     key_id: call.keyId,
     ...(call.traceId === undefined ? {} : { trace_id: call.traceId }),
+    ...(call.run === undefined ? {} : { run: call.run }),
     input: keepInput(call.text, call.json, call.keep, call.maskedText),
     verdict,
     channel: explanation.channel,

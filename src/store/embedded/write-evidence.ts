@@ -11,16 +11,16 @@ type Value = string | number | null;
 /** Writes one record; to be called inside a commit. */
 export function embeddedAppend(db: Database, counts: AddedCounts, mark: SearchMark): (row: CountedRow) => void {
   const insert = db.prepare<Value[]>(
-    `INSERT INTO evidence (seq, id, account_id, key_id, verdict, rule, decided_by, router_level, channel, label, text, record)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (seq) DO NOTHING`,
+    `INSERT INTO evidence (seq, id, account_id, key_id, verdict, rule, decided_by, router_level, channel, label, text, record, run)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (seq) DO NOTHING`,
   );
   const unsearched = db.prepare<[number]>('INSERT INTO evidence_unsearched (seq) VALUES (?)');
   return (row) => {
-    const { id, account_id, key_id, verdict, rule, decided_by, router_level, channel, label, text, record } = row;
+    const { id, account_id, key_id, verdict, rule, decided_by, router_level, channel, label, text, record, run } = row;
     let { seq } = row;
     const isWritten = (): boolean =>
       insert.run(
-        ...[seq, id, account_id, key_id, verdict, rule, decided_by, router_level, channel, label, text, record],
+        ...[seq, id, account_id, key_id, verdict, rule, decided_by, router_level, channel, label, text, record, run],
       ).changes > 0;
     try {
       while (!isWritten()) seq += 1;

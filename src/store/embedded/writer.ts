@@ -59,7 +59,7 @@ export type PackedRow = readonly unknown[];
 
 const COLUMNS: readonly (keyof CountedRow)[] = [
   ...(['seq', 'id', 'account_id', 'key_id', 'verdict', 'rule', 'decided_by', 'router_level', 'channel'] as const),
-  ...(['label', 'text', 'record', 'at', 'is_model_error', 'latency_ms', 'rules_version', 'ml_version'] as const),
+  ...(['label', 'run', 'text', 'record', 'at', 'is_model_error', 'latency_ms', 'rules_version', 'ml_version'] as const),
 ];
 
 /** Writes a row for a message. */

@@ -20,6 +20,7 @@ const ROW_COLUMNS = [
   'label',
   'text',
   'record',
+  'run',
 ] as const satisfies readonly (keyof EvidenceRow)[];
 
 /**
@@ -33,7 +34,7 @@ WITH charges AS (
   INSERT INTO evidence (${ROW_COLUMNS.join(', ')})
   SELECT ${ROW_COLUMNS.map((name) => `r.${name}`).join(', ')}
   FROM unnest($1::BIGINT[], $2::TEXT[], $3::TEXT[], $4::TEXT[], $5::TEXT[], $6::TEXT[], $7::TEXT[], $8::TEXT[],
-    $9::TEXT[], $10::TEXT[], $11::TEXT[], $12::TEXT[], $32::BIGINT[]) AS r (${ROW_COLUMNS.join(', ')}, place)
+    $9::TEXT[], $10::TEXT[], $11::TEXT[], $12::TEXT[], $33::TEXT[], $32::BIGINT[]) AS r (${ROW_COLUMNS.join(', ')}, place)
   LEFT JOIN charges ON charges.id = r.account_id
   WHERE r.place IS NULL OR r.place < charges.granted
   ON CONFLICT (id) DO NOTHING RETURNING id
@@ -102,7 +103,7 @@ export function postgresAppend(
       name: 'portcullis-append',
       text,
       values: [
-        ...ROW_COLUMNS.map((name) => column(rows, name)),
+        ...ROW_COLUMNS.slice(0, -1).map((name) => column(rows, name)),
         column(hours, 'account_id'),
         column(hours, 'hour'),
         column(hours, 'rule'),
@@ -123,6 +124,7 @@ export function postgresAppend(
         column(heads, 'at'),
         planTable,
         items.map((item) => placeOf.get(item) ?? null),
+        column(rows, 'run'),
       ],
     });
     const ids = new Set(results.flatMap((it) => it.written ?? []));

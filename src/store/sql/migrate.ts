@@ -9,6 +9,8 @@ import {
   invitedUsers,
   PLAIN_SEARCH,
   postgresTables,
+  RUN_INDEX,
+  RUN_TABLES,
   SEARCH_MARK,
   SEARCH_SLICES,
   SIGN_IN_TABLES,
@@ -84,6 +86,12 @@ const migrations = (dialect: 'sqlite' | 'postgres'): Readonly<Record<string, Mig
     async up(db) {
       await addColumn(db, dialect, 'evidence', 'channel TEXT');
       await sql.raw(CHANNEL_INDEX).execute(db);
+    },
+  },
+  '2026-11-24-runs': {
+    async up(db) {
+      await addColumn(db, dialect, 'evidence', 'run TEXT');
+      for (const statement of [...RUN_TABLES, RUN_INDEX]) await sql.raw(statement).execute(db);
     },
   },
 });

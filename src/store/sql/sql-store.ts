@@ -13,6 +13,7 @@ import { type EvidenceOwn, sqlEvidence } from './evidence/evidence.js';
 
 import { sqlAudit } from './operations/audit.js';
 import { sqlOverlays } from './operations/overlays.js';
+import { sqlRuns } from './operations/runs.js';
 import { sqlWebhooks } from './operations/webhooks.js';
 
 const USES_MS = 5_000;
@@ -58,6 +59,7 @@ export function sqlStore(connection: Connection, own: DatabaseOwn): Store {
     audit: guarded(sqlAudit(connection)),
     webhooks: guarded(sqlWebhooks(connection)),
     secondFactors: guarded(sqlSecondFactors(connection)),
+    runs: guarded(sqlRuns(connection)),
     versions: guarded(sqlVersions(connection)),
     notes: guarded(sqlNotes(connection)),
     ready: health(own.ready),

@@ -145,6 +145,15 @@ export interface Tables {
     readonly bytes: Uint8Array;
     readonly stored_at: number;
   };
+  readonly run_entries: {
+    readonly account_id: string;
+    readonly run: string;
+    /** Of the entry within its run. */
+    readonly name: string;
+    readonly at: number;
+    readonly bytes: number;
+    readonly entry: string;
+  };
   readonly evidence: EvidenceRow;
   readonly evidence_hours: {
     readonly account_id: string;
@@ -194,6 +203,8 @@ export interface EvidenceRow {
   /** Null in a record of before 1.5 until the first start after the upgrade. */
   readonly channel: string | null;
   readonly label: string | null;
+  /** The id of the caller's run, where it named one. */
+  readonly run: string | null;
   /** The text that retention kept, as far as a text column can hold it. */
   readonly text: string | null;
   /** Everything else as JSON. */

@@ -13,15 +13,16 @@ type Where = ExpressionBuilder<Tables, 'evidence'>;
  */
 export function filterConditions(where: Where, accountId: string, filter: EvidenceFilter): Expression<SqlBool>[] {
   const all: Expression<SqlBool>[] = [where('account_id', '=', accountId)];
-  const { verdict, rule, decidedBy, routerLevel, channel, keyId, from, to, label } = filter;
-  // A rule's or a label's records are fewer than all blocks.
-  const rarer = (rule !== undefined && rule !== 'none') || (label !== undefined && label !== null);
+  const { verdict, rule, decidedBy, routerLevel, channel, keyId, run, from, to, label } = filter;
+  // A run's, a rule's or a label's records are fewer than all blocks.
+  const rarer = run !== undefined || (rule !== undefined && rule !== 'none') || (label !== undefined && label !== null);
   if (verdict === 'block')
     all.push(rarer ? sql<SqlBool>`coalesce(verdict, '') = 'block'` : sql<SqlBool>`verdict = 'block'`);
   if (verdict === 'allow') all.push(sql<SqlBool>`verdict = 'allow'`);
+  if (run !== undefined) all.push(where('run', '=', run), sql<SqlBool>`run IS NOT NULL`);
   if (rule !== undefined) {
-    all.push(where('rule', '=', rule));
-    if (rule !== 'none') all.push(sql<SqlBool>`rule <> 'none'`);
+    all.push(run === undefined ? where('rule', '=', rule) : sql<SqlBool>`coalesce(rule, '') = ${rule}`);
+    if (rule !== 'none' && run === undefined) all.push(sql<SqlBool>`rule <> 'none'`);
   }
   // A rule, a label or a block names few records: their index is walked, and the others only looked at. Left to itself the
   // embedded database takes the index with the most columns, however many records that is.
@@ -55,7 +56,9 @@ export function rareValue({
   decidedBy,
   routerLevel,
   label,
+  run,
 }: EvidenceFilter): EvidenceFilter | undefined {
+  if (run !== undefined) return { run };
   if (rule !== undefined && rule !== 'none') return { rule };
   if (label !== undefined && label !== null) return { label };
   if (verdict === 'block') return { verdict };

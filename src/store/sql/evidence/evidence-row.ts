@@ -75,6 +75,7 @@ export function toRow(record: EvidenceRecord, pepper: string): CountedRow {
     router_level: record.router_level,
     channel: record.channel,
     label: record.label,
+    run: record.run?.id ?? null,
     text: column,
     // JSON leaves out what is undefined.
     record: JSON.stringify({ ...kept, input, label: undefined }),

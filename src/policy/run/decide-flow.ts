@@ -1,0 +1,82 @@
+/** Decides on a call from what a run knows, so that it can be decided again. */
+import type { KnownEffect } from './effects.js';
+import { sourceOf } from './entries.js';
+import { type Flow, flowOf } from './flow.js';
+import { type FlowPolicy, flowReason, ruleFlows } from './flow-policy.js';
+import type { RunState, Source } from './run-state.js';
+
+/** The part of a run's state that the arguments of one call ask for. */
+export interface AskedDigests {
+  readonly seed: number;
+  readonly trusted: readonly number[];
+  readonly foreign: readonly (readonly [key: number, place: number])[];
+  readonly suspicious: readonly (readonly [key: number, place: number])[];
+  readonly sources: readonly (readonly [id: number, source: Source])[];
+}
+
+/** Everything beside the arguments that a decision depends on. */
+export interface FlowGrounds {
+  readonly effect: KnownEffect;
+  readonly policy: FlowPolicy;
+  /** Arguments that say where a `send` goes; undefined: all. */
+  readonly to?: readonly string[] | undefined;
+}
+
+/** What a policy says of the values in a call's arguments. Says no text. */
+export interface FlowDecision {
+  readonly action: 'allow' | 'report' | 'ask' | 'deny';
+  readonly rule: 'none' | 'flow.suspicious' | 'flow.foreign';
+  /** One sentence; null for `none`. */
+  readonly reason: string | null;
+  readonly flows: readonly Flow[];
+}
+
+/** Decides, and gives the digests that were asked for: the same arguments, grounds and digests are decided alike. */
+export function decideFlow(
+  state: RunState,
+  args: unknown,
+  { effect, policy, to }: FlowGrounds,
+): FlowDecision & { readonly digests: AskedDigests } {
+  const asked = new Set<number>();
+  const found = flowOf(state, args, policy.trusted, asked);
+  const ruling = ruleFlows(found, effect, to, policy);
+  const digests = askedDigests(state, asked);
+  if (ruling === undefined) return { action: 'allow', rule: 'none', reason: null, flows: [], digests };
+  const flows = ruling.flows.map(({ text: _, ...flow }) => flow);
+  return { action: ruling.action, rule: ruling.rule, reason: flowReason(ruling), flows, digests };
+}
+
+/** The state of a run as far as a call asked for it. */
+export function stateOf({ seed, trusted, foreign, suspicious, sources }: AskedDigests): RunState {
+  return {
+    seed,
+    trusted: new Map(trusted.map((key) => [key, true])),
+    foreign: new Map(foreign),
+    suspicious: new Map(suspicious),
+    sources: new Map(sources),
+    entries: new Map(),
+    nextSource: 0,
+  };
+}
+
+function askedDigests(state: RunState, asked: ReadonlySet<number>): AskedDigests {
+  const placed = (places: ReadonlyMap<number, number>): (readonly [number, number])[] =>
+    [...asked].flatMap((key) => {
+      const place = places.get(key);
+      return place === undefined ? [] : [[key, place] as const];
+    });
+  const foreign = placed(state.foreign);
+  const suspicious = placed(state.suspicious);
+  const ids = new Set([...foreign, ...suspicious].map(([, place]) => sourceOf(place)));
+  const sources = [...ids].flatMap((id) => {
+    const source = state.sources.get(id);
+    return source === undefined ? [] : [[id, source] as const];
+  });
+  return {
+    seed: state.seed,
+    trusted: [...asked].filter((key) => state.trusted.has(key)),
+    foreign,
+    suspicious,
+    sources,
+  };
+}

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Store } from '../../../src/store/store.js';
+import { allDatabases, type TestDatabase } from '../databases.js';
+import { makeRecord } from '../make-record.js';
+
+const DAY_MS = 24 * 3_600_000;
+
+describe.each(allDatabases)('runs on $name', ({ make }) => {
+  let database: TestDatabase;
+  let store: Store;
+  let at = Date.UTC(2026, 10, 24);
+  beforeAll(async () => {
+    database = await make();
+    store = await database.open({ now: () => at });
+  });
+  afterAll(async () => {
+    await store.close();
+    await database.remove();
+  });
+  const entry = (name: string, length = 2) => ({ name, line: `"${'x'.repeat(length)}${name}"` });
+  const names = async (account: string, run: string) =>
+    (await store.runs.read(account, run)).entries.map((line) => line.replace(/["x]/g, ''));
+
+  it('keeps entries once, in their order, by account, with a secret that stays', async () => {
+    await store.runs.add('a', 'r', [entry('1')]);
+    at += 1;
+    await store.runs.add('a', 'r', [entry('2'), entry('1', 9)]);
+    await store.runs.add('a', 'r', []);
+    expect(await names('a', 'r')).toEqual(['1', '2']);
+    expect(await names('b', 'r')).toEqual([]);
+    const { seed } = await store.runs.read('a', 'r');
+    expect([await store.runs.read('a', 'r'), await store.runs.read('b', 'r')]).toMatchObject([
+      { seed },
+      { seed: expect.any(Number) },
+    ]);
+    expect((await store.runs.read('b', 'r')).seed).not.toBe(seed);
+    expect((await store.runs.read('a', 'r2')).seed).not.toBe(seed);
+  });
+
+  it('loses nothing of entries that come at once', async () => {
+    await Promise.all(Array.from({ length: 40 }, (_, index) => store.runs.add('at-once', 'r', [entry(`${index}`)])));
+    expect(new Set(await names('at-once', 'r')).size).toBe(40);
+  });
+
+  it('bounds a run by its entries and bytes, and an account: the oldest go', async () => {
+    const many = (from: number, count: number) => Array.from({ length: count }, (_, index) => entry(`${from + index}`));
+    await store.runs.add('m', 'r', many(0, 600));
+    at += 1;
+    await store.runs.add('m', 'r', many(600, 600));
+    expect((await names('m', 'r')).length).toBe(1_000);
+    for (let index = 0; index < 8; index += 1) {
+      at += 1;
+      await store.runs.add('m', 'large', [entry(`${index}`, 200_000)]);
+    }
+    expect(await names('m', 'large')).toEqual(['6', '7']);
+    for (let run = 0; run < 64; run += 1) {
+      at += 1;
+      await store.runs.add('m', `r${run}`, many(0, 500));
+    }
+    const kept = await Promise.all(Array.from({ length: 64 }, (_, run) => names('m', `r${run}`)));
+    expect(kept.flat().length).toBeLessThanOrEqual(20_000 + 15 * 500);
+    expect(kept.at(-1)?.length).toBe(500);
+    expect(await names('a', 'r')).toEqual(['1', '2']);
+  });
+
+  it('forgets what is old', async () => {
+    await store.runs.purge(at - DAY_MS);
+    expect(await names('a', 'r')).toEqual(['1', '2']);
+    await store.runs.purge(at + 1);
+    expect([await names('a', 'r'), await names('m', 'r63')]).toEqual([[], []]);
+  });
+
+  it('lists the records of a run, alone and with another filter', async () => {
+    const { id } = await store.accounts.create('runs', 'trial');
+    const records = ['one', 'two', 'one', undefined].map((run, index) => ({
+      ...makeRecord({ accountId: id, time: at + index }),
+      ...(run === undefined ? {} : { run: { id: run } }),
+    }));
+    for (const record of records) await store.evidence.append(record as never);
+    const listed = async (filter: object) =>
+      (await store.evidence.list(id, filter, null, 10)).records.map((record) => record.id);
+    expect(await listed({ run: 'one' })).toEqual([records[2]?.id, records[0]?.id]);
+    expect(await listed({ run: 'one', rule: 'none' })).toEqual(
+      records
+        .filter(({ run, verdict }) => run?.id === 'one' && verdict.rule === 'none')
+        .map(({ id }) => id)
+        .reverse(),
+    );
+    expect(await listed({ run: 'three' })).toEqual([]);
+    expect((await listed({})).length).toBe(4);
+  });
+});
