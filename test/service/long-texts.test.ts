@@ -83,7 +83,9 @@ it('asks for verdicts, and says what the guard decided; a screening that fails b
     canonicalJson({ out: '[removed] Bye.', n: [1, 2] }),
   ]);
   const failing = async (): Promise<never> => Promise.reject(new Error('down'));
-  expect(JSON.parse(String(await texts.run(job, { tenant: 'a', analyzer: { ...noRuns, analyze: failing } })))).toMatchObject({
+  expect(
+    JSON.parse(String(await texts.run(job, { tenant: 'a', analyzer: { ...noRuns, analyze: failing } }))),
+  ).toMatchObject({
     continue: false,
   });
 });
@@ -96,7 +98,9 @@ it('agents whose evidence is masked first do not wait for one another', async ()
     await texts.run({ kind: 'mask', text: inputText(input) }, { tenant: 'a' });
     return analyze(input, options);
   };
-  const all = Array.from({ length: 12 }, () => texts.run(job, { tenant: 'a', analyzer: { ...noRuns, analyze: masking } }));
+  const all = Array.from({ length: 12 }, () =>
+    texts.run(job, { tenant: 'a', analyzer: { ...noRuns, analyze: masking } }),
+  );
   for (const output of await Promise.all(all)) expect(String(output)).toContain('[removed by portcullis');
 });
 

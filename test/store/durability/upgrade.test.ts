@@ -179,9 +179,10 @@ describe('PostgreSQL of before 1.5', () => {
     await before.close();
     const client = new pg.Client({ connectionString: database.place.databaseUrl });
     await client.connect();
-    await client.query('ALTER TABLE evidence DROP COLUMN channel');
+    await client.query('ALTER TABLE evidence DROP COLUMN channel, DROP COLUMN run');
     await client.query("DELETE FROM notes WHERE name = 'evidence-channels'");
-    await client.query("DELETE FROM kysely_migration WHERE name = '2026-11-24-evidence-channel'");
+    await client.query('DROP TABLE run_entries');
+    await client.query("DELETE FROM kysely_migration WHERE name >= '2026-11-24-evidence-channel'");
     await client.end();
 
     const after = await database.open();
