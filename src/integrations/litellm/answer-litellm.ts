@@ -42,12 +42,10 @@ export async function answerLiteLlm(guard: Guard, call: LiteLlmCall): Promise<Li
       for (const text of listStrings(value)) run.trust(text);
       continue;
     }
-    // The calls of a request were made before; a text of a response is the model's or a tool's, which isn't said.
-    const isPast = isRequest && point === 'tool_call';
-    const isUnknown = !isRequest && point === 'tool_result';
-    const decision = isUnknown
-      ? await guard.screen(point, value, { task })
-      : await run.screen(point, value, { task, isPast });
+    // The calls of a request were made before its results were read; a text of a response is the model's or a tool's,
+    // which isn't said. Neither says anything of the run.
+    const isOutside = point === (isRequest ? 'tool_call' : 'tool_result');
+    const decision = await (isOutside ? guard : run).screen(point, value, { task });
     if (decision.action !== 'allow' && decision.action !== 'report')
       return { action: 'BLOCKED', blocked_reason: decision.enforcement.note };
   }

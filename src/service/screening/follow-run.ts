@@ -4,9 +4,9 @@ import { decideFlow } from '../../policy/run/decide-flow.js';
 import { createEffects, type Effect } from '../../policy/run/effects.js';
 import { argumentsOf } from '../../policy/run/flow.js';
 import { DEFAULT_FLOW_POLICY, type FlowPolicy } from '../../policy/run/flow-policy.js';
-import { plainText } from '../../policy/run/folded.js';
 import { dataEntry } from '../../policy/run/remember.js';
 import { addLines, applyEntries, type RunEntry } from '../../policy/run/run-log.js';
+import { plainText } from '../../policy/run/run-memory.js';
 import { type Entry, emptyRun } from '../../policy/run/run-state.js';
 import type { RunStore } from '../../store/store.js';
 
