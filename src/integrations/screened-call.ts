@@ -58,6 +58,8 @@ export interface CallScreening extends Pick<Run, 'screen' | 'trust'> {
    * something beside identifiers. `own` are members that the model wrote; without a point only its tools are screened.
    */
   item<T extends object>(point: Point | undefined, item: T, call?: ScreenCall, own?: readonly string[]): Promise<T>;
+  /** A message that the model wrote, in the words of any host; its texts without ways out. */
+  answer<M>(message: M): Promise<M>;
   /** The tools whose definitions may be shown, those in namespaces too. */
   tools<T>(tools: readonly T[], describe?: (tool: T) => unknown): Promise<readonly T[]>;
 }
@@ -137,6 +139,21 @@ export function screenCall(guard: Guard, call: ScreenCall = {}): CallScreening {
     return Object.entries(given).every(([name, value]) => shown[name] === value) ? given : (shown as T);
   }
 
+  async function output(text: string): Promise<string> {
+    const decision = await screen('output', text);
+    return passes(decision) ? decision.value : decision.enforcement.note;
+  }
+
+  async function answer<M>(message: M): Promise<M> {
+    if (!isObject(message)) return message;
+    const shown: Record<string, unknown> = {};
+    if (isText(message) && typeof message.text === 'string') shown.text = await output(message.text);
+    if (typeof message.content === 'string') shown.content = await output(message.content);
+    if (Array.isArray(message.content))
+      shown.content = await showEach(message.content, async (block) => [isText(block) ? await answer(block) : block]);
+    return Object.entries(shown).every(([name, value]) => message[name] === value) ? message : { ...message, ...shown };
+  }
+
   function tools<T>(given: readonly T[], describe: (tool: T) => unknown = (tool) => tool): Promise<readonly T[]> {
     return showEach(given, (tool) => shownTool(tool, describe(tool)));
   }
@@ -194,6 +211,7 @@ export function screenCall(guard: Guard, call: ScreenCall = {}): CallScreening {
     content,
     blocks,
     item,
+    answer,
     tools,
   };
 }
@@ -218,6 +236,17 @@ export function createSteps(
     await follow(screening, messages as readonly never[], { isPast: true });
     return screening;
   }
+}
+
+/** A response of JSON with another answer in it; any other response passes as it is. */
+export async function showAnswer(response: Response, show: (answer: unknown) => Promise<unknown>): Promise<Response> {
+  if (!response.ok || !/^application\/json\b/i.test(response.headers.get('content-type') ?? '')) return response;
+  const answer = parsed(await response.clone().text());
+  const shown = await show(answer);
+  if (shown === answer) return response;
+  const headers = new Headers(response.headers);
+  for (const name of ['content-length', 'content-encoding']) headers.delete(name);
+  return Response.json(shown, { status: response.status, headers });
 }
 
 /** The calls that a message, item or part of the model makes, in the words of any host. */

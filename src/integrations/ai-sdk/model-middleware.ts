@@ -30,7 +30,8 @@ const NO_TOKENS = {
 
 /**
  * A middleware for `wrapLanguageModel`: screens all that a call would show the model (user texts, text files, tool results,
- * failed tools, tool definitions) and the results of tools that the provider runs. A refused call isn't made: its answer
+ * failed tools, tool definitions) and the results of tools that the provider runs. Texts that aren't streamed
+ * lose ways out. A refused call isn't made: its answer
  * is the note, with finish reason `content-filter`.
  *
  * AI SDK 6 wants `specificationVersion: 'v3'`; 7 the default.
@@ -61,6 +62,7 @@ export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
   ): Promise<readonly unknown[]> {
     if (!isObject(part)) return [part];
     const screening = screenings.get(params) ?? screenCall(guard, { signal: params.abortSignal });
+    if (part.type === 'text') return [await screening.answer(part)];
     if (part.type === 'tool-call' && !part.providerExecuted && !isWrapped(guard, part.toolName)) {
       const refused = await screening.refuseCall(part);
       return refused === undefined ? [part] : write(refused);

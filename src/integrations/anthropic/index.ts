@@ -6,6 +6,7 @@ import {
   isObject,
   isText,
   screenCall,
+  showAnswer,
   showEach,
   withMember,
 } from '../screened-call.js';
@@ -67,9 +68,12 @@ export function guardMiddleware(
       if (screening.refusal !== undefined) return refused(screening.refusal, body);
       shown = body;
       refuse = async (response) => {
-        const isJson = response.ok && /^application\/json\b/i.test(response.headers.get('content-type') ?? '');
-        const refusal = isJson ? await screening.refuseCall(await response.clone().json()) : undefined;
-        return refusal === undefined ? response : refused(refusal, body);
+        let refusal: Enforcement | undefined;
+        const answered = await showAnswer(response, async (answer) => {
+          refusal = await screening.refuseCall(answer);
+          return refusal === undefined ? screening.answer(answer) : answer;
+        });
+        return refusal === undefined ? answered : refused(refusal, body);
       };
     }
     if (JSON.stringify(shown) === JSON.stringify(given)) return refuse(await next(request));

@@ -76,7 +76,12 @@ export function guardMiddleware<L extends LangChain>(guard: Guard, langchain: L)
     screening.trust(request.systemMessage?.content);
     const messages = await follow(screening, request.messages);
     const tools = request.tools && (await screening.tools(request.tools, readDefinition));
-    if (screening.refusal === undefined) return handler({ ...request, messages, ...(tools && { tools }) });
+    if (screening.refusal === undefined) {
+      const answer = (await handler({ ...request, messages, ...(tools && { tools }) })) as Message;
+      if (answer?.type !== 'ai') return answer;
+      const { content } = await screening.answer({ content: answer.content });
+      return withMembers(answer, { content });
+    }
     const { note, evidenceId, runId } = screening.refusal;
     return new AIMessage({ content: note, response_metadata: { portcullis: { evidenceId, runId } } });
   }

@@ -1,6 +1,14 @@
 /** Guards clients of the `openai` package, and of any service with its API. Imports nothing of it. */
 import { type Enforcement, type Guard, PortcullisBlocked } from '../../policy/index.js';
-import { type CallScreening, isObject, type Members, screenCall } from '../screened-call.js';
+import {
+  type CallScreening,
+  isObject,
+  type Members,
+  screenCall,
+  showAnswer,
+  showEach,
+  withMember,
+} from '../screened-call.js';
 import { eventStream } from '../server-sent-events.js';
 import { screenItems } from './items.js';
 
@@ -12,7 +20,8 @@ const READ = /\/(completions|responses|conversations|compact|items)\/?$/;
 
 /**
  * A `fetch` for the client: screens what a call would show the model: user texts, tool results and failures, tool
- * definitions. Calls of tools in the answer are checked against them, but for those of a stream. A refused call isn't made; its response is the note, with finish reason `content_filter` (`incomplete` in
+ * definitions. Calls of tools in the answer are checked against them, and its texts lose ways out, but for those of a stream.
+ * A refused call isn't made; its response is the note, with finish reason `content_filter` (`incomplete` in
  * Responses). For `throw`, and on other paths than those two, the client throws a `BadRequestError` with the code
  * `portcullis_blocked`: a fetch that throws would be retried.
  *
@@ -40,8 +49,11 @@ export function guardFetch(guard: Guard, fetch: typeof globalThis.fetch = global
       let { refusal } = screening;
       if (refusal === undefined) {
         const response = await send(shown === body ? undefined : JSON.stringify(shown));
-        refusal = await refuseAnswer(screening, response);
-        if (refusal === undefined) return response;
+        const shownAnswer = await showAnswer(response, async (answer) => {
+          refusal = await refuseAnswer(screening, answer);
+          return refusal === undefined ? screenAnswer(screening, answer) : answer;
+        });
+        if (refusal === undefined) return shownAnswer;
       }
       if (/\/responses\/?$/.test(pathname)) return refusedResponse(refusal, body as Asked);
       return Array.isArray(body.messages)
@@ -62,10 +74,8 @@ export function guardFetch(guard: Guard, fetch: typeof globalThis.fetch = global
   };
 }
 
-/** Why an answer must not be acted on: a call in it carries what it may not. A stream of events passes. */
-async function refuseAnswer(screening: CallScreening, response: Response): Promise<Enforcement | undefined> {
-  if (!response.ok || !/^application\/json\b/i.test(response.headers.get('content-type') ?? '')) return undefined;
-  const answer = parsed(await response.clone().text());
+/** Why an answer must not be acted on: a call in it carries what it may not. */
+async function refuseAnswer(screening: CallScreening, answer: unknown): Promise<Enforcement | undefined> {
   const { choices, output } = isObject(answer) ? answer : {};
   const items = [choices, output].flatMap((list): unknown[] => (Array.isArray(list) ? list : []));
   for (const item of items) {
@@ -73,6 +83,22 @@ async function refuseAnswer(screening: CallScreening, response: Response): Promi
     if (refusal !== undefined) return refusal;
   }
   return undefined;
+}
+
+/** An answer of Chat Completions, Completions or Responses without ways out. */
+async function screenAnswer(screening: CallScreening, answer: unknown): Promise<unknown> {
+  if (!isObject(answer)) return answer;
+  const { choices, output } = answer;
+  const showChoice = async (choice: unknown): Promise<unknown> => {
+    if (!isObject(choice) || choice.message === undefined) return screening.answer(choice);
+    return withMember(choice, 'message', await screening.answer(choice.message));
+  };
+  if (Array.isArray(choices))
+    return withMember(answer, 'choices', await showEach(choices, async (choice) => [await showChoice(choice)]));
+  if (!Array.isArray(output)) return answer;
+  const isMessage = (item: unknown): boolean => isObject(item) && item.type === 'message';
+  const items = await showEach(output, async (item) => [isMessage(item) ? await screening.answer(item) : item]);
+  return withMember(answer, 'output', items);
 }
 
 async function screenBody(screening: CallScreening, body: Members): Promise<Members> {
