@@ -169,7 +169,11 @@ export function createEngine(parts: EngineParts): Engine {
 
   function conclude(reading: Reading, mode: Mode, asked: Asked | undefined, options: ScanCallOptions): Verdict {
     const modelThreshold = settings.channels[reading.input.channel].ml_threshold;
-    const decision = decide(mode, reading.rules, toModelOutcome(asked, modelThreshold, model?.info));
+    const decision = decide(
+      mode,
+      reading.rules,
+      toModelOutcome(asked, modelThreshold, reading.input.channel, model?.info),
+    );
     const verdict = buildVerdict(decision, modelThreshold, mode, reading.start, options);
     if (options.explain !== true) return verdict;
     return { ...verdict, explanation: explain({ ...reading, decision, model: asked }, settings.limits) } as Verdict;
@@ -206,7 +210,8 @@ export function createEngine(parts: EngineParts): Engine {
     { task, tenant }: AnalyzeOptions,
   ): Promise<Asked | undefined> {
     if (guarded === undefined || mode === 'rules') return undefined;
-    if (mode === 'hybrid' && isFinal(reading.rules, model?.info.clearsBelow ?? 0)) return undefined;
+    if (mode === 'hybrid' && isFinal(reading.rules, clearsBelowIn(reading.input.channel, model?.info)))
+      return undefined;
     const texts = modelTexts(reading.input.text, reading.views.views, settings.limits);
     const given = texts.readings.map(({ text }) => text);
     const left = Math.max(1, timeoutMs - (clock.now() - reading.start));
@@ -324,7 +329,16 @@ interface Asked {
   readonly outcome: GuardedAnswer;
 }
 
-function toModelOutcome(asked: Asked | undefined, threshold: number, info: ClassifierInfo | undefined): ModelOutcome {
+function clearsBelowIn(channel: Channel, info: ClassifierInfo | undefined): number {
+  return info?.channelClearsBelow?.[channel] ?? info?.clearsBelow ?? 0;
+}
+
+function toModelOutcome(
+  asked: Asked | undefined,
+  threshold: number,
+  channel: Channel,
+  info: ClassifierInfo | undefined,
+): ModelOutcome {
   if (asked === undefined) return { kind: 'off' };
   if (asked.outcome.kind === 'error') return { kind: 'error' };
   const { probability, windows, unseen, passes } = asked.outcome.answer;
@@ -334,7 +348,7 @@ function toModelOutcome(asked: Asked | undefined, threshold: number, info: Class
     probability,
     threshold,
     passes: passes ?? windows.length,
-    clearsBelow: isWhole ? (info?.clearsBelow ?? 0) : 0,
+    clearsBelow: isWhole ? clearsBelowIn(channel, info) : 0,
     rulesWeight: info?.rulesWeight ?? RULES_WEIGHT,
   };
 }

@@ -50,6 +50,8 @@ export interface ClassifierInfo {
   readonly defaultOperatingPoint: string;
   /** Probability below which the model clears a finding of the rules that is not certain; absent: it clears none. */
   readonly clearsBelow?: number | undefined;
+  /** The same for the texts of a channel, where it is another. */
+  readonly channelClearsBelow?: Readonly<Partial<Record<Channel, number>>> | undefined;
   /** Log-odds that a rules' score of 1 adds to the model's probability, where the rules do not block; default 6. */
   readonly rulesWeight?: number | undefined;
 }

@@ -60,6 +60,17 @@ describe('modes', () => {
       });
     });
 
+    it('clears by the limit of the channel', async () => {
+      const answer = stubModel(sure(0.3));
+      const model = {
+        ...answer,
+        info: { ...answer.info, clearsBelow: 0.15, channelClearsBelow: { instructions: 0.4 } },
+      };
+      const engine = engineOf({ model, thresholds: { rules: 0.2 } });
+      expect(await engine.analyze(WEAK, { channel: 'instructions' })).toMatchObject({ verdict: 'allow' });
+      expect(await engine.analyze(WEAK, { channel: 'user' })).toMatchObject({ verdict: 'block', decided_by: 'rules' });
+    });
+
     it('does not ask it about a certain finding', async () => {
       const model = stubModel(sure(0));
       expect(await engineWith(model).analyze(STRONG)).toMatchObject({ verdict: 'block', decided_by: 'rules' });

@@ -14,6 +14,11 @@ export function classifierInfo(manifest: ModelManifest, version: string): Classi
     version,
     ...thresholdsIn(manifest),
     clearsBelow: manifest.clears_below,
+    channelClearsBelow: Object.fromEntries(
+      Object.entries(manifest.channels ?? {}).flatMap(([name, { clears_below: below }]) =>
+        below === undefined ? [] : [[name, below]],
+      ),
+    ),
     rulesWeight: manifest.rules_weight,
   };
 }

@@ -29,6 +29,8 @@ export interface ChannelManifest {
   readonly calibration?: Calibration | undefined;
   /** Of the first network; absent: the model's. */
   readonly operating_points?: OperatingPoints | undefined;
+  /** Absent: the model's. */
+  readonly clears_below?: number | undefined;
 }
 
 export type OperatingPoints = Readonly<Record<string, { readonly threshold: number }>>;
@@ -101,6 +103,7 @@ const channel = z.object({
   id: count.min(1),
   calibration: calibration.optional(),
   operating_points: operatingPoints.optional(),
+  clears_below: z.number().min(0).max(1).optional(),
 });
 
 const network = {

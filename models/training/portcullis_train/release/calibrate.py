@@ -13,6 +13,7 @@ from ..paths import HERE
 from ..scoring.arguments import model_parser
 from ..scoring.calibration import (
     BUDGETS,
+    CHANNEL_CLEARS_BELOW,
     CLEARS_BELOW,
     PER_WINDOW,
     RULES_WEIGHT,
@@ -180,6 +181,8 @@ def main() -> None:
         chooses = any(item.budgeted for item in own) and any(item.positive and not item.generated for item in own)
         calibration, points = calibrated(own, scores)[:2] if chooses else (manifest["calibration"], manifest["operating_points"])
         manifest["channels"][name] = {"id": channel, "calibration": calibration, "operating_points": points}
+        if name in CHANNEL_CLEARS_BELOW:
+            manifest["channels"][name]["clears_below"] = CHANNEL_CLEARS_BELOW[name]
     manifest["clears_below"], manifest["rules_weight"] = CLEARS_BELOW, RULES_WEIGHT
     positive, weights = np.array([item.positive for item in items], float), balanced_weights(items)
     rate = probability(*features, manifest["calibration"])
