@@ -70,9 +70,9 @@ export interface FlowFinding {
   };
 }
 
-/** What the service says of the values in a call's arguments. Never quotes one. */
+/** Flow of values into a call's arguments, as the service found it. Never quotes one. */
 export interface FlowAnswer {
-  /** What the default policy of runs does with the call. */
+  /** Action of the default policy of runs. */
   readonly action: 'allow' | 'report' | 'ask' | 'deny';
   readonly rule: 'none' | 'flow.suspicious' | 'flow.foreign';
   readonly reason: string | null;

@@ -53,7 +53,7 @@ export async function allowCall(
   throw new PortcullisBlocked(decision.enforcement);
 }
 
-/** What to throw in place of a tool's error, whose message the model will read: the error itself where it is allowed. */
+/** Returns the error to throw in place of a tool's, whose message the model will read: the same where it is allowed. */
 export async function screenedError(
   guard: Pick<Guard, 'screen'>,
   error: unknown,

@@ -35,13 +35,13 @@ import {
   type ScreenRequest,
 } from './screener.js';
 
-/** What the analyzer said of a content. */
+/** Verdicts of the analyzer on a content. */
 interface Judged {
   /** The input that is blocked. */
   readonly input?: Input;
   /** The verdict on it, or the one of the highest score; undefined where all inputs are the guard's own texts. */
   readonly found?: Screened | undefined;
-  /** What an earlier layer left to be done. */
+  /** Enforcement that an earlier layer left to this one. */
   readonly left?: Enforcement;
   /** The inputs that were screened. */
   readonly read: readonly Read[];
@@ -53,9 +53,9 @@ export interface GuardOptions {
   readonly engine?: Analyzer | undefined;
   /** Screens at a service: `createClient` of `portcullis/client`. */
   readonly client?: Analyzer | undefined;
-  /** What to do with a blocked text, by point. What is left out is refused, denied, replaced, replaced, hidden. */
+  /** Actions for a blocked text, by point. Defaults: `DEFAULT_POLICY`. */
   readonly on?: (Partial<Omit<Policy, 'flow'>> & { readonly flow?: Partial<FlowPolicy> | undefined }) | undefined;
-  /** What tools do, by name. What is left out is known from the host, the tool's annotations or the verb of its name. */
+  /** Effects of tools, by name. Default: as the host says, the tool's annotations, or the verb of its name. */
   readonly tools?: Readonly<Record<string, ToolPolicy>> | undefined;
   /** Asks a person where `on.flow` says `ask`. Without it the host is told to ask; a host that can't denies the call. */
   readonly onAsk?: OnAsk | undefined;
@@ -70,9 +70,9 @@ export interface GuardOptions {
   readonly judgeTimeoutMs?: number | undefined;
   /** Keeps runs outside of the process. What it throws rejects the screening. */
   readonly runLog?: RunLog | undefined;
-  /** What to do with a text that could not be screened, also not in time. Default `block`. */
+  /** Action for a text that could not be screened, also not in time. Default `block`. */
   readonly onError?: 'block' | 'allow' | undefined;
-  /** What to do with binary data and streams, whose text can't be read. Default `report`: they pass, and the event names them. */
+  /** Action for binary data and streams, whose text can't be read. Default `report`: they pass, and the event names them. */
   readonly unreadable?: 'report' | 'block' | undefined;
   /** Milliseconds for one screening; keep it below the host's own deadline. Default 10,000. */
   readonly timeoutMs?: number | undefined;
@@ -90,7 +90,7 @@ export interface ScreenCall {
   readonly runId?: RunKey | undefined;
   /** The name of the tool. */
   readonly tool?: string | undefined;
-  /** What the host knows the tool to do. */
+  /** Effect of the tool, where the host knows it. */
   readonly effect?: Effect | undefined;
   /**
    * Task that the user gave the agent, as evidence for the model; its last 4,000 characters count. Goes with tool results
@@ -138,7 +138,7 @@ export interface Guard {
 export interface RunOptions {
   /** The host's id of the run, or the object that stands for it, such as its context; a fresh one unless given. */
   readonly id?: RunKey | undefined;
-  /** What the user asks for; default: the newest text that is screened as `user`. */
+  /** Request of the user; default: the newest text that is screened as `user`. */
   readonly task?: string | undefined;
   /** Goes on with the current run, if there is one; else the run ends with this object, e.g. with a request or a connection. */
   readonly brief?: boolean | undefined;
@@ -576,7 +576,7 @@ function isStructure(point: Point): boolean {
   return point === 'tool_call' || point === 'tool_definition';
 }
 
-/** What is done with a value that can't be redacted. */
+/** Action for a value that can't be redacted. */
 function actionFor(action: Action, point: Point, isPast: boolean): Action {
   const done = action !== 'redact' ? action : point === 'user' ? 'refuse' : 'replace';
   return isPast && (done === 'refuse' || done === 'stop' || done === 'throw') ? 'replace' : done;

@@ -9,7 +9,7 @@ import type { Leak } from './run/output.js';
 export type Point = 'user' | 'tool_call' | 'tool_result' | 'document' | 'tool_definition' | 'output';
 
 /**
- * What happens to a text that is blocked, by point. `report` lets it pass and only reports it.
+ * Actions for a text that is blocked, by point. `report` lets it pass and only reports it.
  *
  * - `refuse`: the model isn't called; the run ends with a refusal.
  * - `throw`: the run fails with `PortcullisBlocked`.
@@ -29,11 +29,11 @@ export interface Policy {
   readonly document: 'replace' | 'redact' | 'hide' | 'throw' | 'report';
   readonly tool_definition: 'hide' | 'throw' | 'report';
   readonly output: 'redact' | 'deny' | 'report' | 'off';
-  /** What happens to a call of a run that carries a value from untrusted data. */
+  /** Action for a call of a run that carries a value from untrusted data. */
   readonly flow: FlowPolicy;
 }
 
-/** What was done with a text. */
+/** Action that was taken with a text. */
 export type Action = Exclude<Policy[Point], 'off'>;
 
 /** The policy where a guard is given none. */
@@ -110,7 +110,7 @@ export interface Enforcement {
   readonly rule: string;
   /** One sentence. Never quotes the input. */
   readonly reason: string;
-  /** What a model or a person may read in the text's place: why it is missing, the rule and the evidence id. */
+  /** Note for a model or a person to read in the text's place: why it is missing, the rule and the evidence id. */
   readonly note: string;
   /** For the cause `flow`: the arguments, and where their values come from. */
   readonly flows?: readonly Flow[] | undefined;
@@ -120,7 +120,7 @@ export interface Enforcement {
   readonly leaks?: readonly Leak[] | undefined;
 }
 
-/** What became of a value. `value` is what may be passed on. */
+/** Outcome for a value. `value` is what may be passed on. */
 export type Decision<T> =
   | { readonly action: 'allow'; readonly value: T; readonly enforcement?: undefined }
   | { readonly action: 'redact' | 'report'; readonly value: T; readonly enforcement: Enforcement }
@@ -147,9 +147,9 @@ export interface GuardEvent {
   readonly point: Point;
   /** The name of the tool, where there is one. */
   readonly tool: string | undefined;
-  /** What the engine said; `error` where it said nothing. */
+  /** Verdict of the engine; `error` without one. */
   readonly verdict: 'allow' | 'block' | 'error';
-  /** What was done. */
+  /** Action that was taken. */
   readonly action: 'allow' | Action;
   readonly cause: Enforcement['cause'];
   readonly rule: string;

@@ -70,7 +70,7 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** What runs of accounts remember between two calls: digests. What takes an account id reaches runs of that account alone. */
+/** Memory of runs between two calls: digests. A method that takes an account id reaches runs of that account alone. */
 export interface RunStore {
   /** A run as a guard's `runLog` reads it; the newest entries of a larger one. */
   read(accountId: string, runId: string): Promise<{ readonly seed: number; readonly entries: readonly string[] }>;

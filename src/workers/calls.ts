@@ -1,7 +1,7 @@
 import type { PackChange } from '../engine/rules/types.js';
 import { type Channel, type EngineLimits, type Mode, PortcullisError, type Thresholds } from '../index.js';
 
-/** What the engine of each worker is made of; all of it can be sent to another process. */
+/** Parts that the engine of each worker is made of; all of them can be sent to another process. */
 export interface EngineWorkerSettings {
   /** Packs from the bottom up, as `loadPack` takes them; default the library's own. */
   readonly packs?: readonly string[] | undefined;

@@ -10,7 +10,7 @@ export interface FairQueue<Item> {
   size(): number;
 }
 
-/** What a queue has to know of an item. */
+/** Facts that a queue needs of an item. */
 export interface FairQueueTerms<Item> {
   readonly tenantOf: (item: Item) => string;
   readonly costOf: (item: Item) => number;
@@ -33,7 +33,7 @@ interface Tenant<Item> {
  */
 export function createFairQueue<Item>({ tenantOf, costOf, isLong }: FairQueueTerms<Item>): FairQueue<Item> {
   const tenants = new Map<string, Tenant<Item>>();
-  /** What the tenant that was served last had been served before. */
+  /** Start tag of the item that was served last. */
   let virtualTime = 0;
   let size = 0;
 

@@ -3,7 +3,7 @@ import { type Clock, ModelError } from '../index.js';
 import { type EngineWorkerSettings, ScoringError, type WorkerCall } from './calls.js';
 import { startWorkerProcess, type WorkerProcess } from './worker-process.js';
 
-/** What a slot needs to know. Times in milliseconds. */
+/** Settings of a slot. Times in milliseconds. */
 export interface SlotOptions {
   readonly settings: EngineWorkerSettings;
   readonly file: string;

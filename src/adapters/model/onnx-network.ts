@@ -4,7 +4,7 @@ import { ModelError } from '../../engine/errors.js';
 import type { WindowInput } from '../../engine/ports.js';
 import { type Network, type NetworkShape, type OnnxRuntime, startNetwork } from './network.js';
 
-/** What to load, and how to know it. */
+/** The network to load, and its digest. */
 export interface NetworkSpec extends NetworkShape {
   readonly file: string;
   readonly sha256: string;

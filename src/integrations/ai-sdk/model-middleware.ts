@@ -4,7 +4,7 @@ import { type CallScreening, isObject, screenCall, showEach, withMember } from '
 import { isWrapped } from './guard-tools.js';
 import { screenPrompt } from './prompt.js';
 
-/** What the middleware reads of a model call's parameters, in versions 3 and 4 of the model specification. */
+/** Parameters of a model call that the middleware reads, in versions 3 and 4 of the model specification. */
 export interface CallParams {
   readonly prompt: readonly unknown[];
   readonly tools?: readonly unknown[] | undefined;

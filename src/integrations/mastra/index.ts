@@ -95,7 +95,7 @@ function readCall({ abortSignal, requestContext }: Omit<StepArguments, 'abort'>)
   return { signal: abortSignal, runId: memory?.thread?.id ?? requestContext };
 }
 
-/** What the memory recalls of other conversations stands in the system prompt; the operator's own messages pass. */
+/** Screens texts that the memory recalls of other conversations into the system prompt; the operator's own messages pass. */
 async function screenMemory(screening: CallScreening, messages: MemoryMessages | undefined): Promise<void> {
   const recalled = messages?.getSystemMessages?.('memory') ?? [];
   const shown = await showEach(recalled, async (message) => [

@@ -22,7 +22,7 @@ export interface FlowGrounds {
   readonly to?: readonly string[] | undefined;
 }
 
-/** What a policy says of the values in a call's arguments. Says no text. */
+/** Ruling of a policy on the values in a call's arguments. Quotes none of them. */
 export interface FlowDecision {
   readonly action: 'allow' | 'report' | 'ask' | 'deny';
   readonly rule: 'none' | 'flow.suspicious' | 'flow.foreign';

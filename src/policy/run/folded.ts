@@ -4,7 +4,7 @@ import type { Span } from '../../index.js';
 /** A reading of a text for comparison: folded, and decoded where the text encodes something. */
 export interface FoldedView {
   readonly text: string;
-  /** What an encoding in the text says. */
+  /** Whether it is the decoded text of an encoding. */
   readonly isDecoded: boolean;
   /** Leads from a span of the view back to the text. */
   toText(span: Span): Span;

@@ -24,7 +24,7 @@ export interface JudgeQuestion {
 /** A model as an endpoint, or as a function that returns what it answered: an object of the schema, or its JSON text. */
 export type Judge = JudgeEndpoint | ((question: JudgeQuestion) => unknown);
 
-/** What a judge said. Without an answer that can be read, the policy's own action is taken. */
+/** Answer of a judge. Without one that can be read, the policy's own action is taken. */
 export type Judgement =
   | { readonly serves: boolean }
   | { readonly failure: 'no task' | 'timeout' | 'error' | 'invalid answer' };

@@ -1,4 +1,5 @@
 /** Rules on what may leave with a text that the model wrote. */
+import { keepSpans } from '../../engine/text/rewrite.js';
 import type { Span } from '../../index.js';
 import { findOrigin, hostKey, linkKeys, valueKey } from './entries.js';
 import { flowOf } from './flow.js';
@@ -29,6 +30,7 @@ const PRIVATE: ReadonlySet<ValueKind> = new Set<ValueKind>(['email', 'phone', 'a
 const SENTENCE = /(?:\p{L}{2,20}[\s_+-]{1,3}){3}\p{L}{2}/u;
 /** Rows of letters and digits that nobody reads. */
 const OPAQUE = /^(?=.*\d)(?=.*[a-z])[\w+/=.~-]{32,}$/i;
+
 /** The ways out in a text, in its order. Linear in the text. */
 export function leaksIn(
   state: RunState,
@@ -48,7 +50,7 @@ export function leaksIn(
   return [...links, ...secretsIn(text, secrets)].sort((a, b) => a.span.start - b.span.start);
 }
 
-/** What is wrong with a link, if anything is. */
+/** The rule that a link breaks, if any. */
 function ruleLink(
   state: RunState,
   link: Link,
@@ -134,42 +136,40 @@ function lettersOf(text: string): string {
   return (foldedViews(text)[0]?.text ?? '').replace(SIGNS, '');
 }
 
+const LETTERS = /[\p{L}\p{N}]+/gu;
+const AFTER_LETTER = /(?<=[\p{L}\p{N}])/uy;
+const BEFORE_LETTER = /(?=[\p{L}\p{N}])/uy;
+
 /** Where a text repeats a secret, spelled out or encoded. */
 function secretsIn(text: string, secrets: readonly string[]): readonly FoundLeak[] {
   if (secrets.length === 0) return [];
   return foldedViews(text).flatMap((view) => {
-    const rows = [...view.text.matchAll(/[\p{L}\p{N}]+/gu)];
-    const letters = rows.map(([row]) => row).join('');
+    const rows = [...view.text.matchAll(LETTERS)].map(({ 0: row, index }) => ({
+      start: index,
+      end: index + row.length,
+    }));
+    const letters = keepSpans(view.text, rows, () => '');
     const found: FoundLeak[] = [];
     for (const secret of secrets)
-      for (let at = letters.indexOf(secret); at >= 0; at = letters.indexOf(secret, at + secret.length)) {
-        const first = placeOf(rows, at);
-        const last = placeOf(rows, at + secret.length - 1);
+      for (let at = letters.text.indexOf(secret); at >= 0; at = letters.text.indexOf(secret, at + secret.length)) {
+        const place = letters.map.toInput({ start: at, end: at + secret.length });
         // Words that happen to have its letters in a row begin or end within one.
-        if (first.row !== last.row && !(first.isStart && last.isEnd)) continue;
-        const span = view.toText({ start: first.offset, end: last.offset + 1 });
-        found.push({ rule: 'output.canary', form: 'text', span, source: undefined, isQuoted: false });
+        const isWhole =
+          !matchesAt(AFTER_LETTER, view.text, place.start) && !matchesAt(BEFORE_LETTER, view.text, place.end);
+        if (place.end - place.start > secret.length && !isWhole) continue;
+        found.push({
+          rule: 'output.canary',
+          form: 'text',
+          span: view.toText(place),
+          source: undefined,
+          isQuoted: false,
+        });
       }
     return found;
   });
 }
 
-interface Letter {
-  readonly row: number;
-  /** In the text of the rows. */
-  readonly offset: number;
-  /** Whether it begins or ends its row. */
-  readonly isStart: boolean;
-  readonly isEnd: boolean;
-}
-
-function placeOf(rows: readonly RegExpExecArray[], letter: number): Letter {
-  let at = letter;
-  const row = rows.findIndex(({ 0: { length } }) => {
-    if (at < length) return true;
-    at -= length;
-    return false;
-  });
-  const { 0: text = '', index = 0 } = rows[row] ?? {};
-  return { row, offset: index + at, isStart: at === 0, isEnd: at === text.length - 1 };
+function matchesAt(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at;
+  return pattern.test(text);
 }

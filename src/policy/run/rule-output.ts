@@ -5,7 +5,7 @@ import { type FoundLeak, type Leak, leaksIn } from './output.js';
 import { catchUp } from './remember.js';
 import type { RunMemory } from './run-memory.js';
 
-/** What a policy says of a value that the model wrote. */
+/** Ruling of a policy on a value that the model wrote. */
 export interface OutputRuling {
   readonly action: 'redact' | 'deny' | 'report';
   readonly rule: Leak['rule'];

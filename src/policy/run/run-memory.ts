@@ -16,7 +16,7 @@ export interface RunMemory {
   task: string | undefined;
   /** The newest text of the user. */
   said: string | undefined;
-  /** What is to be added to the state, in its order. */
+  /** Entries that wait to be added to the state, in their order. */
   readonly pending: Entry[];
   /** Whether what is pending waits for a call that is checked: most requests have none. */
   readonly isBrief: boolean;

@@ -157,7 +157,7 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
   }
 }
 
-/** What the answer says of a call's run. Never a value. */
+/** The run of a call, as the response tells it. Never a value. */
 function runAnswer({ id, flow }: RecordedRun): RunAnswer {
   if (flow === undefined) return { run_id: id };
   const { action, rule, reason } = flow;

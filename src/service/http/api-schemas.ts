@@ -128,7 +128,7 @@ const explainedSchema = z
   })
   .meta({ id: 'ExplainedVerdict', description: 'The extended form with `explanation`, for `explain=true`.' });
 
-/** What a response says more where the call named a run. */
+/** Fields of a response to a call that names a run. */
 export interface RunAnswer {
   readonly run_id: string;
   /** Of a tool's call. */

@@ -14,7 +14,7 @@ import type { RunStore } from '../../store/store.js';
 export interface AskedRun {
   readonly id: string;
   readonly tool?: string | undefined;
-  /** What the caller knows the tool to do. */
+  /** Effect of the tool, where the caller knows it. */
   readonly effect?: Effect | undefined;
   /** Default: that of a guard. */
   readonly policy?: Partial<FlowPolicy> | undefined;

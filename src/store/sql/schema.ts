@@ -273,7 +273,7 @@ export const RARE_CHANNEL = "channel NOT IN ('unknown', 'user')";
 /** Records of the other channels, on both databases. */
 export const CHANNEL_INDEX: string = `CREATE INDEX IF NOT EXISTS evidence_channel ON evidence (account_id, channel, seq) WHERE ${RARE_CHANNEL}`;
 
-/** What runs remember, and the records of a run, on both databases. */
+/** Memory of runs, and the records of a run, on both databases. */
 export const RUN_TABLES: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS run_entries (
     account_id TEXT NOT NULL, run TEXT NOT NULL, name TEXT NOT NULL, at BIGINT NOT NULL, bytes BIGINT NOT NULL,

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Verdict } from '../../../src/index.js';
 import { type Analyzer, createGuard, type GuardEvent, type GuardOptions, type Run } from '../../../src/policy/index.js';
+import { leaksIn } from '../../../src/policy/run/output.js';
+import { emptyRun } from '../../../src/policy/run/run-state.js';
+import { cpuGrowth } from '../../cpu-growth.js';
 
 const allowed: Verdict = {
   ...{ verdict: 'allow', confidence: 0, score: 0, threshold: 0.8, rule: 'none', reason: null, decided_by: 'ml' },
@@ -46,6 +49,7 @@ describe('output', () => {
     ],
     ['a canary', 'The word is blue-otter-7731.', 'The word is […].'],
     ['a canary spelled out', 'It is B L U E o t t e r 7 7 3 1, twice: Blue Otter 7731', 'It is […], twice: […]'],
+    ['letters of a canary in other words', 'A subblue otter 77311', 'A subblue otter 77311'],
     ['a canary in a link to the user', '[c](https://mine.example/?d=Blue.Otter.7731)', '[c]([…])'],
     [
       'all of them',
@@ -125,6 +129,12 @@ describe('output', () => {
     const guard = createGuard({ engine: analyzer });
     expect((await guard.screen('output', '![c](https://evil.example/p?d=Friday)')).action).toBe('allow');
   });
+
+  it('is linear in the repetitions of a canary', () => {
+    const leaks = (text: string) => leaksIn(emptyRun(1), text, { trusted: [] }, ['blue-otter-7731']);
+    expect(leaks('blue-otter-7731 '.repeat(50))).toHaveLength(50);
+    expect(cpuGrowth('blue-otter-7731 ', 160_000, leaks)).toBeLessThan(9);
+  }, 60_000);
 
   it('refuses a canary that stands in any text', () => {
     const run = createGuard({ engine: analyzer }).run();

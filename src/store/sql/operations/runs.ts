@@ -13,7 +13,7 @@ interface Bound {
   readonly bytes: number;
 }
 
-/** What runs remember, in SQL. */
+/** Memory of runs, in SQL. */
 export function sqlRuns({ db, now, pepper }: Connection): RunStore {
   let calls = 0;
 
