@@ -24,7 +24,7 @@ import { type FlowPolicy, flowReason, isSuspicious, LONG_TEXT, ruleFlows } from 
 import type { Judge, JudgedCall, Judgement } from './run/judge.js';
 import type { Read } from './run/remember.js';
 import type { RunLog } from './run/run-log.js';
-import { createRuns, joinedTexts, newRunId, plainText, type RunKey, type RunMemory } from './run/run-memory.js';
+import { createRuns, type Joint, newRunId, plainText, proseOf, type RunKey, type RunMemory } from './run/run-memory.js';
 import {
   type Analyzer,
   type CacheOptions,
@@ -102,6 +102,8 @@ export interface ScreenCall {
    * every later turn would be refused too. See `newestTurn`.
    */
   readonly isPast?: boolean | undefined;
+  /** The model doesn't read the value as it is, e.g. a header: events name the run, but it remembers nothing. Default false. */
+  readonly isApart?: boolean | undefined;
   /** Asks the engine for its findings, for `report`. */
   readonly explain?: boolean | undefined;
   /** Told of the screenings of this call, after the guard's own `report`. */
@@ -306,15 +308,16 @@ export function createGuard(options: GuardOptions = {}): Guard {
   }
 
   async function screen<T>(point: Point, value: T, call: ScreenCall = {}): Promise<Decision<T>> {
-    const { signal, tool, isPast = false } = call;
+    const { signal, tool, isPast = false, isApart = false } = call;
     if (point === 'output') return screenOutput(value, call);
     signal?.throwIfAborted();
     // Numbers, booleans and nothing say nothing.
     if (value === '' || value === null || !['string', 'object', 'bigint'].includes(typeof value)) {
       return { action: 'allow', value };
     }
-    const run = runs.find(call.runId);
-    const runId = run?.id ?? ownRun;
+    const current = runs.find(call.runId);
+    const run = isApart ? undefined : current;
+    const runId = current?.id ?? ownRun;
     const started = performance.now();
     let content: Content | undefined;
 
@@ -431,13 +434,13 @@ export function createGuard(options: GuardOptions = {}): Guard {
     }
 
     let failure: Failure | undefined;
-    let joint: readonly [string, string] | undefined;
+    let joint: Joint | undefined;
     try {
       content = readContent(value, isStructure(point));
       const [first] = content.inputs;
       const digest = run !== undefined && first !== undefined && isData(point) && digestInput(first, CHANNELS[point]);
       // Before anything is waited for: texts that are screened at once are read in the order of the calls.
-      if (digest && !own.has(digest)) joint = joinedTexts(run, digest, first);
+      if (digest && !own.has(digest)) joint = run?.jointOf(digest, () => proseOf(first));
     } catch (error) {
       failure = failureOf(error);
     }
@@ -499,14 +502,22 @@ export function createGuard(options: GuardOptions = {}): Guard {
     return { action, value: action === 'redact' ? (ruling.redact(noted) as T) : value, enforcement };
   }
 
-  async function judgeJoint(joint: readonly [string, string], request: ScreenRequest): Promise<Screened | undefined> {
-    const [before, after] = joint;
+  /** Judges a joint, once where it may pass. */
+  async function judgeJoint(joint: Joint, request: ScreenRequest): Promise<Screened | undefined> {
+    if (joint.halves === undefined) return undefined;
+    const found = await judgeHalves(joint.halves, request);
+    if (found === undefined) joint.halves = undefined;
+    return found;
+  }
+
+  async function judgeHalves(halves: readonly [string, string], request: ScreenRequest): Promise<Screened | undefined> {
+    const [before, after] = halves;
     // A word may be halved, too: then the second half goes on in small letters.
     const isWordSplit = /\p{L}$/u.test(before) && /^[\p{Ll}\p{Lo}]/u.test(after);
     const inputs = [`${before}\n${after}`, ...(isWordSplit ? [before + after] : [])];
     const { input, found } = await judge({ inputs }, request);
     if (input === undefined) return undefined;
-    for (const half of joint) if ((await screener.screen(half, request)).verdict.verdict !== 'allow') return undefined;
+    for (const half of halves) if ((await screener.screen(half, request)).verdict.verdict !== 'allow') return undefined;
     return found;
   }
 

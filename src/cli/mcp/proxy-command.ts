@@ -128,6 +128,7 @@ async function serveHttp(
   const { host, port, header = {}, maxMessageBytes } = flags;
   const proxy = await startHttpProxy({
     ...{ gateway, url, host, port, headers: header, maxMessageBytes, report },
+    isOneRun: process.env.PORTCULLIS_RUN_ID !== undefined,
   }).catch((error: NodeJS.ErrnoException) => {
     throw new CliError(
       `can't listen on ${host}:${port} (${error.code ?? error.message}): choose another one with --host or --port`,

@@ -1,4 +1,4 @@
-import { passes } from '../../policy/index.js';
+import { type Guard, passes } from '../../policy/index.js';
 import { isId, isObject, type JsonObject, type Message, type MessageId, readMessages } from './messages.js';
 import {
   type Asked,
@@ -45,25 +45,37 @@ export interface Connection {
   fromServer(text: string): Promise<Turn>;
   /** Responses to the requests that the server has not answered and never will. */
   fail(reason: string): readonly JsonObject[];
+  /** Screens a text of the server's that is no JSON-RPC, such as the body of an HTTP error; gives what may be shown. */
+  screenText(text: string, isHeader?: boolean): Promise<string>;
   /** Requests that the server has not answered. */
   readonly waiting: number;
 }
 
 /** A gateway in front of one MCP server, on JSON-RPC messages: it knows no transport. */
 export interface Gateway {
-  connect(): Connection;
-  /** Screens a text of the server's that is no JSON-RPC, such as the body of an HTTP error; gives what may be shown. */
-  screenText(text: string): Promise<string>;
+  /** Begins an exchange. `session` gives the object whose run it belongs to; without it, the guard's current run. */
+  connect(session?: () => object | undefined): Connection;
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { guard } = options;
-  const screening = { ...options, tools: createToolList(options) };
+  const tools = createToolList(options);
   return {
-    connect: () => createConnection(screening),
-    async screenText(text) {
-      const decision = await guard.screen('tool_result', text);
-      return passes(decision) ? decision.value : decision.enforcement.note;
+    connect: (session = () => undefined) =>
+      createConnection({ ...options, guard: inSession(options.guard, session), tools }),
+  };
+}
+
+/** A guard whose screenings belong to the run of a session, where nothing names another. */
+function inSession(guard: Guard, session: () => object | undefined): Guard {
+  return {
+    ...guard,
+    screen(point, value, call) {
+      const runId = session();
+      return guard.screen(point, value, runId === undefined ? call : { runId, ...call });
+    },
+    get runId() {
+      const id = session();
+      return id === undefined ? guard.runId : guard.run({ id }).id;
     },
   };
 }
@@ -102,7 +114,10 @@ function createConnection(screening: GatewayOptions & ResponseScreening): Connec
     }
     const asked = message.kind === 'response' ? waiting.take(message.id) : undefined;
     try {
-      if (message.kind === 'response') return { forward: await screenResponse(screening, message.raw, asked) };
+      if (message.kind === 'response') {
+        const shown = (): Promise<JsonObject> => screenResponse(screening, message.raw, asked);
+        return { forward: await (asked === undefined ? shown() : asked.within(shown)) };
+      }
       if (message.method === 'notifications/tools/list_changed') pins?.endFirstUse();
       const decision = await screenValue(guard, 'document', message.raw);
       if (passes(decision)) return { forward: decision.value as JsonObject };
@@ -120,6 +135,10 @@ function createConnection(screening: GatewayOptions & ResponseScreening): Connec
     screenServer,
     fromClient: (text) => screenText(text, screenClient),
     fromServer: (text) => screenText(text, screenServer),
+    async screenText(text, isHeader = false) {
+      const decision = await screening.guard.screen('tool_result', text, { isApart: isHeader });
+      return passes(decision) ? decision.value : decision.enforcement.note;
+    },
     fail: (reason) => waiting.takeAll().map(({ id }) => errorResponse(id, INTERNAL_ERROR, `portcullis: ${reason}`)),
     get waiting() {
       return waiting.size;
@@ -135,7 +154,7 @@ async function refuseCall(
   signal: AbortSignal,
 ): Promise<JsonObject | undefined> {
   const { name = null, arguments: args = {} } = isObject(message.raw.params) ? message.raw.params : {};
-  const reason = typeof name === 'string' ? await tools.deny(name, asked) : undefined;
+  const reason = typeof name === 'string' ? await tools.deny(guard, name, asked) : undefined;
   if (reason !== undefined) return toolRefusal(message.id, `[denied by portcullis: ${reason}]`, asked);
   const decision = await guard.screen('tool_call', { name, arguments: args }, { ...asked.call, signal });
   return passes(decision) ? undefined : refusal(message.id, decision.enforcement, asked);

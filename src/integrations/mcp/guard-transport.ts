@@ -29,7 +29,8 @@ type Handler = (message: unknown, extra?: unknown) => void;
 
 /**
  * Puts the MCP gateway into a transport: give the result to `connect` of a client or server in place of the transport. It is
- * the same object in all else. Messages are screened several at once and delivered in their order.
+ * the same object in all else. Messages are screened several at once and delivered in their order. Within `guard.inRun` they belong
+ * to that run, elsewhere to one of the transport's own.
  *
  * @example
  * ```ts
@@ -41,7 +42,8 @@ export function guardTransport<T extends McpTransport>(
   guard: Guard,
   { pins, side = 'client', report = () => {} }: GuardTransportOptions = {},
 ): T {
-  const { screenClient, screenServer } = createGateway({ guard, pins, report }).connect();
+  const session = {};
+  const { screenClient, screenServer } = createGateway({ guard, pins, report }).connect(() => session);
   const [screenOut, screenIn] = side === 'client' ? [screenClient, screenServer] : [screenServer, screenClient];
   const send = transport.send.bind(transport) as (message: unknown, options?: unknown) => Promise<void>;
   const own: { onmessage: Handler | undefined; onclose: (() => void) | undefined; send: Handler } = {

@@ -11,6 +11,7 @@ import { request as secureRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { readEvents, type ServerSentEvent, writeEvent } from '../server-sent-events.js';
 import type { Connection, Gateway } from './gateway.js';
+import { createHttpSessions, type HttpSessions } from './http-sessions.js';
 import { isObject, type JsonObject, readJson } from './messages.js';
 import type { GatewayEvent } from './pin-event.js';
 import { errorResponse, INVALID_REQUEST, REFUSED } from './requests.js';
@@ -28,7 +29,13 @@ export interface HttpOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Bytes of one message. */
   readonly maxMessageBytes: number;
+  /** All sessions are the guard's own run. Default: each is a run of its own. */
+  readonly isOneRun?: boolean | undefined;
   readonly report: (event: Pick<GatewayEvent, 'event' | 'action' | 'reason' | 'from'>) => void;
+}
+
+interface Options extends HttpOptions {
+  readonly sessions: HttpSessions;
 }
 
 /** A gateway that listens. */
@@ -62,8 +69,9 @@ class Refusal extends Error {
 }
 
 /** Starts a gateway in front of a server's streamable HTTP endpoint. @throws where it can't listen */
-export async function startHttpProxy(options: HttpOptions): Promise<HttpProxy> {
-  const { url, host } = options;
+export async function startHttpProxy(given: HttpOptions): Promise<HttpProxy> {
+  const { url, host } = given;
+  const options = { ...given, sessions: createHttpSessions() };
   const server = createServer((incoming, outgoing) => {
     forward(incoming, outgoing, options).catch((error: unknown) => refuse(outgoing, error));
   });
@@ -71,7 +79,7 @@ export async function startHttpProxy(options: HttpOptions): Promise<HttpProxy> {
   server.requestTimeout = 0;
   // Longer than clients keep a connection that they don't use: one that ends as it is used again is an error to them.
   server.keepAliveTimeout = 65_000;
-  await once(server.listen(options.port, host), 'listening');
+  await once(server.listen(given.port, host), 'listening');
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}${url.pathname}`,
@@ -83,10 +91,11 @@ export async function startHttpProxy(options: HttpOptions): Promise<HttpProxy> {
   };
 }
 
-async function forward(incoming: IncomingMessage, outgoing: ServerResponse, options: HttpOptions): Promise<void> {
+async function forward(incoming: IncomingMessage, outgoing: ServerResponse, options: Options): Promise<void> {
   checkCaller(incoming, options);
-  const { gateway, maxMessageBytes } = options;
-  const connection = gateway.connect();
+  const { gateway, maxMessageBytes, isOneRun } = options;
+  const session = options.sessions.of(incoming);
+  const connection = gateway.connect(isOneRun ? undefined : session.run);
   let body: string | undefined;
   let replies: readonly JsonObject[] = [];
   if (incoming.method === 'POST') {
@@ -103,6 +112,7 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, opti
     }
   }
   const response = await ask(incoming, outgoing, body, options);
+  session.answered(response);
   try {
     await answer(response, incoming, outgoing, connection, replies, options);
   } finally {
@@ -117,7 +127,7 @@ async function answer(
   outgoing: ServerResponse,
   connection: Connection,
   replies: readonly JsonObject[],
-  options: HttpOptions,
+  options: Options,
 ): Promise<void> {
   const { statusCode = 502 } = response;
   if (statusCode >= 300 && statusCode < 400 && statusCode !== 304)
@@ -125,7 +135,7 @@ async function answer(
   if (!['', 'identity'].includes(response.headers['content-encoding'] ?? ''))
     throw new Refusal(502, 'the server compresses its response though it was asked not to');
   const decoder = decoderFor(response.headers, 502);
-  const headers = await shownHeaders(response.headers, options.gateway);
+  const headers = await shownHeaders(response.headers, connection);
   if (/^text\/event-stream\b/i.test(response.headers['content-type'] ?? '')) {
     outgoing.writeHead(statusCode, { ...headers, 'content-type': EVENT_TYPE }).flushHeaders();
     for (const reply of replies) await write(outgoing, writeEvent({ event: 'message', data: JSON.stringify(reply) }));
@@ -139,7 +149,7 @@ async function answer(
   }
   const shown = await shownMessages(text, connection, statusCode < 300);
   if (shown === undefined) {
-    const said = await options.gateway.screenText(text);
+    const said = await connection.screenText(text);
     outgoing.writeHead(statusCode, { ...headers, 'content-type': 'text/plain; charset=utf-8' }).end(said);
     return;
   }
@@ -158,17 +168,17 @@ function decoderFor(headers: IncomingHttpHeaders, status: number): InstanceType<
   }
 }
 
-async function shownHeaders(headers: IncomingHttpHeaders, gateway: Gateway): Promise<OutgoingHttpHeaders> {
+async function shownHeaders(headers: IncomingHttpHeaders, connection: Connection): Promise<OutgoingHttpHeaders> {
   const shown: OutgoingHttpHeaders = {};
   for (const name of RESPONSE_HEADERS) {
     const text = [headers[name] ?? []].flat().join('\n');
-    if (text !== '' && (await gateway.screenText(text)) === text) shown[name] = headers[name];
+    if (text !== '' && (await connection.screenText(text, true)) === text) shown[name] = headers[name];
   }
   return shown;
 }
 
 /** Refuses web pages of others, also where a name of theirs points at this machine (DNS rebinding). */
-function checkCaller(incoming: IncomingMessage, { url, host }: HttpOptions): void {
+function checkCaller(incoming: IncomingMessage, { url, host }: Options): void {
   const path = (incoming.url ?? '').split('?')[0];
   if (path !== url.pathname) throw new Refusal(404, `the gateway's only path is ${url.pathname}`);
   if (incoming.headers.origin !== undefined) throw new Refusal(403, 'web pages may not use the gateway');
@@ -187,7 +197,7 @@ function ask(
   incoming: Pick<IncomingMessage, 'method' | 'headers'>,
   outgoing: ServerResponse | undefined,
   body: string | undefined,
-  { url, headers }: HttpOptions,
+  { url, headers }: Options,
 ): Promise<IncomingMessage> {
   const bytes = body === undefined ? undefined : Buffer.from(body);
   // Headers that `Connection` names are for this connection alone, too.
@@ -217,7 +227,7 @@ async function passEvents(
   outgoing: ServerResponse,
   connection: Connection,
   incoming: IncomingMessage,
-  options: HttpOptions,
+  options: Options,
 ): Promise<void> {
   let canResume = false;
   try {

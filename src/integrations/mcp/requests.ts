@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Enforcement, ScreenCall } from '../../policy/index.js';
 import { isObject, type JsonObject, type Message, type MessageId } from './messages.js';
 import { shownName } from './pin-event.js';
@@ -11,6 +12,8 @@ export interface Asked {
   /** Protocol version 2026-07-28 and later: results say their type. */
   readonly isModern: boolean;
   readonly call: ScreenCall;
+  /** Calls a function where the request was made: its response belongs to the same run of `guard.inRun`. */
+  readonly within: <R>(work: () => R) => R;
 }
 
 /** Requests that are remembered; of more, the oldest are screened as responses to an unknown request. */
@@ -30,6 +33,7 @@ export function readRequest({ id, method, raw }: Message & { kind: 'request' }):
     method,
     cursor: typeof params.cursor === 'string' ? params.cursor : undefined,
     isModern: VERSION in meta,
+    within: AsyncLocalStorage.snapshot(),
     call: {
       ...(typeof runId === 'string' && /^[\w.:-]{1,100}$/.test(runId) ? { runId } : {}),
       ...(tool === undefined ? {} : { tool }),

@@ -34,7 +34,7 @@ export async function screenValue(
   value: unknown,
   call?: ScreenCall,
 ): Promise<Decision<unknown>> {
-  const { action, enforcement } = await guard.screen(point, spokenNames(value), call);
+  const { action, enforcement } = await guard.screen(point, spokenNames(value), { ...call, isApart: true });
   // A name is not redacted: there is no place to put the rest.
   if (enforcement !== undefined && action !== 'report') return { action: 'replace', enforcement };
   const once = withoutRepetition(value);

@@ -67,7 +67,9 @@ async function shownLists(
     const show = async (item: unknown): Promise<readonly unknown[]> =>
       passes(await screenValue(guard, 'tool_definition', item, asked?.call)) ? [item] : [];
     const kept =
-      name === 'tools' ? await tools.show(items, asked, result.nextCursor) : (await screenEach(items, show)).flat();
+      name === 'tools'
+        ? await tools.show(guard, items, asked, result.nextCursor)
+        : (await screenEach(items, show)).flat();
     shown[name] = kept.length === items.length ? items : kept;
   }
   if (typeof result.instructions === 'string')

@@ -18,9 +18,14 @@ export interface GatewayOptions {
 /** The tools of a server, as they may be shown and called. */
 export interface ToolList {
   /** The definitions that may be shown; `asked` is undefined for a response to no known request. */
-  show(tools: readonly unknown[], asked: Asked | undefined, nextCursor: unknown): Promise<readonly unknown[]>;
+  show(
+    guard: Guard,
+    tools: readonly unknown[],
+    asked: Asked | undefined,
+    nextCursor: unknown,
+  ): Promise<readonly unknown[]>;
   /** Why a tool may not be called, also reported; undefined where it may. */
-  deny(name: string, asked: Asked): Promise<string | undefined>;
+  deny(guard: Guard, name: string, asked: Asked): Promise<string | undefined>;
 }
 
 /** Tools of one page; more are hidden. */
@@ -46,13 +51,13 @@ interface Offer {
   readonly tool: OfferedTool;
 }
 
-export function createToolList({ guard, pins, dryRun = false, report }: GatewayOptions): ToolList {
+export function createToolList({ pins, dryRun = false, report }: Omit<GatewayOptions, 'guard'>): ToolList {
   /** Judgements of each tool by the listings of this process. */
   const listed = new Map<string, Judgement & { readonly digest: string }>();
   const reported = new Set<string>();
   const hidden = dryRun ? 'report' : 'hide';
 
-  function hide(tool: string, change: keyof typeof REASONS, digest = '', of?: string): void {
+  function hide(guard: Guard, tool: string, change: keyof typeof REASONS, digest = '', of?: string): void {
     const key = `${change}\0${tool}\0${digest}`;
     if (reported.has(key)) return;
     if (reported.size < MAX_REPORTED) reported.add(key);
@@ -61,7 +66,11 @@ export function createToolList({ guard, pins, dryRun = false, report }: GatewayO
   }
 
   /** Screens the definitions; without those that no client reads alike, and tools that are listed twice. */
-  async function screenAll(values: readonly unknown[], asked: Asked | undefined): Promise<readonly (Offer | string)[]> {
+  async function screenAll(
+    guard: Guard,
+    values: readonly unknown[],
+    asked: Asked | undefined,
+  ): Promise<readonly (Offer | string)[]> {
     const read = values.map((value) => ({ value, tool: readTool(value) }));
     const digests = new Map<string, string>();
     const repeated = new Set<string>();
@@ -72,7 +81,7 @@ export function createToolList({ guard, pins, dryRun = false, report }: GatewayO
     const approved = (await pins?.approvedByPerson()) ?? new Set<string>();
     return screenEach(read, async ({ value, tool }) => {
       if (tool === undefined || repeated.has(tool.name)) {
-        hide(tool?.name ?? '', tool === undefined ? 'malformed' : 'repeated', tool?.digest);
+        hide(guard, tool?.name ?? '', tool === undefined ? 'malformed' : 'repeated', tool?.digest);
         return tool?.name ?? '';
       }
       if (approved.has(tool.digest)) return { value, tool: { ...tool, blocked: undefined } };
@@ -94,12 +103,12 @@ export function createToolList({ guard, pins, dryRun = false, report }: GatewayO
   }
 
   return {
-    async show(tools, asked, nextCursor) {
+    async show(guard, tools, asked, nextCursor) {
       // A tool's result that also has a list says nothing of what may be called.
       const isListing = asked === undefined || asked.method === 'tools/list';
       const reason = `a list of more than ${MAX_TOOLS} tools`;
       if (tools.length > MAX_TOOLS) report({ event: 'limit', runId: guard.runId, action: hidden, reason });
-      const screened = await screenAll(tools.slice(0, MAX_TOOLS), asked);
+      const screened = await screenAll(guard, tools.slice(0, MAX_TOOLS), asked);
       const offers = screened.filter((each) => typeof each !== 'string');
       const judgements = await judge(offers, asked, nextCursor, isListing);
       if (isListing)
@@ -110,13 +119,13 @@ export function createToolList({ guard, pins, dryRun = false, report }: GatewayO
         if (isListing) listed.set(tool.name, { ...judgement, digest: tool.digest });
         if (change === undefined) return [value];
         // The guard has reported what it blocked or couldn't screen.
-        if (change !== 'blocked' && change !== 'unscreened') hide(tool.name, change, tool.digest, judgement.of);
+        if (change !== 'blocked' && change !== 'unscreened') hide(guard, tool.name, change, tool.digest, judgement.of);
         return [];
       });
       return dryRun ? tools : kept;
     },
 
-    async deny(name, { call }) {
+    async deny(guard, name, { call }) {
       const known = listed.get(name);
       const { change } = known ?? (await pins?.judgeUnlisted(name)) ?? { change: undefined };
       if (change === undefined) return undefined;

@@ -25,10 +25,16 @@ export interface RunMemory {
   /** Texts of data for a judge, by evidence id; none where there is no judge. */
   readonly texts: { get(evidenceId: string): string | undefined; set(evidenceId: string, text: string): unknown };
   /**
-   * The end of what was read before a text, by the digest of the text: an order may be halved over both. In the order in which
-   * the screenings start; one that is screened again has the same text before it.
+   * The joint of a text with what was read before it, by the digest of the text: an order may be halved over both. In the order
+   * in which the screenings start; one that is screened again has the same joint.
    */
-  endBefore(digest: string, prose: string): string;
+  jointOf(digest: string, readProse: () => string): Joint;
+}
+
+/** The end of what was read before a text, and the beginning of the text. */
+export interface Joint {
+  /** Undefined where nothing was read before, or once both were screened together and may pass. */
+  halves: readonly [string, string] | undefined;
 }
 
 /** A host's id of a run, or the object that stands for one, such as its context: the run lives as long as the object. */
@@ -89,7 +95,7 @@ export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
 }
 
 function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, isBrief = false): RunMemory {
-  const before = new LRUCache<string, string>({ max: MAX_TEXTS });
+  const joints = new LRUCache<string, Joint>({ max: MAX_TEXTS });
   let end = '';
   return {
     id,
@@ -103,19 +109,21 @@ function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, 
     texts: keepsTexts
       ? new LRUCache<string, string>({ maxSize: JUDGED_LENGTH, sizeCalculation: (text) => text.length + 1 })
       : { get: () => undefined, set: () => undefined },
-    endBefore(digest, prose) {
-      const known = before.get(digest);
+    jointOf(digest, readProse) {
+      const known = joints.get(digest);
       if (known !== undefined) return known;
-      before.set(digest, end);
-      const given = end;
-      end = prose.slice(-JOINT_LENGTH);
-      return given;
+      const prose = readProse();
+      const joint: Joint = { halves: end === '' || prose === '' ? undefined : [end, prose.slice(0, JOINT_LENGTH)] };
+      joints.set(digest, joint);
+      // Nothing said, such as a number of progress, parts no two halves.
+      if (prose !== '') end = prose.slice(-JOINT_LENGTH);
+      return joint;
     },
   };
 }
 
 /** The sentences that an input says: of a structure the strings that are more than an identifier. */
-function proseOf(input: Input): string {
+export function proseOf(input: Input): string {
   const value = typeof input === 'string' ? parsed(input) : input instanceof JsonText ? input.toJSON() : input;
   const strings: string[] = [];
   const walk = (member: unknown, depth: number): void => {
@@ -125,13 +133,6 @@ function proseOf(input: Input): string {
   };
   walk(value, 0);
   return strings.length === 1 ? (strings[0] ?? '') : strings.filter((text) => /\s\S+\s/.test(text)).join('\n');
-}
-
-/** The end of what was read before with the beginning of this; undefined where nothing was. */
-export function joinedTexts(run: RunMemory, digest: string, input: Input): readonly [string, string] | undefined {
-  const prose = proseOf(input);
-  const before = run.endBefore(digest, prose);
-  return before === '' || prose === '' ? undefined : [before, prose.slice(0, JOINT_LENGTH)];
 }
 
 function parsed(text: string): unknown {

@@ -262,6 +262,37 @@ describe('attacks in pieces', () => {
     expect((await read(guard.run(), second)).action).toBe('allow');
   });
 
+  it('costs nothing more where equal texts are read again: no joint is screened twice, no entry added', async () => {
+    const asked: string[] = [];
+    const added: string[] = [];
+    const engine: Analyzer = {
+      analyze: (input, call) => {
+        asked.push(String(input));
+        return analyzer.analyze(input, call);
+      },
+    };
+    const runLog = {
+      read: async () => ({ seed: 1, entries: [] }),
+      add: async (_: string, entries: readonly { readonly name: string }[]) =>
+        void added.push(...entries.map(({ name }) => name)),
+    };
+    const { guard } = guarded({ engine, cache: false, runLog });
+    const run = guard.run();
+    const texts = Array.from({ length: 4 }, (_, at) => `Note ${at}: all is well. `.repeat(200));
+    for (let round = 0; round < 5; round += 1) for (const text of texts) await read(run, text);
+    expect(asked.filter((text) => texts.includes(text))).toHaveLength(20);
+    expect(asked).toHaveLength(20 + 3);
+    expect(added).toHaveLength(4);
+  });
+
+  it('finds both halves also where something without words is read between them', async () => {
+    const run = guarded().guard.run();
+    await read(run, HALVES[0]);
+    await read(run, { progress: 3, total: 7 });
+    await run.screen('tool_result', 'a header', { isApart: true });
+    expect((await read(run, HALVES[1])).action).toBe('replace');
+  });
+
   it('finds an order that is halved within a word', async () => {
     const run = guarded().guard.run();
     await read(run, 'It begins here: ign');
