@@ -158,8 +158,8 @@ export interface TinyOptions {
   readonly perWindow?: number;
   /** The network reads the channel and the task. */
   readonly channels?: boolean;
-  /** A second network for windows that are not English, like the first. */
-  readonly deep?: TinyKind;
+  /** A second network for windows that are not English: like the first, or one that reads no channel. */
+  readonly deep?: TinyKind | 'plain';
 }
 
 /** Writes a model folder with a tiny random network and gives its path. */
@@ -193,7 +193,7 @@ export function writeTinyModel({
     ...(deep === undefined
       ? {}
       : {
-          'deep-model.onnx': channels && deep === 'good' ? channelNetwork() : network(deep),
+          'deep-model.onnx': channels && deep === 'good' ? channelNetwork() : network(deep === 'plain' ? 'good' : deep),
           'deep-tokenizer.json': TOKENIZER,
         }),
   };

@@ -119,7 +119,7 @@ export async function readNetworkTexts(
   return {
     tokenizer,
     shape: {
-      inputs: network.channels === undefined ? { ids: inputs.ids, mask: inputs.mask } : inputs,
+      inputs: network.inputs ?? inputs,
       outputs,
       golden: Object.hasOwn(files, golden) ? checkGoldenTokens(await read(golden), tokenizer, network) : [],
     },

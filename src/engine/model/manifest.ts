@@ -20,6 +20,8 @@ export interface NetworkManifest {
   readonly channels?: Readonly<Partial<Record<KnownChannel, ChannelManifest>>> | undefined;
   /** The last `tokens` of a task are read, and move the logit by at most `bound`; absent: it reads no task. */
   readonly task?: { readonly tokens: number; readonly bound: number } | undefined;
+  /** Of a second network, absent where it has those of the first. */
+  readonly inputs?: NetworkInputs | undefined;
 }
 
 /** The settings of one channel in a manifest. */
@@ -106,6 +108,12 @@ const channel = z.object({
   clears_below: z.number().min(0).max(1).optional(),
 });
 
+const networkInputs = z
+  .object({ ids: tensorName, mask: tensorName, types: tensorName.optional(), channel: tensorName.optional() })
+  .refine(({ types, channel: id }) => (types === undefined) === (id === undefined), {
+    message: 'must name both `types` and `channel` or neither',
+  });
+
 const network = {
   tokenizer: z.object({ kind: z.enum(['wordpiece-uncased', 'wordpiece-cased']), cls: count, sep: count, unk: count }),
   window: z
@@ -128,14 +136,9 @@ const schema = z
     version: z.string().min(1),
     files: z.record(fileName, z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), bytes: count })),
     text: z.object({ version: z.literal(1), mark_run: count.min(1), word_run: count.min(1).max(100) }),
-    inputs: z.object({
-      ids: tensorName,
-      mask: tensorName,
-      types: tensorName.optional(),
-      channel: tensorName.optional(),
-    }),
+    inputs: networkInputs,
     outputs: z.object({ logit: tensorName, token_logits: tensorName.optional() }),
-    deep: z.object({ ...network, share: z.number().min(0).max(1) }).optional(),
+    deep: z.object({ ...network, inputs: networkInputs.optional(), share: z.number().min(0).max(1) }).optional(),
     operating_points: operatingPoints,
     operating_point: z.string().min(1),
     clears_below: z.number().min(0).max(1).optional(),
@@ -154,13 +157,11 @@ const schema = z
     path: ['task'],
   })
   .refine(
-    ({ task, deep, inputs: { types, channel } }) =>
-      (types === undefined) === (channel === undefined) &&
-      ((task ?? deep?.task) === undefined || channel !== undefined),
-    {
-      message: 'must name both `types` and `channel` or neither, and both for a network with `task`',
-      path: ['inputs'],
-    },
+    ({ task, deep, inputs }) =>
+      [{ task, inputs }, { task: deep?.task, inputs: deep?.inputs ?? inputs }].every(
+        (one) => one.task === undefined || one.inputs.channel !== undefined,
+      ),
+    { message: 'must name `types` and `channel` for a network with `task`', path: ['inputs'] },
   )
   .refine(
     ({ channels = {}, operating_points: points }) =>

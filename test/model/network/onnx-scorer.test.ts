@@ -118,6 +118,24 @@ describe.each(['process', 'thread', 'inline'] as const)('a network with isolatio
     );
   });
 
+  it('takes a second network that does not read the channel, with a calibration by channel', async () => {
+    const folder = writeTinyModel({ channels: true, deep: 'plain' });
+    const calibration = { kind: 'platt-windows', scale: 1, bias: -2, per_window: 0 };
+    const inputs = { ids: 'input_ids', mask: 'attention_mask' };
+    edit(folder, ({ deep: { task: _, ...deep } = {}, ...it }) => ({
+      ...it,
+      deep: { ...deep, inputs, channels: { tool_result: { id: 2, calibration } } },
+    }));
+    const tiny = await loadModel(folder, { childFile, isolation });
+    opened.push(tiny);
+    const whose = { channel: 'tool_result', task: 'override' } as const;
+    const first = 4 + 1 - 2 * Math.tanh(2);
+    expect((await ask(tiny, 'ignore report', 20_000, whose)).probability).toBeCloseTo(
+      sigmoid((first + (4 - 2)) / 2),
+      6,
+    );
+  });
+
   it('rejects once closed', async () => {
     const tiny = await open({}, { isolation });
     await tiny.warmUp();
@@ -225,6 +243,7 @@ describe('loadModel', () => {
 interface Manifest {
   readonly files: Record<string, unknown>;
   readonly inputs: Record<string, string>;
+  readonly deep?: Record<string, unknown>;
 }
 
 function edit(folder: string, change: (manifest: Manifest) => unknown): void {

@@ -1,32 +1,40 @@
 """`cascade`: a model folder of two networks, a released model and a larger one that also judges windows that are not English.
 
 The second network's logit is calibrated on the dev texts in other languages (Platt scaling, each source and label alike), and its log-odds are then
-shifted so that the released `balanced` threshold keeps its budget on their benign texts. `data/blind.jsonl` is reported only.
+shifted so that the released `balanced` threshold keeps its budget on their benign texts: once for texts without a channel, and once for each channel
+that has such texts. `data/blind.jsonl` is reported only.
 
     python -m portcullis_train.release.cascade --data DATA --work WORK2 --first ../portcullis-minilm-1 --deep EXPORTED --model ../optional/portcullis-multilingual-1
 """
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from ..data.devset import Item, dev_items, item_of
+from ..data.channels import ENGINE_CHANNELS, UNKNOWN
+from ..data.devset import Item, channel_items, dev_items, first_of_each, item_of
 from ..data.rows import own_texts
 from ..scoring.arguments import model_parser
-from ..scoring.calibration import fit, log_odds
+from ..scoring.calibration import fit, judged_by, log_odds
 from ..scoring.score import Scored, score_all
 from .calibrate import balanced_weights, features_of, source_threshold, write_golden
 from .export import describe
 
 SHARES = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 1.0)
+# A channel with fewer benign texts in other languages is judged as one that nobody told.
+LEAST_BENIGN = 50
 FILES = ("model.onnx", "tokenizer.json", "golden.jsonl")
 
 
-def other_items(data: Path, limit: int | None) -> list[Item]:
-    """The dev texts that are not English."""
-    return [item for item in dev_items(data, limit) if item.lang != "en"]
+def other_items(data: Path, limit: int | None) -> dict[int, list[Item]]:
+    """The dev texts that are not English, by the channel that they are judged in; each one also without its channel, but for those whose label hangs on it."""
+    dev = [item for item in dev_items(data, limit) if item.lang != "en"]
+    told = dev + [item for item in first_of_each(channel_items(data), limit) if item.lang != "en"]
+    apart = {channel: [item for item in told if item.channel == channel] for channel in ENGINE_CHANNELS.values()}
+    return {UNKNOWN: [replace(item, channel=UNKNOWN, task="") for item in dev]} | apart
 
 
 def blind_items() -> list[Item]:
@@ -86,31 +94,46 @@ def main() -> None:
     parser.add_argument("--version", default="1.0.0")
     args = parser.parse_args()
 
-    items, blind = other_items(args.data, args.limit), blind_items()
+    by_channel, blind = other_items(args.data, args.limit), blind_items()
+    items = by_channel[UNKNOWN]
     manifest = json.loads((args.first / "manifest.json").read_text())
-    firsts, seconds = (score_all(folder / "model.onnx", [*items, *blind], args.work, args.workers) for folder in (args.first, args.deep))
+    wanted = [item for part in by_channel.values() for item in part] + blind
+    firsts, seconds = (score_all(folder / "model.onnx", wanted, args.work, args.workers) for folder in (args.first, args.deep))
     calibration = fitted(items, seconds)
-    first, second = odds_of(items, firsts, manifest["calibration"]), odds_of(items, seconds, calibration)
-    first_blind, second_blind = odds_of(blind, firsts, manifest["calibration"]), odds_of(blind, seconds, calibration)
-    points = manifest["operating_points"]
+
+    def both(texts: list[Item], channel: int) -> tuple[np.ndarray, np.ndarray]:
+        return odds_of(texts, firsts, judged_by(manifest, channel)["calibration"]), odds_of(texts, seconds, calibration)
+
+    shifted = {}
     print("attacks found / benign texts blocked, at the released thresholds, of texts in other languages")
-    for share in sorted({*SHARES, args.share}):
-        shift = shift_for(first, second, share, items, points["balanced"])
-        for name, point in points.items():
-            hit = together(first, second + shift, share) >= odds(point["threshold"])
-            hit_blind = together(first_blind, second_blind + shift, share) >= odds(point["threshold"])
-            print(f"  share {share}, {name}: {by_set(hit, items)}, blind {found_and_blocked(hit_blind, blind)}")
-    calibration["bias"] = round(calibration["bias"] + shift_for(first, second, args.share, items, points["balanced"]), 6)
+    for channel, part in by_channel.items():
+        points = judged_by(manifest, channel)["operating_points"]
+        if sum(item.budgeted for item in part) < LEAST_BENIGN:
+            continue
+        (first, second), (first_blind, second_blind) = both(part, channel), both(blind, UNKNOWN)
+        for share in sorted({*SHARES, args.share}):
+            shift = shift_for(first, second, share, part, points["balanced"])
+            for name, point in points.items():
+                hit = together(first, second + shift, share) >= odds(point["threshold"])
+                hit_blind = together(first_blind, second_blind + shift, share) >= odds(point["threshold"])
+                told = f", blind {found_and_blocked(hit_blind, blind)}" if channel == UNKNOWN else ""
+                print(f"  channel {channel}, share {share}, {name}: {by_set(hit, part)}{told}")
+        shift = shift_for(first, second, args.share, part, points["balanced"])
+        shifted[channel] = calibration | {"bias": round(calibration["bias"] + shift, 6)}
+    calibration = shifted[UNKNOWN]
 
     args.model.mkdir(parents=True, exist_ok=True)
-    write_golden(args.deep, calibration | {"sure": 0.0})
+    write_golden(args.deep, {"calibration": calibration | {"sure": 0.0}})
     for name in FILES:
         shutil.copyfile(args.first / name, args.model / name)
         shutil.copyfile(args.deep / name, args.model / f"deep-{name}")
     deep = json.loads((args.deep / "manifest.json").read_text())
     manifest |= {"id": args.model.name, "version": args.version}
     manifest["files"] = {name: describe(args.model / name) for plain in FILES for name in (plain, f"deep-{plain}")}
-    manifest["deep"] = {name: deep[name] for name in ("base", "tokenizer", "window", "data")} | {"calibration": calibration, "share": args.share}
+    manifest["deep"] = {name: deep[name] for name in ("base", "tokenizer", "window", "inputs", "data")} | {"calibration": calibration, "share": args.share}
+    manifest["deep"]["channels"] = {
+        name: {"id": channel, "calibration": shifted[channel]} for name, channel in ENGINE_CHANNELS.items() if channel in shifted
+    }
     # Of the first network alone.
     for name in ("metrics", "calibration_error"):
         manifest.pop(name, None)
