@@ -158,9 +158,10 @@ const schema = z
   })
   .refine(
     ({ task, deep, inputs }) =>
-      [{ task, inputs }, { task: deep?.task, inputs: deep?.inputs ?? inputs }].every(
-        (one) => one.task === undefined || one.inputs.channel !== undefined,
-      ),
+      [
+        { task, inputs },
+        { task: deep?.task, inputs: deep?.inputs ?? inputs },
+      ].every((one) => one.task === undefined || one.inputs.channel !== undefined),
     { message: 'must name `types` and `channel` for a network with `task`', path: ['inputs'] },
   )
   .refine(

@@ -44,6 +44,8 @@ class Scorer:
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.enable_cpu_mem_arena = False
         options.log_severity_level = 3
+        # Without VNNI sums of signed weights saturate; the runtime sets the same.
+        options.add_session_config_entry("session.x64quantprecision", "1")
         self.session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
         self.with_channel = "channel" in {one.name for one in self.session.get_inputs()}
         self.tokenizer = load_tokenizer(tokenizer)
