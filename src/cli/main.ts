@@ -14,6 +14,7 @@ const COMMANDS = {
   replay: async () => (await import('./replay.js')).replayCommand(),
   doctor: async () => (await import('./doctor.js')).doctorCommand(),
   info: async () => (await import('./info.js')).infoCommand(),
+  flow: async () => (await import('./flow/command.js')).flowCommand(),
   hook: async () => (await import('./hook/command.js')).hookCommand(),
   try: async () => (await import('./screen/try.js')).tryCommand(),
   'mcp-proxy': async () => (await import('./mcp/proxy-command.js')).mcpProxyCommand(),

@@ -139,6 +139,15 @@ export function markedText(text: string, spans: readonly Span[], { paint, around
   return shown + between(text, at, text.length, around);
 }
 
+/** A table with a head, its columns as wide as their widest cell. */
+export function textTable<T>(values: readonly T[], columns: Readonly<Record<string, (value: T) => string>>): string {
+  const names = Object.keys(columns);
+  const rows = values.map((value) => Object.values(columns).map((cell) => cell(value)));
+  const widths = names.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i]?.length ?? 0)));
+  const line = (cells: readonly string[]): string => cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ');
+  return [names, ...rows].map((cells) => `${line(cells).trimEnd()}\n`).join('');
+}
+
 function percent(share: number): string {
   return `${(100 * share).toFixed(1)} %`;
 }

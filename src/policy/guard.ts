@@ -385,8 +385,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
       const { name, arguments: args = value } = value as { readonly name?: unknown; readonly arguments?: unknown };
       const called = tool ?? (typeof name === 'string' ? name : undefined);
       const known = effects.of(called, call.effect);
-      const to = called !== undefined && Object.hasOwn(effects.tools, called) ? effects.tools[called]?.to : undefined;
-      const ruling = ruleFlows(await flowsInto(run, args, flow), known, to, flow);
+      const ruling = ruleFlows(await flowsInto(run, args, flow), known, effects.policyOf(called), flow);
       let action = ruling?.action ?? 'report';
       let judgement: Judgement | undefined;
       if (ruling !== undefined && action !== 'report' && flowJudge !== undefined) {

@@ -24,7 +24,7 @@ export {
   type ReportedFinding,
 } from './policy.js';
 export type { FlowQuestion, OnAsk } from './run/ask.js';
-export type { Effect, KnownEffect, ToolPolicy } from './run/effects.js';
+export type { AcceptedValue, Effect, KnownEffect, ToolPolicy } from './run/effects.js';
 export type { Flow } from './run/flow.js';
 export type { FlowPolicy } from './run/flow-policy.js';
 export type { Judge, JudgeEndpoint, Judgement, JudgeQuestion } from './run/judge.js';

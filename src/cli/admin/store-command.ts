@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { openStore } from '../../store/open-store.js';
 import type { AuditEntry } from '../../store/operations-store.js';
 import type { Store } from '../../store/store.js';
-import { CliError } from '../terminal.js';
+import { CliError, textTable } from '../terminal.js';
 
 /** Which store, and how to print. */
 export interface StoreFlags {
@@ -97,14 +97,5 @@ export function printTable<T>(
     line(JSON.stringify(values, null, 2));
     return;
   }
-  const names = Object.keys(columns);
-  const rows = values.map((value) => Object.values(columns).map((cell) => cell(value)));
-  const widths = names.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i]?.length ?? 0)));
-  for (const row of [names, ...rows])
-    line(
-      row
-        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    );
+  process.stdout.write(textTable(values, columns));
 }

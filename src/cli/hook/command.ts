@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { withScreenerFlags } from '../engine-flags.js';
+import { policyOption } from '../policy-file.js';
 import { type InstallFlags, installHooks, type Scope, uninstallHooks } from './install.js';
 import { type HookFlags, runHook } from './run-hook.js';
 
@@ -92,6 +93,8 @@ export function hookCommand(): Command {
           .default('block'),
       )
       .option('--trust <names...>', 'tools whose results, and domains whose addresses, count as the words of the user')
+      .addOption(policyOption())
+      .option('--report <file>', 'append each enforcement to a file as a line of JSON, without screened text')
       .option(
         '--state <folder>',
         'where sessions are remembered, as digests (default: portcullis/sessions in the state folder of the user)',

@@ -8,6 +8,8 @@ import {
 } from '../../integrations/claude-agent/answer-hook.js';
 import { type Analyzer, createGuard, type FlowPolicy, type Policy } from '../../policy/index.js';
 import { type EngineFlags, openEngine } from '../engine-flags.js';
+import { createEventFile } from '../event-file.js';
+import { readPolicy } from '../policy-file.js';
 import { CliError } from '../terminal.js';
 import { openSessionLog, stateFolder } from './session-log.js';
 
@@ -19,6 +21,8 @@ export interface HookFlags extends EngineFlags {
   readonly suspicious?: FlowPolicy['suspicious'];
   readonly foreign?: FlowPolicy['foreign'];
   readonly trust?: readonly string[];
+  readonly policy?: string;
+  readonly report?: string;
   readonly state?: string;
   readonly service?: string;
   readonly key?: string;
@@ -68,13 +72,18 @@ async function answered(flags: HookFlags): Promise<HookRun> {
       }),
   };
   const { user, toolCall, toolResult, suspicious, foreign, trust, onError, state = stateFolder() } = flags;
+  const { on, tools } = readPolicy(flags.policy);
+  const append = createEventFile(flags.report);
   const guard = createGuard({
     engine,
+    tools,
     onError,
     timeoutMs,
     runLog: openSessionLog(state),
     on: {
+      ...on,
       flow: {
+        ...on?.flow,
         ...(suspicious === undefined ? {} : { suspicious }),
         ...(foreign === undefined ? {} : { foreign }),
         ...(trust === undefined ? {} : { trusted: trust }),
@@ -83,8 +92,9 @@ async function answered(flags: HookFlags): Promise<HookRun> {
       ...(toolCall === undefined ? {} : { tool_call: toolCall }),
       ...(toolResult === undefined ? {} : { tool_result: toolResult }),
     },
-    report: ({ cause }) => {
-      if (cause === 'timeout') failure ??= `no verdict within ${timeoutMs} ms`;
+    report: (event) => {
+      if (event.cause === 'timeout') failure ??= `no verdict within ${timeoutMs} ms`;
+      if (event.action !== 'allow' || event.verdict === 'error') append(event);
     },
   });
   const output = await answerHook(guard, event);

@@ -5,6 +5,7 @@ import type { Gateway } from '../../integrations/mcp/gateway.js';
 import type { GatewayEvent } from '../../integrations/mcp/pin-event.js';
 import type { Guard, GuardOptions } from '../../policy/index.js';
 import { withIsolation, withScreenerFlags } from '../engine-flags.js';
+import { policyOption, readPolicy } from '../policy-file.js';
 import { CliError } from '../terminal.js';
 import { pinFileOption } from './pins-command.js';
 import { createReporter, type ReportFlags } from './report.js';
@@ -21,6 +22,7 @@ interface ProxyFlags extends ScreeningFlags, ReportFlags {
   readonly requireApproval?: boolean;
   readonly dryRun?: boolean;
   readonly redact?: boolean;
+  readonly policy?: string;
   readonly onError: 'block' | 'allow';
   readonly maxMessageBytes: number;
 }
@@ -31,7 +33,7 @@ const REPORT_ONLY: GuardOptions['on'] = {
   tool_result: 'report',
   document: 'report',
   tool_definition: 'report',
-  flow: { suspicious: 'report' },
+  flow: { suspicious: 'report', foreign: 'report' },
 };
 
 /** The variables that a server must not see. */
@@ -51,12 +53,16 @@ async function run(command: readonly string[], flags: ProxyFlags): Promise<void>
     import('../../integrations/mcp/pins.js'),
     import('../../integrations/mcp/pin-file.js'),
   ]);
+  const policy = readPolicy(flags.policy);
   const server = flags.name ?? (url === undefined ? chooseName(command) : `${url.origin}${url.pathname}`);
   const screening = await openScreening(flags);
   const tell = createReporter(flags, server, screening);
   const screens = createGuard({
+    ...policy,
     engine: screening.analyzer,
-    on: flags.dryRun ? REPORT_ONLY : flags.redact ? { tool_result: 'redact', document: 'redact' } : {},
+    on: flags.dryRun
+      ? REPORT_ONLY
+      : { ...policy.on, ...(flags.redact ? { tool_result: 'redact', document: 'redact' } : {}) },
     onError: flags.onError,
     timeoutMs: flags.timeout,
     report: (event) => {
@@ -230,6 +236,7 @@ export function mcpProxyCommand(): Command {
       "name under which the server's pins are kept (default: derived from its command or URL)",
     ),
     new Option('--dry-run', 'change nothing: report what would be hidden, denied or replaced'),
+    policyOption(),
     new Option('--redact', 'remove only the offending passages of results and documents'),
     new Option('--on-error <action>', 'what to do when a text cannot be screened')
       .choices(['block', 'allow'])

@@ -1,6 +1,6 @@
-import { appendFileSync } from 'node:fs';
 import type { GatewayEvent } from '../../integrations/mcp/pin-event.js';
 import type { GuardEvent } from '../../policy/index.js';
+import { createEventFile } from '../event-file.js';
 import type { Screening } from './screening.js';
 
 /** Where events go. */
@@ -15,7 +15,7 @@ export function createReporter(
   server: string,
   { tellPin }: Pick<Screening, 'tellPin'>,
 ): (event: GuardEvent | GatewayEvent) => void {
-  let fails = false;
+  const append = createEventFile(report);
   return (event) => {
     if ('event' in event && event.event === 'tool_pin' && event.action !== 'drop') {
       const { tool = '', change = 'changed', action, runId } = event;
@@ -26,14 +26,6 @@ export function createReporter(
     const proof = 'rule' in event ? ` rule=${event.rule} evidence=${event.evidenceId}` : '';
     const tool = event.tool === undefined ? '' : ` ${event.tool}`;
     if (!quiet) process.stderr.write(`portcullis: ${action} ${where}${tool}: ${event.reason ?? 'blocked'}${proof}\n`);
-    if (report === undefined || fails) return;
-    const line = { time: new Date().toISOString(), server, event: 'screening', ...event };
-    try {
-      appendFileSync(report, `${JSON.stringify(line)}\n`, { mode: 0o600 });
-    } catch (error) {
-      fails = true;
-      const code = error instanceof Error && 'code' in error ? error.code : 'unknown error';
-      process.stderr.write(`portcullis: the report ${report} can't be written (${code}); continuing without it\n`);
-    }
+    append({ server, event: 'screening', ...event });
   };
 }

@@ -222,7 +222,7 @@ const MOST_MISTAKES = 20;
 const SLICE_BYTES = 2 ** 18;
 
 /** Reads the rows of a file, whatever its format. @throws BatchError */
-async function* readRows(file: InputFile): AsyncGenerator<JsonLine> {
+export async function* readFileRows(file: InputFile): AsyncGenerator<JsonLine> {
   const slices = readSlices([file], { format: 'jsonl', sliceBytes: SLICE_BYTES, from: { file: 0, line: 1 } });
   for await (const { slice } of slices) yield* sliceRows(slice);
 }
@@ -242,7 +242,7 @@ export async function readLabelled(patterns: readonly string[], names: FieldName
     seen.add(file.path);
     const name = basename(file.path);
     const source = name.replace(/(\.[a-z]+)?(\.(gz|zst))?$/i, '') || name;
-    for await (const { line, content } of readRows(file)) {
+    for await (const { line, content } of readFileRows(file)) {
       const read = 'error' in content ? 'not JSON' : readRow(content.value, { id: `${name}:${line}`, source }, names);
       if (typeof read !== 'string') {
         texts.push(read);

@@ -39,7 +39,7 @@ export function decideFlow(
 ): FlowDecision & { readonly digests: AskedDigests } {
   const asked = new Set<number>();
   const found = flowOf(state, args, policy.trusted, asked);
-  const ruling = ruleFlows(found, effect, to, policy);
+  const ruling = ruleFlows(found, effect, { to }, policy);
   const digests = askedDigests(state, asked);
   if (ruling === undefined) return { action: 'allow', rule: 'none', reason: null, flows: [], digests };
   const flows = ruling.flows.map(({ text: _, ...flow }) => flow);

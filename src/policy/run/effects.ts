@@ -1,13 +1,28 @@
 import { LRUCache } from 'lru-cache';
+import type { Flow } from './flow.js';
+import type { ValueKind } from './values.js';
 
 /** Effect of a tool beyond its response, from harmless to grave. */
 export type Effect = 'read' | 'write' | 'send' | 'execute';
+
+/** Values of one kind that an argument of a tool may carry although they come from data. */
+export interface AcceptedValue {
+  /** Tool whose results they stand in. */
+  readonly from: string;
+  /** Path of the argument, with `[*]` for every index: `to[*]`, `event.attendees[*].email`. */
+  readonly argument: string;
+  readonly kind: ValueKind;
+  /** Default `foreign`: a value of a suspicious passage is not accepted. */
+  readonly level?: Flow['level'] | undefined;
+}
 
 /** Declaration of a host or an operator about a tool. */
 export interface ToolPolicy {
   readonly effect?: Effect | undefined;
   /** Arguments that say where a `send` goes; default: all. */
   readonly to?: readonly string[] | undefined;
+  /** Values from data that calls may carry: what `portcullis flow report` writes of confirmed ones. Default: none. */
+  readonly accepts?: readonly AcceptedValue[] | undefined;
 }
 
 /** The effect of a tool, and where that is known from. */
@@ -22,7 +37,8 @@ export interface Effects {
   readDefinition(tool: string | undefined, definition: unknown): void;
   /** `declared`: by the host, for one call. */
   of(tool: string | undefined, declared?: Effect): KnownEffect;
-  readonly tools: Readonly<Record<string, ToolPolicy>>;
+  /** Declarations of the operator about a tool. */
+  policyOf(tool: string | undefined): ToolPolicy;
 }
 
 /** Definitions whose annotations are remembered. */
@@ -50,20 +66,23 @@ const VERBS: Readonly<Record<Effect, ReadonlySet<string>>> = {
   ),
 };
 
-/** @throws TypeError for an effect that does not exist */
+/** @throws TypeError for an effect that does not exist, or a member of `accepts` that is none */
 export function createEffects(tools: Readonly<Record<string, ToolPolicy>> = {}): Effects {
-  for (const { effect } of Object.values(tools))
+  for (const { effect, accepts } of Object.values(tools)) {
     if (effect !== undefined && !EFFECTS.includes(effect))
       throw new TypeError(`${String(effect)} is not an effect of a tool; choose one of ${EFFECTS.join(', ')}`);
+    if (accepts !== undefined) checkAccepted(accepts);
+  }
+  const policyOf = (tool = ''): ToolPolicy => (Object.hasOwn(tools, tool) ? (tools[tool] ?? {}) : {});
   const annotated = new LRUCache<string, Effect>({ max: MAX_TOOLS });
   return {
-    tools,
+    policyOf,
     readDefinition(tool, definition) {
       const effect = annotatedEffect(definition);
       if (tool !== undefined && effect !== undefined) annotated.set(tool, effect);
     },
     of(tool = '', declared) {
-      const chosen = Object.hasOwn(tools, tool) ? tools[tool]?.effect : undefined;
+      const chosen = policyOf(tool).effect;
       if (chosen !== undefined) return { effect: chosen, why: 'policy' };
       if (declared !== undefined) return { effect: declared, why: 'host' };
       const named = namedEffect(tool);
@@ -74,6 +93,22 @@ export function createEffects(tools: Readonly<Record<string, ToolPolicy>> = {}):
       return named === undefined ? { effect: 'write', why: 'unknown name' } : { effect: named, why: 'name' };
     },
   };
+}
+
+const ACCEPTED = ['from', 'argument', 'kind', 'level'];
+
+function checkAccepted(accepts: unknown): void {
+  const isValue = (value: unknown): boolean => {
+    if (typeof value !== 'object' || value === null) return false;
+    const { from, argument, kind, level = 'foreign' } = value as Partial<AcceptedValue>;
+    const isKnown = Object.keys(value).every((name) => ACCEPTED.includes(name));
+    const isComplete = [from, argument, kind].every((member) => typeof member === 'string');
+    return isKnown && isComplete && (level === 'foreign' || level === 'suspicious');
+  };
+  if (!Array.isArray(accepts) || !accepts.every(isValue))
+    throw new TypeError(
+      "accepts of a tool is a list of { from, argument, kind, level? }, level 'foreign' or 'suspicious'",
+    );
 }
 
 /** @see Model Context Protocol, ToolAnnotations */

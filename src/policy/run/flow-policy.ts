@@ -1,6 +1,6 @@
 import type { Screened } from '../screener.js';
-import type { KnownEffect } from './effects.js';
-import type { FoundFlow } from './flow.js';
+import type { AcceptedValue, KnownEffect, ToolPolicy } from './effects.js';
+import type { Flow, FoundFlow } from './flow.js';
 import type { Origin } from './run-state.js';
 
 /** Action for a call that carries a value from untrusted data. */
@@ -50,11 +50,11 @@ export interface FlowRuling {
   readonly flows: readonly FoundFlow[];
 }
 
-/** Applies a policy. `to`: the arguments that say where a `send` goes; undefined: all. */
+/** Applies a policy, and what it says of the tool. */
 export function ruleFlows(
   flows: readonly FoundFlow[],
   { effect }: KnownEffect,
-  to: readonly string[] | undefined,
+  { to, accepts }: ToolPolicy,
   policy: FlowPolicy,
 ): FlowRuling | undefined {
   if (effect === 'read') return undefined;
@@ -62,11 +62,24 @@ export function ruleFlows(
     effect === 'send'
       ? to === undefined || to.some((name) => isIn(argument, name))
       : effect === 'execute' && (kind === 'url' || kind === 'host');
-  const counted = flows.filter((flow) => flow.level === 'suspicious' || leadsOut(flow));
+  const counted = flows.filter((flow) => (flow.level === 'suspicious' || leadsOut(flow)) && !isAccepted(flow, accepts));
   const levels = (['suspicious', 'foreign'] as const).filter((level) => counted.some((flow) => flow.level === level));
   const [level] = levels.sort((a, b) => SEVERITY.indexOf(policy[b]) - SEVERITY.indexOf(policy[a]));
   if (level === undefined) return undefined;
   return { action: policy[level], rule: `flow.${level}`, flows: counted.filter((flow) => flow.level === level) };
+}
+
+/** Path of an argument with `[*]` for every index. */
+export function argumentPath(argument: string): string {
+  return argument.replace(/\[\d+\]/g, '[*]');
+}
+
+function isAccepted({ argument, kind, level, source }: Flow, accepts: readonly AcceptedValue[] = []): boolean {
+  const path = argumentPath(argument);
+  return accepts.some(
+    (each) =>
+      each.from === source.tool && each.argument === path && each.kind === kind && (each.level ?? 'foreign') === level,
+  );
 }
 
 function isIn(argument: string, name: string): boolean {

@@ -1,0 +1,90 @@
+import { basename } from 'node:path';
+import { z } from 'zod';
+import { findInputs } from '../../batch/formats/input-files.js';
+import { readFileRows } from '../../evaluation/rows/labelled-text.js';
+import type { Flow } from '../../policy/index.js';
+import { type ReportedCall, recordedCall } from '../../policy/run/flow-report.js';
+import { CliError } from '../terminal.js';
+
+const name = z.string().max(1_000);
+const flows: z.ZodType<readonly Flow[]> = z.array(
+  z.object({
+    argument: name,
+    kind: z.enum(['email', 'url', 'host', 'account', 'phone', 'wallet', 'handle', 'path', 'secret', 'words']),
+    level: z.enum(['suspicious', 'foreign']),
+    source: z
+      .object({ tool: name, evidenceId: name, probability: z.number() })
+      .partial()
+      .extend({ span: z.object({ start: z.number(), end: z.number() }) }),
+  }),
+) as z.ZodType<readonly Flow[]>;
+/** An event of a guard, or of `mcp-proxy --report`. */
+const guardEvent = z.object({ runId: name, evidenceId: name, tool: name.optional(), time: name.optional(), flows });
+/** A line of an evidence export whose call carried values. */
+const record = z.object({
+  id: name,
+  time: name,
+  run: z.object({ id: name, tool: name.optional(), flow: z.object({ flows }) }),
+});
+
+/** Calls of event files that carried values from data. */
+export interface ReadCalls {
+  readonly calls: readonly ReportedCall[];
+  /** Events and records that were read. */
+  readonly events: number;
+}
+
+/** Mistakes that are listed at most. */
+const MOST_MISTAKES = 20;
+
+/**
+ * Reads events of guards, reports of the MCP gateway and exports of evidence, in any mixture.
+ *
+ * @throws CliError with the lines that are none of these, unless they are skipped; BatchError for a file that can't be read
+ */
+export async function readCalls(files: readonly string[], skipBadRows: boolean): Promise<ReadCalls> {
+  const calls: ReportedCall[] = [];
+  const mistakes: string[] = [];
+  let events = 0;
+  let wrong = 0;
+  for (const file of await findInputs(files))
+    for await (const { line, content } of readFileRows(file)) {
+      const read = 'error' in content ? 'not JSON' : readEvent(content.value);
+      if (typeof read === 'string') {
+        wrong += 1;
+        if (mistakes.length < MOST_MISTAKES) mistakes.push(`  ${basename(file.path)}:${line}: ${read}`);
+        continue;
+      }
+      events += 1;
+      if (read.call !== undefined && read.call.flows.length > 0) calls.push(read.call);
+    }
+  if (wrong === 0 || skipBadRows) return { calls, events };
+  const more = wrong > mistakes.length ? [`  … and ${wrong - mistakes.length} more`] : [];
+  throw new CliError(
+    `${wrong} ${wrong === 1 ? "row can't" : "rows can't"} be used:\n${[...mistakes, ...more].join('\n')}\nEach row is an event of a guard, a line of mcp-proxy --report or of an evidence export, as JSON. Skip others with --skip-bad-rows.`,
+  );
+}
+
+/** The call that a row tells of; a fault in words for a row that is no event. Never quotes it. */
+function readEvent(row: unknown): { readonly call?: ReportedCall | undefined } | string {
+  if (typeof row !== 'object' || row === null) return 'not an event';
+  if ('run' in row && 'verdict' in row) {
+    if (typeof row.run !== 'object' || row.run === null) return 'its run is not an object';
+    if (!('flow' in row.run)) return {};
+    const read = record.safeParse(row);
+    return read.success ? { call: recordedCall(read.data) } : `its run can't be read: ${firstPath(read.error)}`;
+  }
+  if ('cause' in row && row.cause === 'flow') {
+    const read = guardEvent.safeParse(row);
+    if (!read.success) return `its flow can't be read: ${firstPath(read.error)}`;
+    const { runId, evidenceId, tool = null, time = null, flows: found } = read.data;
+    return { call: { runId, evidenceId, tool, time, flows: found } };
+  }
+  const isEvent = ('runId' in row && ('point' in row || 'event' in row)) || ('id' in row && 'verdict' in row);
+  return isEvent ? {} : 'not an event';
+}
+
+/** Where the first mistake is, and nothing of what stands there. */
+function firstPath(error: z.ZodError): string {
+  return `check \`${error.issues[0]?.path.join('.') ?? ''}\``;
+}

@@ -1,0 +1,144 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { makeRecord } from '../store/make-record.js';
+import { runCli } from './run-cli.js';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'portcullis-flow-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const flow = (level: 'suspicious' | 'foreign', tool?: string) => ({
+  ...{ argument: 'to[3]', kind: 'email', level },
+  source: { ...(tool === undefined ? {} : { tool }), evidenceId: 'ev_1', span: { start: 3, end: 9 }, probability: 0.4 },
+});
+const event = (flows: readonly object[], more: object = {}) => ({
+  ...{ runId: 'run_1', evidenceId: 'ev_2', point: 'tool_call', tool: 'send_mail', verdict: 'allow', action: 'report' },
+  ...{ cause: flows.length === 0 ? 'verdict' : 'flow', flows, ...more },
+});
+
+function file(name: string, rows: readonly unknown[]): string {
+  const path = join(folder, name);
+  writeFileSync(path, rows.map((row) => `${typeof row === 'string' ? row : JSON.stringify(row)}\n`).join(''));
+  return path;
+}
+
+const report = (...args: string[]) => runCli(['flow', 'report', ...args]);
+
+it('reads events, gateway reports and evidence, and writes the policy of the confirmed rows', () => {
+  const bare = makeRecord({ accountId: 'acct_1', time: Date.UTC(2026, 10, 21), text: 'to carl@x.example' });
+  const decision = { action: 'report', rule: 'flow.foreign', reason: 'A sentence.', flows: [flow('foreign', 'wiki')] };
+  const evidence = { ...bare, run: { id: 's7', tool: 'send_mail', flow: decision } };
+  const events = file('events.jsonl', [
+    event([flow('suspicious', 'search_mail'), flow('foreign', 'get_contacts')], { time: '2026-11-20T10:00:00.000Z' }),
+    event([]),
+    event([flow('foreign', 'get_contacts')], { event: 'screening', server: 'mail', runId: 'run_2' }),
+    event([flow('foreign')], { tool: 'a\u001b[31m tool' }),
+    { event: 'tool_pin', runId: 'run_1', tool: 'x', action: 'hide', reason: 'r' },
+  ]);
+  const exported = file('evidence.jsonl', [evidence, bare]);
+  const text = report(events, exported);
+  expect([text.status, text.stderr]).toEqual([0, '']);
+  expect(text.stdout).toContain('7 events read: 4 calls in 3 runs carried values from data, 2026-11-20 to 2026-11-21.');
+  expect(text.stdout).toMatch(/^send_mail +1 +2$/m);
+  expect(text.stdout).toMatch(/^[\da-f]{8} {2}send_mail +to\[\*\] +email +get_contacts +foreign +2 +2 +0\.40 +ev_2$/m);
+  expect(text.stdout).toMatch(/\(a document\)/);
+  for (const unsafe of ['\u001b', 'carl']) expect(text.stdout).not.toContain(unsafe);
+
+  const { rows } = JSON.parse(report('--json', events, exported).stdout) as {
+    rows: { id: string; source: string | null; level: string }[];
+  };
+  const idOf = (source: string | null) => rows.find((row) => row.source === source)?.id ?? '';
+  const policy = join(folder, 'policy.json');
+  const read = () => JSON.parse(readFileSync(policy, 'utf8'));
+  expect(report(events, '--write', policy).stderr).toContain('permits nothing that comes from data');
+  expect(read()).toEqual({ on: { flow: { suspicious: 'deny', foreign: 'deny' } }, tools: {} });
+  expect(report(events, exported, '--write', policy, '--confirm', idOf('get_contacts')).stderr).toContain(
+    'permits one kind of flow, 1 confirmed now',
+  );
+  report(exported, '--write', policy, '--foreign', 'ask', '--confirm', idOf('wiki'));
+  expect(read()).toEqual({
+    on: { flow: { suspicious: 'deny', foreign: 'ask' } },
+    tools: {
+      send_mail: {
+        accepts: [
+          { from: 'get_contacts', argument: 'to[*]', kind: 'email' },
+          { from: 'wiki', argument: 'to[*]', kind: 'email' },
+        ],
+      },
+    },
+  });
+  const unnamed = report(events, '--write', policy, '--confirm', idOf(null));
+  expect([unnamed.status, unnamed.stderr]).toEqual([2, expect.stringContaining('one of these has no name')]);
+}, 120_000);
+
+it('names rows that are no events by their lines, and quotes none', () => {
+  const events = file('events.jsonl', [
+    event([flow('foreign', 'wiki')]),
+    '{"secret": ',
+    { text: 'secret' },
+    { ...event([]), cause: 'flow', flows: [{ argument: 'secret' }] },
+  ]);
+  const { status, stderr, stdout } = report(events);
+  expect([status, stdout]).toEqual([2, '']);
+  expect(stderr).toContain("3 rows can't be used:\n  events.jsonl:2: not JSON\n  events.jsonl:3: not an event\n");
+  expect(stderr).toContain("events.jsonl:4: its flow can't be read: check `flows.0.kind`");
+  expect(stderr).not.toContain('secret');
+  expect(report('--skip-bad-rows', events).stdout).toContain('1 event read: 1 call in 1 run');
+}, 60_000);
+
+it.each<[string, readonly string[], string]>([
+  ['an id that is not there', ['--write', 'POLICY', '--confirm', '00000000'], 'the report has no such row'],
+  ['a confirmation without a file', ['--confirm', '00000000'], 'say what --write writes'],
+  ['a file that is no policy', ['--write', 'OTHER'], 'it has `on` and `tools`, not `tool`'],
+  ['a policy with a mistake', ['--write', 'WRONG'], 'is not an action for flow.foreign'],
+])(
+  'says what is wrong: %s',
+  (_, args, said) => {
+    const events = file('events.jsonl', [event([flow('foreign', 'wiki')])]);
+    const places: Record<string, string> = {
+      POLICY: join(folder, 'policy.json'),
+      OTHER: file('other.json', [{ tool: {} }]),
+      WRONG: file('wrong.json', [{ on: { flow: { foreign: 'no' } } }]),
+    };
+    const { status, stderr } = report(events, ...args.map((arg) => places[arg] ?? arg));
+    expect([status, stderr]).toEqual([2, expect.stringContaining(said)]);
+    expect(existsSync(join(folder, 'policy.json'))).toBe(false);
+  },
+  60_000,
+);
+
+it('the gateway reads a policy before it starts', () => {
+  const wrong = file('wrong.json', [{ tools: { send_mail: { accepts: ['to'] } } }]);
+  const { status, stderr } = runCli(['mcp-proxy', '--policy', wrong, '--', 'true']);
+  expect([status, stderr]).toEqual([2, expect.stringContaining('accepts of a tool is a list of { from')]);
+}, 60_000);
+
+it('the hook writes what it would refuse, and keeps to the policy', () => {
+  const state = join(folder, 'state');
+  const events = join(folder, 'events.jsonl');
+  const policy = join(folder, 'policy.json');
+  const hook = (asked: object, ...flags: string[]) =>
+    runCli(['hook', '--state', state, ...flags], JSON.stringify({ session_id: 's1', ...asked }));
+  const call = (to: string, ...flags: string[]) => {
+    const { stdout } = hook(
+      { hook_event_name: 'PreToolUse', tool_name: 'send_mail', tool_input: { to: [to] } },
+      ...flags,
+    );
+    return stdout === '' ? 'allow' : JSON.parse(stdout).hookSpecificOutput.permissionDecision;
+  };
+  hook({ hook_event_name: 'UserPromptSubmit', prompt: 'Answer my mail.' });
+  const contacts = [{ type: 'text', text: 'Anna: anna@team.example, Max: +49 30 1234567' }];
+  hook({ hook_event_name: 'PostToolUse', tool_name: 'get_contacts', tool_response: contacts });
+  expect(call('anna@team.example', '--report', events)).toBe('allow');
+  const { rows } = JSON.parse(report('--json', events).stdout) as { rows: { id: string; argument: string }[] };
+  expect(rows).toMatchObject([{ tool: 'send_mail', source: 'get_contacts', argument: 'to[*]', kind: 'email' }]);
+  report(events, '--write', policy);
+  expect(call('anna@team.example', '--policy', policy)).toBe('deny');
+  report(events, '--write', policy, '--confirm', rows[0]?.id ?? '');
+  expect(call('anna@team.example', '--policy', policy)).toBe('allow');
+  expect(call('+49 30 1234567', '--policy', policy)).toBe('deny');
+}, 120_000);
