@@ -3,6 +3,7 @@ import type { Overlay } from '../engine/rules/pack/overlay-schema.js';
 import type { Rule } from '../engine/rules/types.js';
 import type { Mode } from '../engine/verdict.js';
 import type { EvidenceLabel, EvidenceRecord, ReplayReport } from '../evidence/evidence-record.js';
+import type { FlowReport } from '../policy/run/flow-report.js';
 import type { OverlayVersion } from '../store/account-store.js';
 import type { EvidenceFilter, EvidencePage } from '../store/evidence-store.js';
 import type { Role } from '../store/user-store.js';
@@ -67,6 +68,15 @@ export type RecordFilter = EvidenceFilter;
 
 /** A page of records, newest first. */
 export type RecordPage = EvidencePage;
+
+/** What calls of runs carried from data. */
+export interface FlowsResponse {
+  readonly report: FlowReport;
+  /** Calls of runs that were read. */
+  readonly checked: number;
+  /** False where the period has more records than one response reads. */
+  readonly isWhole: boolean;
+}
 
 /** One step of time on the overview. */
 export interface TimeStep {

@@ -5,7 +5,7 @@ import type { DashboardParts } from './api-parts.js';
 import { ApiError } from './api-parts.js';
 import { auditChanges } from './audit.js';
 import { evidenceRoutes } from './evidence-routes.js';
-
+import { flowRoutes } from './flow-routes.js';
 import { memberRoutes } from './member-routes.js';
 import { operationsRoutes } from './operations-routes.js';
 import { overlayRoutes } from './overlay-routes.js';
@@ -67,6 +67,7 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
     await memberRoutes(guarded, parts);
     keyRoutes(guarded, parts);
     evidenceRoutes(guarded, parts);
+    flowRoutes(guarded, parts);
     operationsRoutes(guarded, parts);
     secondFactorRoutes(guarded, parts);
     overlayRoutes(guarded, parts);

@@ -15,6 +15,7 @@ const filterShape = {
   routerLevel: z.enum(['rules', 'advanced', 'deep']).optional(),
   channel: z.enum(ALL_CHANNELS).optional(),
   keyId: z.string().max(100).optional(),
+  run: z.string().max(200).optional(),
   label: z.enum([...LABELS, 'none']).optional(),
   from: z.coerce.number().int().min(0).optional(),
   to: z.coerce.number().int().min(0).optional(),

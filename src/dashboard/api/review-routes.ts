@@ -19,7 +19,7 @@ const MOST_POINTS = 6;
 export function reviewRoutes(app: ApiApp, { store, now }: DashboardParts): void {
   app.get('/review/near', async (request) => {
     const filter = { verdict: 'allow', label: null, from: now() - MARKED_DAYS * DAY } as const;
-    const records = await newest(store.evidence, getMember(request).accountId, filter);
+    const { records } = await newestRecords(store.evidence, getMember(request).accountId, filter);
     const near = records.filter((record) => nearness(record) > 0).sort((a, b) => nearness(b) - nearness(a));
     return { records: near.slice(0, QUEUE_LENGTH).map(shortened) };
   });
@@ -27,7 +27,7 @@ export function reviewRoutes(app: ApiApp, { store, now }: DashboardParts): void 
   app.get('/review/result', async (request) => {
     const { accountId } = getMember(request);
     const from = now() - MARKED_DAYS * DAY;
-    const of = (label: Label) => newest(store.evidence, accountId, { label, from });
+    const of = async (label: Label) => (await newestRecords(store.evidence, accountId, { label, from })).records;
     const [correctBlock, falseAlarm, correctAllow, missedAttack] = await Promise.all([
       of('correct_block'),
       of('false_alarm'),
@@ -43,11 +43,12 @@ export function reviewRoutes(app: ApiApp, { store, now }: DashboardParts): void 
   });
 }
 
-async function newest(
+/** The newest records that fit a filter, as many as one response may read. */
+export async function newestRecords(
   evidence: EvidenceStore,
   accountId: string,
   filter: Parameters<EvidenceStore['list']>[1],
-): Promise<readonly RecordView[]> {
+): Promise<{ readonly records: readonly RecordView[]; readonly isWhole: boolean }> {
   const records: RecordView[] = [];
   let characters = 0;
   let cursor: string | null = null;
@@ -57,7 +58,7 @@ async function newest(
     characters += page.records.reduce((sum, { input }) => sum + (input.text?.length ?? 0), 0);
     cursor = page.next;
   } while (cursor !== null && records.length < MOST_READ && characters < MOST_CHARACTERS);
-  return records;
+  return { records, isWhole: cursor === null };
 }
 
 /** How close an allowed call came to a block: the larger of its scores as a share of the threshold. */

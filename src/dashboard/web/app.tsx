@@ -6,6 +6,7 @@ import { callApi, keepCsrf } from './call-api.js';
 import { type Route, useRoute } from './hooks.js';
 import { Audit } from './pages/audit.js';
 import { Evidence } from './pages/evidence.js';
+import { Flows } from './pages/flows.js';
 import { Keys } from './pages/keys.js';
 import { Overview } from './pages/overview.js';
 import { Plan } from './pages/plan.js';
@@ -13,6 +14,7 @@ import { forgetDraft, Playground } from './pages/playground.js';
 import { Record } from './pages/record.js';
 import { Review } from './pages/review.js';
 import { RulePage, Rules } from './pages/rules.js';
+import { Run } from './pages/run.js';
 import { Settings } from './pages/settings.js';
 import { Invitation, SignIn } from './pages/sign-in.js';
 import { Tuning } from './pages/tuning.js';
@@ -165,9 +167,11 @@ function Page({ route, session, onSession }: ShellProps): JSX.Element {
   const role = session.member?.role ?? 'viewer';
   const owner = role === 'owner';
   const marks = role !== 'viewer';
-  const [section, id] = route.path.split('/');
+  const [section, id, part] = route.path.split('/');
   switch (section) {
     case 'evidence':
+      if (id === 'flows') return <Flows />;
+      if (id === 'run') return <Run key={part} id={decodeURIComponent(part ?? '')} />;
       return id === undefined ? <Evidence query={route.query} /> : <Record key={id} id={id} marks={marks} />;
     case 'playground':
       return <Playground />;

@@ -120,6 +120,11 @@ export function useRuleTitles(): (rule: string) => string {
   return (rule) => (rule === 'ml.classifier' ? 'Model' : (titles[rule] ?? rule));
 }
 
+/** The page of a run. */
+export function runHref(id: string): string {
+  return `#/evidence/run/${encodeURIComponent(id)}`;
+}
+
 /** The page of a rule. */
 export function ruleHref(rule: string): string {
   return rule === 'ml.classifier' ? '#/evidence?decidedBy=ml&verdict=block' : `#/rules/${encodeURIComponent(rule)}`;

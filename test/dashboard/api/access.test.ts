@@ -88,6 +88,7 @@ describe.each(databases)('every route of the dashboard, on $name', ({ make }) =>
     'POST /overlay/draft': ['/overlay/draft', { allow: { id: ids.record, expires: '2027-01-31' } }],
     'POST /overlay/preview': ['/overlay/preview', { source: '' }],
     'POST /overlay': ['/overlay', { source: 'threshold: 1', replaces: 0 }],
+    'GET /flows': ['/flows'],
     'GET /audit': ['/audit'],
     'GET /audit/export': ['/audit/export?format=csv'],
     'GET /webhooks': ['/webhooks'],

@@ -12,7 +12,7 @@ import {
   score,
   utcTime,
 } from '../format.js';
-import { useLoad, useRuleTitles } from '../hooks.js';
+import { runHref, useLoad, useRuleTitles } from '../hooks.js';
 import { Empty, Notice, PageHead, VerdictBadge, Waiting } from '../parts/basics.js';
 import { ExportButtons } from '../parts/export-buttons.js';
 import { Choice, TextField } from '../parts/fields.js';
@@ -23,13 +23,22 @@ import { leaveList, type Paging, usePaging } from '../record-list.js';
 /** The list of records. Filters are in the address: a view can be shared, and Back restores it. */
 export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
   const key = query.toString();
+  const run = query.get('run');
   const { value, error, again, ...paging } = usePaging(query);
   return (
     <>
       <PageHead title="Evidence" lead="One record for every decision, newest first.">
+        <a class="button" href="#/evidence/flows">
+          Values from data
+        </a>
         <ExportButtons key={key} query={key} />
       </PageHead>
       <EvidenceFilters query={query} />
+      {run === null ? null : (
+        <p>
+          <a href={runHref(run)}>This run as a time line</a>
+        </p>
+      )}
       {value === undefined ? (
         <Waiting error={error} again={again} />
       ) : value.records.length === 0 && value.next === null && paging.number === 1 ? (
@@ -134,7 +143,17 @@ function RecordTable({ records, query, number }: RecordTableProps): JSX.Element 
           </td>
           <td class="number">{score(record.verdict.score)}</td>
           <td class="by">{deciderWords[record.verdict.decided_by]}</td>
-          <td class="channel">{channelWords[record.channel]}</td>
+          <td class="channel">
+            {channelWords[record.channel]}
+            {record.run === undefined ? null : (
+              <>
+                {' · '}
+                <a href={runHref(record.run.id)} aria-label={`run ${record.run.id}`}>
+                  run
+                </a>
+              </>
+            )}
+          </td>
           <td class="text">
             <a href={`#/evidence/${record.id}`} onClick={() => leaveList(number)}>
               <RecordExcerpt record={record} term={term} />
@@ -192,13 +211,15 @@ function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Element {
   const keys = useLoad<{ readonly keys: readonly KeyListing[] }>('/keys').value?.keys ?? [];
   const [text, setText] = useState(query.get('text') ?? '');
   const [rule, setRule] = useState(query.get('rule') ?? '');
+  const [run, setRun] = useState(query.get('run') ?? '');
   // Back, Forward and links change the address behind the form.
   useEffect(() => setText(query.get('text') ?? ''), [query]);
   useEffect(() => setRule(query.get('rule') ?? ''), [query]);
+  useEffect(() => setRun(query.get('run') ?? ''), [query]);
   const set = (changes: Readonly<{ [name: string]: string }>): void => {
     const wanted = new URLSearchParams(query);
     // Words typed and not sent yet go along.
-    for (const [name, value] of Object.entries({ text: text.trim(), rule: rule.trim(), ...changes })) {
+    for (const [name, value] of Object.entries({ text: text.trim(), rule: rule.trim(), run: run.trim(), ...changes })) {
       if (value === '') wanted.delete(name);
       else wanted.set(name, value);
     }
@@ -207,13 +228,16 @@ function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Element {
   const clear = (): void => {
     setText('');
     setRule('');
+    setRun('');
     location.hash = '#/evidence';
   };
   const search = (event: Event): void => {
     event.preventDefault();
     set({});
   };
-  const more = ['decidedBy', 'routerLevel', 'label', 'keyId', 'from', 'to'].filter((name) => query.has(name)).length;
+  const more = ['decidedBy', 'routerLevel', 'label', 'keyId', 'run', 'from', 'to'].filter((name) =>
+    query.has(name),
+  ).length;
   const choices = CHOICES.map(([name, label, options]) => (
     <Choice
       key={name}
@@ -254,6 +278,7 @@ function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Element {
             onValue={(keyId) => set({ keyId })}
             options={[['', 'any'], ...keys.map((key) => [key.id, key.name] as const)]}
           />
+          <TextField label="Run" placeholder="its id" value={run} onValue={setRun} />
           <TextField
             label="From"
             type="datetime-local"

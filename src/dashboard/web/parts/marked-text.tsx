@@ -144,6 +144,29 @@ function onCodePoint(text: string, index: number): number {
   return /[\uD800-\uDBFF]/.test(text.charAt(index - 1)) ? index - 1 : index;
 }
 
+/** A short screened text within a sentence, as inert as the whole. */
+export function InlineText({ text }: { text: string }): JSX.Element {
+  return <bdi>{pieces(text)}</bdi>;
+}
+
+/** Code units shown on either side of a passage, and of a long passage itself. */
+const BESIDE = 80;
+
+/** A passage of a text, marked, with a few words around it. */
+export function PassageExcerpt({ text, span }: { text: string; span: Span }): JSX.Element {
+  const start = onCodePoint(text, Math.max(0, span.start - BESIDE));
+  const end = onCodePoint(text, Math.min(text.length, span.end + BESIDE));
+  return (
+    <p class="screened">
+      {start > 0 ? '… ' : ''}
+      {pieces(text.slice(start, span.start))}
+      <mark>{pieces(text.slice(span.start, span.end))}</mark>
+      {pieces(text.slice(span.end, end))}
+      {end < text.length ? ' …' : ''}
+    </p>
+  );
+}
+
 /** A few words of a screened text, as inert as the whole. */
 export function Excerpt({ text }: { text: string }): JSX.Element {
   return <p class="screened">{pieces(text)}</p>;

@@ -3,10 +3,11 @@ import { chainWords } from '../../../engine/text/chain-words.js';
 import type { EvidenceFinding, KeptText } from '../../../evidence/evidence-record.js';
 import type { KeyListing, RecordView } from '../../ports.js';
 import { channelWords, count, counted, deciderWords, percent, score } from '../format.js';
-import { ruleHref, useLoad, useRuleTitles } from '../hooks.js';
+import { ruleHref, runHref, useLoad, useRuleTitles } from '../hooks.js';
 
 import { Moment, Panel, VerdictBadge } from './basics.js';
-import { Excerpt, MarkedText } from './marked-text.js';
+import { FlowPanel } from './flows.js';
+import { Excerpt, InlineText, MarkedText } from './marked-text.js';
 
 const MOST_WINDOWS = 20;
 
@@ -69,6 +70,7 @@ export function RecordBody({ record, traceUrl, children }: RecordBodyProps): JSX
           )}
         </Panel>
       )}
+      <FlowPanel record={record} />
       <Panel title="Findings of the rules">
         <Scale side="Rules" value={record.rules.score} threshold={record.rules.threshold} />
         <Findings findings={record.findings} text={input.text} />
@@ -121,6 +123,16 @@ export function RecordBody({ record, traceUrl, children }: RecordBodyProps): JSX
           <Fact name="Key">
             {record.key_id === null ? 'none: from the playground' : <KeyName id={record.key_id} />}
           </Fact>
+          {record.run === undefined ? null : (
+            <Fact name="Run">
+              <a href={runHref(record.run.id)}>{record.run.id}</a>
+            </Fact>
+          )}
+          {record.run?.tool === undefined ? null : (
+            <Fact name="Tool">
+              <InlineText text={record.run.tool} />
+            </Fact>
+          )}
           {record.trace_id === undefined ? null : (
             <Fact name="Trace">
               {traceUrl === undefined ? (

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { recordedCall, reportFlows } from '../../policy/run/flow-report.js';
+import type { FlowsResponse } from '../ports.js';
+import type { ApiApp, DashboardParts } from './api-parts.js';
+import { newestRecords } from './review-routes.js';
+import { getMember } from './sign-in/session.js';
+
+const DAY = 86_400_000;
+const flowsQuery = z.object({ days: z.coerce.number().int().min(1).max(90).default(7) });
+
+/** What calls of runs carried from data. */
+export function flowRoutes(app: ApiApp, { store, now }: DashboardParts): void {
+  app.get('/flows', { schema: { querystring: flowsQuery } }, async (request): Promise<FlowsResponse> => {
+    const filter = { channel: 'tool_call', from: now() - request.query.days * DAY } as const;
+    const { records, isWhole } = await newestRecords(store.evidence, getMember(request).accountId, filter);
+    const calls = records.flatMap((record) => recordedCall(record) ?? []);
+    const report = reportFlows(calls.filter(({ flows }) => flows.length > 0));
+    return { report, checked: calls.length, isWhole };
+  });
+}
