@@ -105,7 +105,7 @@ function Report({ report, checked, isWhole }: FlowsResponse): JSX.Element {
           {confirmed.length === 0
             ? 'It permits nothing that comes from data. Confirm rows above: whoever writes these results chooses the values.'
             : `It permits ${counted(confirmed.length, 'row', 'rows')}, and refuses whatever else comes from data.`}{' '}
-          createGuard, portcullis hook and mcp-proxy take it; the service records flows and enforces none.
+          createGuard, portcullis hook and mcp-proxy take it.
         </p>
         <Copyable text={JSON.stringify(policy, null, 2)} label="Copy policy" />
       </Panel>
