@@ -62,7 +62,10 @@ module.exports = {
       comment: 'A host’s types are met by shape, so that no framework is needed to import an adapter.',
       severity: 'error',
       from: { path: '^src/integrations/' },
-      to: { pathNot: ['^src/', '(^|/)node_modules/(jsonc-parser|lru-cache|zod)/'], dependencyTypesNot: ['core', 'type-only'] },
+      to: {
+        pathNot: ['^src/', '(^|/)node_modules/(jsonc-parser|lru-cache|zod)/'],
+        dependencyTypesNot: ['core', 'type-only'],
+      },
     },
     {
       name: 'src-never-imports-tests',
