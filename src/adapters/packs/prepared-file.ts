@@ -15,7 +15,7 @@ import type { Rule } from '../../engine/rules/types.js';
  * Without Node's own modules: `portcullis/web` reads it too.
  */
 const MAGIC = 'portcullis-prepared\n';
-const FORMAT = 2;
+const FORMAT = 3;
 /** Sections begin on multiples of this, so that typed arrays can lie in them. */
 const ALIGNMENT = 8;
 

@@ -133,8 +133,7 @@ function changedRule(
 const COMMON_PATTERNS = 200;
 
 /**
- * Compiles patterns, those whose literals are most common first, so that no text needs to wait for them. Of a pattern that is
- * slow to compile this is its screen; the exact one is compiled when the screen matches. Resumes where it stopped.
+ * Compiles patterns, those whose literals are most common first, so that no text needs to wait for them. Resumes where it stopped.
  */
 function createWarmUp(patterns: readonly CompiledPattern[], compiler: RegexCompiler): WarmUp {
   let byFrequency: readonly CompiledPattern[] | undefined;

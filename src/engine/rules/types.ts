@@ -213,8 +213,7 @@ export interface CompiledPack {
    */
   readonly warmUp: (goOn?: () => boolean) => boolean;
   /**
-   * Compiles the next patterns while `goOn`, asked after each, says true. True when none is left: texts then wait for the exact
-   * form of patterns alone that are slow to compile, where their cheap form matches.
+   * Compiles the next patterns while `goOn`, asked after each, says true. True when none is left.
    */
   readonly warmUpRest?: ((goOn: () => boolean) => boolean) | undefined;
   /** Looks at the views of one input. Synchronous; never throws because of what the text says. */

@@ -47,33 +47,37 @@ export function isUnfiltered(pattern: CompiledPattern): pattern is UnfilteredPat
 }
 
 /**
- * Compiles a pattern when it is first used: only for patterns that are known to compile. One with a screen is compiled itself only
- * where the screen matches a text with other characters beyond ASCII than letters.
+ * Compiles a pattern when it is first used: only for patterns that are known to compile. One with a screen is matched by that
+ * alone: where it finds something and the text has other characters beyond ASCII than letters and marks, once more with those masked.
  */
 export function compileLazily(indexed: IndexedPattern, compiler: RegexCompiler, isScreened: boolean): Pattern {
-  const exact = once(() => compiler.compile(indexed.source));
   const { screen } = indexed;
+  const compiled = once(() => compiler.compile(isScreened && screen !== undefined ? screen : indexed.source));
   if (screen === undefined || !isScreened) {
     return {
-      occursIn: (subject, part) => exact().occursIn(subject, part),
-      findAll: (subject, max) => exact().findAll(subject, max),
+      occursIn: (subject, part) => compiled().occursIn(subject, part),
+      findAll: (subject, max) => compiled().findAll(subject, max),
     };
   }
-  const screening = once(() => compiler.compile(screen));
   return {
-    occursIn: (subject, part) =>
-      screening().occursIn(subject, part) &&
-      (isOfLetters(subject.text.slice(part.start, part.end)) || exact().occursIn(subject, part)),
+    occursIn(subject, part) {
+      if (!compiled().occursIn(subject, part)) return false;
+      const text = subject.text.slice(part.start, part.end);
+      const masked = maskOthers(text);
+      return masked === text || compiled().occursIn(compiler.prepare(masked), { start: 0, end: masked.length });
+    },
     findAll(subject, max) {
-      const found = screening().findAll(subject, max);
-      return found.length === 0 || isOfLetters(subject.text) ? found : exact().findAll(subject, max);
+      const found = compiled().findAll(subject, max);
+      if (found.length === 0) return found;
+      const masked = maskOthers(subject.text);
+      return masked === subject.text ? found : compiled().findAll(compiler.prepare(masked), max);
     },
   };
 }
 
-/** True where a screen finds what the exact pattern finds: all characters beyond ASCII are letters. */
-function isOfLetters(text: string): boolean {
-  return !/[^\0-\x7f\p{L}]/u.test(text);
+/** The text with a noncharacter, which no screen takes for a letter, in place of what is neither ASCII nor a letter or mark. */
+function maskOthers(text: string): string {
+  return text.replace(/[^\0-\x7f\p{L}\p{M}]/gu, ({ length }) => (length === 1 ? '\uffff' : '\u{10ffff}'));
 }
 
 function once<T>(make: () => T): () => T {

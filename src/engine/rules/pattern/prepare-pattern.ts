@@ -4,7 +4,7 @@ import { foldPattern } from './fold-pattern.js';
 import { measurePattern } from './measure-pattern.js';
 import { parsePattern, type WordLookup } from './parse-pattern.js';
 import type { PatternNode, PatternProblem } from './pattern-node.js';
-import { printPattern } from './print-pattern.js';
+import { printPattern, tellsLettersAlone } from './print-pattern.js';
 import { requiredScripts, type ScriptMask } from './scripts.js';
 
 /** `raw` patterns read the input as it was written; `folded` ones read every other view. */
@@ -18,8 +18,8 @@ export interface PreparedPattern {
   /** RE2 source that occurs at least wherever `source` does, for sets; only of a pattern without `alternatives`. */
   readonly relaxed?: string | undefined;
   /**
-   * RE2 source that differs from `source` only in taking every character beyond ASCII for a letter, and compiles far faster:
-   * matched first, and alone where the text has no other characters beyond ASCII than letters. Only of a pattern with all letters.
+   * RE2 source that differs from `source` only in taking every character beyond ASCII for a letter or mark, and compiles far
+   * faster: matched in its place, in a text whose other characters beyond ASCII are masked.
    */
   readonly screen?: string | undefined;
   /** Longest match in UTF-16 code units; may be infinite. */
@@ -53,7 +53,7 @@ export function preparePattern(source: string, form: PatternForm, words: WordLoo
       form,
       source: exact,
       ...(alternatives.length === 0 ? { relaxed: printPattern(node, { separators, relaxed: true }) } : {}),
-      ...(screen === exact ? {} : { screen }),
+      ...(screen === exact || !tellsLettersAlone(node) ? {} : { screen }),
       longest: measurePattern(node).longest,
       scripts: requiredScripts(node),
       alternatives,

@@ -15,8 +15,8 @@ export interface PrintOptions {
    */
   readonly relaxed: boolean;
   /**
-   * Gives a pattern that differs only in taking every character beyond ASCII for a letter, which compiles far faster: RE2 lays
-   * out hundreds of ranges for each copy of `\\pL`.
+   * Gives a pattern that differs only in taking every character beyond ASCII but two noncharacters for a letter or mark, which
+   * compiles far faster: RE2 lays out hundreds of ranges for each copy of `\\pL`.
    */
   readonly wide?: boolean | undefined;
 }
@@ -37,7 +37,10 @@ export function printPattern(node: PatternNode, options: PrintOptions): string {
     case 'edge':
       return node.source;
     case 'class':
-      return printClass(node.negated, options.wide && hasLetters(node) ? [...node.items, BEYOND_ASCII] : node.items);
+      return printClass(
+        node.negated,
+        options.wide && hasLettersAndMarks(node) ? [...node.items, ...BEYOND_ASCII] : node.items,
+      );
     case 'sequence':
       return node.parts.map((part) => (part.kind === 'choice' ? `(?:${print(part)})` : print(part))).join('');
     case 'choice':
@@ -76,12 +79,46 @@ function printClass(negated: boolean, items: readonly ClassItem[]): string {
   return `[${negated ? '^' : ''}${body.join('')}]`;
 }
 
-const BEYOND_ASCII: ClassItem = { low: 0x80, high: 0x10ffff };
+/** Without U+FFFF and U+10FFFF, which stand for what is neither letter nor mark. */
+const BEYOND_ASCII: readonly ClassItem[] = [
+  { low: 0x80, high: 0xfffe },
+  { low: 0x10000, high: 0x10fffe },
+];
 
-/** True for a class that has all letters. */
-function hasLetters(node: PatternNode): boolean {
-  const isLetters = (item: ClassItem): boolean => 'escape' in item && /^\\p(?:L|\{L\})$/.test(item.escape);
-  return node.kind === 'class' && !node.negated && node.items.some(isLetters);
+function hasLettersAndMarks(node: PatternNode): boolean {
+  const has = (name: string): boolean =>
+    node.kind === 'class' && node.items.some((item) => 'escape' in item && item.escape.replace(/[{}]/g, '') === name);
+  return node.kind === 'class' && !node.negated && has('\\pL') && has('\\pM');
+}
+
+/** True when a pattern finds the same in a text whose characters beyond ASCII, but letters and marks, are all one other such character. */
+export function tellsLettersAlone(node: PatternNode): boolean {
+  switch (node.kind) {
+    case 'char':
+      return !OTHERS.test(node.text);
+    case 'class':
+      return node.items.every(hasNoOthers);
+    case 'sequence':
+      return node.parts.every(tellsLettersAlone);
+    case 'choice':
+      return node.options.every(tellsLettersAlone);
+    case 'repeat':
+    case 'words':
+      return tellsLettersAlone(node.of);
+    case 'group':
+      return !node.of || tellsLettersAlone(node.of);
+    default:
+      return true;
+  }
+}
+
+/** What `tellsLettersAlone` speaks of: neither ASCII nor a letter or mark. */
+const OTHERS = /[^\0-\x7f\p{L}\p{M}]/u;
+
+function hasNoOthers(item: ClassItem): boolean {
+  if ('escape' in item) return !/^\\p(?!\{?[LM]\b)/i.test(item.escape);
+  for (let point = item.low; point <= item.high; point += 1) if (OTHERS.test(String.fromCodePoint(point))) return false;
+  return true;
 }
 
 const classChar = (point: number): string =>
