@@ -7,12 +7,13 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'tsdown';
 import { build as buildPage } from 'vite';
 import { buildTool } from './build-tool.mjs';
-import { root } from './checkout.mjs';
+import { root, startBuild } from './checkout.mjs';
 import { writeRecords } from './generate/package-records.mjs';
 
 process.chdir(root);
 // npm packs files with their permissions: a build under a stricter mask gives the same package.
 process.umask(0o022);
+const finishBuild = startBuild();
 await build({ logLevel: 'warn' });
 const page = await buildPage({ configFile: 'vite.config.ts' });
 const { bundlePack } = await import(pathToFileURL(await buildTool('src/adapters/packs/pack-bundle.ts')).href);
@@ -30,3 +31,4 @@ const { builtIn } = JSON.parse(readFileSync(join('scripts', 'layers.json'), 'utf
 const packagesOf = (sources) =>
   sources.flatMap((it) => it.match(/(?<=node_modules\/)(?:@[^/]+\/)?[^/]+(?=\/(?!.*node_modules\/))/g) ?? []);
 writeRecords([...builtIn, ...packagesOf([...regions, ...pageModules.map((id) => id.replaceAll('\\', '/'))])]);
+finishBuild();

@@ -2,7 +2,7 @@
 // Uses Node alone, since it runs before anything is installed.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -118,10 +118,13 @@ const filesOf = (path) =>
         .filter((file) => statSync(file).isFile())
         .sort();
 
-/** One digest over the names and contents of all that goes into dist. */
-const buildDigest = () => {
+/** What the bundle of the core pack is made from: less than the whole, so that it stays good while other parts change. */
+const corePackInputs = ['src/engine', 'src/adapters', 'rules', 'package-lock.json'];
+
+/** One digest over the names and contents of files and folders. */
+const digestOf = (inputs) => {
   const hash = createHash('sha256');
-  for (const input of buildInputs) {
+  for (const input of inputs) {
     const path = join(root, input);
     if (!existsSync(path)) continue;
     for (const file of filesOf(path))
@@ -130,19 +133,33 @@ const buildDigest = () => {
   return hash.digest('hex');
 };
 
+/** Digests of what dist was built from: of all of it, and of the core pack's part. */
+const buildStamp = join(root, 'dist', '.built-from');
+const readStamp = () => {
+  const [all, corePack] = existsSync(buildStamp) ? readFileSync(buildStamp, 'utf8').split('\n') : [];
+  return { all, corePack };
+};
+
+/** True while the bundle of the core pack in dist is made from these very sources. */
+export function isCorePackBuilt() {
+  return readStamp().corePack === digestOf(corePackInputs);
+}
+
+/** Notes the sources that dist is being built from. Returns `finishBuild`, which writes them down. */
+export function startBuild() {
+  const digests = [digestOf(buildInputs), digestOf(corePackInputs)];
+  return () => writeFileSync(buildStamp, digests.join('\n'));
+}
+
 /** Builds dist unless it was built from these very sources. Returns false, having said why, when that failed. */
 export async function ensureBuilt() {
-  const stamp = join(root, 'dist', '.built-from');
-  const digest = buildDigest();
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return true;
+  if (readStamp().all === digestOf(buildInputs)) return true;
   say('building ...');
   const started = performance.now();
   if (!(await run(process.execPath, [join('scripts', 'build.mjs')]))) {
     say('the build failed; its message is above');
     return false;
   }
-  mkdirSync(dirname(stamp), { recursive: true });
-  writeFileSync(stamp, digest);
   say(`built in ${secondsSince(started)} s`);
   return true;
 }

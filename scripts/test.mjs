@@ -2,7 +2,7 @@
 // Names after `--` go to vitest alone: npm test -- test/text
 // `npm run test:quick`: the tests that run in one process, without checks; about a minute on two idle cores.
 // Those of test/hosts are run twice, on the newest and the oldest hosts; their packages are installed first.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ensureBuilt, ensureHostsInstalled, ensureInstalled, root } from './checkout.mjs';
@@ -10,13 +10,18 @@ import { ensureBuilt, ensureHostsInstalled, ensureInstalled, root } from './chec
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const node = (args) => spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }).status;
 
-/** One step that counts as one test. */
-const step = (name, args) => {
-  console.log(`\n== ${name}`);
-  const good = node(args) === 0;
-  counts[good ? 'passed' : 'failed'] += 1;
-  if (!good) console.log(`FAIL ${name}`);
-};
+/** One step that counts as one test. Its output comes when it ends, so that steps can run side by side. */
+const step = (name, args) =>
+  new Promise((resolve) => {
+    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    const output = [];
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(chunk));
+    child.on('close', (status) => {
+      counts[status === 0 ? 'passed' : 'failed'] += 1;
+      console.log(`\n== ${name}\n${Buffer.concat(output)}${status === 0 ? '' : `FAIL ${name}`}`);
+      resolve();
+    });
+  });
 
 const vitest = (filters, least = 1) => {
   console.log('\n== vitest');
@@ -83,19 +88,29 @@ if (!(await ensureInstalled()) || !(await ensureBuilt())) {
     if (chosenHosts.length > 0) vitest([...oldestHosts, '--passWithNoTests', ...filters], 0);
   }
 } else {
-  step('npm run check', [join('scripts', 'check.mjs')]);
+  await step('npm run check', [join('scripts', 'check.mjs')]);
   ensureBrowser();
   // Without them their tests are left out, so that failing to install them is a failure of its own.
-  if (await ensureHostsInstalled())
-    step('types of the hosts', [join('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'test/hosts']);
-  else counts.failed += 1;
+  const hasHosts = await ensureHostsInstalled();
+  if (!hasHosts) counts.failed += 1;
   vitestInProcess();
-  vitest(inProcess.map((folder) => `--exclude=${folder}**`));
-  vitest(oldestHosts);
-  step('rules lint', [join('dist', 'cli', 'main.js'), 'rules', 'lint']);
-  step('rules test', [join('dist', 'cli', 'main.js'), 'rules', 'test']);
-  step('benign texts', [join('scripts', 'proofs', 'regression.mjs')]);
-  step('Python client', [join('scripts', 'tests', 'python.mjs')]);
-  step("package in a stranger's project", [join('scripts', 'tests', 'package.mjs')]);
+  vitest([...inProcess, 'test/hosts/'].map((folder) => `--exclude=${folder}**`));
+  if (hasHosts) {
+    // Importing the hosts takes longer than their tests.
+    vitest(['--no-isolate', 'test/hosts/']);
+    vitest(['--no-isolate', ...oldestHosts]);
+  }
+  const rules = (command) => step(`rules ${command}`, [join('dist', 'cli', 'main.js'), 'rules', command]);
+  // Each of these uses one core.
+  await Promise.all([
+    rules('lint'),
+    rules('test').then(() => step('benign texts', [join('scripts', 'proofs', 'regression.mjs')])),
+  ]);
+  await Promise.all([
+    step('Python client', [join('scripts', 'tests', 'python.mjs')]),
+    hasHosts && step('types of the hosts', [join('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'test/hosts']),
+  ]);
+  // It builds dist anew, so that nothing else can run beside it.
+  await step("package in a stranger's project", [join('scripts', 'tests', 'package.mjs')]);
 }
 close();

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Overlay } from '../../engine/rules/pack/overlay-schema.js';
 import { PackError } from '../../engine/rules/pack/pack-error.js';
 import { type PackContent, type StackedPack, stackPacks } from '../../engine/rules/pack/stack-packs.js';
 import type { Rule } from '../../engine/rules/types.js';
+import { corePackPath } from './core-pack-path.js';
 import { type MinisignKey, readPublicKey } from './minisign.js';
 import { readPackBundle } from './pack-bundle.js';
 import { readPackFolder, withPlaces } from './pack-folder.js';
@@ -45,8 +45,6 @@ const CORE = 'core';
 export const NO_CORE = '-core';
 /** In a list of packs, with a public key of minisign after it: whose signature the other packs need. Several: one of them. */
 export const TRUST = '-trust=';
-
-const CORE_BUNDLE = 'core-pack.json';
 
 /**
  * Loads packs and an overlay from files. Reads synchronously: it is done once, at start.
@@ -93,7 +91,11 @@ interface PackPart {
 }
 
 function readPack(name: string, trusted: readonly MinisignKey[] = []): PackPart {
-  if (name === CORE) return readPack(corePackPath());
+  if (name === CORE) {
+    const path = corePackPath();
+    if (path === undefined) throw missing('The core pack');
+    return readPack(path);
+  }
   if (name.endsWith('.json') || trusted.length > 0) return { path: name, content: readPackBundle(name, trusted) };
   const path = existsSync(name) && statSync(name).isDirectory() ? name : packageFolder(name);
   return { path, ...readPackFolder(path) };
@@ -103,14 +105,6 @@ function trustedKey(entry: string): MinisignKey {
   const key = readPublicKey(entry.slice(TRUST.length));
   if (key === undefined) throw missing('A public key of minisign after --trust');
   return key;
-}
-
-/** Where the pack that comes with the library lies: the bundle of a built library, else the folder it is made from. */
-function corePackPath(): string {
-  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
-    for (const path of [join(folder, CORE_BUNDLE), join(folder, 'rules', 'core')]) if (existsSync(path)) return path;
-    if (dirname(folder) === folder) throw missing('The core pack');
-  }
 }
 
 function packageFolder(name: string): string {
