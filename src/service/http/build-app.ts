@@ -1,10 +1,16 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import swagger from '@fastify/swagger';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, LogController } from 'fastify';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyHttpOptions,
+  type FastifyInstance,
+  type FastifyReply,
+  LogController,
+} from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import { CALL, LONG } from '../long-texts/long-text-job.js';
 import { createLongTexts, type LongTexts } from '../long-texts/long-texts.js';
-import { createMetrics } from '../metrics.js';
+import { createMetrics, type ServiceMetrics } from '../metrics.js';
 import type { AccountOverlays } from '../screening/account-overlays.js';
 import { cachedKeys } from '../screening/key-cache.js';
 import type { ScreeningEngine, ScreeningStore } from '../screening/ports.js';
@@ -74,100 +80,28 @@ export interface AppParts {
 
 /** The service as a Fastify app that doesn't listen yet. */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const { store, engine, limits = {}, now = () => new Date() } = parts;
-  const requestMs = limits.requestMs ?? 30_000;
+  const { store, engine, limits = {}, now = () => new Date(), longTexts = createLongTexts() } = parts;
   const callsAtOnce = limits.callsAtOnce ?? 1_000;
-  let methods: AllowedMethods = () => [];
   const bodyBytes = limits.bodyBytes ?? 1024 * 1024;
-  const drainedBytes = Math.max(MIN_DRAINED_BYTES, 4 * bodyBytes);
+  let methods: AllowedMethods = () => [];
   const isProxy = trustedProxies(parts.trustProxy ?? []) ?? (() => false);
   const { clientError, watch } = refuseConnections((path) => methods(path), {
     perAddress: limits.connectionsPerAddress ?? CONNECTIONS_PER_ADDRESS,
     isProxy,
   });
   const app: FastifyInstance = Fastify({
+    ...serverOptions(bodyBytes, limits.requestMs ?? 30_000),
     ...(parts.logger === undefined ? { logger: false as const } : { loggerInstance: parts.logger }),
-    // A line a request would hold its URL, and costs a tenth of the throughput: the metrics count instead.
-    logController: new LogController({ disableRequestLogging: true }),
-    // A logger of its own for each request costs as much as reading its body; nothing is logged that needs one.
-    childLoggerFactory: (logger) => logger,
-    // Set after the app is made, Fastify would have loaded ajv and fast-json-stringify, which nothing here uses, in 35 ms of
-    // a start. Its types know compilers of JSON Schema alone.
-    schemaController: {
-      compilersFactory: {
-        buildValidator: (() => validatorCompiler) as never,
-        buildSerializer: (() => serializerCompiler) as never,
-      },
-    },
-    bodyLimit: bodyBytes,
     trustProxy: isProxy,
-    requestTimeout: requestMs,
-    keepAliveTimeout: 75_000,
-    return503OnClosing: false,
-    http: {
-      // Node looks for late requests every 30 s by default, and so would let them be twice as late.
-      connectionsCheckingInterval: Math.min(1_000, requestMs),
-      headersTimeout: Math.min(10_000, requestMs),
-      maxHeaderSize: MAX_HEADER_BYTES,
-      // Node's own refusal has no body; the hook below refuses instead.
-      requireHostHeader: false,
-    },
     clientErrorHandler: clientError,
-    frameworkErrors: (_error, _request, reply) => {
-      const answer: FastifyReply = reply;
-      sendJson(commonHeaders(answer), 400, { error: 'The path is not a valid URL path.' });
-    },
   });
   // Node drops those beyond it without a word: one more than allowed shows that there are too many.
   app.server.maxHeadersCount = MAX_HEADERS + 1;
   watch(app.server);
   const metrics = createMetrics(parts.nodeMetrics ?? true, engine);
   methods = watchMethods(app);
-  // Hooks that wait for nothing are no promises: those cost each call its turns of the queue.
-  app.addHook('onRequest', (request, reply, done) => {
-    commonHeaders(reply);
-    const problem = headerProblem(request.raw);
-    if (problem !== undefined) done(problem);
-    // Now: the not-found handler is asked only after the body was read, and what is wrong with a body that nobody wants
-    // would be the answer.
-    else if (request.is404) notFound(request, reply, methods);
-    else done();
-  });
-  app.addHook('onSend', (request, reply, payload, done) => {
-    if (reply.statusCode >= 400 && !request.raw.complete) {
-      reply.removeHeader('connection');
-      drainBody(request.raw, reply.raw, drainedBytes);
-    }
-    done(null, payload);
-  });
-  app.addHook('onResponse', (request, reply, done) => {
-    metrics.answered(request.routeOptions.url ?? 'none', reply.statusCode, reply.elapsedTime / 1000);
-    done();
-  });
-  app.removeAllContentTypeParsers();
-  const { longTexts = createLongTexts() } = parts;
-  app.decorateRequest('bodyBytes', 0);
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    request.bodyBytes = body.length;
-    const isCall = /\/(?:analyze|playground)$/.test(request.routeOptions.url ?? '');
-    const fail = (error: unknown): void =>
-      done(error instanceof Error ? error : new Error('the body could not be read'));
-    if (body.length > LONG && request.agentOwner) {
-      // The route itself has it read and answered.
-      done(null, body);
-    } else if (body.length > LONG && isCall) {
-      const tenant = request.call?.owner.account.id ?? '';
-      longTexts
-        .run({ kind: 'call', body }, { tenant, signal: disconnectSignal(request) })
-        .then((read) => done(null, read), fail);
-    } else {
-      try {
-        done(null, readJsonObject(body, isCall ? CALL : 'a JSON object'));
-      } catch (error) {
-        fail(error);
-      }
-    }
-  });
+  addHooks(app, { methods, metrics, drainedBytes: Math.max(MIN_DRAINED_BYTES, 4 * bodyBytes) });
+  readBodies(app, longTexts);
   answerErrors(app, methods);
   await app.register(swagger, openApiOptions());
   await app.register(async (scope) => {
@@ -203,6 +137,98 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   await parts.extend?.(app);
   await app.ready();
   return app;
+}
+
+/** Fastify's options that follow from nothing but the limits. */
+function serverOptions(bodyBytes: number, requestMs: number): FastifyHttpOptions<Server> {
+  return {
+    // A line a request would hold its URL, and costs a tenth of the throughput: the metrics count instead.
+    logController: new LogController({ disableRequestLogging: true }),
+    // A logger of its own for each request costs as much as reading its body; nothing is logged that needs one.
+    childLoggerFactory: (logger) => logger,
+    // Set after the app is made, Fastify would have loaded ajv and fast-json-stringify, which nothing here uses, in 35 ms of
+    // a start. Its types know compilers of JSON Schema alone.
+    schemaController: {
+      compilersFactory: {
+        buildValidator: (() => validatorCompiler) as never,
+        buildSerializer: (() => serializerCompiler) as never,
+      },
+    },
+    bodyLimit: bodyBytes,
+    requestTimeout: requestMs,
+    keepAliveTimeout: 75_000,
+    return503OnClosing: false,
+    http: {
+      // Node looks for late requests every 30 s by default, and so would let them be twice as late.
+      connectionsCheckingInterval: Math.min(1_000, requestMs),
+      headersTimeout: Math.min(10_000, requestMs),
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // Node's own refusal has no body; the hook of `addHooks` refuses instead.
+      requireHostHeader: false,
+    },
+    frameworkErrors: (_error, _request, reply) => {
+      const answer: FastifyReply = reply;
+      sendJson(commonHeaders(answer), 400, { error: 'The path is not a valid URL path.' });
+    },
+  };
+}
+
+/** What happens at every request, whatever its route. Hooks that wait for nothing are no promises: those cost each call its turns of the queue. */
+function addHooks(
+  app: FastifyInstance,
+  {
+    methods,
+    metrics,
+    drainedBytes,
+  }: { readonly methods: AllowedMethods; readonly metrics: ServiceMetrics; readonly drainedBytes: number },
+): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    commonHeaders(reply);
+    const problem = headerProblem(request.raw);
+    if (problem !== undefined) done(problem);
+    // Now: the not-found handler is asked only after the body was read, and what is wrong with a body that nobody wants
+    // would be the answer.
+    else if (request.is404) notFound(request, reply, methods);
+    else done();
+  });
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (reply.statusCode >= 400 && !request.raw.complete) {
+      reply.removeHeader('connection');
+      drainBody(request.raw, reply.raw, drainedBytes);
+    }
+    done(null, payload);
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    metrics.answered(request.routeOptions.url ?? 'none', reply.statusCode, reply.elapsedTime / 1000);
+    done();
+  });
+}
+
+/** Reads bodies of JSON alone: a long one of a call beside this thread. */
+function readBodies(app: FastifyInstance, longTexts: LongTexts): void {
+  app.removeAllContentTypeParsers();
+  app.decorateRequest('bodyBytes', 0);
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    request.bodyBytes = body.length;
+    const isCall = /\/(?:analyze|playground)$/.test(request.routeOptions.url ?? '');
+    const fail = (error: unknown): void =>
+      done(error instanceof Error ? error : new Error('the body could not be read'));
+    if (body.length > LONG && request.agentOwner) {
+      // The route itself has it read and answered.
+      done(null, body);
+    } else if (body.length > LONG && isCall) {
+      const tenant = request.call?.owner.account.id ?? '';
+      longTexts
+        .run({ kind: 'call', body }, { tenant, signal: disconnectSignal(request) })
+        .then((read) => done(null, read), fail);
+    } else {
+      try {
+        done(null, readJsonObject(body, isCall ? CALL : 'a JSON object'));
+      } catch (error) {
+        fail(error);
+      }
+    }
+  });
 }
 
 /**

@@ -35,14 +35,15 @@ const wrongPassword = (): ApiError => new ApiError(401, 'E-mail or password is w
 const goneInvitation = (): ApiError =>
   new ApiError(404, 'This invitation was used, withdrawn or has expired. Ask for another one.');
 
-/** Routes that need no session: sign-in, sign-up, sign-out, who is signed in, and taking up an invitation. */
-export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<void> {
-  const { store } = parts;
+/** Finds the user of the e-mail whose password it is, and counts the attempt. @throws ApiError 401, 429 */
+type FindUser = (
+  call: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  credentials: { readonly email: string; readonly password: string; readonly code?: string | undefined },
+) => Promise<{ readonly user: User; readonly attempt: Attempt }>;
+
+function userByPassword({ store, now }: DashboardParts): FindUser {
   // Compared with where there is no such member, so that the time taken doesn't tell which e-mails exist.
   const stranger = hashPassword('nobody has this password');
-  app.addHook('onRequest', async (request) => {
-    if (request.method !== 'GET' && request.method !== 'HEAD') refuseOtherSites(request, parts.publicUrl);
-  });
 
   /** Whose device the request comes from, where it is one of the users'. */
   const knownDevice = async (request: FastifyRequest, users: readonly User[]): Promise<string | undefined> => {
@@ -51,15 +52,7 @@ export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<
     return users.some(({ id }) => id === owner) ? `device ${token}` : undefined;
   };
 
-  /** The user of the e-mail whose password it is, with the attempt counted. @throws ApiError 401, 429 */
-  const userBy = async (
-    call: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-    {
-      email,
-      password,
-      code,
-    }: { readonly email: string; readonly password: string; readonly code?: string | undefined },
-  ): Promise<{ readonly user: User; readonly attempt: Attempt }> => {
+  return async (call, { email, password, code }) => {
     const users = await store.users.allByEmail(email);
     const device = await knownDevice(call.request, users);
     const person = device ?? emailAttempts(email);
@@ -69,7 +62,7 @@ export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<
     const [user, ...others] = users.filter((_, at) => matches[at]);
     if (user === undefined) throw wrongPassword();
     // Before they become one: a second factor of any of them counts. A wrong code counts as a failed attempt.
-    for (const { id } of [user, ...others]) await requireCode(store, id, code, parts.now());
+    for (const { id } of [user, ...others]) await requireCode(store, id, code, now());
     // Who knows the password of each is one person: they joined by an invitation as somebody new.
     if (others.length > 0)
       await store.users.merge(
@@ -78,11 +71,20 @@ export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<
       );
     return { user, attempt };
   };
+}
+
+/** Routes that need no session: sign-in, sign-up, sign-out, who is signed in, and taking up an invitation. */
+export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<void> {
+  const { store } = parts;
+  const findUser = userByPassword(parts);
+  app.addHook('onRequest', async (request) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') refuseOtherSites(request, parts.publicUrl);
+  });
 
   app.get('/session', async (request) => sessionResponse(parts, request));
 
   app.post('/sign-in', { schema: { body: signInBody } }, async (request, reply) => {
-    const { user, attempt } = await userBy({ request, reply }, request.body);
+    const { user, attempt } = await findUser({ request, reply }, request.body);
     const memberships = await store.users.memberships(user.id);
     const membership = memberships.find(({ accountId }) => accountId === user.lastAccountId) ?? memberships[0];
     if (membership === undefined) throw wrongPassword();
@@ -110,6 +112,11 @@ export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<
     return nobody(parts.signUp);
   });
 
+  invitationRoutes(app, parts, findUser);
+}
+
+function invitationRoutes(app: ApiApp, parts: DashboardParts, findUser: FindUser): void {
+  const { store } = parts;
   const invited = async (token: string) => {
     const found = await store.users.findInvitation(token);
     if (found === undefined) throw goneInvitation();
@@ -124,7 +131,7 @@ export async function signInRoutes(app: ApiApp, parts: DashboardParts): Promise<
     const { token, password, code, as } = request.body;
     const { email } = await invited(token);
     if (as === 'member') {
-      const { user, attempt } = await userBy({ request, reply }, { email, password, code });
+      const { user, attempt } = await findUser({ request, reply }, { email, password, code });
       const member = await orRefuse('STORE_NOT_FOUND', goneInvitation(), store.users.accept(token, user.id));
       await attempt.right();
       return openSession(parts, request, reply, toMember(member));
