@@ -630,3 +630,49 @@ describe('messages', () => {
     expect(events).toMatchObject([{ point: 'tool_call', action: 'deny', runId: 'run_of-the-host', tool: 'a' }]);
   });
 });
+
+describe('a response that names no request', () => {
+  const asking = async (connection: Connection, ...asked: readonly number[]): Promise<void> => {
+    for (const id of asked) await connection.fromClient(JSON.stringify({ jsonrpc: '2.0', id, method: 'prompts/list' }));
+  };
+  const says = (connection: Connection, more: object) =>
+    connection.fromServer(JSON.stringify({ jsonrpc: '2.0', ...more }));
+  const failed = (...known: readonly number[]): object[] =>
+    known.map((id) => ({ id, error: { code: -32_603, message: expect.stringContaining('names no request') } }));
+
+  it.each<[string, object]>([
+    ['an object', { id: { a: 1 }, result: {} }],
+    ['a boolean', { id: true, result: {} }],
+    ['a list without an id', { id: [[1]], result: {} }],
+    ['null, with a result', { id: null, result: {} }],
+    ['nothing, with a result', { result: {} }],
+    ['null, as it could not be read', { id: null, error: { code: -32_700, message: 'Parse error' } }],
+  ])('fails the one request that waits, where its id is %s', async (_, more) => {
+    const { connection } = setUp();
+    await asking(connection, 1);
+    expect((await says(connection, more)).failed).toMatchObject(failed(1));
+    expect(connection.waiting).toBe(0);
+  });
+
+  it('fails the request that is left when the others are answered, and no later one', async () => {
+    const { connection } = setUp();
+    await asking(connection, 1, 2, 3);
+    expect((await says(connection, { id: false, result: {} })).failed).toBeUndefined();
+    await asking(connection, 4);
+    expect((await says(connection, { id: 1, result: {} })).failed).toBeUndefined();
+    expect(await says(connection, { id: 3, result: {} })).toMatchObject({ failed: failed(2) });
+    expect((await says(connection, { id: 4, result: {} })).failed).toBeUndefined();
+    await asking(connection, 5, 6);
+    await says(connection, { id: {}, result: {} });
+    expect((await says(connection, { id: {}, result: {} })).failed).toMatchObject(failed(5, 6));
+  });
+
+  it('is let by where it may be the error of a notification', async () => {
+    const { connection } = setUp();
+    await asking(connection, 1);
+    const unknown = { id: null, error: { code: -32_601, message: 'Method not found' } };
+    expect(await says(connection, unknown)).toMatchObject({ forward: expect.stringContaining('not found') });
+    expect((await says(connection, { level: 30, msg: 'a line of a log' })).failed).toBeUndefined();
+    expect(connection.waiting).toBe(1);
+  });
+});

@@ -89,12 +89,14 @@ describe('a guarded transport', () => {
       open = resolve;
     });
     const slow: Analyzer = { analyze: (...given) => gate.then(() => engine.analyze(...given)) };
-    const { transport, got, receive, events } = setUp('client', slow);
+    const { transport, got, receive, send, events } = setUp('client', slow);
     transport.onclose = () => void got.push('closed');
     receive(response(1, text('One.')));
     receive(response(2, {}));
     receive(response([3] as never, {}));
     receive([ATTACK]);
+    await send(request(4, 'prompts/list'));
+    receive(response({} as never, {}));
     await transport.close();
     expect(got).toEqual([]);
     open();
@@ -103,9 +105,10 @@ describe('a guarded transport', () => {
       { id: 1, result: text('One.') },
       { id: 2 },
       { id: 3, error: { code: -32_603 } },
+      { id: 4, error: { code: -32_603 } },
       'closed',
     ]);
-    expect(events.map(({ event }) => event)).toEqual(['invalid_message', 'invalid_message']);
+    expect(events.map(({ event }) => event)).toEqual(Array(3).fill('invalid_message'));
   });
 
   it('is the transport in all else', async () => {

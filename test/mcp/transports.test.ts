@@ -179,6 +179,17 @@ describe('stdio', () => {
     expect(answers).toMatchObject([{ id: 4, error: { code: -32_603 } }, { method: 'x' }]);
   });
 
+  it('a response that names no request fails the one that waits', async () => {
+    const run = session(
+      `process.stdin.once('data', () => console.log('{"jsonrpc":"2.0","id":{"a":1},"result":{}}')); process.stdin.resume()`,
+    );
+    run.input.write('{"jsonrpc":"2.0","id":1,"method":"y"}\n');
+    await expect.poll(() => run.said(), { timeout: 20_000 }).toContain('names no request');
+    run.input.end();
+    await run.end;
+    expect(JSON.parse(run.said())).toMatchObject({ id: 1, error: { code: -32_603 } });
+  });
+
   it('reads no further while the client takes nothing', async () => {
     const line = JSON.stringify({ jsonrpc: '2.0', method: 'x', params: { data: 'x'.repeat(5_000) } });
     const run = session(

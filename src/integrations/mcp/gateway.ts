@@ -23,6 +23,8 @@ export interface Passed {
   readonly forward?: JsonObject;
   /** For the peer that sent it. */
   readonly reply?: JsonObject;
+  /** Errors for the client, of requests that get no other response. */
+  readonly failed?: readonly JsonObject[];
 }
 
 /** Decision on a text of one peer. */
@@ -31,6 +33,8 @@ export interface Turn {
   readonly forward: string | undefined;
   /** For the peer that sent it. */
   readonly replies: readonly JsonObject[];
+  /** Errors for the client, of requests that get no other response. */
+  readonly failed?: readonly JsonObject[];
 }
 
 /** One exchange of messages: a session, or one HTTP request with its response. Its methods never reject. */
@@ -107,6 +111,15 @@ function createConnection(screening: GatewayOptions & ResponseScreening): Connec
   }
 
   async function screenServer(message: Message): Promise<Passed> {
+    const passed = await passServer(message);
+    if (namesNoRequest(message)) waiting.addUnnamed();
+    const failed = waiting.takeUnnamed();
+    if (failed.length === 0) return passed;
+    const reason = "portcullis: the server's response names no request";
+    return { ...passed, failed: failed.map(({ id }) => errorResponse(id, INTERNAL_ERROR, reason)) };
+  }
+
+  async function passServer(message: Message): Promise<Passed> {
     const { guard, pins } = screening;
     if (message.kind === 'invalid') {
       const id = waiting.take(message.id)?.id ?? message.id;
@@ -172,6 +185,14 @@ function cancels(
   return screened !== undefined;
 }
 
+/** Whether a message is the response to a request that it doesn't name. An error of another code may be to a notification. */
+function namesNoRequest(message: Message): boolean {
+  if (message.kind === 'invalid') return message.isResponse === true && message.id === null;
+  if (message.kind !== 'response' || message.id !== null) return false;
+  const { error } = message.raw;
+  return error === undefined || (isObject(error) && [PARSE_ERROR, INVALID_REQUEST].includes(error.code as number));
+}
+
 /** Reports a message that can't be used, and answers it, or the request that it may have been meant to answer. */
 function refuseInvalid(
   { guard, report }: GatewayOptions,
@@ -201,11 +222,13 @@ async function screenText(text: string, screen: (message: Message) => Promise<Pa
   const passed = await Promise.all(messages.map(screen));
   const forwarded = passed.flatMap(({ forward }) => (forward === undefined ? [] : [forward]));
   const replies = passed.flatMap(({ reply }) => (reply === undefined ? [] : [reply]));
+  const failures = passed.flatMap((each) => each.failed ?? []);
+  const failed = failures.length === 0 ? {} : { failed: failures };
   const isUnchanged =
     forwarded.length === messages.length &&
     messages.every((message, index) => message.kind !== 'invalid' && message.raw === forwarded[index]);
   // As it was written: another writer would lose the digits of long numbers.
-  if (isUnchanged) return { forward: written, replies };
-  if (forwarded.length === 0) return { forward: undefined, replies };
-  return { forward: JSON.stringify(isBatch ? forwarded : forwarded[0]), replies };
+  if (isUnchanged) return { forward: written, replies, ...failed };
+  if (forwarded.length === 0) return { forward: undefined, replies, ...failed };
+  return { forward: JSON.stringify(isBatch ? forwarded : forwarded[0]), replies, ...failed };
 }

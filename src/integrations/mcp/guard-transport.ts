@@ -50,16 +50,18 @@ export function guardTransport<T extends McpTransport>(
     onmessage: transport.onmessage as Handler | undefined,
     onclose: transport.onclose,
     send: async (message, options) => {
-      const { forward, reply } = await outgoing(screenOut(readMessage(message)));
+      const { forward, reply, failed = [] } = await outgoing(screenOut(readMessage(message)));
       if (reply !== undefined) own.onmessage?.(reply);
       if (forward !== undefined) await send(forward, options);
+      for (const each of failed) await send(each);
     },
   };
   const [incoming, outgoing] = [keepOrder(), keepOrder()];
 
   async function receive(message: unknown, extra: unknown): Promise<void> {
-    const { forward, reply } = await incoming(screenIn(readMessage(message)));
+    const { forward, reply, failed = [] } = await incoming(screenIn(readMessage(message)));
     if (forward !== undefined) own.onmessage?.(forward, extra);
+    for (const each of failed) own.onmessage?.(each, extra);
     if (reply !== undefined) await send(reply);
   }
 

@@ -153,8 +153,7 @@ async function answer(
     outgoing.writeHead(statusCode, { ...headers, 'content-type': 'text/plain; charset=utf-8' }).end(said);
     return;
   }
-  const own = replies.length === 0 || shown === '' ? [] : [JSON.parse(shown) as JsonObject | JsonObject[]].flat();
-  const body = replies.length === 0 ? shown : JSON.stringify([...replies, ...own]);
+  const body = replies.length === 0 ? shown : JSON.stringify([...replies, ...messagesIn(shown)]);
   outgoing.writeHead(replies.length === 0 ? statusCode : 200, { ...headers, 'content-type': JSON_TYPE }).end(body);
 }
 
@@ -242,7 +241,7 @@ async function passEvents(
         await write(outgoing, writeEvent(data?.trim() === '' ? { ...kept, data: '' } : kept));
         continue;
       }
-      const { forward: shown, replies } = await connection.fromServer(data);
+      const { forward: shown, replies, failed = [] } = await connection.fromServer(data);
       // What a request of the server's was refused with goes to it as a message of its own.
       for (const reply of replies) {
         const { 'last-event-id': _, ...headers } = incoming.headers;
@@ -253,6 +252,7 @@ async function passEvents(
         );
       }
       await write(outgoing, writeEvent(shown === undefined ? kept : { event: 'message', ...kept, data: shown }));
+      for (const each of failed) await write(outgoing, writeEvent({ event: 'message', data: JSON.stringify(each) }));
     }
     // A client that can't resume would wait for what was dropped.
     for (const failed of canResume ? [] : connection.fail('the server ended its stream without a valid response'))
@@ -275,7 +275,9 @@ async function shownMessages(text: string, connection: Connection, isOk: boolean
   const isRpc = (value: unknown): boolean => isObject(value) && ('jsonrpc' in value || 'id' in value);
   if (text.trim() === '') return '';
   if ('json' in read && (isRpc(read.json) || (Array.isArray(read.json) && read.json.some(isRpc)))) {
-    const { forward: shown } = await connection.fromServer(text);
+    const { forward: shown, failed = [] } = await connection.fromServer(text);
+    if (failed.length > 0)
+      return JSON.stringify(failed.length === 1 && shown === undefined ? failed[0] : [...messagesIn(shown), ...failed]);
     if (shown !== undefined) return shown;
   } else if (!isOk && ('json' in read || !/^[\s\ufeff]*[[{]/.test(text))) return undefined;
   const reason = "the server's response is no valid JSON-RPC";
@@ -283,6 +285,10 @@ async function shownMessages(text: string, connection: Connection, isOk: boolean
   return JSON.stringify(
     failed.length > 1 ? failed : (failed[0] ?? errorResponse(null, REFUSED, `portcullis: ${reason}`)),
   );
+}
+
+function messagesIn(shown = ''): readonly JsonObject[] {
+  return shown === '' ? [] : [JSON.parse(shown) as JsonObject | JsonObject[]].flat();
 }
 
 async function readText(

@@ -10,7 +10,13 @@ export type Message =
   | { readonly kind: 'notification'; readonly method: string; readonly raw: JsonObject }
   /** `id` is null where the peer could not tell which request it failed. */
   | { readonly kind: 'response'; readonly id: MessageId | null; readonly raw: JsonObject }
-  | { readonly kind: 'invalid'; readonly id: MessageId | null; readonly mistake: string };
+  /** `isResponse`: one that names no request, so that it could be to any. */
+  | {
+      readonly kind: 'invalid';
+      readonly id: MessageId | null;
+      readonly mistake: string;
+      readonly isResponse?: boolean | undefined;
+    };
 
 /** The messages of one line or body. */
 export interface ParsedMessages {
@@ -25,6 +31,8 @@ export interface ParsedMessages {
 const MAX_DEPTH = 256;
 /** Messages of a batch. */
 const MAX_BATCH = 1_000;
+
+const NO_ID = 'an id that is neither a string nor a number';
 
 /** Names that a reader who ignores their case would take for these. */
 const MESSAGE_NAMES = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'];
@@ -76,14 +84,12 @@ export function readMessage(value: unknown): Message {
     if ((result === undefined) === (error === undefined)) return invalid('neither a request nor one response');
     return isId(id) || id === undefined || id === null
       ? { kind: 'response', id: known, raw: value }
-      : invalid('an id that is neither a string nor a number');
+      : { kind: 'invalid', id: known, mistake: NO_ID, isResponse: true };
   }
   if (typeof method !== 'string') return invalid('a method that is no string');
   if (result !== undefined || error !== undefined) return invalid('a request and a response at once');
   if (id === undefined) return { kind: 'notification', method, raw: value };
-  return isId(id)
-    ? { kind: 'request', id, method, raw: value }
-    : invalid('an id that is neither a string nor a number');
+  return isId(id) ? { kind: 'request', id, method, raw: value } : invalid(NO_ID);
 }
 
 /** Whether a member's name differs from one of these by its case alone. */

@@ -44,6 +44,9 @@ export function readRequest({ id, method, raw }: Message & { kind: 'request' }):
 /** Requests that wait for a response. */
 export class WaitingRequests {
   readonly #asked = new Map<string, Asked>();
+  /** Responses that named no request, and the requests that any of them may have been to. */
+  #unnamed = 0;
+  #doubtful = new Set<string>();
 
   add(asked: Asked): void {
     if (this.#asked.size >= MAX_WAITING) this.#asked.delete(this.#asked.keys().next().value as string);
@@ -57,7 +60,24 @@ export class WaitingRequests {
     const key = keys.find((each) => this.#asked.has(each)) ?? '';
     const asked = this.#asked.get(key);
     this.#asked.delete(key);
+    this.#doubtful.delete(key);
     return asked;
+  }
+
+  /** Counts a response that names no request. */
+  addUnnamed(): void {
+    this.#unnamed += 1;
+    this.#doubtful = new Set(this.#asked.keys());
+  }
+
+  /** Ends the wait of requests whose response can only have been one that named none. */
+  takeUnnamed(): readonly Asked[] {
+    if (this.#doubtful.size > this.#unnamed) return [];
+    const taken = [...this.#doubtful].flatMap((key) => this.#asked.get(key) ?? []);
+    for (const key of this.#doubtful) this.#asked.delete(key);
+    this.#doubtful.clear();
+    this.#unnamed = 0;
+    return taken;
   }
 
   /** Ends every wait. */

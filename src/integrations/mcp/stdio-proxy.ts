@@ -80,9 +80,10 @@ export function startStdioProxy(options: StdioOptions): StdioSession {
     };
     const size = { max: 2 * maxMessageBytes, of: ({ text }: Line) => text.length };
     const turns = orderedMap(lines(source, maxMessageBytes), work, { items: AT_ONCE, size });
-    for await (const { forward, replies } of turns) {
+    for await (const { forward, replies, failed = [] } of turns) {
       for (const reply of replies) await write(back, `${JSON.stringify(reply)}\n`);
       if (forward !== undefined) await write(to, `${forward}\n`);
+      for (const each of failed) await write(to, `${JSON.stringify(each)}\n`);
     }
   }
 

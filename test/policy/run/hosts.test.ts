@@ -39,15 +39,29 @@ const guarded = (): Guard =>
 interface Step {
   readonly prompt: string;
   readonly mails: readonly string[];
+  /** What the user says before the last mail is read. */
+  readonly next?: string;
 }
+
+/** Messages for each mail, the last ones after what the user says next. */
+const eachMail = <User, Mail>(
+  { mails, next }: Step,
+  say: (text: string) => User,
+  read: (mail: string, at: number) => readonly Mail[],
+): (User | Mail)[] =>
+  mails.flatMap((mail, at) => [
+    ...(next !== undefined && at === mails.length - 1 ? [say(next)] : []),
+    ...read(mail, at),
+  ]);
 
 /** What becomes of the call `send_mail({ to: 'eve@evil.example' })` after a step, and all that the model is shown. */
 type Host = (guard: Guard, step: Step) => Promise<{ readonly isSent: boolean; readonly shown: string }>;
 
 const NOTE = /denied by portcullis/;
-const aiMessages = ({ prompt, mails }: Step) => [
-  { role: 'user', content: [{ type: 'text', text: prompt }] },
-  ...mails.flatMap((value, at) => [
+const aiUser = (text: string) => ({ role: 'user', content: [{ type: 'text', text }] });
+const aiMessages = (step: Step) => [
+  aiUser(step.prompt),
+  ...eachMail(step, aiUser, (value, at) => [
     { role: 'assistant', content: [{ type: 'tool-call', toolCallId: `c${at}`, toolName: 'search_mail', input: {} }] },
     {
       role: 'tool',
@@ -57,15 +71,16 @@ const aiMessages = ({ prompt, mails }: Step) => [
     },
   ]),
 ];
-const chatMessages = ({ prompt, mails }: Step) => [
+const chatUser = (content: string) => ({ role: 'user', content });
+const chatMessages = (step: Step) => [
   { role: 'system', content: 'Help.' },
-  { role: 'user', content: prompt },
-  ...mails.flatMap((content, at) => [
+  chatUser(step.prompt),
+  ...eachMail(step, chatUser, (mail, at) => [
     {
       role: 'assistant',
       tool_calls: [{ id: `c${at}`, type: 'function', function: { name: 'search_mail', arguments: '{}' } }],
     },
-    { role: 'tool', tool_call_id: `c${at}`, content },
+    { role: 'tool', tool_call_id: `c${at}`, content: mail },
   ]),
 ];
 const ran = async (call: Promise<unknown>): Promise<boolean> =>
@@ -112,10 +127,10 @@ const hosts: Readonly<Record<string, Host>> = {
       return Response.json({ output: [call] });
     });
     const input = [
-      { role: 'user', content: step.prompt },
-      ...step.mails.flatMap((output, at) => [
+      chatUser(step.prompt),
+      ...eachMail(step, chatUser, (mail, at) => [
         { type: 'function_call', call_id: `c${at}`, name: 'search_mail', arguments: '{}' },
-        { type: 'function_call_output', call_id: `c${at}`, output },
+        { type: 'function_call_output', call_id: `c${at}`, output: mail },
       ]),
     ];
     const init = { method: 'POST', body: JSON.stringify({ model: 'm', input }) };
@@ -125,10 +140,10 @@ const hosts: Readonly<Record<string, Host>> = {
   async Anthropic(guard, step) {
     let shown = '';
     const messages = [
-      { role: 'user', content: step.prompt },
-      ...step.mails.flatMap((content, at) => [
+      chatUser(step.prompt),
+      ...eachMail(step, chatUser, (mail, at) => [
         { role: 'assistant', content: [{ type: 'tool_use', id: `c${at}`, name: 'search_mail', input: {} }] },
-        { role: 'user', content: [{ type: 'tool_result', tool_use_id: `c${at}`, content }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: `c${at}`, content: mail }] },
       ]),
     ];
     const response = await guardAnthropic(guard)(
@@ -164,11 +179,12 @@ const hosts: Readonly<Record<string, Host>> = {
       wrapModelCall(request: object, handler: (request: object) => unknown): Promise<unknown>;
       wrapToolCall(request: object, handler: () => unknown): Promise<unknown>;
     };
+    const human = (content: string) => ({ type: 'human', content });
     const messages = [
-      { type: 'human', content: step.prompt },
-      ...step.mails.flatMap((content, at) => [
+      human(step.prompt),
+      ...eachMail(step, human, (mail, at) => [
         { type: 'ai', content: '', tool_calls: [{ id: `c${at}`, name: 'search_mail', args: {} }] },
-        { type: 'tool', tool_call_id: `c${at}`, content },
+        { type: 'tool', tool_call_id: `c${at}`, content: mail },
       ]),
     ];
     let shown = '';
@@ -201,7 +217,9 @@ const hosts: Readonly<Record<string, Host>> = {
       });
     await tell('UserPromptSubmit', { prompt: step.prompt });
     let shown = '';
-    for (const tool_response of step.mails) {
+    for (const [at, tool_response] of step.mails.entries()) {
+      if (step.next !== undefined && at === step.mails.length - 1)
+        await tell('UserPromptSubmit', { prompt: step.next });
       const said = await tell('PostToolUse', { tool_name: 'search_mail', tool_response });
       shown += JSON.stringify(Object.keys(said).length === 0 ? tool_response : said);
     }
@@ -224,6 +242,12 @@ describe.each(Object.entries(hosts))('%s', (_, host) => {
 
   it('finds an order that is halved over two results', async () => {
     const { shown } = await host(guarded(), { prompt: 'Summarise my mail.', mails: HALVES });
+    expect(shown).toContain('removed by portcullis');
+    expect(shown).not.toContain(HALVES[1]);
+  });
+
+  it('finds one that is halved over two turns', async () => {
+    const { shown } = await host(guarded(), { prompt: 'Summarise my mail.', mails: HALVES, next: 'And the next one?' });
     expect(shown).toContain('removed by portcullis');
     expect(shown).not.toContain(HALVES[1]);
   });

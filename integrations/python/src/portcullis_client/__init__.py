@@ -3,6 +3,7 @@
 from .client import AsyncClient, Client
 from .errors import (
     Blocked,
+    FlowDenied,
     InvalidResponse,
     KeyRefused,
     MonthlyLimitReached,
@@ -14,19 +15,26 @@ from .errors import (
     Unreachable,
 )
 from .guard import screened
-from .verdict import Channel, Explanation, Finding, Verdict
+from .run import AsyncRun, Run
+from .verdict import Channel, Effect, Explanation, Finding, Flow, FlowFinding, Verdict
 
 __all__ = [
     "AsyncClient",
+    "AsyncRun",
     "Blocked",
     "Channel",
     "Client",
+    "Effect",
     "Explanation",
     "Finding",
+    "Flow",
+    "FlowDenied",
+    "FlowFinding",
     "InvalidResponse",
     "KeyRefused",
     "MonthlyLimitReached",
     "RequestRefused",
+    "Run",
     "ScreeningError",
     "ServiceFailed",
     "ServiceTimeout",

@@ -22,7 +22,8 @@ from .errors import (
     TrialEnded,
     Unreachable,
 )
-from .verdict import Channel, Verdict
+from .run import AsyncRun, Run
+from .verdict import Channel, Effect, Verdict
 
 _OK = 200
 _FAILED = 500
@@ -46,8 +47,10 @@ class _Settings:
         return self.backoff_s * (1 + random.random())
 
 
-def _body(text: object, task: str | None) -> bytes:
-    asked = {} if not task else {"task": _end(task)}
+def _body(text: object, task: str | None, run_id: str | None, tool: str | None, effect: Effect | None) -> bytes:
+    followed = {} if run_id is None else {"run_id": run_id, "tool": tool, "effect": effect}
+    given = {"task": _end(task) if task else None, **followed}
+    asked = {name: value for name, value in given.items() if value is not None}
     # Lone surrogates stay as escapes; NaN has no JSON.
     return json.dumps({"input": text, **asked}, ensure_ascii=True, allow_nan=False).encode()
 
@@ -128,16 +131,25 @@ class Client:
         self._http = httpx.Client(transport=transport, headers=self._settings.headers, follow_redirects=False)
 
     def analyze(
-        self, text: object, *, channel: Channel | None = None, task: str | None = None, explain: bool = False
+        self,
+        text: object,
+        *,
+        channel: Channel | None = None,
+        task: str | None = None,
+        explain: bool = False,
+        run_id: str | None = None,
+        tool: str | None = None,
+        effect: Effect | None = None,
     ) -> Verdict:
         """Screens a text; any other JSON value is screened as its JSON text.
 
         `channel` says whose words the text is, `task` what the user asked the agent for; of a longer task the last 4,000
-        characters are sent. Raises ScreeningError where there is no verdict, ValueError or TypeError where the input has no
+        characters are sent. `run_id` is an id of your own, see `run`; with it `tool` is the tool that gave the text, or that is
+        called, and `effect` what it does (default: by the verb of its name). Raises ScreeningError where there is no verdict, ValueError or TypeError where the input has no
         JSON text.
         """
         deadline = time.monotonic() + self._settings.timeout_s
-        body, query = _body(text, task), _query(channel, explain)
+        body, query = _body(text, task, run_id, tool, effect), _query(channel, explain)
         try:
             response = self._post(body, query, deadline)
             if response.status_code == _FAILED:
@@ -148,6 +160,10 @@ class Client:
         except (httpx.TransportError, httpx.DecodingError) as error:
             raise Unreachable("the service could not be reached") from error
         return _read(response)
+
+    def run(self, id: str | None = None, *, task: str | None = None) -> Run:
+        """Starts a run of an agent, or goes on with the one of this id; `task` is what the user asked for."""
+        return Run(self, id, task=task)
 
     def _post(self, body: bytes, query: dict[str, str], deadline: float) -> httpx.Response:
         return self._http.post(self._settings.url, content=body, params=query, timeout=_left(deadline))
@@ -181,16 +197,28 @@ class AsyncClient:
         self._http = httpx.AsyncClient(transport=transport, headers=self._settings.headers, follow_redirects=False)
 
     async def analyze(
-        self, text: object, *, channel: Channel | None = None, task: str | None = None, explain: bool = False
+        self,
+        text: object,
+        *,
+        channel: Channel | None = None,
+        task: str | None = None,
+        explain: bool = False,
+        run_id: str | None = None,
+        tool: str | None = None,
+        effect: Effect | None = None,
     ) -> Verdict:
         """As `Client.analyze`; the deadline holds for the whole call."""
-        body, query = _body(text, task), _query(channel, explain)
+        body, query = _body(text, task, run_id, tool, effect), _query(channel, explain)
         try:
             return _read(await asyncio.wait_for(self._ask(body, query), self._settings.timeout_s))
         except (httpx.TimeoutException, asyncio.TimeoutError) as error:
             raise ServiceTimeout("the service did not respond in time") from error
         except (httpx.TransportError, httpx.DecodingError) as error:
             raise Unreachable("the service could not be reached") from error
+
+    def run(self, id: str | None = None, *, task: str | None = None) -> AsyncRun:
+        """As `Client.run`."""
+        return AsyncRun(self, id, task=task)
 
     async def _ask(self, body: bytes, query: dict[str, str]) -> httpx.Response:
         response = await self._post(body, query)

@@ -56,5 +56,16 @@ class Blocked(Exception):
     """A text that the service blocks. The message never quotes it."""
 
     def __init__(self, verdict: Verdict) -> None:
-        super().__init__(f"{verdict.reason} rule={verdict.rule} evidence={verdict.evidence_id}")
+        reason, rule = _why(verdict)
+        super().__init__(f"{reason} rule={rule} evidence={verdict.evidence_id}")
         self.verdict = verdict
+
+
+class FlowDenied(Blocked):
+    """A call that carries a value from data, which the user never gave: `verdict.flow` says which, never the value."""
+
+
+def _why(verdict: Verdict) -> tuple[str | None, str]:
+    if verdict.is_blocked or verdict.flow is None:
+        return verdict.reason, verdict.rule
+    return verdict.flow.reason, verdict.flow.rule

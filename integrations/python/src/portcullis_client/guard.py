@@ -9,15 +9,17 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeVar, cast
 
 from .client import AsyncClient, Client
-from .errors import Blocked, ScreeningError
-from .verdict import Verdict
+from .errors import Blocked, FlowDenied, ScreeningError
+from .run import AsyncRun, Run
+from .verdict import Effect, Verdict
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def screened(
-    client: Client | AsyncClient,
+    client: Client | AsyncClient | Run | AsyncRun,
     *,
+    effect: Effect | None = None,
     on_block: Literal["note", "raise"] = "note",
     on_error: Literal["block", "allow"] = "block",
 ) -> Callable[[F], F]:
@@ -27,6 +29,9 @@ def screened(
     becomes a note, unless `on_block` is "raise". A text that could not be screened is blocked: the ScreeningError is raised;
     with `on_error="allow"` it passes. A coroutine function needs an `AsyncClient`, any other a `Client`.
 
+    With a run in the client's place the run remembers the results, and a call that its flow would deny or ask about raises
+    `FlowDenied`; `effect` says what the tool does (default: by the verb of its name).
+
     Raises TypeError for a generator, and where a tool returns one: its texts would be read after the screening.
     """
 
@@ -35,15 +40,16 @@ def screened(
         if inspect.isgeneratorfunction(tool) or inspect.isasyncgenfunction(tool):
             raise TypeError(f"{name} is a generator: return its texts as one value, so that they can be screened")
         is_async = inspect.iscoroutinefunction(tool)
-        if is_async != isinstance(client, AsyncClient):
-            raise TypeError("a coroutine function needs an AsyncClient, any other function a Client")
+        if is_async != isinstance(client, AsyncClient | AsyncRun):
+            raise TypeError("a coroutine function needs an AsyncClient, any other function a Client, or a run of one")
+        about: dict[str, Any] = {"tool": name, "effect": effect} if isinstance(client, Run | AsyncRun) else {}
 
         if is_async:
-            awaited = cast(AsyncClient, client)
+            awaited = cast(AsyncClient | AsyncRun, client)
 
             async def ask(value: object, channel: Any) -> Verdict | None:
                 try:
-                    return await awaited.analyze(_jsonable(value), channel=channel)
+                    return await awaited.analyze(_jsonable(value), channel=channel, **about)
                 except ScreeningError:
                     if on_error == "allow":
                         return None
@@ -61,11 +67,11 @@ def screened(
 
             return cast(F, run_async)
 
-        waited = cast(Client, client)
+        waited = cast(Client | Run, client)
 
         def ask_now(value: object, channel: Any) -> Verdict | None:
             try:
-                return waited.analyze(_jsonable(value), channel=channel)
+                return waited.analyze(_jsonable(value), channel=channel, **about)
             except ScreeningError:
                 if on_error == "allow":
                     return None
@@ -91,8 +97,12 @@ def _call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str,
 
 
 def _require(verdict: Verdict | None) -> None:
-    if verdict is not None and verdict.is_blocked:
+    if verdict is None:
+        return
+    if verdict.is_blocked:
         raise Blocked(verdict)
+    if verdict.flow is not None and verdict.flow.action in ("ask", "deny"):
+        raise FlowDenied(verdict)
 
 
 def _require_failure(verdict: Verdict | None) -> None:
