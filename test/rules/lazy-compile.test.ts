@@ -8,6 +8,10 @@ import { preparePattern } from '../../src/engine/rules/pattern/prepare-pattern.j
 import type { CompiledPack, RuleMatch } from '../../src/engine/rules/types.js';
 import { makeRule, scan } from './make-pack.js';
 
+const noWords = (): never => {
+  throw new Error('no pattern here has word lists');
+};
+
 /** A pack whose patterns are known to compile, and the sources that were compiled so far. */
 function compileLazyPack(match: RuleMatch): { readonly pack: CompiledPack; readonly compiled: readonly string[] } {
   const compiled: string[] = [];
@@ -81,13 +85,13 @@ describe('a screen in place of a pattern with all letters and marks', () => {
     ['[\\pL\\pM] [^\\pL\\pN]', false],
     ['[\\pL] password', false],
   ])('exists where no other part of a pattern reads other signs: %s', (source, expected) => {
-    const result = preparePattern(source, 'raw', () => undefined);
+    const result = preparePattern(source, 'raw', noWords);
     expect(result.ok && result.pattern.screen !== undefined).toBe(expected);
   });
 
   it('finds what the pattern finds', () => {
     const compiled = (source: string, isScreened: boolean): Pattern => {
-      const result = preparePattern(source, 'raw', () => undefined);
+      const result = preparePattern(source, 'raw', noWords);
       if (!result.ok) throw new Error(source);
       return compileLazily({ ...result.pattern, frequency: 0, alternatives: [] }, re2Compiler, isScreened);
     };
