@@ -27,15 +27,16 @@ export interface EngineOptions extends Omit<Partial<EngineParts>, 'pack'> {
 export function createEngine(options: EngineOptions = {}): Engine {
   return createEngineOf({
     ...options,
-    pack: openChosenPack(options.pack),
+    pack: openChosenPack(options),
     clock: options.clock ?? systemClock,
     newEvidenceId: options.newEvidenceId ?? newEvidenceId,
   });
 }
 
-function openChosenPack(pack: EngineOptions['pack']): CompiledPack {
-  if (typeof pack === 'string') return openPack({ packs: [pack] });
-  return isNames(pack) ? openPack({ packs: pack }) : (pack ?? openPack());
+function openChosenPack({ pack, limits }: EngineOptions): CompiledPack {
+  const regexMemoryMb = limits?.regexMemoryMb;
+  if (typeof pack === 'string') return openPack({ packs: [pack], regexMemoryMb });
+  return isNames(pack) ? openPack({ packs: pack, regexMemoryMb }) : (pack ?? openPack({ regexMemoryMb }));
 }
 
 const isNames = (pack: EngineOptions['pack']): pack is readonly string[] => Array.isArray(pack);

@@ -79,6 +79,10 @@ export interface EngineInfo {
   /** Names that `thresholds.model` may take. */
   readonly operating_points: readonly string[];
   readonly timeout_ms: number;
+  /** MiB that compiled patterns may take outside the JavaScript heap; null in browsers, where they take none. */
+  readonly regex_memory_limit_mb: number | null;
+  /** What they take now, by estimate. */
+  readonly regex_memory_mb: number | null;
 }
 
 type Explained = { readonly explain: true };
@@ -318,6 +322,10 @@ function describe({ pack, modeReason, ...parts }: EngineParts, settings: Resolve
     channels: settings.channels,
     operating_points: Object.keys(model?.thresholds ?? {}),
     timeout_ms: settings.timeoutMs,
+    regex_memory_limit_mb: pack.memory?.limitMb ?? null,
+    get regex_memory_mb() {
+      return pack.memory?.usedMb ?? null;
+    },
   };
 }
 

@@ -29,6 +29,14 @@ export interface RegexCompiler {
   prepare(text: string): Subject;
   compile(source: string): Pattern;
   compileSet(sources: readonly string[]): PatternSet;
+  /** Absent where patterns take no memory outside the JavaScript heap. */
+  readonly memory?: RegexMemory | undefined;
+}
+
+/** Memory of compiled patterns outside the JavaScript heap, in MiB: the bound, and an estimate of what is used. */
+export interface RegexMemory {
+  readonly limitMb: number;
+  readonly usedMb: number;
 }
 
 /** Time, handed in so that the engine has no clock of its own. */

@@ -1,7 +1,9 @@
 import type RE2Class from 're2';
+import { DEFAULT_LIMITS } from '../../engine/limits.js';
 import type { Pattern, PatternSet, RegexCompiler, Subject } from '../../engine/ports.js';
 import type { Span } from '../../engine/span.js';
 import { loadRe2 } from './load-re2.js';
+import { createPatternMemory } from './pattern-memory.js';
 
 const RE2 = loadRe2();
 
@@ -23,36 +25,61 @@ const CLOSE = 0xfe;
 const MARK_LENGTH = 4;
 const TEMPLATE = Buffer.from([OPEN, OPEN, OPEN, OPEN, 0x24, 0x26, CLOSE, CLOSE, CLOSE, CLOSE]);
 
-/** RE2 (linear time) behind the engine's port. Pass well-formed text only: RE2 skips invalid UTF-8 silently. */
-export const re2Compiler: RegexCompiler = {
-  prepare(text: string): EncodedSubject {
-    return { text, bytes: Buffer.from(text, 'utf8') };
-  },
-  compile(source: string): Pattern {
-    // Global, for `findAll`; `search` takes no notice of that and costs as much as `test` of a pattern that isn't.
-    const regex = new RE2(source, 'gu');
-    return {
-      occursIn: (subject, part) => regex.search(bytesIn(subject, part)) >= 0,
-      findAll(subject, max) {
-        const bytes = toBytes(subject);
-        return regex.search(bytes) < 0 ? NOWHERE : findAll(regex, subject.text, bytes, max);
-      },
-    };
-  },
-  compileSet(sources: readonly string[]): PatternSet {
-    const set = new RE2.Set([...sources], 'u', { maxMem: SET_MEMORY });
-    return {
-      match(subject) {
-        try {
-          return set.match(toBytes(subject));
-        } catch {
-          // Out of memory: the port's `undefined` makes the caller ask one pattern after the other.
-          return undefined;
-        }
-      },
-    };
-  },
-};
+/**
+ * RE2 (linear time) behind the engine's port, its compiled patterns within a bound of memory (MiB). Pass well-formed text only: RE2 skips
+ * invalid UTF-8 silently.
+ */
+export function createRe2Compiler(memoryMb: number): RegexCompiler {
+  const memory = createPatternMemory(memoryMb);
+  return {
+    prepare,
+    compile(source): Pattern {
+      // Global, for `findAll`; `search` takes no notice of that and costs as much as `test` of a pattern that isn't.
+      const held = memory.hold(source, () => new RE2(source, 'gu'));
+      const isIn = (regex: RE2Class, bytes: Buffer): boolean => {
+        if (regex.search(bytes) < 0) return false;
+        held.matched();
+        return true;
+      };
+      return {
+        occursIn(subject, part) {
+          const bytes = bytesIn(subject, part);
+          return isIn(held.toRead(bytes.length), bytes);
+        },
+        findAll(subject, max) {
+          const bytes = toBytes(subject);
+          const regex = held.toRead(bytes.length);
+          return isIn(regex, bytes) ? findAll(regex, subject.text, bytes, max) : NOWHERE;
+        },
+      };
+    },
+    compileSet,
+    get memory() {
+      return memory.use;
+    },
+  };
+}
+
+/** All packs of a process that ask for no bound of their own share this one. */
+export const re2Compiler: RegexCompiler = createRe2Compiler(DEFAULT_LIMITS.regexMemoryMb);
+
+function prepare(text: string): EncodedSubject {
+  return { text, bytes: Buffer.from(text, 'utf8') };
+}
+
+function compileSet(sources: readonly string[]): PatternSet {
+  const set = new RE2.Set([...sources], 'u', { maxMem: SET_MEMORY });
+  return {
+    match(subject) {
+      try {
+        return set.match(toBytes(subject));
+      } catch {
+        // Out of memory: the port's `undefined` makes the caller ask one pattern after the other.
+        return undefined;
+      }
+    },
+  };
+}
 
 const NOWHERE: readonly Span[] = [];
 

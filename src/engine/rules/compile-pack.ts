@@ -55,6 +55,9 @@ function assemblePack(pack: Pack, compiled: CompiledParts): CompiledPack {
     paranoia: pack.paranoia,
     rules: pack.layers.flatMap((layer) => layer.rules),
     size,
+    get memory() {
+      return parts.compiler.memory;
+    },
     warmUp: (goOn = () => true) => warmUp(COMMON_PATTERNS, goOn),
     warmUpRest: (goOn) => warmUp(Number.POSITIVE_INFINITY, goOn),
     scan: (views, scanOptions) => scanViews(parts, views, scanOptions),
@@ -133,7 +136,8 @@ function changedRule(
 const COMMON_PATTERNS = 200;
 
 /**
- * Compiles patterns, those whose literals are most common first, so that no text needs to wait for them. Resumes where it stopped.
+ * Compiles patterns, those whose literals are most common first, so that no text needs to wait for them. Resumes where it stopped; ends
+ * where more would push the first ones out of the compiler's memory.
  */
 function createWarmUp(patterns: readonly CompiledPattern[], compiler: RegexCompiler): WarmUp {
   let byFrequency: readonly CompiledPattern[] | undefined;
@@ -143,6 +147,8 @@ function createWarmUp(patterns: readonly CompiledPattern[], compiler: RegexCompi
     const end = Math.min(until, byFrequency.length);
     const subject = compiler.prepare(' ');
     while (next < end) {
+      const { memory } = compiler;
+      if (memory && memory.usedMb >= memory.limitMb) return true;
       byFrequency[next]?.pattern.occursIn(subject, { start: 0, end: 1 });
       next += 1;
       if (!goOn()) break;

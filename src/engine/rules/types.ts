@@ -1,4 +1,5 @@
 import type { Channel, ModelThresholds } from '../channel.js';
+import type { RegexMemory } from '../ports.js';
 import type { Span } from '../span.js';
 import type { View, ViewKind } from '../text/view.js';
 import type { PreparedPatterns } from './pattern/compiled-pattern.js';
@@ -207,6 +208,8 @@ export interface CompiledPack {
     readonly sets: number;
     readonly literals: number;
   };
+  /** Absent where patterns take no memory outside the JavaScript heap. */
+  readonly memory?: RegexMemory | undefined;
   /**
    * Compiles the most common patterns, which otherwise are compiled when a text first needs them. With `goOn`, asked after
    * each, it stops where that says false; true when none of them is left.
