@@ -1,8 +1,8 @@
 """`cascade`: a model folder of two networks, a released model and a larger one that also judges windows that are not English.
 
 The second network's logit is calibrated on the dev texts in other languages (Platt scaling, each source and label alike), and its log-odds are then
-shifted so that the released `balanced` threshold keeps its budget on their benign texts: once for texts without a channel, and once for each channel
-that has such texts. `data/blind.jsonl` is reported only.
+shifted so that the released `balanced` threshold keeps its budget on their benign texts: once for texts without a channel, and lower for a channel
+whose texts need it. `data/blind.jsonl` is reported only.
 
     python -m portcullis_train.release.cascade --data DATA --work WORK2 --first ../portcullis-minilm-1 --deep EXPORTED --model ../optional/portcullis-multilingual-1
 """
@@ -104,7 +104,7 @@ def main() -> None:
     def both(texts: list[Item], channel: int) -> tuple[np.ndarray, np.ndarray]:
         return odds_of(texts, firsts, judged_by(manifest, channel)["calibration"]), odds_of(texts, seconds, calibration)
 
-    shifted = {}
+    shifts: dict[int, float] = {}
     print("attacks found / benign texts blocked, at the released thresholds, of texts in other languages")
     for channel, part in by_channel.items():
         points = judged_by(manifest, channel)["operating_points"]
@@ -118,21 +118,25 @@ def main() -> None:
                 hit_blind = together(first_blind, second_blind + shift, share) >= odds(point["threshold"])
                 told = f", blind {found_and_blocked(hit_blind, blind)}" if channel == UNKNOWN else ""
                 print(f"  channel {channel}, share {share}, {name}: {by_set(hit, part)}{told}")
-        shift = shift_for(first, second, args.share, part, points["balanced"])
-        shifted[channel] = calibration | {"bias": round(calibration["bias"] + shift, 6)}
-    calibration = shifted[UNKNOWN]
+        shifts[channel] = shift_for(first, second, args.share, part, points["balanced"])
+
+    def shifted(channel: int) -> dict[str, float]:
+        return calibration | {"bias": round(calibration["bias"] + shifts[channel], 6)}
 
     args.model.mkdir(parents=True, exist_ok=True)
-    write_golden(args.deep, {"calibration": calibration | {"sure": 0.0}})
+    write_golden(args.deep, {"calibration": shifted(UNKNOWN) | {"sure": 0.0}})
+    # The files of the first network are not repeated: the runtime finds them in its package, by their digests.
     for name in FILES:
-        shutil.copyfile(args.first / name, args.model / name)
         shutil.copyfile(args.deep / name, args.model / f"deep-{name}")
     deep = json.loads((args.deep / "manifest.json").read_text())
     manifest |= {"id": args.model.name, "version": args.version}
-    manifest["files"] = {name: describe(args.model / name) for plain in FILES for name in (plain, f"deep-{plain}")}
-    manifest["deep"] = {name: deep[name] for name in ("base", "tokenizer", "window", "inputs", "data")} | {"calibration": calibration, "share": args.share}
+    manifest["files"] = {name: manifest["files"][name] for name in FILES} | {f"deep-{name}": describe(args.model / f"deep-{name}") for name in FILES}
+    manifest["deep"] = {name: deep[name] for name in ("base", "tokenizer", "window", "inputs", "data")} | {"calibration": shifted(UNKNOWN), "share": args.share}
+    # A channel's benign texts may be easy ones, and would then raise the log-odds of all others.
     manifest["deep"]["channels"] = {
-        name: {"id": channel, "calibration": shifted[channel]} for name, channel in ENGINE_CHANNELS.items() if channel in shifted
+        name: {"id": channel, "calibration": shifted(channel)}
+        for name, channel in ENGINE_CHANNELS.items()
+        if shifts.get(channel, shifts[UNKNOWN]) < shifts[UNKNOWN]
     }
     # Of the first network alone.
     for name in ("metrics", "calibration_error"):
