@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { type Analyzer, createGuard, type Decision, passes } from '../src/policy/index.js';
+import { type Analyzer, createGuard, passes, type Run } from '../src/policy/index.js';
 
 /** An answer of a model at the end of a run. */
 const outputCase = z.strictObject({
@@ -33,18 +33,25 @@ const analyzer: Analyzer = {
   }),
 };
 
-/** Plays a case through a guard of its own. */
-export async function playCase(given: OutputCase): Promise<Decision<string>> {
-  const { user, operator, results, trusted, canaries, output } = given;
+/** Plays a case through a guard of its own, up to the answer. */
+export async function startCase({ user, operator, results, trusted, canaries }: OutputCase): Promise<Run> {
   const guard = createGuard({ engine: analyzer, on: trusted && { flow: { trusted } } });
   const run = guard.run({ canaries });
   run.trust(operator);
   await run.screen('user', user);
   for (const [tool, text] of results) await run.screen('tool_result', text, { tool });
-  return run.screen('output', output);
+  return run;
 }
 
-/** Whether a decision changes the output. */
-export function isChanged(decision: Decision<string>, { output }: OutputCase): boolean {
-  return !passes(decision) || decision.value !== output;
+/** Returns what a run shows of an answer: in one piece, or in a stream of pieces of so many characters. */
+export async function showOutput(run: Run, output: string, pieceLength?: number): Promise<string> {
+  if (pieceLength === undefined) {
+    const decision = await run.screen('output', output);
+    return passes(decision) ? decision.value : decision.enforcement.note;
+  }
+  const stream = run.outputStream();
+  let shown = '';
+  for (let at = 0; at < output.length; at += pieceLength)
+    shown += await stream.write(output.slice(at, at + pieceLength));
+  return shown + (await stream.end());
 }

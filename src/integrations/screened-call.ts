@@ -1,4 +1,5 @@
 /** Screens what a call shows a model, each part where it stands. */
+import { ReadableStream } from 'node:stream/web';
 import {
   type Decision,
   type Enforcement,
@@ -10,6 +11,8 @@ import {
   type ScreenCall,
 } from '../policy/index.js';
 import { isContainer, mapStrings } from '../policy/redact.js';
+import { readEvents, type ServerSentEvent, writeEvent } from './server-sent-events.js';
+import { type StreamedTexts, streamTexts } from './streamed-texts.js';
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -60,6 +63,8 @@ export interface CallScreening extends Pick<Run, 'screen' | 'trust'> {
   item<T extends object>(point: Point | undefined, item: T, call?: ScreenCall, own?: readonly string[]): Promise<T>;
   /** A message that the model wrote, in the words of any host; its texts without ways out. */
   answer<M>(message: M): Promise<M>;
+  /** The texts of an answer that comes in pieces. `answer` shows one that has ended as it was shown. */
+  readonly streamed: StreamedTexts;
   /** The tools whose definitions may be shown, those in namespaces too. */
   tools<T>(tools: readonly T[], describe?: (tool: T) => unknown): Promise<readonly T[]>;
 }
@@ -69,6 +74,7 @@ export function screenCall(guard: Guard, call: ScreenCall = {}): CallScreening {
   let refusal: Enforcement | undefined;
   const run = guard.run({ id: call.runId, brief: true });
   const called = new Map<unknown, string>();
+  const streamed = streamTexts(run, call);
 
   async function screen<T>(point: Point, value: T, more?: ScreenCall): Promise<Decision<T>> {
     const decision = await run.screen(point, value, { ...call, ...more });
@@ -140,6 +146,8 @@ export function screenCall(guard: Guard, call: ScreenCall = {}): CallScreening {
   }
 
   async function output(text: string): Promise<string> {
+    const shown = streamed.shown(text);
+    if (shown !== undefined) return shown;
     const decision = await screen('output', text);
     return passes(decision) ? decision.value : decision.enforcement.note;
   }
@@ -212,6 +220,7 @@ export function screenCall(guard: Guard, call: ScreenCall = {}): CallScreening {
     blocks,
     item,
     answer,
+    streamed,
     tools,
   };
 }
@@ -247,6 +256,30 @@ export async function showAnswer(response: Response, show: (answer: unknown) => 
   const headers = new Headers(response.headers);
   for (const name of ['content-length', 'content-encoding']) headers.delete(name);
   return Response.json(shown, { status: response.status, headers });
+}
+
+/** How the events of a response are shown. */
+export interface ShownEvents {
+  show(event: ServerSentEvent): Promise<readonly ServerSentEvent[]>;
+  /** Events to add where the response breaks off. */
+  rest(): Promise<readonly ServerSentEvent[]>;
+}
+
+/** A response of server-sent events with others in their place, each once it has come; any other response passes as it is. */
+export function showEvents(response: Response, { show, rest }: ShownEvents): Response {
+  const { body } = response;
+  if (!response.ok || body === null || !/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? ''))
+    return response;
+  async function* lines(given: NonNullable<Response['body']>): AsyncGenerator<Uint8Array> {
+    const encoder = new TextEncoder();
+    for await (const event of readEvents(given as unknown as AsyncIterable<Buffer>, Number.POSITIVE_INFINITY))
+      for (const shown of await show(event)) yield encoder.encode(writeEvent(shown));
+    for (const shown of await rest()) yield encoder.encode(writeEvent(shown));
+  }
+  const headers = new Headers(response.headers);
+  for (const name of ['content-length', 'content-encoding']) headers.delete(name);
+  const { status, statusText } = response;
+  return new Response(ReadableStream.from(lines(body)) as never, { status, statusText, headers });
 }
 
 /** The calls that a message, item or part of the model makes, in the words of any host. */

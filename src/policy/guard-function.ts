@@ -1,13 +1,16 @@
 import { isReadLater } from './content.js';
 import type { Guard, ScreenCall } from './guard.js';
+import { guardStream } from './guard-stream.js';
 import { type Decision, PortcullisBlocked, passes } from './policy.js';
+import { screenedError } from './screened-error.js';
 
 /**
  * Wraps a tool's function: its arguments are screened before it runs, then its result, or the message of what it throws.
  * For an agent loop of your own; the adapters do the same in the terms of their hosts.
  *
  * The wrapped function throws `PortcullisBlocked` where a call is denied, and for a blocked result that is no string;
- * a blocked string becomes the note. It throws a TypeError for a stream, an iterator or a `Response`, which say nothing yet.
+ * a blocked string becomes the note. An async iterable, a stream or the body of a `Response` is screened as it comes, see
+ * `STREAM_WINDOW`. It throws a TypeError for an iterator, a blob or a request, which say nothing yet.
  *
  * @example
  * ```ts
@@ -27,8 +30,10 @@ export function guardFunction<A extends readonly unknown[], R>(
     } catch (error) {
       throw await screenedError(guard, error, { tool: name });
     }
+    const stream = guardStream(guard, result, { tool: name });
+    if (stream !== undefined) return stream as R;
     if (isReadLater(result))
-      throw new TypeError(`${name} returned a stream: return its whole text, so that it can be screened`);
+      throw new TypeError(`${name} returned what is read later: return its text, or an async iterable of it`);
     const decision = await guard.screen('tool_result', result, { tool: name });
     if (passes(decision)) return decision.value;
     if (typeof result === 'string' && decision.action === 'replace') return decision.enforcement.note as R;
@@ -51,26 +56,6 @@ export async function allowCall(
   const decision = await guard.screen('tool_call', { name, arguments: args ?? null }, { ...call, tool: name });
   if (passes(decision) || (decision.action === 'ask' && isApproved())) return;
   throw new PortcullisBlocked(decision.enforcement);
-}
-
-/** Returns the error to throw in place of a tool's, whose message the model will read: the same where it is allowed. */
-export async function screenedError(
-  guard: Pick<Guard, 'screen'>,
-  error: unknown,
-  call: ScreenCall = {},
-): Promise<unknown> {
-  if (error instanceof PortcullisBlocked || call.signal?.aborted) return error;
-  const text = errorText(error);
-  const decision = await guard.screen('tool_result', text, call);
-  if (!passes(decision)) return new PortcullisBlocked(decision.enforcement);
-  if (decision.value === text) return error;
-  // Without `cause`: hosts print it.
-  return new Error(decision.value);
-}
-
-/** The text of an error as most hosts show it to a model: its name and message. */
-export function errorText(error: unknown): string {
-  return error instanceof Error || typeof error !== 'object' ? String(error) : (JSON.stringify(error) ?? String(error));
 }
 
 /** How to read and replace the text of a document. */

@@ -22,7 +22,9 @@ import { askPerson, type OnAsk, withoutTexts } from './run/ask.js';
 import { createEffects, type Effect, type KnownEffect, type ToolPolicy } from './run/effects.js';
 import { type FlowPolicy, flowReason, isSuspicious, LONG_TEXT, ruleFlows } from './run/flow-policy.js';
 import type { Judge, JudgedCall, Judgement } from './run/judge.js';
+import type { OutputPieces, ShownPiece } from './run/output-pieces.js';
 import type { Read } from './run/remember.js';
+import type { OutputRuling } from './run/rule-output.js';
 import type { RunLog } from './run/run-log.js';
 import { createRuns, type Joint, newRunId, plainText, proseOf, type RunKey, type RunMemory } from './run/run-memory.js';
 import {
@@ -124,6 +126,8 @@ export interface Guard {
    * @throws PortcullisBlocked for the action `throw`; the signal's reason
    */
   screen<T>(point: Point, value: T, call?: ScreenCall): Promise<Decision<T>>;
+  /** Screens a text of the model that comes in pieces, as the point `output`. */
+  outputStream(call?: ScreenCall): OutputStream;
   /** Starts a run, or goes on with the one of this id: it remembers whose words are whose, and follows values into calls. */
   run(options?: RunOptions): Run;
   /** Runs a function whose screenings are one run, a fresh one unless an id is given. */
@@ -134,6 +138,17 @@ export interface Guard {
   readonly leavesToHost: boolean;
   /** The current run's id. */
   readonly runId: string;
+}
+
+/**
+ * A text of the model that comes in pieces. What is shown together is what would be shown of the whole text: a piece is held back
+ * while a link in it could still go on, or lead elsewhere. Where the policy says `deny`, the note takes the place of the rest.
+ */
+export interface OutputStream {
+  /** Takes the next piece, and returns what may be shown by now. One at a time. */
+  write(piece: string): Promise<string>;
+  /** Ends the text, and returns the rest. */
+  end(): Promise<string>;
 }
 
 /** How a run is started. */
@@ -153,6 +168,8 @@ export interface Run {
   readonly id: string;
   /** Screens a value as a part of the run. */
   screen<T>(point: Point, value: T, call?: Omit<ScreenCall, 'runId'>): Promise<Decision<T>>;
+  /** Screens a text of the model that comes in pieces. */
+  outputStream(call?: Omit<ScreenCall, 'runId'>): OutputStream;
   /** Adds words of the operator, such as the system prompt: a value that they give may be used. */
   trust(content: unknown): void;
   /** Adds a call that the model made earlier: a value that it brought in itself may be used again. */
@@ -490,15 +507,50 @@ export function createGuard(options: GuardOptions = {}): Guard {
     const { ruleOutput } = await import('./run/rule-output.js');
     const ruling = await ruleOutput(run, value, policy.output, flow);
     if (ruling === undefined) return { action: 'allow', value };
-    const { rule, reason, action, leaks } = ruling;
-    const facts = { ...factsOf('error'), verdict: 'allow', cause: 'output', rule, reason, leaks } as const;
-    const { evidenceId, cause } = facts;
+    const enforcement = enforceOutput(run, ruling, call, started);
+    const { action } = ruling;
+    if (action === 'deny') return { action, enforcement };
+    const noted = (rule: string): string => outputNote(rule, enforcement);
+    return { action, value: action === 'redact' ? (ruling.redact(noted) as T) : value, enforcement };
+  }
+
+  /** Reports ways out, and says why they don't pass. All of one text have its evidence id. */
+  function enforceOutput(
+    run: RunMemory,
+    { rule, reason, action, leaks }: OutputRuling,
+    call: ScreenCall,
+    started: number,
+    evidenceId: string = newEvidenceId(),
+  ): Enforcement {
+    const facts = { ...factsOf('error'), evidenceId, verdict: 'allow', cause: 'output', rule, reason, leaks } as const;
     const about = { runId: run.id, point: 'output', action } as const;
     report({ ...facts, ...about, tool: call.tool, unreadable: [], durationMs: performance.now() - started }, call);
-    const noted = (broken: string): string => noteOf('output', 'a way out.', { rule: broken, evidenceId });
-    const enforcement: Enforcement = { ...about, evidenceId, cause, rule, reason, note: noted(rule), leaks };
-    if (action === 'deny') return { action, enforcement };
-    return { action, value: action === 'redact' ? (ruling.redact(noted) as T) : value, enforcement };
+    const note = outputNote(rule, { evidenceId });
+    return { ...about, evidenceId, cause: facts.cause, rule, reason, note, leaks };
+  }
+
+  function outputStream(call: ScreenCall = {}): OutputStream {
+    const run = runs.find(call.runId);
+    const { output } = policy;
+    if (output === 'off' || run === undefined) return { write: async (piece) => piece, end: async () => '' };
+    const evidenceId = newEvidenceId();
+    let pieces: OutputPieces | undefined;
+    let isDenied = false;
+
+    async function show(next: (pieces: OutputPieces) => ShownPiece): Promise<string> {
+      call.signal?.throwIfAborted();
+      if (isDenied) return '';
+      const started = performance.now();
+      pieces ??= await (await import('./run/output-pieces.js')).openOutput(run as RunMemory, flow, output as 'redact');
+      const { ruling, redact } = next(pieces);
+      if (ruling !== undefined) enforceOutput(run as RunMemory, ruling, call, started, evidenceId);
+      isDenied = ruling?.action === 'deny';
+      return isDenied && ruling !== undefined
+        ? outputNote(ruling.rule, { evidenceId })
+        : redact((rule) => outputNote(rule, { evidenceId }));
+    }
+
+    return { write: (piece) => show((open) => open.next(piece)), end: () => show((open) => open.rest()) };
   }
 
   /** Judges a joint, once where it may pass. */
@@ -536,6 +588,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
   return {
     policy,
     screen,
+    outputStream,
     run({ id, task, brief = false, canaries = [] } = {}) {
       const run = brief ? (runs.find(id) ?? runs.openBrief(ownRun)) : runs.open(id);
       if (task !== undefined) run.task = task;
@@ -553,6 +606,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
         id: run.id,
         // Of this object, which may be an instrumented guard.
         screen: (point, value, call) => runs.within(run, () => this.screen(point, value, { ...call, runId: run.id })),
+        outputStream: (call) => runs.within(run, () => this.outputStream({ ...call, runId: run.id })),
         trust: (value) => recall('trusted', value),
         recall: (call) => recall('call', call),
         canary,
@@ -631,6 +685,10 @@ export function factsOf(
     findings,
     cached,
   };
+}
+
+function outputNote(rule: string, { evidenceId }: Pick<Enforcement, 'evidenceId'>): string {
+  return noteOf('output', 'a way out.', { rule, evidenceId });
 }
 
 /** A note that stands in a text's place. */

@@ -1,15 +1,22 @@
 /** One policy for all layers of an agent. The adapters (`portcullis/ai-sdk` and so on) take a guard. */
 
 export type { Unreadable } from './content.js';
-export { createGuard, type Guard, type GuardOptions, type Run, type RunOptions, type ScreenCall } from './guard.js';
+export {
+  createGuard,
+  type Guard,
+  type GuardOptions,
+  type OutputStream,
+  type Run,
+  type RunOptions,
+  type ScreenCall,
+} from './guard.js';
 export {
   allowCall,
   type DocumentText,
-  errorText,
   guardDocuments,
   guardFunction,
-  screenedError,
 } from './guard-function.js';
+export { STREAM_WINDOW } from './guard-stream.js';
 export {
   type Action,
   DEFAULT_POLICY,
@@ -32,4 +39,5 @@ export type { Leak } from './run/output.js';
 export type { RunEntry, RunLog } from './run/run-log.js';
 export type { Origin } from './run/run-state.js';
 export type { ValueKind } from './run/values.js';
+export { errorText, screenedError } from './screened-error.js';
 export type { Analyzer, CacheOptions } from './screener.js';

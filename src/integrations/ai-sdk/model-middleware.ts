@@ -30,9 +30,8 @@ const NO_TOKENS = {
 
 /**
  * A middleware for `wrapLanguageModel`: screens all that a call would show the model (user texts, text files, tool results,
- * failed tools, tool definitions) and the results of tools that the provider runs. Texts that aren't streamed
- * lose ways out. A refused call isn't made: its answer
- * is the note, with finish reason `content-filter`.
+ * failed tools, tool definitions) and the results of tools that the provider runs. Texts lose ways out. A refused call isn't
+ * made: its answer is the note, with finish reason `content-filter`.
  *
  * AI SDK 6 wants `specificationVersion: 'v3'`; 7 the default.
  *
@@ -51,6 +50,24 @@ export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
   /** The screening of the parameters that `transformParams` returned. */
   const screenings = new WeakMap<object, CallScreening>();
 
+  function screeningOf(params: CallParams): CallScreening {
+    const screening = screenings.get(params) ?? screenCall(guard, { signal: params.abortSignal });
+    screenings.set(params, screening);
+    return screening;
+  }
+
+  /** A part of a stream, with what was held back of a text where that ends. */
+  async function showStreamed(part: unknown, params: CallParams): Promise<readonly unknown[]> {
+    const { streamed } = screeningOf(params);
+    if (!isObject(part) || (part.type !== 'text-delta' && part.type !== 'text-end'))
+      return showPart(part, params, textParts);
+    const { id, delta, ...others } = part;
+    const isEnd = part.type === 'text-end';
+    const text = await (isEnd ? streamed.end(id) : streamed.write(id, String(delta)));
+    const shown = text === '' ? [] : [{ ...others, type: 'text-delta', id, delta: text }];
+    return isEnd ? [...shown, part] : shown;
+  }
+
   /**
    * A part of a response, as the caller may see it: results of tools that the provider ran are screened, and so are calls of tools
    * that `guardTools` doesn't.
@@ -61,7 +78,7 @@ export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
     write: (refusal: Enforcement) => readonly unknown[],
   ): Promise<readonly unknown[]> {
     if (!isObject(part)) return [part];
-    const screening = screenings.get(params) ?? screenCall(guard, { signal: params.abortSignal });
+    const screening = screeningOf(params);
     if (part.type === 'text') return [await screening.answer(part)];
     if (part.type === 'tool-call' && !part.providerExecuted && !isWrapped(guard, part.toolName)) {
       const refused = await screening.refuseCall(part);
@@ -112,7 +129,12 @@ export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
       const result = await doStream();
       const screening = new TransformStream<unknown, unknown>({
         async transform(part, controller) {
-          for (const shown of await showPart(part, params, textParts)) controller.enqueue(shown);
+          for (const shown of await showStreamed(part, params)) controller.enqueue(shown);
+        },
+        async flush(controller) {
+          const { streamed } = screeningOf(params);
+          for (const id of streamed.open())
+            controller.enqueue({ type: 'text-delta', id, delta: await streamed.end(id) });
         },
       });
       return { ...result, stream: (result.stream as ReadableStream<unknown>).pipeThrough(screening) };

@@ -5,12 +5,14 @@ import {
   type CallScreening,
   isObject,
   isText,
+  type ShownEvents,
   screenCall,
   showAnswer,
   showEach,
+  showEvents,
   withMember,
 } from '../screened-call.js';
-import { eventStream } from '../server-sent-events.js';
+import { eventStream, type ServerSentEvent } from '../server-sent-events.js';
 
 /** Members of a request that the middleware reads. */
 export interface AnthropicRequest {
@@ -34,7 +36,7 @@ interface Body {
 
 /**
  * A function for the client's `middleware`: screens what a call of Messages would show the model: user texts, documents,
- * search results, tool results and failures, tool definitions. A refused call isn't made; its response is the note, with
+ * search results, tool results and failures, tool definitions. The texts of the answer lose ways out. A refused call isn't made; its response is the note, with
  * stop reason `refusal`.
  *
  * The package runs no tools itself, but for its tool runner: wrap their functions by `guardFunction`.
@@ -73,7 +75,7 @@ export function guardMiddleware(
           refusal = await screening.refuseCall(answer);
           return refusal === undefined ? screening.answer(answer) : answer;
         });
-        return refusal === undefined ? answered : refused(refusal, body);
+        return refusal === undefined ? showEvents(answered, showStream(screening)) : refused(refusal, body);
       };
     }
     if (JSON.stringify(shown) === JSON.stringify(given)) return refuse(await next(request));
@@ -123,6 +125,46 @@ async function screenMessage(screening: CallScreening, message: Message, at: Scr
   const pointOf = (block: unknown): 'tool_result' | undefined =>
     isObject(block) && MODEL_BLOCKS.has(block.type) ? undefined : 'tool_result';
   return withMember(message, 'content', await screening.blocks(changed, pointOf, at));
+}
+
+/** Takes ways out from the text blocks of a stream. */
+function showStream({ streamed }: CallScreening): ShownEvents {
+  const written = (index: unknown, text: string): object => ({
+    type: 'content_block_delta',
+    index,
+    delta: { type: 'text_delta', text },
+  });
+  const eventOf = (data: object, event = 'content_block_delta'): ServerSentEvent => ({
+    event,
+    data: JSON.stringify(data),
+  });
+  return {
+    async show(event) {
+      if (!/^content_block_/.test(event.event ?? '')) return [event];
+      const data = JSON.parse(event.data ?? 'null') as {
+        readonly index: unknown;
+        readonly content_block?: Block;
+        readonly delta?: Block;
+      };
+      const { index, content_block: block, delta } = data;
+      if (block?.type === 'text' && typeof block.text === 'string') {
+        const text = await streamed.write(index, block.text);
+        return [eventOf({ ...data, content_block: { ...block, text } }, event.event)];
+      }
+      if (delta?.type === 'text_delta')
+        return [eventOf(written(index, await streamed.write(index, String(delta.text))))];
+      if (event.event !== 'content_block_stop') return [event];
+      const rest = await streamed.end(index);
+      return rest === '' ? [event] : [eventOf(written(index, rest)), event];
+    },
+    // A stream that breaks off has an error, and no message.
+    rest: async () => [],
+  };
+}
+
+interface Block {
+  readonly type?: unknown;
+  readonly text?: unknown;
 }
 
 function badRequest({ note }: Enforcement): Response {

@@ -7,10 +7,12 @@ import {
   screenCall,
   showAnswer,
   showEach,
+  showEvents,
   withMember,
 } from '../screened-call.js';
 import { eventStream } from '../server-sent-events.js';
 import { screenItems } from './items.js';
+import { showStream } from './stream.js';
 
 /** Paths whose texts no model acts on. */
 const UNREAD =
@@ -20,7 +22,7 @@ const READ = /\/(completions|responses|conversations|compact|items)\/?$/;
 
 /**
  * A `fetch` for the client: screens what a call would show the model: user texts, tool results and failures, tool
- * definitions. Calls of tools in the answer are checked against them, and its texts lose ways out, but for those of a stream.
+ * definitions. Its texts lose ways out, also in a stream. Calls of tools in the answer are checked, but for those of a stream.
  * A refused call isn't made; its response is the note, with finish reason `content_filter` (`incomplete` in
  * Responses). For `throw`, and on other paths than those two, the client throws a `BadRequestError` with the code
  * `portcullis_blocked`: a fetch that throws would be retried.
@@ -53,7 +55,11 @@ export function guardFetch(guard: Guard, fetch: typeof globalThis.fetch = global
           refusal = await refuseAnswer(screening, answer);
           return refusal === undefined ? screenAnswer(screening, answer) : answer;
         });
-        if (refusal === undefined) return shownAnswer;
+        if (refusal === undefined)
+          return showEvents(
+            shownAnswer,
+            showStream(screening, (answer) => screenAnswer(screening, answer)),
+          );
       }
       if (/\/responses\/?$/.test(pathname)) return refusedResponse(refusal, body as Asked);
       return Array.isArray(body.messages)

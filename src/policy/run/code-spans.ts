@@ -16,6 +16,23 @@ export function codeSpans(text: string): readonly Span[] {
   return spans;
 }
 
+/**
+ * Where the last code of an unfinished text begins that is not closed for certain: what follows may close it, and make code of
+ * all that stands in it. The length of the text where there is none.
+ */
+export function openCode(text: string): number {
+  const blocks = fences(text);
+  const last = blocks.at(-1);
+  // The last line isn't finished: with more in it, it closes nothing.
+  if (last !== undefined && (last.end ?? text.length) === text.length) return last.start;
+  const line = Math.max(text.lastIndexOf('\n') + 1, last?.end ?? 0);
+  const spans = ticked(text.slice(line), line);
+  const row = [...text.slice(line).matchAll(/`+/g)].find(({ index }) =>
+    spans.every(({ start, end }) => index + line < start || index + line >= end),
+  );
+  return row === undefined ? text.length : row.index + line;
+}
+
 function fences(text: string): readonly { readonly mark: string; readonly start: number; readonly end?: number }[] {
   const found: { mark: string; start: number; end?: number }[] = [];
   for (const { 0: line, 1: mark = '', 2: rest = '', index } of text.matchAll(FENCE)) {

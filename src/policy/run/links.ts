@@ -3,7 +3,8 @@ import { domainToUnicode } from 'node:url';
 import { decodeHTML } from 'entities';
 import { htmlAttributes, htmlTags, type Markup } from '../../engine/text/html/tags.js';
 import type { Span } from '../../index.js';
-import { codeSpans } from './code-spans.js';
+import { codeSpans, openCode } from './code-spans.js';
+import { openMarkup } from './open-markup.js';
 
 /** A target in a text. The span is what a reader would follow, as it is written. */
 export interface Link extends Span {
@@ -14,6 +15,17 @@ export interface Link extends Span {
   readonly isLoaded: boolean;
   /** Shown as plain text by most readers: in code, or without a scheme. */
   readonly isPlain: boolean;
+  /** Of an unfinished text: what follows may still make it load, show it as plain text, or make it no link. */
+  readonly isOpen: boolean;
+}
+
+/** The links of a text that is still being written. */
+export interface UnfinishedLinks {
+  readonly links: readonly Link[];
+  /** Where the first target begins that isn't complete. The length of the text where all are. */
+  readonly openFrom: number;
+  /** Whether a tag isn't closed: any sign that follows may belong to an attribute. */
+  readonly isInTag: boolean;
 }
 
 type Target = Omit<Link, 'url' | 'host'> & { readonly written: string };
@@ -23,14 +35,45 @@ const NOWHERE = 'relative.invalid';
 /** Markup in markup, as in `srcdoc`. */
 const MAX_NESTED = 2;
 
-/** The links of a text that lead to another place, in their order. Relative ones are left out. */
-export function linksIn(text: string, nested = 0): readonly Link[] {
-  const code = codeSpans(text);
-  const marks = bracketTargets(text);
+/** The links of a text that lead to another place and end after `from`, in their order. Relative ones are left out. */
+export function linksIn(text: string, from = 0, nested = 0): readonly Link[] {
+  const marks = bracketTargets(text, false);
   const targets = [...marks.targets, ...tagTargets(text, nested), ...bareTargets(text, marks.labelEnds)];
+  return linksOf(targets, codeSpans(text), from, nested);
+}
+
+/**
+ * The links of a text that is still being written, and that ends where no bare address goes on. Whatever follows, those of the
+ * whole text that begin before `openFrom` are these, but for the ones that are open. Links that end up to `from` are left out.
+ */
+export function unfinishedLinks(text: string, from = 0): UnfinishedLinks {
+  const marks = bracketTargets(text, true);
+  const markup = text.includes('<') ? openMarkup(text, htmlTags(text)) : { start: text.length, attributes: [] };
+  const tagged = tagTargets(text, 0).map((target) => ({ ...target, isOpen: target.start >= markup.start }));
+  const possible = markup.attributes.flatMap(({ name, innerStart }) =>
+    attributeTargets(text, { name, innerStart, innerEnd: text.length }, 0),
+  );
+  const attributes = markup.attributes.flatMap(({ innerStart }) => htmlAttributes(text, innerStart, text.length));
+  const targets = [
+    ...marks.targets,
+    ...tagged,
+    ...possible.map((target) => ({ ...target, isOpen: true })),
+    ...bareTargets(text, marks.labelEnds),
+  ];
+  const code = openCode(text);
+  const links = linksOf(targets, codeSpans(text), from, 0);
+  const unended = [...targets, ...attributes].filter(({ end }) => end === text.length).map(({ start }) => start);
+  return {
+    links: links.map((link) => (link.start < code || link.isPlain ? link : { ...link, isOpen: true })),
+    openFrom: unended.reduce((first, start) => Math.min(first, start), text.length),
+    isInTag: markup.attributes.length > 0,
+  };
+}
+
+function linksOf(targets: readonly Target[], code: readonly Span[], from: number, nested: number): readonly Link[] {
   const links = new Map<string, Link>();
   for (const { written, ...place } of targets) {
-    const url = urlOf(written);
+    const url = place.end > from ? urlOf(written) : undefined;
     if (url === undefined) continue;
     const link = { ...place, url, host: hostOf(url), isPlain: place.isPlain || isWithin(place, code) };
     const isMarkup = url.protocol === 'data:' && nested < MAX_NESTED;
@@ -68,10 +111,10 @@ function nestedLinks(url: URL, place: Link, nested: number): readonly Link[] {
 /** Links of markup that stands in an attribute or a data URL, at the place of that. */
 function within(
   markup: string,
-  { start, end, isPlain }: Omit<Link, 'url' | 'host' | 'isLoaded'>,
+  { start, end, isPlain, isOpen }: Omit<Link, 'url' | 'host' | 'isLoaded'>,
   nested: number,
 ): readonly Link[] {
-  return linksIn(markup, nested + 1).map((link) => ({ ...link, start, end, isPlain }));
+  return linksIn(markup, 0, nested + 1).map((link) => ({ ...link, start, end, isPlain, isOpen }));
 }
 
 /** Percent-decodes as far as it can be. */
@@ -93,7 +136,10 @@ function isWithin({ start }: Span, spans: readonly Span[]): boolean {
 // --- Markdown ---
 
 /** Destinations of `[label](…)` and `[label]: …`, and where labels end. */
-function bracketTargets(text: string): {
+function bracketTargets(
+  text: string,
+  isUnfinished: boolean,
+): {
   readonly targets: readonly Target[];
   readonly labelEnds: ReadonlySet<number>;
 } {
@@ -117,14 +163,21 @@ function bracketTargets(text: string): {
       if (isImage) imageEnd = at;
       const next = text.charAt(at + 1);
       if (next !== '(' && next !== ':') continue;
-      const target = destination(text, at + 2, next === '(');
+      const target = destination(text, at + 2, next === '(', isUnfinished);
       if (next === '(') targets.push({ ...target, isLoaded: isImage });
       else definitions.push({ ...target, label });
       at = Math.max(at, target.end - 1);
     }
   }
   return {
-    targets: [...targets, ...definitions.map((each) => ({ ...each, isLoaded: shown.has(each.label) }))],
+    targets: [
+      ...targets,
+      ...definitions.map((each) => ({
+        ...each,
+        isLoaded: shown.has(each.label),
+        isOpen: isUnfinished && !shown.has(each.label),
+      })),
+    ],
     labelEnds,
   };
 }
@@ -133,6 +186,7 @@ const MAX_LABEL = 200;
 const BRACKET = /[[\]\\]/g;
 const SPACE = /\s*/y;
 const ANGLED = /<[^<>\n]*>/y;
+const OPEN_ANGLE = /<[^<>\n]*$/y;
 
 function nextBracket(text: string, from: number): number {
   BRACKET.lastIndex = from;
@@ -144,15 +198,18 @@ function labelOf(text: string): string {
 }
 
 /** A destination: in angle brackets, or up to white space or a parenthesis that was not opened. */
-function destination(text: string, from: number, isInline: boolean): Target {
+function destination(text: string, from: number, isInline: boolean, isUnfinished: boolean): Target {
   SPACE.lastIndex = from;
   let start = from + (SPACE.exec(text)?.[0].length ?? 0);
   ANGLED.lastIndex = start;
   const angled = ANGLED.exec(text)?.[0];
   if (angled !== undefined) start += 1;
-  const end = angled === undefined ? bareEnd(text, start, isInline) : start + angled.length - 2;
+  OPEN_ANGLE.lastIndex = start;
+  const isCut = isUnfinished && angled === undefined && OPEN_ANGLE.test(text);
+  const bare = isCut ? text.length : bareEnd(text, start, isInline);
+  const end = angled === undefined ? bare : start + angled.length - 2;
   const written = text.slice(start, end).replace(/\\([!-/:-@[-`{-~])/g, '$1');
-  return { start, end, written, isLoaded: false, isPlain: false };
+  return { start, end, written, isLoaded: false, isPlain: false, isOpen: false };
 }
 
 function bareEnd(text: string, start: number, isInline: boolean): number {
@@ -185,11 +242,15 @@ function tagTargets(text: string, nested: number): readonly Target[] {
   return htmlTags(text).flatMap((tag) => (tag.type === 'open' ? attributeTargets(text, tag, nested) : []));
 }
 
-function attributeTargets(text: string, tag: Markup, nested: number): readonly Target[] {
+function attributeTargets(
+  text: string,
+  tag: Pick<Markup, 'name' | 'innerStart' | 'innerEnd'>,
+  nested: number,
+): readonly Target[] {
   return htmlAttributes(text, tag.innerStart, tag.innerEnd).flatMap(({ name, start, end }): readonly Target[] => {
     const value = decodeHTML(text.slice(start, end));
     const isLoaded = !(FOLLOWED.has(tag.name) && FOLLOWED_BY.has(name));
-    const place = { start, end, isLoaded, isPlain: false };
+    const place = { start, end, isLoaded, isPlain: false, isOpen: false };
     if (WHOLE.has(name)) return [{ ...place, written: value }];
     if (name === 'srcdoc' && nested < MAX_NESTED)
       return within(value, place, nested).map(({ url, isLoaded: loads }) => ({
@@ -224,7 +285,7 @@ function bareTargets(text: string, labelEnds: ReadonlySet<number>): readonly Tar
       const written = trimmed(cut(text, start, match, labelEnds, isJson));
       const end = start + written.length;
       const isLoaded = LOADS.test(text.slice(Math.max(0, start - 20), start));
-      found.push({ start, end, isLoaded, isPlain, written: isPlain ? `https://${written}` : written });
+      found.push({ start, end, isLoaded, isPlain, isOpen: false, written: isPlain ? `https://${written}` : written });
     }
   return found;
 }

@@ -5,7 +5,7 @@ import { findOrigin, hostKey, linkKeys, valueKey } from './entries.js';
 import { flowOf } from './flow.js';
 import type { FlowPolicy } from './flow-policy.js';
 import { type FoldedView, foldedViews } from './folded.js';
-import { type Link, linksIn, percentDecoded } from './links.js';
+import { type Link, linksIn, percentDecoded, type UnfinishedLinks, unfinishedLinks } from './links.js';
 import type { Origin, RunState } from './run-state.js';
 import { type ValueKind, valuesIn, wordsIn } from './values.js';
 
@@ -31,23 +31,78 @@ const SENTENCE = /(?:\p{L}{2,20}[\s_+-]{1,3}){3}\p{L}{2}/u;
 /** Rows of letters and digits that nobody reads. */
 const OPAQUE = /^(?=.*\d)(?=.*[a-z])[\w+/=.~-]{32,}$/i;
 
-/** The ways out in a text, in its order. Linear in the text. */
+/** The ways out in a text that end after `from`, in its order. Linear in the text. */
 export function leaksIn(
   state: RunState,
   text: string,
   { trusted }: Pick<FlowPolicy, 'trusted'>,
   canaries: readonly string[] = [],
+  from = 0,
 ): readonly FoundLeak[] {
   const secrets = canaries.map(lettersOf);
-  const links = linksIn(text).flatMap((link): FoundLeak[] => {
-    const { start, end, isLoaded, isPlain } = link;
-    const isSecret = secrets.length > 0 && secrets.some((secret) => lettersOf(partsOf(link).join('')).includes(secret));
-    const ruled = isSecret ? ({ rule: 'output.canary' } as const) : ruleLink(state, link, trusted);
-    if (ruled === undefined) return [];
-    const form = isLoaded && !isPlain ? 'image' : 'link';
-    return [{ source: undefined, isQuoted: false, ...ruled, form, span: { start, end } }];
+  const leaks = linksIn(text, from).flatMap((link) => leakOf(state, link, trusted, secrets));
+  return inOrder([...leaks, ...secretsIn(text, secrets).filter(({ span }) => span.end > from)]);
+}
+
+/** The ways out in a text that is still being written. */
+export interface UnfinishedLeaks extends Pick<UnfinishedLinks, 'openFrom' | 'isInTag'> {
+  readonly leaks: readonly FoundLeak[];
+  /** Where the first one begins that may turn out to be none. */
+  readonly undecidedFrom: number;
+}
+
+/**
+ * The ways out in a text that is still being written, those that end after `from` alone. What is open counts as if it were
+ * shown in the worst way. Whatever follows, the leaks of the whole text that begin before both offsets are these.
+ */
+export function unfinishedLeaks(
+  state: RunState,
+  text: string,
+  { trusted }: Pick<FlowPolicy, 'trusted'>,
+  canaries: readonly string[],
+  from: number,
+): UnfinishedLeaks {
+  const secrets = canaries.map(lettersOf);
+  const { links, openFrom, isInTag } = unfinishedLinks(text, from);
+  let undecidedFrom = text.length;
+  const leaks = links.flatMap((link): readonly FoundLeak[] => {
+    const worst = link.isOpen ? { ...link, isLoaded: true, isPlain: false } : link;
+    const found = leakOf(state, worst, trusted, secrets);
+    if (link.isOpen && found.length > 0) undecidedFrom = Math.min(undecidedFrom, link.start);
+    return found;
   });
-  return [...links, ...secretsIn(text, secrets)].sort((a, b) => a.span.start - b.span.start);
+  if (secrets.length === 0) return { leaks, undecidedFrom, openFrom, isInTag };
+  // What a secret is encoded in may have begun before.
+  const start = Math.max(0, from - SECRET_LENGTH);
+  const rest = text.slice(start);
+  const repeated = secretsIn(rest, secrets).map((leak) => ({
+    ...leak,
+    span: { start: leak.span.start + start, end: leak.span.end + start },
+  }));
+  return {
+    leaks: inOrder([...leaks, ...repeated.filter(({ span }) => span.end > from)]),
+    undecidedFrom,
+    isInTag,
+    openFrom: Math.min(openFrom, start + secretStart(rest, secrets)),
+  };
+}
+
+function leakOf(
+  state: RunState,
+  link: Link,
+  trusted: readonly string[],
+  secrets: readonly string[],
+): readonly FoundLeak[] {
+  const { start, end, isLoaded, isPlain } = link;
+  const isSecret = secrets.length > 0 && secrets.some((secret) => lettersOf(partsOf(link).join('')).includes(secret));
+  const ruled = isSecret ? ({ rule: 'output.canary' } as const) : ruleLink(state, link, trusted);
+  if (ruled === undefined) return [];
+  const form = isLoaded && !isPlain ? 'image' : 'link';
+  return [{ source: undefined, isQuoted: false, ...ruled, form, span: { start, end } }];
+}
+
+function inOrder(leaks: readonly FoundLeak[]): readonly FoundLeak[] {
+  return [...leaks].sort((a, b) => a.span.start - b.span.start);
 }
 
 /** The rule that a link breaks, if any. */
@@ -167,6 +222,28 @@ function secretsIn(text: string, secrets: readonly string[]): readonly FoundLeak
       }
     return found;
   });
+}
+
+/** Characters before what is new in which the encoding of a secret may begin. */
+const SECRET_LENGTH = 2_000;
+
+/** Where a text ends with the beginning of a secret, spelled out or not; its length where it doesn't. */
+function secretStart(text: string, secrets: readonly string[]): number {
+  const [view] = foldedViews(text);
+  if (view === undefined) return text.length;
+  let start = text.length;
+  for (const secret of secrets) {
+    const wanted = [...secret];
+    const signs = [...view.text.matchAll(/[\p{L}\p{N}]/gu)].slice(1 - wanted.length);
+    const letters = signs.map(([sign]) => sign).join('');
+    for (let count = signs.length; count > 0; count -= 1) {
+      if (!letters.endsWith(wanted.slice(0, count).join(''))) continue;
+      const at = signs.at(-count)?.index ?? view.text.length;
+      start = Math.min(start, view.toText({ start: at, end: view.text.length }).start);
+      break;
+    }
+  }
+  return start;
 }
 
 function matchesAt(pattern: RegExp, text: string, at: number): boolean {

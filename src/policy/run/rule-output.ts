@@ -5,17 +5,38 @@ import { type FoundLeak, type Leak, leaksIn } from './output.js';
 import { catchUp } from './remember.js';
 import type { RunMemory } from './run-memory.js';
 
-/** Ruling of a policy on a value that the model wrote. */
+/** Ruling of a policy on the ways out in what the model wrote. */
 export interface OutputRuling {
   readonly action: 'redact' | 'deny' | 'report';
   readonly rule: Leak['rule'];
   readonly reason: string;
   readonly leaks: readonly Leak[];
-  /** A copy with a note in the place of each target. */
-  redact(noteOf: (rule: string) => string): unknown;
 }
 
 const GRAVITY: readonly Leak['rule'][] = ['output.canary', 'output.carries-values', 'output.foreign-host'];
+
+/** Whether a leak is cut. What the data says may be said, as `flow.foreign` may be sent. */
+export function isCut({ isQuoted }: FoundLeak, { foreign }: FlowPolicy): boolean {
+  return !isQuoted || foreign !== 'report';
+}
+
+/** Applies a policy to ways out; undefined where there are none. */
+export function ruleLeaks(
+  leaks: readonly FoundLeak[],
+  action: OutputRuling['action'],
+  flow: FlowPolicy,
+): OutputRuling | undefined {
+  const cut = leaks.filter((leak) => isCut(leak, flow));
+  const counted = cut.length > 0 ? cut : leaks;
+  const [first] = [...counted].sort((a, b) => GRAVITY.indexOf(a.rule) - GRAVITY.indexOf(b.rule));
+  if (first === undefined) return undefined;
+  return {
+    action: cut.length > 0 ? action : 'report',
+    rule: first.rule,
+    reason: leakReason(first),
+    leaks: counted.map(({ isQuoted: _, ...leak }) => leak),
+  };
+}
 
 /** Applies a policy to every string of a value; undefined where none has a way out. */
 export async function ruleOutput(
@@ -23,7 +44,7 @@ export async function ruleOutput(
   value: unknown,
   action: OutputRuling['action'],
   flow: FlowPolicy,
-): Promise<OutputRuling | undefined> {
+): Promise<(OutputRuling & { redact(noteOf: (rule: string) => string): unknown }) | undefined> {
   await catchUp(run);
   const canaries = [...run.canaries];
   const found = new Map<string, readonly FoundLeak[]>();
@@ -32,20 +53,13 @@ export async function ruleOutput(
     if (leaks.length > 0) found.set(text, leaks);
     return text;
   });
-  const all = [...found.values()].flat();
-  // What the data says may be said, as `flow.foreign` may be sent.
-  const isCut = ({ isQuoted }: FoundLeak): boolean => !isQuoted || flow.foreign !== 'report';
-  const counted = all.some(isCut) ? all.filter(isCut) : all;
-  const [first] = [...counted].sort((a, b) => GRAVITY.indexOf(a.rule) - GRAVITY.indexOf(b.rule));
-  if (first === undefined) return undefined;
+  const ruling = ruleLeaks([...found.values()].flat(), action, flow);
+  if (ruling === undefined) return undefined;
   return {
-    action: isCut(first) ? action : 'report',
-    rule: first.rule,
-    reason: leakReason(first),
-    leaks: counted.map(({ isQuoted: _, ...leak }) => leak),
+    ...ruling,
     redact: (noteOf) =>
       mapStrings(value, (text) => {
-        const cuts = (found.get(text) ?? []).filter(isCut);
+        const cuts = (found.get(text) ?? []).filter((leak) => isCut(leak, flow));
         return cutText(
           text,
           cuts.map(({ span, rule }) => ({ ...span, text: noteOf(rule) })),
