@@ -25,10 +25,10 @@ export interface RunMemory {
   /** Texts of data for a judge, by evidence id; none where there is no judge. */
   readonly texts: { get(evidenceId: string): string | undefined; set(evidenceId: string, text: string): unknown };
   /**
-   * The joint of a text with what was read before it, by the digest of the text: an order may be halved over both. In the order
-   * in which the screenings start; one that is screened again has the same joint.
+   * The joints of a text, by its digest, with what was read before it: an order may be halved over both. In the order in which
+   * the screenings start; one that is screened again has its old joint, and one with what was read before it now.
    */
-  jointOf(digest: string, readProse: () => string): Joint;
+  jointsOf(digest: string, readProse: () => string): readonly Joint[];
 }
 
 /** The end of what was read before a text, and the beginning of the text. */
@@ -95,8 +95,7 @@ export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
 }
 
 function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, isBrief = false): RunMemory {
-  const joints = new LRUCache<string, Joint>({ max: MAX_TEXTS });
-  let end = '';
+  const jointsOf = createJoints();
   return {
     id,
     log,
@@ -109,16 +108,34 @@ function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, 
     texts: keepsTexts
       ? new LRUCache<string, string>({ maxSize: JUDGED_LENGTH, sizeCalculation: (text) => text.length + 1 })
       : { get: () => undefined, set: () => undefined },
-    jointOf(digest, readProse) {
-      const known = joints.get(digest);
-      if (known !== undefined) return known;
+    jointsOf,
+  };
+}
+
+function createJoints(): RunMemory['jointsOf'] {
+  const texts = new LRUCache<string, { readonly start: string; readonly end: string; joint: Joint | undefined }>({
+    max: MAX_TEXTS,
+  });
+  /** By the digests of both texts. */
+  const joints = new LRUCache<string, Joint>({ max: MAX_TEXTS });
+  let last = { digest: '', end: '' };
+  return (digest, readProse) => {
+    let text = texts.get(digest);
+    if (text === undefined) {
       const prose = readProse();
-      const joint: Joint = { halves: end === '' || prose === '' ? undefined : [end, prose.slice(0, JOINT_LENGTH)] };
-      joints.set(digest, joint);
-      // Nothing said, such as a number of progress, parts no two halves.
-      if (prose !== '') end = prose.slice(-JOINT_LENGTH);
-      return joint;
-    },
+      text = { start: prose.slice(0, JOINT_LENGTH), end: prose.slice(-JOINT_LENGTH), joint: undefined };
+      texts.set(digest, text);
+    }
+    // Nothing said, such as a number of progress, parts no two halves.
+    if (text.start === '') return [];
+    const pair = `${last.digest} ${digest}`;
+    const joint = joints.get(pair) ?? { halves: last.end === '' ? undefined : [last.end, text.start] };
+    joints.set(pair, joint);
+    last = { digest, end: text.end };
+    const { joint: old } = text;
+    // One that was blocked stays, wherever the text is read next.
+    if (old?.halves === undefined) text.joint = joint;
+    return old === undefined || old === joint ? [joint] : [old, joint];
   };
 }
 
