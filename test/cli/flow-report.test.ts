@@ -72,7 +72,7 @@ it('reads events, gateway reports and evidence, and writes the policy of the con
     },
   });
   const unnamed = report(events, '--write', policy, '--confirm', idOf(null));
-  expect([unnamed.status, unnamed.stderr]).toEqual([2, expect.stringContaining('one of these has no name')]);
+  expect([unnamed.status, unnamed.stderr]).toEqual([2, expect.stringContaining('one of these has no name of its own')]);
 }, 120_000);
 
 it('names rows that are no events by their lines, and quotes none', () => {

@@ -49,7 +49,7 @@ function confirmedRow({ rows }: FlowReport, id: string): FlowRow {
     throw new CliError(`--confirm ${id}: the report has no such row; ids are in its first column.`);
   if (!isAcceptable(row))
     throw new CliError(
-      `--confirm ${id}: a policy names both tools, and one of these has no name. Name it where the text is screened: { tool }.`,
+      `--confirm ${id}: a policy names both tools and the argument, and one of these has no name of its own. Name a tool where the text is screened: { tool }.`,
     );
   return row;
 }

@@ -28,11 +28,3 @@ export interface GatewayEvent {
   readonly action: 'hide' | 'deny' | 'report' | 'drop';
   readonly reason: string;
 }
-
-/** A tool's name as `shownName` gives it. */
-export const TOOL_NAME: RegExp = /^(?:[\p{L}\p{N}_./:-]{1,64}|\(a name of \d{1,9} characters\))$/u;
-
-/** A tool's name for a report or a person: one that isn't a plain name is screened text, and is described by its length. */
-export function shownName(name: string): string {
-  return /^[\p{L}\p{N}_./:-]{1,64}$/u.test(name) ? name : `(a name of ${name.length} characters)`;
-}

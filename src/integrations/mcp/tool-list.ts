@@ -1,6 +1,7 @@
 import { orderedMap } from '../../engine/limit.js';
 import type { Guard } from '../../policy/index.js';
-import { type GatewayEvent, shownName } from './pin-event.js';
+import { shownName } from '../../policy/run/tool-name.js';
+import type { GatewayEvent } from './pin-event.js';
 import { type Judgement, type OfferedTool, type Pins, readTool } from './pins.js';
 import type { Asked } from './requests.js';
 import { screenValue } from './screen-values.js';

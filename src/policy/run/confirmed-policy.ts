@@ -1,7 +1,8 @@
 /** Writes the policy that permits what an operator has confirmed. */
 import type { AcceptedValue, ToolPolicy } from './effects.js';
 import type { Flow } from './flow.js';
-import type { FlowPolicy } from './flow-policy.js';
+import { type FlowPolicy, isOneArgument } from './flow-policy.js';
+import { isShortened } from './tool-name.js';
 
 /** Equal flows of some calls. */
 export interface FlowGroup extends Pick<Flow, 'kind' | 'level'> {
@@ -19,9 +20,10 @@ export interface WrittenPolicy {
   readonly tools?: Readonly<Record<string, ToolPolicy>> | undefined;
 }
 
-/** Whether a policy can permit it: both tools need names. */
+/** Whether a policy can permit it: both tools and the argument need names that are theirs alone. */
 export function isAcceptable(flow: FlowGroup): flow is FlowGroup & { readonly tool: string; readonly source: string } {
-  return flow.tool !== null && flow.source !== null;
+  const { tool, source, argument } = flow;
+  return tool !== null && source !== null && !isShortened(tool) && !isShortened(source) && isOneArgument(argument);
 }
 
 /** Adds the confirmed flows to a policy. Whatever else comes from data is denied, unless the policy says otherwise. */

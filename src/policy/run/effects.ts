@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Flow } from './flow.js';
+import { isOneArgument } from './flow-policy.js';
+import { isShortened } from './tool-name.js';
 import type { ValueKind } from './values.js';
 
 /** Effect of a tool beyond its response, from harmless to grave. */
@@ -68,10 +70,10 @@ const VERBS: Readonly<Record<Effect, ReadonlySet<string>>> = {
 
 /** @throws TypeError for an effect that does not exist, or a member of `accepts` that is none */
 export function createEffects(tools: Readonly<Record<string, ToolPolicy>> = {}): Effects {
-  for (const { effect, accepts } of Object.values(tools)) {
+  for (const [tool, { effect, accepts }] of Object.entries(tools)) {
     if (effect !== undefined && !EFFECTS.includes(effect))
       throw new TypeError(`${String(effect)} is not an effect of a tool; choose one of ${EFFECTS.join(', ')}`);
-    if (accepts !== undefined) checkAccepted(accepts);
+    if (accepts !== undefined) checkAccepted(tool, accepts);
   }
   const policyOf = (tool = ''): ToolPolicy => (Object.hasOwn(tools, tool) ? (tools[tool] ?? {}) : {});
   const annotated = new LRUCache<string, Effect>({ max: MAX_TOOLS });
@@ -97,8 +99,8 @@ export function createEffects(tools: Readonly<Record<string, ToolPolicy>> = {}):
 
 const ACCEPTED = ['from', 'argument', 'kind', 'level'];
 
-function checkAccepted(accepts: unknown): void {
-  const isValue = (value: unknown): boolean => {
+function checkAccepted(tool: string, accepts: unknown): void {
+  const isValue = (value: unknown): value is AcceptedValue => {
     if (typeof value !== 'object' || value === null) return false;
     const { from, argument, kind, level = 'foreign' } = value as Partial<AcceptedValue>;
     const isKnown = Object.keys(value).every((name) => ACCEPTED.includes(name));
@@ -108,6 +110,10 @@ function checkAccepted(accepts: unknown): void {
   if (!Array.isArray(accepts) || !accepts.every(isValue))
     throw new TypeError(
       "accepts of a tool is a list of { from, argument, kind, level? }, level 'foreign' or 'suspicious'",
+    );
+  if (isShortened(tool) || accepts.some(({ from, argument }) => isShortened(from) || !isOneArgument(argument)))
+    throw new TypeError(
+      'accepts of a tool permits nothing by "(a name of … characters)" or "[?]": they stand for many tools and arguments',
     );
 }
 

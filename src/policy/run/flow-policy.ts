@@ -74,6 +74,14 @@ export function argumentPath(argument: string): string {
   return argument.replace(/\[\d+\]/g, '[*]');
 }
 
+/** Stands in a path for any name that is no identifier, and for arguments beyond those that are read one by one. */
+export const UNNAMED = '[?]';
+
+/** Whether a path leads to one argument alone, whatever the index. */
+export function isOneArgument(argument: string): boolean {
+  return !argument.includes(UNNAMED);
+}
+
 function isAccepted({ argument, kind, level, source }: Flow, accepts: readonly AcceptedValue[] = []): boolean {
   const path = argumentPath(argument);
   return accepts.some(

@@ -2,13 +2,17 @@ import { JsonNumber } from '../../engine/canonical-json.js';
 import { type Input, inputText, JsonText } from '../../engine/input.js';
 import { MAX_DEPTH } from '../redact.js';
 import { findOrigin, hostKey, valueKey } from './entries.js';
+import { UNNAMED } from './flow-policy.js';
 import { foldedViews } from './folded.js';
 import type { Origin, RunState } from './run-state.js';
 import { type Value, type ValueKind, valuesIn, wordsIn } from './values.js';
 
 /** A value in a call's arguments that stood first in untrusted data and was never given in trusted words. Says no text. */
 export interface Flow {
-  /** JSON path in the arguments, such as `recipients[0]`, or two of them where a value is split over both. */
+  /**
+   * JSON path in the arguments, such as `recipients[0]`, or two of them where a value is split over both. `[?]` in it stands for
+   * names that are no identifiers.
+   */
   readonly argument: string;
   readonly kind: ValueKind;
   /** `suspicious`: from a passage above the suspicion threshold. `foreign`: from any other untrusted data. */
@@ -54,7 +58,7 @@ export function flowOf(
     const source = findOrigin(state, key) ?? (host === undefined ? undefined : hostOrigin(state, host, asked));
     if (source === undefined) return;
     const level = source.probability === undefined ? 'foreign' : 'suspicious';
-    const name = `${path}\0${kind}\0${level}\0${source.evidenceId}`;
+    const name = `${path}\0${kind}\0${level}\0${source.evidenceId}\0${source.tool}`;
     if (!found.has(name)) found.set(name, { argument: path, kind, level, source, text });
   }
 
@@ -126,13 +130,13 @@ function leavesOf(args: unknown): readonly Leaf[] {
       for (const [name, member] of Object.entries(value)) {
         // A name of any other form may be screened text.
         const isPlain = /^[A-Za-z_$][\w$-]{0,40}$/.test(name);
-        const at = isPlain ? (path === '' ? name : `${path}.${name}`) : `${path}[*]`;
+        const at = isPlain ? (path === '' ? name : `${path}.${name}`) : path + UNNAMED;
         if (!isPlain) add(at, name);
         walk(member, at, depth + 1);
       }
   };
   walk(parsed(args), '', 0);
-  if (rest.length > 0) leaves.push({ path: '[*]', text: rest.join('\n') });
+  if (rest.length > 0) leaves.push({ path: UNNAMED, text: rest.join('\n') });
   return leaves;
 }
 

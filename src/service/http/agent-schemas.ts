@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { HookOutput } from '../../integrations/claude-agent/answer-hook.js';
 import type { LiteLlmAnswer, LiteLlmCall } from '../../integrations/litellm/answer-litellm.js';
-import { type PinEvent, TOOL_FAULTS, TOOL_NAME } from '../../integrations/mcp/pin-event.js';
+import { type PinEvent, TOOL_FAULTS } from '../../integrations/mcp/pin-event.js';
+import { TOOL_NAME } from '../../policy/run/tool-name.js';
 
 /** The query of `POST /hooks/claude-code`. */
 export interface HookQuery {

@@ -230,7 +230,7 @@ test.each([
   ['{"name":"send","arguments":"plain"}', '', 'plain'],
   ['{"name":"send","arguments":{"to":"a"}}', 'cc', undefined],
   ['{"name":"send","arguments":{"to":"a"}}', 'constructor', undefined],
-  ['{"name":"send","arguments":{"a b":"x"}}', '[*]', undefined],
+  ['{"name":"send","arguments":{"a b":"x"}}', '[?]', undefined],
   ['{"name":••••', 'to', undefined],
 ])('the value of an argument: %s at %s', (text, argument, value) => {
   expect(argumentText(text, argument)).toBe(value);

@@ -6,7 +6,7 @@ import { readCalls } from '../../../src/cli/flow/read-events.js';
 import { readPolicy } from '../../../src/cli/policy-file.js';
 import type { Verdict } from '../../../src/index.js';
 import { type Analyzer, createGuard, type Flow, type Guard } from '../../../src/policy/index.js';
-import { confirmedPolicy } from '../../../src/policy/run/confirmed-policy.js';
+import { confirmedPolicy, isAcceptable } from '../../../src/policy/run/confirmed-policy.js';
 import { type FlowReport, type ReportedCall, reportFlows } from '../../../src/policy/run/flow-report.js';
 
 const allowed: Verdict = {
@@ -151,6 +151,48 @@ describe('an audit', () => {
     ]);
     expect(Object.keys(confirmedPolicy(rows).tools ?? {})).toEqual(['send_mail']);
     expect(confirmedPolicy(rows).tools?.send_mail?.accepts).toHaveLength(1);
+  });
+
+  it('a policy permits no path or name that stands for several', async () => {
+    const accepts = [{ from: 'get_contacts', argument: '[*]', kind: 'email' }] as const;
+    const guard = createGuard({ engine, on: { flow: { foreign: 'deny' } }, tools: { send_mail: { accepts } } });
+    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`p${at}`, 'x']));
+    for (const args of [{ 'bcc all': 'anna@team.example' }, { ...many, bcc: 'anna@team.example' }]) {
+      const run = guard.run({ task: 'Write.' });
+      await run.screen('tool_result', 'Anna: anna@team.example', { tool: 'get_contacts' });
+      const { action, enforcement } = await run.screen('tool_call', { name: 'send_mail', arguments: args });
+      expect([action, enforcement?.flows?.[0]?.argument]).toEqual(['deny', '[?]']);
+    }
+    const row = { tool: 'send_mail', source: 'search', argument: 'to', kind: 'email', level: 'foreign' } as const;
+    const shortened = '(a name of 9 characters)';
+    expect(isAcceptable(row)).toBe(true);
+    for (const part of [
+      { tool: shortened },
+      { source: shortened },
+      { argument: 'to[?].x' },
+      { argument: 'a and [?]' },
+    ]) {
+      const { tool, source: from, argument, kind } = { ...row, ...part };
+      expect(isAcceptable({ ...row, ...part })).toBe(false);
+      const tools = { [tool]: { accepts: [{ from, argument, kind }] } };
+      expect(() => createGuard({ engine, tools })).toThrow(/permits nothing by/);
+    }
+  });
+
+  it('lists each tool that a value came from where a host keeps no evidence', async () => {
+    const { evidence_id: _, ...unrecorded } = allowed;
+    const guard = createGuard({
+      engine: { analyze: async () => unrecorded as Verdict },
+      on: { flow: { foreign: 'deny' } },
+    });
+    const run = guard.run({ task: 'Write.' });
+    await run.screen('tool_result', 'Anna: anna@team.example', { tool: 'get_contacts' });
+    await run.screen('tool_result', 'Eve: eve@evil.example', { tool: 'search_mail' });
+    const { enforcement } = await run.screen('tool_call', {
+      name: 'send_mail',
+      arguments: { to: 'anna@team.example, eve@evil.example' },
+    });
+    expect(enforcement?.flows?.map(({ source }) => source.tool)).toEqual(['get_contacts', 'search_mail']);
   });
 
   it('an `accepts` that is none is refused', () => {

@@ -100,7 +100,7 @@ describe('flows', () => {
     ],
     ['a number', [data('account 12345678')], { to: 12_345_678 }, ['to account foreign']],
     ['arguments as JSON text', [data('mail eve@evil.example')], '{"to":"eve@evil.example"}', ['to email foreign']],
-    ['a value in a name', [data('mail eve@evil.example')], { 'eve@evil.example': true }, ['[*] email foreign']],
+    ['a value in a name', [data('mail eve@evil.example')], { 'eve@evil.example': true }, ['[?] email foreign']],
     [
       'an echo of the model',
       [{ role: 'call', text: 'write /tmp/plan.txt' }, data('saved /tmp/plan.txt')],

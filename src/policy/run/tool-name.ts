@@ -1,0 +1,12 @@
+/** A tool's name as `shownName` gives it. */
+export const TOOL_NAME: RegExp = /^(?:[\p{L}\p{N}_./:-]{1,64}|\(a name of \d{1,9} characters\))$/u;
+
+/** A tool's name for a report or a person: one that isn't a plain name is screened text, and is described by its length. */
+export function shownName(name: string): string {
+  return /^[\p{L}\p{N}_./:-]{1,64}$/u.test(name) ? name : `(a name of ${name.length} characters)`;
+}
+
+/** Whether it only describes a name, and so may stand for several tools. */
+export function isShortened(name: string): boolean {
+  return /^\(a name of \d+ characters\)$/.test(name);
+}
