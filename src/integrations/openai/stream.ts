@@ -39,7 +39,8 @@ export function showStream(screening: CallScreening, showAnswer: (answer: unknow
       const place = { item_id, output_index, content_index, logprobs: [] };
       const more =
         rest === '' ? [] : [{ type: 'response.output_text.delta', ...place, sequence_number: 0, delta: rest }];
-      return [...more, withMember(data, 'text', streamed.shown(String(text)) ?? text)];
+      const whole = await screening.answer({ type: 'output_text', text });
+      return [...more, withMember(data, 'text', whole.text)];
     }
     if (isObject(part)) return [withMember(data, 'part', await screening.answer(part))];
     if (isObject(item))
@@ -61,7 +62,8 @@ export function showStream(screening: CallScreening, showAnswer: (answer: unknow
   return {
     async show(event) {
       const data = parsed(event.data);
-      if (!isObject(data)) return [...(await rest()), event];
+      // Anything else that is no object, such as a comment that keeps the connection open, ends no text.
+      if (!isObject(data)) return event.data?.trim() === '[DONE]' ? [...(await rest()), event] : [event];
       const shown = await showData(data);
       return shown.map((each) => {
         const numbered = each.sequence_number === undefined ? each : { ...each, sequence_number: sequence++ };
