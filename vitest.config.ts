@@ -36,8 +36,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/own-temp-folder.ts', 'test/postgres/global-setup.ts'],
     exclude: [...configDefaults.exclude, ...leftOut],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // For tests that hang: a busy machine takes several times as long as an idle one.
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
     // Child processes of the model's tests need the second core.
     maxWorkers: 2,
     expect: { requireAssertions: true },

@@ -63,7 +63,7 @@ describe('the core pack', () => {
       });
     });
     expect(different).toEqual([]);
-  }, 240_000);
+  }, 600_000);
 
   it('has rules in at least 20 languages, each with positive and negative examples', () => {
     const languages = new Set(
