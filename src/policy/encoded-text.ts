@@ -91,6 +91,13 @@ export function readBytes(bytes: Uint8Array, mediaType: string | undefined): Enc
 /** A broken byte in a word doesn't keep anyone from reading it. */
 const BROKEN_WORD = /(?<=\p{L})\ufffd+(?=\p{L})/gu;
 
+/** The byte order mark of the UTF-16 that bytes are written in, with and without one; undefined for another encoding. */
+export function utf16Mark(bytes: Uint8Array, mediaType: string | undefined): Uint8Array | undefined {
+  const { encoding } = new TextDecoder(encodingOf(bytes, mediaType));
+  if (encoding === 'utf-16le') return Uint8Array.of(0xff, 0xfe);
+  return encoding === 'utf-16be' ? Uint8Array.of(0xfe, 0xff) : undefined;
+}
+
 function encodingOf(bytes: Uint8Array, mediaType: string | undefined): string {
   const [first, second] = bytes;
   if (first === 0xff && second === 0xfe) return 'utf-16le';

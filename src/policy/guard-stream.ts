@@ -1,6 +1,8 @@
 /** Screens the result of a tool that comes in pieces. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
+import { readBytes, utf16Mark } from './encoded-text.js';
 import type { Guard, ScreenCall } from './guard.js';
 import { PortcullisBlocked, passes } from './policy.js';
 import { screenedError } from './screened-error.js';
@@ -19,20 +21,24 @@ export type ScreenResult = Pick<Guard, 'screen'>;
 /**
  * A stream with its pieces screened as they come; undefined for any other value. Of an async iterable, a `ReadableStream`, a
  * Node stream or a `Response`, the same. A blocked window ends it: text by the note, anything else by `PortcullisBlocked`.
+ * Texts and objects stay the pieces that they were; bytes may be divided elsewhere. A response without a body stays as it is.
  */
 export function guardStream(guard: ScreenResult, result: unknown, call: ScreenCall): unknown {
-  if (result instanceof Response) return result.body === null ? undefined : guardResponse(guard, result, call);
+  if (result instanceof Response) return result.body === null ? result : guardResponse(guard, result, call);
   if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return undefined;
-  const pieces = screenPieces(guard, result as AsyncIterable<unknown>, call);
+  const pieces = guardPieces(guard, result as AsyncIterable<unknown>, call);
   if (result instanceof ReadableStream) return ReadableStream.from(pieces);
-  return result instanceof Readable ? Readable.from(pieces, { objectMode: result.readableObjectMode }) : pieces;
+  if (!(result instanceof Readable)) return pieces;
+  // Whoever reads the guarded stream gets the error; the source has no reader yet, and would end the process.
+  result.on('error', () => {});
+  return Readable.from(pieces, { objectMode: result.readableObjectMode || result.readableEncoding !== null });
 }
 
 function guardResponse(guard: ScreenResult, response: Response, call: ScreenCall): Response {
   const { status, statusText, url } = response;
   const headers = new Headers(response.headers);
   const mediaType = headers.get('content-type') ?? undefined;
-  const pieces = screenPieces(guard, response.body as ReadableStream<Uint8Array>, call, mediaType);
+  const pieces = guardPieces(guard, response.body as ReadableStream<Uint8Array>, call, mediaType);
   // The length of what was sent, and how it was packed, say nothing of what is passed on.
   for (const name of ['content-length', 'content-encoding']) headers.delete(name);
   const guarded = new Response(ReadableStream.from(pieces) as never, {
@@ -43,19 +49,60 @@ function guardResponse(guard: ScreenResult, response: Response, call: ScreenCall
   return Object.defineProperty(guarded, 'url', { value: url });
 }
 
+/** The pieces of a source, screened in the run that is open now, wherever they are read. Ending them ends the source, read or not. */
+function guardPieces(
+  guard: ScreenResult,
+  source: AsyncIterable<unknown>,
+  call: ScreenCall,
+  mediaType?: string,
+): AsyncGenerator<unknown> {
+  const iterator = source instanceof ReadableStream ? readStream(source) : source[Symbol.asyncIterator]();
+  let closing: Promise<unknown> | undefined;
+  const close = async (): Promise<void> => {
+    closing ??= Promise.resolve(source instanceof Readable ? source.destroy() : iterator.return?.());
+    await closing;
+  };
+  const next = (): Promise<IteratorResult<unknown>> => iterator.next();
+  const end = async (): Promise<IteratorResult<unknown>> => {
+    await close();
+    return { done: true, value: undefined };
+  };
+  const closable = { [Symbol.asyncIterator]: () => ({ next, return: end }) };
+  const pieces = screenPieces(guard, closable, call, mediaType);
+  const { next: goOn, return: stop, throw: fail } = pieces;
+  const within = AsyncLocalStorage.snapshot();
+  // A generator that was never started ends without running its body.
+  return Object.assign(pieces, {
+    next: () => within(() => goOn.call(pieces)),
+    return: (value: unknown) => within(() => close().then(() => stop.call(pieces, value))),
+    throw: (error: unknown) => within(() => close().then(() => fail.call(pieces, error))),
+  });
+}
+
+/** Reads a stream so that it can be cancelled while a piece is awaited. */
+function readStream(stream: ReadableStream<unknown>): AsyncIterator<unknown> {
+  const reader = stream.getReader();
+  return {
+    next: () => reader.read() as Promise<IteratorResult<unknown>>,
+    return: () => reader.cancel().then(() => ({ done: true, value: undefined })),
+  };
+}
+
 async function* screenPieces(
   guard: ScreenResult,
   source: AsyncIterable<unknown>,
   call: ScreenCall,
   mediaType?: string,
 ): AsyncGenerator<unknown> {
-  let held: readonly unknown[] = [];
+  let held: unknown[] = [];
   let isBlocked = false;
+  const utf16 = followUtf16(mediaType);
 
   /** What may be passed on of what is held, but for the last `kept` characters. */
   async function* pass(kept: number): AsyncGenerator<unknown> {
-    const given = held.map((piece) => (piece instanceof Uint8Array ? { mediaType, data: piece } : piece));
-    const decision = await guard.screen('tool_result', given, call);
+    const whole = joined(held);
+    const { given, again } = utf16.read(whole);
+    const decision = await guard.screen('tool_result', [...given, ...again], call);
     if (!passes(decision)) {
       if (decision.action !== 'replace' || !held.every((piece) => typeof piece === 'string'))
         throw new PortcullisBlocked(decision.enforcement);
@@ -63,18 +110,26 @@ async function* screenPieces(
       yield decision.enforcement.note;
       return;
     }
-    const shown = decision.value.map((piece, at) =>
-      held[at] instanceof Uint8Array ? (piece as { readonly data: unknown }).data : piece,
-    );
-    const [passed, rest] = divide(shown, kept);
-    held = rest;
+    const shown = whole.map((piece, at) => {
+      const value = decision.value[at];
+      if (value === given[at]) return piece;
+      return isBytes(piece) ? (value as { readonly data: unknown }).data : value;
+    });
+    const isSame = shown.every((piece, at) => piece === whole[at]);
+    const [passed, rest] = divide(isSame ? held : shown, kept);
+    utf16.passed(passed);
+    held = [...rest];
     yield* passed;
   }
 
+  // Of the pieces that came since the last screening.
+  let unread = -STREAM_WINDOW;
   try {
     for await (const piece of source) {
-      held = joined(held, piece);
-      if (sizeOf(held) < 2 * STREAM_WINDOW) continue;
+      held.push(piece);
+      unread += sizeOf([piece]);
+      if (unread < STREAM_WINDOW) continue;
+      unread = 0;
       yield* pass(STREAM_WINDOW);
       // The note stands for all that would follow.
       if (isBlocked) return;
@@ -85,48 +140,80 @@ async function* screenPieces(
   if (held.length > 0) yield* pass(0);
 }
 
-/** Pieces with one more: a text or bytes go on with the one before. */
-function joined(pieces: readonly unknown[], piece: unknown): readonly unknown[] {
-  const last = pieces.at(-1);
-  if (typeof last === 'string' && typeof piece === 'string') return [...pieces.slice(0, -1), last + piece];
-  if (last instanceof Uint8Array && piece instanceof Uint8Array)
-    return [...pieces.slice(0, -1), Buffer.concat([last, piece])];
-  return [...pieces, piece];
+/**
+ * Reads the bytes of a stream in the UTF-16 that it began with, since later windows may not tell. What could be text of another
+ * encoding too is read both ways.
+ */
+function followUtf16(mediaType: string | undefined) {
+  let mark: Uint8Array | undefined;
+  let offset = 0;
+  return {
+    /** The pieces as they are screened, and those that are read a second time. */
+    read(pieces: readonly unknown[]): { readonly given: readonly unknown[]; readonly again: readonly unknown[] } {
+      const again: unknown[] = [];
+      const isFirst = mark === undefined;
+      mark ??= utf16Mark(pieces.find(isBytes) ?? new Uint8Array(), mediaType);
+      let at = offset;
+      const given = pieces.map((piece) => {
+        if (!isBytes(piece)) return piece;
+        const plain = { mediaType, data: piece };
+        if (mark === undefined || isFirst) return plain;
+        const marked = { mediaType, data: Buffer.concat([mark, piece.subarray(at % 2)]) };
+        at += piece.byteLength;
+        if (readBytes(piece, mediaType).unreadable !== undefined) return marked;
+        again.push(marked);
+        return plain;
+      });
+      return { given, again };
+    },
+    passed(pieces: readonly unknown[]): void {
+      if (mark !== undefined) offset += sizeOf(pieces.filter(isBytes));
+    },
+  };
 }
 
-/** Pieces in two parts; the second has at least so many characters, or as few more as a piece allows. */
+function isBytes(piece: unknown): piece is Uint8Array {
+  return piece instanceof Uint8Array;
+}
+
+/** Pieces as they are screened: texts in a row, and bytes, go on with each other. */
+function joined(pieces: readonly unknown[]): readonly unknown[] {
+  const runs: unknown[][] = [];
+  for (const piece of pieces) {
+    const last = runs.at(-1);
+    const goesOn =
+      (typeof piece === 'string' && typeof last?.[0] === 'string') || (isBytes(piece) && isBytes(last?.[0]));
+    if (goesOn) last?.push(piece);
+    else runs.push([piece]);
+  }
+  return runs.map((run) => {
+    if (run.length === 1) return run[0];
+    return typeof run[0] === 'string' ? run.join('') : Buffer.concat(run as Uint8Array[]);
+  });
+}
+
+/** Pieces in two parts; the second has at least so many characters, or as few more as a piece allows. Only bytes are divided. */
 function divide(pieces: readonly unknown[], kept: number): readonly [readonly unknown[], readonly unknown[]] {
-  if (kept === 0) return [pieces, []];
-  const passed: unknown[] = [];
   let left = sizeOf(pieces);
   for (const [at, piece] of pieces.entries()) {
     const size = sizeOf([piece]);
-    if (left - size >= kept) {
-      passed.push(piece);
-      left -= size;
-      continue;
-    }
-    // An even number of bytes, for UTF-16; no half of a pair.
-    const cut = (left - kept) & ~1;
-    if (piece instanceof Uint8Array && cut > 0)
-      return [
-        [...passed, piece.subarray(0, cut)],
-        [piece.subarray(cut), ...pieces.slice(at + 1)],
-      ];
-    if (typeof piece !== 'string' || cut <= 0) return [passed, pieces.slice(at)];
-    const edge = /[\udc00-\udfff]/.test(piece.charAt(cut)) ? cut - 1 : cut;
+    const cut = left - kept;
+    left -= size;
+    if (left >= kept) continue;
+    const [before, after] = [pieces.slice(0, at), pieces.slice(at + 1)];
+    if (!isBytes(piece) || cut <= 0) return [before, [piece, ...after]];
     return [
-      [...passed, piece.slice(0, edge)],
-      [piece.slice(edge), ...pieces.slice(at + 1)],
+      [...before, piece.subarray(0, cut)],
+      [piece.subarray(cut), ...after],
     ];
   }
-  return [passed, []];
+  return [pieces, []];
 }
 
 function sizeOf(pieces: readonly unknown[]): number {
   return pieces.reduce<number>((size, piece) => {
     if (typeof piece === 'string') return size + piece.length;
-    return size + (piece instanceof Uint8Array ? piece.byteLength : lengthOf(piece));
+    return size + (isBytes(piece) ? piece.byteLength : lengthOf(piece));
   }, 0);
 }
 
