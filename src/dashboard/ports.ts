@@ -71,7 +71,9 @@ export type RecordPage = EvidencePage;
 
 /** What calls of runs carried from data. */
 export interface FlowsResponse {
+  /** With 500 rows at most. */
   readonly report: FlowReport;
+  readonly moreRows: number;
   /** Calls of runs that were read. */
   readonly checked: number;
   /** False where the period has more records than one response reads. */

@@ -44,7 +44,7 @@ it('reads events, gateway reports and evidence, and writes the policy of the con
   expect([text.status, text.stderr]).toEqual([0, '']);
   expect(text.stdout).toContain('7 events read: 4 calls in 3 runs carried values from data, 2026-11-20 to 2026-11-21.');
   expect(text.stdout).toMatch(/^send_mail +1 +2$/m);
-  expect(text.stdout).toMatch(/^[\da-f]{8} {2}send_mail +to\[\*\] +email +get_contacts +foreign +2 +2 +0\.40 +ev_2$/m);
+  expect(text.stdout).toMatch(/^[\da-f]{16} {2}send_mail +to\[\*\] +email +get_contacts +foreign +2 +2 +0\.40 +ev_2$/m);
   expect(text.stdout).toMatch(/\(a document\)/);
   for (const unsafe of ['\u001b', 'carl']) expect(text.stdout).not.toContain(unsafe);
 
@@ -91,8 +91,8 @@ it('names rows that are no events by their lines, and quotes none', () => {
 }, 60_000);
 
 it.each<[string, readonly string[], string]>([
-  ['an id that is not there', ['--write', 'POLICY', '--confirm', '00000000'], 'the report has no such row'],
-  ['a confirmation without a file', ['--confirm', '00000000'], 'say what --write writes'],
+  ['an id that is not there', ['--write', 'POLICY', '--confirm', '0000000000000000'], 'the report has no such row'],
+  ['a confirmation without a file', ['--confirm', '0000000000000000'], 'say what --write writes'],
   ['a file that is no policy', ['--write', 'OTHER'], 'it has `on` and `tools`, not `tool`'],
   ['a policy with a mistake', ['--write', 'WRONG'], 'is not an action for flow.foreign'],
 ])(

@@ -6,6 +6,7 @@ import { newestRecords } from './review-routes.js';
 import { getMember } from './sign-in/session.js';
 
 const DAY = 86_400_000;
+const MOST_ROWS = 500;
 const flowsQuery = z.object({ days: z.coerce.number().int().min(1).max(90).default(7) });
 
 /** What calls of runs carried from data. */
@@ -15,6 +16,7 @@ export function flowRoutes(app: ApiApp, { store, now }: DashboardParts): void {
     const { records, isWhole } = await newestRecords(store.evidence, getMember(request).accountId, filter);
     const calls = records.flatMap((record) => recordedCall(record) ?? []);
     const report = reportFlows(calls.filter(({ flows }) => flows.length > 0));
-    return { report, checked: calls.length, isWhole };
+    const rows = report.rows.slice(0, MOST_ROWS);
+    return { report: { ...report, rows }, moreRows: report.rows.length - rows.length, checked: calls.length, isWhole };
   });
 }

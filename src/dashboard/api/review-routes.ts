@@ -8,7 +8,7 @@ const DAY = 86_400_000;
 const MARKED_DAYS = 90;
 /** Records read at most for one response: marks of each kind, and allowed calls. */
 const MOST_READ = 2_000;
-/** UTF-16 code units of their texts together. */
+/** UTF-16 code units of their texts and flows together. */
 const MOST_CHARACTERS = 16 * 1024 * 1024;
 const QUEUE_LENGTH = 25;
 const EXCERPT_LENGTH = 2_000;
@@ -55,10 +55,17 @@ export async function newestRecords(
   do {
     const page: Awaited<ReturnType<EvidenceStore['list']>> = await evidence.list(accountId, filter, cursor, 500);
     records.push(...page.records);
-    characters += page.records.reduce((sum, { input }) => sum + (input.text?.length ?? 0), 0);
+    characters += page.records.reduce(
+      (sum, { input, run }) => sum + (input.text?.length ?? 0) + lengthOf(run?.flow?.flows),
+      0,
+    );
     cursor = page.next;
   } while (cursor !== null && records.length < MOST_READ && characters < MOST_CHARACTERS);
   return { records, isWhole: cursor === null };
+}
+
+function lengthOf(flows: readonly object[] = []): number {
+  return flows.reduce((sum, flow) => sum + JSON.stringify(flow).length, 0);
 }
 
 /** How close an allowed call came to a block: the larger of its scores as a share of the threshold. */

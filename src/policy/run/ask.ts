@@ -21,6 +21,8 @@ export type OnAsk = (question: FlowQuestion) => boolean | Promise<boolean>;
 /** Values that a question quotes, and how much of each. */
 const MAX_QUOTED = 5;
 const QUOTED_LENGTH = 200;
+/** Flows of one call that are told: more say no more, and add up in events and evidence. */
+const MAX_TOLD = 100;
 
 /** Asks, and waits for an answer until the time is over. False where nobody answers, or the asking fails. */
 export async function askPerson(
@@ -52,7 +54,7 @@ function questionText({ tool = 'a tool', effect, flows }: Omit<FlowQuestion, 'te
   return `May ${visibleText(tool.slice(0, 64))} (${effect}) use ${values.join('; ')}${more}? The user never gave this.`;
 }
 
-/** The flows without the texts, as events and enforcements tell them. */
+/** The first 100 flows without the texts, as events, enforcements and evidence tell them. */
 export function withoutTexts(flows: readonly FoundFlow[]): readonly Flow[] {
-  return flows.map(({ text: _, ...flow }) => flow);
+  return flows.slice(0, MAX_TOLD).map(({ text: _, ...flow }) => flow);
 }

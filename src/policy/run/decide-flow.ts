@@ -1,4 +1,5 @@
 /** Decides on a call from what a run knows, so that it can be decided again. */
+import { withoutTexts } from './ask.js';
 import type { KnownEffect } from './effects.js';
 import { sourceOf } from './entries.js';
 import { type Flow, flowOf } from './flow.js';
@@ -28,6 +29,7 @@ export interface FlowDecision {
   readonly rule: 'none' | 'flow.suspicious' | 'flow.foreign';
   /** One sentence; null for `none`. */
   readonly reason: string | null;
+  /** At most 100. */
   readonly flows: readonly Flow[];
 }
 
@@ -42,8 +44,8 @@ export function decideFlow(
   const ruling = ruleFlows(found, effect, { to }, policy);
   const digests = askedDigests(state, asked);
   if (ruling === undefined) return { action: 'allow', rule: 'none', reason: null, flows: [], digests };
-  const flows = ruling.flows.map(({ text: _, ...flow }) => flow);
-  return { action: ruling.action, rule: ruling.rule, reason: flowReason(ruling), flows, digests };
+  const { action, rule } = ruling;
+  return { action, rule, reason: flowReason(ruling), flows: withoutTexts(ruling.flows), digests };
 }
 
 /** The state of a run as far as a call asked for it. */

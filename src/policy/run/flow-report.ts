@@ -36,7 +36,7 @@ export function recordedCall({ id, time, run }: RecordedCall): ReportedCall | un
 
 /** Equal flows of many calls. */
 export interface FlowRow extends FlowGroup {
-  /** 8 hex digits of what the flows have in common: the same in every report. */
+  /** 16 hex digits of what the flows have in common: the same in every report. */
   readonly id: string;
   readonly calls: number;
   readonly runs: number;
@@ -81,7 +81,8 @@ export function reportFlows(calls: readonly ReportedCall[]): FlowReport {
   const byCalls = [...tools]
     .map(([tool, counts]) => ({ tool, ...counts }))
     .sort((a, b) => b.suspicious + b.foreign - a.suspicious - a.foreign);
-  const place = (tool: string | null): number => byCalls.findIndex((each) => each.tool === tool);
+  const places = new Map(byCalls.map(({ tool }, at) => [tool, at]));
+  const place = (tool: string | null): number => places.get(tool) ?? 0;
   return {
     calls: calls.length,
     runs: new Set(calls.map(({ runId }) => runId)).size,
@@ -89,8 +90,15 @@ export function reportFlows(calls: readonly ReportedCall[]): FlowReport {
     to: times.at(-1) ?? null,
     tools: byCalls,
     rows: [...groups]
-      .map(([id, { row, runs, calls: count, probability, newest }]) => ({
-        ...{ id, ...row, calls: count, runs: runs.size, probability, evidenceId: newest.evidenceId },
+      .map(([facts, { row, runs, calls: count, probability, newest }]) => ({
+        ...{
+          id: hash('sha256', facts).slice(0, 16),
+          ...row,
+          calls: count,
+          runs: runs.size,
+          probability,
+          evidenceId: newest.evidenceId,
+        },
       }))
       .sort((a, b) => place(a.tool) - place(b.tool) || b.level.localeCompare(a.level) || b.calls - a.calls),
   };
@@ -100,12 +108,12 @@ function addCall(groups: Map<string, Group>, call: ReportedCall): void {
   const seen = new Set<string>();
   for (const { argument, kind, level, source } of call.flows) {
     const row = { tool: call.tool, source: source.tool ?? null, argument: argumentPath(argument), kind, level };
-    const id = hash('sha256', JSON.stringify(Object.values(row))).slice(0, 8);
-    const group = groups.get(id) ?? { row, runs: new Set(), calls: 0, probability: null, newest: call };
-    groups.set(id, group);
+    const facts = JSON.stringify(Object.values(row));
+    const group = groups.get(facts) ?? { row, runs: new Set(), calls: 0, probability: null, newest: call };
+    groups.set(facts, group);
     if (source.probability !== undefined) group.probability = Math.max(group.probability ?? 0, source.probability);
-    if (seen.has(id)) continue;
-    seen.add(id);
+    if (seen.has(facts)) continue;
+    seen.add(facts);
     group.runs.add(call.runId);
     group.calls += 1;
     if ((call.time ?? '') >= (group.newest.time ?? '')) group.newest = call;

@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { newestRecords } from '../../../src/dashboard/api/review-routes.js';
+import type { EvidenceRecord } from '../../../src/evidence/evidence-record.js';
+import { makeRecord } from '../../store/make-record.js';
 import { ask, type Caller, signIn, type TestDashboard, testDashboard } from '../test-dashboard.js';
 
 let time = Date.UTC(2026, 10, 22, 12);
@@ -48,4 +51,27 @@ test('an account applies a bounded number of overlay versions a day', async () =
   time += 86_400_001;
   owner = await signIn(it, 'sign-in', BODY);
   expect((await apply(50)).statusCode).toBe(200);
+});
+
+/** Record of a call with 100 flows. */
+function recordOf(at: number, source = 'contacts'): EvidenceRecord {
+  const flows = Array.from({ length: 100 }, (_, to) => ({
+    ...{ argument: `to${at * 100 + to}`, kind: 'email', level: 'foreign' },
+    source: { tool: source, span: { start: 0, end: 9 } },
+  }));
+  const record = makeRecord({ accountId: owner.accountId, time, channel: 'tool_call' });
+  return { ...record, run: { id: 'r', tool: 'send_mail', flow: { flows } } } as unknown as EvidenceRecord;
+}
+
+test('the report of flows has a bounded number of rows, and says how many more there are', async () => {
+  for (let at = 0; at < 6; at++) await it.store.evidence.append(recordOf(at));
+  const { report, moreRows, isWhole } = (await ask(it, owner, 'GET', '/flows')).json();
+  expect([report.calls, report.rows.length, moreRows, isWhole]).toEqual([6, 500, 100, true]);
+});
+
+test('one response reads a bounded length of flows', async () => {
+  const records = Array.from({ length: 500 }, () => recordOf(0, 'x'.repeat(400)));
+  const list = vi.fn(async () => ({ records, next: 'more', searchedTo: null }));
+  const { isWhole } = await newestRecords({ ...it.store.evidence, list }, owner.accountId, {});
+  expect([list.mock.calls.length, isWhole]).toEqual([1, false]);
 });

@@ -219,6 +219,12 @@ test('values from data: rows are confirmed, and the policy permits them alone', 
   await page.emulateMedia({ colorScheme: 'light' });
   await shoot(page, 'flows-wide-light');
   expect(await accessibilityFaults(page)).toEqual([]);
+  await page.route('**/flows?days=1', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), moreRows: 2 } });
+  });
+  await page.getByText('Day', { exact: true }).click();
+  await page.getByText('2 more rows are not shown').waitFor();
   expect(faults).toEqual([]);
   await page.context().close();
 });

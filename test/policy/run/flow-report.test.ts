@@ -7,7 +7,11 @@ import { readPolicy } from '../../../src/cli/policy-file.js';
 import type { Verdict } from '../../../src/index.js';
 import { type Analyzer, createGuard, type Flow, type Guard } from '../../../src/policy/index.js';
 import { confirmedPolicy, isAcceptable } from '../../../src/policy/run/confirmed-policy.js';
+import { decideFlow } from '../../../src/policy/run/decide-flow.js';
+import { addEntry } from '../../../src/policy/run/entries.js';
+import { DEFAULT_FLOW_POLICY } from '../../../src/policy/run/flow-policy.js';
 import { type FlowReport, type ReportedCall, reportFlows } from '../../../src/policy/run/flow-report.js';
+import { type Entry, emptyRun } from '../../../src/policy/run/run-state.js';
 
 const allowed: Verdict = {
   ...{ verdict: 'allow', confidence: 0, score: 0, threshold: 0.8, rule: 'none', reason: null, decided_by: 'ml' },
@@ -178,6 +182,38 @@ describe('an audit', () => {
       expect(() => createGuard({ engine, tools })).toThrow(/permits nothing by/);
     }
   });
+
+  it('tells of a bounded number of flows of one call', async () => {
+    const run = createGuard({ engine, on: { flow: { foreign: 'deny' } } }).run({ task: 'Write.' });
+    const to = Array.from({ length: 150 }, (_, at) => `m${at}@team.example`);
+    await run.screen('tool_result', to.join(', '), { tool: 'get_contacts' });
+    const { action, enforcement } = await run.screen('tool_call', { name: 'send_mail', arguments: { to } });
+    expect([action, enforcement?.flows?.length]).toEqual(['deny', 100]);
+    const data: Entry = {
+      role: 'untrusted',
+      text: to.join(', '),
+      tool: 'get_contacts',
+      evidenceId: 'ev',
+      suspicious: [],
+    };
+    const grounds = { effect: { effect: 'send', why: 'name' }, policy: DEFAULT_FLOW_POLICY } as const;
+    expect(decideFlow(addEntry(emptyRun(7), data), { to }, grounds).flows).toHaveLength(100);
+  });
+
+  it('adds up the calls of many tools in no time', () => {
+    const source = { tool: 'a', evidenceId: undefined, probability: undefined, span: { start: 0, end: 5 } };
+    const flows: readonly Flow[] = [{ argument: 'to', kind: 'email', level: 'foreign', source }];
+    // Ids of 8 digits would be equal for tool 24869 and tool 39976.
+    const calls = Array.from({ length: 40_000 }, (_, at): readonly ReportedCall[] => {
+      const call = { tool: `tool ${at}`, runId: 'a', evidenceId: 'ev_a', time: null, flows };
+      return at % 2 === 0 ? [call] : [call, call];
+    }).flat();
+    const started = performance.now();
+    const { rows, tools } = reportFlows(calls);
+    expect(performance.now() - started).toBeLessThan(10_000);
+    expect(rows.map(({ tool }) => tool)).toEqual(tools.map(({ tool }) => tool));
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(40_000);
+  }, 60_000);
 
   it('lists each tool that a value came from where a host keeps no evidence', async () => {
     const { evidence_id: _, ...unrecorded } = allowed;

@@ -32,7 +32,7 @@ export function Flows(): JSX.Element {
   );
 }
 
-function Report({ report, checked, isWhole }: FlowsResponse): JSX.Element {
+function Report({ report, moreRows, checked, isWhole }: FlowsResponse): JSX.Element {
   const [confirmed, setConfirmed] = useState<readonly string[]>([]);
   const calls = counted(checked, 'call', 'calls');
   if (report.rows.length === 0)
@@ -99,6 +99,9 @@ function Report({ report, checked, isWhole }: FlowsResponse): JSX.Element {
             </tr>
           ))}
         </Table>
+        {moreRows === 0 ? null : (
+          <p class="hint">{`${counted(moreRows, 'more row is', 'more rows are')} not shown: choose a shorter period.`}</p>
+        )}
       </Panel>
       <Panel title="Policy">
         <p>
