@@ -33,7 +33,7 @@ export interface RunMemory {
 
 /** The end of what was read before a text, and the beginning of the text. */
 export interface Joint {
-  /** Undefined where nothing was read before, or once both were screened together and may pass. */
+  /** Undefined once both were screened together and may pass. */
   halves: readonly [string, string] | undefined;
 }
 
@@ -112,31 +112,42 @@ function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, 
   };
 }
 
+/** A text that was read: how it begins and ends, and its joints. */
+interface ReadText {
+  readonly start: string;
+  readonly end: string;
+  joints: readonly Joint[];
+}
+
 function createJoints(): RunMemory['jointsOf'] {
-  const texts = new LRUCache<string, { readonly start: string; readonly end: string; joint: Joint | undefined }>({
-    max: MAX_TEXTS,
-  });
+  const texts = new LRUCache<string, ReadText>({ max: MAX_TEXTS });
   /** By the digests of both texts. */
   const joints = new LRUCache<string, Joint>({ max: MAX_TEXTS });
-  let last = { digest: '', end: '' };
+  /** The last text that was new, and the one read last: a text that is read again parts no two halves. */
+  let before: readonly { readonly digest: string; readonly end: string }[] = [];
   return (digest, readProse) => {
-    let text = texts.get(digest);
-    if (text === undefined) {
-      const prose = readProse();
-      text = { start: prose.slice(0, JOINT_LENGTH), end: prose.slice(-JOINT_LENGTH), joint: undefined };
-      texts.set(digest, text);
-    }
+    const known = texts.get(digest);
+    const text = known ?? readEnds(readProse());
+    texts.set(digest, text);
     // Nothing said, such as a number of progress, parts no two halves.
     if (text.start === '') return [];
-    const pair = `${last.digest} ${digest}`;
-    const joint = joints.get(pair) ?? { halves: last.end === '' ? undefined : [last.end, text.start] };
-    joints.set(pair, joint);
-    last = { digest, end: text.end };
-    const { joint: old } = text;
+    const found = before.map((last) => {
+      const pair = `${last.digest} ${digest}`;
+      const joint = joints.get(pair) ?? { halves: [last.end, text.start] };
+      joints.set(pair, joint);
+      return joint;
+    });
     // One that was blocked stays, wherever the text is read next.
-    if (old?.halves === undefined) text.joint = joint;
-    return old === undefined || old === joint ? [joint] : [old, joint];
+    const blocked = text.joints.filter(({ halves }) => halves !== undefined).slice(0, 1);
+    text.joints = [...new Set([...blocked, ...found])];
+    const read = { digest, end: text.end };
+    before = known === undefined ? [read] : [...before.slice(0, 1), read];
+    return text.joints;
   };
+}
+
+function readEnds(prose: string): ReadText {
+  return { start: prose.slice(0, JOINT_LENGTH), end: prose.slice(-JOINT_LENGTH), joints: [] };
 }
 
 /** The sentences that an input says: of a structure the strings that are more than an identifier. */
