@@ -1,15 +1,19 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { AIMessage as CoreMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { fakeModel } from '@langchain/core/testing';
+import { Agent as MastraAgent } from '@mastra/core/agent';
+import { Agent, type Model, Runner, Usage } from '@openai/agents';
 import { generateText, wrapLanguageModel } from 'ai';
-import { MockLanguageModelV4 } from 'ai/test';
+import { MockLanguageModelV3, MockLanguageModelV4 } from 'ai/test';
 import * as langchain from 'langchain';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { guardModel } from '../../src/integrations/ai-sdk/index.js';
 import { guardMiddleware as guardAnthropic } from '../../src/integrations/anthropic/index.js';
 import { guardMiddleware as guardLangChain } from '../../src/integrations/langchain/index.js';
+import { guardProcessor } from '../../src/integrations/mastra/index.js';
 import { guardFetch } from '../../src/integrations/openai/index.js';
+import { guardAgents } from '../../src/integrations/openai-agents/index.js';
 import { createGuard, type Guard } from '../../src/policy/index.js';
 import { counting } from './adapters/matrix.js';
 
@@ -23,25 +27,31 @@ const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
+/** Of the AI SDK's messages, in which Mastra is asked. */
+const named = { toolCallId: 't', toolName: 'mail' };
+const history = [
+  { role: 'user' as const, content: SAID },
+  { role: 'assistant' as const, content: [{ type: 'tool-call' as const, ...named, input: {} }] },
+  {
+    role: 'tool' as const,
+    content: [{ type: 'tool-result' as const, ...named, output: { type: 'text' as const, value: MAIL } }],
+  },
+];
+/** Of `@openai/agents`. */
+const items = [
+  { role: 'user' as const, content: SAID },
+  { type: 'function_call' as const, callId: 't', name: 'mail', arguments: '{}' },
+  { type: 'function_call_result' as const, callId: 't', name: 'mail', status: 'completed' as const, output: MAIL },
+];
 const toolCalls = [{ id: 't', type: 'function' as const, function: { name: 'mail', arguments: '{}' } }];
 
 /** Answers of a model that says a text, as each host's user sees them. */
 const hosts: Readonly<Record<string, (guard: Guard, says: string) => Promise<string>>> = {
   async 'AI SDK'(guard, says) {
-    const mock = new MockLanguageModelV4({
-      doGenerate: (async () => ({
-        content: [{ type: 'text', text: says }],
-        ...{ finishReason: { unified: 'stop', raw: undefined }, usage, warnings: [] },
-      })) as never,
-    });
-    const named = { toolCallId: 't', toolName: 'mail' };
+    const mock = new MockLanguageModelV4({ doGenerate: generateOf(says) as never });
     const { text } = await generateText({
       model: wrapLanguageModel({ model: mock, middleware: guardModel(guard) }),
-      messages: [
-        { role: 'user', content: SAID },
-        { role: 'assistant', content: [{ type: 'tool-call', ...named, input: {} }] },
-        { role: 'tool', content: [{ type: 'tool-result', ...named, output: { type: 'text', value: MAIL } }] },
-      ],
+      messages: history,
     });
     return text;
   },
@@ -104,7 +114,35 @@ const hosts: Readonly<Record<string, (guard: Guard, says: string) => Promise<str
     });
     return messages.at(-1)?.text ?? '';
   },
+  async Mastra(guard, says) {
+    const processors = [guardProcessor(guard) as never];
+    const agent = new MastraAgent({
+      ...{ id: 'a', name: 'a', instructions: 'Help.' },
+      model: new MockLanguageModelV3({ doGenerate: generateOf(says) as never }) as never,
+      ...{ inputProcessors: processors, outputProcessors: processors },
+    });
+    const { text, response } = await agent.generate(history as never);
+    expect(JSON.stringify(response.messages)).toContain(JSON.stringify(text));
+    return text;
+  },
+  async 'OpenAI Agents'(guard, says) {
+    const content = [{ type: 'output_text' as const, text: says }];
+    const output = [{ type: 'message' as const, role: 'assistant' as const, status: 'completed' as const, content }];
+    const model: Pick<Model, 'getResponse'> = { getResponse: async () => ({ usage: new Usage(), output }) };
+    const { callModelInputFilter, model: guarded } = guardAgents(guard);
+    const agent = new Agent({ name: 'a', model: guarded(model as Model) });
+    const { finalOutput } = await new Runner({ callModelInputFilter, tracingDisabled: true }).run(agent, items);
+    return finalOutput ?? '';
+  },
 };
+
+/** The answer of a model of the AI SDK. */
+function generateOf(says: string): () => Promise<object> {
+  return async () => ({
+    content: [{ type: 'text', text: says }],
+    ...{ finishReason: { unified: 'stop', raw: undefined }, usage, warnings: [] },
+  });
+}
 
 function openAi(guard: Guard, reply: object): OpenAI {
   const provider = async (): Promise<Response> => Response.json(reply);

@@ -1,11 +1,15 @@
 import Anthropic from '@anthropic-ai/sdk';
+import { Agent as MastraAgent } from '@mastra/core/agent';
+import { Agent, type Model, Runner, Usage } from '@openai/agents';
 import { streamText, wrapLanguageModel } from 'ai';
-import { convertArrayToReadableStream, MockLanguageModelV4 } from 'ai/test';
+import { convertArrayToReadableStream, MockLanguageModelV3, MockLanguageModelV4 } from 'ai/test';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { guardModel } from '../../src/integrations/ai-sdk/index.js';
 import { guardMiddleware } from '../../src/integrations/anthropic/index.js';
+import { guardProcessor } from '../../src/integrations/mastra/index.js';
 import { guardFetch } from '../../src/integrations/openai/index.js';
+import { guardAgents } from '../../src/integrations/openai-agents/index.js';
 import { createGuard, type Guard } from '../../src/policy/index.js';
 import { counting } from './adapters/matrix.js';
 
@@ -19,6 +23,22 @@ const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
+/** Of the AI SDK's messages, in which Mastra is asked. */
+const named = { toolCallId: 't', toolName: 'mail' };
+const history = [
+  { role: 'user' as const, content: SAID },
+  { role: 'assistant' as const, content: [{ type: 'tool-call' as const, ...named, input: {} }] },
+  {
+    role: 'tool' as const,
+    content: [{ type: 'tool-result' as const, ...named, output: { type: 'text' as const, value: MAIL } }],
+  },
+];
+/** Of `@openai/agents`. */
+const items = [
+  { role: 'user' as const, content: SAID },
+  { type: 'function_call' as const, callId: 't', name: 'mail', arguments: '{}' },
+  { type: 'function_call_result' as const, callId: 't', name: 'mail', status: 'completed' as const, output: MAIL },
+];
 const toolCalls = [{ id: 't', type: 'function' as const, function: { name: 'mail', arguments: '{}' } }];
 
 function tokensOf(text: string): readonly string[] {
@@ -30,6 +50,18 @@ function events(all: readonly { readonly type?: string }[], end = ''): Response 
   return new Response(lines.join('') + end, { headers: { 'content-type': 'text/event-stream' } });
 }
 
+/** The stream of a model of the AI SDK. */
+function streamOf(says: string): () => Promise<object> {
+  const parts = [
+    { type: 'stream-start', warnings: [] },
+    { type: 'text-start', id: '1' },
+    ...tokensOf(says).map((delta) => ({ type: 'text-delta', id: '1', delta })),
+    { type: 'text-end', id: '1' },
+    { type: 'finish', finishReason: { unified: 'stop', raw: undefined }, usage },
+  ];
+  return async () => ({ stream: convertArrayToReadableStream(parts) });
+}
+
 /** Shows what its client reads from the guard. */
 function openAi(guard: Guard, reply: () => Response): OpenAI {
   const fetch = guardFetch(guard, async () => reply());
@@ -38,24 +70,10 @@ function openAi(guard: Guard, reply: () => Response): OpenAI {
 
 const hosts: Readonly<Record<string, (guard: Guard, says: string) => Promise<{ text: string; raw: string }>>> = {
   async 'AI SDK'(guard, says) {
-    const parts = [
-      { type: 'stream-start', warnings: [] },
-      { type: 'text-start', id: '1' },
-      ...tokensOf(says).map((delta) => ({ type: 'text-delta', id: '1', delta })),
-      { type: 'text-end', id: '1' },
-      { type: 'finish', finishReason: { unified: 'stop', raw: undefined }, usage },
-    ];
-    const model = new MockLanguageModelV4({
-      doStream: (async () => ({ stream: convertArrayToReadableStream(parts) })) as never,
-    });
-    const named = { toolCallId: 't', toolName: 'mail' };
+    const model = new MockLanguageModelV4({ doStream: streamOf(says) as never });
     const { fullStream } = streamText({
       model: wrapLanguageModel({ model, middleware: guardModel(guard) }),
-      messages: [
-        { role: 'user', content: SAID },
-        { role: 'assistant', content: [{ type: 'tool-call', ...named, input: {} }] },
-        { role: 'tool', content: [{ type: 'tool-result', ...named, output: { type: 'text', value: MAIL } }] },
-      ],
+      messages: history,
     });
     let text = '';
     const seen: unknown[] = [];
@@ -149,6 +167,55 @@ const hosts: Readonly<Record<string, (guard: Guard, says: string) => Promise<{ t
     const seen: unknown[] = [];
     for await (const event of stream) seen.push(event);
     return { text: await stream.finalText(), raw: JSON.stringify(seen) };
+  },
+  async Mastra(guard, says) {
+    const processors = [guardProcessor(guard) as never];
+    const agent = new MastraAgent({
+      ...{ id: 'a', name: 'a', instructions: 'Help.' },
+      model: new MockLanguageModelV3({ doStream: streamOf(says) as never }) as never,
+      ...{ inputProcessors: processors, outputProcessors: processors },
+    });
+    const stream = await agent.stream(history as never);
+    let text = '';
+    const seen: unknown[] = [];
+    for await (const part of stream.fullStream) {
+      seen.push(part);
+      if (part.type === 'text-delta') text += part.payload.text;
+    }
+    expect(await stream.text).toBe(text);
+    return { text, raw: JSON.stringify([seen, await stream.response]) };
+  },
+  async 'OpenAI Agents'(guard, says) {
+    const content = [{ type: 'output_text' as const, text: says }];
+    const output = [{ type: 'message' as const, role: 'assistant' as const, status: 'completed' as const, content }];
+    const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+    const model: Model = {
+      getResponse: async () => ({ usage: new Usage(), output }),
+      async *getStreamedResponse() {
+        yield { type: 'response_started' };
+        for (const delta of tokensOf(says)) {
+          yield { type: 'output_text_delta', delta, itemId: 'i', providerData: { logprobs: [{ token: delta }] } };
+          yield { type: 'model', event: { type: 'response.output_text.delta', delta } };
+        }
+        yield { type: 'model', event: { type: 'response.output_item.done', item: output[0] } };
+        yield { type: 'model', event: { type: 'response.output_item.done', item: { type: 'reasoning' } } };
+        yield { type: 'response_done', response: { id: 'r', usage, output } };
+      },
+    };
+    const { callModelInputFilter, model: guarded } = guardAgents(guard);
+    const agent = new Agent({ name: 'a', model: guarded(model) });
+    const stream = await new Runner({ callModelInputFilter, tracingDisabled: true }).run(agent, items, {
+      stream: true,
+    });
+    let text = '';
+    const seen: unknown[] = [];
+    for await (const event of stream) {
+      seen.push(event.type === 'raw_model_stream_event' ? event.data : event);
+      if (event.type === 'raw_model_stream_event' && event.data.type === 'output_text_delta') text += event.data.delta;
+    }
+    expect(stream.finalOutput).toBe(text);
+    expect(JSON.stringify(seen)).toContain('"reasoning"');
+    return { text, raw: JSON.stringify([seen, stream.history]) };
   },
 };
 

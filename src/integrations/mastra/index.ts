@@ -32,7 +32,19 @@ interface StepArguments {
   readonly requestContext?: RequestContext;
 }
 
-/** A `Processor` of Mastra, for the `inputProcessors` of an agent. */
+/** A chunk of Mastra's streams. */
+interface Chunk {
+  readonly type: string;
+  readonly payload?: unknown;
+}
+
+interface StreamArguments<C> extends Pick<StepArguments, 'requestContext'> {
+  readonly part: C;
+  readonly state: Record<string, unknown>;
+  readonly writer?: { custom(chunk: never): Promise<void> };
+}
+
+/** A `Processor` of Mastra, for the `inputProcessors` and the `outputProcessors` of an agent. */
 export interface GuardProcessor {
   readonly id: 'portcullis';
   processInput<L>(args: StepArguments & { readonly messageList: L }): Promise<L>;
@@ -46,18 +58,23 @@ export interface GuardProcessor {
   processLLMRequest<P extends readonly unknown[]>(
     args: StepArguments & { readonly prompt: P },
   ): Promise<{ prompt: P } | undefined>;
+  processOutputStream<C extends Chunk>(args: StreamArguments<C>): Promise<C | null>;
 }
 
 /**
  * A processor that screens all that each model call would show the model: user texts, also those that the memory recalls,
  * text files, tool results, failed tools and tool definitions. A refused run ends with a tripwire: its reason is the note,
- * its metadata has the evidence id.
+ * its metadata has the evidence id. As an output processor it cuts ways out from the texts of the model.
  *
  * @throws PortcullisBlocked inside the run, for the action `throw`
  *
  * @example
  * ```ts
- * const agent = new Agent({ id, name, instructions, model, tools: guardTools(guard, tools), inputProcessors: [guardProcessor(guard)] });
+ * const processors = [guardProcessor(guard)];
+ * const agent = new Agent({
+ *   ...{ id, name, instructions, model, tools: guardTools(guard, tools) },
+ *   ...{ inputProcessors: processors, outputProcessors: processors },
+ * });
  * ```
  */
 export function guardProcessor(guard: Guard): GuardProcessor {
@@ -86,8 +103,33 @@ export function guardProcessor(guard: Guard): GuardProcessor {
       const { note, evidenceId, runId, rule, action } = screening.refusal;
       return abort(note, { metadata: { portcullis: { evidenceId, runId, rule, action } } });
     },
+    processOutputStream: (args) => showChunk(guard, args),
   };
 }
+
+/** A chunk as it may be shown; what was held back of a text comes before the chunk that ends it. */
+async function showChunk<C extends Chunk>(
+  guard: Guard,
+  { part, state, writer, ...args }: StreamArguments<C>,
+): Promise<C | null> {
+  const payload = isObject(part.payload) ? part.payload : {};
+  state.portcullis ??= screenCall(guard, readCall(args));
+  const { streamed } = state.portcullis as CallScreening;
+  if (part.type === 'text-delta') {
+    const text = await streamed.write(payload.id, String(payload.text));
+    return text === '' ? null : { ...part, payload: { ...payload, text } };
+  }
+  const ended = part.type === 'text-end' ? [payload.id] : ENDS.has(part.type) ? streamed.open() : [];
+  for (const id of ended) {
+    const text = await streamed.end(id);
+    // A processor may return one chunk for each, but write more.
+    if (text !== '') await writer?.custom({ ...part, type: 'text-delta', payload: { id, text } } as never);
+  }
+  return part;
+}
+
+/** Chunks after which no text goes on. */
+const ENDS = new Set(['finish', 'error']);
 
 /** The thread is the run; without one the context, which all hooks and tools of a request share. */
 function readCall({ abortSignal, requestContext }: Omit<StepArguments, 'abort'>): ScreenCall {

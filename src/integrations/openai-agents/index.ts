@@ -8,7 +8,7 @@ import {
   passes,
 } from '../../policy/index.js';
 import { authorOf, screenItems } from '../openai/items.js';
-import { isObject, type Members, screenCall } from '../screened-call.js';
+import { type CallScreening, isObject, type Members, screenCall, showEach } from '../screened-call.js';
 
 /** Result of a tool guardrail. */
 export interface ToolGuardrailOutput {
@@ -53,6 +53,22 @@ export interface AgentsGuard {
   tools<T extends object>(tools: readonly T[]): Promise<T[]>;
   /** An MCP server with the two guardrails added; those of its tools with a poisoned definition are left out. */
   mcpServer<S extends McpServer>(server: S): S;
+  /**
+   * A model that is shown what the filter would show it, and whose messages lose ways out, also in a stream. Raw events of the
+   * provider that may repeat a message are left out of it. @throws PortcullisBlocked for a refused text
+   */
+  model<M extends AgentModel>(model: M): M;
+}
+
+interface AgentModel {
+  getResponse(request: never): Promise<{ readonly output: readonly unknown[] }>;
+  getStreamedResponse(request: never): AsyncIterable<unknown>;
+}
+
+interface AgentModelRequest {
+  readonly systemInstructions?: string;
+  readonly input: unknown;
+  readonly signal?: AbortSignal;
 }
 
 interface McpServer {
@@ -73,8 +89,8 @@ const NAME = 'portcullis';
  *
  * @example
  * ```ts
- * const { callModelInputFilter, inputGuardrail, tools } = guardAgents(guard);
- * const agent = new Agent({ name, model, tools: await tools([readPage]), inputGuardrails: [inputGuardrail] });
+ * const { callModelInputFilter, inputGuardrail, model, tools } = guardAgents(guard);
+ * const agent = new Agent({ name, model: model(gpt), tools: await tools([readPage]), inputGuardrails: [inputGuardrail] });
  * await new Runner({ callModelInputFilter }).run(agent, prompt);
  * ```
  */
@@ -147,28 +163,112 @@ export function guardAgents(guard: Guard): AgentsGuard {
     toolOutputGuardrail,
     async callModelInputFilter({ modelData, context }) {
       const screening = screenCall(guard, { runId: isObject(context) ? context : undefined });
-      screening.trust(modelData.instructions);
-      const input = await screenItems(screening, modelData.input);
-      if (screening.refusal !== undefined) throw new PortcullisBlocked(screening.refusal);
+      const input = await screenInput(screening, modelData.instructions, modelData.input);
       return { ...modelData, input: [...input] };
     },
     tools: async (tools) => (await screenCall(guard).tools(tools, readDefinition)).map(guardTool),
     mcpServer(server) {
       const { toolInputGuardrails = [], toolOutputGuardrails = [] } = server;
-      const added: Members = {
+      return withMembers(server, {
         listTools: async () => screenCall(guard).tools(await server.listTools()),
         toolInputGuardrails: [...toolInputGuardrails, toolInputGuardrail],
         toolOutputGuardrails: [...toolOutputGuardrails, toolOutputGuardrail],
-      };
-      return new Proxy(server, {
-        get(target, name) {
-          if (typeof name === 'string' && Object.hasOwn(added, name)) return added[name];
-          const member: unknown = Reflect.get(target, name, target);
-          return typeof member === 'function' ? member.bind(target) : member;
-        },
       });
     },
+    model: (model) => guardAgentModel(guard, model),
   };
+}
+
+function guardAgentModel<M extends AgentModel>(guard: Guard, model: M): M {
+  async function follow(request: AgentModelRequest): Promise<{ screening: CallScreening; shown: never }> {
+    const { systemInstructions, input, signal } = request;
+    const screening = screenCall(guard, { signal });
+    const items = typeof input === 'string' ? [{ role: 'user', content: input }] : (input as readonly object[]);
+    const shown = await screenInput(screening, systemInstructions, items);
+    return { screening, shown: { ...request, input: [...shown] } as never };
+  }
+  return withMembers(model, {
+    async getResponse(request: AgentModelRequest) {
+      const { screening, shown } = await follow(request);
+      return showResponse(screening, await model.getResponse(shown));
+    },
+    async *getStreamedResponse(request: AgentModelRequest) {
+      const { screening, shown } = await follow(request);
+      yield* showEvents(screening, model.getStreamedResponse(shown));
+    },
+  });
+}
+
+/** What a model is shown. @throws PortcullisBlocked for a refused text */
+async function screenInput<I extends object>(
+  screening: CallScreening,
+  instructions: unknown,
+  input: readonly I[],
+): Promise<readonly I[]> {
+  screening.trust(instructions);
+  const shown = await screenItems(screening, input);
+  if (screening.refusal !== undefined) throw new PortcullisBlocked(screening.refusal);
+  return shown;
+}
+
+/** A response whose messages have no ways out. */
+async function showResponse<R extends { readonly output: readonly unknown[] }>(
+  screening: CallScreening,
+  response: R,
+): Promise<R> {
+  const isMessage = (item: unknown): boolean => isObject(item) && item.type === 'message';
+  const output = await showEach(response.output, async (item) => [
+    isMessage(item) ? await screening.answer(item) : item,
+  ]);
+  return { ...response, output };
+}
+
+/** The events of a streamed response without ways out. */
+async function* showEvents(screening: CallScreening, events: AsyncIterable<unknown>): AsyncGenerator<unknown> {
+  const { streamed } = screening;
+  async function* endTexts(butOf?: unknown): AsyncGenerator<unknown> {
+    for (const itemId of streamed.open().filter((id) => id !== butOf))
+      yield textDelta(itemId, await streamed.end(itemId));
+  }
+  for await (const event of events) {
+    if (!isObject(event) || (event.type === 'model' && repeatsText(event.event))) continue;
+    if (event.type === 'output_text_delta') {
+      const { itemId = '', delta } = event;
+      yield* endTexts(itemId);
+      yield textDelta(itemId, await streamed.write(itemId, String(delta)));
+      continue;
+    }
+    if (event.type !== 'response_done') yield event;
+    else {
+      yield* endTexts();
+      const response = event.response as { readonly output: readonly unknown[] };
+      yield { ...event, response: await showResponse(screening, response) };
+    }
+  }
+  yield* endTexts();
+}
+
+/** Without the provider's data, which repeat the text. */
+function textDelta(itemId: unknown, delta: string): object {
+  return { type: 'output_text_delta', delta, ...(itemId !== '' && { itemId }) };
+}
+
+/** Whether an event of a provider may hold a text of the model: any but the start, and items that are no messages. */
+function repeatsText(event: unknown): boolean {
+  if (!isObject(event)) return true;
+  const { type, item } = event;
+  return isObject(item) ? item.type === 'message' : type !== 'response.created';
+}
+
+/** An object with other members; of the same class, and with its private ones. */
+function withMembers<O extends object>(object: O, members: Members): O {
+  return new Proxy(object, {
+    get(target, name) {
+      if (typeof name === 'string' && Object.hasOwn(members, name)) return members[name];
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
+  });
 }
 
 /** The description of a tool for the model: its code says nothing to it. */

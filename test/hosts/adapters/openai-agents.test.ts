@@ -65,13 +65,13 @@ const mail = (execute: () => unknown, extra: object = {}) =>
   });
 const rules = (options: Parameters<typeof createGuard>[0] = {}) => createGuard({ engine: counting(), ...options });
 const agentOf = async (guard: Guard, model: Mock, tools: ReturnType<typeof mail>[] = []) => {
-  const { inputGuardrail, tools: guarded } = guardAgents(guard);
+  const guarded = guardAgents(guard);
   return new Agent({
     name: 'a',
     instructions: 'x',
-    model,
-    tools: await guarded(tools),
-    inputGuardrails: [inputGuardrail],
+    model: guarded.model(model),
+    tools: await guarded.tools(tools),
+    inputGuardrails: [guarded.inputGuardrail],
   });
 };
 const ask = async (guard: Guard, model: Mock, tools: ReturnType<typeof mail>[] = [], prompt = 'Read my mail.') => {
@@ -115,6 +115,11 @@ matrix('OpenAI Agents', '@openai/agents', {
       callModelInputFilter,
     });
     expect(bare.seen).not.toContain(ATTACK);
+    // So does the wrapped model.
+    const wrapped = new Mock({ q: 'today' }, 'done');
+    const { model: guarded } = guardAgents(rules());
+    await run(new Agent({ name: 'a', model: guarded(wrapped), tools: [mail(async () => ATTACK)] }), 'Read.');
+    expect([wrapped.asked.length, wrapped.seen.includes(ATTACK)]).toEqual([2, false]);
   },
   async 'failed tool'() {
     for (const [message, isShown] of [

@@ -16,6 +16,8 @@ const tools = guardTools(guard, {
   }),
 });
 
+const processors = [guardProcessor(guard)];
+
 export async function answer(model: ConstructorParameters<typeof Agent>[0]['model'], prompt: string): Promise<string> {
   const agent = new Agent({
     id: 'reader',
@@ -23,7 +25,8 @@ export async function answer(model: ConstructorParameters<typeof Agent>[0]['mode
     instructions: 'Help the user.',
     model,
     tools,
-    inputProcessors: [guardProcessor(guard)],
+    inputProcessors: processors,
+    outputProcessors: processors,
   });
   const { text, tripwire } = await guard.inRun(() => agent.generate(prompt));
   return tripwire?.reason ?? text;

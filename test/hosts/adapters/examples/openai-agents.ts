@@ -5,7 +5,7 @@ import { createGuard } from 'portcullis/policy';
 import { z } from 'zod';
 
 const guard = createGuard({ engine: createEngine() });
-const { callModelInputFilter, inputGuardrail, tools } = guardAgents(guard);
+const guarded = guardAgents(guard);
 
 const readPage = tool({
   name: 'read_page',
@@ -18,10 +18,11 @@ export async function answer(model: Model, prompt: string): Promise<string> {
   const agent = new Agent({
     name: 'Reader',
     instructions: 'Answer from the pages you read.',
-    model,
-    tools: await tools([readPage]),
-    inputGuardrails: [inputGuardrail],
+    model: guarded.model(model),
+    tools: await guarded.tools([readPage]),
+    inputGuardrails: [guarded.inputGuardrail],
   });
+  const { callModelInputFilter } = guarded;
   const { finalOutput } = await new Runner({ callModelInputFilter }).run(agent, prompt);
   return finalOutput ?? '';
 }
