@@ -60,7 +60,7 @@ export function ruleFlows(
   if (effect === 'read') return undefined;
   const leadsOut = ({ argument, kind }: FoundFlow): boolean =>
     effect === 'send'
-      ? to === undefined || to.some((name) => isIn(argument, name))
+      ? to === undefined || argument.includes(UNNAMED) || to.some((name) => isIn(argument, name))
       : effect === 'execute' && (kind === 'url' || kind === 'host');
   const counted = flows.filter((flow) => (flow.level === 'suspicious' || leadsOut(flow)) && !isAccepted(flow, accepts));
   const levels = (['suspicious', 'foreign'] as const).filter((level) => counted.some((flow) => flow.level === level));

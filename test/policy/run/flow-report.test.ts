@@ -161,6 +161,12 @@ describe('an audit', () => {
     const accepts = [{ from: 'get_contacts', argument: '[*]', kind: 'email' }] as const;
     const guard = createGuard({ engine, on: { flow: { foreign: 'deny' } }, tools: { send_mail: { accepts } } });
     const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`p${at}`, 'x']));
+    const told = createGuard({ engine, on: { flow: { foreign: 'deny' } }, tools: { send_mail: { to: ['to'] } } }).run(
+      {},
+    );
+    await told.screen('tool_result', 'Anna: anna@team.example', { tool: 'get_contacts' });
+    const behind = { name: 'send_mail', arguments: { ...many, to: 'anna@team.example' } };
+    expect((await told.screen('tool_call', behind)).action).toBe('deny');
     for (const args of [{ 'bcc all': 'anna@team.example' }, { ...many, bcc: 'anna@team.example' }]) {
       const run = guard.run({ task: 'Write.' });
       await run.screen('tool_result', 'Anna: anna@team.example', { tool: 'get_contacts' });
