@@ -450,13 +450,13 @@ export function createGuard(options: GuardOptions = {}): Guard {
     }
 
     let failure: Failure | undefined;
-    let joints: readonly Joint[] = [];
+    let joint: Joint | undefined;
     try {
       content = readContent(value, isStructure(point));
       const [first] = content.inputs;
       const digest = run !== undefined && first !== undefined && isData(point) && digestInput(first, CHANNELS[point]);
       // Before anything is waited for: texts that are screened at once are read in the order of the calls.
-      if (digest && !own.has(digest)) joints = run?.jointsOf(digest, () => proseOf(first)) ?? [];
+      if (digest && !own.has(digest)) joint = run?.jointOf(digest, () => proseOf(first));
     } catch (error) {
       failure = failureOf(error);
     }
@@ -468,7 +468,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
     try {
       if (content !== undefined) judged = await judge(content, request);
       const isAllowed = judged !== undefined && judged.input === undefined && judged.left === undefined;
-      if (isAllowed) for (const joint of joints) halved ??= await judgeJoint(joint, request);
+      if (isAllowed && joint !== undefined) halved = await judgeJoint(joint, request);
     } catch (error) {
       if (signal?.aborted) throw error;
       failure = failureOf(error);

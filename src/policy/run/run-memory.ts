@@ -25,15 +25,15 @@ export interface RunMemory {
   /** Texts of data for a judge, by evidence id; none where there is no judge. */
   readonly texts: { get(evidenceId: string): string | undefined; set(evidenceId: string, text: string): unknown };
   /**
-   * The joints of a text, by its digest, with what was read before it: an order may be halved over both. In the order in which
-   * the screenings start; one that is screened again has its old joint, and one with what was read before it now.
+   * The joint of a text with what was read before it, by the digest of the text: an order may be halved over both. In the order
+   * in which the screenings start; one that is screened again has the same joint.
    */
-  jointsOf(digest: string, readProse: () => string): readonly Joint[];
+  jointOf(digest: string, readProse: () => string): Joint;
 }
 
 /** The end of what was read before a text, and the beginning of the text. */
 export interface Joint {
-  /** Undefined once both were screened together and may pass. */
+  /** Undefined where nothing was read before, or once both were screened together and may pass. */
   halves: readonly [string, string] | undefined;
 }
 
@@ -95,7 +95,8 @@ export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
 }
 
 function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, isBrief = false): RunMemory {
-  const jointsOf = createJoints();
+  const joints = new LRUCache<string, Joint>({ max: MAX_TEXTS });
+  let end = '';
   return {
     id,
     log,
@@ -108,46 +109,17 @@ function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, 
     texts: keepsTexts
       ? new LRUCache<string, string>({ maxSize: JUDGED_LENGTH, sizeCalculation: (text) => text.length + 1 })
       : { get: () => undefined, set: () => undefined },
-    jointsOf,
-  };
-}
-
-/** A text that was read: how it begins and ends, and its joints. */
-interface ReadText {
-  readonly start: string;
-  readonly end: string;
-  joints: readonly Joint[];
-}
-
-function createJoints(): RunMemory['jointsOf'] {
-  const texts = new LRUCache<string, ReadText>({ max: MAX_TEXTS });
-  /** By the digests of both texts. */
-  const joints = new LRUCache<string, Joint>({ max: MAX_TEXTS });
-  /** The last text that was new, and the one read last: a text that is read again parts no two halves. */
-  let before: readonly { readonly digest: string; readonly end: string }[] = [];
-  return (digest, readProse) => {
-    const known = texts.get(digest);
-    const text = known ?? readEnds(readProse());
-    texts.set(digest, text);
-    // Nothing said, such as a number of progress, parts no two halves.
-    if (text.start === '') return [];
-    const found = before.map((last) => {
-      const pair = `${last.digest} ${digest}`;
-      const joint = joints.get(pair) ?? { halves: [last.end, text.start] };
-      joints.set(pair, joint);
+    jointOf(digest, readProse) {
+      const known = joints.get(digest);
+      if (known !== undefined) return known;
+      const prose = readProse();
+      const joint: Joint = { halves: end === '' || prose === '' ? undefined : [end, prose.slice(0, JOINT_LENGTH)] };
+      joints.set(digest, joint);
+      // Nothing said, such as a number of progress, parts no two halves.
+      if (prose !== '') end = prose.slice(-JOINT_LENGTH);
       return joint;
-    });
-    // One that was blocked stays, wherever the text is read next.
-    const blocked = text.joints.filter(({ halves }) => halves !== undefined).slice(0, 1);
-    text.joints = [...new Set([...blocked, ...found])];
-    const read = { digest, end: text.end };
-    before = known === undefined ? [read] : [...before.slice(0, 1), read];
-    return text.joints;
+    },
   };
-}
-
-function readEnds(prose: string): ReadText {
-  return { start: prose.slice(0, JOINT_LENGTH), end: prose.slice(-JOINT_LENGTH), joints: [] };
 }
 
 /** The sentences that an input says: of a structure the strings that are more than an identifier. */
