@@ -1,5 +1,6 @@
 /** A client of the screening service. Uses `fetch` alone: it runs in Node, Deno, Bun, workers and browsers. */
 import { cropTask, toJsonText } from './engine/input.js';
+import { checkOptions } from './engine/options.js';
 import type { Channel, ExplainedVerdict, Input, Span, Verdict } from './index.js';
 
 export type {
@@ -121,15 +122,35 @@ export interface ScreeningClient {
   /**
    * Screens the exact text that will go to the tool; another JSON value is screened as its canonical JSON text. A 500 is tried once more, after a moment; each try counts.
    *
-   * @throws ScreeningError; InputError for a value that has no JSON text
+   * @throws ScreeningError; InputError for a value that has no JSON text; TypeError for an option that does not exist
    */
   analyze(input: Input, options: ClientCallOptions & { readonly explain: true }): Promise<ExplainedVerdict>;
   analyze(input: Input, options: ClientCallOptions & { readonly runId: string }): Promise<RunVerdict>;
   analyze(input: Input, options?: ClientCallOptions): Promise<Verdict>;
 }
 
+const CLIENT_OPTIONS = [
+  'baseUrl',
+  'apiKey',
+  'timeoutMs',
+  'backoffMs',
+  'fetch',
+] as const satisfies readonly (keyof ClientOptions)[];
+const CALL_OPTIONS = [
+  'channel',
+  'task',
+  'explain',
+  'runId',
+  'tool',
+  'effect',
+  'timeoutMs',
+  'signal',
+] as const satisfies readonly (keyof ClientCallOptions)[];
+
 /**
  * Makes a client. It opens no connection until the first call.
+ *
+ * @throws TypeError for an option that does not exist
  *
  * @example
  * ```ts
@@ -138,6 +159,7 @@ export interface ScreeningClient {
  * ```
  */
 export function createClient(options: ClientOptions): ScreeningClient {
+  checkOptions('createClient', options, CLIENT_OPTIONS);
   const { baseUrl, apiKey, timeoutMs = 20_000, backoffMs = 250, fetch: ask = globalThis.fetch } = options;
   const url = `${baseUrl.replace(/\/+$/, '')}/analyze?form=extended`;
 
@@ -160,6 +182,7 @@ export function createClient(options: ClientOptions): ScreeningClient {
 
   return {
     async analyze(input: Input, call: ClientCallOptions = {}): Promise<ExplainedVerdict & RunVerdict> {
+      checkOptions('analyze', call, CALL_OPTIONS);
       const task = cropTask(call.task);
       const { runId: run_id, tool, effect } = call;
       const members = { task, ...(run_id === undefined ? {} : { run_id, tool, effect }) };

@@ -16,7 +16,7 @@ export interface EngineOptions extends Omit<Partial<EngineParts>, 'pack'> {
 /**
  * Makes an engine. Without a `pack` it has the one that comes with the library, without a `model` the rules alone.
  *
- * @throws ConfigError listing every invalid setting; PackError
+ * @throws ConfigError listing every invalid setting; TypeError for an option that does not exist; PackError
  *
  * @example
  * ```ts

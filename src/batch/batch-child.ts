@@ -10,6 +10,7 @@ const cache = createVerdictCache<Verdict | ExplainedVerdict>();
 serveEngine((task, engine) => {
   const { slice, settings } = task as SliceTask;
   // Mode `rules`: at once, so that a row's latency is its own.
-  const score = async (input: Input, options: ScoreOptions): Promise<Verdict> => engine.scan(input, options);
+  const score = async (input: Input, { deadlineMs, ...call }: ScoreOptions): Promise<Verdict> =>
+    engine.scan(input, call);
   return scoreSlice(slice, settings, { workers: { score }, cache, findings: settings.findings });
 });

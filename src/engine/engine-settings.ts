@@ -9,6 +9,7 @@ import {
 } from './channel.js';
 import { ConfigError } from './errors.js';
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUT_MS, type EngineLimits } from './limits.js';
+import { checkOptions } from './options.js';
 import type { Classifier } from './ports.js';
 import type { Mode } from './verdict.js';
 
@@ -56,6 +57,8 @@ export function resolveSettings(
   model: Classifier | undefined,
 ): ResolvedSettings {
   const issues: string[] = [];
+  checkOptions('thresholds', settings.thresholds, ['rules', 'model'] satisfies (keyof Thresholds)[]);
+  checkOptions('limits', settings.limits, Object.keys(DEFAULT_LIMITS));
   const mode = settings.mode ?? (model === undefined ? 'rules' : 'hybrid');
   if (mode !== 'rules' && mode !== 'hybrid' && mode !== 'shadow') {
     issues.push('`mode` must be `rules`, `hybrid` or `shadow`');

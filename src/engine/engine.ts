@@ -13,6 +13,7 @@ import { cropTask, type Input, readInput, type Subjected } from './input.js';
 import { orderedMap } from './limit.js';
 import { type GuardedAnswer, guardClassifier } from './model/guard.js';
 import { HIDING_VIEWS, type ModelTexts, modelTexts } from './model/views.js';
+import { checkOptions } from './options.js';
 import type { Classifier, ClassifierInfo, Clock } from './ports.js';
 import type { CompiledPack, PackInForce, Paranoia, Rule, RulesSignal } from './rules/types.js';
 import type { ViewSet } from './text/view.js';
@@ -89,7 +90,7 @@ type Explained = { readonly explain: true };
 
 /** Screens texts. Reusable; calls may overlap. */
 export interface Engine {
-  /** Never rejects because of what the text says or what the model does. @throws InputError */
+  /** Never rejects because of what the text says or what the model does. @throws InputError; TypeError for an option that does not exist */
   analyze(input: Input, options: AnalyzeOptions & Explained): Promise<ExplainedVerdict>;
   analyze(input: Input, options?: AnalyzeOptions): Promise<Verdict>;
   /** Verdicts in the order of the inputs, `concurrency` (default 4) of them under way at once. */
@@ -133,6 +134,28 @@ const WARM_UP_TEXTS = 40;
 /** Characters of each. */
 const WARM_UP_LENGTH = 1000;
 
+const PARTS = [
+  'pack',
+  'model',
+  'mode',
+  'thresholds',
+  'timeoutMs',
+  'limits',
+  'clock',
+  'modeReason',
+  'newEvidenceId',
+] as const satisfies readonly (keyof EngineParts)[];
+const CALL_OPTIONS = [
+  'channel',
+  'task',
+  'explain',
+  'mode',
+  'timeoutMs',
+  'paranoia',
+  'evidenceId',
+  'tenant',
+] as const satisfies readonly (keyof AnalyzeOptions)[];
+
 interface Reading {
   readonly input: Subjected;
   readonly views: ViewSet;
@@ -141,8 +164,9 @@ interface Reading {
   readonly start: number;
 }
 
-/** Makes an engine. @throws ConfigError listing every invalid setting */
+/** Makes an engine. @throws ConfigError listing every invalid setting; TypeError for an option that does not exist */
 export function createEngine(parts: EngineParts): Engine {
+  checkOptions('createEngine', parts, PARTS);
   const { pack, clock } = parts;
   const model = parts.model || undefined;
   const settings = resolveSettings(parts, pack, model);
@@ -262,6 +286,7 @@ export function createEngine(parts: EngineParts): Engine {
   }
 
   async function analyze(given: Input, options: AnalyzeOptions = {}): Promise<Verdict> {
+    checkOptions('analyze', options, CALL_OPTIONS);
     const mode = options.mode ?? settings.mode;
     const timeoutMs = options.timeoutMs ?? settings.timeoutMs;
     if (mode !== 'rules' && model === undefined) throw new ConfigError([`mode \`${mode}\` needs a model`]);
@@ -272,12 +297,16 @@ export function createEngine(parts: EngineParts): Engine {
 
   return {
     analyze: analyze as Engine['analyze'],
-    analyzeMany: (inputs, options = {}) =>
-      orderedMap(inputs, (input) => analyze(input, options), { items: options.concurrency ?? 4 }),
-    scan: ((input: Input, options: ScanCallOptions = {}) =>
-      conclude(read(input, options), 'rules', undefined, options)) as Engine['scan'],
+    analyzeMany: (inputs, { concurrency = 4, ...options } = {}) =>
+      orderedMap(inputs, (input) => analyze(input, options), { items: concurrency }),
+    scan: ((input: Input, options: ScanCallOptions = {}) => {
+      checkOptions('scan', options, CALL_OPTIONS);
+      return conclude(read(input, options), 'rules', undefined, options);
+    }) as Engine['scan'],
     info: describe(parts, settings),
-    async warmUp({ patterns = 'all', share = 1 } = {}) {
+    async warmUp(options = {}) {
+      checkOptions('warmUp', options, ['patterns', 'share'] satisfies (keyof WarmUpOptions)[]);
+      const { patterns = 'all', share = 1 } = options;
       if (!(share > 0 && share <= 1)) throw new ConfigError(['`share` must be above 0 and at most 1']);
       await inSlices(share, (shouldContinue) => pack.warmUp(shouldContinue));
       read('Please summarise the attached report.', {});

@@ -3,12 +3,12 @@ import { LRUCache } from 'lru-cache';
 import { newEvidenceId } from '../adapters/evidence-id.js';
 import { TASK_CHANNELS } from '../engine/channel.js';
 import { cropTask, inputText } from '../engine/input.js';
+import { checkOptions } from '../engine/options.js';
 import type { Input } from '../index.js';
 import { type Content, readContent } from './content.js';
 import {
   type Action,
   CHANNELS,
-  checkOptions,
   checkPolicy,
   DEFAULT_POLICY,
   type Decision,
@@ -123,7 +123,7 @@ export interface Guard {
    * URLs too, and whatever else it holds as canonical JSON. An adapter says where content stands, and puts the note in the
    * place of one that does not pass.
    *
-   * @throws PortcullisBlocked for the action `throw`; the signal's reason
+   * @throws PortcullisBlocked for the action `throw`; TypeError for an option that does not exist; the signal's reason
    */
   screen<T>(point: Point, value: T, call?: ScreenCall): Promise<Decision<T>>;
   /** Screens a text of the model that comes in pieces, as the point `output`. */
@@ -199,6 +199,18 @@ const GUARD_OPTIONS = [
   'cache',
   'report',
 ] as const satisfies readonly (keyof GuardOptions)[];
+const SCREEN_OPTIONS = [
+  'runId',
+  'tool',
+  'effect',
+  'task',
+  'isPast',
+  'isApart',
+  'explain',
+  'report',
+  'signal',
+] as const satisfies readonly (keyof ScreenCall)[];
+const RUN_OPTIONS = ['id', 'task', 'brief', 'canaries'] as const satisfies readonly (keyof RunOptions)[];
 /** Rounds of cutting and screening again, for each input of a content. */
 const REDACTIONS = 3;
 /** Letters and digits of a canary: fewer stand in any text. */
@@ -325,6 +337,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
   }
 
   async function screen<T>(point: Point, value: T, call: ScreenCall = {}): Promise<Decision<T>> {
+    checkOptions('screen', call, SCREEN_OPTIONS);
     const { signal, tool, isPast = false, isApart = false } = call;
     if (point === 'output') return screenOutput(value, call);
     signal?.throwIfAborted();
@@ -530,6 +543,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
   }
 
   function outputStream(call: ScreenCall = {}): OutputStream {
+    checkOptions('outputStream', call, SCREEN_OPTIONS);
     const run = runs.find(call.runId);
     const { output } = policy;
     if (output === 'off' || run === undefined) return { write: async (piece) => piece, end: async () => '' };
@@ -589,7 +603,9 @@ export function createGuard(options: GuardOptions = {}): Guard {
     policy,
     screen,
     outputStream,
-    run({ id, task, brief = false, canaries = [] } = {}) {
+    run(given = {}) {
+      checkOptions('run', given, RUN_OPTIONS);
+      const { id, task, brief = false, canaries = [] } = given;
       const run = brief ? (runs.find(id) ?? runs.openBrief(ownRun)) : runs.open(id);
       if (task !== undefined) run.task = task;
       const recall = (role: 'trusted' | 'call', value: unknown = ''): void => {

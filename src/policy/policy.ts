@@ -69,12 +69,6 @@ export function checkPolicy({ flow, ...points }: Policy): void {
   }
 }
 
-/** @throws TypeError for an option that does not exist: misspelt, it would be left out in silence */
-export function checkOptions(name: string, options: object, known: readonly string[]): void {
-  const unknown = Object.keys(options).find((option) => !known.includes(option));
-  if (unknown !== undefined) throw new TypeError(`${name} has no option ${unknown}: there are ${known.join(', ')}`);
-}
-
 /**
  * Index of the message that began the newest turn: the user's last one. What stands before it is past: screen it with
  * `isPast`. Of two messages of the user in a row the first is past too, since some hosts keep no answer to a refused one.

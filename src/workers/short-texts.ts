@@ -58,9 +58,9 @@ function scoreWith(pool: EnginePool, here: WorkerEngine, isWarm: () => boolean):
   const score = async (input: Input, options: ScoreOptions = {}): Promise<Verdict> => {
     const { length } = inputText(input);
     const fits = length <= TINY || (length <= SHORT && isBusy(pool));
-    return fits && isWarm() && (options.mode ?? 'rules') === 'rules'
-      ? here.under(options.change).engine.scan(input, options)
-      : pool.score(input, options);
+    if (!fits || !isWarm() || (options.mode ?? 'rules') !== 'rules') return pool.score(input, options);
+    const { change, deadlineMs, waitMs, ...call } = options;
+    return here.under(change).engine.scan(input, call);
   };
   return score as EnginePool['score'];
 }

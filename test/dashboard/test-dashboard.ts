@@ -58,7 +58,7 @@ export async function testDashboard(
   const store = await database.open({ now });
   const engine: ScreeningEngine = {
     info: rulesOnly.info,
-    score: async (input, options) => engineUnder(options.change).scan(input, options),
+    score: async (input, { change, ...options }) => engineUnder(change).scan(input, options),
   };
   const orders = orderBook(store.orders);
   const overlays = accountOverlays(

@@ -331,7 +331,7 @@ it.each<[object, string]>([
   [{ on: { toolResult: 'redact' } }, 'the policy has no point toolResult'],
   [{ onError: 'open' }, "onError is 'block' or 'allow'"],
   [{ unreadable: 'hide' }, "unreadable is 'report' or 'block'"],
-  [{ onn: { user: 'report' } }, 'createGuard has no option onn'],
+  [{ onn: { user: 'report' } }, 'createGuard has no option onn (did you mean on?): there are engine, client'],
 ])('%j is a mistake, not a policy', (options, mistake) => {
   expect(() => createGuard({ engine, ...options } as GuardOptions)).toThrow(mistake);
 });

@@ -1,5 +1,5 @@
+import { checkOptions } from '../../engine/options.js';
 import { type Enforcement, type Guard, passes } from '../../policy/index.js';
-import { checkOptions } from '../../policy/policy.js';
 import { type CallScreening, isObject, screenCall, showEach, withMember } from '../screened-call.js';
 import { isWrapped } from './guard-tools.js';
 import { screenPrompt } from './prompt.js';

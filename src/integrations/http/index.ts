@@ -1,4 +1,6 @@
 /** Guards routes of Express, Hono and Fastify. Imports nothing of them: their types are met by shape. */
+
+import { checkOptions } from '../../engine/options.js';
 import {
   type Decision,
   type Enforcement,
@@ -7,7 +9,6 @@ import {
   PortcullisBlocked,
   passes,
 } from '../../policy/index.js';
-import { checkOptions } from '../../policy/policy.js';
 
 /** Parts of a request to screen. */
 export interface RouteOptions {

@@ -1,3 +1,4 @@
+import { checkOptions } from '../../engine/options.js';
 import type { Guard } from '../../policy/index.js';
 import { createGateway, type Passed } from './gateway.js';
 import { readMessage } from './messages.js';
@@ -32,6 +33,8 @@ type Handler = (message: unknown, extra?: unknown) => void;
  * the same object in all else. Messages are screened several at once and delivered in their order. Within `guard.inRun` they belong
  * to that run, elsewhere to one of the transport's own.
  *
+ * @throws TypeError for an option that does not exist
+ *
  * @example
  * ```ts
  * await client.connect(guardTransport(transport, guard));
@@ -40,8 +43,10 @@ type Handler = (message: unknown, extra?: unknown) => void;
 export function guardTransport<T extends McpTransport>(
   transport: T,
   guard: Guard,
-  { pins, side = 'client', report = () => {} }: GuardTransportOptions = {},
+  options: GuardTransportOptions = {},
 ): T {
+  checkOptions('guardTransport', options, ['pins', 'side', 'report'] satisfies (keyof GuardTransportOptions)[]);
+  const { pins, side = 'client', report = () => {} } = options;
   const session = {};
   const { screenClient, screenServer } = createGateway({ guard, pins, report }).connect(() => session);
   const [screenOut, screenIn] = side === 'client' ? [screenClient, screenServer] : [screenServer, screenClient];

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../engine/canonical-json.js';
+import { checkOptions } from '../../engine/options.js';
 import { fold } from '../../engine/text/normalize/fold.js';
 import type { Enforcement } from '../../policy/index.js';
 import { hasOtherCase, isObject } from './messages.js';
@@ -66,7 +67,9 @@ export function readTool(value: unknown): Omit<OfferedTool, 'blocked'> | undefin
   return { name: value.name, digest: sha256(definition), body: sha256(body), definition };
 }
 
-export function openPins({ path, server, requireApproval = false }: PinsOptions): Pins {
+export function openPins(options: PinsOptions): Pins {
+  checkOptions('openPins', options, ['path', 'server', 'requireApproval'] satisfies (keyof PinsOptions)[]);
+  const { path, server, requireApproval = false } = options;
   /** The next pages of a first listing. Each counts once. */
   const trustedCursors = new Set<string>();
   const entry = async (): Promise<PinnedServer | undefined> =>
