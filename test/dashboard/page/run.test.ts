@@ -139,6 +139,7 @@ test('by keyboard: from the passage to the argument and back, to a record, and t
   await page.getByRole('link', { name: 'These records as a list' }).click();
   await page.getByRole('link', { name: 'This run as a time line' }).waitFor();
   expect(await page.getByLabel('Run', { exact: true }).inputValue()).toBe('keys');
+  await page.locator('.records tbody tr').nth(5).waitFor();
   expect(await page.locator('.records tbody tr').count()).toBe(6);
   expect(faults).toEqual([]);
   await page.context().close();
@@ -204,7 +205,7 @@ test('values from data: rows are confirmed, and the policy permits them alone', 
   await page.getByRole('link', { name: 'Values from data' }).click();
   const rows = page.locator('tbody tr');
   await rows.nth(1).waitFor();
-  expect(await rows.count()).toBe(2);
+  await expect.poll(() => rows.count()).toBe(2);
   const policy = async () => JSON.parse(await page.locator('pre.secret').innerText());
   expect((await policy()).tools).toEqual({});
   await page.getByLabel('Confirm to[*] of send_mail from contacts, email, foreign').check();
