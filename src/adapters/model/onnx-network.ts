@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { ModelError } from '../../engine/errors.js';
 import type { WindowInput } from '../../engine/ports.js';
-import { type Network, type NetworkShape, type OnnxRuntime, startNetwork } from './network.js';
+import { EXACT_SUMS, type Network, type NetworkShape, type OnnxRuntime, startNetwork } from './network.js';
 
 /** The network to load, and its digest. */
 export interface NetworkSpec extends NetworkShape {
@@ -18,8 +18,7 @@ const SESSION_OPTIONS = {
   enableCpuMemArena: false,
   enableMemPattern: false,
   logSeverityLevel: 4,
-  // On x64 without VNNI, sums of int8 weights would saturate, and a logit would be wrong by up to 2.6.
-  extra: { session: { x64quantprecision: '1' } },
+  ...EXACT_SUMS,
 } as const;
 
 /**

@@ -3,6 +3,7 @@ import { ModelError } from '../../engine/errors.js';
 import { DEFAULT_DERIVED } from '../../engine/model/calibration.js';
 import { planTextWindows, spread } from '../../engine/model/windows.js';
 import type { Classifier, ClassifyOptions, ScoredWindow, TextSpan } from '../../engine/ports.js';
+import { EXACT_SUMS } from './network.js';
 import {
   importTransformers,
   injectionProbability,
@@ -108,7 +109,7 @@ async function open({ folder }: TransformersFolder, options: TransformersOptions
     const model = await AutoModel.from_pretrained(name, {
       local_files_only: true,
       dtype: options.dtype ?? 'fp32',
-      session_options: { intraOpNumThreads: 1, enableCpuMemArena: false, enableMemPattern: false },
+      session_options: { ...EXACT_SUMS, intraOpNumThreads: 1, enableCpuMemArena: false, enableMemPattern: false },
     });
     return { tokenizer, model, meanings: readLabels(model.config.id2label ?? {}, options.labels) };
   } catch (cause) {
