@@ -4,7 +4,7 @@ import { createGuard, type GuardOptions } from '../policy/index.js';
 import { describeError } from './screen/text-files.js';
 import { CliError } from './terminal.js';
 
-/** What a policy file holds: these options of `createGuard`. */
+/** Content of a policy file: these options of `createGuard`. */
 export type PolicyFile = Pick<GuardOptions, 'on' | 'tools'>;
 
 /** `--policy FILE`. */

@@ -69,7 +69,7 @@ export type RecordFilter = EvidenceFilter;
 /** A page of records, newest first. */
 export type RecordPage = EvidencePage;
 
-/** What calls of runs carried from data. */
+/** Values that calls of runs carried from data. */
 export interface FlowsResponse {
   /** With 500 rows at most. */
   readonly report: FlowReport;

@@ -82,7 +82,7 @@ export interface EngineInfo {
   readonly timeout_ms: number;
   /** MiB that compiled patterns may take outside the JavaScript heap; null in browsers, where they take none. */
   readonly regex_memory_limit_mb: number | null;
-  /** What they take now, by estimate. */
+  /** Estimate of their present use. */
   readonly regex_memory_mb: number | null;
 }
 

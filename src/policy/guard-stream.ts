@@ -98,7 +98,7 @@ async function* screenPieces(
   let isBlocked = false;
   const utf16 = followUtf16(mediaType);
 
-  /** What may be passed on of what is held, but for the last `kept` characters. */
+  /** The part of what is held that may be passed on, but for the last `kept` characters. */
   async function* pass(kept: number): AsyncGenerator<unknown> {
     const whole = joined(held);
     const { given, again } = utf16.read(whole);

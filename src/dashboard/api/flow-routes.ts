@@ -9,7 +9,7 @@ const DAY = 86_400_000;
 const MOST_ROWS = 500;
 const flowsQuery = z.object({ days: z.coerce.number().int().min(1).max(90).default(7) });
 
-/** What calls of runs carried from data. */
+/** Values that calls of runs carried from data. */
 export function flowRoutes(app: ApiApp, { store, now }: DashboardParts): void {
   app.get('/flows', { schema: { querystring: flowsQuery } }, async (request): Promise<FlowsResponse> => {
     const filter = { channel: 'tool_call', from: now() - request.query.days * DAY } as const;

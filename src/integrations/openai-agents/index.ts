@@ -199,7 +199,7 @@ function guardAgentModel<M extends AgentModel>(guard: Guard, model: M): M {
   });
 }
 
-/** What a model is shown. @throws PortcullisBlocked for a refused text */
+/** Returns what a model is shown. @throws PortcullisBlocked for a refused text */
 async function screenInput<I extends object>(
   screening: CallScreening,
   instructions: unknown,

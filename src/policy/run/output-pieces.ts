@@ -6,7 +6,7 @@ import { catchUp } from './remember.js';
 import { isCut, type OutputRuling, ruleLeaks } from './rule-output.js';
 import type { RunMemory } from './run-memory.js';
 
-/** What may be shown by now. */
+/** The text that may be shown by now. */
 export interface ShownPiece {
   /** On the ways out in it; undefined where there are none. */
   readonly ruling: OutputRuling | undefined;
@@ -51,7 +51,7 @@ export async function openOutput(
   let text = '';
   /** The end of the text that isn't shown yet. Apart, since the whole text would be copied for each look at it. */
   let held = '';
-  /** What was shown, where the last break is, and how long the text was when it was read last: all lengths. */
+  /** Lengths: of what was shown, up to the last break, and of the text when it was read last. */
   let shown = 0;
   let broken = 0;
   let read = 0;

@@ -173,7 +173,7 @@ function serverOptions(bodyBytes: number, requestMs: number): FastifyHttpOptions
   };
 }
 
-/** What happens at every request, whatever its route. Hooks that wait for nothing are no promises: those cost each call its turns of the queue. */
+/** Hooks of every request, whatever its route. Hooks that wait for nothing are no promises: those cost each call its turns of the queue. */
 function addHooks(
   app: FastifyInstance,
   {

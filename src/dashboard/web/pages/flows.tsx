@@ -15,7 +15,7 @@ const PERIODS = [
   ['30', '30 days'],
 ] as const;
 
-/** What calls carried from data, and the policy that permits what the reader confirms. */
+/** Values that calls carried from data, and the policy that permits what the reader confirms. */
 export function Flows(): JSX.Element {
   const [days, setDays] = useState<'1' | '7' | '30'>('7');
   const load = useLoad<FlowsResponse>(`/flows?days=${days}`);

@@ -244,7 +244,7 @@ function StepTitle({ record: { channel, run } }: { record: RecordView }): JSX.El
   );
 }
 
-/** What makes an element the one that is looked at, by mouse and focus. */
+/** Props that make an element the current one, by mouse and focus. */
 function watched(name: string, key: string, { current, onCurrent }: Watch) {
   return {
     id: name,

@@ -112,7 +112,7 @@ export function tellsLettersAlone(node: PatternNode): boolean {
   }
 }
 
-/** What `tellsLettersAlone` speaks of: neither ASCII nor a letter or mark. */
+/** Neither ASCII nor a letter or mark. */
 const OTHERS = /[^\0-\x7f\p{L}\p{M}]/u;
 
 function hasNoOthers(item: ClassItem): boolean {
