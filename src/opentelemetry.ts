@@ -15,7 +15,8 @@ import { packageVersion } from './adapters/package-version.js';
 import { InputError } from './engine/errors.js';
 import { type Input, inputText, toJsonText } from './engine/input.js';
 import type { Channel } from './index.js';
-import { factsOf, type Guard, type ScreenCall } from './policy/guard.js';
+import { factsOf } from './policy/facts.js';
+import type { Guard, ScreenCall } from './policy/guard.js';
 import { type Decision, type GuardEvent, type Point, PortcullisBlocked } from './policy/policy.js';
 import { type Analyzer, toScreened } from './policy/screener.js';
 

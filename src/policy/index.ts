@@ -4,7 +4,6 @@ export type { Unreadable } from './content.js';
 export {
   createGuard,
   type Guard,
-  type GuardOptions,
   type OutputStream,
   type Run,
   type RunOptions,
@@ -16,6 +15,7 @@ export {
   guardDocuments,
   guardFunction,
 } from './guard-function.js';
+export type { GuardOptions } from './guard-options.js';
 export { STREAM_WINDOW } from './guard-stream.js';
 export {
   type Action,
@@ -35,7 +35,7 @@ export type { AcceptedValue, Effect, KnownEffect, ToolPolicy } from './run/effec
 export type { Flow } from './run/flow.js';
 export type { FlowPolicy } from './run/flow-policy.js';
 export type { Judge, JudgeEndpoint, Judgement, JudgeQuestion } from './run/judge.js';
-export type { Leak } from './run/output.js';
+export type { Leak } from './run/output/leaks.js';
 export type { RunEntry, RunLog } from './run/run-log.js';
 export type { Origin } from './run/run-state.js';
 export type { ValueKind } from './run/values.js';

@@ -3,7 +3,7 @@ import type { Unreadable } from './content.js';
 import type { Flow } from './run/flow.js';
 import { checkFlowPolicy, DEFAULT_FLOW_POLICY, type FlowPolicy } from './run/flow-policy.js';
 import type { Judgement } from './run/judge.js';
-import type { Leak } from './run/output.js';
+import type { Leak } from './run/output/leaks.js';
 
 /** Where in an agent a text is screened. */
 export type Point = 'user' | 'tool_call' | 'tool_result' | 'document' | 'tool_definition' | 'output';

@@ -1,6 +1,6 @@
 import type { Span } from '../../index.js';
 import { foldedViews } from './folded.js';
-import { type Link, linksIn } from './links.js';
+import { type Link, linksIn } from './output/links.js';
 import type { DigestedEntry, Entry, Origin, RunState, UntrustedDigests } from './run-state.js';
 import { type Value, valuesIn, wordsIn } from './values.js';
 

@@ -1,7 +1,6 @@
 /** Reads texts for a run. Loaded by the first screening of a run: it needs the engine's readings of texts. */
 import type { Input } from '../../index.js';
 import type { Screened } from '../screener.js';
-import { type FoundFlow, flowOf } from './flow.js';
 import { type FlowPolicy, isSuspicious } from './flow-policy.js';
 import { addToRun, recallRun } from './run-log.js';
 import { plainText, type RunMemory } from './run-memory.js';
@@ -54,12 +53,6 @@ export async function rememberCall(run: RunMemory, inputs: readonly Input[]): Pr
     run,
     inputs.map((input) => ({ role: 'call', text: plainText(input) })),
   );
-}
-
-/** The flows into the arguments of a call. */
-export async function flowsInto(run: RunMemory, args: unknown, policy: FlowPolicy): Promise<readonly FoundFlow[]> {
-  await catchUp(run);
-  return flowOf(run.state, args, policy.trusted);
 }
 
 /** Entries that a brief run lets wait. */

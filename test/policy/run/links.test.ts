@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { linksIn } from '../../../src/policy/run/links.js';
+import { linksIn } from '../../../src/policy/run/output/links.js';
 import { cpuGrowth } from '../../cpu-growth.js';
 
 const E = 'https://evil.example/a';

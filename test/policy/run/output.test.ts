@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Verdict } from '../../../src/index.js';
 import { type Analyzer, createGuard, type GuardEvent, type GuardOptions, type Run } from '../../../src/policy/index.js';
-import { leaksIn } from '../../../src/policy/run/output.js';
+import { leaksIn } from '../../../src/policy/run/output/leaks.js';
 import { emptyRun } from '../../../src/policy/run/run-state.js';
 import { cpuGrowth } from '../../cpu-growth.js';
 

@@ -1,5 +1,5 @@
 /** Finds the markup of an unfinished text that what follows may still close. */
-import { type Markup, RAW_TEXT } from '../../engine/text/html/tags.js';
+import { type Markup, RAW_TEXT } from '../../../engine/text/html/tags.js';
 
 /** Markup that is not closed. */
 export interface OpenMarkup {

@@ -1,10 +1,10 @@
 /** Finds ways out in a text that comes in pieces, and holds back what could still become one. */
-import { cutText } from '../redact.js';
-import type { FlowPolicy } from './flow-policy.js';
-import { type FoundLeak, leaksIn, unfinishedLeaks } from './output.js';
-import { catchUp } from './remember.js';
+import { cutText } from '../../redact.js';
+import type { FlowPolicy } from '../flow-policy.js';
+import { catchUp } from '../remember.js';
+import type { RunMemory } from '../run-memory.js';
+import { type FoundLeak, leaksIn, unfinishedLeaks } from './leaks.js';
 import { isCut, type OutputRuling, ruleLeaks } from './rule-output.js';
-import type { RunMemory } from './run-memory.js';
 
 /** The text that may be shown by now. */
 export interface ShownPiece {

@@ -1,13 +1,13 @@
 /** Rules on what may leave with a text that the model wrote. */
-import { keepSpans } from '../../engine/text/rewrite.js';
-import type { Span } from '../../index.js';
-import { findOrigin, hostKey, linkKeys, valueKey } from './entries.js';
-import { flowOf } from './flow.js';
-import type { FlowPolicy } from './flow-policy.js';
-import { type FoldedView, foldedViews } from './folded.js';
+import { keepSpans } from '../../../engine/text/rewrite.js';
+import type { Span } from '../../../index.js';
+import { findOrigin, hostKey, linkKeys, valueKey } from '../entries.js';
+import { flowOf } from '../flow.js';
+import type { FlowPolicy } from '../flow-policy.js';
+import { type FoldedView, foldedViews } from '../folded.js';
+import type { Origin, RunState } from '../run-state.js';
+import { type ValueKind, valuesIn, wordsIn } from '../values.js';
 import { type Link, linksIn, percentDecoded, type UnfinishedLinks, unfinishedLinks } from './links.js';
-import type { Origin, RunState } from './run-state.js';
-import { type ValueKind, valuesIn, wordsIn } from './values.js';
 
 /** A way out in a text that the model wrote. Says no text. */
 export interface Leak {

@@ -1,9 +1,9 @@
-import { cutText, mapStrings } from '../redact.js';
-import type { FlowPolicy } from './flow-policy.js';
-import { whereFrom } from './flow-policy.js';
-import { type FoundLeak, type Leak, leaksIn } from './output.js';
-import { catchUp } from './remember.js';
-import type { RunMemory } from './run-memory.js';
+import { cutText, mapStrings } from '../../redact.js';
+import type { FlowPolicy } from '../flow-policy.js';
+import { whereFrom } from '../flow-policy.js';
+import { catchUp } from '../remember.js';
+import type { RunMemory } from '../run-memory.js';
+import { type FoundLeak, type Leak, leaksIn } from './leaks.js';
 
 /** Ruling of a policy on the ways out in what the model wrote. */
 export interface OutputRuling {

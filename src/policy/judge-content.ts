@@ -1,0 +1,87 @@
+/** Asks the analyzer about the inputs of a content, and about what stands around a joint. */
+import type { Input } from '../index.js';
+import { type Content, readContent } from './content.js';
+import type { OwnTexts } from './own-texts.js';
+import type { Enforcement } from './policy.js';
+import type { Read } from './run/remember.js';
+import type { Joint } from './run/run-memory.js';
+import { digestInput, type Screened, type Screener, type ScreenRequest } from './screener.js';
+
+/** Verdicts of the analyzer on a content. */
+export interface Judged {
+  /** The input that is blocked. */
+  readonly input?: Input;
+  /** The verdict on it, or the one of the highest score; undefined where all inputs are the guard's own texts. */
+  readonly found?: Screened | undefined;
+  /** Enforcement that an earlier layer left to this one. */
+  readonly left?: Enforcement | undefined;
+  /** The inputs that were screened. */
+  readonly read: readonly Read[];
+}
+
+/** What is asked about texts, and what knows the guard's own. */
+export interface Asked {
+  readonly screener: Screener;
+  readonly own: OwnTexts;
+}
+
+/** Rounds of cutting and screening again, for each input of a content. */
+const REDACTIONS = 3;
+
+/** Screens the inputs of a content, up to one that is blocked. */
+export async function judgeInputs(
+  { screener, own }: Asked,
+  inputs: readonly Input[],
+  request: ScreenRequest,
+): Promise<Judged> {
+  let highest: Screened | undefined;
+  const read: Read[] = [];
+  for (const input of inputs) {
+    const digest = digestInput(input, request.channel);
+    const mine = own.take(digest);
+    if (mine?.left !== undefined) return { left: mine.left, read };
+    if (mine !== undefined) continue;
+    const found = await screener.screen(input, request.task === undefined ? { ...request, digest } : request);
+    read.push({ input, found });
+    if (found.verdict.verdict !== 'allow') return { input, found, read };
+    if (highest === undefined || found.verdict.score > highest.verdict.score) highest = found;
+  }
+  return { found: highest, read };
+}
+
+/** Cuts out what is blocked until the rest is allowed; undefined where it never is. `asJson`: as `readContent` takes it. */
+export async function redactContent(
+  asked: Asked,
+  first: Content,
+  judged: Judged,
+  request: ScreenRequest,
+  asJson: boolean,
+): Promise<{ readonly value: unknown; readonly content: Content; readonly read: readonly Read[] } | undefined> {
+  let content = first;
+  let { input, found, read } = judged;
+  for (let round = 0; round < REDACTIONS * first.inputs.length; round += 1) {
+    const value = input && found && content.cut(input, found.spans);
+    if (value === undefined) return undefined;
+    content = readContent(value, asJson);
+    ({ input, found, read } = await judgeInputs(asked, content.inputs, request));
+    if (input === undefined) return { value, content, read };
+  }
+  return undefined;
+}
+
+/** Judges a joint, once where it may pass: the verdict where both sides together are blocked, and neither alone is. */
+export async function judgeJoint(asked: Asked, joint: Joint, request: ScreenRequest): Promise<Screened | undefined> {
+  if (joint.halves === undefined) return undefined;
+  const [before, after] = joint.halves;
+  // A word may be halved, too: then the second half goes on in small letters.
+  const isWordSplit = /\p{L}$/u.test(before) && /^[\p{Ll}\p{Lo}]/u.test(after);
+  const inputs = [`${before}\n${after}`, ...(isWordSplit ? [before + after] : [])];
+  const { input, found } = await judgeInputs(asked, inputs, request);
+  const isWhole =
+    input !== undefined &&
+    (await asked.screener.screen(before, request)).verdict.verdict === 'allow' &&
+    (await asked.screener.screen(after, request)).verdict.verdict === 'allow';
+  if (isWhole) return found;
+  joint.halves = undefined;
+  return undefined;
+}

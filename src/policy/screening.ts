@@ -1,0 +1,292 @@
+/** Screens one value: reads it, has it judged, does what the policy says, and follows it through its run. */
+import { TASK_CHANNELS } from '../engine/channel.js';
+import { cropTask, inputText } from '../engine/input.js';
+import { type Content, readContent } from './content.js';
+import { enforcementOf, type Failure, factsOf, failureOf, noteOf } from './facts.js';
+import type { ScreenCall } from './guard.js';
+import type { Setup } from './guard-options.js';
+import { type Judged, judgeInputs, judgeJoint, redactContent } from './judge-content.js';
+import {
+  type Action,
+  CHANNELS,
+  type Decision,
+  type Enforcement,
+  type GuardEvent,
+  type Point,
+  PortcullisBlocked,
+} from './policy.js';
+import { withoutTexts } from './run/ask.js';
+import { flowReason, isSuspicious, LONG_TEXT } from './run/flow-policy.js';
+import type { Read } from './run/remember.js';
+import { type Joint, proseOf, type RunMemory } from './run/run-memory.js';
+import { digestInput, type Screened, type ScreenRequest } from './screener.js';
+
+/** A point whose texts the engine judges. */
+type JudgedPoint = Exclude<Point, 'output'>;
+
+/** One value on its way through the guard. */
+interface Screening<T> {
+  readonly setup: Setup;
+  readonly point: JudgedPoint;
+  readonly value: T;
+  readonly call: ScreenCall;
+  /** The run that remembers the value; undefined outside of any. */
+  readonly run: RunMemory | undefined;
+  readonly runId: string;
+  /** Undefined where the value can't be read. */
+  readonly content: Content | undefined;
+  /** Where the value goes on with what the run read before. */
+  readonly joint: Joint | undefined;
+  readonly started: number;
+}
+
+export async function screenValue<T>(
+  setup: Setup,
+  point: JudgedPoint,
+  value: T,
+  call: ScreenCall,
+): Promise<Decision<T>> {
+  call.signal?.throwIfAborted();
+  // Numbers, booleans and nothing say nothing.
+  if (value === '' || value === null || !['string', 'object', 'bigint'].includes(typeof value))
+    return { action: 'allow', value };
+  const { screening, mistake } = readValue(setup, point, value, call);
+  const request = await requestFor(screening);
+  const outcome = mistake ?? (await judgeValue(screening, request));
+  if (typeof outcome === 'string') return enforceFailure(screening, request, outcome);
+  const { input, found, left, halved, read } = outcome;
+  if (left !== undefined && !call.isPast) return finish(left);
+  if (halved !== undefined) return enforce(screening, request, halved);
+  if (input !== undefined && found !== undefined) return enforce(screening, request, found, outcome);
+  const isUnread = (screening.content?.unreadable.length ?? 0) > 0;
+  if (isUnread && setup.unreadable === 'block') return enforce(screening, request, 'unreadable');
+  const flown = await follow(screening, request, read, found);
+  if (flown !== undefined) return flown;
+  if (found !== undefined) tell(screening, { ...factsOf(found), action: 'allow' });
+  else if (isUnread)
+    tell(screening, { ...factsOf('unreadable'), verdict: 'allow', cause: 'verdict', reason: null, action: 'allow' });
+  return { action: 'allow', value: fenced(screening, value) };
+}
+
+/** Begins a screening. Waits for nothing: texts that are screened at once are read in the order of the calls. */
+function readValue<T>(
+  setup: Setup,
+  point: JudgedPoint,
+  value: T,
+  call: ScreenCall,
+): { readonly screening: Screening<T>; readonly mistake?: Failure } {
+  const current = setup.runs.find(call.runId);
+  const run = call.isApart ? undefined : current;
+  const begun = { setup, point, value, call, run, runId: current?.id ?? setup.ownRun, started: performance.now() };
+  try {
+    const content = readContent(value, isStructure(point));
+    const [first] = content.inputs;
+    const digest = first !== undefined && isData(point) ? digestInput(first, CHANNELS[point]) : undefined;
+    const joint =
+      digest === undefined || setup.own.has(digest) ? undefined : run?.jointOf(digest, () => proseOf(first ?? ''));
+    return { screening: { ...begun, content, joint } };
+  } catch (error) {
+    return { screening: { ...begun, content: undefined, joint: undefined }, mistake: failureOf(error) };
+  }
+}
+
+async function requestFor<T>(screening: Screening<T>): Promise<ScreenRequest> {
+  const { setup, point, call } = screening;
+  const channel = CHANNELS[point];
+  const task = TASK_CHANNELS.has(channel) ? await admitTask(screening) : undefined;
+  return { channel, task, explain: setup.policy[point] === 'redact' || call.explain, signal: call.signal };
+}
+
+/** The task as far as it may count. One that is blocked, or could not be screened, is reported and left out. */
+async function admitTask<T>({ setup, call, run, runId }: Screening<T>): Promise<string | undefined> {
+  const { task = run?.task ?? run?.said, explain, signal } = call;
+  const text = cropTask(task);
+  if (text === undefined) return undefined;
+  const started = performance.now();
+  const found = await setup.screener.screen(text, { channel: 'user', explain, signal }).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
+    return failureOf(error);
+  });
+  if (typeof found === 'object' && found.verdict.verdict === 'allow') {
+    run?.pending.push({ role: 'trusted', text });
+    return text;
+  }
+  const durationMs = performance.now() - started;
+  const about = { runId, point: 'user', tool: undefined, action: 'report', unreadable: [], durationMs } as const;
+  setup.tell({ ...about, ...factsOf(found) }, call);
+  return undefined;
+}
+
+/** The verdicts on a value, and on its joint with what was read before. */
+async function judgeValue<T>(
+  { setup, content, joint, call }: Screening<T>,
+  request: ScreenRequest,
+): Promise<(Judged & { readonly halved?: Screened | undefined }) | Failure> {
+  try {
+    const judged = await judgeInputs(setup, content?.inputs ?? [], request);
+    const isAllowed = judged.input === undefined && judged.left === undefined;
+    if (!isAllowed || joint === undefined) return judged;
+    return { ...judged, halved: await judgeJoint(setup, joint, request) };
+  } catch (error) {
+    if (call.signal?.aborted) throw error;
+    return failureOf(error);
+  }
+}
+
+// --- What the policy says ---
+
+/** Does what the policy says of a value that is blocked, or that has no verdict. `judged`: where it may be redacted. */
+async function enforce<T>(
+  screening: Screening<T>,
+  request: ScreenRequest,
+  found: Screened | Failure,
+  judged?: Judged,
+): Promise<Decision<T>> {
+  const { setup, point, value, call, content } = screening;
+  const facts = factsOf(found);
+  const rest = judged && (await redacted(screening, request, judged));
+  const action = rest === undefined ? actionFor(setup.policy[point], point, call.isPast) : 'redact';
+  const reason = facts.reason ?? 'Blocked.';
+  // Not the rule's reason: it describes the attack, so that the next layer that screens the note could block it.
+  const note = noteOf(point, facts.cause === 'verdict' ? 'prompt injection.' : reason, facts);
+  const enforcement = enforcementOf(tell(screening, { ...facts, action, reason }), note);
+  if (action === 'report') {
+    const said = typeof found === 'string' ? undefined : found;
+    const read = content?.inputs.map((input) => ({ input, found: said })) ?? [];
+    return (await follow(screening, request, read, said)) ?? { action, value, enforcement };
+  }
+  if (rest !== undefined) {
+    setup.own.add(rest.content.inputs, point);
+    await follow(screening, request, rest.read, rest.read[0]?.found);
+    return { action: 'redact', value: fenced({ ...screening, content: rest.content }, rest.value as T), enforcement };
+  }
+  // A layer that sees the note later lets it pass, or ends the run where this layer couldn't.
+  setup.own.add([note], 'tool_result', action === 'stop' || action === 'throw' ? enforcement : undefined);
+  if (point === 'document' || call.isPast) setup.own.add([note], point);
+  return finish(enforcement);
+}
+
+/** A decision without a value. @throws PortcullisBlocked for the action `throw` */
+function finish(enforcement: Enforcement): Decision<never> {
+  if (enforcement.action === 'throw') throw new PortcullisBlocked(enforcement);
+  return { action: enforcement.action as 'refuse' | 'deny' | 'ask' | 'replace' | 'stop' | 'hide', enforcement };
+}
+
+/** What becomes of a value without a verdict. */
+async function enforceFailure<T>(
+  screening: Screening<T>,
+  request: ScreenRequest,
+  failure: Failure,
+): Promise<Decision<T>> {
+  const { setup, value, content } = screening;
+  if (setup.onError === 'block') return enforce(screening, request, failure);
+  tell(screening, { ...factsOf(failure), action: 'allow' });
+  const unscreened = content?.inputs.map((input) => ({ input, found: undefined })) ?? [];
+  const flown = await follow(screening, request, unscreened, undefined);
+  return flown ?? { action: 'allow', value: fenced(screening, value) };
+}
+
+/** The value without what is blocked, where the policy redacts; undefined where nothing of it may stay. */
+async function redacted<T>(
+  { setup, point, content, call }: Screening<T>,
+  request: ScreenRequest,
+  judged: Judged,
+): ReturnType<typeof redactContent> {
+  if (setup.policy[point] !== 'redact' || content === undefined) return undefined;
+  try {
+    return await redactContent(setup, content, judged, request, isStructure(point));
+  } catch (error) {
+    if (call.signal?.aborted) throw error;
+    // Not screened again: replaced whole.
+    return undefined;
+  }
+}
+
+/** Action for a value that can't be redacted. */
+function actionFor(action: Action, point: Point, isPast = false): Action {
+  const done = action !== 'redact' ? action : point === 'user' ? 'refuse' : 'replace';
+  return isPast && (done === 'refuse' || done === 'stop' || done === 'throw') ? 'replace' : done;
+}
+
+/** Fences the texts of a content that comes from outside. */
+function fenced<T>({ setup, point, content }: Screening<T>, value: T): T {
+  return content === undefined || !isData(point) ? value : setup.own.fence(point, value, content);
+}
+
+/** Reports what was done with a value, and returns the event. */
+function tell<T, E extends Omit<GuardEvent, 'runId' | 'point' | 'tool' | 'unreadable' | 'durationMs'>>(
+  { setup, point, call, runId, content, started }: Screening<T>,
+  said: E,
+): GuardEvent & E {
+  const about = { runId, point, tool: call.tool, unreadable: content?.unreadable ?? [] };
+  const event = { ...said, ...about, durationMs: performance.now() - started };
+  setup.tell(event, call);
+  return event;
+}
+
+// --- The run ---
+
+/** Adds to the run what is passed on; the decision on a call that carries a value from untrusted data. */
+async function follow<T>(
+  screening: Screening<T>,
+  request: ScreenRequest,
+  read: readonly Read[],
+  found: Screened | undefined,
+): Promise<Decision<T> | undefined> {
+  const { setup, point, value, call, run } = screening;
+  if (point === 'tool_definition') setup.effects.readDefinition(call.tool, value);
+  if (run === undefined || point === 'tool_definition') return undefined;
+  if (point === 'tool_call') return followCall(screening, run, found);
+  const { rememberData, rememberUser } = await import('./run/remember.js');
+  if (point === 'user') await rememberUser(run, read);
+  else await rememberData(run, await withWindows(setup, read, request), call.tool, setup.policy.flow);
+  return undefined;
+}
+
+async function followCall<T>(
+  screening: Screening<T>,
+  run: RunMemory,
+  found: Screened | undefined,
+): Promise<Decision<T> | undefined> {
+  const { setup, point, value, call, content } = screening;
+  const { ruleCall } = await import('./run/rule-call.js');
+  const { name, arguments: args = value } = value as { readonly name?: unknown; readonly arguments?: unknown };
+  const tool = call.tool ?? (typeof name === 'string' ? name : undefined);
+  const effect = setup.effects.of(tool, call.effect);
+  const asked = { tool, effect, arguments: args, inputs: content?.inputs ?? [], task: call.task, signal: call.signal };
+  const ruling = await ruleCall(run, asked, setup);
+  if (ruling === undefined) return undefined;
+  const { action, rule, judgement } = ruling;
+  const facts = { ...factsOf(found ?? 'error'), cause: 'flow', rule, reason: flowReason(ruling) } as const;
+  const event = tell(screening, { ...facts, action, flows: withoutTexts(ruling.flows), judgement });
+  const enforcement = enforcementOf(event, noteOf(point, facts.reason, facts));
+  if (action === 'report') return { action, value, enforcement };
+  setup.own.add([enforcement.note], 'tool_result');
+  return { action, enforcement };
+}
+
+/** Verdicts on long suspicious texts with the windows that the model scored, so that the rest of them stays usable. */
+async function withWindows(
+  { screener, policy }: Setup,
+  read: readonly Read[],
+  request: ScreenRequest,
+): Promise<readonly Read[]> {
+  return Promise.all(
+    read.map(async ({ input, found }) => {
+      const isLong =
+        found?.verdict.decided_by === 'ml' && found.windows.length === 0 && inputText(input).length > LONG_TEXT;
+      if (!isLong || !isSuspicious(found, policy.flow)) return { input, found };
+      const explained = screener.screen(input, { ...request, explain: true }).catch(() => found);
+      return { input, found: await explained };
+    }),
+  );
+}
+
+function isData(point: Point): boolean {
+  return point === 'tool_result' || point === 'document';
+}
+
+/** Whether a value is read as one structure: what a tool is called with, and how it is described. */
+function isStructure(point: Point): boolean {
+  return point === 'tool_call' || point === 'tool_definition';
+}
