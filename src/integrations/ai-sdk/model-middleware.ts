@@ -1,6 +1,7 @@
 import { checkOptions } from '../../engine/options.js';
 import { type Enforcement, type Guard, passes } from '../../policy/index.js';
-import { type CallScreening, isObject, screenCall, showEach, withMember } from '../screened-call.js';
+import { isObject, showEach, withMember } from '../json-value.js';
+import { CallScreening } from '../screened-call.js';
 import { isWrapped } from './guard-tools.js';
 import { screenPrompt } from './prompt.js';
 
@@ -51,7 +52,7 @@ export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
   const screenings = new WeakMap<object, CallScreening>();
 
   function screeningOf(params: CallParams): CallScreening {
-    const screening = screenings.get(params) ?? screenCall(guard, { signal: params.abortSignal });
+    const screening = screenings.get(params) ?? new CallScreening(guard, { signal: params.abortSignal });
     screenings.set(params, screening);
     return screening;
   }
@@ -94,7 +95,7 @@ export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
     specificationVersion: (options.specificationVersion ?? 'v4') as V,
     async transformParams({ params }) {
       const { toolChoice } = params;
-      const screening = screenCall(guard, { signal: params.abortSignal });
+      const screening = new CallScreening(guard, { signal: params.abortSignal });
       const prompt = await screenPrompt(screening, params.prompt);
       const tools = params.tools && (await screening.tools(params.tools));
       const isGone =

@@ -1,5 +1,6 @@
 import { type Point, passes, type Run, type ScreenCall } from '../../policy/index.js';
-import { type Author, type CallScreening, showEach, withMember } from '../screened-call.js';
+import { showEach, withMember } from '../json-value.js';
+import type { Author, CallScreening } from '../screened-call.js';
 
 interface Part {
   readonly type: string;

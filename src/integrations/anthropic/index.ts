@@ -1,20 +1,12 @@
 /** Guards clients of `@anthropic-ai/sdk`. Imports nothing of it: its types are met by shape. */
 import type { Enforcement, Guard, ScreenCall } from '../../policy/index.js';
-import {
-  type Author,
-  type CallScreening,
-  isObject,
-  isText,
-  type ShownEvents,
-  screenCall,
-  showAnswer,
-  showEach,
-  showEvents,
-  withMember,
-} from '../screened-call.js';
+import { isText } from '../content-blocks.js';
+import { isObject, showEach, withMember } from '../json-value.js';
+import { badRequest, eventData, type ShownEvents, showResponse } from '../model-response.js';
+import { type Author, CallScreening } from '../screened-call.js';
 import { eventStream, type ServerSentEvent } from '../server-sent-events.js';
 
-/** Members of a request that the middleware reads. */
+/** JsonObject of a request that the middleware reads. */
 export interface AnthropicRequest {
   readonly url: string;
   readonly body?: unknown;
@@ -53,33 +45,28 @@ export function guardMiddleware(
   guard: Guard,
 ): <R extends AnthropicRequest>(request: R, next: (request: R) => Promise<Response>) => Promise<Response> {
   return async (request, next) => {
-    const given: unknown = typeof request.body === 'string' ? JSON.parse(request.body) : request.body;
+    const isJson = typeof request.body === 'string';
+    const given = isJson ? JSON.parse(request.body as string) : request.body;
     if (!isObject(given) || /\/count_tokens$/.test(new URL(request.url).pathname)) return next(request);
     const { messages, requests } = given;
     const call = { signal: request.signal ?? undefined };
-    let shown: object = given;
-    /** The answer, or the note where a call in it may not be made. */
-    let refuse = async (response: Response): Promise<Response> => response;
+    const send = (shown: object): Promise<Response> => {
+      if (JSON.stringify(shown) === JSON.stringify(given)) return next(request);
+      return next({ ...request, body: isJson ? JSON.stringify(shown) : shown });
+    };
     if (Array.isArray(requests)) {
       const all = await Promise.all(requests.map(({ params }: { params: Body }) => screenBody(guard, params, call)));
       const refusal = all.find(({ screening }) => screening.refusal)?.screening.refusal;
-      if (refusal !== undefined) return badRequest(refusal);
-      shown = { ...given, requests: requests.map((one, index) => ({ ...one, params: all[index]?.body })) };
-    } else if (Array.isArray(messages)) {
-      const { body, screening } = await screenBody(guard, given as unknown as Body, call);
-      if (screening.refusal !== undefined) return refused(screening.refusal, body);
-      shown = body;
-      refuse = async (response) => {
-        let refusal: Enforcement | undefined;
-        const answered = await showAnswer(response, async (answer) => {
-          refusal = await screening.refuseCall(answer);
-          return refusal === undefined ? screening.answer(answer) : answer;
-        });
-        return refusal === undefined ? showEvents(answered, showStream(screening)) : refused(refusal, body);
-      };
+      if (refusal !== undefined) {
+        const error = { type: 'portcullis_blocked', message: refusal.note };
+        return badRequest({ type: 'error', error });
+      }
+      return send({ ...given, requests: requests.map((one, index) => ({ ...one, params: all[index]?.body })) });
     }
-    if (JSON.stringify(shown) === JSON.stringify(given)) return refuse(await next(request));
-    return refuse(await next({ ...request, body: typeof request.body === 'string' ? JSON.stringify(shown) : shown }));
+    if (!Array.isArray(messages)) return send(given);
+    const { body, screening } = await screenBody(guard, given as unknown as Body, call);
+    if (screening.refusal !== undefined) return refused(screening.refusal, body);
+    return showResponse(screening, await send(body), showStream(screening), (refusal) => refused(refusal, body));
   };
 }
 
@@ -93,7 +80,7 @@ async function screenBody(
   body: Body,
   call: ScreenCall,
 ): Promise<{ readonly body: Body; readonly screening: CallScreening }> {
-  const screening = screenCall(guard, call);
+  const screening = new CallScreening(guard, call);
   const { messages, tools, system } = body;
   screening.trust(system);
   const shown: Body = {
@@ -129,47 +116,30 @@ async function screenMessage(screening: CallScreening, message: Message, at: Scr
 
 /** Takes ways out from the text blocks of a stream. */
 function showStream({ streamed }: CallScreening): ShownEvents {
-  const written = (index: unknown, text: string): object => ({
-    type: 'content_block_delta',
-    index,
-    delta: { type: 'text_delta', text },
-  });
-  const eventOf = (data: object, event = 'content_block_delta'): ServerSentEvent => ({
+  const written = (data: object, event = 'content_block_delta'): ServerSentEvent => ({
     event,
     data: JSON.stringify(data),
   });
+  const piece = (index: unknown, text: string): ServerSentEvent =>
+    written({ type: 'content_block_delta', index, delta: { type: 'text_delta', text } });
   return {
     async show(event) {
-      if (!/^content_block_/.test(event.event ?? '')) return [event];
-      const data = JSON.parse(event.data ?? 'null') as {
-        readonly index: unknown;
-        readonly content_block?: Block;
-        readonly delta?: Block;
-      };
+      const data = /^content_block_/.test(event.event ?? '') ? eventData(event) : undefined;
+      if (data === undefined) return [event];
       const { index, content_block: block, delta } = data;
-      if (block?.type === 'text' && typeof block.text === 'string') {
+      if (isObject(block) && block.type === 'text' && typeof block.text === 'string') {
         const text = await streamed.write(index, block.text);
-        return [eventOf({ ...data, content_block: { ...block, text } }, event.event)];
+        return [written({ ...data, content_block: { ...block, text } }, event.event)];
       }
-      if (delta?.type === 'text_delta')
-        return [eventOf(written(index, await streamed.write(index, String(delta.text))))];
+      if (isObject(delta) && delta.type === 'text_delta')
+        return [piece(index, await streamed.write(index, String(delta.text)))];
       if (event.event !== 'content_block_stop') return [event];
       const rest = await streamed.end(index);
-      return rest === '' ? [event] : [eventOf(written(index, rest)), event];
+      return rest === '' ? [event] : [piece(index, rest), event];
     },
     // A stream that breaks off has an error, and no message.
     rest: async () => [],
   };
-}
-
-interface Block {
-  readonly type?: unknown;
-  readonly text?: unknown;
-}
-
-function badRequest({ note }: Enforcement): Response {
-  const error = { type: 'portcullis_blocked', message: note };
-  return Response.json({ type: 'error', error }, { status: 400, headers: { 'x-should-retry': 'false' } });
 }
 
 function refused({ note, evidenceId }: Enforcement, { model = 'portcullis', stream }: Body): Response {

@@ -3,7 +3,7 @@
  * The guard's run, by the id of the session, is all that lasts from one event to the next. Meets the host's types by shape.
  */
 import { type Enforcement, type Guard, PortcullisBlocked, passes, type ScreenCall } from '../../policy/index.js';
-import { scrub } from '../screened-call.js';
+import { scrub } from '../noted-content.js';
 
 /** The events that say something to screen. All others pass. */
 export const HOOK_EVENTS = [

@@ -9,7 +9,7 @@ import {
   passes,
   type ScreenCall,
 } from '../../policy/index.js';
-import { type Author, type CallScreening, createSteps, screenCall } from '../screened-call.js';
+import { type Author, CallScreening, createSteps } from '../screened-call.js';
 import { readSchema } from '../tool-schema.js';
 
 /** Exports of `langchain` that the middleware needs: pass the module itself, or these three of it. */
@@ -72,7 +72,7 @@ export function guardMiddleware<L extends LangChain>(guard: Guard, langchain: L)
   const ToolMessage = langchain.ToolMessage as new (fields: object) => unknown;
 
   async function wrapModelCall(request: ModelRequest, handler: (request: ModelRequest) => unknown): Promise<unknown> {
-    const screening = screenCall(guard, readCall(request.runtime));
+    const screening = new CallScreening(guard, readCall(request.runtime));
     screening.trust(request.systemMessage?.content);
     const messages = await follow(screening, request.messages);
     const tools = request.tools && (await screening.tools(request.tools, readDefinition));

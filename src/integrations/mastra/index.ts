@@ -3,15 +3,8 @@ import { createHash } from 'node:crypto';
 import type { Guard, ScreenCall } from '../../policy/index.js';
 import { type ExecuteOptions, guardParts, type ModelTool, mustAsk, type RunOf } from '../ai-sdk/guard-tools.js';
 import { AUTHORS, screenPrompt } from '../ai-sdk/prompt.js';
-import {
-  type CallScreening,
-  createSteps,
-  isObject,
-  type Members,
-  screenCall,
-  showEach,
-  withMember,
-} from '../screened-call.js';
+import { isObject, type JsonObject, showEach, withMember } from '../json-value.js';
+import { CallScreening, createSteps } from '../screened-call.js';
 import { readSchema } from '../tool-schema.js';
 
 /** Of Mastra's list of messages, the system messages that its memory adds: what it recalls of other conversations. */
@@ -82,11 +75,11 @@ export function guardProcessor(guard: Guard): GuardProcessor {
     id: 'portcullis',
     async processInput({ messageList, ...args }) {
       // Here too: before 1.71 the messages of the memory lose their tag ahead of the first step.
-      await screenMemory(screenCall(guard, readCall(args)), messageList as MemoryMessages);
+      await screenMemory(new CallScreening(guard, readCall(args)), messageList as MemoryMessages);
       return messageList;
     },
     async processInputStep({ tools = {}, toolChoice, messageList, ...args }) {
-      const screening = screenCall(guard, readCall(args));
+      const screening = new CallScreening(guard, readCall(args));
       await screenMemory(screening, messageList as MemoryMessages | undefined);
       const given = Object.entries(tools);
       const shown = await screening.tools(given, ([name, tool]) => readDefinition(name, tool));
@@ -96,7 +89,7 @@ export function guardProcessor(guard: Guard): GuardProcessor {
       return { tools: kept, ...(toolName !== undefined && !(toolName in kept) ? { toolChoice: 'auto' } : {}) };
     },
     async processLLMRequest({ prompt, abort, ...args }) {
-      const screening = screenCall(guard, readCall(args));
+      const screening = new CallScreening(guard, readCall(args));
       // What the memory recalls stands in system messages, too: they pass, but are not trusted.
       const shown = await screenPrompt(screening, prompt, {}, { ...AUTHORS, system: 'model' });
       if (screening.refusal === undefined) return shown === prompt ? undefined : { prompt: shown as typeof prompt };
@@ -113,7 +106,7 @@ async function showChunk<C extends Chunk>(
   { part, state, writer, ...args }: StreamArguments<C>,
 ): Promise<C | null> {
   const payload = isObject(part.payload) ? part.payload : {};
-  state.portcullis ??= screenCall(guard, readCall(args));
+  state.portcullis ??= new CallScreening(guard, readCall(args));
   const { streamed } = state.portcullis as CallScreening;
   if (part.type === 'text-delta') {
     const text = await streamed.write(payload.id, String(payload.text));
@@ -164,7 +157,7 @@ export function guardTools<T extends Readonly<Record<string, object>>>(guard: Gu
     const { agent, requestContext } = options as ToolContext;
     const runId = agent?.threadId ?? requestContext;
     // A tool of the AI SDK is given messages alone.
-    return runId === undefined ? screeningOf(options.messages) : screenCall(guard, { runId });
+    return runId === undefined ? screeningOf(options.messages) : new CallScreening(guard, { runId });
   };
   return Object.fromEntries(
     Object.entries(tools).map(([name, tool]) => [name, guardTool(guard, runOf, name, tool)]),
@@ -212,7 +205,7 @@ function digest(input: unknown): string {
 
 /** The description of a tool for the model. */
 function readDefinition(name: string, tool: unknown): object {
-  const { description, parameters, inputSchema = parameters, inputExamples, args } = tool as Members;
+  const { description, parameters, inputSchema = parameters, inputExamples, args } = tool as JsonObject;
   const { jsonSchema = inputSchema } = isObject(inputSchema) ? inputSchema : {};
   return { name, description, inputSchema: readSchema(jsonSchema), inputExamples, args };
 }

@@ -1,5 +1,6 @@
 import { type Guard, passes } from '../../policy/index.js';
-import { isId, isObject, type JsonObject, type Message, type MessageId, readMessages } from './messages.js';
+import { isObject, type JsonObject } from '../json-value.js';
+import { isId, type Message, type MessageId, readMessages } from './messages.js';
 import {
   type Asked,
   errorResponse,

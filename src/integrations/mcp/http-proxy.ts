@@ -9,10 +9,11 @@ import {
 } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { isObject, type JsonObject } from '../json-value.js';
 import { readEvents, type ServerSentEvent, writeEvent } from '../server-sent-events.js';
 import type { Connection, Gateway } from './gateway.js';
 import { createHttpSessions, type HttpSessions } from './http-sessions.js';
-import { isObject, type JsonObject, readJson } from './messages.js';
+import { readJson } from './messages.js';
 import type { GatewayEvent } from './pin-event.js';
 import { errorResponse, INVALID_REQUEST, REFUSED } from './requests.js';
 import { write } from './stdio-proxy.js';

@@ -1,7 +1,6 @@
 import { readJson as readExactly } from '../../engine/read-json.js';
+import { isObject, type JsonObject } from '../json-value.js';
 
-/** An object of JSON, as a peer sent it. */
-export type JsonObject = Readonly<Record<string, unknown>>;
 export type MessageId = string | number;
 
 /** One JSON-RPC message by kind. @see https://www.jsonrpc.org/specification */
@@ -102,10 +101,6 @@ export function hasOtherCase(object: JsonObject, names: readonly string[]): bool
 /** Also folds `\u017f` to s and the Kelvin sign to k, as readers do that ignore case. */
 function foldCase(name: string): string {
   return name.toUpperCase().toLowerCase();
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function isId(value: unknown): value is MessageId {

@@ -3,7 +3,8 @@ import { canonicalJson } from '../../engine/canonical-json.js';
 import { checkOptions } from '../../engine/options.js';
 import { fold } from '../../engine/text/normalize/fold.js';
 import type { Enforcement } from '../../policy/index.js';
-import { hasOtherCase, isObject } from './messages.js';
+import { isObject } from '../json-value.js';
+import { hasOtherCase } from './messages.js';
 import type { PinChange } from './pin-event.js';
 import { type PinnedServer, type PinnedTool, readPins, updatePins } from './pin-file.js';
 

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Enforcement, ScreenCall } from '../../policy/index.js';
 import { shownName } from '../../policy/run/tool-name.js';
-import { isObject, type JsonObject, type Message, type MessageId } from './messages.js';
+import { isObject, type JsonObject } from '../json-value.js';
+import type { Message, MessageId } from './messages.js';
 
 /** A request of the client, as its response is judged by it. */
 export interface Asked {

@@ -1,5 +1,5 @@
 import { type Decision, type Guard, type Point, passes, type ScreenCall } from '../../policy/index.js';
-import { isObject } from './messages.js';
+import { isObject } from '../json-value.js';
 
 /** Where one word of a name ends and the next begins. */
 const WORD_BREAK = /[_\-./:+]+|(?<=[a-z])(?=[A-Z])/g;

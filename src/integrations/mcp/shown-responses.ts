@@ -1,5 +1,6 @@
 import { type Decision, passes } from '../../policy/index.js';
-import { isObject, type JsonObject, type MessageId } from './messages.js';
+import { isObject, type JsonObject } from '../json-value.js';
+import type { MessageId } from './messages.js';
 import { type Asked, errorResponse, REFUSED, refusal } from './requests.js';
 import { screenValue } from './screen-values.js';
 import { type GatewayOptions, screenEach, type ToolList } from './tool-list.js';

@@ -1,15 +1,8 @@
 /** Guards clients of the `openai` package, and of any service with its API. Imports nothing of it. */
 import { type Enforcement, type Guard, PortcullisBlocked } from '../../policy/index.js';
-import {
-  type CallScreening,
-  isObject,
-  type Members,
-  screenCall,
-  showAnswer,
-  showEach,
-  showEvents,
-  withMember,
-} from '../screened-call.js';
+import { isObject, type JsonObject, parsedJson } from '../json-value.js';
+import { badRequest, showResponse } from '../model-response.js';
+import { CallScreening } from '../screened-call.js';
 import { eventStream } from '../server-sent-events.js';
 import { screenItems } from './items.js';
 import { showStream } from './stream.js';
@@ -43,30 +36,23 @@ export function guardFetch(guard: Guard, fetch: typeof globalThis.fetch = global
     // Read from a request of its own: the body may be a stream, bytes, or that of a `Request`.
     const asked = new Request(url, { ...init, ...({ duplex: 'half' } as RequestInit) });
     const bytes = await asked.arrayBuffer();
-    const body = parsed(new TextDecoder().decode(bytes));
-    if (!isObject(body)) return isRead ? badRequest('[refused by portcullis: the body is no JSON object.]') : send();
-    try {
-      const screening = screenCall(guard, { signal: asked.signal });
-      const shown = await screenBody(screening, body);
-      let { refusal } = screening;
-      if (refusal === undefined) {
-        const response = await send(shown === body ? undefined : JSON.stringify(shown));
-        const shownAnswer = await showAnswer(response, async (answer) => {
-          refusal = await refuseAnswer(screening, answer);
-          return refusal === undefined ? screenAnswer(screening, answer) : answer;
-        });
-        if (refusal === undefined)
-          return showEvents(
-            shownAnswer,
-            showStream(screening, (answer) => screenAnswer(screening, answer)),
-          );
-      }
+    const body = parsedJson(new TextDecoder().decode(bytes));
+    if (!isObject(body))
+      return isRead ? refusedRequest('[refused by portcullis: the body is no JSON object.]') : send();
+    const refused = (refusal: Enforcement): Response => {
       if (/\/responses\/?$/.test(pathname)) return refusedResponse(refusal, body as Asked);
       return Array.isArray(body.messages)
         ? refusedChat(refusal, body as Asked)
-        : badRequest(refusal.note, refusal.evidenceId);
+        : refusedRequest(refusal.note, refusal.evidenceId);
+    };
+    try {
+      const screening = new CallScreening(guard, { signal: asked.signal });
+      const shown = await screenBody(screening, body);
+      if (screening.refusal !== undefined) return refused(screening.refusal);
+      const response = await send(shown === body ? undefined : JSON.stringify(shown));
+      return await showResponse(screening, response, showStream(screening), refused);
     } catch (error) {
-      if (error instanceof PortcullisBlocked) return badRequest(error.message, error.enforcement.evidenceId);
+      if (error instanceof PortcullisBlocked) return refusedRequest(error.message, error.enforcement.evidenceId);
       throw error;
     }
 
@@ -80,34 +66,7 @@ export function guardFetch(guard: Guard, fetch: typeof globalThis.fetch = global
   };
 }
 
-/** Why an answer must not be acted on: a call in it carries what it may not. */
-async function refuseAnswer(screening: CallScreening, answer: unknown): Promise<Enforcement | undefined> {
-  const { choices, output } = isObject(answer) ? answer : {};
-  const items = [choices, output].flatMap((list): unknown[] => (Array.isArray(list) ? list : []));
-  for (const item of items) {
-    const refusal = await screening.refuseCall(isObject(item) ? (item.message ?? item) : item);
-    if (refusal !== undefined) return refusal;
-  }
-  return undefined;
-}
-
-/** An answer of Chat Completions, Completions or Responses without ways out. */
-async function screenAnswer(screening: CallScreening, answer: unknown): Promise<unknown> {
-  if (!isObject(answer)) return answer;
-  const { choices, output } = answer;
-  const showChoice = async (choice: unknown): Promise<unknown> => {
-    if (!isObject(choice) || choice.message === undefined) return screening.answer(choice);
-    return withMember(choice, 'message', await screening.answer(choice.message));
-  };
-  if (Array.isArray(choices))
-    return withMember(answer, 'choices', await showEach(choices, async (choice) => [await showChoice(choice)]));
-  if (!Array.isArray(output)) return answer;
-  const isMessage = (item: unknown): boolean => isObject(item) && item.type === 'message';
-  const items = await showEach(output, async (item) => [isMessage(item) ? await screening.answer(item) : item]);
-  return withMember(answer, 'output', items);
-}
-
-async function screenBody(screening: CallScreening, body: Members): Promise<Members> {
+async function screenBody(screening: CallScreening, body: JsonObject): Promise<JsonObject> {
   screening.trust(body.instructions);
   const shown: Record<string, unknown> = { ...body };
   for (const [name, screen] of Object.entries(PARTS)) {
@@ -138,23 +97,9 @@ const PARTS: Readonly<Record<string, ScreenPart>> = {
   functions: screenTools,
 };
 
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
-}
-
-function badRequest(note: string, evidenceId?: string): Response {
-  const error = {
-    message: note,
-    type: 'portcullis_blocked',
-    code: 'portcullis_blocked',
-    param: null,
-    evidence_id: evidenceId,
-  };
-  return Response.json({ error }, { status: 400, headers: { 'x-should-retry': 'false' } });
+function refusedRequest(message: string, evidenceId?: string): Response {
+  const [type, code, param] = ['portcullis_blocked', 'portcullis_blocked', null];
+  return badRequest({ error: { message, type, code, param, evidence_id: evidenceId } });
 }
 
 interface Asked {
@@ -172,7 +117,7 @@ export function refusedChat({ note, evidenceId }: Enforcement, { model = 'portcu
     const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
     return Response.json({ ...base, object: 'chat.completion', choices, usage });
   }
-  const chunk = (delta: object, reason: string | null): object => ({
+  const chunk = (delta: object, reason: string | null): { readonly data: object } => ({
     data: { ...base, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: reason }] },
   });
   return eventStream([chunk({ role: 'assistant', content: note }, null), chunk({}, finish), { data: '[DONE]' }]);

@@ -1,5 +1,6 @@
 /** Screens the items of a conversation: messages of Chat Completions, items of Responses and of `@openai/agents`. */
-import type { Author, CallScreening, Members } from '../screened-call.js';
+import type { JsonObject } from '../json-value.js';
+import type { Author, CallScreening } from '../screened-call.js';
 
 /** Items that are the model's own words. All that isn't listed is screened. */
 const MODEL_ITEMS = new Set<unknown>(
@@ -7,7 +8,7 @@ const MODEL_ITEMS = new Set<unknown>(
   local_shell_call shell_call apply_patch_call web_search_call image_generation_call tool_search_call mcp_approval_request
   program`.split(/\s+/),
 );
-/** Members that the model wrote beside what a tool said. */
+/** JsonObject that the model wrote beside what a tool said. */
 const MODEL_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   mcp_call: ['arguments'],
   code_interpreter_call: ['code'],
@@ -19,10 +20,10 @@ const MODEL_MEMBERS: Readonly<Record<string, readonly string[]>> = {
 export function screenItems<I extends object>(screening: CallScreening, items: readonly I[]): Promise<readonly I[]> {
   return screening.turns(
     items,
-    (item) => authorOf(item as Members),
+    (item) => authorOf(item as JsonObject),
     (item, at) => {
-      const { name, type, call_id, callId = call_id, tool_call_id = callId } = item as Members;
-      const author = authorOf(item as Members);
+      const { name, type, call_id, callId = call_id, tool_call_id = callId } = item as JsonObject;
+      const author = authorOf(item as JsonObject);
       const tool = author !== 'tool' ? undefined : typeof name === 'string' ? name : screening.toolOf(tool_call_id);
       const point = author === 'tool' ? 'tool_result' : author === 'user' ? author : undefined;
       return screening.item(point, item, { ...at, tool }, MODEL_MEMBERS[String(type)]);
@@ -31,7 +32,7 @@ export function screenItems<I extends object>(screening: CallScreening, items: r
 }
 
 /** Whose words an item has. */
-export function authorOf({ role, type }: Members): Author {
+export function authorOf({ role, type }: JsonObject): Author {
   if (role === 'assistant') return 'model';
   if (role === 'system' || role === 'developer') return 'operator';
   if (role === 'tool' || role === 'function') return 'tool';

@@ -1,0 +1,57 @@
+/** The blocks of a message, in the words of any host. */
+import type { Point } from '../policy/index.js';
+import { isObject, type JsonObject, parsedJson } from './json-value.js';
+
+/** Whether a block is a text that its message's author says. */
+export function isText(block: unknown): boolean {
+  return !isObject(block) || (typeof block.type === 'string' && /^(\w+_)?text$/.test(block.type));
+}
+
+/** What a block of a user's message is: words of the user, or a result or document beside them. */
+export function pointOfBlock(block: unknown): Point {
+  if (!isObject(block) || isText(block)) return 'user';
+  return /tool_result$/.test(String(block.type)) ? 'tool_result' : 'document';
+}
+
+/** Whether a block is a passage of plain text, which can hold the note; a file in base64 can't. */
+export function isPassage(block: unknown): boolean {
+  if (!isObject(block) || (block.type !== 'document' && block.type !== 'search_result')) return false;
+  return !isObject(block.source) || block.source.type !== 'base64';
+}
+
+/** The note as a block of text, in the words of the blocks that stood there. */
+export function noteBlock(near: readonly unknown[], note: unknown): unknown {
+  const types = near.map((block) => (isObject(block) ? String(block.type) : 'text'));
+  return {
+    type: types.find((type) => /text$/.test(type)) ?? (/^input_/.test(types[0] ?? '') ? 'input_text' : 'text'),
+    text: note,
+  };
+}
+
+/** A call that the model makes; its result repeats the id. */
+export interface ModelCall {
+  readonly id: unknown;
+  readonly call: { readonly name: string; readonly arguments: unknown };
+}
+
+/** The calls that an answer, message, item or part of the model makes. */
+export function callsOf(message: unknown): readonly ModelCall[] {
+  if (!isObject(message)) return [];
+  const { content, tool_calls, function_call, choices, output } = message;
+  const inside = [...listed(choices).map((choice) => isObject(choice) && choice.message), ...listed(output)];
+  const blocks = [message, function_call, ...listed(content), ...listed(tool_calls)];
+  return [...blocks.filter(isObject).flatMap(callOf), ...inside.flatMap(callsOf)];
+}
+
+function callOf(block: JsonObject): readonly ModelCall[] {
+  const { function: named = block.custom } = block;
+  const { type, toolName = type, name = toolName, action, operation, ...said } = isObject(named) ? named : block;
+  const given = [said.arguments, said.input, said.args, action, operation].find((args) => args !== undefined);
+  if (typeof name !== 'string' || given === undefined) return [];
+  const id = block.call_id ?? block.callId ?? block.toolCallId ?? block.id;
+  return [{ id, call: { name, arguments: parsedJson(given) } }];
+}
+
+function listed(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
