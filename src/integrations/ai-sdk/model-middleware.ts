@@ -1,3 +1,4 @@
+import { ReadableStream, TransformStream } from 'node:stream/web';
 import { checkOptions } from '../../engine/options.js';
 import { type Enforcement, type Guard, passes } from '../../policy/index.js';
 import { isObject, showEach, withMember } from '../json-value.js';
@@ -50,109 +51,110 @@ export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
   checkOptions('guardModel', options, ['specificationVersion']);
   /** The screening of the parameters that `transformParams` returned. */
   const screenings = new WeakMap<object, CallScreening>();
+  const screeningOf = (params: CallParams): CallScreening =>
+    screenings.get(params) ?? new CallScreening(guard, { signal: params.abortSignal });
 
-  function screeningOf(params: CallParams): CallScreening {
-    const screening = screenings.get(params) ?? new CallScreening(guard, { signal: params.abortSignal });
-    screenings.set(params, screening);
-    return screening;
+  return {
+    specificationVersion: (options.specificationVersion ?? 'v4') as V,
+    async transformParams({ params }) {
+      const screening = new CallScreening(guard, { signal: params.abortSignal });
+      const shown = await showParams(screening, params);
+      screenings.set(shown, screening);
+      return shown;
+    },
+    async wrapGenerate({ doGenerate, params }) {
+      const screening = screeningOf(params);
+      if (screening.refusal !== undefined) return refusedAnswer(screening.refusal) as never;
+      const result = (await doGenerate()) as { readonly content?: readonly unknown[] };
+      const show = (part: unknown): Promise<readonly unknown[]> => showPart(guard, screening, part, noteText);
+      return withMember(result, 'content', result.content && (await showEach(result.content, show))) as never;
+    },
+    async wrapStream({ doStream, params }) {
+      const screening = screeningOf(params);
+      if (screening.refusal !== undefined) return refusedStream(screening.refusal) as never;
+      const result = await doStream();
+      const stream = (result.stream as ReadableStream<unknown>).pipeThrough(showStream(guard, screening));
+      return { ...result, stream };
+    },
+  };
+}
+
+/** Parameters as the model is shown them. */
+async function showParams<P extends CallParams>(screening: CallScreening, params: P): Promise<P> {
+  const { toolChoice } = params;
+  const prompt = await screenPrompt(screening, params.prompt);
+  const tools = params.tools && (await screening.tools(params.tools));
+  const isGone =
+    toolChoice?.type === 'tool' &&
+    tools !== params.tools &&
+    !tools?.some((tool) => (tool as { name?: unknown }).name === toolChoice.toolName);
+  return { ...params, prompt, ...(tools && { tools }), ...(isGone && { toolChoice: undefined }) };
+}
+
+/**
+ * A part of a response, as the caller may see it: results of tools that the provider ran are screened, and so are calls of tools
+ * that `guardTools` doesn't; `write` says why one may not be made.
+ */
+async function showPart(
+  guard: Guard,
+  screening: CallScreening,
+  part: unknown,
+  write: (refusal: Enforcement) => readonly unknown[],
+): Promise<readonly unknown[]> {
+  if (!isObject(part)) return [part];
+  if (part.type === 'text') return [await screening.answer(part)];
+  if (part.type === 'tool-call' && !part.providerExecuted && !isWrapped(guard, part.toolName)) {
+    const refused = await screening.refuseCall(part);
+    return refused === undefined ? [part] : write(refused);
   }
+  if (part.type !== 'tool-result') return [part];
+  const decision = await screening.screen('tool_result', part.result, { tool: String(part.toolName) });
+  if (!passes(decision)) return [{ ...part, result: decision.enforcement.note, isError: true }];
+  return [withMember(part, 'result', decision.value)];
+}
 
-  /** A part of a stream, with what was held back of a text where that ends. */
-  async function showStreamed(part: unknown, params: CallParams): Promise<readonly unknown[]> {
-    const { streamed } = screeningOf(params);
+/** Shows the parts of a stream, with what was held back of a text where that ends. */
+function showStream(guard: Guard, screening: CallScreening): TransformStream<unknown, unknown> {
+  const { streamed } = screening;
+  async function show(part: unknown): Promise<readonly unknown[]> {
     if (!isObject(part) || (part.type !== 'text-delta' && part.type !== 'text-end'))
-      return showPart(part, params, textParts);
+      return showPart(guard, screening, part, noteParts);
     const { id, delta, ...others } = part;
     const isEnd = part.type === 'text-end';
     const text = await (isEnd ? streamed.end(id) : streamed.write(id, String(delta)));
     const shown = text === '' ? [] : [{ ...others, type: 'text-delta', id, delta: text }];
     return isEnd ? [...shown, part] : shown;
   }
-
-  /**
-   * A part of a response, as the caller may see it: results of tools that the provider ran are screened, and so are calls of tools
-   * that `guardTools` doesn't.
-   */
-  async function showPart(
-    part: unknown,
-    params: CallParams,
-    write: (refusal: Enforcement) => readonly unknown[],
-  ): Promise<readonly unknown[]> {
-    if (!isObject(part)) return [part];
-    const screening = screeningOf(params);
-    if (part.type === 'text') return [await screening.answer(part)];
-    if (part.type === 'tool-call' && !part.providerExecuted && !isWrapped(guard, part.toolName)) {
-      const refused = await screening.refuseCall(part);
-      return refused === undefined ? [part] : write(refused);
-    }
-    if (part.type !== 'tool-result') return [part];
-    const decision = await screening.screen('tool_result', part.result, { tool: String(part.toolName) });
-    if (!passes(decision)) return [{ ...part, result: decision.enforcement.note, isError: true }];
-    return [withMember(part, 'result', decision.value)];
-  }
-
-  return {
-    specificationVersion: (options.specificationVersion ?? 'v4') as V,
-    async transformParams({ params }) {
-      const { toolChoice } = params;
-      const screening = new CallScreening(guard, { signal: params.abortSignal });
-      const prompt = await screenPrompt(screening, params.prompt);
-      const tools = params.tools && (await screening.tools(params.tools));
-      const isGone =
-        toolChoice?.type === 'tool' &&
-        tools !== params.tools &&
-        !tools?.some((tool) => (tool as { name?: unknown }).name === toolChoice.toolName);
-      const screened = {
-        ...params,
-        prompt,
-        ...(tools !== undefined && { tools }),
-        ...(isGone && { toolChoice: undefined }),
-      };
-      screenings.set(screened, screening);
-      return screened;
+  return new TransformStream({
+    async transform(part, controller) {
+      for (const shown of await show(part)) controller.enqueue(shown);
     },
-    async wrapGenerate({ doGenerate, params }) {
-      const refusal = screenings.get(params)?.refusal;
-      if (refusal !== undefined) {
-        const { finishReason, usage, providerMetadata } = refusedFinish(refusal);
-        return { content: toText(refusal), finishReason, usage, providerMetadata, warnings: [] } as never;
-      }
-      const result = (await doGenerate()) as { readonly content?: readonly unknown[] };
-      const content = result.content && (await showEach(result.content, (part) => showPart(part, params, toText)));
-      return withMember(result, 'content', content) as never;
+    async flush(controller) {
+      for (const id of streamed.open()) controller.enqueue({ type: 'text-delta', id, delta: await streamed.end(id) });
     },
-    async wrapStream({ doStream, params }) {
-      const refusal = screenings.get(params)?.refusal;
-      if (refusal !== undefined) {
-        const parts = [{ type: 'stream-start', warnings: [] }, ...textParts(refusal), refusedFinish(refusal)];
-        return { stream: toStream(parts) } as never;
-      }
-      const result = await doStream();
-      const screening = new TransformStream<unknown, unknown>({
-        async transform(part, controller) {
-          for (const shown of await showStreamed(part, params)) controller.enqueue(shown);
-        },
-        async flush(controller) {
-          const { streamed } = screeningOf(params);
-          for (const id of streamed.open())
-            controller.enqueue({ type: 'text-delta', id, delta: await streamed.end(id) });
-        },
-      });
-      return { ...result, stream: (result.stream as ReadableStream<unknown>).pipeThrough(screening) };
-    },
-  };
+  });
 }
 
-function toText({ note }: Enforcement): readonly unknown[] {
+function noteText({ note }: Enforcement): readonly unknown[] {
   return [{ type: 'text', text: note }];
 }
 
-function textParts({ evidenceId: id, note }: Enforcement): readonly unknown[] {
+function noteParts({ evidenceId: id, note }: Enforcement): readonly unknown[] {
   return [
     { type: 'text-start', id },
     { type: 'text-delta', id, delta: note },
     { type: 'text-end', id },
   ];
+}
+
+function refusedAnswer(refusal: Enforcement): object {
+  const { type: _, ...finish } = refusedFinish(refusal);
+  return { content: noteText(refusal), ...finish, warnings: [] };
+}
+
+function refusedStream(refusal: Enforcement): object {
+  const start = { type: 'stream-start', warnings: [] };
+  return { stream: ReadableStream.from([start, ...noteParts(refusal), refusedFinish(refusal)]) };
 }
 
 function refusedFinish({ evidenceId, runId, rule }: Enforcement) {
@@ -162,13 +164,4 @@ function refusedFinish({ evidenceId, runId, rule }: Enforcement) {
     usage: NO_TOKENS,
     providerMetadata: { portcullis: { evidenceId, runId, rule } },
   };
-}
-
-function toStream(parts: readonly unknown[]): ReadableStream<unknown> {
-  return new ReadableStream({
-    start(controller) {
-      for (const part of parts) controller.enqueue(part);
-      controller.close();
-    },
-  });
 }

@@ -16,7 +16,7 @@ import {
 } from './requests.js';
 import { screenValue } from './screen-values.js';
 import { type ResponseScreening, screenResponse } from './shown-responses.js';
-import { createToolList, type GatewayOptions } from './tool-list.js';
+import { type GatewayOptions, ToolList } from './tool-list.js';
 
 /** Decision on a message of one peer. */
 export interface Passed {
@@ -38,24 +38,6 @@ export interface Turn {
   readonly failed?: readonly JsonObject[];
 }
 
-/** One exchange of messages: a session, or one HTTP request with its response. Its methods never reject. */
-export interface Connection {
-  /** Screens a message of the client. */
-  screenClient(message: Message): Promise<Passed>;
-  /** Screens a message of the server. */
-  screenServer(message: Message): Promise<Passed>;
-  /** Screens a line or body of the client. */
-  fromClient(text: string): Promise<Turn>;
-  /** Screens a line, body or event of the server. */
-  fromServer(text: string): Promise<Turn>;
-  /** Responses to the requests that the server has not answered and never will. */
-  fail(reason: string): readonly JsonObject[];
-  /** Screens a text of the server's that is no JSON-RPC, such as the body of an HTTP error; gives what may be shown. */
-  screenText(text: string, isHeader?: boolean): Promise<string>;
-  /** Requests that the server has not answered. */
-  readonly waiting: number;
-}
-
 /** A gateway in front of one MCP server, on JSON-RPC messages: it knows no transport. */
 export interface Gateway {
   /** Begins an exchange. `session` gives the object whose run it belongs to; without it, the guard's current run. */
@@ -63,10 +45,10 @@ export interface Gateway {
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const tools = createToolList(options);
+  const tools = new ToolList(options);
   return {
     connect: (session = () => undefined) =>
-      createConnection({ ...options, guard: inSession(options.guard, session), tools }),
+      new Connection({ ...options, guard: inSession(options.guard, session), tools }),
   };
 }
 
@@ -85,51 +67,83 @@ function inSession(guard: Guard, session: () => object | undefined): Guard {
   };
 }
 
-function createConnection(screening: GatewayOptions & ResponseScreening): Connection {
-  const waiting = new WaitingRequests();
+/** One exchange of messages: a session, or one HTTP request with its response. Its methods never reject. */
+export class Connection {
+  readonly #screening: GatewayOptions & ResponseScreening;
+  readonly #waiting = new WaitingRequests();
   /** Requests of the client that are being screened: a cancellation ends that, and neither reaches the server. */
-  const underWay = new Map<string, AbortController>();
+  readonly #underWay = new Map<string, AbortController>();
 
-  async function screenClient(message: Message): Promise<Passed> {
-    if (message.kind === 'invalid') return refuseInvalid(screening, 'client', message);
-    if (message.kind === 'notification') return cancels(message, underWay) ? {} : { forward: message.raw };
+  constructor(screening: GatewayOptions & ResponseScreening) {
+    this.#screening = screening;
+  }
+
+  /** Requests that the server has not answered. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Screens a line or body of the client. */
+  fromClient(text: string): Promise<Turn> {
+    return screenTurn(text, (message) => this.screenClient(message));
+  }
+
+  /** Screens a line, body or event of the server. */
+  fromServer(text: string): Promise<Turn> {
+    return screenTurn(text, (message) => this.screenServer(message));
+  }
+
+  /** Screens a text of the server's that is no JSON-RPC, such as the body of an HTTP error; gives what may be shown. */
+  async screenText(text: string, isHeader = false): Promise<string> {
+    const decision = await this.#screening.guard.screen('tool_result', text, { isApart: isHeader });
+    return passes(decision) ? decision.value : decision.enforcement.note;
+  }
+
+  /** Responses to the requests that the server has not answered and never will. */
+  fail(reason: string): readonly JsonObject[] {
+    return failures(this.#waiting.takeAll(), reason);
+  }
+
+  /** Screens a message of the client. */
+  async screenClient(message: Message): Promise<Passed> {
+    if (message.kind === 'invalid') return refuseInvalid(this.#screening, 'client', message);
     if (message.kind === 'response') return { forward: message.raw };
+    if (message.kind === 'notification') return cancels(message, this.#underWay) ? {} : { forward: message.raw };
     const asked = readRequest(message);
     const key = requestKey(message.id);
     const aborted = new AbortController();
-    underWay.set(key, aborted);
+    this.#underWay.set(key, aborted);
     try {
-      const reply =
-        message.method === 'tools/call' ? await refuseCall(screening, message, asked, aborted.signal) : undefined;
+      const isCall = message.method === 'tools/call';
+      const reply = isCall ? await refuseCall(this.#screening, message, asked, aborted.signal) : undefined;
       if (reply !== undefined) return { reply };
     } catch (error) {
-      return aborted.signal.aborted ? {} : { reply: reportFailure(screening, message.id, error) };
+      return aborted.signal.aborted ? {} : { reply: reportFailure(this.#screening, message.id, error) };
     } finally {
-      underWay.delete(key);
+      this.#underWay.delete(key);
     }
-    waiting.add(asked);
+    this.#waiting.add(asked);
     return { forward: message.raw };
   }
 
-  async function screenServer(message: Message): Promise<Passed> {
-    const passed = await passServer(message);
-    if (namesNoRequest(message)) waiting.addUnnamed();
-    const failed = waiting.takeUnnamed();
-    if (failed.length === 0) return passed;
-    const reason = "portcullis: the server's response names no request";
-    return { ...passed, failed: failed.map(({ id }) => errorResponse(id, INTERNAL_ERROR, reason)) };
+  /** Screens a message of the server. */
+  async screenServer(message: Message): Promise<Passed> {
+    const passed = await this.#passServer(message);
+    if (namesNoRequest(message)) this.#waiting.addUnnamed();
+    const failed = failures(this.#waiting.takeUnnamed(), "the server's response names no request");
+    return failed.length === 0 ? passed : { ...passed, failed };
   }
 
-  async function passServer(message: Message): Promise<Passed> {
-    const { guard, pins } = screening;
+  async #passServer(message: Message): Promise<Passed> {
+    const { guard, pins } = this.#screening;
     if (message.kind === 'invalid') {
-      const id = waiting.take(message.id)?.id ?? message.id;
-      return refuseInvalid(screening, 'server', { ...message, id });
+      const id = this.#waiting.take(message.id)?.id ?? message.id;
+      return refuseInvalid(this.#screening, 'server', { ...message, id });
     }
-    const asked = message.kind === 'response' ? waiting.take(message.id) : undefined;
+    const asked = message.kind === 'response' ? this.#waiting.take(message.id) : undefined;
     try {
       if (message.kind === 'response') {
-        const shown = (): Promise<JsonObject> => screenResponse(screening, message.raw, asked);
+        const shown = (): Promise<JsonObject> => screenResponse(this.#screening, message.raw, asked);
         return { forward: await (asked === undefined ? shown() : asked.within(shown)) };
       }
       if (message.method === 'notifications/tools/list_changed') pins?.endFirstUse();
@@ -138,26 +152,15 @@ function createConnection(screening: GatewayOptions & ResponseScreening): Connec
       const { note } = decision.enforcement;
       return message.kind === 'request' ? { reply: errorResponse(message.id, REFUSED, note) } : {};
     } catch (error) {
-      const failed = reportFailure(screening, message.kind === 'notification' ? null : message.id, error);
+      const failed = reportFailure(this.#screening, message.kind === 'notification' ? null : message.id, error);
       if (message.kind === 'notification') return {};
       return message.kind === 'response' ? { forward: failed } : { reply: failed };
     }
   }
+}
 
-  return {
-    screenClient,
-    screenServer,
-    fromClient: (text) => screenText(text, screenClient),
-    fromServer: (text) => screenText(text, screenServer),
-    async screenText(text, isHeader = false) {
-      const decision = await screening.guard.screen('tool_result', text, { isApart: isHeader });
-      return passes(decision) ? decision.value : decision.enforcement.note;
-    },
-    fail: (reason) => waiting.takeAll().map(({ id }) => errorResponse(id, INTERNAL_ERROR, `portcullis: ${reason}`)),
-    get waiting() {
-      return waiting.size;
-    },
-  };
+function failures(asked: readonly Asked[], reason: string): readonly JsonObject[] {
+  return asked.map(({ id }) => errorResponse(id, INTERNAL_ERROR, `portcullis: ${reason}`));
 }
 
 /** The response to a call that may not reach the server; undefined where it may. */
@@ -218,7 +221,7 @@ function reportFailure({ guard, report }: GatewayOptions, id: MessageId | null, 
 }
 
 /** Screens the messages of a text. */
-async function screenText(text: string, screen: (message: Message) => Promise<Passed>): Promise<Turn> {
+async function screenTurn(text: string, screen: (message: Message) => Promise<Passed>): Promise<Turn> {
   const { messages, isBatch, text: written } = readMessages(text);
   const passed = await Promise.all(messages.map(screen));
   const forwarded = passed.flatMap(({ forward }) => (forward === undefined ? [] : [forward]));

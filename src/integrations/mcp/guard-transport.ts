@@ -1,5 +1,6 @@
 import { checkOptions } from '../../engine/options.js';
 import type { Guard } from '../../policy/index.js';
+import { withMembers } from '../with-members.js';
 import { createGateway, type Passed } from './gateway.js';
 import { readMessage } from './messages.js';
 import type { GatewayEvent } from './pin-event.js';
@@ -48,14 +49,15 @@ export function guardTransport<T extends McpTransport>(
   checkOptions('guardTransport', options, ['pins', 'side', 'report'] satisfies (keyof GuardTransportOptions)[]);
   const { pins, side = 'client', report = () => {} } = options;
   const session = {};
-  const { screenClient, screenServer } = createGateway({ guard, pins, report }).connect(() => session);
-  const [screenOut, screenIn] = side === 'client' ? [screenClient, screenServer] : [screenServer, screenClient];
+  const connection = createGateway({ guard, pins, report }).connect(() => session);
+  const screen = (from: 'client' | 'server', message: unknown): Promise<Passed> =>
+    from === 'client' ? connection.screenClient(readMessage(message)) : connection.screenServer(readMessage(message));
   const send = transport.send.bind(transport) as (message: unknown, options?: unknown) => Promise<void>;
   const own: { onmessage: Handler | undefined; onclose: (() => void) | undefined; send: Handler } = {
     onmessage: transport.onmessage as Handler | undefined,
     onclose: transport.onclose,
     send: async (message, options) => {
-      const { forward, reply, failed = [] } = await outgoing(screenOut(readMessage(message)));
+      const { forward, reply, failed = [] } = await outgoing(screen(side, message));
       if (reply !== undefined) own.onmessage?.(reply);
       if (forward !== undefined) await send(forward, options);
       for (const each of failed) await send(each);
@@ -64,7 +66,7 @@ export function guardTransport<T extends McpTransport>(
   const [incoming, outgoing] = [keepOrder(), keepOrder()];
 
   async function receive(message: unknown, extra: unknown): Promise<void> {
-    const { forward, reply, failed = [] } = await incoming(screenIn(readMessage(message)));
+    const { forward, reply, failed = [] } = await incoming(screen(side === 'client' ? 'server' : 'client', message));
     if (forward !== undefined) own.onmessage?.(forward, extra);
     for (const each of failed) own.onmessage?.(each, extra);
     if (reply !== undefined) await send(reply);
@@ -76,15 +78,7 @@ export function guardTransport<T extends McpTransport>(
   // After the messages that came before.
   transport.onclose = () => void incoming(Promise.resolve({})).then(() => own.onclose?.());
 
-  return new Proxy(transport, {
-    get(target, name) {
-      if (Object.hasOwn(own, name)) return own[name as keyof typeof own];
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-    set: (target, name, value) =>
-      Object.hasOwn(own, name) ? Reflect.set(own, name, value) : Reflect.set(target, name, value, target),
-  });
+  return withMembers(transport, own);
 }
 
 /** Makes a function that gives the outcome of each screening after those of the earlier ones. */

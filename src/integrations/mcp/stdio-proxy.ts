@@ -87,8 +87,8 @@ export function startStdioProxy(options: StdioOptions): StdioSession {
     }
   }
 
-  const upstream = pass('client', client.input, stdin, client.output, connection.fromClient);
-  const downstream = pass('server', stdout, client.output, stdin, connection.fromServer);
+  const upstream = pass('client', client.input, stdin, client.output, (text) => connection.fromClient(text));
+  const downstream = pass('server', stdout, client.output, stdin, (text) => connection.fromServer(text));
 
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   upstream

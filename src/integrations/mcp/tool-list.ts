@@ -16,19 +16,6 @@ export interface GatewayOptions {
   readonly report: (event: GatewayEvent) => void;
 }
 
-/** The tools of a server, as they may be shown and called. */
-export interface ToolList {
-  /** The definitions that may be shown; `asked` is undefined for a response to no known request. */
-  show(
-    guard: Guard,
-    tools: readonly unknown[],
-    asked: Asked | undefined,
-    nextCursor: unknown,
-  ): Promise<readonly unknown[]>;
-  /** Why a tool may not be called, also reported; undefined where it may. */
-  deny(guard: Guard, name: string, asked: Asked): Promise<string | undefined>;
-}
-
 /** Tools of one page; more are hidden. */
 const MAX_TOOLS = 2_000;
 /** Tools that are reported; further ones are reported each time. */
@@ -52,22 +39,77 @@ interface Offer {
   readonly tool: OfferedTool;
 }
 
-export function createToolList({ pins, dryRun = false, report }: Omit<GatewayOptions, 'guard'>): ToolList {
+/** The tools of a server, as they may be shown and called. */
+export class ToolList {
+  readonly #options: Omit<GatewayOptions, 'guard'>;
   /** Judgements of each tool by the listings of this process. */
-  const listed = new Map<string, Judgement & { readonly digest: string }>();
-  const reported = new Set<string>();
-  const hidden = dryRun ? 'report' : 'hide';
+  readonly #listed = new Map<string, Judgement & { readonly digest: string }>();
+  readonly #reported = new Set<string>();
 
-  function hide(guard: Guard, tool: string, change: keyof typeof REASONS, digest = '', of?: string): void {
-    const key = `${change}\0${tool}\0${digest}`;
-    if (reported.has(key)) return;
-    if (reported.size < MAX_REPORTED) reported.add(key);
-    const reason = REASONS[change] + (of === undefined ? '' : `: ${shownName(of)}`);
-    report({ event: 'tool_pin', runId: guard.runId, tool: shownName(tool), change, action: hidden, reason });
+  constructor(options: Omit<GatewayOptions, 'guard'>) {
+    this.#options = options;
   }
 
-  /** Screens the definitions; without those that no client reads alike, and tools that are listed twice. */
-  async function screenAll(
+  /** The definitions that may be shown; `asked` is undefined for a response to no known request. */
+  async show(
+    guard: Guard,
+    tools: readonly unknown[],
+    asked: Asked | undefined,
+    nextCursor: unknown,
+  ): Promise<readonly unknown[]> {
+    const { dryRun, report } = this.#options;
+    // A tool's result that also has a list says nothing of what may be called.
+    const isListing = asked === undefined || asked.method === 'tools/list';
+    const reason = `a list of more than ${MAX_TOOLS} tools`;
+    if (tools.length > MAX_TOOLS)
+      report({ event: 'limit', runId: guard.runId, action: dryRun ? 'report' : 'hide', reason });
+    const screened = await this.#screenAll(guard, tools.slice(0, MAX_TOOLS), asked);
+    const offers = screened.filter((each) => typeof each !== 'string');
+    const judgements = isListing ? await this.#judge(offers, asked, nextCursor) : offers.map(judgeAlone);
+    if (isListing)
+      for (const each of screened)
+        if (typeof each === 'string') this.#listed.set(each, { change: 'changed', digest: '' });
+    const kept = offers.flatMap(({ value, tool }, index) => {
+      const judgement = judgements[index] ?? { change: 'added' };
+      const { change } = judgement;
+      if (isListing) this.#listed.set(tool.name, { ...judgement, digest: tool.digest });
+      if (change === undefined) return [value];
+      // The guard has reported what it blocked or couldn't screen.
+      if (change !== 'blocked' && change !== 'unscreened')
+        this.#hide(guard, tool.name, change, tool.digest, judgement.of);
+      return [];
+    });
+    return dryRun ? tools : kept;
+  }
+
+  /** Why a tool may not be called, also reported; undefined where it may. */
+  async deny(guard: Guard, name: string, { call }: Asked): Promise<string | undefined> {
+    const { pins, dryRun } = this.#options;
+    const known = this.#listed.get(name);
+    const { change } = known ?? (await pins?.judgeUnlisted(name)) ?? { change: undefined };
+    if (change === undefined) return undefined;
+    // It may have been approved since.
+    if (known !== undefined && (await pins?.approvedByPerson())?.has(known.digest)) return undefined;
+    const reason = `${REASONS[change]}; see portcullis mcp pins list`;
+    this.#tell(String(call.runId ?? guard.runId), name, { change, action: 'deny', reason });
+    return dryRun ? undefined : reason;
+  }
+
+  #tell(runId: string, tool: string, said: Pick<GatewayEvent, 'change' | 'action' | 'reason'>): void {
+    const { dryRun, report } = this.#options;
+    report({ event: 'tool_pin', runId, tool: shownName(tool), ...said, ...(dryRun && { action: 'report' }) });
+  }
+
+  #hide(guard: Guard, tool: string, change: keyof typeof REASONS, digest = '', of?: string): void {
+    const key = `${change}\0${tool}\0${digest}`;
+    if (this.#reported.has(key)) return;
+    if (this.#reported.size < MAX_REPORTED) this.#reported.add(key);
+    const reason = REASONS[change] + (of === undefined ? '' : `: ${shownName(of)}`);
+    this.#tell(guard.runId, tool, { change, action: 'hide', reason });
+  }
+
+  /** Screens the definitions; of those that clients read differently, and of tools that are listed twice, the names. */
+  async #screenAll(
     guard: Guard,
     values: readonly unknown[],
     asked: Asked | undefined,
@@ -79,10 +121,10 @@ export function createToolList({ pins, dryRun = false, report }: Omit<GatewayOpt
       if (tool !== undefined && (digests.get(tool.name) ?? tool.digest) !== tool.digest) repeated.add(tool.name);
       if (tool !== undefined) digests.set(tool.name, tool.digest);
     }
-    const approved = (await pins?.approvedByPerson()) ?? new Set<string>();
+    const approved = (await this.#options.pins?.approvedByPerson()) ?? new Set<string>();
     return screenEach(read, async ({ value, tool }) => {
       if (tool === undefined || repeated.has(tool.name)) {
-        hide(guard, tool?.name ?? '', tool === undefined ? 'malformed' : 'repeated', tool?.digest);
+        this.#hide(guard, tool?.name ?? '', tool === undefined ? 'malformed' : 'repeated', tool?.digest);
         return tool?.name ?? '';
       }
       if (approved.has(tool.digest)) return { value, tool: { ...tool, blocked: undefined } };
@@ -92,59 +134,19 @@ export function createToolList({ pins, dryRun = false, report }: Omit<GatewayOpt
     });
   }
 
-  async function judge(offers: readonly Offer[], asked: Asked | undefined, nextCursor: unknown, isListing: boolean) {
-    if (pins === undefined || !isListing)
-      return offers.map(({ tool }): Judgement => ({ change: tool.blocked === undefined ? undefined : 'blocked' }));
+  /** Judges the offers of a listing by the pins, if there are any. */
+  async #judge(offers: readonly Offer[], asked: Asked | undefined, nextCursor: unknown): Promise<readonly Judgement[]> {
+    const { pins } = this.#options;
+    if (pins === undefined) return offers.map(judgeAlone);
     const next = typeof nextCursor === 'string' ? nextCursor : undefined;
     const page = { cursor: asked?.cursor, nextCursor: next, asked: asked !== undefined };
-    return pins.judge(
-      page,
-      offers.map(({ tool }) => tool),
-    );
+    const tools = offers.map(({ tool }) => tool);
+    return pins.judge(page, tools);
   }
+}
 
-  return {
-    async show(guard, tools, asked, nextCursor) {
-      // A tool's result that also has a list says nothing of what may be called.
-      const isListing = asked === undefined || asked.method === 'tools/list';
-      const reason = `a list of more than ${MAX_TOOLS} tools`;
-      if (tools.length > MAX_TOOLS) report({ event: 'limit', runId: guard.runId, action: hidden, reason });
-      const screened = await screenAll(guard, tools.slice(0, MAX_TOOLS), asked);
-      const offers = screened.filter((each) => typeof each !== 'string');
-      const judgements = await judge(offers, asked, nextCursor, isListing);
-      if (isListing)
-        for (const each of screened) if (typeof each === 'string') listed.set(each, { change: 'changed', digest: '' });
-      const kept = offers.flatMap(({ value, tool }, index) => {
-        const judgement = judgements[index] ?? { change: 'added' };
-        const { change } = judgement;
-        if (isListing) listed.set(tool.name, { ...judgement, digest: tool.digest });
-        if (change === undefined) return [value];
-        // The guard has reported what it blocked or couldn't screen.
-        if (change !== 'blocked' && change !== 'unscreened') hide(guard, tool.name, change, tool.digest, judgement.of);
-        return [];
-      });
-      return dryRun ? tools : kept;
-    },
-
-    async deny(guard, name, { call }) {
-      const known = listed.get(name);
-      const { change } = known ?? (await pins?.judgeUnlisted(name)) ?? { change: undefined };
-      if (change === undefined) return undefined;
-      // It may have been approved since.
-      if (known !== undefined && (await pins?.approvedByPerson())?.has(known.digest)) return undefined;
-      const reason = `${REASONS[change]}; see portcullis mcp pins list`;
-      const action = dryRun ? 'report' : 'deny';
-      report({
-        event: 'tool_pin',
-        runId: String(call.runId ?? guard.runId),
-        tool: shownName(name),
-        change,
-        action,
-        reason,
-      });
-      return dryRun ? undefined : reason;
-    },
-  };
+function judgeAlone({ tool }: Offer): Judgement {
+  return { change: tool.blocked === undefined ? undefined : 'blocked' };
 }
 
 /** The results of screening each item, in their order; a few are screened at once. */

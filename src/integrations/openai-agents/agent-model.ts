@@ -1,7 +1,8 @@
 import { type Guard, PortcullisBlocked } from '../../policy/index.js';
-import { isObject, type JsonObject } from '../json-value.js';
+import { isObject } from '../json-value.js';
 import { screenItems } from '../openai/items.js';
 import { CallScreening } from '../screened-call.js';
+import { withMembers } from '../with-members.js';
 
 /** A model of `@openai/agents`. */
 export interface AgentModel {
@@ -82,15 +83,4 @@ function repeatsText(event: unknown): boolean {
   if (!isObject(event)) return true;
   const { type, item } = event;
   return isObject(item) ? item.type === 'message' : type !== 'response.created';
-}
-
-/** An object with other members; of the same class, and with its private ones. */
-export function withMembers<O extends object>(object: O, members: JsonObject): O {
-  return new Proxy(object, {
-    get(target, name) {
-      if (typeof name === 'string' && Object.hasOwn(members, name)) return members[name];
-      const member: unknown = Reflect.get(target, name, target);
-      return typeof member === 'function' ? member.bind(target) : member;
-    },
-  });
 }

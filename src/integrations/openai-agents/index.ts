@@ -10,7 +10,8 @@ import {
 import { isObject, type JsonObject, parsedJson } from '../json-value.js';
 import { authorOf } from '../openai/items.js';
 import { CallScreening } from '../screened-call.js';
-import { type AgentModel, guardAgentModel, screenInput, withMembers } from './agent-model.js';
+import { withMembers } from '../with-members.js';
+import { type AgentModel, guardAgentModel, screenInput } from './agent-model.js';
 
 /** Result of a tool guardrail. */
 export interface ToolGuardrailOutput {
