@@ -140,3 +140,13 @@ describe.each(Object.entries(hosts))('%s', (_, answer) => {
     expect(await answer(createGuard({ engine: counting(), on: { output: 'off' } }), LEAK)).toBe(LEAK);
   });
 });
+
+it('cuts the same of the older Completions of OpenAI', async () => {
+  const guard = createGuard({ engine: counting() });
+  const reply = { id: 'c', object: 'text_completion', choices: [{ index: 0, text: LEAK, finish_reason: 'stop' }] };
+  await guard.inRun(async () => {
+    await guard.screen('tool_result', MAIL, { tool: 'mail' });
+    const { choices } = await openAi(guard, reply).completions.create({ model: 'm', prompt: SAID });
+    expect(choices[0]?.text).toMatch(/!\[c\]\(\[removed by portcullis/);
+  });
+});

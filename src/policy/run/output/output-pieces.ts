@@ -14,14 +14,6 @@ export interface ShownPiece {
   redact(noteOf: (rule: string) => string): string;
 }
 
-/** A text of the model that comes in pieces. */
-export interface OutputPieces {
-  /** Takes the next piece, and returns what may be shown by now. */
-  next(piece: string): ShownPiece;
-  /** Returns the rest. */
-  rest(): ShownPiece;
-}
-
 /**
  * Characters that are held back at most. In what is still open then each link counts as if it were shown in the worst way:
  * no address of an honest answer is as long, and few blocks of code are.
@@ -37,42 +29,93 @@ const JSON_BREAK = /[\s\u3000-\u303f\uff00-\uff60"]/;
 /** A secret may be spelled over words: whole sentences are shown. */
 const SENTENCE_END = /[.!?\u3002\uff01\uff1f]["')\]]{0,3}\s|\n/g;
 
-/**
- * Starts a text. What is shown of it is what would be shown of the whole, however it is divided, as long as no more than
- * `MAX_HELD` characters are held back.
- */
+/** Starts a text of a run. */
 export async function openOutput(
   run: RunMemory,
   flow: FlowPolicy,
   action: OutputRuling['action'],
 ): Promise<OutputPieces> {
   await catchUp(run);
-  const canaries = [...run.canaries];
-  let text = '';
-  /** The end of the text that isn't shown yet. Apart, since the whole text would be copied for each look at it. */
-  let held = '';
-  /** Lengths: of what was shown, up to the last break, and of the text when it was read last. */
-  let shown = 0;
-  let broken = 0;
-  let read = 0;
-  let isJson: boolean | undefined;
-  /** Whether any sign that follows may belong to a target. */
-  let isOpen = false;
-  /** Starts of links whose rest goes without a note. */
-  const noted = new Set<number>();
+  return new OutputPieces(run, flow, action);
+}
 
-  function pass(to: number, leaks: readonly FoundLeak[]): ShownPiece {
-    const from = shown;
-    shown = Math.max(shown, to);
-    const piece = held.slice(0, shown - from);
-    held = held.slice(shown - from);
-    const found = leaks.filter(({ span }) => span.start < shown && span.end > from);
-    const cuts = found.filter((leak) => isCut(leak, flow));
-    const fresh = found.filter(({ span }) => !noted.has(span.start));
+/**
+ * A text of the model that comes in pieces. What is shown of it is what would be shown of the whole, however it is divided, as long
+ * as no more than `MAX_HELD` characters are held back.
+ */
+export class OutputPieces {
+  readonly #run: RunMemory;
+  readonly #flow: FlowPolicy;
+  readonly #action: OutputRuling['action'];
+  readonly #canaries: readonly string[];
+  /** Starts of links whose rest goes without a note. */
+  readonly #noted = new Set<number>();
+  #text = '';
+  /** The end of the text that isn't shown yet. Apart, since the whole text would be copied for each look at it. */
+  #held = '';
+  /** Lengths: of what was shown, up to the last break, and of the text when it was read last. */
+  #shown = 0;
+  #broken = 0;
+  #read = 0;
+  #isJson: boolean | undefined;
+  /** Whether any sign that follows may belong to a target. */
+  #isOpen = false;
+
+  constructor(run: RunMemory, flow: FlowPolicy, action: OutputRuling['action']) {
+    this.#run = run;
+    this.#flow = flow;
+    this.#action = action;
+    this.#canaries = [...run.canaries];
+  }
+
+  /** Takes the next piece, and returns what may be shown by now. */
+  next(piece: string): ShownPiece {
+    this.#text += piece;
+    this.#held += piece;
+    if (this.#action === 'report') return this.#pass(this.#text.length, []);
+    if (this.#isJson === undefined && /\S/.test(piece)) this.#isJson = /^\s*[[{]/.test(piece);
+    const hasSecrets = this.#canaries.length > 0;
+    const last = hasSecrets ? sentenceEnd(this.#held) : lastBreak(piece, this.#isJson);
+    if (last > 0) this.#broken = this.#text.length - (hasSecrets ? this.#held : piece).length + last;
+    const fresh = this.#held.slice(0, Math.max(0, this.#broken - this.#shown));
+    const isTooLong = this.#held.length > MAX_HELD;
+    const hasGrown = this.#text.length - this.#read >= this.#text.length * GROWTH;
+    const isPlain = !hasSecrets && !this.#isOpen && !TARGET_SIGN.test(fresh);
+    if (isPlain && !isTooLong) return this.#pass(this.#shown + fresh.length, []);
+    return isTooLong || (fresh !== '' && hasGrown) ? this.#readOn(isTooLong) : this.#pass(this.#shown, []);
+  }
+
+  /** Returns the rest. */
+  rest(): ShownPiece {
+    const isShown = this.#action === 'report';
+    const leaks = leaksIn(this.#run.state, this.#text, this.#flow, this.#canaries, isShown ? 0 : this.#shown);
+    if (!isShown) return this.#pass(this.#text.length, leaks);
+    return { ruling: ruleLeaks(leaks, this.#action, this.#flow), redact: () => '' };
+  }
+
+  #readOn(isTooLong: boolean): ShownPiece {
+    this.#read = this.#text.length;
+    const whole = isTooLong ? this.#text : this.#text.slice(0, this.#broken);
+    const found = unfinishedLeaks(this.#run.state, whole, this.#flow, this.#canaries, this.#shown);
+    const { leaks, openFrom, undecidedFrom, isInTag } = found;
+    this.#isOpen = isInTag || isTooLong;
+    if (isTooLong) return this.#pass(this.#text.length, leaks);
+    return this.#pass(undivided(Math.min(this.#broken, openFrom, undecidedFrom), leaks), leaks);
+  }
+
+  /** Shows the text up to an offset, without the leaks in it. */
+  #pass(to: number, leaks: readonly FoundLeak[]): ShownPiece {
+    const from = this.#shown;
+    this.#shown = Math.max(from, to);
+    const piece = this.#held.slice(0, this.#shown - from);
+    this.#held = this.#held.slice(this.#shown - from);
+    const found = leaks.filter(({ span }) => span.start < this.#shown && span.end > from);
+    const cuts = found.filter((leak) => isCut(leak, this.#flow));
+    const fresh = found.filter(({ span }) => !this.#noted.has(span.start));
     const isFresh = new Set(fresh.map(({ span }) => span.start));
-    for (const { span } of cuts) noted.add(span.start);
+    for (const { span } of cuts) this.#noted.add(span.start);
     return {
-      ruling: ruleLeaks(fresh, action, flow),
+      ruling: ruleLeaks(fresh, this.#action, this.#flow),
       redact: (noteOf) =>
         cutText(
           piece,
@@ -84,38 +127,6 @@ export async function openOutput(
         ),
     };
   }
-
-  function readOn(): ShownPiece {
-    read = text.length;
-    const isTooLong = held.length > MAX_HELD;
-    const whole = isTooLong ? text : text.slice(0, broken);
-    const { leaks, openFrom, undecidedFrom, ...open } = unfinishedLeaks(run.state, whole, flow, canaries, shown);
-    isOpen = open.isInTag || isTooLong;
-    if (isTooLong) return pass(text.length, leaks);
-    return pass(undivided(Math.min(broken, openFrom, undecidedFrom), leaks), leaks);
-  }
-
-  return {
-    next(piece) {
-      text += piece;
-      held += piece;
-      if (action === 'report') return pass(text.length, []);
-      if (isJson === undefined && /\S/.test(piece)) isJson = /^\s*[[{]/.test(piece);
-      const last = canaries.length > 0 ? sentenceEnd(held) : lastBreak(piece, isJson);
-      if (last > 0) broken = text.length - (canaries.length > 0 ? held : piece).length + last;
-      const fresh = held.slice(0, Math.max(0, broken - shown));
-      const isRead = held.length > MAX_HELD || (fresh !== '' && text.length - read >= text.length * GROWTH);
-      const isPlain = canaries.length === 0 && !isOpen && !TARGET_SIGN.test(fresh);
-      if (isPlain && held.length <= MAX_HELD) return pass(shown + fresh.length, []);
-      return isRead ? readOn() : pass(shown, []);
-    },
-    rest() {
-      if (action !== 'report') return pass(text.length, leaksIn(run.state, text, flow, canaries, shown));
-      // All of it was shown.
-      const ruling = ruleLeaks(leaksIn(run.state, text, flow, canaries), action, flow);
-      return { ruling, redact: () => '' };
-    },
-  };
 }
 
 /** The offset, or the start of the first leak that it would divide. */
