@@ -1,5 +1,5 @@
-// Checks that a release may be published: the name is ours, the tag is the version, the changelog has a date, and the manifest names
-// the repository that npm's provenance will name. Run by the release workflow; without a tag it checks the rest.
+// Checks that a release may be published: the name is ours, the tag is the version, also that of the wheels, the changelog has a date,
+// and the manifest names the repository that npm's provenance will name. Run by the release workflow; without a tag it checks the rest.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,6 +27,10 @@ const faults = [
     repository?.url === undefined || (place !== undefined && !repository.url.endsWith(`github.com/${place}.git`)),
     `repository.url in package.json is ${repository?.url}, not the repository that publishes`,
   ],
+  ...['python', 'spark'].map((wheel) => [
+    !read(`integrations/${wheel}/pyproject.toml`).includes(`\nversion = "${version}"\n`),
+    `integrations/${wheel}/pyproject.toml does not have the version ${version}`,
+  ]),
   [read('.github/CODEOWNERS').includes('@_owner_'), '.github/CODEOWNERS does not name its owners yet'],
 ].flatMap(([isFault, message]) => (isFault ? [message] : []));
 for (const fault of faults) console.error(`release: ${fault}`);
