@@ -5,7 +5,7 @@ import { createGuard } from 'portcullis/policy';
 
 const guard = createGuard();
 
-/** Connects to a server, e.g. by `new StdioClientTransport({ command: 'node', args: ['server.js'] })`. */
+/** Connects to a server, e.g. with `new StdioClientTransport({ command: 'node', args: ['server.js'] })`. */
 export async function connect(transport: Transport, path: string): Promise<Client> {
   const pins = openPins({ path, server: 'files' });
   const client = new Client({ name: 'my-agent', version: '1.0.0' });
