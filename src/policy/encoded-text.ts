@@ -78,14 +78,21 @@ function decodePercent(text: string): string {
   return text.replace(/(?:%[\da-f]{2})+/gi, (run) => Buffer.from(run.replaceAll('%', ''), 'hex').toString());
 }
 
-/** Data in bytes. Text of any Unicode encoding is read, with and without a byte order mark; a broken byte is U+FFFD. */
+/**
+ * Data in bytes. Text of any Unicode encoding is read, with and without a byte order mark; a broken byte is U+FFFD. Data that says
+ * to be UTF-16 is read by many as UTF-8 all the same: its sentences there count, too.
+ */
 export function readBytes(bytes: Uint8Array, mediaType: string | undefined): Encoded {
-  const encoding = encodingOf(bytes, mediaType);
-  const decoded = new TextDecoder(encoding).decode(bytes);
-  if (!isText(decoded)) return { text: readSentences(decoded), unreadable: kindOf(mediaType), write: undefined };
-  const text = decoded.replace(BROKEN_WORD, '');
+  const decoder = new TextDecoder(encodingOf(bytes, mediaType));
+  const decoded = decoder.decode(bytes);
+  const isUtf16 = decoder.encoding.startsWith('utf-16');
+  const other = isUtf16 ? readSentences(new TextDecoder().decode(bytes)) : undefined;
+  const isRead = isText(decoded);
+  const read = isRead ? decoded.replace(BROKEN_WORD, '') : readSentences(decoded);
+  const text = read === undefined || other === undefined ? (read ?? other) : `${read}\n${other}`;
+  if (!isRead) return { text, unreadable: kindOf(mediaType), write: undefined };
   const same = Buffer.isBuffer(bytes) ? Buffer.from : (given: string) => new TextEncoder().encode(given);
-  return { text, unreadable: undefined, write: encoding === 'utf-8' ? (given) => same(given) : undefined };
+  return { text, unreadable: undefined, write: decoder.encoding === 'utf-8' ? (given) => same(given) : undefined };
 }
 
 /** A broken byte in a word doesn't keep anyone from reading it. */

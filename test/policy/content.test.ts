@@ -61,6 +61,8 @@ const SHAPES: readonly (readonly [string, (text: string) => unknown])[] = [
   ['a data URL', (text) => [{ type: 'image_url', image_url: { url: `data:text/plain;base64,${base64(text)}` } }]],
   ['a data URL without base64', (text) => [{ type: 'file', file_data: `data:,${encodeURIComponent(text)}` }]],
   ['bytes', utf8],
+  ['bytes of UTF-8 behind the mark of UTF-16', (text) => Buffer.concat([Uint8Array.of(0xff, 0xfe), utf8(text)])],
+  ['bytes of UTF-8 that say to be UTF-16', (text) => ({ mediaType: 'text/plain;charset=utf-16', data: utf8(text) })],
   ['a buffer', (text) => Buffer.from(text)],
   ['an array buffer', (text) => utf8(text).buffer],
   ['a view', (text) => new DataView(utf8(text).buffer)],
