@@ -1,10 +1,10 @@
-/** Asks the analyzer about the inputs of a content, and about what stands around a joint. */
+/** Asks the analyzer about the inputs of a content, and about what stands around its joints. */
 import type { Input } from '../index.js';
 import { type Content, readContent } from './content.js';
 import type { OwnTexts } from './own-texts.js';
 import type { Enforcement } from './policy.js';
 import type { Read } from './run/remember.js';
-import type { Joint } from './run/run-memory.js';
+import type { Joints } from './run/run-memory.js';
 import { digestInput, type Screened, type Screener, type ScreenRequest } from './screener.js';
 
 /** Verdicts of the analyzer on a content. */
@@ -69,19 +69,26 @@ export async function redactContent(
   return undefined;
 }
 
-/** Judges a joint, once where it may pass: the verdict where both sides together are blocked, and neither alone is. */
-export async function judgeJoint(asked: Asked, joint: Joint, request: ScreenRequest): Promise<Screened | undefined> {
-  if (joint.halves === undefined) return undefined;
-  const [before, after] = joint.halves;
-  // A word may be halved, too: then the second half goes on in small letters.
-  const isWordSplit = /\p{L}$/u.test(before) && /^[\p{Ll}\p{Lo}]/u.test(after);
-  const inputs = [`${before}\n${after}`, ...(isWordSplit ? [before + after] : [])];
-  const { input, found } = await judgeInputs(asked, inputs, request);
-  const isWhole =
-    input !== undefined &&
-    (await asked.screener.screen(before, request)).verdict.verdict === 'allow' &&
-    (await asked.screener.screen(after, request)).verdict.verdict === 'allow';
-  if (isWhole) return found;
-  joint.halves = undefined;
+/** Judges joints, once where they may pass: the verdict where the pieces together are blocked, and none alone is. */
+export async function judgeJoints(asked: Asked, joints: Joints, request: ScreenRequest): Promise<Screened | undefined> {
+  while (joints.pieces !== undefined) {
+    const { pieces } = joints;
+    const { input, found } = await judgeInputs(asked, [...new Set([pieces.join('\n'), rejoined(pieces)])], request);
+    if (input === undefined) break;
+    const alone = await Promise.all(pieces.map((piece) => asked.screener.screen(piece, request)));
+    const rest = pieces.filter((_, at) => alone[at]?.verdict.verdict === 'allow');
+    if (rest.length === pieces.length) return found;
+    // What is blocked alone, such as a quoted attack, was allowed where it stands.
+    joints.pieces = rest.length < 2 ? undefined : rest;
+  }
+  joints.pieces = undefined;
   return undefined;
+}
+
+/** Pieces on lines of their own, but where a word may go on in the next: there that begins with a small letter. */
+function rejoined(pieces: readonly string[]): string {
+  return pieces.reduce((text, piece) => {
+    const isWordSplit = /\p{L}$/u.test(text) && /^[\p{Ll}\p{Lo}]/u.test(piece);
+    return text + (isWordSplit ? '' : '\n') + piece;
+  });
 }

@@ -5,7 +5,7 @@ import { type Content, readContent } from './content.js';
 import { enforcementOf, type Failure, factsOf, failureOf, noteOf } from './facts.js';
 import type { ScreenCall } from './guard.js';
 import type { Setup } from './guard-options.js';
-import { type Judged, judgeInputs, judgeJoint, redactContent } from './judge-content.js';
+import { type Judged, judgeInputs, judgeJoints, redactContent } from './judge-content.js';
 import {
   type Action,
   CHANNELS,
@@ -18,7 +18,7 @@ import {
 import { withoutTexts } from './run/ask.js';
 import { flowReason, isSuspicious, LONG_TEXT } from './run/flow-policy.js';
 import type { Read } from './run/remember.js';
-import { type Joint, proseOf, type RunMemory } from './run/run-memory.js';
+import { type Joints, proseOf, type RunMemory } from './run/run-memory.js';
 import { digestInput, type Screened, type ScreenRequest } from './screener.js';
 
 /** A point whose texts the engine judges. */
@@ -35,8 +35,8 @@ interface Screening<T> {
   readonly runId: string;
   /** Undefined where the value can't be read. */
   readonly content: Content | undefined;
-  /** Where the value goes on with what the run read before. */
-  readonly joint: Joint | undefined;
+  /** Where the value goes on with what the run read before, and its strings with each other. */
+  readonly joints: Joints | undefined;
   readonly started: number;
 }
 
@@ -80,13 +80,13 @@ function readValue<T>(
   const begun = { setup, point, value, call, run, runId: current?.id ?? setup.ownRun, started: performance.now() };
   try {
     const content = readContent(value, isStructure(point));
-    const [first] = content.inputs;
-    const digest = first !== undefined && isData(point) ? digestInput(first, CHANNELS[point]) : undefined;
-    const joint =
-      digest === undefined || setup.own.has(digest) ? undefined : run?.jointOf(digest, () => proseOf(first ?? ''));
-    return { screening: { ...begun, content, joint } };
+    const digests = isData(point) ? content.inputs.map((input) => digestInput(input, CHANNELS[point])) : [];
+    const isNew = digests.length > 0 && !setup.own.has(digests[0] ?? '');
+    const read = (): readonly string[] => [value, content.inputs[0]].map(proseOf).find((said) => said.length > 0) ?? [];
+    const joints = isNew ? run?.jointsOf(digests.join(), read) : undefined;
+    return { screening: { ...begun, content, joints } };
   } catch (error) {
-    return { screening: { ...begun, content: undefined, joint: undefined }, mistake: failureOf(error) };
+    return { screening: { ...begun, content: undefined, joints: undefined }, mistake: failureOf(error) };
   }
 }
 
@@ -117,16 +117,16 @@ async function admitTask<T>({ setup, call, run, runId }: Screening<T>): Promise<
   return undefined;
 }
 
-/** The verdicts on a value, and on its joint with what was read before. */
+/** The verdicts on a value, and on its joints. */
 async function judgeValue<T>(
-  { setup, content, joint, call }: Screening<T>,
+  { setup, content, joints, call }: Screening<T>,
   request: ScreenRequest,
 ): Promise<(Judged & { readonly halved?: Screened | undefined }) | Failure> {
   try {
     const judged = await judgeInputs(setup, content?.inputs ?? [], request);
     const isAllowed = judged.input === undefined && judged.left === undefined;
-    if (!isAllowed || joint === undefined) return judged;
-    return { ...judged, halved: await judgeJoint(setup, joint, request) };
+    if (!isAllowed || joints === undefined) return judged;
+    return { ...judged, halved: await judgeJoints(setup, joints, request) };
   } catch (error) {
     if (call.signal?.aborted) throw error;
     return failureOf(error);

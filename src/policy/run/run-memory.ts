@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes, randomInt } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { type Input, JsonText } from '../../engine/input.js';
-import { MAX_DEPTH } from '../redact.js';
+import { isContainer, MAX_DEPTH } from '../redact.js';
 import type { RunLog } from './run-log.js';
 import { type Entry, emptyRun, type RunState } from './run-state.js';
 
@@ -25,16 +25,16 @@ export interface RunMemory {
   /** Texts of data for a judge, by evidence id; none where there is no judge. */
   readonly texts: { get(evidenceId: string): string | undefined; set(evidenceId: string, text: string): unknown };
   /**
-   * The joint of a text with what was read before it, by the digest of the text: an order may be halved over both. In the order
-   * in which the screenings start; one that is screened again has the same joint.
+   * The joints of a value with what was read before it, and of its strings with each other, by the digest of the value: an order
+   * may be divided over them. In the order in which the screenings start; a value that is screened again has the same joints.
    */
-  jointOf(digest: string, readProse: () => string): Joint;
+  jointsOf(digest: string, readProse: () => readonly string[]): Joints;
 }
 
-/** The end of what was read before a text, and the beginning of the text. */
-export interface Joint {
-  /** Undefined where nothing was read before, or once both were screened together and may pass. */
-  halves: readonly [string, string] | undefined;
+/** What stands around the joints of a value. */
+export interface Joints {
+  /** The end of what was read before, and the ends of the value's strings, in their order. Undefined once they may pass, or for fewer than two. */
+  pieces: readonly string[] | undefined;
 }
 
 /** A host's id of a run, or the object that stands for one, such as its context: the run lives as long as the object. */
@@ -57,8 +57,9 @@ const RUN_MS = 3_600_000;
 const MAX_TEXTS = 1_000;
 /** Characters that are kept for a judge, the newest texts. */
 const JUDGED_LENGTH = 500_000;
-/** Characters on each side of the joint between two texts. */
+/** Characters on each side of a joint, and around all joints of one value. */
 const JOINT_LENGTH = 300;
+const JOINTS_LENGTH = 6_000;
 
 export function newRunId(): string {
   return `run_${randomBytes(12).toString('hex')}`;
@@ -95,7 +96,7 @@ export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
 }
 
 function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, isBrief = false): RunMemory {
-  const joints = new LRUCache<string, Joint>({ max: MAX_TEXTS });
+  const joints = new LRUCache<string, Joints>({ max: MAX_TEXTS });
   let end = '';
   return {
     id,
@@ -109,30 +110,46 @@ function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, 
     texts: keepsTexts
       ? new LRUCache<string, string>({ maxSize: JUDGED_LENGTH, sizeCalculation: (text) => text.length + 1 })
       : { get: () => undefined, set: () => undefined },
-    jointOf(digest, readProse) {
+    jointsOf(digest, readProse) {
       const known = joints.get(digest);
       if (known !== undefined) return known;
       const prose = readProse();
-      const joint: Joint = { halves: end === '' || prose === '' ? undefined : [end, prose.slice(0, JOINT_LENGTH)] };
-      joints.set(digest, joint);
+      const pieces = endsOf(end === '' ? prose : [end, ...prose]);
+      const found: Joints = { pieces: pieces.length < 2 ? undefined : pieces };
+      joints.set(digest, found);
       // Nothing said, such as a number of progress, parts no two halves.
-      if (prose !== '') end = prose.slice(-JOINT_LENGTH);
-      return joint;
+      if (prose.length > 0) end = prose.join('\n').slice(-JOINT_LENGTH);
+      return found;
     },
   };
 }
 
-/** The sentences that an input says: of a structure the strings that are more than an identifier. */
-export function proseOf(input: Input): string {
-  const value = typeof input === 'string' ? parsed(input) : input instanceof JsonText ? input.toJSON() : input;
+/** What stands around the joints between texts; of many, 100 pieces at most. */
+function endsOf(texts: readonly string[]): readonly string[] {
+  let left = JOINTS_LENGTH;
+  return texts.flatMap((text, at) => {
+    const [before, after] = [text.slice(0, JOINT_LENGTH), text.slice(-JOINT_LENGTH)];
+    const ends = text.length > 2 * JOINT_LENGTH ? [before, after] : [text];
+    const pieces = at === 0 ? [after] : at === texts.length - 1 ? [before] : ends;
+    for (const piece of pieces) left -= Math.max(piece.length, JOINTS_LENGTH / 100);
+    return left < 0 ? [] : pieces;
+  });
+}
+
+/**
+ * The sentences that a value of plain objects and lists says, in its order: the strings that are more than an identifier, or its
+ * only one. JSON in a string is read.
+ */
+export function proseOf(value: unknown): readonly string[] {
   const strings: string[] = [];
-  const walk = (member: unknown, depth: number): void => {
+  const walk = (given: unknown, depth: number): void => {
+    const member = given instanceof JsonText ? given.toJSON() : typeof given === 'string' ? parsed(given) : given;
     if (typeof member === 'string') strings.push(member);
-    else if (typeof member === 'object' && member !== null && depth <= MAX_DEPTH)
+    else if (isContainer(member) && depth <= MAX_DEPTH)
       for (const inner of Object.values(member)) walk(inner, depth + 1);
   };
   walk(value, 0);
-  return strings.length === 1 ? (strings[0] ?? '') : strings.filter((text) => /\s\S+\s/.test(text)).join('\n');
+  return strings.length === 1 ? strings : strings.filter((text) => /\s\S+\s/.test(text));
 }
 
 function parsed(text: string): unknown {
