@@ -10,8 +10,8 @@ export { analyze, defaultEngine } from './default-engine.js';
 export { JsonNumber, type JsonValue } from './engine/canonical-json.js';
 export type { Channel } from './engine/channel.js';
 export type { RouterLevel } from './engine/decide.js';
-export type { AnalyzeOptions, Engine, EngineInfo, ScanCallOptions, WarmUpOptions } from './engine/engine.js';
-export type { EngineSettings, Thresholds } from './engine/engine-settings.js';
+export type { AnalyzeOptions, Engine, ScanCallOptions } from './engine/engine.js';
+export type { EngineInfo, EngineSettings, Thresholds } from './engine/engine-settings.js';
 export { ConfigError, InputError, ModelError, type ModelErrorCode, PortcullisError } from './engine/errors.js';
 export type {
   ExplainedFinding,
@@ -38,3 +38,4 @@ export {
   type Verdict,
   verdictSchema,
 } from './engine/verdict.js';
+export type { WarmUpOptions } from './engine/warm-up.js';

@@ -28,8 +28,8 @@ export function thresholdOf(thresholds: ModelThresholds | undefined, channel: Ch
   return typeof thresholds === 'object' ? thresholds[channel] : thresholds;
 }
 
-/** Lays thresholds over those below. */
-export function layThresholds(
+/** Puts thresholds on top of others: where both set a channel, the upper one counts. */
+export function overlayThresholds(
   upper: ModelThresholds | undefined,
   lower: ModelThresholds | undefined,
 ): ModelThresholds | undefined {

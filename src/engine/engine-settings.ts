@@ -2,15 +2,16 @@ import {
   byChannel,
   CHANNELS,
   type Channel,
-  layThresholds,
   type ModelThreshold,
   type ModelThresholds,
+  overlayThresholds,
   thresholdOf,
 } from './channel.js';
 import { ConfigError } from './errors.js';
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUT_MS, type EngineLimits } from './limits.js';
 import { checkOptions } from './options.js';
 import type { Classifier } from './ports.js';
+import type { CompiledPack, PackInForce } from './rules/types.js';
 import type { Mode } from './verdict.js';
 
 /** Thresholds that replace those of the pack, its overlays and the model. */
@@ -47,7 +48,7 @@ export interface ResolvedSettings {
   readonly limits: EngineLimits;
 }
 
-/** Stands in `ml_threshold` where no model is configured and no threshold is given. */
+/** `ml_threshold` where no model is configured and no threshold is given. */
 const THRESHOLD_WITHOUT_MODEL = 0.5;
 
 /** @throws ConfigError listing every invalid setting */
@@ -67,7 +68,7 @@ export function resolveSettings(
   }
   const rulesThreshold = settings.thresholds?.rules ?? pack.threshold;
   if (!isUnit(rulesThreshold)) issues.push('`thresholds.rules` must be a number from 0 to 1');
-  const given = layThresholds(settings.thresholds?.model, pack.modelThreshold);
+  const given = overlayThresholds(settings.thresholds?.model, pack.modelThreshold);
   for (const name of Object.keys(typeof given === 'object' ? given : {}))
     if (name !== 'unknown' && !CHANNELS.some((channel) => channel === name))
       issues.push(`\`thresholds.model\` names no channel: \`${name}\``);
@@ -109,4 +110,69 @@ function resolveChannel(
 
 function isUnit(value: number): boolean {
   return value >= 0 && value <= 1;
+}
+
+/** A description of an engine's parts for operators. */
+export interface EngineInfo {
+  readonly mode: Mode;
+  /** Why, where there is something to say: e.g. that no model is installed. */
+  readonly mode_reason: string | null;
+  readonly pack: string;
+  /** The packs in force from the bottom up, with their rules. */
+  readonly packs: readonly PackInForce[];
+  readonly rules_version: string;
+  /** How many rules the pack has. */
+  readonly rules: number;
+  /** BCP 47 tags that rules name, sorted. */
+  readonly languages: readonly string[];
+  readonly rules_threshold: number;
+  readonly ml_version: string;
+  /** Of a text of an unknown channel, as `operating_point`. */
+  readonly ml_threshold: number;
+  /** The model's operating point in force; null without a model, and where a threshold was given as a number. */
+  readonly operating_point: string | null;
+  /** Where the model blocks, by channel. */
+  readonly channels: Readonly<Record<Channel, ChannelThreshold>>;
+  /** Names that `thresholds.model` may take. */
+  readonly operating_points: readonly string[];
+  readonly timeout_ms: number;
+  /** MiB that compiled patterns may take outside the JavaScript heap; null in browsers, where they take none. */
+  readonly regex_memory_limit_mb: number | null;
+  /** Estimate of their present use. */
+  readonly regex_memory_mb: number | null;
+}
+
+/** Describes an engine by its parts and settings. `regex_memory_mb` is read anew each time. */
+export function describeEngine(
+  {
+    pack,
+    model: classifier,
+    modeReason,
+  }: {
+    readonly pack: CompiledPack;
+    readonly model?: Classifier | false | undefined;
+    readonly modeReason?: string | undefined;
+  },
+  settings: ResolvedSettings,
+): EngineInfo {
+  const model = classifier ? classifier.info : undefined;
+  return {
+    mode: settings.mode,
+    mode_reason: modeReason ?? null,
+    pack: pack.name,
+    packs: pack.packs,
+    rules_version: pack.rulesVersion,
+    rules: pack.rules.length,
+    languages: [...new Set(pack.rules.flatMap((rule) => rule.languages))].sort(),
+    rules_threshold: settings.rulesThreshold,
+    ml_version: model?.version ?? 'off',
+    ...settings.channels.unknown,
+    channels: settings.channels,
+    operating_points: Object.keys(model?.thresholds ?? {}),
+    timeout_ms: settings.timeoutMs,
+    regex_memory_limit_mb: pack.memory?.limitMb ?? null,
+    get regex_memory_mb() {
+      return pack.memory?.usedMb ?? null;
+    },
+  };
 }

@@ -1,7 +1,8 @@
 import type { Channel } from './channel.js';
-import { type Decision, decide, isFinal, type ModelOutcome, type RulesSide } from './decide.js';
+import { decide, isFinal, type ModelOutcome, type RulesSide } from './decide.js';
 import {
-  type ChannelThreshold,
+  describeEngine,
+  type EngineInfo,
   type EngineSettings,
   isTimeout,
   type ResolvedSettings,
@@ -11,21 +12,22 @@ import { ConfigError } from './errors.js';
 import { type ExplainedVerdict, explain } from './explain.js';
 import { cropTask, type Input, readInput, type Subjected } from './input.js';
 import { orderedMap } from './limit.js';
-import { type GuardedAnswer, guardClassifier } from './model/guard.js';
+import { type GuardedAnswer, type GuardedClassify, guardClassifier } from './model/guard.js';
 import { HIDING_VIEWS, type ModelTexts, modelTexts } from './model/views.js';
 import { checkOptions } from './options.js';
 import type { Classifier, ClassifierInfo, Clock } from './ports.js';
-import type { CompiledPack, PackInForce, Paranoia, Rule, RulesSignal } from './rules/types.js';
+import type { CompiledPack, Paranoia, Rule, RulesSignal } from './rules/types.js';
 import type { ViewSet } from './text/view.js';
 import { buildViews } from './text/views.js';
 import type { Mode, Verdict } from './verdict.js';
+import { type WarmUpOptions, warmUpRules } from './warm-up.js';
 
 /** The parts of an engine. */
 export interface EngineParts extends EngineSettings {
   readonly pack: CompiledPack;
   readonly model?: Classifier | false | undefined;
   readonly clock: Clock;
-  /** Stands in `info`: why the engine runs in its mode, e.g. why there is no model. */
+  /** Why the engine runs in its mode, such as why there is no model; reported by `info`. */
   readonly modeReason?: string | undefined;
   /** A fresh `ev_` and 24 lower-case hex digits. */
   readonly newEvidenceId: () => string;
@@ -56,36 +58,6 @@ export interface AnalyzeOptions extends ScanCallOptions {
   readonly tenant?: string | undefined;
 }
 
-/** A description of an engine's parts for operators. */
-export interface EngineInfo {
-  readonly mode: Mode;
-  /** Why, where there is something to say: e.g. that no model is installed. */
-  readonly mode_reason: string | null;
-  readonly pack: string;
-  /** The packs in force from the bottom up, with their rules. */
-  readonly packs: readonly PackInForce[];
-  readonly rules_version: string;
-  /** How many rules the pack has. */
-  readonly rules: number;
-  /** BCP 47 tags that rules name, sorted. */
-  readonly languages: readonly string[];
-  readonly rules_threshold: number;
-  readonly ml_version: string;
-  /** Of a text of an unknown channel, as `operating_point`. */
-  readonly ml_threshold: number;
-  /** The model's operating point in force; null without a model, and where a threshold was given as a number. */
-  readonly operating_point: string | null;
-  /** Where the model blocks, by channel. */
-  readonly channels: Readonly<Record<Channel, ChannelThreshold>>;
-  /** Names that `thresholds.model` may take. */
-  readonly operating_points: readonly string[];
-  readonly timeout_ms: number;
-  /** MiB that compiled patterns may take outside the JavaScript heap; null in browsers, where they take none. */
-  readonly regex_memory_limit_mb: number | null;
-  /** Estimate of their present use. */
-  readonly regex_memory_mb: number | null;
-}
-
 type Explained = { readonly explain: true };
 
 /** Screens texts. Reusable; calls may overlap. */
@@ -112,28 +84,6 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** How much a warm-up prepares. */
-export interface WarmUpOptions {
-  /**
-   * `common`: the 200 likeliest patterns, 0.1 s of CPU time and 17 MB. `all` (default): every pattern, so that no later call
-   * compiles one, but for a few that are slow to compile, and then a scan of benign texts, so that the code is optimised and
-   * RE2's automata know ordinary words; 1.2 s and 150 MB, which a long-lived process comes to use anyway.
-   */
-  readonly patterns?: 'all' | 'common' | undefined;
-  /**
-   * Share of the time that compiling may take, above 0, at most 1 (default). At 0.1 each slice of four milliseconds is followed by
-   * a pause of 36, so that calls meanwhile hardly wait.
-   */
-  readonly share?: number | undefined;
-}
-
-/** Milliseconds that a warm-up holds the event loop. */
-const SLICE_MS = 4;
-/** Texts that a full warm-up scans: the p99 of the next 1,600 texts of 1 kB falls by a quarter or more. */
-const WARM_UP_TEXTS = 40;
-/** Characters of each. */
-const WARM_UP_LENGTH = 1000;
-
 const PARTS = [
   'pack',
   'model',
@@ -156,134 +106,23 @@ const CALL_OPTIONS = [
   'tenant',
 ] as const satisfies readonly (keyof AnalyzeOptions)[];
 
-interface Reading {
-  readonly input: Subjected;
-  readonly views: ViewSet;
-  readonly signal: RulesSignal;
-  readonly rules: RulesSide;
-  readonly start: number;
+/** The parts that all calls of an engine share. */
+interface Shared extends Pick<EngineParts, 'pack' | 'clock' | 'newEvidenceId'> {
+  readonly settings: ResolvedSettings;
+  readonly model: Classifier | undefined;
+  readonly classify: GuardedClassify | undefined;
+  readonly rulesById: ReadonlyMap<string, Rule>;
 }
 
 /** Makes an engine. @throws ConfigError listing every invalid setting; TypeError for an option that does not exist */
 export function createEngine(parts: EngineParts): Engine {
   checkOptions('createEngine', parts, PARTS);
-  const { pack, clock } = parts;
+  const { pack, clock, newEvidenceId } = parts;
   const model = parts.model || undefined;
   const settings = resolveSettings(parts, pack, model);
-  const guarded = model && guardClassifier(model, clock, settings.limits.breaker);
+  const classify = model && guardClassifier(model, clock, settings.limits.breaker);
   const rulesById = new Map(pack.rules.map((rule) => [rule.id, rule]));
-
-  function read(given: Input, options: ScanCallOptions): Reading {
-    const start = clock.now();
-    const input = readInput(given, options.channel);
-    if (!Object.hasOwn(settings.channels, input.channel))
-      throw new ConfigError([`\`channel\` must be one of ${Object.keys(settings.channels).join(', ')}`]);
-    const views = buildViews(input.text);
-    const signal = pack.scan(views.views, {
-      channel: input.channel,
-      paranoia: options.paranoia,
-      exhaustive: options.explain,
-    });
-    const rule = signal.rule === undefined ? undefined : rulesById.get(signal.rule);
-    const rules = {
-      score: signal.score,
-      threshold: settings.rulesThreshold,
-      rule: signal.rule ?? null,
-      reason: rule === undefined ? null : describeRule(rule),
-      hidden: signal.findings.some(({ rule: id, view }) => HIDING_VIEWS.has(view) && signal.cluster.includes(id)),
-    };
-    return { input, views, signal, rules, start };
-  }
-
-  function conclude(reading: Reading, mode: Mode, asked: Asked | undefined, options: ScanCallOptions): Verdict {
-    const modelThreshold = settings.channels[reading.input.channel].ml_threshold;
-    const decision = decide(
-      mode,
-      reading.rules,
-      toModelOutcome(asked, modelThreshold, reading.input.channel, model?.info),
-    );
-    const verdict = buildVerdict(decision, modelThreshold, mode, reading.start, options);
-    if (options.explain !== true) return verdict;
-    return { ...verdict, explanation: explain({ ...reading, decision, model: asked }, settings.limits) } as Verdict;
-  }
-
-  function buildVerdict(
-    decision: Decision,
-    modelThreshold: number,
-    mode: Mode,
-    start: number,
-    options: ScanCallOptions,
-  ): Verdict {
-    return {
-      verdict: decision.verdict,
-      confidence: decision.score,
-      rule: decision.rule,
-      reason: decision.reason,
-      rules_version: pack.rulesVersion,
-      evidence_id: options.evidenceId ?? parts.newEvidenceId(),
-      latency_ms: Math.max(0, Math.round(clock.now() - start)),
-      score: decision.score,
-      threshold: decision.threshold,
-      decided_by: decision.decidedBy,
-      ml_version: mode === 'rules' || model === undefined ? 'off' : model.info.version,
-      ml_threshold: modelThreshold,
-      mode,
-    };
-  }
-
-  async function ask(
-    reading: Reading,
-    mode: Mode,
-    timeoutMs: number,
-    { task, tenant }: AnalyzeOptions,
-  ): Promise<Asked | undefined> {
-    if (guarded === undefined || mode === 'rules') return undefined;
-    if (mode === 'hybrid' && isFinal(reading.rules, clearsBelowIn(reading.input.channel, model?.info)))
-      return undefined;
-    const texts = modelTexts(reading.input.text, reading.views.views, settings.limits);
-    const given = texts.readings.map(({ text }) => text);
-    const left = Math.max(1, timeoutMs - (clock.now() - reading.start));
-    return {
-      texts,
-      outcome: await guarded.ask(given, {
-        timeoutMs: left,
-        maxWindows: settings.limits.modelWindows,
-        derivedFrom: texts.derivedFrom,
-        channel: reading.input.channel,
-        task: cropTask(task),
-        tenant,
-      }),
-    };
-  }
-
-  /** Repeats work that goes on while it is told to and says when it is done; the event loop is free between the slices. */
-  function inSlices(share: number, work: (shouldContinue: () => boolean) => boolean): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const runSlice = (): void => {
-        const end = clock.now() + SLICE_MS;
-        try {
-          if (work(() => clock.now() < end)) resolve();
-          else clock.after(SLICE_MS * (1 / share - 1), runSlice);
-        } catch (error) {
-          reject(error);
-        }
-      };
-      runSlice();
-    });
-  }
-
-  async function warmUpAll(share: number): Promise<void> {
-    await inSlices(share, (shouldContinue) => pack.warmUpRest?.(shouldContinue) ?? true);
-    const texts = warmUpTexts(pack.rules);
-    await inSlices(share, (shouldContinue) => {
-      do {
-        const { value, done } = texts.next();
-        if (done === true) return true;
-        read(value, {});
-      } while (shouldContinue());
-      return false;
-    });
-  }
+  const shared: Shared = { pack, clock, newEvidenceId, settings, model, classify, rulesById };
 
   async function analyze(given: Input, options: AnalyzeOptions = {}): Promise<Verdict> {
     checkOptions('analyze', options, CALL_OPTIONS);
@@ -291,8 +130,8 @@ export function createEngine(parts: EngineParts): Engine {
     const timeoutMs = options.timeoutMs ?? settings.timeoutMs;
     if (mode !== 'rules' && model === undefined) throw new ConfigError([`mode \`${mode}\` needs a model`]);
     if (!isTimeout(timeoutMs)) throw new ConfigError(['`timeoutMs` must be a positive number of milliseconds']);
-    const reading = read(given, options);
-    return conclude(reading, mode, await ask(reading, mode, timeoutMs, options), options);
+    const reading = readByRules(shared, given, options);
+    return conclude(shared, reading, mode, await askModel(shared, reading, mode, timeoutMs, options), options);
   }
 
   return {
@@ -301,19 +140,13 @@ export function createEngine(parts: EngineParts): Engine {
       orderedMap(inputs, (input) => analyze(input, options), { items: concurrency }),
     scan: ((input: Input, options: ScanCallOptions = {}) => {
       checkOptions('scan', options, CALL_OPTIONS);
-      return conclude(read(input, options), 'rules', undefined, options);
+      return conclude(shared, readByRules(shared, input, options), 'rules', undefined, options);
     }) as Engine['scan'],
-    info: describe(parts, settings),
+    info: describeEngine(parts, settings),
     async warmUp(options = {}) {
-      checkOptions('warmUp', options, ['patterns', 'share'] satisfies (keyof WarmUpOptions)[]);
-      const { patterns = 'all', share = 1 } = options;
-      if (!(share > 0 && share <= 1)) throw new ConfigError(['`share` must be above 0 and at most 1']);
-      await inSlices(share, (shouldContinue) => pack.warmUp(shouldContinue));
-      read('Please summarise the attached report.', {});
-      await Promise.all([
-        settings.mode === 'rules' ? undefined : model?.warmUp(),
-        patterns === 'all' ? warmUpAll(share) : undefined,
-      ]);
+      const scan = (text: string): unknown => readByRules(shared, text, {});
+      const rest = await warmUpRules(pack, clock, scan, options);
+      await Promise.all([settings.mode === 'rules' ? undefined : model?.warmUp(), rest()]);
     },
     async close() {
       await model?.close();
@@ -321,50 +154,97 @@ export function createEngine(parts: EngineParts): Engine {
   };
 }
 
-/** The rules' own near misses, which are benign, put together to texts of an ordinary length. */
-function* warmUpTexts(rules: readonly Rule[]): Generator<string, void, undefined> {
-  let made = 0;
-  let text = '';
-  for (const { examples } of rules) {
-    text += `${examples.negative[0]?.text ?? ''}\n\n`;
-    if (text.length < WARM_UP_LENGTH) continue;
-    yield text.slice(0, WARM_UP_LENGTH);
-    made += 1;
-    text = '';
-    if (made === WARM_UP_TEXTS) return;
-  }
+interface Reading {
+  readonly input: Subjected;
+  readonly views: ViewSet;
+  readonly signal: RulesSignal;
+  readonly rules: RulesSide;
+  readonly start: number;
 }
 
-function describe({ pack, modeReason, ...parts }: EngineParts, settings: ResolvedSettings): EngineInfo {
-  const model = parts.model ? parts.model.info : undefined;
-  return {
-    mode: settings.mode,
-    mode_reason: modeReason ?? null,
-    pack: pack.name,
-    packs: pack.packs,
-    rules_version: pack.rulesVersion,
-    rules: pack.rules.length,
-    languages: [...new Set(pack.rules.flatMap((rule) => rule.languages))].sort(),
-    rules_threshold: settings.rulesThreshold,
-    ml_version: model?.version ?? 'off',
-    ...settings.channels.unknown,
-    channels: settings.channels,
-    operating_points: Object.keys(model?.thresholds ?? {}),
-    timeout_ms: settings.timeoutMs,
-    regex_memory_limit_mb: pack.memory?.limitMb ?? null,
-    get regex_memory_mb() {
-      return pack.memory?.usedMb ?? null;
-    },
+function readByRules({ pack, clock, settings, rulesById }: Shared, given: Input, options: ScanCallOptions): Reading {
+  const start = clock.now();
+  const input = readInput(given, options.channel);
+  if (!Object.hasOwn(settings.channels, input.channel))
+    throw new ConfigError([`\`channel\` must be one of ${Object.keys(settings.channels).join(', ')}`]);
+  const views = buildViews(input.text);
+  const signal = pack.scan(views.views, {
+    channel: input.channel,
+    paranoia: options.paranoia,
+    exhaustive: options.explain,
+  });
+  const rule = signal.rule === undefined ? undefined : rulesById.get(signal.rule);
+  const rules = {
+    score: signal.score,
+    threshold: settings.rulesThreshold,
+    rule: signal.rule ?? null,
+    reason: rule === undefined ? null : describeRule(rule),
+    hidden: signal.findings.some(({ rule: id, view }) => HIDING_VIEWS.has(view) && signal.cluster.includes(id)),
   };
+  return { input, views, signal, rules, start };
 }
-
-/** Of models that do not name one: the weight of 1.0 (models/training/record/stacking.md). */
-const RULES_WEIGHT = 6;
 
 interface Asked {
   readonly texts: ModelTexts;
   readonly outcome: GuardedAnswer;
 }
+
+/** Asks the model where its answer can matter; undefined where it can't. */
+async function askModel(
+  { classify, model, clock, settings: { limits } }: Shared,
+  { input, views, rules, start }: Reading,
+  mode: Mode,
+  timeoutMs: number,
+  { task, tenant }: AnalyzeOptions,
+): Promise<Asked | undefined> {
+  if (classify === undefined || mode === 'rules') return undefined;
+  if (mode === 'hybrid' && isFinal(rules, clearsBelowIn(input.channel, model?.info))) return undefined;
+  const texts = modelTexts(input.text, views.views, limits);
+  const outcome = await classify(
+    texts.readings.map(({ text }) => text),
+    {
+      timeoutMs: Math.max(1, timeoutMs - (clock.now() - start)),
+      maxWindows: limits.modelWindows,
+      derivedFrom: texts.derivedFrom,
+      channel: input.channel,
+      task: cropTask(task),
+      tenant,
+    },
+  );
+  return { texts, outcome };
+}
+
+function conclude(
+  { pack, clock, newEvidenceId, settings, model }: Shared,
+  reading: Reading,
+  mode: Mode,
+  asked: Asked | undefined,
+  options: ScanCallOptions,
+): Verdict {
+  const { channel } = reading.input;
+  const modelThreshold = settings.channels[channel].ml_threshold;
+  const decision = decide(mode, reading.rules, toModelOutcome(asked, modelThreshold, channel, model?.info));
+  const verdict: Verdict = {
+    verdict: decision.verdict,
+    confidence: decision.score,
+    rule: decision.rule,
+    reason: decision.reason,
+    rules_version: pack.rulesVersion,
+    evidence_id: options.evidenceId ?? newEvidenceId(),
+    latency_ms: Math.max(0, Math.round(clock.now() - reading.start)),
+    score: decision.score,
+    threshold: decision.threshold,
+    decided_by: decision.decidedBy,
+    ml_version: mode === 'rules' || model === undefined ? 'off' : model.info.version,
+    ml_threshold: modelThreshold,
+    mode,
+  };
+  if (options.explain !== true) return verdict;
+  return { ...verdict, explanation: explain({ ...reading, decision, model: asked }, settings.limits) } as Verdict;
+}
+
+/** Of models that do not name one: the weight of 1.0 (models/training/record/stacking.md). */
+const RULES_WEIGHT = 6;
 
 function clearsBelowIn(channel: Channel, info: ClassifierInfo | undefined): number {
   return info?.channelClearsBelow?.[channel] ?? info?.clearsBelow ?? 0;
@@ -379,7 +259,7 @@ function toModelOutcome(
   if (asked === undefined) return { kind: 'off' };
   if (asked.outcome.kind === 'error') return { kind: 'error' };
   const { probability, windows, unseen, passes } = asked.outcome.answer;
-  const isWhole = unseen.length === 0 && asked.texts.skipped.length === 0;
+  const isWhole = unseen.length === 0 && asked.texts.unseen.length === 0;
   return {
     kind: 'probability',
     probability,

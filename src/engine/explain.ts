@@ -7,7 +7,7 @@ import type { GuardedAnswer } from './model/guard.js';
 import type { ModelTexts } from './model/views.js';
 import type { TextSpan } from './ports.js';
 import type { Finding, RulesSignal, Severity } from './rules/types.js';
-import type { Span } from './span.js';
+import { edgeBefore, type Span } from './span.js';
 import type { ViewKind, ViewSet } from './text/view.js';
 import type { Verdict } from './verdict.js';
 
@@ -135,8 +135,7 @@ function explainFinding(finding: Finding, { input, views }: Evidence, length: nu
 /** The span's text, cut on a code-point edge, with an ellipsis where it was cut. */
 function cutExcerpt(text: string, span: Span, length: number): string {
   if (span.end - span.start <= length) return text.slice(span.start, span.end);
-  const cut = text.slice(span.start, span.start + length);
-  return `${cut.replace(/[\uD800-\uDBFF]$/, '')}…`;
+  return `${text.slice(span.start, edgeBefore(text, span.start + length))}…`;
 }
 
 function reportModel({ decision, model }: Evidence): ModelReport {
@@ -162,7 +161,7 @@ function inInput(part: TextSpan, texts: ModelTexts | undefined): Span {
 }
 
 function unseenByText({ views }: Evidence): readonly ExplainedUnseen[] {
-  return views.skipped.map(({ span, transform, limit }) => ({ span, by: transform, limit }));
+  return views.unseen.map(({ span, transform, limit }) => ({ span, by: transform, limit }));
 }
 
 function unseenByModel({ model }: Evidence): readonly ExplainedUnseen[] {
@@ -172,6 +171,6 @@ function unseenByModel({ model }: Evidence): readonly ExplainedUnseen[] {
     by: 'model',
     limit: 'modelWindows',
   }));
-  const texts = model.texts.skipped.map(({ span, limit }) => ({ span, by: 'model', limit }));
+  const texts = model.texts.unseen.map(({ span, limit }) => ({ span, by: 'model', limit }));
   return [...windows, ...texts];
 }

@@ -1,7 +1,7 @@
 import { canonicalJson, type JsonValue } from './canonical-json.js';
 import type { Channel } from './channel.js';
 import { jsonPathAt } from './read-json.js';
-import type { Span } from './span.js';
+import { edgeAfter, type Span } from './span.js';
 
 /** A call that an agent is about to make. */
 export interface ToolCall {
@@ -55,8 +55,7 @@ export const TASK_LENGTH = 4_000;
 
 /** The end of a task, as far as it counts; undefined for an empty one. */
 export function cropTask(task: string | undefined): string | undefined {
-  // A surrogate pair is not cut in two.
-  return task?.slice(-TASK_LENGTH).replace(/^[\uDC00-\uDFFF]/, '') || undefined;
+  return task?.slice(edgeAfter(task, task.length - TASK_LENGTH)) || undefined;
 }
 
 /** Reads an input for a channel. @throws InputError where the input has no JSON text */

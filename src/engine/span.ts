@@ -17,3 +17,20 @@ export function mergeSpans(spans: readonly Span[]): readonly Span[] {
   }
   return merged;
 }
+
+/** Moves an offset inside a surrogate pair before it; clamps others to `[0, text.length]`. */
+export function edgeBefore(text: string, offset: number): number {
+  const edge = Math.min(Math.max(offset, 0), text.length);
+  return isLowSurrogate(text.charCodeAt(edge)) && edge > 0 ? edge - 1 : edge;
+}
+
+/** Moves an offset inside a surrogate pair behind it; clamps others to `[0, text.length]`. */
+export function edgeAfter(text: string, offset: number): number {
+  const edge = Math.min(Math.max(offset, 0), text.length);
+  return isLowSurrogate(text.charCodeAt(edge)) && edge > 0 ? edge + 1 : edge;
+}
+
+/** Whether a code unit is the second half of a surrogate pair. */
+function isLowSurrogate(unit: number): boolean {
+  return (unit & 0xfc00) === 0xdc00;
+}

@@ -4,8 +4,8 @@ import { createEngine as createEngineOf, type Engine, type EngineParts } from '.
 import type { CompiledPack } from '../engine/rules/types.js';
 
 export type { Channel } from '../engine/channel.js';
-export type { AnalyzeOptions, Engine, EngineInfo, ScanCallOptions, WarmUpOptions } from '../engine/engine.js';
-export type { EngineSettings, Thresholds } from '../engine/engine-settings.js';
+export type { AnalyzeOptions, Engine, ScanCallOptions } from '../engine/engine.js';
+export type { EngineInfo, EngineSettings, Thresholds } from '../engine/engine-settings.js';
 export { ConfigError, InputError, ModelError, type ModelErrorCode, PortcullisError } from '../engine/errors.js';
 export type { ExplainedFinding, ExplainedVerdict, Explanation } from '../engine/explain.js';
 export type { Input } from '../engine/input.js';
@@ -14,6 +14,7 @@ export { PackError } from '../engine/rules/pack/pack-error.js';
 export type { CompiledPack, Rule } from '../engine/rules/types.js';
 export type { Span } from '../engine/span.js';
 export type { DecidedBy, MinimalVerdict, Mode, Verdict } from '../engine/verdict.js';
+export type { WarmUpOptions } from '../engine/warm-up.js';
 export { type LoadModelOptions, loadModel } from './load-model.js';
 export type { BytesSource } from './load-pack.js';
 export { loadPack } from './load-pack.js';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { readThresholds } from '../adapters/model/load-model.js';
 import { serveWorker } from '../adapters/peer.js';
-import { layThresholds } from '../engine/channel.js';
+import { overlayThresholds } from '../engine/channel.js';
 import type { PackChange } from '../engine/rules/types.js';
 import {
   type Classifier,
@@ -114,7 +114,7 @@ export async function openWorkerEngine(settings: EngineWorkerSettings): Promise<
     if (known !== undefined) return known;
     const pair = make(pack.withChange(change), {
       rules: change.threshold ?? thresholds?.rules,
-      model: layThresholds(change.modelThreshold, thresholds?.model),
+      model: overlayThresholds(change.modelThreshold, thresholds?.model),
     });
     changed.set(key, pair);
     return pair;

@@ -17,15 +17,15 @@ describe('limits', () => {
 
   test('what lies deeper than the limit is stated', () => {
     const wrapped = [0, 1, 2, 3].reduce((text) => base64(text), ORDER);
-    const { skipped } = buildViews(`a ${wrapped}`);
+    const { unseen } = buildViews(`a ${wrapped}`);
     expect(findOrder(wrapped)).toBeUndefined();
-    expect(skipped).toEqual([{ span: { start: 0, end: wrapped.length + 2 }, transform: 'base64', limit: 'maxDepth' }]);
+    expect(unseen).toEqual([{ span: { start: 0, end: wrapped.length + 2 }, transform: 'base64', limit: 'maxDepth' }]);
   });
 
   test('what the budget does not reach is stated', () => {
     const text = repeat(`${caesar(ORDER, 13)} `, 5_000);
-    const { views, skipped } = buildViews(text, { ...DEFAULT_TEXT_LIMITS, derivedFactor: 0, derivedBase: 100 });
-    expect([views.length, skipped]).toEqual([
+    const { views, unseen } = buildViews(text, { ...DEFAULT_TEXT_LIMITS, derivedFactor: 0, derivedBase: 100 });
+    expect([views.length, unseen]).toEqual([
       2,
       [{ span: { start: 0, end: 5_000 }, transform: 'rot13', limit: 'maxDerived' }],
     ]);

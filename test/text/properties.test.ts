@@ -179,9 +179,9 @@ describe('buildViews', () => {
     const limits = { ...DEFAULT_TEXT_LIMITS, derivedBase: 300, derivedFactor: 1, maxViews: 5, maxDepth: 1 };
     fc.assert(
       fc.property(anyText, (text) => {
-        const { views, skipped } = buildViews(text, limits);
+        const { views, unseen } = buildViews(text, limits);
         expect(views.length).toBeLessThanOrEqual(7);
-        for (const { span } of skipped)
+        for (const { span } of unseen)
           expect(span.start >= 0 && span.start <= span.end && span.end <= text.length).toBe(true);
         for (const view of views) expect(view.chain.filter((step) => step === 'base64').length).toBeLessThanOrEqual(1);
       }),

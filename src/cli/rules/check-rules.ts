@@ -63,13 +63,13 @@ const SHOWN = 200;
 export function explainText(text: string, args: RulesArgs, io: RulesIo): number {
   const { compiled, loaded } = openPack(args, io);
   const packs = loaded.contents.map(({ head: { name, version } }, at) => ({ name, version, path: loaded.paths[at] }));
-  const { views, skipped } = buildViews(text);
+  const { views, unseen } = buildViews(text);
   const signal = compiled.scan(views, { exhaustive: true });
   const near = compiled.nearMisses(views);
   if (args.json) {
     const shown = views.map(({ kind, chain, text: read }) => ({ kind, chain, length: read.length, text: read }));
     io.out(
-      `${JSON.stringify({ packs, rules_version: compiled.rulesVersion, threshold: compiled.threshold, views: shown, unseen: skipped, ...signal, near }, null, 2)}\n`,
+      `${JSON.stringify({ packs, rules_version: compiled.rulesVersion, threshold: compiled.threshold, views: shown, unseen, ...signal, near }, null, 2)}\n`,
     );
     return 0;
   }
@@ -87,7 +87,7 @@ export function explainText(text: string, args: RulesArgs, io: RulesIo): number 
       `  ${name}, ${view.text.length} characters: ${plain(view.text.slice(0, SHOWN))}${view.text.length > SHOWN ? '...' : ''}\n`,
     );
   }
-  for (const { transform, limit } of skipped)
+  for (const { transform, limit } of unseen)
     io.out(`  ${paint.dim(`not all was read: ${transform} stopped at ${limit}`)}\n`);
   section(
     'Matches',

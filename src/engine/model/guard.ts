@@ -6,11 +6,11 @@ export type GuardedAnswer =
   | { readonly kind: 'answer'; readonly answer: ClassifierAnswer }
   | { readonly kind: 'error'; readonly code: ModelErrorCode };
 
-/** A classifier behind a deadline and a circuit breaker. `ask` never rejects because of the model. */
-export interface GuardedClassifier {
-  ask(texts: readonly string[], options: Omit<ClassifyOptions, 'signal'>): Promise<GuardedAnswer>;
-  readonly resting: () => boolean;
-}
+/** Asks a classifier behind a deadline and a circuit breaker. Never rejects because of the model. */
+export type GuardedClassify = (
+  texts: readonly string[],
+  options: Omit<ClassifyOptions, 'signal'>,
+) => Promise<GuardedAnswer>;
 
 /** A classifier that minds its deadline says so itself within this time after it, in milliseconds. */
 const GRACE_MS = 50;
@@ -19,7 +19,7 @@ const GRACE_MS = 50;
 const NEUTRAL: ReadonlySet<ModelErrorCode> = new Set(['MODEL_TIMEOUT', 'MODEL_CLOSED']);
 
 /** Puts a model behind the engine's one catch. */
-export function guardClassifier(model: Classifier, clock: Clock, limits: BreakerLimits): GuardedClassifier {
+export function guardClassifier(model: Classifier, clock: Clock, limits: BreakerLimits): GuardedClassify {
   let state: BreakerState = CLOSED;
   const step = (event: BreakerEvent): boolean => {
     const next = stepBreaker(state, event, clock.now(), limits);
@@ -27,20 +27,17 @@ export function guardClassifier(model: Classifier, clock: Clock, limits: Breaker
     return next.allowed;
   };
 
-  return {
-    resting: () => state.kind === 'open' && clock.now() < state.until,
-    async ask(texts, options) {
-      if (!step('ask')) return { kind: 'error', code: 'MODEL_RESTING' };
-      try {
-        const answer = await answerInTime(model, texts, options, clock);
-        step('success');
-        return { kind: 'answer', answer };
-      } catch (error) {
-        const code = error instanceof ModelError ? error.code : 'MODEL_FAILED';
-        step(NEUTRAL.has(code) ? 'neutral' : 'failure');
-        return { kind: 'error', code };
-      }
-    },
+  return async (texts, options) => {
+    if (!step('ask')) return { kind: 'error', code: 'MODEL_RESTING' };
+    try {
+      const answer = await answerInTime(model, texts, options, clock);
+      step('success');
+      return { kind: 'answer', answer };
+    } catch (error) {
+      const code = error instanceof ModelError ? error.code : 'MODEL_FAILED';
+      step(NEUTRAL.has(code) ? 'neutral' : 'failure');
+      return { kind: 'error', code };
+    }
   };
 }
 
@@ -78,11 +75,11 @@ export interface BreakerLimits {
   readonly maxRestMs: number;
 }
 
-/** `closed`: calls go to the model. `open`: they don't. `probing`: one call tests it. */
+/** `closed`: calls go to the model. `open`: they don't. `half-open`: one call probes it. */
 export type BreakerState =
   | { readonly kind: 'closed'; readonly failures: number }
   | { readonly kind: 'open'; readonly until: number; readonly restMs: number }
-  | { readonly kind: 'probing'; readonly restMs: number };
+  | { readonly kind: 'half-open'; readonly restMs: number };
 
 /** An event of the circuit. A `neutral` end says nothing about the model (a deadline passed while it worked). */
 export type BreakerEvent = 'ask' | 'success' | 'failure' | 'neutral';
@@ -100,7 +97,7 @@ export function stepBreaker(
     case 'ask':
       if (state.kind === 'closed') return { state, allowed: true };
       if (state.kind === 'open' && now >= state.until) {
-        return { state: { kind: 'probing', restMs: state.restMs }, allowed: true };
+        return { state: { kind: 'half-open', restMs: state.restMs }, allowed: true };
       }
       return { state, allowed: false };
     case 'success':
@@ -110,14 +107,14 @@ export function stepBreaker(
       return { state: afterFailure(state, now, limits), allowed: false };
     case 'neutral':
       // A probe without an answer: the next call may try again at once.
-      if (state.kind === 'probing')
+      if (state.kind === 'half-open')
         return { state: { kind: 'open', until: now, restMs: state.restMs }, allowed: false };
       return { state, allowed: state.kind === 'closed' };
   }
 }
 
 function afterFailure(state: BreakerState, now: number, limits: BreakerLimits): BreakerState {
-  if (state.kind === 'probing') {
+  if (state.kind === 'half-open') {
     const restMs = Math.min(state.restMs * 2, limits.maxRestMs);
     return { kind: 'open', until: now + restMs, restMs };
   }

@@ -1,5 +1,5 @@
 import { type EngineLimits, MODEL_PIECE_LENGTH } from '../limits.js';
-import type { Span } from '../span.js';
+import { edgeBefore, type Span } from '../span.js';
 import { undisguise } from '../text/transforms.js';
 import type { View, ViewKind } from '../text/view.js';
 import { spread } from './windows.js';
@@ -17,7 +17,7 @@ export interface ModelTexts {
   /** Readings from this index on are decoded ones. */
   readonly derivedFrom: number;
   /** Parts of the input that the limits keep from the model, in some reading of theirs. */
-  readonly skipped: readonly { readonly span: Span; readonly limit: 'modelLength' | 'modelViews' }[];
+  readonly unseen: readonly { readonly span: Span; readonly limit: 'modelLength' | 'modelViews' }[];
 }
 
 type Limits = Pick<EngineLimits, 'modelLength' | 'modelViews' | 'modelViewLength' | 'modelViewMinLength'>;
@@ -34,7 +34,7 @@ export const HIDING_VIEWS: ReadonlySet<ViewKind> = new Set(['squeezed', 'decoded
 export function modelTexts(input: string, views: readonly View[], limits: Limits): ModelTexts {
   const seen = new Set<string>([input]);
   const derived: ModelReading[] = [];
-  const skipped: ModelTexts['skipped'][number][] = [];
+  const unseen: ModelTexts['unseen'][number][] = [];
   const unread = new Set<string>();
   const read = new Set<string>();
   let room = limits.modelViewLength;
@@ -55,7 +55,7 @@ export function modelTexts(input: string, views: readonly View[], limits: Limits
       room -= text.length;
       places -= 1;
     } else {
-      skipped.push({ span: map.toInput({ start: 0, end: text.length }), limit: 'modelViews' });
+      unseen.push({ span: map.toInput({ start: 0, end: text.length }), limit: 'modelViews' });
     }
   }
   const made = new Set(views.flatMap(({ chain }) => chain));
@@ -64,7 +64,7 @@ export function modelTexts(input: string, views: readonly View[], limits: Limits
   return {
     readings: [...own.readings, ...derived],
     derivedFrom: own.readings.length,
-    skipped: [...own.skipped, ...skipped],
+    unseen: [...own.unseen, ...unseen],
   };
 }
 
@@ -95,7 +95,7 @@ function readOwn(
     view: 'folded',
     toInput: (span) => folded.map.toInput(span),
   };
-  return { readings: [reading], skipped: [] };
+  return { readings: [reading], unseen: [] };
 }
 
 function isAscii(text: string): boolean {
@@ -116,17 +116,17 @@ function asciiLetters(text: string): number {
 /** The whole input, or pieces of it spread evenly with both ends kept. */
 function readInput(input: string, length: number): Omit<ModelTexts, 'derivedFrom'> {
   if (input.length <= length) {
-    return { readings: [{ text: input, view: 'raw', toInput: (span) => span }], skipped: [] };
+    return { readings: [{ text: input, view: 'raw', toInput: (span) => span }], unseen: [] };
   }
   const size = Math.min(MODEL_PIECE_LENGTH, length);
   const pieces = Math.ceil(input.length / size);
   const readings: ModelReading[] = [];
-  const skipped: ModelTexts['skipped'][number][] = [];
+  const unseen: ModelTexts['unseen'][number][] = [];
   let read = 0;
   for (const piece of spread(pieces, Math.max(1, Math.floor(length / size)))) {
-    const start = codePointEdge(input, piece * size);
-    const end = codePointEdge(input, (piece + 1) * size);
-    if (start > read) skipped.push({ span: { start: read, end: start }, limit: 'modelLength' });
+    const start = edgeBefore(input, piece * size);
+    const end = edgeBefore(input, (piece + 1) * size);
+    if (start > read) unseen.push({ span: { start: read, end: start }, limit: 'modelLength' });
     readings.push({
       text: input.slice(start, end),
       view: 'raw',
@@ -134,12 +134,6 @@ function readInput(input: string, length: number): Omit<ModelTexts, 'derivedFrom
     });
     read = end;
   }
-  if (read < input.length) skipped.push({ span: { start: read, end: input.length }, limit: 'modelLength' });
-  return { readings, skipped };
-}
-
-function codePointEdge(text: string, at: number): number {
-  const inPair =
-    at < text.length && /[\uDC00-\uDFFF]/.test(text.charAt(at)) && /[\uD800-\uDBFF]/.test(text.charAt(at - 1));
-  return Math.min(inPair ? at - 1 : at, text.length);
+  if (read < input.length) unseen.push({ span: { start: read, end: input.length }, limit: 'modelLength' });
+  return { readings, unseen };
 }

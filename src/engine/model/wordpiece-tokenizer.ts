@@ -48,11 +48,45 @@ export function createWordPieceTokenizer(vocabulary: WordPieceVocabulary, prepar
 }
 
 function tokenize(
-  text: string,
+  given: string,
   vocabulary: WordPieceVocabulary,
   preparation: TextPreparation,
   factsOf: (codePoint: number) => CharacterFacts,
 ): TokenizedText {
+  const text = given.toWellFormed();
+  const words = createWordCutter(vocabulary);
+  let marks = 0;
+  let run = 0;
+  for (let at = 0; at < text.length; ) {
+    const point = text.codePointAt(at) as number;
+    const next = at + (point > 0xffff ? 2 : 1);
+    const { mark, endsRun, parts, kinds } = factsOf(point);
+    marks = mark ? marks + 1 : 0;
+    if (marks <= preparation.markRun) {
+      run = endsRun ? 0 : run + 1;
+      if (run > preparation.wordRun) {
+        words.end();
+        run = 1;
+      }
+      for (let index = 0; index < parts.length; index += 1) {
+        const kind = kinds[index];
+        if (kind !== 'letter') words.end();
+        if (kind !== 'space') words.add(parts[index] as string, at, next);
+        if (kind === 'alone') words.end();
+      }
+    }
+    at = next;
+  }
+  words.end();
+  return words.tokens;
+}
+
+/** Gathers the characters of a word with their places in the text; at its end, cuts it into tokens. */
+function createWordCutter(vocabulary: WordPieceVocabulary): {
+  readonly tokens: TokenizedText;
+  readonly add: (part: string, from: number, to: number) => void;
+  readonly end: () => void;
+} {
   const ids: number[] = [];
   const starts: number[] = [];
   const ends: number[] = [];
@@ -61,56 +95,29 @@ function tokenize(
   // Where in the text each code unit of the word comes from.
   let froms: number[] = [];
   let tos: number[] = [];
-  let marks = 0;
-  let run = 0;
-
-  const endWord = (): void => {
-    if (word === '') return;
-    cutWord(word, codePoints, vocabulary, (id, start, end) => {
-      ids.push(id);
-      starts.push(froms[start] as number);
-      ends.push(tos[end - 1] as number);
-    });
-    word = '';
-    codePoints = 0;
-    froms = [];
-    tos = [];
-  };
-  const addPart = (part: string, from: number, to: number): void => {
-    word += part;
-    codePoints += 1;
-    for (let unit = 0; unit < part.length; unit += 1) {
-      froms.push(from);
-      tos.push(to);
-    }
-  };
-
-  for (let at = 0; at < text.length; ) {
-    const point = wellFormed(text.codePointAt(at) as number);
-    const next = at + (point > 0xffff ? 2 : 1);
-    const facts = factsOf(point);
-    marks = facts.mark ? marks + 1 : 0;
-    if (marks <= preparation.markRun) {
-      run = facts.endsRun ? 0 : run + 1;
-      if (run > preparation.wordRun) {
-        endWord();
-        run = 1;
+  return {
+    tokens: { ids, starts, ends },
+    add(part, from, to) {
+      word += part;
+      codePoints += 1;
+      for (let unit = 0; unit < part.length; unit += 1) {
+        froms.push(from);
+        tos.push(to);
       }
-      for (let index = 0; index < facts.parts.length; index += 1) {
-        const kind = facts.kinds[index];
-        if (kind !== 'letter') endWord();
-        if (kind !== 'space') addPart(facts.parts[index] as string, at, next);
-        if (kind === 'alone') endWord();
+    },
+    end() {
+      if (word === '') return;
+      for (const { id, start, end } of cutWord(word, codePoints, vocabulary)) {
+        ids.push(id);
+        starts.push(froms[start] as number);
+        ends.push(tos[end - 1] as number);
       }
-    }
-    at = next;
-  }
-  endWord();
-  return { ids, starts, ends };
-}
-
-function wellFormed(codePoint: number): number {
-  return codePoint >= 0xd800 && codePoint <= 0xdfff ? 0xfffd : codePoint;
+      word = '';
+      codePoints = 0;
+      froms = [];
+      tos = [];
+    },
+  };
 }
 
 /** The vocabulary of a WordPiece model, split by where in a word a piece may stand. */
@@ -143,42 +150,26 @@ export function splitVocabulary(
   return { heads, tails, unknown, longestPiece, longestWord };
 }
 
-/**
- * Cuts a word greedily into the longest pieces. Calls `emit` with an id and the piece's code units
- * `[start, end)` of the word: once with the unknown id for the whole word where a part of it isn't known.
- */
-function cutWord(
-  word: string,
-  codePoints: number,
-  vocabulary: WordPieceVocabulary,
-  emit: (id: number, start: number, end: number) => void,
-): void {
-  const cuts: number[] = [];
-  const ids: number[] = [];
-  let start = 0;
-  while (start < word.length && codePoints <= vocabulary.longestWord) {
+/** A token and the code units `[start, end)` of its word. */
+interface Piece {
+  readonly id: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Cuts a word greedily into the longest pieces; a word with a part that the vocabulary lacks is one unknown token. */
+function cutWord(word: string, codePoints: number, vocabulary: WordPieceVocabulary): readonly Piece[] {
+  const unknown = [{ id: vocabulary.unknown, start: 0, end: word.length }];
+  if (codePoints > vocabulary.longestWord) return unknown;
+  const cut: Piece[] = [];
+  for (let start = 0; start < word.length; ) {
     const pieces = start === 0 ? vocabulary.heads : vocabulary.tails;
     let end = Math.min(word.length, start + vocabulary.longestPiece);
-    let id: number | undefined;
     // A cut inside a surrogate pair is never found: the vocabulary is well-formed.
-    while (end > start) {
-      id = pieces.get(word.slice(start, end));
-      if (id !== undefined) break;
-      end -= 1;
-    }
-    if (id === undefined) break;
-    ids.push(id);
-    cuts.push(end);
+    while (end > start && !pieces.has(word.slice(start, end))) end -= 1;
+    if (end === start) return unknown;
+    cut.push({ id: pieces.get(word.slice(start, end)) as number, start, end });
     start = end;
   }
-  if (start < word.length) {
-    emit(vocabulary.unknown, 0, word.length);
-    return;
-  }
-  let from = 0;
-  ids.forEach((id, index) => {
-    const to = cuts[index] as number;
-    emit(id, from, to);
-    from = to;
-  });
+  return cut;
 }

@@ -1,4 +1,4 @@
-import { layThresholds } from '../channel.js';
+import { overlayThresholds } from '../channel.js';
 import type { RegexCompiler } from '../ports.js';
 import { type AllowanceLookup, type CompileOptions, compileAllowances, compileRules } from './compile-rules.js';
 import type { CompiledRule } from './compiled-rule.js';
@@ -99,7 +99,7 @@ function changedPack(pack: Pack, compiled: CompiledParts, change: PackChange): C
   }
   if (problems.length > 0) throw new PackError(problems);
   const { threshold = pack.threshold, paranoia = pack.paranoia } = change;
-  const modelThreshold = layThresholds(change.modelThreshold, pack.modelThreshold);
+  const modelThreshold = overlayThresholds(change.modelThreshold, pack.modelThreshold);
   const ruleById = new Map(rules.map(({ rule }) => [rule.id, rule]));
   const isOff = (id: string): boolean => Object.hasOwn(change.rules, id) && change.rules[id] === 'off';
   const layers = pack.layers.map((layer) => ({

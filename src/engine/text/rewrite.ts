@@ -1,4 +1,4 @@
-import type { Span } from '../span.js';
+import { edgeAfter, edgeBefore, type Span } from '../span.js';
 import { type OffsetMap, segmentMap } from './offset-map.js';
 
 /** A rewriting under way: what was not replaced is copied from the source. Spans come in ascending order. */
@@ -179,18 +179,6 @@ export function splicedLength(text: string, replacements: readonly Replacement[]
   let grown = text.length;
   for (const { start, end, text: piece } of replacements) grown += piece.length - (end - start);
   return Math.min(length, grown);
-}
-
-/** An edge at or before the offset that splits no surrogate pair. */
-export function edgeBefore(text: string, offset: number): number {
-  if (offset <= 0) return 0;
-  return (text.charCodeAt(offset) & 0xfc00) === 0xdc00 ? offset - 1 : offset;
-}
-
-/** An edge at or after the offset that splits no surrogate pair. */
-export function edgeAfter(text: string, offset: number): number {
-  if (offset >= text.length) return text.length;
-  return (text.charCodeAt(offset) & 0xfc00) === 0xdc00 ? offset + 1 : offset;
 }
 
 /** Those of the replacements (ascending) that touch a fresh part. */

@@ -20,7 +20,7 @@ export interface View {
 }
 
 /** A part of the input that was not read in some way because of a limit. */
-export interface Skipped {
+export interface Unseen {
   readonly span: Span;
   /** The transform that stopped, e.g. `base64`. The raw and folded views always show everything. */
   readonly transform: string;
@@ -31,12 +31,12 @@ export interface Skipped {
 /** All views of one input, and what the limits left out. */
 export interface ViewSet {
   readonly views: readonly View[];
-  readonly skipped: readonly Skipped[];
+  readonly unseen: readonly Unseen[];
 }
 
 /**
  * Bounds on the views of one input. Lengths in UTF-16 code units. The raw and folded views are never bounded;
- * what a limit keeps from being read is listed in `ViewSet.skipped`.
+ * what a limit keeps from being read is listed in `ViewSet.unseen`.
  */
 export interface TextLimits {
   /** How many decodings may be nested, e.g. base64 in base64 in percent is 3. */

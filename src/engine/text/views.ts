@@ -1,4 +1,4 @@
-import type { Span } from '../span.js';
+import { edgeBefore, type Span } from '../span.js';
 import { BRACKET, LESS } from './char-kinds.js';
 import { readCiphers } from './decode/ciphers.js';
 import { hiddenTexts } from './html/hidden.js';
@@ -8,7 +8,7 @@ import { composeMaps, IDENTITY_MAP, type OffsetMap } from './offset-map.js';
 import { keepFresh, type Rewritten, settleReplacements, splicedLength, spliceText } from './rewrite.js';
 import { type Features, scanFeatures } from './scan-features.js';
 import { DECODINGS, DEOBFUSCATIONS, findRuns, type RunTransform } from './transforms.js';
-import { DEFAULT_TEXT_LIMITS, type Skipped, type TextLimits, type View, type ViewKind, type ViewSet } from './view.js';
+import { DEFAULT_TEXT_LIMITS, type TextLimits, type Unseen, type View, type ViewKind, type ViewSet } from './view.js';
 
 /** Shorter readings say nothing. */
 const MIN_VIEW = 4;
@@ -17,7 +17,7 @@ const MAX_DEOBFUSCATIONS = 4;
 /** Fewer disguised characters are an emoji or a spelling. */
 const MIN_DISGUISED = 4;
 /** Further records would say nothing new. */
-const MAX_SKIPPED = 64;
+const MAX_UNSEEN = 64;
 
 /**
  * All views of an input: raw and folded first, always and complete; then what it spaces out, encodes or hides, as far
@@ -42,7 +42,7 @@ export function buildViews(input: string, limits: TextLimits = DEFAULT_TEXT_LIMI
       addDerived(startLayer(piece, foldDraft(piece, found), found), new Set(), views, limits, budget);
     }
   }
-  return { views, skipped: budget.skipped };
+  return { views, unseen: budget.unseen };
 }
 
 // --- Drafts: readings before they are folded ---
@@ -69,11 +69,10 @@ type Layer = readonly (readonly [Draft, Features])[];
 /** A long text in pieces that overlap, none of which splits a surrogate pair. */
 function splitLong(draft: Draft, limits: TextLimits): readonly Draft[] {
   const { text } = draft;
-  const edge = (offset: number): number => ((text.charCodeAt(offset) & 0xfc00) === 0xdc00 ? offset - 1 : offset);
   const pieces: Draft[] = [];
   for (let from = 0; from < text.length; from += limits.piece) {
-    const start = edge(from);
-    const end = edge(Math.min(text.length, from + limits.piece + limits.pieceOverlap));
+    const start = edgeBefore(text, from);
+    const end = edgeBefore(text, from + limits.piece + limits.pieceOverlap);
     const map: OffsetMap = {
       identity: false,
       toInput: (span) => ({ start: span.start + start, end: span.end + start }),
@@ -123,7 +122,7 @@ function addDerived(start: Layer, seen: Set<string>, views: View[], limits: Text
         if (view.text.length < MIN_VIEW || seen.has(view.text)) continue;
         seen.add(view.text);
         if (child.depth > limits.maxDepth || child.chain.length > limits.maxDepth + MAX_DEOBFUSCATIONS) {
-          skip(budget, inputSpan(child), child.chain.at(-1) ?? '', 'maxDepth');
+          noteUnseen(budget, inputSpan(child), child.chain.at(-1) ?? '', 'maxDepth');
           continue;
         }
         views.push(view);
@@ -220,12 +219,12 @@ interface Budget {
   /** Characters and views left. */
   characters: number;
   views: number;
-  readonly skipped: Skipped[];
+  readonly unseen: Unseen[];
 }
 
 function startBudget(length: number, limits: TextLimits): Budget {
   const characters = Math.min(limits.maxDerived, length * limits.derivedFactor + limits.derivedBase);
-  return { characters, views: limits.maxViews * Math.max(1, Math.ceil(length / limits.piece)), skipped: [] };
+  return { characters, views: limits.maxViews * Math.max(1, Math.ceil(length / limits.piece)), unseen: [] };
 }
 
 /** Takes a view of this many characters from the budget; false, with a record, when too little is left. */
@@ -235,12 +234,12 @@ function spend(budget: Budget, from: Draft, characters: number, transform: strin
     budget.characters -= characters;
     return true;
   }
-  skip(budget, inputSpan(from), transform, budget.views > 0 ? 'maxDerived' : 'maxViews');
+  noteUnseen(budget, inputSpan(from), transform, budget.views > 0 ? 'maxDerived' : 'maxViews');
   return false;
 }
 
-function skip(budget: Budget, span: Span, transform: string, limit: string): void {
-  if (budget.skipped.length < MAX_SKIPPED) budget.skipped.push({ span, transform, limit });
+function noteUnseen(budget: Budget, span: Span, transform: string, limit: string): void {
+  if (budget.unseen.length < MAX_UNSEEN) budget.unseen.push({ span, transform, limit });
 }
 
 /** The part of the input that a draft was made from. */

@@ -4,7 +4,7 @@ import { type BreakerEvent, type BreakerState, CLOSED, stepBreaker } from '../..
 const LIMITS = { failures: 3, restMs: 100, maxRestMs: 350 };
 const closed = (failures: number): BreakerState => ({ kind: 'closed', failures });
 const open = (until: number, restMs: number): BreakerState => ({ kind: 'open', until, restMs });
-const probing = (restMs: number): BreakerState => ({ kind: 'probing', restMs });
+const halfOpen = (restMs: number): BreakerState => ({ kind: 'half-open', restMs });
 
 // state, event, time -> state, allowed
 const ROWS: readonly [BreakerState, BreakerEvent, number, BreakerState, boolean][] = [
@@ -16,16 +16,16 @@ const ROWS: readonly [BreakerState, BreakerEvent, number, BreakerState, boolean]
   [closed(2), 'failure', 10, open(110, 100), false],
   [closed(2), 'neutral', 10, closed(2), true],
   [open(110, 100), 'ask', 109, open(110, 100), false],
-  [open(110, 100), 'ask', 110, probing(100), true],
+  [open(110, 100), 'ask', 110, halfOpen(100), true],
   [open(110, 100), 'failure', 50, open(110, 100), false],
   [open(110, 100), 'neutral', 50, open(110, 100), false],
   [open(110, 100), 'success', 50, CLOSED, true],
-  [probing(100), 'ask', 120, probing(100), false],
-  [probing(100), 'success', 120, CLOSED, true],
-  [probing(100), 'failure', 120, open(320, 200), false],
-  [probing(200), 'failure', 400, open(750, 350), false],
-  [probing(350), 'failure', 800, open(1150, 350), false],
-  [probing(100), 'neutral', 120, open(120, 100), false],
+  [halfOpen(100), 'ask', 120, halfOpen(100), false],
+  [halfOpen(100), 'success', 120, CLOSED, true],
+  [halfOpen(100), 'failure', 120, open(320, 200), false],
+  [halfOpen(200), 'failure', 400, open(750, 350), false],
+  [halfOpen(350), 'failure', 800, open(1150, 350), false],
+  [halfOpen(100), 'neutral', 120, open(120, 100), false],
 ];
 
 describe('stepBreaker', () => {

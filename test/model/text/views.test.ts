@@ -23,21 +23,21 @@ describe('modelTexts', () => {
       view('decoded', 'tiny'),
       view('squeezed', 'hidden text'),
     ];
-    const { readings, skipped } = modelTexts('the input', views, LIMITS);
+    const { readings, unseen } = modelTexts('the input', views, LIMITS);
     expect(readings.map((reading) => [reading.view, reading.text])).toEqual([
       ['raw', 'the input'],
       ['hidden', 'hidden text'],
       ['decoded', 'decoded'],
     ]);
     expect(readings[1]?.toInput({ start: 0, end: 1 })).toEqual({ start: 3, end: 9 });
-    expect(skipped).toEqual([]);
+    expect(unseen).toEqual([]);
   });
 
   it('states what the limits leave out', () => {
     const views = ['a'.repeat(90), 'b'.repeat(20), 'cccccc', 'ddddd'].map((text) => view('decoded', text));
-    const { readings, skipped } = modelTexts('the input', views, LIMITS);
+    const { readings, unseen } = modelTexts('the input', views, LIMITS);
     expect(readings.slice(1).map(({ text }) => text.length)).toEqual([90, 6]);
-    expect(skipped).toEqual([
+    expect(unseen).toEqual([
       { span: { start: 3, end: 9 }, limit: 'modelViews' },
       { span: { start: 3, end: 9 }, limit: 'modelViews' },
     ]);
@@ -66,9 +66,9 @@ describe('modelTexts', () => {
       { text: short, view: 'raw' },
     ]);
     const rows = 'p-l-e-a-s-e w-a-i-t f-o-r u-s';
-    const { readings, skipped } = modelTexts(rows, buildViews(rows).views, { ...LIMITS, modelViews: 0 });
+    const { readings, unseen } = modelTexts(rows, buildViews(rows).views, { ...LIMITS, modelViews: 0 });
     expect(readings).toMatchObject([{ text: rows, view: 'raw' }]);
-    expect(skipped).toMatchObject([{ limit: 'modelViews' }]);
+    expect(unseen).toMatchObject([{ limit: 'modelViews' }]);
   });
 
   it('reads disguised letters as the fold shows them, and other alphabets as they are', () => {
@@ -119,10 +119,10 @@ describe('modelTexts', () => {
       fc.property(fc.integer({ min: 20_001, max: 200_000 }), fc.constantFrom('x', '🙂', 'é'), (length, unit) => {
         const input = unit.repeat(length / unit.length);
         if (input.length <= LIMITS.modelLength) return;
-        const { readings, skipped } = modelTexts(input, [], LIMITS);
+        const { readings, unseen } = modelTexts(input, [], LIMITS);
         const parts = [
           ...readings.map((reading) => reading.toInput({ start: 0, end: reading.text.length })),
-          ...skipped.map(({ span }) => span),
+          ...unseen.map(({ span }) => span),
         ].sort((a, b) => a.start - b.start);
         let at = 0;
         for (const { start, end } of parts) {

@@ -1,4 +1,4 @@
-import { layThresholds, type ModelThresholds } from '../../channel.js';
+import { type ModelThresholds, overlayThresholds } from '../../channel.js';
 import type { PreparedPatterns } from '../pattern/compiled-pattern.js';
 import type { Pack, PackChange, PackLayer, Rule, WordLists } from '../types.js';
 import type { Overlay } from './overlay-schema.js';
@@ -98,7 +98,7 @@ export function digestPacks(
 /** The model's thresholds that overlays set; a later one lies above. */
 function modelThreshold(overlays: readonly Overlay[]): ModelThresholds | undefined {
   return overlays.reduce<ModelThresholds | undefined>(
-    (lower, { model_threshold, operating_point }) => layThresholds(model_threshold ?? operating_point, lower),
+    (lower, { model_threshold, operating_point }) => overlayThresholds(model_threshold ?? operating_point, lower),
     undefined,
   );
 }

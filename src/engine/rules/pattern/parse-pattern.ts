@@ -16,134 +16,35 @@ class Refusal extends Error {
   }
 }
 
-const refuse = (message: string, advice: string, at: number, length = 1): never => {
-  throw new Refusal(syntaxError(message, advice, at, length));
-};
-const WORDS = /^\{\{([A-Za-z0-9_.-]+)\}\}/;
-const GROUP = /^\((?:\?(?:P?<[A-Za-z_]\w*>|([imsU]*(?:-[imsU]+)?)([:)])))?/;
-const COUNT = /^\{(\d+)(?:(,)(\d*))?\}/;
+function refuse(message: string, advice: string, at: number, length = 1): never {
+  throw new Refusal({ code: 'PACK021', message, advice, at, length });
+}
+
 const MAX_DEPTH = 40;
 /** A control character in a source is nearly always an escape that an editor or a YAML string has eaten: `\b` read as backspace. */
 const CONTROL_CHARACTER = /[^\P{Cc}\t\n]/u;
 const CONTROL_MESSAGE = 'A control character stands in this pattern.';
+
+/** A pattern that is being parsed: `at` is where the next part begins, `depth` how many groups are open. */
+interface Parser {
+  readonly source: string;
+  readonly words: WordLookup;
+  at: number;
+  depth: number;
+}
 
 /**
  * Parses RE2 syntax with Portcullis's conveniences (`{{words}}`, a literal space). Captures become plain groups:
  * a finding is the whole match, and without captures RE2 stays in its fast automaton.
  */
 export function parsePattern(source: string, words: WordLookup): ParseResult {
-  let i = 0;
-  let depth = 0;
-
-  const choice = (): PatternNode => {
-    if (++depth > MAX_DEPTH) refuse('Groups are nested too deep.', `Nest at most ${MAX_DEPTH} groups.`, i);
-    const options = [sequence()];
-    while (source[i] === '|') {
-      i++;
-      options.push(sequence());
-    }
-    depth--;
-    return options.length === 1 ? (options[0] as PatternNode) : { kind: 'choice', options };
-  };
-
-  const sequence = (): PatternNode => {
-    const parts: PatternNode[] = [];
-    while (i < source.length && source[i] !== '|' && source[i] !== ')') parts.push(repeated());
-    if (parts.length === 0) return { kind: 'empty' };
-    return parts.length === 1 ? (parts[0] as PatternNode) : { kind: 'sequence', parts };
-  };
-
-  const repeated = (): PatternNode => {
-    const start = i;
-    const of = single();
-    const bounds = quantifier();
-    if (!bounds) return of;
-    if (of.kind === 'edge' || (of.kind === 'group' && !of.of)) {
-      refuse('There is nothing here to repeat.', 'Drop the quantifier.', i - 1);
-    }
-    if (quantifier()) refuse('Two quantifiers in a row.', 'Put the first part in a group: `(?:...)`.', i - 1);
-    return { kind: 'repeat', of, ...bounds, at: start };
-  };
-
-  const quantifier = (): { min: number; max: number; lazy: boolean } | undefined => {
-    const at = i;
-    const count = COUNT.exec(source.slice(i, i + 16));
-    let bounds: readonly [number, number];
-    if (count) {
-      const min = Number(count[1]);
-      bounds = [min, count[2] === undefined ? min : count[3] ? Number(count[3]) : Number.POSITIVE_INFINITY];
-      if (bounds[1] < bounds[0]) refuse('This count runs backwards.', 'Write `{least,most}`.', at, count[0].length);
-      i += count[0].length;
-    } else {
-      const sign = source[i];
-      if (sign !== '*' && sign !== '+' && sign !== '?') return undefined;
-      bounds = sign === '?' ? [0, 1] : [sign === '*' ? 0 : 1, Number.POSITIVE_INFINITY];
-      i++;
-    }
-    const lazy = source[i] === '?';
-    if (lazy) i++;
-    return { min: bounds[0], max: bounds[1], lazy };
-  };
-
-  const group = (): PatternNode => {
-    const at = i;
-    const head = GROUP.exec(source.slice(i, i + 80))?.[0] ?? '(';
-    const flags = /^\(\?([imsU]*(?:-[imsU]+)?)[:)]/.exec(head)?.[1] ?? '';
-    if (head === '(' && source[i + 1] === '?') {
-      refuse('RE2 has no look-around and no such group.', 'Use `except`, or a `sequence` of steps.', at, 3);
-    }
-    i += head.length;
-    if (head.endsWith(')')) return { kind: 'group', of: undefined, flags };
-    const of = choice();
-    if (source[i] !== ')') refuse('This group is never closed.', 'Add the closing `)`.', at);
-    i++;
-    return { kind: 'group', of, flags };
-  };
-
-  const single = (): PatternNode => {
-    const at = i;
-    const letter = source[i] as string;
-    if (letter === '(') return group();
-    if (letter === '[') return take(parseClass(source, at));
-    if (letter === '*' || letter === '+' || letter === '?')
-      refuse('There is nothing here to repeat.', `Write \`\\${letter}\`.`, at);
-    if (letter === '\\') return escaped();
-    const list = letter === '{' ? WORDS.exec(source.slice(i, i + 80)) : null;
-    if (list) {
-      i += list[0].length;
-      const of = words(list[1] as string, at, list[0].length);
-      if ('code' in of) throw new Refusal(of);
-      return { kind: 'words', name: list[1] as string, of, at };
-    }
-    const text = String.fromCodePoint(source.codePointAt(i) as number);
-    i += text.length;
-    if (letter === ' ') return { kind: 'space', at };
-    if (letter === '.') return { kind: 'dot', at };
-    if (letter === '^' || letter === '$') return { kind: 'edge', source: letter, at };
-    return { kind: 'char', text, at };
-  };
-
-  const escaped = (): PatternNode => {
-    const at = i;
-    const reading = readEscape(source, at);
-    if ('code' in reading) throw new Refusal(reading);
-    i = reading.end;
-    if (reading.point !== undefined) return { kind: 'char', text: String.fromCodePoint(reading.point), at };
-    if ('bBAz'.includes(reading.source[1] as string)) return { kind: 'edge', source: reading.source, at };
-    return { kind: 'class', negated: false, items: [{ escape: reading.source }], at };
-  };
-
-  const take = (reading: ReturnType<typeof parseClass>): PatternNode => {
-    if ('code' in reading) throw new Refusal(reading);
-    i = reading.end;
-    return reading.node;
-  };
-
+  const parser: Parser = { source, words, at: 0, depth: 0 };
   try {
     const control = source.search(CONTROL_CHARACTER);
     if (control >= 0) refuse(CONTROL_MESSAGE, 'Write the escape, for example `\\b` for a word boundary.', control);
-    const node = choice();
-    if (i < source.length) refuse('This `)` closes nothing.', 'Write `\\)` for a bracket in the text.', i);
+    const node = parseChoice(parser);
+    if (parser.at < source.length)
+      refuse('This `)` closes nothing.', 'Write `\\)` for a bracket in the text.', parser.at);
     return { ok: true, node };
   } catch (error) {
     if (error instanceof Refusal) return { ok: false, problem: error.problem };
@@ -151,105 +52,194 @@ export function parsePattern(source: string, words: WordLookup): ParseResult {
   }
 }
 
-interface ClassReading {
-  readonly node: PatternNode;
-  readonly end: number;
-}
-
-/** Reads a `[...]` class that starts at `at`. */
-function parseClass(source: string, at: number): ClassReading | PatternProblem {
-  let i = at + 1;
-  const negated = source[i] === '^';
-  if (negated) i++;
-  const items: ClassItem[] = [];
-  let first = true;
-  for (;;) {
-    if (i >= source.length) return syntaxError('This character class is never closed.', 'Add the closing `]`.', at);
-    if (source[i] === ']' && !first) return { node: { kind: 'class', negated, items, at }, end: i + 1 };
-    first = false;
-    if (source.startsWith('[:', i)) {
-      const close = source.indexOf(':]', i);
-      if (close < 0)
-        return syntaxError('This named class is never closed.', 'Write `[:alpha:]` or escape the `[`.', i, 2);
-      items.push({ escape: source.slice(i, close + 2) });
-      i = close + 2;
-      continue;
-    }
-    const low = readMember(source, i);
-    if ('code' in low) return low;
-    i = low.end;
-    if (source[i] !== '-' || source[i + 1] === ']' || low.point === undefined) {
-      items.push(low.point === undefined ? { escape: low.source } : { low: low.point, high: low.point });
-      continue;
-    }
-    const high = readMember(source, i + 1);
-    if ('code' in high) return high;
-    if (high.point === undefined || high.point < low.point) {
-      return syntaxError('This range has no order.', 'Write the lower character first.', i - 1, high.end - i + 1);
-    }
-    items.push({ low: low.point, high: high.point });
-    i = high.end;
+function parseChoice(parser: Parser): PatternNode {
+  parser.depth += 1;
+  if (parser.depth > MAX_DEPTH) refuse('Groups are nested too deep.', `Nest at most ${MAX_DEPTH} groups.`, parser.at);
+  const options = [parseSequence(parser)];
+  while (parser.source[parser.at] === '|') {
+    parser.at += 1;
+    options.push(parseSequence(parser));
   }
+  parser.depth -= 1;
+  return options.length === 1 ? (options[0] as PatternNode) : { kind: 'choice', options };
 }
 
-function readMember(source: string, at: number): EscapeReading | PatternProblem {
-  if (source[at] === '\\') return readEscape(source, at);
-  const point = source.codePointAt(at);
-  if (point === undefined) return syntaxError('The pattern ends inside a character class.', 'Add the closing `]`.', at);
-  const text = String.fromCodePoint(point);
-  return { point, source: text, end: at + text.length };
+function parseSequence(parser: Parser): PatternNode {
+  const { source } = parser;
+  const parts: PatternNode[] = [];
+  while (parser.at < source.length && source[parser.at] !== '|' && source[parser.at] !== ')')
+    parts.push(parseRepeat(parser));
+  if (parts.length === 0) return { kind: 'empty' };
+  return parts.length === 1 ? (parts[0] as PatternNode) : { kind: 'sequence', parts };
 }
 
-/** An escape: a character (`point`), or a class or edge that RE2 knows by this source. */
-interface EscapeReading {
+function parseRepeat(parser: Parser): PatternNode {
+  const { at } = parser;
+  const of = parseSingle(parser);
+  const bounds = parseQuantifier(parser);
+  if (!bounds) return of;
+  if (of.kind === 'edge' || (of.kind === 'group' && !of.of))
+    refuse('There is nothing here to repeat.', 'Drop the quantifier.', parser.at - 1);
+  if (parseQuantifier(parser))
+    refuse('Two quantifiers in a row.', 'Put the first part in a group: `(?:...)`.', parser.at - 1);
+  return { kind: 'repeat', of, ...bounds, at };
+}
+
+const COUNT = /\{(\d+)(?:(,)(\d*))?\}/y;
+const SIGNS: Readonly<Record<string, readonly [min: number, max: number]>> = {
+  '?': [0, 1],
+  '*': [0, Number.POSITIVE_INFINITY],
+  '+': [1, Number.POSITIVE_INFINITY],
+};
+
+function parseQuantifier(parser: Parser): { min: number; max: number; lazy: boolean } | undefined {
+  const { source, at } = parser;
+  const count = take(COUNT, parser);
+  let bounds = SIGNS[source[at] ?? ''];
+  if (count) {
+    const [text, least, comma, most] = count;
+    const min = Number(least);
+    bounds = [min, comma === undefined ? min : most ? Number(most) : Number.POSITIVE_INFINITY];
+    if (bounds[1] < min) refuse('This count runs backwards.', 'Write `{least,most}`.', at, text.length);
+  } else if (bounds) parser.at += 1;
+  if (!bounds) return undefined;
+  const lazy = source[parser.at] === '?';
+  if (lazy) parser.at += 1;
+  return { min: bounds[0], max: bounds[1], lazy };
+}
+
+const GROUP = /\((?:\?(?:P?<[A-Za-z_]\w*>|([imsU]*(?:-[imsU]+)?)([:)])))?/y;
+
+function parseGroup(parser: Parser): PatternNode {
+  const { source, at } = parser;
+  const [head = '(', flags = '', end] = take(GROUP, parser) ?? [];
+  if (head === '(' && source[at + 1] === '?')
+    refuse('RE2 has no look-around and no such group.', 'Use `except`, or a `sequence` of steps.', at, 3);
+  if (end === ')') return { kind: 'group', of: undefined, flags };
+  const of = parseChoice(parser);
+  if (source[parser.at] !== ')') refuse('This group is never closed.', 'Add the closing `)`.', at);
+  parser.at += 1;
+  return { kind: 'group', of, flags };
+}
+
+const WORDS = /\{\{([A-Za-z0-9_.-]+)\}\}/y;
+
+function parseSingle(parser: Parser): PatternNode {
+  const { source, at } = parser;
+  const letter = source[at] as string;
+  if (letter === '(') return parseGroup(parser);
+  if (letter === '[') return parseClass(parser);
+  if (letter === '\\') return parseEscape(parser);
+  if (letter in SIGNS) refuse('There is nothing here to repeat.', `Write \`\\${letter}\`.`, at);
+  const list = take(WORDS, parser);
+  if (list) {
+    const [text, name = ''] = list;
+    const of = parser.words(name, at, text.length);
+    if ('code' in of) throw new Refusal(of);
+    return { kind: 'words', name, of, at };
+  }
+  const text = String.fromCodePoint(source.codePointAt(at) as number);
+  parser.at += text.length;
+  if (letter === ' ') return { kind: 'space', at };
+  if (letter === '.') return { kind: 'dot', at };
+  if (letter === '^' || letter === '$') return { kind: 'edge', source: letter, at };
+  return { kind: 'char', text, at };
+}
+
+function parseEscape(parser: Parser): PatternNode {
+  const { at } = parser;
+  const { point, source } = readEscape(parser);
+  if (point !== undefined) return { kind: 'char', text: String.fromCodePoint(point), at };
+  if ('bBAz'.includes(source[1] as string)) return { kind: 'edge', source, at };
+  return { kind: 'class', negated: false, items: [{ escape: source }], at };
+}
+
+const NAMED_CLASS = /\[:.*?:\]/sy;
+
+/** Parses a `[...]` class. */
+function parseClass(parser: Parser): PatternNode {
+  const { source, at } = parser;
+  const negated = source[at + 1] === '^';
+  parser.at += negated ? 2 : 1;
+  const items: ClassItem[] = [];
+  while (items.length === 0 || source[parser.at] !== ']') {
+    const start = parser.at;
+    if (start >= source.length) refuse('This character class is never closed.', 'Add the closing `]`.', at);
+    const named = take(NAMED_CLASS, parser);
+    if (named) {
+      items.push({ escape: named[0] });
+      continue;
+    }
+    if (source.startsWith('[:', start))
+      refuse('This named class is never closed.', 'Write `[:alpha:]` or escape the `[`.', start, 2);
+    const low = readMember(parser);
+    if (low.point === undefined) items.push({ escape: low.source });
+    else if (source[parser.at] !== '-' || source[parser.at + 1] === ']')
+      items.push({ low: low.point, high: low.point });
+    else items.push(parseRange(parser, low.point));
+  }
+  parser.at += 1;
+  return { kind: 'class', negated, items, at };
+}
+
+/** Parses the rest of a range, from its hyphen on. */
+function parseRange(parser: Parser, low: number): ClassItem {
+  const { at } = parser;
+  parser.at += 1;
+  const { point: high } = readMember(parser);
+  if (high === undefined || high < low)
+    refuse('This range has no order.', 'Write the lower character first.', at - 1, parser.at - at + 1);
+  return { low, high };
+}
+
+/** A character (`point`), or a class or edge that RE2 knows by this source. */
+interface Character {
   readonly point: number | undefined;
   readonly source: string;
-  /** Offset just after it. */
-  readonly end: number;
+}
+
+function readMember(parser: Parser): Character {
+  const { source, at } = parser;
+  if (source[at] === '\\') return readEscape(parser);
+  const point = source.codePointAt(at);
+  if (point === undefined) return refuse('The pattern ends inside a character class.', 'Add the closing `]`.', at);
+  const text = String.fromCodePoint(point);
+  parser.at += text.length;
+  return { point, source: text };
 }
 
 const CONTROLS: Readonly<Record<string, number>> = { n: 10, t: 9, r: 13, f: 12, v: 11, a: 7 };
-const HEX = /^(?:x([0-9a-fA-F]{2})|x\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\})/;
-const PROPERTY = /^[pP](?:[A-Z]|\{\^?[A-Za-z_=]+\})/;
+const HEX = /\\(?:x([0-9a-fA-F]{2})|x\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\})/y;
+const PROPERTY = /\\(?:[pP](?:[A-Z]|\{\^?[A-Za-z_=]+\})|[dDwWsSbBAz])/y;
 
-/** Reads the escape that starts with the backslash at `at`. */
-function readEscape(source: string, at: number): EscapeReading | PatternProblem {
-  const rest = source.slice(at + 1, at + 40);
-  const letter = rest[0];
-  if (letter === undefined)
-    return syntaxError('The pattern ends in a lone backslash.', 'Write `\\\\` for a backslash.', at, 1);
-  const hex = HEX.exec(rest);
+/** Reads the escape at the parser's place. */
+function readEscape(parser: Parser): Character {
+  const { at } = parser;
+  const hex = take(HEX, parser);
   if (hex) {
-    const point = Number.parseInt(hex[1] ?? hex[2] ?? hex[3] ?? hex[4] ?? '', 16);
-    if (point > 0x10ffff)
-      return syntaxError('There is no such code point.', 'Use at most 10FFFF.', at, hex[0].length + 1);
-    return { point, source: source.slice(at, at + 1 + hex[0].length), end: at + 1 + hex[0].length };
+    const [source, ...digits] = hex;
+    const point = Number.parseInt(digits.join(''), 16);
+    if (point > 0x10ffff) refuse('There is no such code point.', 'Use at most 10FFFF.', at, source.length);
+    return { point, source };
   }
-  const property = PROPERTY.exec(rest);
-  if (property) return named(source, at, property[0].length);
+  const property = take(PROPERTY, parser);
+  if (property) return { point: undefined, source: property[0] };
+  const letter = parser.source[at + 1];
+  if (letter === undefined) return refuse('The pattern ends in a lone backslash.', 'Write `\\\\` for a backslash.', at);
+  if (/[0-9]/.test(letter)) refuse('RE2 has no back-references.', 'Write the alternatives out.', at, 2);
   const control = CONTROLS[letter];
-  if (control !== undefined) return { point: control, source: `\\${letter}`, end: at + 2 };
-  if ('dDwWsSbBAz'.includes(letter)) return named(source, at, 1);
-  if (/[0-9]/.test(letter)) {
-    return syntaxError('RE2 has no back-references.', 'Write the alternatives out.', at, 2);
-  }
-  if (/[A-Za-z]/.test(letter)) {
-    return syntaxError(
-      `RE2 has no escape \`\\${letter}\`.`,
-      'Leave the backslash out, or see the RE2 syntax page.',
-      at,
-      2,
-    );
-  }
-  const point = source.codePointAt(at + 1) ?? 0;
-  const text = String.fromCodePoint(point);
-  return { point, source: `\\${text}`, end: at + 1 + text.length };
+  if (control === undefined && /[A-Za-z]/.test(letter))
+    refuse(`RE2 has no escape \`\\${letter}\`.`, 'Leave the backslash out, or see the RE2 syntax page.', at, 2);
+  const point = control ?? (parser.source.codePointAt(at + 1) as number);
+  const source = `\\${control === undefined ? String.fromCodePoint(point) : letter}`;
+  parser.at += source.length;
+  return { point, source };
 }
 
-function named(source: string, at: number, length: number): EscapeReading {
-  return { point: undefined, source: source.slice(at, at + 1 + length), end: at + 1 + length };
-}
-
-function syntaxError(message: string, advice: string, at: number, length = 1): PatternProblem {
-  return { code: 'PACK021', message, advice, at, length };
+/** Matches a sticky expression at the parser's place, and steps behind the match. */
+function take(expression: RegExp, parser: Parser): RegExpExecArray | null {
+  expression.lastIndex = parser.at;
+  const match = expression.exec(parser.source);
+  parser.at += match?.[0].length ?? 0;
+  return match;
 }

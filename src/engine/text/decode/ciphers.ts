@@ -1,6 +1,6 @@
-import type { Span } from '../../span.js';
+import { edgeAfter, edgeBefore, type Span } from '../../span.js';
 import { composeMaps, IDENTITY_MAP, type OffsetMap } from '../offset-map.js';
-import { edgeAfter, edgeBefore, keepSpans, type Rewritten } from '../rewrite.js';
+import { keepSpans, type Rewritten } from '../rewrite.js';
 import type { Features } from '../scan-features.js';
 import { REVERSED, shiftLetters } from './cipher-words.js';
 

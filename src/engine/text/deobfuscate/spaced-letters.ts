@@ -1,4 +1,4 @@
-import type { Span } from '../../span.js';
+import { edgeBefore, type Span } from '../../span.js';
 import { DROP, FOLD, NEWLINE, SPACE } from '../normalize/fold-table.js';
 import type { Replacement } from '../rewrite.js';
 import type { Features } from '../scan-features.js';
@@ -43,7 +43,7 @@ export function joinSpacedLetters(text: string, { singleRows }: Features): reado
 export function spacedRows(text: string, features: Features): readonly Span[] {
   const rows: { start: number; end: number }[] = [];
   for (const separator of joinSpacedLetters(text, features)) {
-    const start = separator.start - letterBefore(text, separator.start);
+    const start = edgeBefore(text, separator.start - 1);
     const end = separator.end + letterSize(text, separator.end);
     const row = rows.at(-1);
     // The separators of a row stand one letter apart.
@@ -51,11 +51,6 @@ export function spacedRows(text: string, features: Features): readonly Span[] {
     else rows.push({ start, end });
   }
   return rows.filter((row) => new Set(text.slice(row.start, row.end)).size >= MIN_DISTINCT);
-}
-
-/** Units of the letter that ends at `end`. */
-function letterBefore(text: string, end: number): number {
-  return (text.charCodeAt(end - 1) & 0xfc00) === 0xdc00 ? 2 : 1;
 }
 
 /** The single letters that follow one another from `from` on. */
