@@ -67,23 +67,21 @@ export async function* orderedMap<Item, Result>(
   let ended = false;
   let stopped = false;
   let failure: { readonly thrown: unknown } | undefined;
-  let wakeReader = (): void => {};
-  let wakeWriter = (): void => {};
+  const reader = createWaiter();
+  const writer = createWaiter();
 
   async function read(): Promise<void> {
     for await (const item of source) {
       const own = bounds.size?.of(item) ?? 0;
       while (!stopped && underWay.length > 0 && (underWay.length >= bounds.items || size + own > largest))
-        await new Promise<void>((resolve) => {
-          wakeReader = resolve;
-        });
+        await reader.wait();
       if (stopped) return;
       const result = begin(item);
       // Kept until its turn, so that it isn't an unhandled rejection meanwhile.
       result.catch(() => {});
       underWay.push({ result, size: own });
       size += own;
-      wakeWriter();
+      writer.wake();
     }
   }
 
@@ -94,7 +92,7 @@ export async function* orderedMap<Item, Result>(
     })
     .then(() => {
       ended = true;
-      wakeWriter();
+      writer.wake();
     });
   try {
     for (;;) {
@@ -103,17 +101,26 @@ export async function* orderedMap<Item, Result>(
         const result = await first.result;
         underWay.shift();
         size -= first.size;
-        wakeReader();
+        reader.wake();
         yield result;
       } else if (ended) break;
-      else
-        await new Promise<void>((resolve) => {
-          wakeWriter = resolve;
-        });
+      else await writer.wait();
     }
   } finally {
     stopped = true;
-    wakeReader();
+    reader.wake();
   }
   if (failure !== undefined) throw failure.thrown;
+}
+
+/** Suspends one function until another says that something has changed. */
+function createWaiter(): { readonly wait: () => Promise<void>; readonly wake: () => void } {
+  let wake = (): void => {};
+  return {
+    wait: () =>
+      new Promise((resolve) => {
+        wake = resolve;
+      }),
+    wake: () => wake(),
+  };
 }

@@ -1,5 +1,5 @@
 import { choosePatternForm, readSteps } from '../engine/rules/compiled-rule.js';
-import type { PackProblem } from '../engine/rules/pack/pack-error.js';
+import { type PackProblem, ruleProblem } from '../engine/rules/pack/pack-error.js';
 import { createWordLookup } from '../engine/rules/pack/word-lists.js';
 import { foldLiteral, foldPattern } from '../engine/rules/pattern/fold-pattern.js';
 import { parsePattern } from '../engine/rules/pattern/parse-pattern.js';
@@ -78,22 +78,20 @@ function testPositive(
   if (hits.length > 0) {
     const shown = [...new Set(hits)].map((found) => JSON.stringify(found)).join(', ');
     return [
-      problem(rule, 'PACK062', 'The rule matches another part of the text.', `It matches ${shown}.`, [...path, 'hit']),
+      ruleProblem(rule, 'PACK062', 'The rule matches another part of the text.', `It matches ${shown}.`, [
+        ...path,
+        'hit',
+      ]),
     ];
   }
   if (fired.length > 0) {
     const message = `The rule does not match its own example; only ${fired.map((id) => `\`${id}\``).join(', ')} matched.`;
-    return [problem(rule, 'PACK061', message, 'Widen the rule, or move the example to that rule.', [...path, 'text'])];
+    return [
+      ruleProblem(rule, 'PACK061', message, 'Widen the rule, or move the example to that rule.', [...path, 'text']),
+    ];
   }
-  return [
-    problem(
-      rule,
-      'PACK060',
-      'The rule does not match its own example.',
-      'Widen the rule, or make it a `todo_positive`.',
-      [...path, 'text'],
-    ),
-  ];
+  const advice = 'Widen the rule, or make it a `todo_positive`.';
+  return [ruleProblem(rule, 'PACK060', 'The rule does not match its own example.', advice, [...path, 'text'])];
 }
 
 function testNegative(
@@ -106,40 +104,29 @@ function testNegative(
   const { hits } = look(text);
   if (hits.length > 0) {
     const advice = `It matches ${JSON.stringify(hits[0])}: narrow the rule, or make it a \`todo_negative\`.`;
-    return [problem(rule, 'PACK063', 'The rule matches its own negative example.', advice, path)];
+    return [ruleProblem(rule, 'PACK063', 'The rule matches its own negative example.', advice, path)];
   }
   const positives = [...rule.examples.positive, ...rule.examples.todo_positive].map((example) => example.text);
   if (shareWord(text, positives, literals)) return [];
   const message = 'This negative example shares no word with the rule, so it proves nothing.';
-  return [problem(rule, 'PACK065', message, 'Write a near miss.', path)];
+  return [ruleProblem(rule, 'PACK065', message, 'Write a near miss.', path)];
 }
 
 function duplicates(rule: Rule): readonly PackProblem[] {
   const seen = new Set<string>();
   return EXAMPLE_KINDS.flatMap((kind) =>
     rule.examples[kind].flatMap(({ text }, at) => {
-      const known = seen.has(text);
+      const path = ['examples', kind, at, 'text'];
+      if (seen.has(text))
+        return [ruleProblem(rule, 'PACK064', 'This example is a duplicate.', 'Remove one of the two.', path)];
       seen.add(text);
-      return known
-        ? [
-            problem(rule, 'PACK064', 'This example is a duplicate.', 'Remove one of the two.', [
-              'examples',
-              kind,
-              at,
-              'text',
-            ]),
-          ]
-        : [];
+      return [];
     }),
   );
 }
 
 function todo(rule: Rule, path: Place): PackProblem {
-  return problem(rule, 'PACK066', 'This todo example passes now.', 'Move it to `positive` or `negative`.', path);
-}
-
-function problem(rule: Rule, code: string, message: string, advice: string, path: Place): PackProblem {
-  return { code, message, advice, place: { in: 'rule', name: rule.id, path } };
+  return ruleProblem(rule, 'PACK066', 'This todo example passes now.', 'Move it to `positive` or `negative`.', path);
 }
 
 /** The literal words that a rule's patterns name, word lists included, folded. For judging examples, not for matching. */

@@ -62,70 +62,36 @@ const REMEMBERED = 2_000;
  * tenant, channel and task, is not scored again. The greatest probability of all texts counts; within a text the worst window does.
  */
 export function createWindowClassifier(parts: WindowClassifierParts): Classifier {
-  const { manifest, tokenizer, scorer } = parts;
+  const { manifest, tokenizer, scorer, clock } = parts;
   const { content, stride } = manifest.window;
-  /** By channel, task, window and tenant, the latest last. */
   const remembered = new Map<string, Reading>();
 
   async function classify(texts: readonly string[], options: ClassifyOptions): Promise<ClassifierAnswer> {
-    const deadline = parts.clock.now() + options.timeoutMs;
+    const deadline = clock.now() + options.timeoutMs;
     const tokenized = texts.map((text) => tokenizer.tokenize(text));
     const plan = tokenized.flatMap(({ ids }, text) =>
       planWindows(ids.length, content, stride).map((window): PlannedWindow => ({ text, ...window })),
     );
     const chosen = new Set(chooseWindows(plan, texts.length, options.maxWindows));
     const channel = channelOf(options.channel, manifest);
+    const context: Context = {
+      deadline,
+      signal: options.signal,
+      tenant: options.tenant,
+      channel: channel?.id ?? 0,
+      task: taskIds(options, tokenizer, manifest),
+    };
     const scored = await scoreWindows(
       plan.filter((_, index) => chosen.has(index)),
       tokenized,
-      {
-        deadline,
-        signal: options.signal,
-        tenant: options.tenant,
-        channel: channel?.id ?? 0,
-        task: taskIds(options, tokenizer, manifest),
-      },
+      context,
+      parts,
+      remembered,
     );
     const left = plan.filter((_, index) => !chosen.has(index));
     const derivedFrom = options.derivedFrom ?? texts.length;
     const calibration = channel?.calibration ?? manifest.calibration;
     return summarise(scored, left, tokenized, texts, { calibration, derivedFrom });
-  }
-
-  async function scoreWindows(
-    windows: readonly PlannedWindow[],
-    tokenized: readonly TokenizedText[],
-    { deadline, signal, tenant = '', channel, task }: Context,
-  ): Promise<readonly Scored[]> {
-    const keyed = windows.map((planned) => {
-      const ids = (tokenized[planned.text] as TokenizedText).ids.slice(planned.start, planned.end);
-      return { planned, ids, key: `${channel};${task.join()};${ids.join()};${tenant}` };
-    });
-    const readings = new Map<string, Reading>();
-    for (const { key } of keyed) {
-      const reading = remembered.get(key);
-      if (reading !== undefined) readings.set(key, reading);
-    }
-    const fresh = [...new Map(keyed.map(({ key, ids }) => [key, ids]))].filter(([key]) => !readings.has(key));
-    const scoreOne = async ([key, ids]: (typeof fresh)[number]): Promise<readonly [string, Reading]> => {
-      const timeoutMs = deadline - parts.clock.now();
-      if (signal.aborted || timeoutMs <= 0) {
-        throw new ModelError('MODEL_TIMEOUT', 'the deadline passed before every window was scored');
-      }
-      const window = windowInput(ids, { channel, task }, manifest);
-      return [key, read(await scorer.score(window, { timeoutMs, signal }), window)];
-    };
-    // As many at once as the scorer takes: with more, the windows of a long text would keep a short one waiting.
-    for await (const [key, reading] of orderedMap(fresh, scoreOne, { items: scorer.parallel ?? 1 }))
-      readings.set(key, reading);
-    for (const [key, reading] of readings) remember(key, reading);
-    return keyed.map(({ planned, key }) => ({ planned, reading: readings.get(key) as Reading }));
-  }
-
-  function remember(key: string, reading: Reading): void {
-    remembered.delete(key);
-    remembered.set(key, reading);
-    if (remembered.size > REMEMBERED) remembered.delete(remembered.keys().next().value as string);
   }
 
   return {
@@ -137,6 +103,43 @@ export function createWindowClassifier(parts: WindowClassifierParts): Classifier
       await scorer.close();
     },
   };
+}
+
+/** Scores windows, those that are not remembered by running the network. `remembered`: the latest readings, oldest first. */
+async function scoreWindows(
+  windows: readonly PlannedWindow[],
+  tokenized: readonly TokenizedText[],
+  { deadline, signal, tenant = '', channel, task }: Context,
+  { scorer, manifest, clock }: WindowClassifierParts,
+  remembered: Map<string, Reading>,
+): Promise<readonly Scored[]> {
+  const keyed = windows.map((planned) => {
+    const ids = (tokenized[planned.text] as TokenizedText).ids.slice(planned.start, planned.end);
+    return { planned, ids, key: `${channel};${task.join()};${ids.join()};${tenant}` };
+  });
+  const readings = new Map<string, Reading>();
+  for (const { key } of keyed) {
+    const reading = remembered.get(key);
+    if (reading !== undefined) readings.set(key, reading);
+  }
+  const fresh = [...new Map(keyed.map(({ key, ids }) => [key, ids]))].filter(([key]) => !readings.has(key));
+  const scoreOne = async ([key, ids]: (typeof fresh)[number]): Promise<readonly [string, Reading]> => {
+    const timeoutMs = deadline - clock.now();
+    if (signal.aborted || timeoutMs <= 0) {
+      throw new ModelError('MODEL_TIMEOUT', 'the deadline passed before every window was scored');
+    }
+    const window = windowInput(ids, { channel, task }, manifest);
+    return [key, read(await scorer.score(window, { timeoutMs, signal }), window)];
+  };
+  // As many at once as the scorer takes: with more, the windows of a long text would keep a short one waiting.
+  for await (const [key, reading] of orderedMap(fresh, scoreOne, { items: scorer.parallel ?? 1 }))
+    readings.set(key, reading);
+  for (const [key, reading] of readings) {
+    remembered.delete(key);
+    remembered.set(key, reading);
+    if (remembered.size > REMEMBERED) remembered.delete(remembered.keys().next().value as string);
+  }
+  return keyed.map(({ planned, key }) => ({ planned, reading: readings.get(key) as Reading }));
 }
 
 function channelOf(channel: Channel | undefined, { channels }: NetworkManifest): ChannelManifest | undefined {

@@ -21,7 +21,7 @@ import type { WordLookup } from './pattern/parse-pattern.js';
 import { type PatternForm, preparePattern } from './pattern/prepare-pattern.js';
 import { preparePatterns } from './pattern/prepare-patterns.js';
 import type { LiteralIndex } from './prefilter/literal-index.js';
-import type { Allowance, Pack, PackLayer, Rule } from './types.js';
+import type { Allowance, Pack, PackLayer, Rule, WordLists } from './types.js';
 
 /** Rules of one layer that share a prefilter. */
 export interface RuleGroup {
@@ -66,14 +66,7 @@ function compileLayer(
   options: CompileOptions,
   problems: PackProblem[],
 ): Omit<CompiledRules, 'problems'> {
-  let lookup: WordLookup | undefined;
-  const words: WordLookup = (...wanted) => {
-    lookup ??= createWordLookup(layer.words, ({ list, entry, problem }) => {
-      const { at, length, ...rest } = problem;
-      problems.push({ ...rest, place: { in: 'words', name: list, path: [list, entry], at, length } });
-    });
-    return lookup(...wanted);
-  };
+  const words = lazyWordLookup(layer.words, problems);
   const prepared: PreparedPatterns =
     layer.prepared ??
     preparePatterns(layer.rules, words, ({ at, length, ...problem }, { id }, path) => {
@@ -82,35 +75,19 @@ function compileLayer(
   const isChecked = pack.isChecked || layer.prepared !== undefined;
   const build = (indexed: IndexedPattern): Pattern =>
     isChecked ? compileLazily(indexed, compiler, options.plain !== true) : compiler.compile(indexed.source);
-  const compiled = new Map<IndexedPattern, CompiledPattern | undefined>();
-  const compileIndexed = (indexed: IndexedPattern, place: PackPlace): CompiledPattern | undefined => {
-    if (!compiled.has(indexed)) compiled.set(indexed, compilePattern(indexed, build, place, problems));
-    return compiled.get(indexed);
+  const compiled = new Map<IndexedPattern, readonly CompiledPattern[]>();
+  const compileSource = (source: string, rule: Rule, path: PackPlace['path']): readonly CompiledPattern[] => {
+    const indexed = prepared[chooseGroup(rule)].patterns.get(patternKey(rule, source));
+    if (indexed === undefined) return [];
+    const known =
+      compiled.get(indexed) ?? compilePattern(indexed, build, { in: 'rule', name: rule.id, path }, problems);
+    compiled.set(indexed, known);
+    return known;
   };
 
   const allowances = compileAllowances(pack.allow, words, compiler, problems);
   const active = layer.rules.filter((rule) => rule.status !== 'deprecated');
-  const rules = active.map((rule, at): CompiledRule => {
-    const group = chooseGroup(rule);
-    const compileAll = (sources: readonly string[], path: readonly (string | number)[]): readonly CompiledPattern[] =>
-      sources.flatMap((source, index) => {
-        const indexed = prepared[group].patterns.get(patternKey(rule, source));
-        return (indexed && compileIndexed(indexed, { in: 'rule', name: rule.id, path: [...path, index] })) ?? [];
-      });
-    const { shape, steps } = readSteps(rule.match);
-    const compiledSteps = steps.map((step) => compileAll(step.patterns, step.path));
-    return {
-      index: firstIndex + at,
-      rule,
-      score: rule.status === 'experimental' ? 0 : rule.score,
-      views: rule.views.reduce((mask, view) => mask | viewBit(view), 0),
-      shape,
-      steps: compiledSteps,
-      order: orderSteps(compiledSteps),
-      except: [...compileAll(rule.except, ['except']), ...allowances(rule)],
-      maxSpan: measureMaxSpan(shape, compiledSteps),
-    };
-  });
+  const rules = active.map((rule, at) => compileRule(rule, firstIndex + at, compileSource, allowances));
   const groups = RULE_GROUPS.map((name) => ({
     rules: rules.filter(({ rule }) => chooseGroup(rule) === name),
     index: prepared[name].index,
@@ -118,24 +95,60 @@ function compileLayer(
   return {
     rules,
     groups: groups.filter((group) => group.rules.length > 0),
-    patterns: [...compiled.values()].filter((pattern) => pattern !== undefined),
+    patterns: [...compiled.values()].flat(),
   };
 }
 
+/** A lookup that parses the lists when a pattern first uses one: those of a bundle are not needed. */
+function lazyWordLookup(lists: WordLists, problems: PackProblem[]): WordLookup {
+  let lookup: WordLookup | undefined;
+  return (...wanted) => {
+    lookup ??= createWordLookup(lists, ({ list, entry, problem }) => {
+      const { at, length, ...rest } = problem;
+      problems.push({ ...rest, place: { in: 'words', name: list, path: [list, entry], at, length } });
+    });
+    return lookup(...wanted);
+  };
+}
+
+function compileRule(
+  rule: Rule,
+  index: number,
+  compileSource: (source: string, rule: Rule, path: PackPlace['path']) => readonly CompiledPattern[],
+  allowances: AllowanceLookup,
+): CompiledRule {
+  const compileAll = (sources: readonly string[], path: PackPlace['path']): readonly CompiledPattern[] =>
+    sources.flatMap((source, at) => compileSource(source, rule, [...path, at]));
+  const { shape, steps } = readSteps(rule.match);
+  const compiledSteps = steps.map((step) => compileAll(step.patterns, step.path));
+  return {
+    index,
+    rule,
+    score: rule.status === 'experimental' ? 0 : rule.score,
+    views: rule.views.reduce((mask, view) => mask | viewBit(view), 0),
+    shape,
+    steps: compiledSteps,
+    order: orderSteps(compiledSteps),
+    except: [...compileAll(rule.except, ['except']), ...allowances(rule)],
+    maxSpan: measureMaxSpan(shape, compiledSteps),
+  };
+}
+
+/** One pattern, or none with its mistake reported. */
 function compilePattern(
   indexed: IndexedPattern,
   build: (indexed: IndexedPattern) => Pattern,
   place: PackPlace,
   problems: PackProblem[],
-): CompiledPattern | undefined {
+): readonly CompiledPattern[] {
   const { relaxed, longest, scripts, frequency, alternatives } = indexed;
   try {
-    return { pattern: build(indexed), relaxed, longest, scripts, frequency, alternatives };
+    return [{ pattern: build(indexed), relaxed, longest, scripts, frequency, alternatives }];
   } catch (error) {
     // The compiler's refusal is the author's mistake, reported with all the others.
     const message = `RE2 rejects this pattern: ${error instanceof Error ? error.message : String(error)}.`;
     problems.push({ code: 'PACK027', message, advice: 'See the RE2 syntax page.', place });
-    return undefined;
+    return [];
   }
 }
 
@@ -168,8 +181,7 @@ export function compileAllowances(
       return [];
     }
     const indexed = { ...prepared.pattern, frequency: 0, alternatives: [] };
-    const pattern = compilePattern(indexed, ({ source: made }) => compiler.compile(made), place, problems);
-    return pattern === undefined ? [] : [pattern];
+    return compilePattern(indexed, ({ source: made }) => compiler.compile(made), place, problems);
   };
   return (rule) => {
     const form = choosePatternForm(rule);

@@ -24,6 +24,11 @@ export const JOINER: number = 1 << 17;
 /** The kinds of each ASCII character. */
 export const KINDS: Int32Array = build();
 
+/** Whether a code unit is an ASCII character of one of these kinds. */
+export function isKind(unit: number, kinds: number): boolean {
+  return unit < 0x80 && ((KINDS[unit] as number) & kinds) !== 0;
+}
+
 function build(): Int32Array {
   const kinds = new Int32Array(128);
   const mark = (characters: string, kind: number): void => {

@@ -39,8 +39,6 @@ export function scanFeatures(text: string): Features {
   let signs = 0;
   let runStart = 0;
   let white = 0;
-  let wordFrom = 0;
-  let wordEnd = 0;
   for (let i = 0; i < length; ) {
     const from = i;
     let any = 0;
@@ -69,11 +67,7 @@ export function scanFeatures(text: string): Features {
     }
     if (i > from) {
       white = 0;
-      if (from - wordEnd > 1) growGapRow(scan, text, wordFrom, wordEnd, from);
-      wordFrom = from;
-      wordEnd = i;
-      if ((any & DIGIT) === 0 && (all & HEX) === 0 && i - from > 1) endLetters(scan, text, from, i);
-      else endWord(scan, text, from, i, any, all);
+      endWord(scan, text, from, i, any, all);
       if (i === length) break;
     }
     if ((kind & BASE64_SIGN) === 0) {
@@ -96,6 +90,15 @@ export function scanFeatures(text: string): Features {
   scan.signs = signs;
   scan.plain = scan.ascii && scan.spaces.length === 0;
   return scan;
+}
+
+/** Reads an ASCII word. `any` and `all` are the kinds of its characters, joined by "or" and by "and". */
+function endWord(scan: Scan, text: string, from: number, end: number, any: number, all: number): void {
+  if (from - scan.wordEnd > 1) growGapRow(scan, text, from);
+  scan.wordFrom = from;
+  scan.wordEnd = end;
+  if ((any & DIGIT) === 0 && (all & HEX) === 0 && end - from > 1) endLetters(scan, text, from, end);
+  else endCode(scan, text, from, end, any, all);
 }
 
 /** Reads a word of two or more ASCII letters that are not all hex digits: nearly every word. */
@@ -127,7 +130,7 @@ function readTag(scan: Scan, tag: number, from: number): void {
 }
 
 /** Reads any other ASCII word. */
-function endWord(scan: Scan, text: string, from: number, end: number, any: number, all: number): void {
+function endCode(scan: Scan, text: string, from: number, end: number, any: number, all: number): void {
   const size = end - from;
   if (size === 1) {
     if (scan.single === 0) {
@@ -157,7 +160,8 @@ function endWord(scan: Scan, text: string, from: number, end: number, any: numbe
 }
 
 /** Words with the same gap of two or more characters between them make a row, as far as its length and its first character tell. */
-function growGapRow(scan: Scan, text: string, wordFrom: number, wordEnd: number, from: number): void {
+function growGapRow(scan: Scan, text: string, from: number): void {
+  const { wordFrom, wordEnd } = scan;
   const gap = from - wordEnd;
   const unit = text.charCodeAt(wordEnd);
   if (scan.gapEnd !== wordFrom || gap !== scan.gap || unit !== scan.gapUnit) {
@@ -339,6 +343,9 @@ export interface Scan {
   joiner: number;
   joinerAt: number;
   joinedFrom: number;
+  /** The last ASCII word. */
+  wordFrom: number;
+  wordEnd: number;
   /** The last gap of two or more characters: its length, its first character and its end; the gaps like it in a row, and where the row's first word began. */
   gap: number;
   gapUnit: number;
@@ -391,6 +398,8 @@ function newScan(): Scan {
     joiner: 0,
     joinerAt: -1,
     joinedFrom: -1,
+    wordFrom: 0,
+    wordEnd: 0,
     gap: 0,
     gapUnit: 0,
     gapEnd: -1,

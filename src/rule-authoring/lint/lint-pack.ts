@@ -1,5 +1,5 @@
 import { chooseGroup, patternKey, readSteps } from '../../engine/rules/compiled-rule.js';
-import type { PackProblem } from '../../engine/rules/pack/pack-error.js';
+import { type PackProblem, ruleProblem } from '../../engine/rules/pack/pack-error.js';
 import { createWordLookup } from '../../engine/rules/pack/word-lists.js';
 import type { WordLookup } from '../../engine/rules/pattern/parse-pattern.js';
 import { preparePatterns } from '../../engine/rules/pattern/prepare-patterns.js';
@@ -65,17 +65,19 @@ const CHECKS: readonly Check[] = [
 function checkDescription(rule: Rule): readonly PackProblem[] {
   if (rule.description.startsWith('Detects ')) return [];
   const message = 'The description must say what the rule detects.';
-  return [problem(rule, 'PACK037', message, 'Start it with `Detects `.', ['description'])];
+  return [ruleProblem(rule, 'PACK037', message, 'Start it with `Detects `.', ['description'])];
 }
 
 function checkTags(rule: Rule, { tags }: LintOptions): readonly PackProblem[] {
   const unknown = rule.tags.flatMap((tag, at) =>
     tags.has(tag)
       ? []
-      : [problem(rule, 'PACK030', `There is no tag \`${tag}\`.`, 'Use one from rules/tags.yaml.', ['tags', at])],
+      : [ruleProblem(rule, 'PACK030', `There is no tag \`${tag}\`.`, 'Use one from rules/tags.yaml.', ['tags', at])],
   );
   const bare = rule.tags.length === 0 && rule.status !== 'deprecated';
-  return bare ? [problem(rule, 'PACK031', 'The rule has no tag.', 'Add at least an `owasp:` tag.', ['id'])] : unknown;
+  return bare
+    ? [ruleProblem(rule, 'PACK031', 'The rule has no tag.', 'Add at least an `owasp:` tag.', ['id'])]
+    : unknown;
 }
 
 function checkExamples(rule: Rule): readonly PackProblem[] {
@@ -84,49 +86,24 @@ function checkExamples(rule: Rule): readonly PackProblem[] {
     const count = rule.examples[kind].length;
     if (count >= EXAMPLES) return [];
     const message = `A stable rule has at least ${EXAMPLES} ${kind} examples; this one has ${count}.`;
-    return [problem(rule, 'PACK032', message, 'Add some, or make the rule experimental.', ['examples'])];
+    return [ruleProblem(rule, 'PACK032', message, 'Add some, or make the rule experimental.', ['examples'])];
   });
 }
 
 function checkHits(rule: Rule): readonly PackProblem[] {
+  const message = 'The hit is not part of the text.';
+  const advice = 'Copy it from the text, character for character.';
   return rule.examples.positive.flatMap(({ text, hit }, at) =>
-    text.includes(hit)
-      ? []
-      : [
-          problem(
-            rule,
-            'PACK033',
-            'The hit is not part of the text.',
-            'Copy it from the text, character for character.',
-            ['examples', 'positive', at, 'hit'],
-          ),
-        ],
+    text.includes(hit) ? [] : [ruleProblem(rule, 'PACK033', message, advice, ['examples', 'positive', at, 'hit'])],
   );
 }
 
 function checkScore(rule: Rule): readonly PackProblem[] {
-  if (rule.severity === 'critical' && rule.score < 0.3) {
-    return [
-      problem(
-        rule,
-        'PACK034',
-        'The severity is critical, but the score is weak.',
-        'Raise the score or lower the severity.',
-        ['score'],
-      ),
-    ];
-  }
-  if (rule.severity === 'low' && rule.score >= 0.9) {
-    return [
-      problem(
-        rule,
-        'PACK034',
-        'The severity is low, but the rule blocks on its own.',
-        'Lower the score or raise the severity.',
-        ['score'],
-      ),
-    ];
-  }
+  const report = (message: string, advice: string) => [ruleProblem(rule, 'PACK034', message, advice, ['score'])];
+  if (rule.severity === 'critical' && rule.score < 0.3)
+    return report('The severity is critical, but the score is weak.', 'Raise the score or lower the severity.');
+  if (rule.severity === 'low' && rule.score >= 0.9)
+    return report('The severity is low, but the rule blocks on its own.', 'Lower the score or raise the severity.');
   return [];
 }
 
@@ -135,7 +112,7 @@ function checkPatterns(rule: Rule): readonly PackProblem[] {
     patterns.flatMap((pattern, at) =>
       patterns.indexOf(pattern) === at
         ? []
-        : [problem(rule, 'PACK035', 'This pattern is listed twice.', 'Remove one of them.', [...path, at])],
+        : [ruleProblem(rule, 'PACK035', 'This pattern is listed twice.', 'Remove one of them.', [...path, at])],
     ),
   );
 }
@@ -146,22 +123,8 @@ const MAX_REACH = 2000;
 function checkSpan(rule: Rule): readonly PackProblem[] {
   const { shape, steps } = readSteps(rule.match);
   if (shape.kind !== 'sequence' || shape.gap * (steps.length - 1) <= MAX_REACH) return [];
-  return [
-    problem(rule, 'PACK036', `The steps may be more than ${MAX_REACH} characters apart.`, 'Lower `gap`.', [
-      'match',
-      'gap',
-    ]),
-  ];
-}
-
-function problem(
-  rule: Rule,
-  code: string,
-  message: string,
-  advice: string,
-  path: readonly (string | number)[],
-): PackProblem {
-  return { code, message, advice, place: { in: 'rule', name: rule.id, path } };
+  const message = `The steps may be more than ${MAX_REACH} characters apart.`;
+  return [ruleProblem(rule, 'PACK036', message, 'Lower `gap`.', ['match', 'gap'])];
 }
 
 /** Letters of a word that is worth sharing. */
@@ -186,8 +149,7 @@ function checkNegatives(rule: Rule, words: WordLookup): readonly PackProblem[] {
     if (listWords(text).some((word) => hits.has(word))) return [];
     const message =
       'This negative example contains no phrase that the rule requires and no word that it matches, so it proves nothing.';
-    const path = ['examples', 'negative', at, 'text'];
-    return [{ code: 'PACK067', message, advice: NEAR_MISS, place: { in: 'rule', name: rule.id, path } }];
+    return [ruleProblem(rule, 'PACK067', message, NEAR_MISS, ['examples', 'negative', at, 'text'])];
   });
 }
 

@@ -1,5 +1,5 @@
 import { readSteps } from '../../engine/rules/compiled-rule.js';
-import type { PackProblem } from '../../engine/rules/pack/pack-error.js';
+import { type PackProblem, ruleProblem } from '../../engine/rules/pack/pack-error.js';
 import { measurePattern } from '../../engine/rules/pattern/measure-pattern.js';
 import { parsePattern, type WordLookup } from '../../engine/rules/pattern/parse-pattern.js';
 import type { PatternNode } from '../../engine/rules/pattern/pattern-node.js';
@@ -17,31 +17,28 @@ export function checkPatternShapes(rule: Rule, words: WordLookup): readonly Pack
       const parsed = parsePattern(source, words);
       // A pattern that doesn't parse is reported when it is compiled.
       if (!parsed.ok) return [];
-      const place = { in: 'rule', name: rule.id, path: [...path, index] } as const;
+      const report = (code: string, message: string, advice: string) =>
+        ruleProblem(rule, code, message, advice, [...path, index]);
       const gap = widestGap(parsed.node);
       const longest = longestChoice(parsed.node);
-      return [
-        ...(gap > MAX_GAP
-          ? [
-              {
-                code: 'PACK038',
-                message: `Consecutive gaps span ${gap} characters in total, with no literal between them.`,
-                advice: `Use \`sequence\` with \`gap\`, or count words; consecutive gaps may span ${MAX_GAP} characters.`,
-                place,
-              },
-            ]
-          : []),
-        ...(longest > MAX_ALTERNATIVES
-          ? [
-              {
-                code: 'PACK039',
-                message: `An alternation with ${longest} alternatives.`,
-                advice: `Move it to a word list; a pattern may list ${MAX_ALTERNATIVES}.`,
-                place,
-              },
-            ]
-          : []),
-      ];
+      const problems: PackProblem[] = [];
+      if (gap > MAX_GAP)
+        problems.push(
+          report(
+            'PACK038',
+            `Consecutive gaps span ${gap} characters in total, with no literal between them.`,
+            `Use \`sequence\` with \`gap\`, or count words; consecutive gaps may span ${MAX_GAP} characters.`,
+          ),
+        );
+      if (longest > MAX_ALTERNATIVES)
+        problems.push(
+          report(
+            'PACK039',
+            `An alternation with ${longest} alternatives.`,
+            `Move it to a word list; a pattern may list ${MAX_ALTERNATIVES}.`,
+          ),
+        );
+      return problems;
     }),
   );
 }

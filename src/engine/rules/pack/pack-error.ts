@@ -22,6 +22,17 @@ export interface PackProblem {
   readonly place: PackPlace;
 }
 
+/** A mistake in a rule; `path` leads to it inside the rule. */
+export function ruleProblem(
+  rule: { readonly id: string },
+  code: string,
+  message: string,
+  advice: string,
+  path: PackPlace['path'],
+): PackProblem {
+  return { code, message, advice, place: { in: 'rule', name: rule.id, path } };
+}
+
 /** A pack that can't be used. All its mistakes at once. */
 export class PackError extends PortcullisError {
   override readonly name = 'PackError';

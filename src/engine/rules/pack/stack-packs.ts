@@ -1,3 +1,4 @@
+import { canonicalJson } from '../../canonical-json.js';
 import { type ModelThresholds, overlayThresholds } from '../../channel.js';
 import type { PreparedPatterns } from '../pattern/compiled-pattern.js';
 import type { Pack, PackChange, PackLayer, Rule, WordLists } from '../types.js';
@@ -40,7 +41,7 @@ export interface StackedPack {
 }
 
 /**
- * Lays packs over each other, the first at the bottom, and overlays on top. The first pack gives semver, threshold
+ * Stacks packs, the first at the bottom, and overlays on top. The first pack gives semver, threshold
  * and paranoia level. A pack sees the word lists of those below it; its own hide theirs.
  *
  * @throws PackError when two packs have a rule of the same id, or an overlay names a rule that none has
@@ -67,7 +68,7 @@ export function stackPacks(contents: readonly PackContent[], options: StackOptio
       words: { ...below, ...words },
       // Lists from below may change what a pattern means.
       prepared: below ? undefined : prepared,
-      rules: rules.flatMap((rule) => change(rule, active)).sort((a, b) => (a.id < b.id ? -1 : 1)),
+      rules: rules.flatMap((rule) => change(rule, active)).sort(byId),
     });
   }
   return {
@@ -92,7 +93,12 @@ export function digestPacks(
   overlays: readonly Overlay[],
   sha256: (text: string) => string,
 ): string {
-  return sha256(canonicalText([...contents.map(({ head, words, rules }) => ({ head, words, rules })), ...overlays]));
+  const packs = contents.map(({ head, words, rules }) => ({ head, words, rules: rules.toSorted(byId) }));
+  return sha256(canonicalJson([...packs, ...overlays]));
+}
+
+function byId(a: Rule, b: Rule): number {
+  return a.id < b.id ? -1 : 1;
 }
 
 /** The model's thresholds that overlays set; a later one lies above. */
@@ -137,17 +143,6 @@ function sameIds(contents: readonly PackContent[]): readonly PackProblem[] {
 
 function packProblem(code: string, message: string, advice: string): PackProblem {
   return { code, message, advice, place: { in: 'pack', name: '', path: [] } };
-}
-
-/** The same text for the same content, whatever order its fields were written in. Rules are ordered by id. */
-function canonicalText(value: unknown): string {
-  return JSON.stringify(value, (key, inner: unknown) => {
-    if (key === 'rules' && Array.isArray(inner)) {
-      return [...(inner as readonly Rule[])].sort((a, b) => (a.id < b.id ? -1 : 1));
-    }
-    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
-    return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
 }
 
 type Path = readonly (string | number)[];

@@ -11,9 +11,9 @@ const MAX_FINDINGS = 64;
 export interface Findings {
   add(rule: CompiledRule, view: View, spans: readonly Span[]): void;
   /** True when the score has reached its ceiling, so that nothing found later could change it. */
-  settle(view: View): boolean;
+  settle(): boolean;
   /** Ends a view. */
-  close(view: View): void;
+  close(): void;
   signal(): RulesSignal;
 }
 
@@ -22,9 +22,7 @@ export interface Findings {
  * shrinks text, can't pull signals apart) and across all views by input offsets.
  */
 export function createFindings(rules: readonly CompiledRule[]): Findings {
-  const shadowed = new Set<string>();
-  const listed = new Map<string, Finding>();
-  const perRule = new Map<number, number>();
+  const listing = createListing();
   const overall: WeighedHit[] = [];
   let inView: WeighedHit[] = [];
   let fresh = false;
@@ -49,7 +47,7 @@ export function createFindings(rules: readonly CompiledRule[]): Findings {
           overall.push({ at: input.start, rule: rule.index, score: rule.score });
           fresh = true;
         }
-        list(rule, view, span, input);
+        listing.add(rule, view, span, input);
       }
     },
     settle() {
@@ -62,29 +60,36 @@ export function createFindings(rules: readonly CompiledRule[]): Findings {
     },
     signal() {
       if (!settled) consider(bestCluster(overall.sort(byPlace)));
-      const all = [...listed.values()].sort(byFinding);
       const cluster = best.rules.map((index) => (rules[index] as CompiledRule).rule.id);
-      const isShadow = (finding: Finding): boolean => shadowed.has(finding.rule);
-      return {
-        score: best.score,
-        rule: cluster[0],
-        cluster,
-        findings: all.filter((finding) => !isShadow(finding)),
-        shadow: all.filter(isShadow),
-      };
+      return { score: best.score, rule: cluster[0], cluster, ...listing.list() };
     },
   };
+}
 
-  function list(rule: CompiledRule, view: View, shown: Span, span: Span): void {
-    const count = perRule.get(rule.index) ?? 0;
-    if (count >= MAX_FINDINGS) return;
-    const key = `${rule.index} ${span.start} ${span.end}`;
-    if (listed.has(key)) return;
-    perRule.set(rule.index, count + 1);
-    const { id, severity, status } = rule.rule;
-    if (status === 'experimental') shadowed.add(id);
-    listed.set(key, { rule: id, severity, score: rule.score, span, view: view.kind, chain: view.chain, shown });
-  }
+/** Lists each place of a rule once, up to `MAX_FINDINGS` a rule; those of experimental rules apart. */
+function createListing(): {
+  readonly add: (rule: CompiledRule, view: View, shown: Span, span: Span) => void;
+  readonly list: () => Pick<RulesSignal, 'findings' | 'shadow'>;
+} {
+  const shadowed = new Set<string>();
+  const listed = new Map<string, Finding>();
+  const perRule = new Map<number, number>();
+  return {
+    add({ index, score, rule: { id, severity, status } }, view, shown, span) {
+      const count = perRule.get(index) ?? 0;
+      if (count >= MAX_FINDINGS) return;
+      const key = `${index} ${span.start} ${span.end}`;
+      if (listed.has(key)) return;
+      perRule.set(index, count + 1);
+      if (status === 'experimental') shadowed.add(id);
+      listed.set(key, { rule: id, severity, score, span, view: view.kind, chain: view.chain, shown });
+    },
+    list() {
+      const all = [...listed.values()].sort(byFinding);
+      const isShadow = (finding: Finding): boolean => shadowed.has(finding.rule);
+      return { findings: all.filter((finding) => !isShadow(finding)), shadow: all.filter(isShadow) };
+    },
+  };
 }
 
 const byPlace = (a: WeighedHit, b: WeighedHit): number => a.at - b.at;

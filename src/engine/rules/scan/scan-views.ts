@@ -47,13 +47,13 @@ export function scanViews(parts: ScanParts, views: readonly View[], options: Sca
             if (change !== null && isEnabled(rule))
               findings.add(rule, view, matchRule(candidate, rule.except, view.text, { before, here, after }, findWide));
           }
-          if (findings.settle(view) && !options.exhaustive) return findings.signal();
+          if (findings.settle() && !options.exhaustive) return findings.signal();
         }
         before = here;
         here = after;
       }
     }
-    findings.close(view);
+    findings.close();
   }
   return findings.signal();
 }

@@ -1,3 +1,4 @@
+import { DIGIT, isKind, LETTER } from '../char-kinds.js';
 import type { Replacement } from '../rewrite.js';
 import type { Features } from '../scan-features.js';
 import { RADIO } from './cipher-words.js';
@@ -90,8 +91,7 @@ function skipBlanks(text: string, from: number): number {
 
 /** As `\w` has it. */
 function isWordUnit(unit: number): boolean {
-  const lower = unit | 0x20;
-  return (unit >= 0x30 && unit <= 0x39) || (lower >= 0x61 && lower <= 0x7a) || unit === 0x5f;
+  return isKind(unit, LETTER | DIGIT) || unit === 0x5f;
 }
 
 function isMorse(text: string, at: number): boolean {

@@ -81,45 +81,41 @@ function readRun(text: string, from: number, to: number): Replacement | undefine
 }
 
 function readPart(text: string, from: number, to: number): Replacement | undefined {
-  const probe = readBytes(text, from, Math.min(to, from + 24));
+  const probe = readBits(text, from, Math.min(to, from + 24), 6, valueAt);
   if (to - from > 32 && readUtf8(probe.bytes.subarray(0, 15)) === undefined) return undefined;
-  const { bytes, at } = readBytes(text, from, to);
-  const read = readUtf8(bytes);
-  if (read === undefined) return undefined;
-  return {
-    start: from,
-    end: to,
-    text: read.text,
-    starts: read.starts.map((byte) => at[byte] ?? from),
-    transform: 'base64',
-  };
+  const { bytes, at } = readBits(text, from, to, 6, valueAt);
+  return decodeBytes({ start: from, end: to }, bytes, at, 'base64');
 }
 
-/** The bytes of a run, and where each begins in the text. */
-function readBytes(text: string, from: number, to: number): { readonly bytes: Uint8Array; readonly at: Int32Array } {
-  const bytes = new Uint8Array(((to - from) * 3) >> 2);
+/** The bytes of a run whose characters are worth `bits` bits each (255: none), and where in the text the first bit of each stands. */
+function readBits(
+  text: string,
+  from: number,
+  to: number,
+  bits: number,
+  readValue: (text: string, at: number) => number,
+): { readonly bytes: Uint8Array; readonly at: Int32Array } {
+  const bytes = new Uint8Array(((to - from) * bits) >> 3);
   const at = new Int32Array(bytes.length);
-  let bits = 0;
+  let value = 0;
   let held = 0;
   let size = 0;
-  let last = from;
+  let first = from;
   for (let i = from; i < to; i += 1) {
-    const value = valueAt(text, i);
-    if (value === 255) {
+    const own = readValue(text, i);
+    if (own === 255) {
       if (text.charCodeAt(i) === 0x5c) i += 1;
       continue;
     }
-    bits = ((bits << 6) | value) & 0xffff;
-    held += 6;
-    if (held < 8) {
-      last = i;
-      continue;
-    }
+    if (held === 0) first = i;
+    value = ((value << bits) | own) & 0xffff;
+    held += bits;
+    if (held < 8) continue;
     held -= 8;
-    bytes[size] = (bits >> held) & 0xff;
-    at[size] = last;
+    bytes[size] = (value >> held) & 0xff;
+    at[size] = first;
     size += 1;
-    last = i;
+    first = i;
   }
   return { bytes: bytes.subarray(0, size), at };
 }
@@ -176,34 +172,17 @@ export function decodeBase32(text: string, { codeRuns }: Features): readonly Rep
   for (let k = 0; k < codeRuns.length; k += 2) {
     const start = codeRuns[k] as number;
     RUN.lastIndex = start;
-    const run = RUN.exec(text)?.[0];
-    const read = run === undefined ? undefined : readBase32(run, start);
+    if (!RUN.test(text)) continue;
+    const end = RUN.lastIndex;
+    const { bytes, at } = readBits(text, start, end, 5, base32ValueAt);
+    const read = decodeBytes({ start, end }, bytes, at, 'base32');
     if (read !== undefined) found.push(read);
   }
   return found;
 }
 
-function readBase32(run: string, start: number): Replacement | undefined {
-  const bytes = new Uint8Array((run.length * 5) >> 3);
-  const at = new Int32Array(bytes.length);
-  let bits = 0;
-  let held = 0;
-  let size = 0;
-  let first = start;
-  for (let i = 0; i < run.length; i += 1) {
-    const unit = run.charCodeAt(i);
-    if (unit === 0x3d) break;
-    bits = ((bits << 5) | (unit >= 0x41 ? unit - 0x41 : unit - 0x18)) & 0xffff;
-    held += 5;
-    if (held < 8) {
-      if (held === 5) first = start + i;
-      continue;
-    }
-    held -= 8;
-    bytes[size] = (bits >> held) & 0xff;
-    at[size] = first;
-    size += 1;
-    first = start + i + (held === 0 ? 1 : 0);
-  }
-  return decodeBytes({ start, end: start + run.length }, bytes.subarray(0, size), at, 'base32');
+function base32ValueAt(text: string, at: number): number {
+  const unit = text.charCodeAt(at);
+  if (unit === 0x3d) return 255;
+  return unit >= 0x41 ? unit - 0x41 : unit - 0x18;
 }

@@ -1,3 +1,5 @@
+import type { Span } from '../../span.js';
+import { isKind, LETTER } from '../char-kinds.js';
 import type { Replacement } from '../rewrite.js';
 
 /** Text read from bytes, and for each of its UTF-16 units the index of the byte where its character begins. */
@@ -33,7 +35,7 @@ export function readUtf8(bytes: Uint8Array, trusted: boolean = false): BytesRead
       if (!trusted && bad > 2 + i / 16)
         return clean < MIN_HEAD ? undefined : { text: text.slice(0, clean), starts: starts.slice(0, clean) };
       i += 1;
-      if (isLetter(bytes[i - 2]) && isLetter(bytes[i])) continue;
+      if (isKind(bytes[i - 2] ?? 0, LETTER) && isKind(bytes[i] ?? 0, LETTER)) continue;
       text += '\ufffd';
       starts.push(i - 1);
       continue;
@@ -88,26 +90,17 @@ function decodePoint(bytes: Uint8Array, i: number, size: number): number {
   return codePoint;
 }
 
-function isLetter(byte: number | undefined): boolean {
-  const lower = (byte ?? 0) | 0x20;
-  return lower >= 0x61 && lower <= 0x7a;
-}
-
 /** Letters, digits, spaces and the common signs of prose. */
 function isTextual(codePoint: number): boolean {
   if (codePoint >= 0x80) return codePoint >= 0xa0;
-  const lower = codePoint | 0x20;
   return (
-    (lower >= 0x61 && lower <= 0x7a) ||
-    codePoint === 0x20 ||
-    (codePoint >= 0x2c && codePoint <= 0x3a) ||
-    codePoint === 10
+    isKind(codePoint, LETTER) || codePoint === 0x20 || (codePoint >= 0x2c && codePoint <= 0x3a) || codePoint === 10
   );
 }
 
 /** The text that bytes hold, in place of the run that gave them; undefined when it can't be read as text. */
 export function decodeBytes(
-  span: { readonly start: number; readonly end: number },
+  span: Span,
   bytes: Uint8Array,
   at: ArrayLike<number>,
   transform: string,

@@ -1,3 +1,4 @@
+import { BINARY, DIGIT, HEX, isKind, LETTER } from '../char-kinds.js';
 import type { Replacement } from '../rewrite.js';
 import type { Features } from '../scan-features.js';
 import { decodeBytes } from './bytes.js';
@@ -11,14 +12,14 @@ const HEX_PAIRS: CodeRowSyntax = {
   minCodes: 6,
 };
 const NUMBERS: CodeRowSyntax = {
-  codeEnd: (text, at) => wordEnd(text, at, isDigit, 2, 3),
+  codeEnd: (text, at) => wordEnd(text, at, DIGIT, 2, 3),
   beginsAfter: (unit) => !isWord(unit) && unit !== 0x2e,
   separators: ' ,;|\n-',
   maxGap: 3,
   minCodes: 6,
 };
 const OCTETS: CodeRowSyntax = {
-  codeEnd: (text, at) => wordEnd(text, at, isBit, 7, 8),
+  codeEnd: (text, at) => wordEnd(text, at, BINARY, 7, 8),
   beginsAfter: (unit) => !isWord(unit),
   separators: ' ,;|\n',
   maxGap: 2,
@@ -42,7 +43,7 @@ export function decodeHex(text: string, { hexWords, hexPairRow, leetSpots }: Fea
   const prefixed = leetSpots.filter((at) => text.charCodeAt(at) === 0x30 && (text.charCodeAt(at + 1) | 0x20) === 0x78);
   for (const start of prefixed) {
     let end = start + 2;
-    while (isHex(text.charCodeAt(end))) end += 1;
+    while (isKind(text.charCodeAt(end), HEX)) end += 1;
     addHexWord(found, text, start, start + 2, end);
   }
   addHexRows(found, text, hexPairRow.found);
@@ -96,7 +97,7 @@ export function decodeBinary(text: string, { octetRow, hexWords }: Features): re
   for (let k = 0; k < hexWords.length; k += 2) {
     const start = hexWords[k] as number;
     const size = (hexWords[k + 1] as number) - start;
-    if (size < MIN_BIT_WORD || size % 8 !== 0 || wordEnd(text, start, isBit, size, size) === 0) continue;
+    if (size < MIN_BIT_WORD || size % 8 !== 0 || wordEnd(text, start, BINARY, size, size) === 0) continue;
     const starts = Array.from({ length: size / 8 }, (_, i) => start + 8 * i);
     add({ starts, ends: starts.map((at) => at + 8) });
   }
@@ -133,30 +134,16 @@ function hexPairEnd(text: string, at: number): number {
   if (unit === 0x25) digits += 1;
   else if (unit === 0x5c && text.charCodeAt(at + 1) === 0x78) digits += 2;
   else if (unit === 0x30 && text.charCodeAt(at + 1) === 0x78) digits += 2;
-  return wordEnd(text, digits, isHex, 2, 2);
+  return wordEnd(text, digits, HEX, 2, 2);
 }
 
-/** The end of the word at an offset when it has only such characters, and so many of them; else 0. */
-function wordEnd(text: string, at: number, isPart: (unit: number) => boolean, min: number, max: number): number {
+/** The end of the word at an offset when it has only characters of this kind, and so many of them; else 0. */
+function wordEnd(text: string, at: number, kind: number, min: number, max: number): number {
   let end = at;
-  while (end - at <= max && isPart(text.charCodeAt(end))) end += 1;
+  while (end - at <= max && isKind(text.charCodeAt(end), kind)) end += 1;
   return end - at >= min && end - at <= max && !isWord(text.charCodeAt(end)) ? end : 0;
 }
 
-function isBit(unit: number): boolean {
-  return unit === 0x30 || unit === 0x31;
-}
-
-function isDigit(unit: number): boolean {
-  return unit >= 0x30 && unit <= 0x39;
-}
-
-function isHex(unit: number): boolean {
-  const lower = unit | 0x20;
-  return isDigit(unit) || (lower >= 0x61 && lower <= 0x66);
-}
-
 function isWord(unit: number): boolean {
-  const lower = unit | 0x20;
-  return isDigit(unit) || (lower >= 0x61 && lower <= 0x7a);
+  return isKind(unit, LETTER | DIGIT);
 }

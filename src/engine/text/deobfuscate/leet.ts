@@ -1,3 +1,4 @@
+import { isKind, LETTER } from '../char-kinds.js';
 import type { Replacement } from '../rewrite.js';
 import type { Features } from '../scan-features.js';
 import { STRONG, TRIE, WORD_ENDS } from './known-words.js';
@@ -66,10 +67,7 @@ function readWord(text: string, start: number, end: number, table: Uint8Array): 
 
 function isMixed(text: string, start: number, end: number): boolean {
   let letters = 0;
-  for (let i = start; i < end; i += 1) {
-    const lower = text.charCodeAt(i) | 0x20;
-    if (lower >= 0x61 && lower <= 0x7a) letters += 1;
-  }
+  for (let i = start; i < end; i += 1) if (isKind(text.charCodeAt(i), LETTER)) letters += 1;
   return letters > 0 && letters < end - start;
 }
 

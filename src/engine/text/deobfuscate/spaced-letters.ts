@@ -1,4 +1,5 @@
 import { edgeBefore, type Span } from '../../span.js';
+import { DIGIT, isKind, LETTER } from '../char-kinds.js';
 import { DROP, FOLD, NEWLINE, SPACE } from '../normalize/fold-table.js';
 import type { Replacement } from '../rewrite.js';
 import type { Features } from '../scan-features.js';
@@ -10,7 +11,7 @@ const MIN_DISTINCT = 5;
 /** Longer separators part two thoughts, not two letters. */
 const MAX_SEPARATOR = 7;
 
-const LETTER = /[\p{L}\p{N}@$]/u;
+const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
 
 /** Separators between the items of a list or the parts of a formula. */
 const LIST = /^, |[=+<>()[\]{}:;&%!?]/;
@@ -76,19 +77,15 @@ function readRow(text: string, from: number): readonly Single[] {
 /** Units of the letter or digit at `i`, 0 when there is none. */
 function letterSize(text: string, i: number): number {
   const unit = text.charCodeAt(i);
-  if (unit < 0x80)
-    return (unit >= 0x61 && unit <= 0x7a) ||
-      (unit >= 0x40 && unit <= 0x5a) ||
-      (unit >= 0x30 && unit <= 0x39) ||
-      unit === 0x24
-      ? 1
-      : 0;
+  if (unit < 0x80) return isKind(unit, LETTER | DIGIT) || unit === 0x40 || unit === 0x24 ? 1 : 0;
   if (!(unit >= 0xa0)) return 0;
   if ((unit & 0xfc00) === 0xd800) {
     const codePoint = text.codePointAt(i) ?? 0;
-    return (codePoint >= 0x1f110 && codePoint <= 0x1f1ff) || LETTER.test(String.fromCodePoint(codePoint)) ? 2 : 0;
+    return (codePoint >= 0x1f110 && codePoint <= 0x1f1ff) || LETTER_OR_DIGIT.test(String.fromCodePoint(codePoint))
+      ? 2
+      : 0;
   }
-  return LETTER.test(text.charAt(i)) ? 1 : 0;
+  return LETTER_OR_DIGIT.test(text.charAt(i)) ? 1 : 0;
 }
 
 function joinRow(text: string, row: readonly Single[], found: Replacement[]): void {

@@ -1,3 +1,4 @@
+import { isKind, LETTER } from '../char-kinds.js';
 import type { Replacement } from '../rewrite.js';
 import type { Features } from '../scan-features.js';
 import { STRONG, TRIE, WORD_ENDS, wordKind } from './known-words.js';
@@ -14,7 +15,7 @@ export function restoreWordGaps(text: string, { longWords }: Features): readonly
   const found: Replacement[] = [];
   for (const start of longWords) {
     let end = start;
-    while (isLetter(text.charCodeAt(end))) end += 1;
+    while (isKind(text.charCodeAt(end), LETTER)) end += 1;
     splitWord(text, start, end, found);
   }
   return found;
@@ -72,11 +73,6 @@ function splitPiece(
 
 function gap(at: number, found: Replacement[]): void {
   if (found.at(-1)?.start !== at) found.push({ start: at, end: at, text: ' ', transform: 'word-gaps' });
-}
-
-function isLetter(unit: number): boolean {
-  const lower = unit | 0x20;
-  return lower >= 0x61 && lower <= 0x7a;
 }
 
 /**

@@ -1,8 +1,8 @@
-import { readRuns } from './fold-table.js';
+import { fillTable, readRuns } from './fold-table.js';
 import { CONFUSABLE_ASTRAL_RUNS, CONFUSABLE_RUNS } from './generated/confusable-runs.js';
 
 /** For each code unit the ASCII letter or digit that it looks like; 0 none. @see UTS #39, section 4 */
-const CONFUSABLE: Uint8Array = readTable();
+const CONFUSABLE: Uint8Array = fillTable(new Uint8Array(0x10000), CONFUSABLE_RUNS);
 
 /** Letters of rare scripts beyond the BMP that look like ASCII ones: no benign Latin word has them. */
 export const ASTRAL_CONFUSABLES: ReadonlyMap<number, string> = readAstral();
@@ -64,14 +64,6 @@ function asAscii(text: string, from: number, to: number): string {
 /** Letters and marks below the general punctuation, and those of the later blocks but for signs. Rough on purpose. */
 function isLetter(unit: number): boolean {
   return unit < 0x2000 || (unit >= 0x2c00 && unit < 0x2e00) || unit >= 0x3040;
-}
-
-function readTable(): Uint8Array {
-  const table = new Uint8Array(0x10000);
-  readRuns(CONFUSABLE_RUNS, (unit, target) => {
-    table[unit] = target;
-  });
-  return table;
 }
 
 function readAstral(): ReadonlyMap<number, string> {

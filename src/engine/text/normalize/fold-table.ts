@@ -13,28 +13,15 @@ export const SPACE = 0xfffe;
 export const DROP = 0xffff;
 
 /** The folding of each code unit of lower-case text: 0 for itself, a code unit, or one of the classes above. */
-export const FOLD: Uint16Array = readTable();
+export const FOLD: Uint16Array = fillTable(new Uint16Array(0x10000), FOLD_RUNS);
 
 /** The folds of the units of class 0xfffc, which are longer than one unit. */
-export const FOLD_LONG: ReadonlyMap<number, string> = readLong();
+export const FOLD_LONG: ReadonlyMap<number, string> = new Map(
+  FOLD_MULTI.split('|').map((entry) => [entry.charCodeAt(0), entry.slice(1)]),
+);
 
 /** Pairs `first << 16 | second` that canonical composition makes one. */
 export const FOLD_JOINS: ReadonlySet<number> = readPairs();
-
-function readTable(): Uint16Array {
-  const table = new Uint16Array(0x10000);
-  readRuns(FOLD_RUNS, (unit, target) => {
-    table[unit] = target;
-  });
-  return table;
-}
-
-function readLong(): ReadonlyMap<number, string> {
-  const long = new Map<number, string>();
-  for (let i = 0; i + 1 < FOLD_MULTI.length; i += 2)
-    long.set((FOLD_MULTI[i] ?? '').charCodeAt(0), FOLD_MULTI[i + 1] ?? '');
-  return long;
-}
 
 function readPairs(): ReadonlySet<number> {
   const pairs = new Set<number>();
@@ -44,7 +31,15 @@ function readPairs(): ReadonlySet<number> {
   return pairs;
 }
 
-/** Reads a generated table of runs "gap.length.target.step" (base 36) into `table`, indexed by code point. */
+/** Writes generated runs into a table by code unit, and returns it. */
+export function fillTable<Table extends Uint8Array | Uint16Array>(table: Table, runs: string): Table {
+  readRuns(runs, (unit, target) => {
+    table[unit] = target;
+  });
+  return table;
+}
+
+/** Reads generated runs "gap.length.target.step" (base 36). */
 export function readRuns(runs: string, put: (codePoint: number, target: number) => void): void {
   let at = 0;
   for (const run of runs.split(' ')) {
