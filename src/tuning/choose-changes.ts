@@ -57,86 +57,115 @@ function isSupported(support: number) {
   };
 }
 
+/** The state of a choice: what the changes taken so far have made of the texts. */
+interface Choice {
+  readonly given: RuleTexts;
+  readonly limits: ChangeLimits;
+  /** By rule: the indices of its texts. */
+  readonly places: readonly (readonly number[])[];
+  /** Most false positives allowed. */
+  readonly allowed: number;
+  scores: readonly number[];
+  readonly blocked: boolean[];
+  falsePositives: number;
+}
+
 /**
  * Chooses changes one after the other: while the false positives are over the budget the one that removes the
  * most false positives for the fewest attacks lost; then the one that finds the most attacks per false positive within
  * the budget; and every change that removes false positives at no cost. Deterministic.
  */
 export function chooseChanges(given: RuleTexts, limits: ChangeLimits): readonly RuleChange[] {
-  const { rules, texts, threshold } = given;
-  const places = textsByRule(rules.length, texts);
-  const allowed = Math.floor(limits.maxFpr * texts.filter(({ isAttack }) => !isAttack).length + 1e-9);
-  let scores = given.scores;
+  const { rules, texts, threshold, scores } = given;
   const blocked = texts.map((text) => scoreLists(text, scores) >= threshold);
-  let falsePositives = blocked.filter((isBlocked, i) => isBlocked && !(texts[i] as RuleEvidence).isAttack).length;
-
-  const evaluateMove = (rule: number, score: number): Move => {
-    const changed = withScore(scores, rule, score);
-    let [attacks, benign] = [0, 0];
-    const attackFamilies = new Set<number>();
-    const benignFamilies = new Set<number>();
-    for (const place of places[rule] as readonly number[]) {
-      const text = texts[place] as RuleEvidence;
-      const now = scoreLists(text, changed) >= threshold;
-      if (now === blocked[place]) continue;
-      (text.isAttack ? attackFamilies : benignFamilies).add(text.family);
-      if (text.isAttack) attacks += now ? 1 : -1;
-      else benign += now ? 1 : -1;
-    }
-    return {
-      rule,
-      score,
-      attacks,
-      benign,
-      attackFamilies: attackFamilies.size,
-      benignFamilies: benignFamilies.size,
-    };
+  const choice: Choice = {
+    given,
+    limits,
+    places: textsByRule(rules.length, texts),
+    allowed: Math.floor(limits.maxFpr * texts.filter(({ isAttack }) => !isAttack).length + 1e-9),
+    scores,
+    blocked,
+    falsePositives: blocked.filter((isBlocked, i) => isBlocked && !(texts[i] as RuleEvidence).isAttack).length,
   };
-  const listMoves = (rule: number): readonly Move[] =>
-    (places[rule] as readonly number[]).length === 0
-      ? []
-      : [0, (rules[rule] as Rule).score, threshold, ...LEVELS]
-          .filter((score, i, all) => score !== scores[rule] && all.indexOf(score) === i)
-          .filter((score) => score < threshold || !limits.keepWeak || (rules[rule] as Rule).score >= threshold)
-          .map((score) => evaluateMove(rule, score))
-          .filter(isSupported(limits.support));
-
-  const moves = rules.map((_, rule) => listMoves(rule));
+  const moves = rules.map((_, rule) => listMoves(choice, rule));
   const taken = new Map<number, RuleChange>();
-  const next = (): Move | undefined => {
-    const open = moves.flat();
-    const distance = ({ rule, score }: Move): number =>
-      Math.abs(score - ((scores[rule] as number) || (rules[rule] as Rule).score));
-    const best = (candidates: readonly Move[], worth: (move: Move) => number): Move | undefined =>
-      [...candidates].sort((a, b) => worth(b) - worth(a) || distance(a) - distance(b) || a.rule - b.rule)[0];
-    if (falsePositives > allowed)
-      return best(
-        open.filter(({ benign }) => benign < 0),
-        ({ attacks, benign }) => -benign / (1 + Math.max(0, -attacks)),
-      );
-    const gains = open.filter(({ attacks, benign }) => attacks > 0 && falsePositives + benign <= allowed);
-    const free = open.filter(({ attacks, benign }) => benign < 0 && attacks >= 0);
-    return (
-      best(free, ({ benign }) => -benign) ?? best(gains, ({ attacks, benign }) => attacks / (1 + Math.max(0, benign)))
-    );
-  };
-
-  for (let move = next(); move !== undefined; move = next()) {
+  for (let move = nextMove(choice, moves.flat()); move !== undefined; move = nextMove(choice, moves.flat())) {
     const rule = rules[move.rule] as Rule;
-    const fired = (places[move.rule] as readonly number[]).map((place) => texts[place] as RuleEvidence);
-    taken.set(move.rule, described(rule, given.scores[move.rule] as number, move, limits.paranoia, fired));
-    scores = withScore(scores, move.rule, move.score);
-    falsePositives += move.benign;
-    const touched = new Set<number>();
-    for (const place of places[move.rule] as readonly number[]) {
-      const text = texts[place] as RuleEvidence;
-      blocked[place] = scoreLists(text, scores) >= threshold;
-      for (const other of text.rules) touched.add(other);
-    }
+    const fired = firedTexts(choice, move.rule);
+    taken.set(move.rule, described(rule, scores[move.rule] as number, move, limits.paranoia, fired));
+    const touched = takeMove(choice, move);
     // A rule moves once: the effect of two moves of one rule could not be distinguished from chance.
-    for (const other of touched) moves[other] = taken.has(other) ? [] : listMoves(other);
+    for (const other of touched) moves[other] = taken.has(other) ? [] : listMoves(choice, other);
   }
   return [...taken.values()];
+}
+
+function firedTexts({ places, given: { texts } }: Choice, rule: number): readonly RuleEvidence[] {
+  return (places[rule] as readonly number[]).map((place) => texts[place] as RuleEvidence);
+}
+
+/** The moves of a rule that its texts support. */
+function listMoves(choice: Choice, rule: number): readonly Move[] {
+  const { given, limits, places, scores } = choice;
+  const { threshold } = given;
+  if ((places[rule] as readonly number[]).length === 0) return [];
+  const own = (given.rules[rule] as Rule).score;
+  return [0, own, threshold, ...LEVELS]
+    .filter((score, i, all) => score !== scores[rule] && all.indexOf(score) === i)
+    .filter((score) => score < threshold || !limits.keepWeak || own >= threshold)
+    .map((score) => evaluateMove(choice, rule, score))
+    .filter(isSupported(limits.support));
+}
+
+function evaluateMove({ given, places, scores, blocked }: Choice, rule: number, score: number): Move {
+  const changed = withScore(scores, rule, score);
+  let [attacks, benign] = [0, 0];
+  const attackFamilies = new Set<number>();
+  const benignFamilies = new Set<number>();
+  for (const place of places[rule] as readonly number[]) {
+    const text = given.texts[place] as RuleEvidence;
+    const now = scoreLists(text, changed) >= given.threshold;
+    if (now === blocked[place]) continue;
+    (text.isAttack ? attackFamilies : benignFamilies).add(text.family);
+    if (text.isAttack) attacks += now ? 1 : -1;
+    else benign += now ? 1 : -1;
+  }
+  return { rule, score, attacks, benign, attackFamilies: attackFamilies.size, benignFamilies: benignFamilies.size };
+}
+
+/** The best of the open moves; undefined where none is worth it. */
+function nextMove(
+  { given: { rules }, scores, falsePositives, allowed }: Choice,
+  open: readonly Move[],
+): Move | undefined {
+  const distance = ({ rule, score }: Move): number =>
+    Math.abs(score - ((scores[rule] as number) || (rules[rule] as Rule).score));
+  const best = (candidates: readonly Move[], worth: (move: Move) => number): Move | undefined =>
+    [...candidates].sort((a, b) => worth(b) - worth(a) || distance(a) - distance(b) || a.rule - b.rule)[0];
+  if (falsePositives > allowed)
+    return best(
+      open.filter(({ benign }) => benign < 0),
+      ({ attacks, benign }) => -benign / (1 + Math.max(0, -attacks)),
+    );
+  const gains = open.filter(({ attacks, benign }) => attacks > 0 && falsePositives + benign <= allowed);
+  const free = open.filter(({ attacks, benign }) => benign < 0 && attacks >= 0);
+  return (
+    best(free, ({ benign }) => -benign) ?? best(gains, ({ attacks, benign }) => attacks / (1 + Math.max(0, benign)))
+  );
+}
+
+/** Applies a move; returns the rules that fire in a text it concerns. */
+function takeMove(choice: Choice, { rule, score, benign }: Move): ReadonlySet<number> {
+  const { given, places, blocked } = choice;
+  choice.scores = withScore(choice.scores, rule, score);
+  choice.falsePositives += benign;
+  const touched = new Set<number>();
+  for (const place of places[rule] as readonly number[]) {
+    const text = given.texts[place] as RuleEvidence;
+    blocked[place] = scoreLists(text, choice.scores) >= given.threshold;
+    for (const other of text.rules) touched.add(other);
+  }
+  return touched;
 }
 
 function described(

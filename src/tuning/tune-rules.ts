@@ -3,23 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadPack } from '../adapters/packs/load-pack.js';
 import { openPack } from '../adapters/packs/open-pack.js';
-import type { Rule } from '../engine/rules/types.js';
+import type { CompiledPack, Rule } from '../engine/rules/types.js';
 import { type Gains, groupBootstrap } from '../evaluation/metrics/bootstrap.js';
 import { countFigures, type Figures } from '../evaluation/metrics/figures.js';
 import { groupByChannel } from '../evaluation/report/evaluation.js';
 import type { FamilyText, SplitRows } from '../evaluation/rows/split-rows.js';
 import type { RulesReading } from '../evaluation/scoring/scan-text.js';
 import { type RulesJob, scoreRules, TuningError } from '../evaluation/scoring/score-rules.js';
-
 import { changesOverlay, chooseChanges, type RuleChange } from './choose-changes.js';
-import {
-  type RuleEvidence,
-  type RuleFigures,
-  ruleCosts,
-  ruleEvidence,
-  ruleFigures,
-  scoreLists,
-} from './rule-figures.js';
+import { type RuleFigures, type RuleTexts, ruleCosts, ruleEvidence, ruleFigures, scoreLists } from './rule-figures.js';
 
 /** The result of `tune` on labelled texts; `--json` prints it. Fields are only ever added. */
 export interface TunedRules {
@@ -74,77 +66,52 @@ function describeSample(rows: readonly FamilyText[]): readonly string[] {
     .map(({ text }) => text);
 }
 
+type Scan = (rows: readonly FamilyText[], what: string, job: Partial<RulesJob>) => Promise<readonly RulesReading[]>;
+
 /**
  * Works out what every rule does, chooses changes on one part under the budget, and tells what they bring on the other.
  * @throws TuningError where a part lacks attacks or benign texts; PackError
  */
 export async function tuneRules(split: SplitRows, tuning: RulesTuning): Promise<TunedRules> {
-  const { packs, overlays = [], maxFpr, onProgress } = tuning;
+  const { packs, overlays, maxFpr, onProgress } = tuning;
   const [choose, confirm] = [labelled(split.choose), labelled(split.confirm)];
-  for (const [name, part] of Object.entries({ 'to choose on': choose, 'to confirm on': confirm }))
-    for (const label of ['injection', 'benign'] as const)
-      if (!part.some((row) => row.label === label))
-        throw new TuningError(
-          `There is no ${label === 'benign' ? 'benign text' : 'attack'} ${name}: tuning needs both in both parts.`,
-        );
-  const options = { packs, overlays, today: tuning.date };
+  requireBothLabels({ 'to choose on': choose, 'to confirm on': confirm });
+  const options = { packs, overlays: overlays ?? [], today: tuning.date };
   const pack = openPack(options);
-  const source = loadPack(options).pack;
-  const threshold = pack.threshold;
-  const scan = (rows: readonly FamilyText[], what: string, job: Partial<RulesJob>): Promise<readonly RulesReading[]> =>
+  const scan: Scan = (rows, what, job) =>
     scoreRules(rows, { packs, overlays, ...job, onProgress: (done) => onProgress?.(what, done, rows.length) });
   const findings = { withHits: true, paranoia: 3 } as const;
   const found = await scan(choose, 'findings, to choose on', findings);
-  const rules = pack.rules.filter(({ status }) => status !== 'deprecated');
-  const indexOf = new Map(rules.map(({ id }, i) => [id, i]));
-  const isRun = ({ status, paranoia }: Rule): boolean => status === 'stable' && paranoia <= pack.paranoia;
-  const scores = rules.map((rule) => (isRun(rule) ? rule.score : 0));
-  const texts: readonly RuleEvidence[] = choose.map(({ label, family }, i) =>
-    ruleEvidence({ isAttack: label === 'injection', family }, (found[i] as RulesReading).hits, indexOf),
-  );
-  const given = { rules, texts, scores, threshold };
-  onProgress?.('choosing', 0, rules.length);
-  const changes = chooseChanges(given, {
-    maxFpr,
-    paranoia: pack.paranoia,
-    support: tuning.support,
-    keepWeak: tuning.keepWeak,
-  });
-  const changed = new Set(changes.map(({ rule }) => rule));
+  const given = ruleTexts(pack, choose, found);
+  onProgress?.('choosing', 0, given.rules.length);
+  const { support, keepWeak } = tuning;
+  const changes = chooseChanges(given, { maxFpr, paranoia: pack.paranoia, support, keepWeak });
+  onProgress?.('cost of the rules', 0, given.rules.length);
+  const costs = ruleCosts(loadPack(options).pack, describeSample(choose));
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-tune-'));
   try {
     const overlay = join(folder, 'overlay.yaml');
     await writeFile(overlay, changesOverlay(changes));
-    // A text in which no changed rule fires is decided as before; the others are screened with the overlay itself.
-    const measured = async (rows: readonly FamilyText[], readings: readonly RulesReading[]) => {
-      const isFirst = rules.every(({ paranoia }) => paranoia <= pack.paranoia);
-      const before = (isFirst ? readings : await scan(rows, 'before', {})).map(({ score }) => score >= threshold);
-      const places = rows.flatMap((_, i) => (readings[i]?.hits.some(({ rule }) => changed.has(rule)) ? [i] : []));
-      const again = await scan(
-        places.map((i) => rows[i] as FamilyText),
-        'after',
-        { overlays: [...overlays, overlay] },
-      );
-      const after = [...before];
-      places.forEach((i, at) => {
-        after[i] = (again[at] as RulesReading).score >= threshold;
-      });
-      return { part: tunedPart(rows, before, after), before };
+    const changed: ChangedRules = {
+      pack,
+      overlays: [...options.overlays, overlay],
+      rules: new Set(changes.map(({ rule }) => rule)),
     };
-    onProgress?.('cost of the rules', 0, rules.length);
-    const costs = ruleCosts(source, describeSample(choose));
-    const chosen = await measured(choose, found);
-    const { part: kept } = await measured(confirm, await scan(confirm, 'findings, to confirm on', findings));
+    const chosen = await measureChange(choose, found, changed, scan);
+    const read = await scan(confirm, 'findings, to confirm on', findings);
+    const { part: kept } = await measureChange(confirm, read, changed, scan);
     return {
       schema: 'portcullis.tuning/1',
       date: tuning.date,
       texts: tuning.files,
       rulesVersion: pack.rulesVersion,
-      threshold,
+      threshold: pack.threshold,
       maxFpr,
       seed: tuning.seed,
       straddling: split.straddling,
-      rescoredOtherwise: texts.filter((text, i) => scoreLists(text, scores) >= threshold !== chosen.before[i]).length,
+      rescoredOtherwise: given.texts.filter(
+        (text, i) => scoreLists(text, given.scores) >= pack.threshold !== chosen.before[i],
+      ).length,
       choose: chosen.part,
       confirm: kept,
       changes,
@@ -154,6 +121,60 @@ export async function tuneRules(split: SplitRows, tuning: RulesTuning): Promise<
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+function requireBothLabels(parts: Readonly<Record<string, readonly FamilyText[]>>): void {
+  for (const [name, part] of Object.entries(parts))
+    for (const label of ['injection', 'benign'] as const)
+      if (!part.some((row) => row.label === label))
+        throw new TuningError(
+          `There is no ${label === 'benign' ? 'benign text' : 'attack'} ${name}: tuning needs both in both parts.`,
+        );
+}
+
+/** The texts with the findings of all rules but deprecated ones, and each rule's score in the pack. */
+function ruleTexts(pack: CompiledPack, rows: readonly FamilyText[], readings: readonly RulesReading[]): RuleTexts {
+  const rules = pack.rules.filter(({ status }) => status !== 'deprecated');
+  const indexOf = new Map(rules.map(({ id }, i) => [id, i]));
+  const isRun = ({ status, paranoia }: Rule): boolean => status === 'stable' && paranoia <= pack.paranoia;
+  return {
+    rules,
+    scores: rules.map((rule) => (isRun(rule) ? rule.score : 0)),
+    threshold: pack.threshold,
+    texts: rows.map(({ label, family }, i) =>
+      ruleEvidence({ isAttack: label === 'injection', family }, (readings[i] as RulesReading).hits, indexOf),
+    ),
+  };
+}
+
+/** The pack before the changes, the overlays after them, and the ids of the rules that they change. */
+interface ChangedRules {
+  readonly pack: CompiledPack;
+  readonly overlays: readonly string[];
+  readonly rules: ReadonlySet<string>;
+}
+
+/** A text in which no changed rule fires is decided as before; the others are screened again, with the overlay. */
+async function measureChange(
+  rows: readonly FamilyText[],
+  readings: readonly RulesReading[],
+  { pack, overlays, rules }: ChangedRules,
+  scan: Scan,
+): Promise<{ readonly part: TunedPart; readonly before: readonly boolean[] }> {
+  const isBlocked = ({ score }: RulesReading): boolean => score >= pack.threshold;
+  const runsAll = pack.rules.every(({ status, paranoia }) => status === 'deprecated' || paranoia <= pack.paranoia);
+  const before = (runsAll ? readings : await scan(rows, 'before', {})).map(isBlocked);
+  const places = rows.flatMap((_, i) => (readings[i]?.hits.some(({ rule }) => rules.has(rule)) ? [i] : []));
+  const again = await scan(
+    places.map((i) => rows[i] as FamilyText),
+    'after',
+    { overlays },
+  );
+  const after = [...before];
+  places.forEach((i, at) => {
+    after[i] = isBlocked(again[at] as RulesReading);
+  });
+  return { part: tunedPart(rows, before, after), before };
 }
 
 /** The figures of one part of the texts before and after the changes, both of real scans. */

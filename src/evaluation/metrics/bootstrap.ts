@@ -83,41 +83,41 @@ export interface Gains {
   readonly falsePositiveRate: Gain;
 }
 
-/** Per family: attacks, change in attacks found, benign texts, change in false positives. */
-type Tally = [attacks: number, found: number, benign: number, falsePositives: number];
+/** Counts of one family: attacks, change in attacks found, benign texts, change in false positives. */
+type FamilyCounts = [attacks: number, found: number, benign: number, falsePositives: number];
 
 /**
  * Estimates the effect of a change, with percentile intervals of whole families drawn with replacement: near duplicates count as
  * one piece of evidence. The same texts stand on both sides, so that only texts that changed carry weight.
  */
 export function groupBootstrap(texts: readonly BeforeAfter[], rounds: number, seed: number): Gains {
-  const byFamily = new Map<number, Tally>();
+  const byFamily = new Map<number, FamilyCounts>();
   for (const { isAttack, family, before, after } of texts) {
-    const tally = byFamily.get(family) ?? [0, 0, 0, 0];
-    tally[isAttack ? 0 : 2] += 1;
-    tally[isAttack ? 1 : 3] += Number(after) - Number(before);
-    byFamily.set(family, tally);
+    const counts = byFamily.get(family) ?? [0, 0, 0, 0];
+    counts[isAttack ? 0 : 2] += 1;
+    counts[isAttack ? 1 : 3] += Number(after) - Number(before);
+    byFamily.set(family, counts);
   }
-  const tallies = [...byFamily.values()];
-  const shares = (drawn: Iterable<Tally>): readonly [number, number] => {
+  const families = [...byFamily.values()];
+  const shares = (drawn: Iterable<FamilyCounts>): readonly [number, number] => {
     let [attacks, found, benign, falsePositives] = [0, 0, 0, 0];
-    for (const tally of drawn) {
-      attacks += tally[0];
-      found += tally[1];
-      benign += tally[2];
-      falsePositives += tally[3];
+    for (const counts of drawn) {
+      attacks += counts[0];
+      found += counts[1];
+      benign += counts[2];
+      falsePositives += counts[3];
     }
     return [attacks === 0 ? 0 : found / attacks, benign === 0 ? 0 : falsePositives / benign];
   };
   const random = seededRandom(seed);
   const recalls: number[] = [];
   const rates: number[] = [];
-  for (let round = 0; round < rounds && tallies.length > 0; round++) {
-    const [recall, rate] = shares(tallies.map(() => tallies[Math.floor(random() * tallies.length)] as Tally));
+  for (let round = 0; round < rounds && families.length > 0; round++) {
+    const [recall, rate] = shares(families.map(() => families[Math.floor(random() * families.length)] as FamilyCounts));
     recalls.push(recall);
     rates.push(rate);
   }
-  const [recall, rate] = shares(tallies);
+  const [recall, rate] = shares(families);
   return {
     recall: { value: recall, interval: middle95(recalls) ?? [recall, recall] },
     falsePositiveRate: { value: rate, interval: middle95(rates) ?? [rate, rate] },
