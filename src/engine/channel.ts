@@ -3,7 +3,7 @@ export const CHANNELS = ['user', 'document', 'tool_result', 'tool_call', 'instru
 export type KnownChannel = (typeof CHANNELS)[number];
 
 /**
- * Whose words a text is. `instructions`: whoever sets the agent up, in system prompts, tool definitions, skill and rule files.
+ * Origin of a text. `instructions`: whoever sets the agent up, in system prompts, tool definitions, skill and rule files.
  * `unknown`: the caller didn't say; rules limited to `user` run, too.
  */
 export type Channel = KnownChannel | 'unknown';
@@ -18,12 +18,12 @@ export function isChannel(value: unknown): value is Channel {
   return ALL_CHANNELS.some((channel) => channel === value);
 }
 
-/** Where a model blocks: a probability, 0..1, or the name of one of its operating points. */
+/** Threshold of a model: a probability, 0..1, or the name of one of its operating points. */
 export type ModelThreshold = number | string;
-/** The same for every channel, or by channel. A channel that is left out keeps what lies below, at last the model's default. */
+/** One threshold for every channel, or one by channel. A channel that is left out keeps its threshold, by default the model's own. */
 export type ModelThresholds = ModelThreshold | Readonly<Partial<Record<Channel, ModelThreshold | undefined>>>;
 
-/** The threshold of a channel, where there is one. */
+/** Returns the threshold of a channel, if there is one. */
 export function thresholdOf(thresholds: ModelThresholds | undefined, channel: Channel): ModelThreshold | undefined {
   return typeof thresholds === 'object' ? thresholds[channel] : thresholds;
 }
@@ -37,7 +37,7 @@ export function overlayThresholds(
   return { ...byChannel((channel) => thresholdOf(lower, channel)), ...upper };
 }
 
-/** A value for each channel. */
+/** Makes a value for each channel. */
 export function byChannel<Value>(pick: (channel: Channel) => Value): Readonly<Record<Channel, Value>> {
   const entries = ALL_CHANNELS.map((channel) => [channel, pick(channel)]);
   return Object.fromEntries(entries) as Record<Channel, Value>;

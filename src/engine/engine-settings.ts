@@ -22,7 +22,7 @@ export interface Thresholds {
   readonly model?: ModelThresholds | undefined;
 }
 
-/** Settings of a caller. */
+/** Settings of an engine; what is left out has its default. */
 export interface EngineSettings {
   /** `hybrid` with a model and `rules` without one, unless given. */
   readonly mode?: Mode | undefined;
@@ -32,7 +32,7 @@ export interface EngineSettings {
   readonly limits?: Partial<EngineLimits> | undefined;
 }
 
-/** Where the model blocks a text of one channel. */
+/** The model's threshold for texts of one channel. */
 export interface ChannelThreshold {
   readonly ml_threshold: number;
   /** The model's operating point in force; null without a model, and where the threshold was given as a number. */
@@ -51,7 +51,7 @@ export interface ResolvedSettings {
 /** `ml_threshold` where no model is configured and no threshold is given. */
 const THRESHOLD_WITHOUT_MODEL = 0.5;
 
-/** @throws ConfigError listing every invalid setting */
+/** Fills in the defaults. @throws ConfigError listing every invalid setting */
 export function resolveSettings(
   settings: EngineSettings,
   pack: { readonly threshold: number; readonly modelThreshold?: ModelThresholds | undefined },
@@ -83,7 +83,7 @@ export function resolveSettings(
   return { mode, rulesThreshold, channels, timeoutMs, limits };
 }
 
-/** True for a number of milliseconds that a timer can take. */
+/** Whether a timer can wait this number of milliseconds. */
 export function isTimeout(value: number): boolean {
   return value > 0 && value < 2 ** 31;
 }
@@ -115,30 +115,30 @@ function isUnit(value: number): boolean {
 /** A description of an engine's parts for operators. */
 export interface EngineInfo {
   readonly mode: Mode;
-  /** Why, where there is something to say: e.g. that no model is installed. */
+  /** Reason for the mode, such as a model that is not installed; null where there is nothing to explain. */
   readonly mode_reason: string | null;
   readonly pack: string;
   /** The packs in force from the bottom up, with their rules. */
   readonly packs: readonly PackInForce[];
   readonly rules_version: string;
-  /** How many rules the pack has. */
+  /** Number of rules in the pack. */
   readonly rules: number;
   /** BCP 47 tags that rules name, sorted. */
   readonly languages: readonly string[];
   readonly rules_threshold: number;
   readonly ml_version: string;
-  /** Of a text of an unknown channel, as `operating_point`. */
+  /** For texts of an unknown channel, as `operating_point`. */
   readonly ml_threshold: number;
   /** The model's operating point in force; null without a model, and where a threshold was given as a number. */
   readonly operating_point: string | null;
-  /** Where the model blocks, by channel. */
+  /** Thresholds of the model by channel. */
   readonly channels: Readonly<Record<Channel, ChannelThreshold>>;
   /** Names that `thresholds.model` may take. */
   readonly operating_points: readonly string[];
   readonly timeout_ms: number;
   /** MiB that compiled patterns may take outside the JavaScript heap; null in browsers, where they take none. */
   readonly regex_memory_limit_mb: number | null;
-  /** Estimate of their present use. */
+  /** Estimate of the MiB in use. */
   readonly regex_memory_mb: number | null;
 }
 

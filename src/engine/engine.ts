@@ -27,25 +27,25 @@ export interface EngineParts extends EngineSettings {
   readonly pack: CompiledPack;
   readonly model?: Classifier | false | undefined;
   readonly clock: Clock;
-  /** Why the engine runs in its mode, such as why there is no model; reported by `info`. */
+  /** Reason for the mode, such as a model that is not installed; reported by `info`. */
   readonly modeReason?: string | undefined;
-  /** A fresh `ev_` and 24 lower-case hex digits. */
+  /** Makes a new evidence id: `ev_` and 24 lower-case hex digits. */
   readonly newEvidenceId: () => string;
 }
 
-/** How one call is to be made. */
+/** Options of a call by the rules. */
 export interface ScanCallOptions {
-  /** Whose words the text is; default `tool_call` for `{ name, arguments }`, else `unknown`. */
+  /** Origin of the text; default `tool_call` for `{ name, arguments }`, else `unknown`. */
   readonly channel?: Channel | undefined;
   /** Adds `explanation` to the verdict. */
   readonly explain?: boolean | undefined;
-  /** Stands in the verdict instead of a fresh one. */
+  /** Evidence id for the verdict; default a new one. */
   readonly evidenceId?: string | undefined;
   /** Rules above this level are left out. Default: the pack's. */
   readonly paranoia?: Paranoia | undefined;
 }
 
-/** How one call with the model's help is to be made. */
+/** Options of a call by rules and model. */
 export interface AnalyzeOptions extends ScanCallOptions {
   /**
    * Task that the user gave the agent: evidence for the model, which may tell an order that serves it from one that doesn't. It
@@ -54,7 +54,7 @@ export interface AnalyzeOptions extends ScanCallOptions {
   readonly task?: string | undefined;
   readonly mode?: Mode | undefined;
   readonly timeoutMs?: number | undefined;
-  /** Whose text it is, where several share an engine: response times tell nothing of the texts of other tenants. */
+  /** Tenant of the text, where several share an engine: response times reveal nothing about the texts of other tenants. */
   readonly tenant?: string | undefined;
 }
 
@@ -62,25 +62,25 @@ type Explained = { readonly explain: true };
 
 /** Screens texts. Reusable; calls may overlap. */
 export interface Engine {
-  /** Never rejects because of what the text says or what the model does. @throws InputError; TypeError for an option that does not exist */
+  /** Screens an input. Never rejects because of what the text says or what the model does. @throws InputError; TypeError for an option that does not exist */
   analyze(input: Input, options: AnalyzeOptions & Explained): Promise<ExplainedVerdict>;
   analyze(input: Input, options?: AnalyzeOptions): Promise<Verdict>;
-  /** Verdicts in the order of the inputs, `concurrency` (default 4) of them under way at once. */
+  /** Screens several inputs, `concurrency` (default 4) at once; yields the verdicts in the order of the inputs. */
   analyzeMany(
     inputs: Iterable<Input> | AsyncIterable<Input>,
     options?: AnalyzeOptions & { readonly concurrency?: number | undefined },
   ): AsyncGenerator<Verdict | ExplainedVerdict, void, undefined>;
-  /** The rules alone, at once: a verdict of mode `rules`. */
+  /** Screens an input by the rules alone, synchronously: a verdict of mode `rules`. */
   scan(input: Input, options: ScanCallOptions & Explained): ExplainedVerdict;
   scan(input: Input, options?: ScanCallOptions): Verdict;
   readonly info: EngineInfo;
   /**
    * Makes the first call as fast as the next ones: loads the model and compiles the patterns, in slices of some milliseconds
-   * that leave the event loop free. Rejects with a `ModelError` when the model can't be had, with a `ConfigError` when `share` is
+   * that leave the event loop free. Rejects with a `ModelError` if the model fails to load, with a `ConfigError` if `share` is
    * out of range.
    */
   warmUp(options?: WarmUpOptions): Promise<void>;
-  /** Ends the model; calls after it are answered by the rules. */
+  /** Closes the model; later calls are decided by the rules. */
   close(): Promise<void>;
 }
 
@@ -273,7 +273,7 @@ function toModelOutcome(
 const DETECTS = /^Detects\s+/;
 const FIRST_SENTENCE = /^.*?[.](?=\s|$)/s;
 
-/** One plain sentence from a rule's own words, so that it never quotes the input. */
+/** Makes one plain sentence from a rule's description; it never quotes the input. */
 export function describeRule(rule: { readonly title: string; readonly description: string }): string {
   const sentence = (FIRST_SENTENCE.exec(rule.description.trim())?.[0] ?? rule.description.trim()).replace(/\s+/g, ' ');
   const text = DETECTS.test(sentence)

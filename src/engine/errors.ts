@@ -1,10 +1,10 @@
-/** Any error that this library throws on purpose. Messages never hold screened text. */
+/** Base class of the errors that this library throws on purpose. Messages never contain screened text. */
 export abstract class PortcullisError extends Error {
   /** Stable; never changes its meaning once released. */
   abstract readonly code: string;
 }
 
-/** The engine was built with parts or values that don't fit. All mistakes at once. */
+/** Thrown for invalid parts or settings of an engine, with all mistakes at once. */
 export class ConfigError extends PortcullisError {
   override readonly name = 'ConfigError';
   readonly code = 'CONFIG_INVALID';
@@ -16,10 +16,10 @@ export class ConfigError extends PortcullisError {
   }
 }
 
-/** A value that has no JSON text: `undefined`, a function, or one that holds itself. */
+/** Thrown for a value that has no JSON text: `undefined`, a function, or one that contains itself. */
 export class InputError extends PortcullisError {
   override readonly name = 'InputError';
-  /** `INPUT_MISSING`: it is `undefined`, a function or a symbol. `INPUT_CIRCULAR`: it holds itself. */
+  /** `INPUT_MISSING`: it is `undefined`, a function or a symbol. `INPUT_CIRCULAR`: it contains itself. */
   readonly code: 'INPUT_MISSING' | 'INPUT_CIRCULAR';
 
   constructor(code: 'INPUT_MISSING' | 'INPUT_CIRCULAR') {
@@ -28,9 +28,9 @@ export class InputError extends PortcullisError {
   }
 }
 
-/** Why a model gave no probability. */
+/** Reasons why a model gave no probability. */
 export type ModelErrorCode =
-  /** Its folder or a file of it isn't there. */
+  /** Its folder or one of its files is missing. */
   | 'MODEL_MISSING'
   /** Its manifest can't be read or doesn't fit the schema. */
   | 'MODEL_MANIFEST'
@@ -40,7 +40,7 @@ export type ModelErrorCode =
   | 'MODEL_RUNTIME_MISSING'
   /** The runtime refused to load it. */
   | 'MODEL_LOAD'
-  /** It loads, but doesn't give the golden vectors' values. */
+  /** It loads, but its outputs differ from the golden vectors. */
   | 'MODEL_GOLDEN'
   /** It gave something other than finite numbers of the right shape. */
   | 'MODEL_OUTPUT'
@@ -52,16 +52,16 @@ export type ModelErrorCode =
   | 'MODEL_RESTARTING'
   /** The deadline passed while it was working or queueing. */
   | 'MODEL_TIMEOUT'
-  /** The deadline passed and the classifier didn't even say so. */
+  /** The deadline passed and the classifier did not respond. */
   | 'MODEL_SILENT'
-  /** It failed several times in a row and isn't asked for now. */
+  /** It failed several times in a row; the circuit breaker is open. */
   | 'MODEL_RESTING'
   /** The engine or the classifier was closed. */
   | 'MODEL_CLOSED'
   /** The classifier threw something else. */
   | 'MODEL_FAILED';
 
-/** A model that is missing, broken or late. Loading throws it; screening turns it into the rules' verdict. */
+/** Thrown when loading a model fails; a failure while screening results in the rules' verdict. */
 export class ModelError extends PortcullisError {
   override readonly name = 'ModelError';
   readonly code: ModelErrorCode;

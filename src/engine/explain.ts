@@ -11,7 +11,7 @@ import { edgeBefore, type Span } from './span.js';
 import type { ViewKind, ViewSet } from './text/view.js';
 import type { Verdict } from './verdict.js';
 
-/** A rule's finding as a caller sees it. */
+/** A match of a rule. */
 export interface ExplainedFinding {
   readonly rule: string;
   readonly severity: Severity;
@@ -29,7 +29,7 @@ export interface ExplainedFinding {
    * input: don't log it.
    */
   readonly read_as?: string;
-  /** Where in a structured input, e.g. `$.arguments.body`; absent for a string. */
+  /** JSON path in a structured input, such as `$.arguments.body`; absent for a string. */
   readonly path?: string;
 }
 
@@ -53,11 +53,11 @@ export interface ModelReport {
   readonly error: ModelErrorCode | null;
   /** Worst first. */
   readonly windows: readonly ExplainedWindow[];
-  /** Where the evidence lies that the model went by. */
+  /** Places of the evidence that the model went by. */
   readonly hotspots: readonly Span[];
 }
 
-/** A part of the input that a stated limit kept from being read in some way. */
+/** A part of the input that a limit kept from being read in some way. */
 export interface ExplainedUnseen {
   readonly span: Span;
   /** `model`, or the transform that stopped. */
@@ -74,7 +74,7 @@ export interface Explanation {
   readonly model: ModelReport;
   /** Strongest first, then by span. */
   readonly findings: readonly ExplainedFinding[];
-  /** Of experimental rules; they count nothing. */
+  /** Findings of experimental rules, which add nothing to the score. */
   readonly shadow_findings: readonly ExplainedFinding[];
   readonly unseen: readonly ExplainedUnseen[];
 }
@@ -84,7 +84,7 @@ export interface ExplainedVerdict extends Verdict {
   readonly explanation: Explanation;
 }
 
-/** Everything that one call found out. */
+/** Everything that one call found. */
 export interface Evidence {
   readonly input: Subjected;
   readonly views: ViewSet;
@@ -95,7 +95,7 @@ export interface Evidence {
   readonly model: { readonly texts: ModelTexts; readonly outcome: GuardedAnswer } | undefined;
 }
 
-/** Lays the evidence out for a caller, every span led back to the text screened. */
+/** Explains a verdict; every span is mapped back to the text screened. */
 export function explain(evidence: Evidence, limits: EngineLimits): Explanation {
   const { input, signal, rules, decision } = evidence;
   const explained = (findings: readonly Finding[]): readonly ExplainedFinding[] =>

@@ -1,8 +1,8 @@
 import type { Clock } from './ports.js';
 
 /**
- * Lets work through to a few places, one at a time each, in the order it came. With `timeoutMs` it rejects after that;
- * work that has begun then still keeps its place until it ends.
+ * Runs work on a few places, one piece at a time on each, first come, first served. Rejects after `timeoutMs`;
+ * work that has begun by then keeps its place until it ends.
  */
 export type Limit<Place> = <T>(work: (place: Place) => Promise<T>, timeoutMs?: number) => Promise<T>;
 
@@ -45,7 +45,7 @@ export function createLimit<Place>(
     });
 }
 
-/** How far ahead work may run. */
+/** Bounds on the work under way. */
 export interface PrefetchBounds<Item> {
   readonly items: number;
   /** The items' sizes together; a single item may be larger. Default: no bound. */

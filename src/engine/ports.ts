@@ -2,7 +2,7 @@
 import type { Channel } from './channel.js';
 import type { Span } from './span.js';
 
-/** A text made ready for many patterns (encoded once). */
+/** A text prepared for many patterns: encoded once. */
 export interface Subject {
   readonly text: string;
 }
@@ -11,11 +11,11 @@ export interface Subject {
 export interface Pattern {
   /** Non-overlapping matches, leftmost first, in UTF-16 code units of the subject; at most `max`. */
   findAll(subject: Subject, max: number): readonly Span[];
-  /** True when the pattern occurs in the part of the subject; what stands around the part is not seen. */
+  /** Whether the pattern occurs in the part of the subject; the text around the part is not seen. */
   occursIn(subject: Subject, part: Span): boolean;
 }
 
-/** Many patterns asked in one pass. */
+/** Many patterns matched in one pass. */
 export interface PatternSet {
   /**
    * Indices of the patterns that occur, ascending; `undefined` when the matcher ran out of its memory
@@ -68,17 +68,17 @@ export interface ClassifierInfo {
 export interface ClassifyOptions {
   /** Milliseconds from the call on. */
   readonly timeoutMs: number;
-  /** At most this many windows are scored; the answer says what was left out. */
+  /** Maximum number of windows scored; the rest is listed in `unseen`. */
   readonly maxWindows: number;
   /** Texts from this index on are decoded readings of the ones before; absent: none is. */
   readonly derivedFrom?: number | undefined;
-  /** Whose words the texts are; absent: `unknown`. A classifier may ignore it. */
+  /** Origin of the texts; absent: `unknown`. A classifier may ignore it. */
   readonly channel?: Channel | undefined;
   /** Task that the user gave the agent, where it is known. A classifier may ignore it. */
   readonly task?: string | undefined;
   /** The tenant of the text. Results cached for one tenant make no response to another faster. */
   readonly tenant?: string | undefined;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted once nobody waits for the result. */
   readonly signal: AbortSignalLike;
 }
 
@@ -105,7 +105,7 @@ export interface ClassifierAnswer {
   readonly probability: number;
   /** Every window, worst first. Identical windows are scored once and listed each. */
   readonly windows: readonly ScoredWindow[];
-  /** Where the evidence lies in the worst window; empty when the model can't say. */
+  /** Places of the evidence in the worst window; empty for a model that reports none. */
   readonly hotspots: readonly TextSpan[];
   /** The parts that the model did not read because of `maxWindows`. */
   readonly unseen: readonly TextSpan[];
@@ -130,12 +130,12 @@ export interface Classifier {
 /** A text as token ids, without the special ones at its ends. */
 export interface TokenizedText {
   readonly ids: readonly number[];
-  /** Where each token lies in the text given, UTF-16 code units; ascending, `starts[i] <= ends[i]`. */
+  /** Offsets of each token in the text, UTF-16 code units; ascending, `starts[i] <= ends[i]`. */
   readonly starts: readonly number[];
   readonly ends: readonly number[];
 }
 
-/** Cuts text into the tokens of a model. Total on any string, in linear time. */
+/** Splits text into the tokens of a model. Total on any string, in linear time. */
 export interface Tokenizer {
   tokenize(text: string): TokenizedText;
 }
@@ -152,7 +152,7 @@ export interface WindowScore {
 export interface WindowInput {
   /** The window with the special tokens at both ends; behind it the task, with one more. */
   readonly ids: readonly number[];
-  /** How many of the ids are the task's, its special one included; default 0. */
+  /** Number of ids that belong to the task, its special one included; default 0. */
   readonly taskTokens?: number | undefined;
   /** Id of the text's channel; default 0, unknown. Left out for a network that has no such input. */
   readonly channel?: number | undefined;

@@ -196,7 +196,7 @@ function decodeString(text: string, start: number, end: number): string | undefi
   }
 }
 
-/** Where a string that opens at `start` goes wrong, or the end of a text that ends in it. */
+/** Returns the offset of the first mistake in a string that opens at `start`, or the end of a text that ends in it. */
 function mistakeInString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text[at] !== '"' && text.charCodeAt(at) >= 0x20) {

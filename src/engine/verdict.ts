@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-/** Which detectors may block: `rules` alone, rules and model (`hybrid`), or rules alone while the model is only reported (`shadow`). */
+/** Detectors that may block: `rules` alone, rules and model (`hybrid`), or rules alone while the model is only reported (`shadow`). */
 export type Mode = 'rules' | 'hybrid' | 'shadow';
 
-/** The side whose score and threshold stand in the verdict. */
+/** The side whose score and threshold the verdict reports. */
 export type DecidedBy = 'rules' | 'ml' | 'ml-error-rules-fallback';
 
-/** The seven fields that every answer has. */
+/** The seven fields of every verdict. */
 export interface MinimalVerdict {
   readonly verdict: 'allow' | 'block';
   /** 0..1; always equal to `score` of the extended form. */
@@ -23,7 +23,7 @@ export interface MinimalVerdict {
   readonly latency_ms: number;
 }
 
-/** The complete answer. `verdict` is `block` exactly when `score >= threshold`, in every mode. */
+/** The complete verdict. `verdict` is `block` exactly when `score >= threshold`, in every mode. */
 export interface Verdict extends MinimalVerdict {
   /** 0..1, of the deciding side: the rules' score, or the model's calibrated probability raised by weak findings. */
   readonly score: number;
@@ -32,7 +32,7 @@ export interface Verdict extends MinimalVerdict {
   readonly decided_by: DecidedBy;
   /** `off` where no model is configured or asked for. */
   readonly ml_version: string;
-  /** The configured one, even where the model is off. */
+  /** The configured threshold, even where the model is off. */
   readonly ml_threshold: number;
   readonly mode: Mode;
 }
@@ -83,7 +83,7 @@ function modelSideFits(it: Verdict): boolean {
 /** The minimal form: the first seven fields and nothing else. */
 export const minimalVerdictSchema: z.ZodType<MinimalVerdict> = z
   .strictObject(minimalShape)
-  .refine(agreesOnBlock, { message: '`rule` and `reason` say nothing exactly when the verdict is `allow`' });
+  .refine(agreesOnBlock, { message: '`rule` is `none` and `reason` is null exactly when the verdict is `allow`' });
 
 /** The extended form with the invariants that a caller can check. */
 export const verdictSchema: z.ZodType<Verdict> = z
@@ -92,11 +92,11 @@ export const verdictSchema: z.ZodType<Verdict> = z
     message: '`verdict` is `block` exactly when `score >= threshold`',
   })
   .refine((it) => it.confidence === it.score, { message: '`confidence` equals `score`' })
-  .refine(agreesOnBlock, { message: '`rule` and `reason` say nothing exactly when the verdict is `allow`' })
+  .refine(agreesOnBlock, { message: '`rule` is `none` and `reason` is null exactly when the verdict is `allow`' })
   .refine(decidedByItsMode, { message: 'the model decides, or fails, in mode `hybrid` with a model only' })
   .refine(modelSideFits, { message: 'a verdict of the model has its threshold, and `ml.classifier` for a block' });
 
-/** The same answer cut to the seven fields of the minimal form. */
+/** Returns the seven fields of the minimal form. */
 export function toMinimal(verdict: Verdict): MinimalVerdict {
   return {
     verdict: verdict.verdict,

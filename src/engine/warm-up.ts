@@ -3,7 +3,7 @@ import { checkOptions } from './options.js';
 import type { Clock } from './ports.js';
 import type { CompiledPack, Rule } from './rules/types.js';
 
-/** How much a warm-up prepares. */
+/** Options of a warm-up. */
 export interface WarmUpOptions {
   /**
    * `common`: the 200 likeliest patterns, 0.1 s of CPU time and 17 MB. `all` (default): every pattern, so that no later call

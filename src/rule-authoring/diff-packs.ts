@@ -16,7 +16,7 @@ export interface RuleDifference {
   readonly newlyAllowed: number;
 }
 
-/** How two sets of rules decide the same texts. */
+/** Difference between the verdicts of two sets of rules on the same texts. */
 export interface PackDifference extends Omit<VerdictChanges, 'changes'> {
   readonly schema: 'portcullis.rules-diff/1';
   readonly versions: readonly [before: string, after: string];

@@ -6,7 +6,7 @@ import { TuningError } from '../evaluation/scoring/score-rules.js';
 export interface NewLanguage extends Pick<Language, 'code' | 'name'> {
   /** The letters of its words, folded, as the inside of a character class: `a-z`. */
   readonly letters: string;
-  /** Which shape of the multilingual rules it uses: `verb-first` or `verb-last`. */
+  /** Shape of the multilingual rules that it uses: `verb-first` or `verb-last`. */
   readonly order: string;
   /** The code of the language whose words are shown as examples. Default: Finnish or Turkish, by `order`. */
   readonly like?: string | undefined;

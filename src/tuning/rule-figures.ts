@@ -6,7 +6,7 @@ import { buildViews } from '../engine/text/views.js';
 import { type Interval, wilson } from '../evaluation/metrics/binomial.js';
 import type { RuleHit } from '../evaluation/scoring/scan-text.js';
 
-/** How many texts of each kind. */
+/** Number of texts of each kind. */
 export interface Counts {
   readonly attacks: number;
   readonly benign: number;
@@ -167,7 +167,7 @@ export function scoreLists({ lists }: RuleEvidence, scores: readonly number[]): 
   return best;
 }
 
-/** How often all texts are scanned; the fastest round counts, since the machine has other work too. */
+/** Number of times that all texts are scanned; the fastest round counts, since the machine has other work too. */
 const ROUNDS = 3;
 
 /**

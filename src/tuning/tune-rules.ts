@@ -35,7 +35,7 @@ export interface TunedRules {
   readonly rules: readonly RuleFigures[];
 }
 
-/** Who tunes what. */
+/** Options of a tuning. */
 export interface RulesTuning {
   readonly packs?: readonly string[] | undefined;
   readonly overlays?: readonly string[] | undefined;
@@ -189,7 +189,7 @@ export interface TunedPart {
   readonly byChannel: readonly { readonly channel: string; readonly before: Figures; readonly after: Figures }[];
 }
 
-/** How often families are drawn for the intervals. */
+/** Number of draws of families for the intervals. */
 const ROUNDS = 1_000;
 
 /** The figures of a part from its texts' verdicts before and after. */

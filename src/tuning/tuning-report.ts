@@ -202,7 +202,7 @@ function hitsPlot(rules: readonly RuleFigures[]): Plot {
   };
 }
 
-/** How the cost is spread over the rules. */
+/** Plots the distribution of the rules' cost. */
 function costPlot(rules: readonly RuleFigures[]): Plot {
   const costs = rules.flatMap(({ micros }) => (micros === null ? [] : [micros])).sort((a, b) => a - b);
   const points = costs.map((cost, i): Point => [cost, (i + 1) / costs.length]);

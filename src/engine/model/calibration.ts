@@ -13,7 +13,7 @@ export interface WindowPlace {
   readonly windows: number;
   /** True for a decoded reading. */
   readonly derived: boolean;
-  /** How sure the token head is of the window; see `tokenConfidence`. */
+  /** See `tokenConfidence`. */
   readonly tokenConfidence: number;
 }
 
@@ -32,11 +32,11 @@ export function toProbability(logOdds: number): number {
   return 1 / (1 + Math.exp(-logOdds));
 }
 
-/** As many of a window's greatest token logits say how sure the token head is of it. */
+/** Number of greatest token logits that the confidence is the mean of. */
 const CONFIDENT_TOKENS = 8;
 
 /**
- * How sure the token head is that a window holds an attack: the mean of its greatest token logits, special tokens and those of
+ * Returns the token head's confidence that a window holds an attack: the mean of its greatest token logits, special tokens and those of
  * the task left out; 0 without any.
  *
  * @param tokenLogits one a token, the special ones at both ends included

@@ -5,16 +5,16 @@ import { DEEP, type ModelManifest, type NetworkManifest } from './manifest.js';
 
 /** The parts of a cascade. */
 export interface CascadeParts {
-  /** Reads every window, and gives the cascade its version and thresholds. */
+  /** Reads every window; the cascade has its version and thresholds. */
   readonly first: Classifier;
   /** Reads the windows that aren't English, too. */
   readonly deep: Classifier;
-  /** How much the second network counts in those windows, 0..1: the share of its log-odds. */
+  /** Weight of the second network's log-odds in those windows, 0..1. */
   readonly share: number;
   readonly clock: Clock;
 }
 
-/** The classifier that a manifest describes. @param open opens a network; its files' names begin with the prefix */
+/** Opens the classifier that a manifest describes. @param open opens a network; its files' names begin with the prefix */
 export async function openNetworks(
   manifest: ModelManifest,
   clock: Clock,
@@ -30,7 +30,7 @@ const DEEP_WINDOWS = 2;
 
 /**
  * A model of two networks: a small one reads every window, and in a window that isn't plainly English a larger one counts as well.
- * If the second network fails, the answer does: half a model gives no verdict.
+ * If the second network fails, the call fails: half a model gives no verdict.
  */
 export function createCascade({ first, deep, share, clock }: CascadeParts): Classifier {
   async function classify(texts: readonly string[], options: ClassifyOptions): Promise<ClassifierAnswer> {

@@ -12,10 +12,10 @@ export type GuardedClassify = (
   options: Omit<ClassifyOptions, 'signal'>,
 ) => Promise<GuardedAnswer>;
 
-/** A classifier that minds its deadline says so itself within this time after it, in milliseconds. */
+/** Milliseconds after its deadline within which a classifier is expected to reject by itself. */
 const GRACE_MS = 50;
 
-/** Ends that say nothing against the model: a long text took too long, or the caller's own doing. */
+/** Failures that do not count against the model: a long text took too long, or the caller closed it. */
 const NEUTRAL: ReadonlySet<ModelErrorCode> = new Set(['MODEL_TIMEOUT', 'MODEL_CLOSED']);
 
 /** Puts a model behind the engine's one catch. */
@@ -66,11 +66,11 @@ async function answerInTime(
   }
 }
 
-/** When a model that keeps failing is left alone. Times in milliseconds. */
+/** Settings of the circuit breaker. Times in milliseconds. */
 export interface BreakerLimits {
   /** Failures in a row that open the circuit. */
   readonly failures: number;
-  /** Rest after the first opening; doubles with each failed probe. */
+  /** Time without calls after the circuit opens; doubles with each failed probe, up to `maxRestMs`. */
   readonly restMs: number;
   readonly maxRestMs: number;
 }
@@ -81,7 +81,7 @@ export type BreakerState =
   | { readonly kind: 'open'; readonly until: number; readonly restMs: number }
   | { readonly kind: 'half-open'; readonly restMs: number };
 
-/** An event of the circuit. A `neutral` end says nothing about the model (a deadline passed while it worked). */
+/** An event of the circuit. `neutral`: a failure that does not count, such as a deadline that passed while the model worked. */
 export type BreakerEvent = 'ask' | 'success' | 'failure' | 'neutral';
 
 export const CLOSED: BreakerState = { kind: 'closed', failures: 0 };
@@ -126,8 +126,8 @@ function afterFailure(state: BreakerState, now: number, limits: BreakerLimits): 
 }
 
 /**
- * Stands in for a model that couldn't be loaded: each call ends as `ml-error-rules-fallback`, so that
- * callers see that something is missing instead of a quiet verdict by rules.
+ * Makes a classifier in place of a model that failed to load: each call ends as `ml-error-rules-fallback`, so that
+ * callers see that the model is missing instead of getting a quiet verdict by rules.
  *
  * @param configured the thresholds that the model has in its manifest, where that can be read; a number stands for all
  */

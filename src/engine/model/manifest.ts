@@ -74,7 +74,7 @@ export interface Calibration {
   readonly scale: number;
   readonly bias: number;
   readonly per_window: number;
-  /** Where the token head is as sure as this of a window, a long text needs no more than a short one. */
+  /** Token confidence from which on a long text is treated like a short one. */
   readonly sure?: number | undefined;
   /** Log-odds added for a decoded reading; see `DEFAULT_DERIVED`. */
   readonly derived?: number | undefined;

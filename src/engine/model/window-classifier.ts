@@ -45,7 +45,7 @@ interface Scored {
   readonly reading: Reading;
 }
 
-/** How the windows of one call are read. */
+/** Settings for the windows of one call. */
 interface Context extends Pick<ClassifyOptions, 'signal' | 'tenant'> {
   readonly deadline: number;
   /** Id of the channel. */

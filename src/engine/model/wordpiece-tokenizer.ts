@@ -1,9 +1,9 @@
 import type { TokenizedText, Tokenizer } from '../ports.js';
 import { type BertCharacter, readBertCharacter } from './bert-character.js';
 
-/** How the text is made ready, from the model's manifest. Counts in code points. */
+/** Preparation of the text, from the model's manifest. Lengths in code points. */
 export interface TextPreparation {
-  /** Of a run of combining marks, this many are read. */
+  /** Number of combining marks read of one run. */
   readonly markRun: number;
   /** A run without ASCII white space or punctuation is cut into pieces of this length. */
   readonly wordRun: number;
@@ -11,7 +11,7 @@ export interface TextPreparation {
   readonly cased?: boolean | undefined;
 }
 
-/** Code points that are remembered; the rest of Unicode is worked out each time. */
+/** Number of code points whose facts are cached. */
 const REMEMBERED = 4096;
 
 const MARK = /^\p{M}$/u;

@@ -29,7 +29,7 @@ export interface RuleGroup {
   readonly index: LiteralIndex;
 }
 
-/** How to compile; only tests and benches need it. */
+/** Options for tests and benchmarks. */
 export interface CompileOptions {
   /** True: no prefilter and no screens; every pattern of every rule runs alone on every text. Slow, with the same result. */
   readonly plain?: boolean | undefined;

@@ -4,7 +4,7 @@ import type { PatternForm } from './pattern/prepare-pattern.js';
 import { BOUNDARY_SLACK, UNBOUNDED } from './prefilter/literal-index.js';
 import type { Rule, Stop } from './types.js';
 
-/** How a rule's steps must stand to one another. */
+/** Order and distance that a rule demands of its steps. */
 export type StepShape =
   | { readonly kind: 'any' }
   | { readonly kind: 'sequence'; readonly gap: number; readonly stop: Stop }
@@ -23,7 +23,7 @@ export interface CompiledRule {
   /** Indices of `steps`, the one whose literals are least common first: its patterns trigger the rule. */
   readonly order: readonly number[];
   readonly except: readonly CompiledPattern[];
-  /** How far apart two required literals of one match can end, UTF-16 code units. */
+  /** Maximum distance between the ends of two required literals of one match, UTF-16 code units. */
   readonly maxSpan: number;
 }
 

@@ -5,7 +5,7 @@ import type { View, ViewKind } from '../text/view.js';
 import type { PreparedPatterns } from './pattern/compiled-pattern.js';
 
 export type Severity = 'low' | 'medium' | 'high' | 'critical';
-/** How many false alarms a deployment bears: 1 few, 3 many. A scan runs the rules up to its level. */
+/** False-positive budget of a deployment: 1 is the lowest, 3 the highest. A scan runs the rules up to its level. */
 export type Paranoia = 1 | 2 | 3;
 /** `experimental` rules run in shadow (their score counts 0); `deprecated` rules only reserve their id. */
 export type RuleStatus = 'experimental' | 'stable' | 'deprecated';
@@ -42,9 +42,9 @@ export interface NegativeExample {
 export interface RuleExamples {
   readonly positive: readonly PositiveExample[];
   readonly negative: readonly NegativeExample[];
-  /** Known misses: they must fail today. */
+  /** Known misses: tests fail once the rule matches them. */
   readonly todo_positive: readonly PositiveExample[];
-  /** Known false alarms: they must fail today. */
+  /** Known false positives: tests fail once the rule no longer matches them. */
   readonly todo_negative: readonly NegativeExample[];
 }
 
@@ -101,7 +101,7 @@ export interface Pack {
   readonly rulesVersion: string;
   /** Rules block at or above this score, 0..1. */
   readonly threshold: number;
-  /** Where the model blocks, set by an overlay. */
+  /** Thresholds of the model that an overlay sets. */
   readonly modelThreshold?: ModelThresholds | undefined;
   /** The level a scan runs at when it is given none. */
   readonly paranoia: Paranoia;
@@ -111,7 +111,7 @@ export interface Pack {
   readonly allow: readonly Allowance[];
 }
 
-/** One place where a rule fired. */
+/** One match of a rule. */
 export interface Finding {
   readonly rule: string;
   readonly severity: Severity;
@@ -125,15 +125,15 @@ export interface Finding {
   readonly shown: Span;
 }
 
-/** How a scan is to look. */
+/** Options of a scan. */
 export interface ScanOptions {
   /** Rules above this level are left out. Default: the pack's. */
   readonly paranoia?: Paranoia | undefined;
   /** Rules limited to other channels are left out. Absent: rules of every channel run. */
   readonly channel?: Channel | undefined;
   /**
-   * Go on looking after the score has reached its ceiling. The score and `rule` stay what they were; only
-   * `findings` grows. Default false.
+   * Continues after the score has reached its ceiling. Only `findings` grows; the score and `rule` stay the same.
+   * Default false.
    */
   readonly exhaustive?: boolean | undefined;
 }
@@ -148,18 +148,18 @@ export interface RulesSignal {
   readonly cluster: readonly string[];
   /** By span start, then end, then rule id. At most 64 a rule; the score counts them all. */
   readonly findings: readonly Finding[];
-  /** Findings of experimental rules, in the same order; they count nothing. */
+  /** Findings of experimental rules, in the same order; they add nothing to the score. */
   readonly shadow: readonly Finding[];
 }
 
-/** A rule that nearly fired in a view. */
+/** A rule that nearly matched in a view. */
 export interface NearMiss {
   readonly rule: string;
   readonly view: ViewKind;
   readonly chain: readonly string[];
   /** Steps that occur, counted from 1. */
   readonly steps: readonly number[];
-  /** How many the rule has. */
+  /** Number of steps of the rule. */
   readonly of: number;
   /** `apart`: all steps occur, but too far apart or with a stop between them. `excepted`: an exception held it back. */
   readonly why: 'missing steps' | 'apart' | 'excepted';
@@ -198,7 +198,7 @@ export interface CompiledPack {
   readonly packs: readonly PackInForce[];
   readonly rulesVersion: string;
   readonly threshold: number;
-  /** Where the model blocks, set by an overlay. */
+  /** Thresholds of the model that an overlay sets. */
   readonly modelThreshold?: ModelThresholds | undefined;
   readonly paranoia: Paranoia;
   readonly rules: readonly Rule[];
@@ -219,7 +219,7 @@ export interface CompiledPack {
    * Compiles the next patterns while `goOn`, asked after each, says true. True when none is left.
    */
   readonly warmUpRest?: ((goOn: () => boolean) => boolean) | undefined;
-  /** Looks at the views of one input. Synchronous; never throws because of what the text says. */
+  /** Scans the views of one input. Synchronous; never throws because of what the text says. */
   readonly scan: (views: readonly View[], options: ScanOptions) => RulesSignal;
   /**
    * The same pack with an overlay's change, within milliseconds: the patterns and the prefilter are shared. Gives what `compilePack` would give for the whole stack. Rules that the pack doesn't have are passed over.
@@ -227,6 +227,6 @@ export interface CompiledPack {
    * @throws PackError for an allow-list pattern that can't be compiled
    */
   readonly withChange: (change: PackChange) => CompiledPack;
-  /** Which rules nearly fired, for people who write rules; slower than `scan`. */
+  /** Lists the rules that nearly matched, for rule authors; slower than `scan`. */
   readonly nearMisses: (views: readonly View[]) => readonly NearMiss[];
 }

@@ -96,12 +96,12 @@ export interface Replacement {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  /** Where each unit of `text` begins in the source (ascending); without it the run is one piece. */
+  /** Source offset of each unit of `text`, ascending; without it the run is one piece. */
   readonly starts?: ArrayLike<number> | undefined;
   readonly transform: string;
 }
 
-/** Stands between two parts that did not follow one another: no pattern may run across it. */
+/** Separator between two parts that did not follow one another: no pattern matches across it. */
 export const JOINT = '\n.\n';
 
 /** Sorts by start and leaves out what overlaps an earlier or, at the same place, a longer replacement. */

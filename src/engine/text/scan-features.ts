@@ -317,13 +317,13 @@ export interface Scan {
   /** ASCII whose fold is its lower case. */
   plain: boolean;
   surrogates: boolean;
-  /** Where white space or controls stand that the fold changes, in ASCII text. */
+  /** Offsets of white space and controls that the fold changes, in ASCII text. */
   readonly spaces: number[];
   /** Kinds of the signs that occur (see char-kinds). */
   signs: number;
   /** Runs of 16 or more base64 characters (letters and digits among them): start, end, in turn. */
   readonly codeRuns: number[];
-  /** Where rows of five or more words of one letter or digit begin; the current row, and where it began. */
+  /** Offsets of rows of five or more words of one letter or digit; the length and the offset of the current row. */
   readonly singleRows: number[];
   single: number;
   singleFrom: number;
@@ -335,9 +335,9 @@ export interface Scan {
   readonly hexPairRow: Row;
   readonly numberRow: Row;
   readonly octetRow: Row;
-  /** Where words that mix letters and digits begin, and where signs stand that can stand for a letter beside one. */
+  /** Offsets of words that mix letters and digits, and of signs that can replace a letter beside one. */
   readonly leetSpots: number[];
-  /** Where rows of words begin that one sign, or the same gap of several signs, joins. */
+  /** Offsets of rows of words that one sign, or the same gap of several signs, joins. */
   readonly joinedRows: number[];
   /** The last joining sign, its place, and where the word before it began. */
   joiner: number;
@@ -354,15 +354,15 @@ export interface Scan {
   gapFrom: number;
   /** A line ends in a hyphen. */
   brokenWords: boolean;
-  /** Where words of ASCII letters begin that are 12 or longer. */
+  /** Offsets of words of 12 or more ASCII letters. */
   readonly longWords: number[];
   /** Dots and dashes that follow no word. */
   dots: number;
   /** Words met of each cipher tag; undefined when none was. */
   tags: Uint32Array | undefined;
-  /** Where each of them begins, and its tag, in turn. */
+  /** The offset of each of them and its tag, in turn. */
   readonly tagged: number[];
-  /** Where the words of an order to a model run backwards; the rank of the last word and its falls. */
+  /** Offsets where the words of an order to a model run backwards; the rank of the last word and its falls. */
   readonly backwardOrders: number[];
   rank: number;
   selectors: number;

@@ -39,7 +39,7 @@ export interface ViewSet {
  * what a limit keeps from being read is listed in `ViewSet.unseen`.
  */
 export interface TextLimits {
-  /** How many decodings may be nested, e.g. base64 in base64 in percent is 3. */
+  /** Maximum number of nested decodings: base64 in base64 in percent is 3. */
   readonly maxDepth: number;
   /** Views besides raw and folded, for each piece of the input. */
   readonly maxViews: number;
@@ -53,7 +53,7 @@ export interface TextLimits {
   readonly context: number;
   /** Longer inputs are decoded in pieces of this length, so that memory stays bounded. */
   readonly piece: number;
-  /** How far each piece reaches into the next. */
+  /** Length by which each piece overlaps the next. */
   readonly pieceOverlap: number;
 }
 

@@ -46,7 +46,7 @@ function tick(value: number, range: number): string {
   return String(Number(value.toFixed(digits)));
 }
 
-/** Where a value stands on its axis: from 0 to 1. */
+/** Position of a value on its axis, 0..1. */
 function along({ from, to, scale }: Axis, value: number): number {
   if (scale === undefined) return (value - from) / (to - from || 1);
   // 1 stands as far from 0 as 2 from 1: a single text has a bar that is seen.

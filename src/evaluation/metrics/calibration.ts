@@ -12,7 +12,7 @@ export interface ReliabilityBin {
   readonly attackShare: number;
 }
 
-/** How far scores are from shares, for scores that claim to be probabilities (0..1). */
+/** Calibration error of scores that claim to be probabilities (0..1). */
 export interface CalibrationError {
   /** Expected calibration error: the bins' gaps, weighted by their texts. */
   readonly expected: number;

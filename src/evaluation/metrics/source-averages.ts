@@ -23,7 +23,7 @@ export interface ChosenThreshold {
 
 /** Figures averaged over sources: a large source doesn't drown a small one, and one easy source doesn't carry the figure. */
 export interface SourceAverages extends SourceMeans {
-  /** How many sources have attacks, and how many have benign texts. */
+  /** Number of sources with attacks, and of those with benign texts. */
   readonly sourcesWithAttacks: number;
   readonly sourcesWithBenign: number;
   /** By budget of the mean false-positive rate. */

@@ -15,7 +15,7 @@ export interface ChangedVerdict {
   readonly channel: Channel | undefined;
 }
 
-/** How a new pack or model differs from an old one, or from what was recorded. */
+/** Difference between the verdicts of a new pack or model and those of an old one, or recorded ones. */
 export interface VerdictChanges {
   /** Texts that have both verdicts. */
   readonly compared: number;

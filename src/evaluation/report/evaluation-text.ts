@@ -27,7 +27,7 @@ function partRows(title: string, parts: readonly PartFigures[]): readonly (reado
   ];
 }
 
-/** Said once a report: what was left out, and why. */
+/** Returns the number of texts, and what was left out and why. */
 export function countsLine({ rows, modelFailures }: Evaluation): string {
   const leftOut = Object.entries(rows.leftOut).map(([why, n]) => `${n} rows left out: ${why}`);
   return [
@@ -38,7 +38,7 @@ export function countsLine({ rows, modelFailures }: Evaluation): string {
   ].join('; ');
 }
 
-/** Where the model blocks texts of the channels that have a threshold of their own. */
+/** Lists the channels with a threshold of their own. */
 function channelThresholds({ modelThreshold, modelThresholds }: Evaluation): string {
   const own = Object.entries(modelThresholds).filter(([, threshold]) => threshold !== modelThreshold);
   return own.length === 0 ? '' : ` (${own.map(([channel, threshold]) => `${channel} ${threshold}`).join(', ')})`;

@@ -1,7 +1,7 @@
 import type { Outcome } from '../metrics/figures.js';
 import type { Scored, ScoredText } from '../scoring/score-texts.js';
 
-/** Who decides: the rules alone, the model alone, or both as `hybrid` does. */
+/** Detectors that decide: the rules alone, the model alone, or both as in mode `hybrid`. */
 export type Side = 'rules' | 'model' | 'both';
 
 type Thresholds = Pick<Scored, 'rulesThreshold' | 'modelThreshold'>;

@@ -12,7 +12,7 @@ export interface LabelledText {
   /** The row's own id, else `FILE:LINE`. */
   readonly id: string;
   readonly text: string;
-  /** Whose words the text is; undefined where the row doesn't say. */
+  /** Origin of the text; undefined where the row has none. */
   readonly channel?: Channel | undefined;
   /** Task that the user gave the agent, where the row has one. */
   readonly task?: string | undefined;
@@ -73,7 +73,7 @@ export function readLabel(value: unknown): Label | 'unknown' | undefined {
   return 'unknown';
 }
 
-/** Which fields of a row hold what. What is left out is looked for under its usual names. */
+/** Names of a row's fields. Those left out are looked for under their usual names. */
 export interface FieldNames {
   readonly text?: string | undefined;
   readonly channel?: string | undefined;
@@ -134,7 +134,7 @@ function readWord(value: unknown, otherwise: string): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : otherwise;
 }
 
-/** Why a row can't be used, in plain words; never quotes the row. */
+/** Reason why a row can't be used; never quotes the row. */
 export type RowFault = 'not an object' | 'no text' | 'not kept whole' | 'unknown label' | 'unknown channel';
 
 /** A row as a labelled text. A record of the dashboard whose input was masked or hashed wasn't kept whole. */

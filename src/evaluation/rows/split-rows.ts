@@ -43,7 +43,7 @@ export function givenSplit(choose: readonly LabelledText[], confirm: readonly La
   return { choose: first, confirm: kept, straddling: second.length - kept.length };
 }
 
-/** How many texts to take. Absent: all. */
+/** Limits on the texts taken; absent: all. */
 export interface RowLimits {
   readonly limit?: number | undefined;
   /** The most texts to take of each source and label. */

@@ -1,11 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { openPack } from '../../adapters/packs/open-pack.js';
 import { childProgram, startWorker } from '../../adapters/worker.js';
+import { PortcullisError } from '../../engine/errors.js';
 import { createLimit } from '../../engine/limit.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
 import { type RulesReading, type ScanRequest, scanText, type TextToScan, type ToRulesChild } from './scan-text.js';
 
-/** Which rules screen, and how. */
+/** Rules to screen by, and options. */
 export interface RulesJob extends Partial<ScanRequest> {
   readonly packs?: readonly string[] | undefined;
   readonly overlays?: readonly string[] | undefined;
@@ -79,7 +80,8 @@ async function inChildren(
   }
 }
 
-/** An error that the caller can fix: a file, a field or an option. Never quotes a screened text. */
-export class TuningError extends Error {
+/** A file, a field, an option or the labels do not allow what was asked. Never quotes a screened text. */
+export class TuningError extends PortcullisError {
   override readonly name = 'TuningError';
+  readonly code = 'TUNING_INVALID';
 }

@@ -22,13 +22,13 @@ export interface ScoredText extends LabelledText {
   readonly cleared: boolean;
   /** Score that `hybrid` compares with the model's threshold; null if the model gave none. */
   readonly combined: number | null;
-  /** Where the model blocks a text of its channel; absent: where it blocks any text. */
+  /** The model's threshold for the text's channel; absent: the one for any text. */
   readonly modelThreshold?: number | undefined;
   /** Milliseconds of a call with the model; null without one. */
   readonly modelMillis: number | null;
 }
 
-/** Who screens. */
+/** Packs, model and thresholds to screen by. */
 export interface Screener {
   readonly packs?: readonly string[] | undefined;
   readonly overlays?: readonly string[] | undefined;
@@ -128,7 +128,7 @@ export interface ModelReading {
   readonly millis: number;
 }
 
-/** Which model scores, and with which rules. */
+/** Model and rules to score by. */
 export interface ModelJob {
   readonly pack: CompiledPack;
   readonly rulesThreshold?: number | undefined;

@@ -45,7 +45,7 @@ export interface Language {
   readonly rules: Readonly<Record<string, LanguageRule>>;
 }
 
-/** Where a part of an expanded rule was written: in the multilingual rule or in the language's file. */
+/** Origin of a part of an expanded rule: the multilingual rule or the language's file. */
 export interface OriginalPlace {
   readonly in: 'rule' | 'language';
   readonly path: readonly (string | number)[];

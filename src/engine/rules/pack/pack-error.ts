@@ -1,6 +1,6 @@
 import { PortcullisError } from '../../errors.js';
 
-/** Where in a pack a mistake lies: a rule, a word list, or the pack itself, and the way to the value inside it. */
+/** Place of a mistake in a pack: a rule, a word list, or the pack itself, and the path to the value inside it. */
 export interface PackPlace {
   readonly in: 'rule' | 'words' | 'pack' | 'overlay';
   /** The rule's id or the list's name; empty for the pack. */
@@ -33,7 +33,7 @@ export function ruleProblem(
   return { code, message, advice, place: { in: 'rule', name: rule.id, path } };
 }
 
-/** A pack that can't be used. All its mistakes at once. */
+/** Thrown for a pack that can't be used, with all its mistakes at once. */
 export class PackError extends PortcullisError {
   override readonly name = 'PackError';
   readonly code = 'PACK_INVALID';
@@ -45,7 +45,7 @@ export class PackError extends PortcullisError {
   }
 }
 
-/** One line for a person who has no file to look at. */
+/** Describes a problem in one line, for readers without the file. */
 export function describeProblem(problem: PackProblem): string {
   const { place } = problem;
   const where = [place.in, place.name, place.path.join('.')].filter((part) => part !== '').join(' ');

@@ -14,7 +14,7 @@ export interface IndexedPattern {
   readonly longest: number;
   /** Script families that every match holds. */
   readonly scripts: ScriptMask;
-  /** How common its literals are likely to be. */
+  /** Estimated frequency of its literals. */
   readonly frequency: number;
   /** Its required literals; empty for none. */
   readonly alternatives: readonly IndexedAlternative[];

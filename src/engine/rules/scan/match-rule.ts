@@ -13,7 +13,7 @@ export interface Neighbourhood {
 }
 
 /**
- * Where a rule fires, starting in `here`. View offsets, sorted, distinct, trimmed of separators. `rule` is the one that the
+ * Finds where a rule matches, starting in `here`. View offsets, sorted, distinct, trimmed of separators. `rule` is the one that the
  * prefilter knows; `except` are its exceptions.
  */
 export function matchRule(

@@ -6,7 +6,7 @@ import { matchRule } from './match-rule.js';
 import { createFindWide, cutSegments, scanSegment } from './scan-segment.js';
 import type { ScanParts } from './scan-views.js';
 
-/** Which rules nearly fired, for people who write rules. Runs every pattern of every level alone; much slower than a scan. */
+/** Lists the rules that nearly matched, for rule authors. Runs every pattern of every level alone; much slower than a scan. */
 export function findNearMisses(parts: ScanParts, views: readonly View[]): readonly NearMiss[] {
   const prefilter = buildPlainPrefilter(parts.rules);
   const misses = new Map<string, NearMiss>();

@@ -44,7 +44,7 @@ export function decodeMorse(text: string): readonly Replacement[] {
 interface MorseRun {
   readonly end: number;
   readonly letters: number;
-  /** Where to look for the next run. */
+  /** Offset from which on the next run is sought. */
   readonly next: number;
 }
 
@@ -73,7 +73,7 @@ function morseEnd(text: string, from: number): number {
   return end;
 }
 
-/** Where the next letter begins after the gap at an offset; 0 when there is no gap or no letter. */
+/** Returns the offset of the letter after the gap at an offset; 0 without a gap or a letter. */
 function afterGap(text: string, from: number): number {
   let at = skipBlanks(text, from);
   const blanks = at - from;

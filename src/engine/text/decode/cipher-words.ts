@@ -2,7 +2,7 @@
 export const REVERSED: number = 26;
 /** The tag of a word of the radio alphabet. */
 export const RADIO: number = 27;
-/** How many tags are counted, 0 (none) among them. */
+/** Number of tags that are counted, 0 (none) included. */
 export const TAGS: number = 28;
 /** From here on a tag says at which place of an order to a model the word stands; higher is later. */
 export const FIRST_RANK: number = 32;

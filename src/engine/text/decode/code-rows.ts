@@ -4,9 +4,9 @@ export interface CodeRow {
   readonly ends: readonly number[];
 }
 
-/** How the codes of a row are written. */
+/** Syntax of the codes of a row. */
 export interface CodeRowSyntax {
-  /** Where the code ends that begins at this offset, 0 when none does. Looks at a bounded part of the text. */
+  /** Returns the end of the code that begins at an offset, or 0. Looks at a bounded part of the text. */
   readonly codeEnd: (text: string, at: number) => number;
   /** True when a row may begin after this code unit (NaN at the start of the text). */
   readonly beginsAfter: (unit: number) => boolean;

@@ -29,7 +29,7 @@ const OCTETS: CodeRowSyntax = {
 const MIN_BIT_WORD = 32;
 /** So many bytes of a long number or digest show that it is no text. */
 const PROBE = 48;
-/** How far codes with a prefix (`0x69, 0x67`) are from one another. */
+/** Maximum distance between codes with a prefix (`0x69, 0x67`). */
 const PREFIXED_REACH = 24;
 
 /** Reads bytes in hexadecimal, in one word or pair by pair with separators (`69 67`, `69:67`, `0x69, 0x67`). */

@@ -7,7 +7,7 @@ export interface Markup {
   readonly type: 'open' | 'close' | 'comment' | 'cdata' | 'declaration';
   /** Lower case, for open and close. */
   readonly name: string;
-  /** Where the attributes (open) or the inner text (comment, cdata) lie. */
+  /** Range of the attributes (open) or of the inner text (comment, cdata). */
   readonly innerStart: number;
   readonly innerEnd: number;
 }
