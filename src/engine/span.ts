@@ -7,6 +7,17 @@ export interface Span {
   readonly end: number;
 }
 
+/** Reads ranges of code points: `41-5a 61` in hexadecimal, each with its last code point. */
+export function codePointRanges(ranges: string): readonly (readonly [first: number, last: number])[] {
+  return ranges
+    .trim()
+    .split(/\s+/)
+    .map((range) => {
+      const [first = 0, last = first] = range.split('-').map((part) => Number.parseInt(part, 16));
+      return [first, last];
+    });
+}
+
 /** Joins spans that touch or overlap; sorted by start. */
 export function mergeSpans(spans: readonly Span[]): readonly Span[] {
   const merged: Span[] = [];

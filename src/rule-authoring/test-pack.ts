@@ -3,7 +3,7 @@ import { type PackProblem, ruleProblem } from '../engine/rules/pack/pack-error.j
 import { createWordLookup } from '../engine/rules/pack/word-lists.js';
 import { foldLiteral, foldPattern } from '../engine/rules/pattern/fold-pattern.js';
 import { parsePattern } from '../engine/rules/pattern/parse-pattern.js';
-import type { PatternNode } from '../engine/rules/pattern/pattern-node.js';
+import { childrenOf, type PatternNode } from '../engine/rules/pattern/pattern-node.js';
 import type { CompiledPack, Finding, Pack, Rule } from '../engine/rules/types.js';
 import { buildViews } from '../engine/text/views.js';
 
@@ -147,9 +147,10 @@ function ruleVocabulary(pack: Pack, rule: Rule): readonly string[] {
 /** Adds each run of neighbouring characters. */
 function collect(node: PatternNode, found: Set<string>): void {
   if (node.kind === 'char') found.add(node.text);
-  if (node.kind === 'choice') for (const option of node.options) collect(option, found);
-  if ((node.kind === 'repeat' || node.kind === 'words' || node.kind === 'group') && node.of) collect(node.of, found);
-  if (node.kind !== 'sequence') return;
+  if (node.kind !== 'sequence') {
+    for (const child of childrenOf(node)) collect(child, found);
+    return;
+  }
   let run = '';
   for (const part of node.parts) {
     if (part.kind === 'char') run += part.text;

@@ -1,3 +1,5 @@
+import { codePointRanges } from '../span.js';
+
 /** One code point as BERT's tokenizer reads it: the parts that it adds to words, and where it ends them. */
 export interface BertCharacter {
   /** Lower-case code points without accents, or (cased) the code point itself; an empty list where nothing is left. */
@@ -26,10 +28,11 @@ export function readBertCharacter(codePoint: number, cased = false): BertCharact
   if (codePoint === 0 || codePoint === 0xfffd) return NOTHING;
   const char = String.fromCodePoint(codePoint);
   if (codePoint === 9 || codePoint === 10 || codePoint === 13) return SPACE;
-  if (isPostUnicode8(codePoint)) return { parts: [cased ? char : char.toLowerCase()], kinds: ['letter'] };
+  // The training tokenizer takes it for a letter although it isn't one.
+  if (POST_UNICODE_8.has(codePoint)) return { parts: [cased ? char : char.toLowerCase()], kinds: ['letter'] };
   if (CONTROL.test(char)) return NOTHING;
   if (WHITE_SPACE.test(char)) return SPACE;
-  const alone = isIdeograph(codePoint);
+  const alone = IDEOGRAPHS.some(([first, last]) => codePoint >= first && codePoint <= last);
   const parts: string[] = [];
   const kinds: ('letter' | 'space' | 'alone')[] = [];
   for (const stripped of cased ? char : char.normalize('NFD').replace(NONSPACING_MARKS, '')) {
@@ -42,18 +45,9 @@ export function readBertCharacter(codePoint: number, cased = false): BertCharact
 }
 
 /** The blocks that the reference sets apart by spaces. */
-function isIdeograph(codePoint: number): boolean {
-  return (
-    (codePoint >= 0x4e00 && codePoint <= 0x9fff) ||
-    (codePoint >= 0x3400 && codePoint <= 0x4dbf) ||
-    (codePoint >= 0x20000 && codePoint <= 0x2a6df) ||
-    (codePoint >= 0x2a700 && codePoint <= 0x2b73f) ||
-    (codePoint >= 0x2b740 && codePoint <= 0x2b81f) ||
-    (codePoint >= 0x2b920 && codePoint <= 0x2ceaf) ||
-    (codePoint >= 0xf900 && codePoint <= 0xfaff) ||
-    (codePoint >= 0x2f800 && codePoint <= 0x2fa1f)
-  );
-}
+const IDEOGRAPHS = codePointRanges(
+  '4e00-9fff 3400-4dbf 20000-2a6df 2a700-2b73f 2b740-2b81f 2b920-2ceaf f900-faff 2f800-2fa1f',
+);
 
 /**
  * Marks, punctuation and format characters that came after Unicode 8. The training tokenizer's tables
@@ -77,15 +71,7 @@ const RANGES = `
 `;
 
 const POST_UNICODE_8: ReadonlySet<number> = new Set(
-  RANGES.trim()
-    .split(/\s+/)
-    .flatMap((range) => {
-      const [first, last] = range.split('-').map((part) => Number.parseInt(part, 16)) as [number, number | undefined];
-      return Array.from({ length: (last ?? first) - first + 1 }, (_, index) => first + index);
-    }),
+  codePointRanges(RANGES).flatMap(([first, last]) =>
+    Array.from({ length: last - first + 1 }, (_, index) => first + index),
+  ),
 );
-
-/** True for a code point that the training tokenizer treats as a letter although it isn't one. */
-function isPostUnicode8(codePoint: number): boolean {
-  return POST_UNICODE_8.has(codePoint);
-}

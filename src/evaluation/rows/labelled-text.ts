@@ -29,36 +29,14 @@ export interface LabelledText {
   readonly recorded: 'allow' | 'block' | undefined;
 }
 
-const BENIGN_WORDS = new Set([
-  '0',
-  'benign',
-  'false',
-  'no',
-  'safe',
-  'legitimate',
-  'clean',
-  'ham',
-  'false_alarm',
-  'correct_allow',
-  'false_positive',
-  'true_negative',
-  'allow',
-]);
-const ATTACK_WORDS = new Set([
-  '1',
-  'injection',
-  'true',
-  'yes',
-  'unsafe',
-  'attack',
-  'malicious',
-  'jailbreak',
-  'missed_attack',
-  'correct_block',
-  'false_negative',
-  'true_positive',
-  'block',
-]);
+const BENIGN_WORDS = new Set(
+  '0 benign false no safe legitimate clean ham false_alarm correct_allow false_positive true_negative allow'.split(' '),
+);
+const ATTACK_WORDS = new Set(
+  '1 injection true yes unsafe attack malicious jailbreak missed_attack correct_block false_negative true_positive block'.split(
+    ' ',
+  ),
+);
 
 /**
  * Reads a label: 0/1, benign/injection, true/false and the like, or a mark of the dashboard: `false_alarm` and

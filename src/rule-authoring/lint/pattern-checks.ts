@@ -2,7 +2,7 @@ import { readSteps } from '../../engine/rules/compiled-rule.js';
 import { type PackProblem, ruleProblem } from '../../engine/rules/pack/pack-error.js';
 import { measurePattern } from '../../engine/rules/pattern/measure-pattern.js';
 import { parsePattern, type WordLookup } from '../../engine/rules/pattern/parse-pattern.js';
-import type { PatternNode } from '../../engine/rules/pattern/pattern-node.js';
+import { childrenOf, type PatternNode } from '../../engine/rules/pattern/pattern-node.js';
 import type { Rule } from '../../engine/rules/types.js';
 
 /** The widest run of gaps with no literal between them; one gap may be as wide (PACK023). */
@@ -49,7 +49,7 @@ function widestGap(node: PatternNode): number {
   let run = 0;
   for (const part of flatten(node)) {
     run += gapWidth(part) ?? 0;
-    widest = Math.max(widest, run, ...listChildren(part).map(widestGap));
+    widest = Math.max(widest, run, ...childrenOf(part).map(widestGap));
     if (isAnchor(part)) run = 0;
   }
   return widest;
@@ -107,7 +107,7 @@ function isAnchor(node: PatternNode): boolean {
     case 'sequence':
     case 'group':
     case 'words':
-      return measurePattern(node).shortest > 0 && listChildren(node).some(isAnchor);
+      return measurePattern(node).shortest > 0 && childrenOf(node).some(isAnchor);
     default:
       return false;
   }
@@ -116,21 +116,5 @@ function isAnchor(node: PatternNode): boolean {
 /** Alternatives of the longest alternation that the pattern lists itself; those of word lists don't count. */
 function longestChoice(node: PatternNode): number {
   if (node.kind === 'words') return 0;
-  return Math.max(node.kind === 'choice' ? node.options.length : 0, ...listChildren(node).map(longestChoice));
-}
-
-function listChildren(node: PatternNode): readonly PatternNode[] {
-  switch (node.kind) {
-    case 'sequence':
-      return node.parts;
-    case 'choice':
-      return node.options;
-    case 'repeat':
-    case 'words':
-      return [node.of];
-    case 'group':
-      return node.of ? [node.of] : [];
-    default:
-      return [];
-  }
+  return Math.max(node.kind === 'choice' ? node.options.length : 0, ...childrenOf(node).map(longestChoice));
 }

@@ -22,42 +22,25 @@ const isMissing = (issue: Issue): boolean => issue.code === 'invalid_type' && is
 
 function fromIssue(issue: Issue, place: Omit<PackPlace, 'path'>): readonly PackProblem[] {
   const path = issue.path.filter((step): step is string | number => typeof step !== 'symbol');
+  const problem = (code: string, message: string, advice: string, where: Partial<PackPlace> = {}): PackProblem => ({
+    code,
+    message,
+    advice,
+    place: { ...place, path, ...where },
+  });
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      code: 'PACK003',
-      message: `There is no field \`${key}\` here.`,
-      advice: 'Remove it, or see rules/schema.json for the right name.',
-      place: { ...place, path: [...path, key], key: true },
-    }));
+    const advice = 'Remove it, or see rules/schema.json for the right name.';
+    return issue.keys.map((key) =>
+      problem('PACK003', `There is no field \`${key}\` here.`, advice, { path: [...path, key], key: true }),
+    );
   }
   const name = path.at(-1);
-  if (isMissing(issue)) {
-    return [
-      {
-        code: 'PACK004',
-        message: `The field \`${name}\` is missing.`,
-        advice: 'Add it.',
-        place: { ...place, path: path.slice(0, -1) },
-      },
-    ];
-  }
+  if (isMissing(issue))
+    return [problem('PACK004', `The field \`${name}\` is missing.`, 'Add it.', { path: path.slice(0, -1) })];
   if (issue.code === 'invalid_union' && name === 'match') {
-    return [
-      {
-        code: 'PACK005',
-        message: 'A rule must have exactly one kind of match.',
-        advice:
-          'Write one of `any: [...]`, `sequence: [[...], [...]]` with `gap`, `all: [[...], [...]]` with `within`.',
-        place: { ...place, path },
-      },
-    ];
+    const advice =
+      'Write one of `any: [...]`, `sequence: [[...], [...]]` with `gap`, `all: [[...], [...]]` with `within`.';
+    return [problem('PACK005', 'A rule must have exactly one kind of match.', advice)];
   }
-  return [
-    {
-      code: 'PACK002',
-      message: `\`${name ?? 'This file'}\` is not valid: ${issue.message}.`,
-      advice: 'See rules/schema.json.',
-      place: { ...place, path },
-    },
-  ];
+  return [problem('PACK002', `\`${name ?? 'This file'}\` is not valid: ${issue.message}.`, 'See rules/schema.json.')];
 }

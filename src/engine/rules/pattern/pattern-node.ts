@@ -24,6 +24,23 @@ export type PatternNode =
   /** `{{name}}`: one of a word list. */
   | { readonly kind: 'words'; readonly name: string; readonly of: PatternNode; readonly at: number };
 
+/** The nodes directly inside a node. */
+export function childrenOf(node: PatternNode): readonly PatternNode[] {
+  switch (node.kind) {
+    case 'sequence':
+      return node.parts;
+    case 'choice':
+      return node.options;
+    case 'repeat':
+    case 'words':
+      return [node.of];
+    case 'group':
+      return node.of ? [node.of] : [];
+    default:
+      return [];
+  }
+}
+
 /** A mistake in a pattern and its place in the source (UTF-16 code units). */
 export interface PatternProblem {
   readonly code: string;

@@ -3,7 +3,7 @@ import { requiredLiterals } from '../prefilter/required-literals.js';
 import { foldPattern } from './fold-pattern.js';
 import { measurePattern } from './measure-pattern.js';
 import { parsePattern, type WordLookup } from './parse-pattern.js';
-import type { PatternNode, PatternProblem } from './pattern-node.js';
+import { childrenOf, type PatternNode, type PatternProblem } from './pattern-node.js';
 import { printPattern, tellsLettersAlone } from './print-pattern.js';
 import { requiredScripts, type ScriptMask } from './scripts.js';
 
@@ -81,11 +81,8 @@ function checkPattern(node: PatternNode, length: number, report: (problem: Patte
 }
 
 function checkRepeats(node: PatternNode, report: (problem: PatternProblem) => void): void {
-  if (node.kind === 'sequence') for (const part of node.parts) checkRepeats(part, report);
-  if (node.kind === 'choice') for (const option of node.options) checkRepeats(option, report);
-  if (node.kind === 'group' && node.of) checkRepeats(node.of, report);
+  if (node.kind !== 'words') for (const child of childrenOf(node)) checkRepeats(child, report);
   if (node.kind !== 'repeat') return;
-  checkRepeats(node.of, report);
   const unbounded = node.max === Number.POSITIVE_INFINITY;
   if (isDot(node.of) && unbounded) {
     report({

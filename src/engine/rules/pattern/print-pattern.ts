@@ -1,4 +1,4 @@
-import type { ClassItem, PatternNode } from './pattern-node.js';
+import { type ClassItem, childrenOf, type PatternNode } from './pattern-node.js';
 
 /**
  * The class that a literal space stands for in a folded pattern: white space (folded to ' ' and '\n') and the marks
@@ -93,23 +93,9 @@ function hasLettersAndMarks(node: PatternNode): boolean {
 
 /** True when a pattern finds the same in a text whose characters beyond ASCII, but letters and marks, are all one other such character. */
 export function tellsLettersAlone(node: PatternNode): boolean {
-  switch (node.kind) {
-    case 'char':
-      return !OTHERS.test(node.text);
-    case 'class':
-      return node.items.every(hasNoOthers);
-    case 'sequence':
-      return node.parts.every(tellsLettersAlone);
-    case 'choice':
-      return node.options.every(tellsLettersAlone);
-    case 'repeat':
-    case 'words':
-      return tellsLettersAlone(node.of);
-    case 'group':
-      return !node.of || tellsLettersAlone(node.of);
-    default:
-      return true;
-  }
+  if (node.kind === 'char') return !OTHERS.test(node.text);
+  if (node.kind === 'class') return node.items.every(hasNoOthers);
+  return childrenOf(node).every(tellsLettersAlone);
 }
 
 /** Neither ASCII nor a letter or mark. */

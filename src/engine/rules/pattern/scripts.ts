@@ -1,62 +1,35 @@
+import { codePointRanges } from '../../span.js';
 import type { ClassItem, PatternNode } from './pattern-node.js';
 
 /** A set of script families as bits; a pattern that requires a family is matched only against texts that hold it. */
 export type ScriptMask = number;
 
 /** Script families by block range, rarest first; bit n is entry n. Latin letters are folded to ASCII and need no bit. */
-const FAMILIES: readonly (readonly [string, readonly (readonly [number, number])[]])[] = [
-  ['greek', [[0x370, 0x3ff]]],
-  ['cyrillic', [[0x400, 0x52f]]],
-  ['armenian', [[0x530, 0x58f]]],
-  ['hebrew', [[0x590, 0x5ff]]],
-  [
-    'arabic',
-    [
-      [0x600, 0x77f],
-      [0x8a0, 0x8ff],
-      [0xfb50, 0xfdff],
-      [0xfe70, 0xfeff],
-    ],
-  ],
-  ['indic', [[0x900, 0xdff]]],
-  ['thai', [[0xe00, 0xeff]]],
-  ['tibetan-burmese', [[0xf00, 0x109f]]],
-  [
-    'georgian',
-    [
-      [0x10a0, 0x10ff],
-      [0x1c90, 0x1cbf],
-      [0x2d00, 0x2d2f],
-    ],
-  ],
-  [
-    'hangul',
-    [
-      [0x1100, 0x11ff],
-      [0x3130, 0x318f],
-      [0xac00, 0xd7ff],
-    ],
-  ],
-  ['ethiopic', [[0x1200, 0x139f]]],
-  ['khmer-mongolian', [[0x1780, 0x18af]]],
-  ['kana', [[0x3040, 0x30ff]]],
-  [
-    'han',
-    [
-      [0x2e80, 0x2fdf],
-      [0x3400, 0x4dbf],
-      [0x4e00, 0x9fff],
-    ],
-  ],
-];
+const FAMILIES = {
+  greek: '370-3ff',
+  cyrillic: '400-52f',
+  armenian: '530-58f',
+  hebrew: '590-5ff',
+  arabic: '600-77f 8a0-8ff fb50-fdff fe70-feff',
+  indic: '900-dff',
+  thai: 'e00-eff',
+  tibetanAndBurmese: 'f00-109f',
+  georgian: '10a0-10ff 1c90-1cbf 2d00-2d2f',
+  hangul: '1100-11ff 3130-318f ac00-d7ff',
+  ethiopic: '1200-139f',
+  khmerAndMongolian: '1780-18af',
+  kana: '3040-30ff',
+  han: '2e80-2fdf 3400-4dbf 4e00-9fff',
+};
+const BLOCKS = Object.values(FAMILIES).map(codePointRanges);
 /** Every other character outside ASCII. */
-const OTHER = 1 << FAMILIES.length;
+const OTHER = 1 << BLOCKS.length;
 
 /** Family bit by block of 16 characters, for the whole Basic Multilingual Plane. */
 const BITS: Int32Array = (() => {
   const bits = new Int32Array(0x1000).fill(OTHER);
   bits.fill(0, 0, 8);
-  FAMILIES.forEach(([, ranges], index) => {
+  BLOCKS.forEach((ranges, index) => {
     for (const [low, high] of ranges) bits.fill(1 << index, low >> 4, (high >> 4) + 1);
   });
   return bits;

@@ -63,11 +63,6 @@ function findLikely(patterns: readonly CompiledPattern[], scans: readonly Segmen
   return patterns.length < 2 ? found : found.sort(bySpan);
 }
 
-function findAll(patterns: readonly CompiledPattern[], scans: readonly SegmentScan[]): readonly Span[] {
-  const found = scans.flatMap((scan) => patterns.flatMap((pattern) => scan.findAll(pattern)));
-  return patterns.length < 2 ? found : found.sort(bySpan);
-}
-
 const bySpan = (a: Span, b: Span): number => a.start - b.start || a.end - b.end;
 
 /** Drops spans that lie wholly inside an exception. An exception holding a span starts no later than the span. */
@@ -79,7 +74,7 @@ function dropExcepted(
 ): readonly Span[] {
   const scans = before ? [before, here] : [here];
   const exceptions = except
-    .flatMap((pattern) => (isWide(pattern) ? findWide(pattern) : findAll([pattern], scans)))
+    .flatMap((pattern) => (isWide(pattern) ? findWide(pattern) : scans.flatMap((scan) => scan.findAll(pattern))))
     .sort(bySpan);
   const sorted = [...spans].sort(bySpan);
   let next = 0;

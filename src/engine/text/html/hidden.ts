@@ -37,17 +37,7 @@ export function hiddenTexts(text: string, signs: number, tags: readonly Markup[]
 }
 
 /** Elements whose content is not shown. */
-const UNSHOWN = new Set([
-  'script',
-  'style',
-  'template',
-  'noscript',
-  'noframes',
-  'noembed',
-  'xmp',
-  'iframe',
-  'datalist',
-]);
+const UNSHOWN = new Set('script style template noscript noframes noembed xmp iframe datalist'.split(' '));
 const VOID = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '));
 /** Attributes that hold words. */
 const WORDY = new Set(

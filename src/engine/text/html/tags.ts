@@ -14,15 +14,7 @@ export interface Markup {
 
 const TAG_NAME = /<(\/?)([a-zA-Z][a-zA-Z0-9:_-]{0,40})(?=[\s/>])/y;
 /** These hold text that is no markup up to their end tag. */
-export const RAW_TEXT: ReadonlySet<string> = new Set([
-  'script',
-  'style',
-  'textarea',
-  'title',
-  'noframes',
-  'xmp',
-  'iframe',
-]);
+export const RAW_TEXT: ReadonlySet<string> = new Set('script style textarea title noframes xmp iframe'.split(' '));
 
 /** The markup of a text in order. Linear: each search for an end that failed is not made again. */
 export function htmlTags(text: string): readonly Markup[] {

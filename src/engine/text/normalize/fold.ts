@@ -1,3 +1,4 @@
+import { codePointRanges } from '../../span.js';
 import { IDENTITY_MAP } from '../offset-map.js';
 import { finishRewrite, type Rewrite, type Rewritten, replaceSpan, startRewrite } from '../rewrite.js';
 import { ASTRAL_CONFUSABLES, readConfusables } from './confusables.js';
@@ -149,38 +150,26 @@ function foldEach(text: string): string {
   return out.slice(0, MAX_MARKS + 18);
 }
 
+/** Blocks beyond the BMP whose characters are compatibility forms of others. */
+const COMPATIBLE = codePointRanges(
+  '1d400-1d7ff 10780-107bf 1e030-1e06f 1ee00-1eeff 1f100-1f1ff 1fbf0-1fbf9 2f800-2fa1f',
+);
+/** Blocks that are dropped: tags and variation selectors, controls of shorthand and of music. */
+const DROPPED = codePointRanges('e0000-e0fff 1bca0-1bca3 1d173-1d17a');
+/** First letters of the alphabets in circles and squares, and of the regional indicators of flags. */
+const ENCLOSED = [0x1f110, 0x1f130, 0x1f150, 0x1f170, 0x1f1e6];
+
 /** The fold of a code point beyond the BMP; '' drops it, undefined leaves it as it is (emoji do). */
 function foldAstral(codePoint: number): string | undefined {
-  if (codePoint >= 0x1f100 && codePoint <= 0x1f1ff) return foldEnclosed(codePoint);
-  if (codePoint >= 0xe0000 && codePoint <= 0xe0fff) return '';
-  if ((codePoint >= 0x1bca0 && codePoint <= 0x1bca3) || (codePoint >= 0x1d173 && codePoint <= 0x1d17a)) return '';
-  const compatible =
-    (codePoint >= 0x1d400 && codePoint <= 0x1d7ff) ||
-    (codePoint >= 0x10780 && codePoint <= 0x107bf) ||
-    (codePoint >= 0x1e030 && codePoint <= 0x1e06f) ||
-    (codePoint >= 0x1ee00 && codePoint <= 0x1eeff) ||
-    (codePoint >= 0x1fbf0 && codePoint <= 0x1fbf9) ||
-    (codePoint >= 0x2f800 && codePoint <= 0x2fa1f);
-  if (!compatible) return ASTRAL_CONFUSABLES.get(codePoint);
+  const isIn = (ranges: typeof COMPATIBLE): boolean =>
+    ranges.some(([first, last]) => codePoint >= first && codePoint <= last);
+  if (isIn(DROPPED)) return '';
+  if (!isIn(COMPATIBLE)) return ASTRAL_CONFUSABLES.get(codePoint);
+  const enclosed = ENCLOSED.find((first) => codePoint >= first && codePoint < first + 26);
+  if (enclosed !== undefined) return String.fromCharCode(0x61 + codePoint - enclosed);
   const character = String.fromCodePoint(codePoint);
   const folded = character.normalize('NFKC').toLowerCase();
   // Dotless i and j, and final sigma among the mathematical letters.
   const settled = folded === 'ı' ? 'i' : folded === 'ȷ' ? 'j' : folded === 'ς' ? 'σ' : folded;
   return settled === character ? undefined : settled;
-}
-
-/** Letters in circles and squares, and the regional indicators of flags. */
-function foldEnclosed(codePoint: number): string | undefined {
-  if (codePoint >= 0x1f1e6) return letter(codePoint - 0x1f1e6);
-  if (codePoint >= 0x1f110 && codePoint <= 0x1f129) return letter(codePoint - 0x1f110);
-  if (codePoint >= 0x1f130 && codePoint <= 0x1f149) return letter(codePoint - 0x1f130);
-  if (codePoint >= 0x1f150 && codePoint <= 0x1f169) return letter(codePoint - 0x1f150);
-  if (codePoint >= 0x1f170 && codePoint <= 0x1f189) return letter(codePoint - 0x1f170);
-  const character = String.fromCodePoint(codePoint);
-  const folded = character.normalize('NFKC').toLowerCase();
-  return folded === character ? undefined : folded;
-}
-
-function letter(index: number): string {
-  return String.fromCharCode(0x61 + index);
 }
