@@ -20,7 +20,16 @@ export function defaultEngine(): Promise<Engine> {
   return engine;
 }
 
-/** Screens one input with the default engine. @throws InputError where the input has no JSON text */
+/**
+ * Screens one input with the default engine.
+ *
+ * @throws InputError where the input has no JSON text
+ *
+ * @example
+ * ```ts
+ * const { verdict, reason } = await analyze('Ignore all previous instructions.');
+ * ```
+ */
 export function analyze(input: Input, options: AnalyzeOptions & { readonly explain: true }): Promise<ExplainedVerdict>;
 export function analyze(input: Input, options?: AnalyzeOptions): Promise<Verdict>;
 export async function analyze(input: Input, options: AnalyzeOptions = {}): Promise<Verdict> {

@@ -1,6 +1,5 @@
 import { stringify } from 'yaml';
-import type { OverlayChange } from '../engine/rules/pack/overlay-schema.js';
-import type { Paranoia, Rule } from '../engine/rules/types.js';
+import type { OverlayChange, Paranoia, Rule } from '../engine/rules/types.js';
 import { wilson } from '../evaluation/metrics/binomial.js';
 import { type RuleEvidence, type RuleTexts, scoreLists, textsByRule, withScore } from './rule-figures.js';
 

@@ -1,11 +1,10 @@
-import { escaped, htmlPage, htmlTable } from '../evaluation/html/page.js';
+import { escaped, htmlCards, htmlPage, textTable } from '../evaluation/html/page.js';
 import { type Plot, type Point, plotSvg } from '../evaluation/html/plot.js';
 import {
   alignedTable,
   formatPercent,
   markdownTable,
   percent,
-  percentDecimals,
   percentInterval,
 } from '../evaluation/report/text-format.js';
 import { type RuleChange, signed } from './choose-changes.js';
@@ -50,12 +49,12 @@ function gainRows({ choose, confirm }: TunedRules): Cells {
     row('recall', ({ attacks, before, after, gains }) => [
       formatPercent(before.recall, attacks),
       formatPercent(after.recall, attacks),
-      percentInterval(gains.recall.interval, percentDecimals(attacks)),
+      percentInterval(gains.recall.interval, attacks),
     ]),
     row('false positives', ({ benign, before, after, gains }) => [
       formatPercent(before.falsePositiveRate, benign),
       formatPercent(after.falsePositiveRate, benign),
-      percentInterval(gains.falsePositiveRate.interval, percentDecimals(benign)),
+      percentInterval(gains.falsePositiveRate.interval, benign),
     ]),
   ];
 }
@@ -102,7 +101,7 @@ function ruleRows({ rules, choose }: TunedRules): Cells {
         String(rule.hits.benign),
         `${rule.unique.attacks} / ${rule.unique.benign}`,
         formatPercent(rule.precision, rule.hits.attacks + rule.hits.benign),
-        percentInterval(rule.precisionInterval, percentDecimals(rule.hits.attacks + rule.hits.benign)),
+        percentInterval(rule.precisionInterval, rule.hits.attacks + rule.hits.benign),
         `${rule.marginal.attacks} (${formatPercent(rule.marginal.recall, choose.attacks)})`,
         `${rule.marginal.benign} (${formatPercent(rule.marginal.falsePositiveRate, choose.benign)})`,
         rule.redundantWith === null ? '-' : `${rule.redundantWith.rule} ${percent(rule.redundantWith.share, 0)}`,
@@ -180,13 +179,6 @@ export function overlayHead(tuned: TunedRules): readonly string[] {
   ];
 }
 
-function table([head = [], ...rows]: readonly (readonly string[])[]): string {
-  return htmlTable(
-    head,
-    rows.map((row) => row.map(escaped)),
-  );
-}
-
 /** Each rule as a dot: attacks against benign texts that it fires in. */
 function hitsPlot(rules: readonly RuleFigures[]): Plot {
   const points = rules
@@ -218,11 +210,11 @@ function costPlot(rules: readonly RuleFigures[]): Plot {
 export function tuningPage(tuned: TunedRules): string {
   const { confirm } = tuned;
   const { attacks, benign } = confirm;
-  const cards = [
+  const cards = htmlCards([
     [
       'recall, texts kept apart',
       `${formatPercent(confirm.before.recall, attacks)} → ${formatPercent(confirm.after.recall, attacks)}`,
-      `${attacks} attacks; change ${percentInterval(confirm.gains.recall.interval, percentDecimals(attacks))}`,
+      `${attacks} attacks; change ${percentInterval(confirm.gains.recall.interval, attacks)}`,
     ],
     [
       'false positives there',
@@ -230,17 +222,17 @@ export function tuningPage(tuned: TunedRules): string {
       `${benign} benign texts; budget ${percent(tuned.maxFpr)}`,
     ],
     ['changes', String(tuned.changes.length), tuned.isConfirmed ? 'confirmed' : 'not confirmed'],
-  ].map(([name, value, more]) => `<div class="card">${name}<b>${value}</b><span class="soft">${more}</span></div>`);
+  ]);
   const body = `<h1>Portcullis tuning</h1>
 <p class="soft">${escaped(tuned.date)} · ${escaped(tuned.texts.join(', '))}</p>
 ${tuningSummary(tuned)
   .map((line) => `<p class="soft">${escaped(line)}</p>`)
   .join('\n')}
-<div class="cards">${cards.join('')}</div>
-<h2>Gain</h2>${table(gainRows(tuned))}${tuned.confirm.byChannel.length === 0 ? '' : `<h2>By channel</h2>${table(channelRows(tuned))}`}
-<h2>Changes</h2>${tuned.changes.length === 0 ? '<p>None.</p>' : table(changeRows(tuned.changes))}
+${cards}
+<h2>Gain</h2>${textTable(gainRows(tuned))}${tuned.confirm.byChannel.length === 0 ? '' : `<h2>By channel</h2>${textTable(channelRows(tuned))}`}
+<h2>Changes</h2>${tuned.changes.length === 0 ? '<p>None.</p>' : textTable(changeRows(tuned.changes))}
 <h2>Plots</h2><div class="plots">${[hitsPlot(tuned.rules), costPlot(tuned.rules)].map((plot) => `<figure>${plotSvg(plot)}</figure>`).join('\n')}</div>
 <h2>Rules</h2><p class="soft">On the texts chosen on, before the changes. Unique: texts in which no other rule fires, attacks / benign. Marginal: texts blocked with the rule and not without it. Cost: the rule alone.</p>
-${table(ruleRows(tuned))}`;
+${textTable(ruleRows(tuned))}`;
   return htmlPage('Portcullis tuning', body);
 }

@@ -1,8 +1,9 @@
 import { overlayThresholds } from '../channel.js';
 import type { RegexCompiler } from '../ports.js';
 import { type AllowanceLookup, type CompileOptions, compileAllowances, compileRules } from './compile-rules.js';
-import type { CompiledRule } from './compiled-rule.js';
+import { type CompiledRule, countedScore } from './compiled-rule.js';
 import { PackError, type PackProblem } from './pack/pack-error.js';
+import { changeRule } from './pack/stack-packs.js';
 import { createWordLookup } from './pack/word-lists.js';
 import type { CompiledPattern } from './pattern/compiled-pattern.js';
 import { buildPlainPrefilter, buildPrefilter } from './prefilter/prefilter.js';
@@ -123,11 +124,11 @@ function changedRule(
   if (wanted === 'off') return undefined;
   const except = allowances?.(before.rule) ?? [];
   if (wanted === undefined && except.length === 0) return before;
-  const { score = before.rule.score, paranoia = before.rule.paranoia, status = before.rule.status } = wanted ?? {};
+  const rule = changeRule(before.rule, wanted);
   return {
     ...before,
-    rule: { ...before.rule, score, paranoia, status },
-    score: status === 'experimental' ? 0 : score,
+    rule,
+    score: countedScore(rule),
     except: [...before.except, ...except],
   };
 }

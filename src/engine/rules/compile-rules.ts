@@ -3,6 +3,7 @@ import {
   type CompiledRule,
   chooseGroup,
   choosePatternForm,
+  countedScore,
   measureMaxSpan,
   patternKey,
   readSteps,
@@ -124,7 +125,7 @@ function compileRule(
   return {
     index,
     rule,
-    score: rule.status === 'experimental' ? 0 : rule.score,
+    score: countedScore(rule),
     views: rule.views.reduce((mask, view) => mask | viewBit(view), 0),
     shape,
     steps: compiledSteps,

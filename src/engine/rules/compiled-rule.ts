@@ -27,6 +27,11 @@ export interface CompiledRule {
   readonly maxSpan: number;
 }
 
+/** The score that a rule's findings add: none for an experimental rule, which runs in shadow. */
+export function countedScore({ status, score }: Pick<Rule, 'status' | 'score'>): number {
+  return status === 'experimental' ? 0 : score;
+}
+
 /** The longest that some steps in a row can be, with a gap after each. */
 export function measureSteps(steps: readonly (readonly CompiledPattern[])[], gap: number): number {
   return steps.reduce((sum, patterns) => sum + gap + Math.max(0, ...patterns.map(({ longest }) => longest)), 0);

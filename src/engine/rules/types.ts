@@ -166,10 +166,11 @@ export interface NearMiss {
 }
 
 /** The changes of an overlay to one rule; fields that are left out stay. */
-export interface RuleChange {
+export interface OverlayChange {
   readonly score?: number | undefined;
   readonly paranoia?: Paranoia | undefined;
-  readonly status?: RuleStatus | undefined;
+  /** `stable`: a rule in shadow counts from now on; `experimental`: it is watched and counts 0. A deprecated rule stays so. */
+  readonly status?: 'stable' | 'experimental' | undefined;
 }
 
 /** The changes of an overlay to a compiled pack. Made by `overlayChange`. */
@@ -180,7 +181,7 @@ export interface PackChange {
   readonly modelThreshold?: ModelThresholds | undefined;
   readonly paranoia?: Paranoia | undefined;
   /** By rule id. */
-  readonly rules: Readonly<Record<string, 'off' | RuleChange>>;
+  readonly rules: Readonly<Record<string, 'off' | OverlayChange>>;
   readonly allow: readonly Allowance[];
 }
 

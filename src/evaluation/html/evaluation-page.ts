@@ -11,13 +11,13 @@ import {
   versionsLine,
 } from '../report/evaluation-text.js';
 import { listOutcomes, listSides, type Side } from '../report/sides.js';
-import { formatFigure, formatPercent, number3, percentDecimals, percentInterval } from '../report/text-format.js';
+import { formatFigure, formatPercent, number3, percentInterval } from '../report/text-format.js';
 import type { Scored } from '../scoring/score-texts.js';
-import { escaped, htmlPage, htmlTable, markedHtml } from './page.js';
+import { escaped, htmlCards, htmlPage, htmlTable, markedHtml, textTable } from './page.js';
 import { type Plot, type Point, plotSvg, type Series } from './plot.js';
 
 function shareCell(share: number, interval: Interval | null, n: number): string {
-  return `${formatPercent(share, n)} <small>${percentInterval(interval, percentDecimals(n))}</small>`;
+  return `${formatPercent(share, n)} <small>${percentInterval(interval, n)}</small>`;
 }
 
 /** Wrong texts of a kind that the page shows; the JSON report has all. */
@@ -60,16 +60,16 @@ export function evaluationPage(evaluation: Evaluation, scored: Scored): string {
   const { overall, averageOverSources, decidedBy } = evaluation;
   const { sides, rows } = figureRows(evaluation);
   const { attacks, benign } = overall;
-  const cards = [
+  const cards = htmlCards([
     [
       'attacks found',
       formatPercent(overall.recall, attacks),
-      `${overall.truePositives} of ${attacks}; ${percentInterval(overall.recallInterval, percentDecimals(attacks))}`,
+      `${overall.truePositives} of ${attacks}; ${percentInterval(overall.recallInterval, attacks)}`,
     ],
     [
       'benign texts blocked',
       formatPercent(overall.falsePositiveRate, benign),
-      `${overall.falsePositives} of ${benign}; ${percentInterval(overall.falsePositiveRateInterval, percentDecimals(benign))}`,
+      `${overall.falsePositives} of ${benign}; ${percentInterval(overall.falsePositiveRateInterval, benign)}`,
     ],
     [
       'found, average over sources',
@@ -77,7 +77,7 @@ export function evaluationPage(evaluation: Evaluation, scored: Scored): string {
       `${averageOverSources.sourcesWithAttacks} sources; false positives ${formatPercent(averageOverSources.falsePositiveRate, benign)} on ${averageOverSources.sourcesWithBenign}`,
     ],
     ['AUC', formatFigure(overall.auc, overall.n), `F1 ${formatFigure(overall.f1, overall.n)}; ${overall.n} texts`],
-  ].map(([name, value, more]) => `<div class="card">${name}<b>${value}</b><span class="soft">${more}</span></div>`);
+  ]);
   const figures = htmlTable(
     ['figure', ...sides],
     rows.map(({ name, cells }) => [
@@ -85,19 +85,14 @@ export function evaluationPage(evaluation: Evaluation, scored: Scored): string {
       ...cells.map(({ value, interval }) => `${value}${interval === '' ? '' : ` <small>${interval}</small>`}`),
     ]),
   );
-  const [head = [], ...averageRows] = sourceRows(evaluation);
-  const averagesTable = htmlTable(
-    head,
-    averageRows.map((row) => row.map(escaped)),
-  );
   const averages = hasSourceAverages(evaluation)
-    ? `<h2>Averages over sources</h2><p class="soft">${escaped(sourcesSentence(evaluation))}</p>${averagesTable}`
+    ? `<h2>Averages over sources</h2><p class="soft">${escaped(sourcesSentence(evaluation))}</p>${textTable(sourceRows(evaluation))}`
     : '';
   const warnings = evaluation.warnings.map((warning) => `<p><b>Warning.</b> ${escaped(warning)}</p>`).join('');
   const body = `<h1>Portcullis evaluation</h1>
 <p class="soft">${escaped(evaluation.date)} · ${escaped(evaluation.texts.join(', '))} · ${escaped(countsLine(evaluation))}</p>
 <p class="soft">${escaped(versionsLine(evaluation))}; decided by ${decidedBy}; intervals hold 95 %</p>
-${warnings}<div class="cards">${cards.join('')}</div>
+${warnings}${cards}
 <h2>Texts decided wrongly</h2><p><input id="find" type="search" placeholder="Search these texts" aria-label="Search the texts decided wrongly"></p>
 ${wrongTexts('Attacks missed', evaluation.missed)}
 ${wrongTexts('Benign texts blocked', evaluation.wronglyBlocked)}

@@ -75,6 +75,21 @@ export function markedHtml(text: string, spans: readonly Span[]): string {
   return pieces.join('');
 }
 
+/** Figures that stand out: a name, a value, and a line more. The parts are HTML made of escaped text. */
+export function htmlCards(cards: readonly (readonly [name: string, value: string, more: string])[]): string {
+  const card = ([name, value, more]: (typeof cards)[number]): string =>
+    `<div class="card">${name}<b>${value}</b><span class="soft">${more}</span></div>`;
+  return `<div class="cards">${cards.map(card).join('')}</div>`;
+}
+
+/** A table of plain text, its head first. */
+export function textTable([head = [], ...rows]: readonly (readonly string[])[]): string {
+  return htmlTable(
+    head,
+    rows.map((row) => row.map(escaped)),
+  );
+}
+
 /** A table that scrolls where it is too wide. `head` is escaped here; the cells of `rows` are HTML made of escaped parts. */
 export function htmlTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   // A region that scrolls must be reachable by keyboard.

@@ -1,18 +1,11 @@
-import type { Channel } from '../../engine/channel.js';
 import type { Label } from '../rows/labelled-text.js';
-import type { Scored } from '../scoring/score-texts.js';
+import type { Scored, ScoredText } from '../scoring/score-texts.js';
 import { decidingSide, isBlocked } from './sides.js';
 
 /** A text whose verdict changed. */
-export interface ChangedVerdict {
-  readonly id: string;
-  readonly source: string;
-  readonly label: Label | undefined;
+export interface ChangedVerdict extends Pick<ScoredText, 'id' | 'source' | 'label' | 'rule' | 'text' | 'channel'> {
   readonly before: 'allow' | 'block';
   readonly after: 'allow' | 'block';
-  readonly rule: string | null;
-  readonly text: string;
-  readonly channel: Channel | undefined;
 }
 
 /** Difference between the verdicts of a new pack or model and those of an old one, or recorded ones. */
@@ -34,21 +27,10 @@ function blockedIn(scored: Scored): readonly boolean[] {
 function listChanges(now: Scored, before: readonly (boolean | undefined)[]): VerdictChanges {
   const after = blockedIn(now);
   const word = (isBlock: boolean | undefined): 'allow' | 'block' => (isBlock ? 'block' : 'allow');
-  const changes = now.texts.flatMap((text, i): readonly ChangedVerdict[] =>
+  const changes = now.texts.flatMap(({ id, source, label, rule, text, channel }, i): readonly ChangedVerdict[] =>
     before[i] === undefined || before[i] === after[i]
       ? []
-      : [
-          {
-            id: text.id,
-            source: text.source,
-            label: text.label,
-            before: word(before[i]),
-            after: word(after[i]),
-            rule: text.rule,
-            text: text.text,
-            channel: text.channel,
-          },
-        ],
+      : [{ id, source, label, before: word(before[i]), after: word(after[i]), rule, text, channel }],
   );
   const net = (label: Label): number =>
     changes

@@ -3,14 +3,7 @@ import type { RankingFigures } from '../metrics/figures.js';
 import { MIN_SOURCE_TEXTS, SOURCE_BUDGETS, type SourceMeans } from '../metrics/source-averages.js';
 import { type Evaluation, listParts, type PartFigures } from './evaluation.js';
 import type { Side } from './sides.js';
-import {
-  alignedTable,
-  formatFigure,
-  formatPercent,
-  markdownTable,
-  percentDecimals,
-  percentInterval,
-} from './text-format.js';
+import { alignedTable, formatFigure, formatPercent, markdownTable, percentInterval } from './text-format.js';
 
 function partRows(title: string, parts: readonly PartFigures[]): readonly (readonly string[])[] {
   return [
@@ -123,8 +116,8 @@ ${evaluation.missed.length} attacks missed, ${evaluation.wronglyBlocked.length} 
 /** Recall and false-positive rate of the deciding side, with n and intervals, as a sentence of Markdown. */
 function headline({ overall, decidedBy }: Evaluation): string {
   const { attacks, benign } = overall;
-  const found = `**${formatPercent(overall.recall, attacks)}** of ${attacks} attacks found (${percentInterval(overall.recallInterval, percentDecimals(attacks))})`;
-  const blocked = `**${formatPercent(overall.falsePositiveRate, benign)}** of ${benign} benign texts blocked (${percentInterval(overall.falsePositiveRateInterval, percentDecimals(benign))})`;
+  const found = `**${formatPercent(overall.recall, attacks)}** of ${attacks} attacks found (${percentInterval(overall.recallInterval, attacks)})`;
+  const blocked = `**${formatPercent(overall.falsePositiveRate, benign)}** of ${benign} benign texts blocked (${percentInterval(overall.falsePositiveRateInterval, benign)})`;
   return `By ${decidedBy}: ${found}, ${blocked}.`;
 }
 
@@ -166,7 +159,7 @@ export interface FigureRow {
 function shares(value: number | null, interval: Interval | null, n: number): FigureRow['cells'][number] {
   return {
     value: value === null ? '-' : `${formatPercent(value, n)} of ${n}`,
-    interval: interval ? percentInterval(interval, percentDecimals(n)) : '',
+    interval: interval ? percentInterval(interval, n) : '',
   };
 }
 function plain(value: number | null, interval: Interval | null, n: number): FigureRow['cells'][number] {

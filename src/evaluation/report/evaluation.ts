@@ -7,16 +7,11 @@ import type { Scored, ScoredText } from '../scoring/score-texts.js';
 import { decidingSide, isBlocked, listOutcomes, listSides, type Side } from './sides.js';
 
 /** A text that was decided wrongly. */
-export interface WrongText {
-  readonly id: string;
-  readonly source: string;
-  readonly group: string;
-  readonly language: string;
-  readonly channel: Channel | undefined;
-  readonly text: string;
-  readonly rulesScore: number;
-  readonly rule: string | null;
-  readonly probability: number | null;
+export interface WrongText
+  extends Pick<
+    ScoredText,
+    'id' | 'source' | 'group' | 'language' | 'channel' | 'text' | 'rulesScore' | 'rule' | 'probability'
+  > {
   readonly spans: readonly Span[];
 }
 
@@ -89,19 +84,10 @@ function summariseLatency(values: readonly number[]): Latency {
   return { n: sorted.length, p50: at(0.5), p95: at(0.95), p99: at(0.99) };
 }
 
-function wrongText(text: ScoredText): WrongText {
-  return {
-    id: text.id,
-    source: text.source,
-    group: text.group,
-    language: text.language,
-    channel: text.channel,
-    text: text.text,
-    rulesScore: text.rulesScore,
-    rule: text.rule,
-    probability: text.probability,
-    spans: text.hits.map(({ start, end }) => ({ start, end })),
-  };
+function wrongText(scored: ScoredText): WrongText {
+  const { id, source, group, language, channel, text, rulesScore, rule, probability, hits } = scored;
+  const spans = hits.map(({ start, end }) => ({ start, end }));
+  return { id, source, group, language, channel, text, rulesScore, rule, probability, spans };
 }
 
 /** The inputs of an evaluation other than the scores. */

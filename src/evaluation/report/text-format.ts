@@ -6,7 +6,7 @@ export function percent(share: number | null | undefined, digits: number = 2): s
 }
 
 /** Decimals of a percentage that a share of `n` texts carries. */
-export function percentDecimals(n: number): number {
+function percentDecimals(n: number): number {
   if (n < 100) return 0;
   return n < 10_000 ? 1 : 2;
 }
@@ -26,8 +26,9 @@ export function formatFigure(value: number | null, n: number): string {
   return value === null ? '-' : value.toFixed(figureDecimals(n));
 }
 
-/** An interval of shares in percent. */
-export function percentInterval(interval: Interval | null | undefined, digits: number = 2): string {
+/** An interval of a share of `n` texts in percent, with no more decimals than `n` supports, or `-`. */
+export function percentInterval(interval: Interval | null | undefined, n: number): string {
+  const digits = percentDecimals(n);
   return interval ? `${(100 * interval[0]).toFixed(digits)} to ${(100 * interval[1]).toFixed(digits)} %` : '-';
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CHANNELS, type Channel } from '../../channel.js';
-import type { Paranoia } from '../types.js';
+import type { Allowance, OverlayChange, Paranoia } from '../types.js';
 
 const level = z.union([z.literal(1), z.literal(2), z.literal(3)]);
 const orByChannel = <T extends z.ZodType>(value: T) =>
@@ -8,22 +8,10 @@ const orByChannel = <T extends z.ZodType>(value: T) =>
 const date = z.iso.date('write a date as YYYY-MM-DD');
 
 /** One text or pattern that is allowed, for a reason and until a day. */
-export interface OverlayAllowance {
-  readonly text?: string | undefined;
-  readonly pattern?: string | undefined;
-  /** A rule's id; absent: every rule. */
-  readonly rule?: string | undefined;
+export interface OverlayAllowance extends Allowance {
   readonly reason: string;
   /** The last day (UTC) on which the entry counts, `YYYY-MM-DD`. */
   readonly expires: string;
-}
-
-/** The changes of an overlay to one rule. */
-export interface OverlayChange {
-  readonly score?: number | undefined;
-  readonly paranoia?: Paranoia | undefined;
-  /** `stable`: a rule in shadow counts from now on; `experimental`: it is watched and counts 0. A deprecated rule stays so. */
-  readonly status?: 'stable' | 'experimental' | undefined;
 }
 
 /** A local overlay file: what one deployment changes about its packs, without editing them. */

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../canonical-json.js';
 import { type ModelThresholds, overlayThresholds } from '../../channel.js';
 import type { PreparedPatterns } from '../pattern/compiled-pattern.js';
-import type { Pack, PackChange, PackLayer, Rule, WordLists } from '../types.js';
+import type { OverlayChange, Pack, PackChange, PackLayer, Rule, WordLists } from '../types.js';
 import type { Overlay } from './overlay-schema.js';
 import { PackError, type PackProblem } from './pack-error.js';
 import type { PackHead } from './rule-schema.js';
@@ -122,10 +122,19 @@ function change(given: Rule, overlays: readonly Overlay[]): readonly Rule[] {
     const wanted = Object.hasOwn(rules, rule.id) ? rules[rule.id] : undefined;
     if (wanted === 'off') return [];
     if (!wanted || rule.status === 'deprecated') continue;
-    const { score = rule.score, paranoia = rule.paranoia, status = rule.status } = wanted;
-    rule = { ...rule, score, paranoia, status };
+    rule = changeRule(rule, wanted);
   }
   return [rule];
+}
+
+/** The rule with an overlay's change. */
+export function changeRule(rule: Rule, { score, paranoia, status }: OverlayChange = {}): Rule {
+  return {
+    ...rule,
+    score: score ?? rule.score,
+    paranoia: paranoia ?? rule.paranoia,
+    status: status ?? rule.status,
+  };
 }
 
 function sameIds(contents: readonly PackContent[]): readonly PackProblem[] {
