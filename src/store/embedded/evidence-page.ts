@@ -1,6 +1,6 @@
 import { type Kysely, type SqlBool, sql } from 'kysely';
 import type { EvidenceFilter } from '../evidence-store.js';
-import type { Connection } from '../sql/connection.js';
+import { type Connection, evidenceDb } from '../sql/connection.js';
 import type { EvidenceOwn } from '../sql/evidence/evidence.js';
 import {
   bytesOfRecord,
@@ -13,7 +13,7 @@ import {
   searched,
 } from '../sql/evidence/evidence-filter.js';
 import { type Found, type SearchClock, searchInSteps, type Window } from '../sql/evidence/search-steps.js';
-import type { Tables } from '../sql/tables.js';
+import type { EvidenceTables } from '../sql/tables.js';
 import type { LongWork } from '../store.js';
 import { foldText, type SearchTerm, searchTerms } from './search-terms.js';
 
@@ -53,7 +53,8 @@ const MOST_BETWEEN = 4;
 const SAMPLE = 1_024;
 
 /** Lists of evidence, newest first. `seq` is the row's number, so a list is a walk along an index. */
-export function embeddedPage({ db, longWork }: Pick<Connection, 'db' | 'longWork'>): EvidenceOwn['page'] {
+export function embeddedPage({ db: all, longWork }: Pick<Connection, 'db' | 'longWork'>): EvidenceOwn['page'] {
+  const db = evidenceDb(all);
   return async (accountId, filter, after, limit) => {
     const text = searched(filter);
     const from = after?.seq ?? Number.MAX_SAFE_INTEGER;
@@ -115,7 +116,7 @@ function hasIndex({ text: _text, from: _from, to: _to, ...values }: EvidenceFilt
 
 /** Where a window of `size` records below `high` begins, of the account's or of those that have the filter's rare value; 0 at the end. */
 async function findLow(
-  db: Kysely<Tables>,
+  db: Kysely<EvidenceTables>,
   { accountId, filter, turns }: Search,
   high: number,
   size: number,
@@ -131,7 +132,7 @@ async function findLow(
 
 /** One window of a search, newest first: a few records at a time, since a text may be short or a megabyte. */
 async function searchWindow(
-  db: Kysely<Tables>,
+  db: Kysely<EvidenceTables>,
   search: Search,
   window: Window,
   limit: number,
@@ -172,7 +173,7 @@ async function searchWindow(
 }
 
 /** Where records may lie that have the text, newest first: all that have it, and others. */
-async function candidates(db: Kysely<Tables>, search: Search, window: Window): Promise<readonly number[]> {
+async function candidates(db: Kysely<EvidenceTables>, search: Search, window: Window): Promise<readonly number[]> {
   const { low, high } = window;
   if (search.terms.length === 0) return unread(db, search, window);
   // In this order: a record that is indexed meanwhile is found twice rather than never.
@@ -188,7 +189,7 @@ async function candidates(db: Kysely<Tables>, search: Search, window: Window): P
 
 /** All that fits the rest of the filter. */
 async function unread(
-  db: Kysely<Tables>,
+  db: Kysely<EvidenceTables>,
   { accountId, filter, turns }: Search,
   { low, high }: Pick<Window, 'low' | 'high'>,
 ): Promise<readonly number[]> {
@@ -206,7 +207,7 @@ async function unread(
  * one by one: FTS5's own AND of terms that never meet reads the whole index, regardless of bounds.
  */
 async function indexed(
-  db: Kysely<Tables>,
+  db: Kysely<EvidenceTables>,
   { terms, turns }: Search,
   window: Window,
 ): Promise<readonly number[] | undefined> {
@@ -231,7 +232,7 @@ async function indexed(
 
 /** The places of a term in a window, in no order; at most `most` of them. */
 async function findPlaces(
-  db: Kysely<Tables>,
+  db: Kysely<EvidenceTables>,
   { table, match }: SearchTerm,
   { low, high }: Pick<Window, 'low' | 'high'>,
   most: number,
@@ -243,7 +244,7 @@ async function findPlaces(
 
 /** The terms by how many of the newest records below `high` have them. */
 async function rarestFirst(
-  db: Kysely<Tables>,
+  db: Kysely<EvidenceTables>,
   search: Search,
   terms: readonly SearchTerm[],
   high: number,
@@ -260,7 +261,7 @@ async function rarestFirst(
 }
 
 /** Those that have the text, newest first, and those whose text is too long to be compared at once with others. */
-function compareShort(db: Kysely<Tables>, { accountId, filter, folded }: Search, seqs: readonly number[]) {
+function compareShort(db: Kysely<EvidenceTables>, { accountId, filter, folded }: Search, seqs: readonly number[]) {
   return db
     .selectFrom('evidence')
     .select(['seq', 'id', bytesOfRecord.as('bytes'), sql<number>`coalesce(octet_length(text), 0)`.as('text_bytes')])
@@ -274,7 +275,11 @@ function compareShort(db: Kysely<Tables>, { accountId, filter, folded }: Search,
 }
 
 /** Those of a few long texts that have it. */
-async function compareLong(db: Kysely<Tables>, folded: string, seqs: readonly number[]): Promise<readonly number[]> {
+async function compareLong(
+  db: Kysely<EvidenceTables>,
+  folded: string,
+  seqs: readonly number[],
+): Promise<readonly number[]> {
   const having = db
     .selectFrom('evidence')
     .select('seq')

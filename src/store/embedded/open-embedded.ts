@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Kysely, SqliteDialect, sql } from 'kysely';
+import { CamelCasePlugin, Kysely, SqliteDialect, sql } from 'kysely';
 import { childProgram } from '../../adapters/worker.js';
 import { loadPlans } from '../plans.js';
 import { newPepper, settledPepper } from '../secrets.js';
@@ -76,7 +76,7 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
     reader.close();
     throw new StoreError('STORE_SETTINGS', `SQLite ${version} is too old; ${OLDEST_SQLITE.join('.')} is needed`);
   }
-  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: reader }) });
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: reader }), plugins: [new CamelCasePlugin()] });
   try {
     requireSound(reader, file);
     await migrate(db, 'sqlite');

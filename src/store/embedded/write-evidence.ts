@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { EvidenceOwn } from '../sql/evidence/evidence.js';
 import { type Counted, type CountedRow, toHourRow, toLatencyRow, toVersionRow } from '../sql/evidence/evidence-row.js';
-import type { Tables } from '../sql/tables.js';
+import type { EvidenceTables } from '../sql/tables.js';
 import { StoreError } from '../store-error.js';
 import type { GroupCommit, Tally } from './group-commit.js';
 import { openIndexedText, type SearchMark } from './search-index.js';
@@ -55,9 +55,9 @@ export function embeddedDelete(db: Database, commits: GroupCommit, mark: SearchM
 }
 
 type Sums<Row> = { -readonly [Name in keyof Row]: Row[Name] };
-type Hour = Sums<Tables['evidence_hours']>;
-type Latency = Sums<Tables['evidence_latencies']>;
-type Version = Sums<Tables['evidence_versions']>;
+type Hour = Sums<EvidenceTables['evidence_hours']>;
+type Latency = Sums<EvidenceTables['evidence_latencies']>;
+type Version = Sums<EvidenceTables['evidence_versions']>;
 
 /** Sums of a commit's records for the counts that are kept beside them. */
 export interface AddedCounts extends Tally {

@@ -3,7 +3,7 @@ import type { EvidenceRecord } from '../../evidence/evidence-record.js';
 import type { Charge } from '../account-store.js';
 import { formatMonth, type Plans } from '../plans.js';
 import { toHourRow, toLatencyRow, toRow, toVersionRow } from '../sql/evidence/evidence-row.js';
-import type { EvidenceRow, Tables } from '../sql/tables.js';
+import type { EvidenceRow, EvidenceTables } from '../sql/tables.js';
 import { StoreError } from '../store-error.js';
 import { type Granted, toCharge, writePlanTable } from './charge.js';
 
@@ -97,7 +97,7 @@ export function postgresAppend(
   const write = async (items: readonly AppendItem[]): Promise<ReadonlyMap<AppendItem, Appended | Error>> => {
     const { heads, placeByItem: placeOf } = groupCounts(items);
     const rows = items.map(({ record }) => toRow(record, pepper));
-    const hours: readonly Tables['evidence_hours'][] = rows.map(toHourRow);
+    const hours: readonly EvidenceTables['evidence_hours'][] = rows.map(toHourRow);
     const versions = rows.map(toVersionRow);
     const { rows: results } = await pool.query<Result>({
       name: 'portcullis-append',

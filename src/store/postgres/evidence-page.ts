@@ -1,6 +1,6 @@
 import { type Kysely, type SqlBool, sql } from 'kysely';
 import type { EvidenceFilter } from '../evidence-store.js';
-import type { Connection } from '../sql/connection.js';
+import { type Connection, evidenceDb } from '../sql/connection.js';
 import type { EvidenceOwn } from '../sql/evidence/evidence.js';
 import {
   bytesOfRecord,
@@ -10,7 +10,7 @@ import {
   searched,
 } from '../sql/evidence/evidence-filter.js';
 import { searchInSteps, type Window } from '../sql/evidence/search-steps.js';
-import type { Tables } from '../sql/tables.js';
+import type { EvidenceTables } from '../sql/tables.js';
 
 /** The query. */
 interface Asked {
@@ -28,7 +28,7 @@ const CANCELED = '57014';
 const pattern = (text: string): string => `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
 
 const queryPlaces = (
-  db: Kysely<Tables>,
+  db: Kysely<EvidenceTables>,
   { accountId, filter, text, after }: Asked,
   limit: number,
   low = 0,
@@ -50,7 +50,11 @@ const queryPlaces = (
     .execute();
 
 /** The whole answer, or undefined where it takes too long. */
-const atOnce = async (db: Kysely<Tables>, asked: Asked, limit: number): Promise<readonly ListedPlace[] | undefined> => {
+const atOnce = async (
+  db: Kysely<EvidenceTables>,
+  asked: Asked,
+  limit: number,
+): Promise<readonly ListedPlace[] | undefined> => {
   try {
     return await db.transaction().execute(async (inside) => {
       await sql`SET LOCAL statement_timeout = ${sql.lit(AT_ONCE_MS)}`.execute(inside);
@@ -63,7 +67,8 @@ const atOnce = async (db: Kysely<Tables>, asked: Asked, limit: number): Promise<
 };
 
 /** Lists of evidence, newest first, and the deletion of old ones. */
-export function postgresPage({ db }: Connection): Pick<EvidenceOwn, 'page' | 'deleteBefore'> {
+export function postgresPage(connection: Connection): Pick<EvidenceOwn, 'page' | 'deleteBefore'> {
+  const db = evidenceDb(connection.db);
   return {
     async page(accountId, filter, after, limit) {
       const asked = { accountId, filter, text: searched(filter), after };

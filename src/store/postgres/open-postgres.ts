@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect } from 'kysely';
+import { CamelCasePlugin, Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Charge } from '../account-store.js';
 import { openBatcher } from '../batcher.js';
@@ -65,7 +65,7 @@ const shownUrl = (url: string): string => {
 export async function openPostgres(url: string, options: StoreOptions): Promise<Store> {
   const plans = loadPlans(options.plansFile);
   const pool = openPool(url);
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }), plugins: [new CamelCasePlugin()] });
   try {
     try {
       await pool.query('SELECT 1');

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Plans } from '../plans.js';
 import type { LongWork, NoteStore } from '../store.js';
-import type { Tables } from './tables.js';
+import type { EvidenceTables, Tables } from './tables.js';
 
 /** The connection that code shared by both databases needs. */
 export interface Connection {
@@ -15,6 +15,18 @@ export interface Connection {
   readonly longWork: LongWork;
   /** All of it or nothing. Inside, only the handed-in database may be asked. */
   transaction<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
+}
+
+/** The methods of a part of the store, each with the connection before its arguments. */
+export type Queries<Part> = {
+  readonly [Name in keyof Part]: Part[Name] extends (...args: infer Args) => infer Result
+    ? (connection: Connection, ...args: Args) => Result
+    : never;
+};
+
+/** The tables of evidence. Their rows keep the names of their columns: they go to statements of each database, too. */
+export function evidenceDb(db: Kysely<Tables>): Kysely<EvidenceTables> {
+  return db.withoutPlugins() as unknown as Kysely<EvidenceTables>;
 }
 
 /** Each step at once. */

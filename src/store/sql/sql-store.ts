@@ -1,20 +1,21 @@
-import type { Charge } from '../account-store.js';
-import type { Store, StoreHealth, VersionStore } from '../store.js';
+import type { Charge, KeyStore, OrderStore, OverlayStore, UsageStore } from '../account-store.js';
+import type { AuditStore, WebhookStore } from '../operations-store.js';
+import type { RunStore, Store, StoreHealth, VersionStore } from '../store.js';
 import { guarded } from '../store-error.js';
-import { sqlAccounts, sqlUsage } from './accounts/accounts.js';
-import { sqlAttempts, sqlDevices } from './accounts/attempts.js';
-import { sqlInvitations } from './accounts/invitations.js';
-import { sqlKeys } from './accounts/keys.js';
-import { sqlOrders } from './accounts/orders.js';
-import { sqlSecondFactors } from './accounts/second-factors.js';
-import { sqlSessions, sqlUsers } from './accounts/users.js';
-import { type Connection, sqlNotes } from './connection.js';
+import type { AttemptStore, DeviceStore, SecondFactorStore, SessionStore, UserStore } from '../user-store.js';
+import { accounts, usage } from './accounts/accounts.js';
+import { attempts, devices } from './accounts/attempts.js';
+import { invitations } from './accounts/invitations.js';
+import { keys, writeUses } from './accounts/keys.js';
+import { orders } from './accounts/orders.js';
+import { secondFactors } from './accounts/second-factors.js';
+import { sessions, users } from './accounts/users.js';
+import { type Connection, type Queries, sqlNotes } from './connection.js';
 import { type EvidenceOwn, sqlEvidence } from './evidence/evidence.js';
-
-import { sqlAudit } from './operations/audit.js';
-import { sqlOverlays } from './operations/overlays.js';
-import { sqlRuns } from './operations/runs.js';
-import { sqlWebhooks } from './operations/webhooks.js';
+import { audit } from './operations/audit.js';
+import { overlays } from './operations/overlays.js';
+import { runs } from './operations/runs.js';
+import { webhooks } from './operations/webhooks.js';
 
 const USES_MS = 5_000;
 
@@ -28,39 +29,42 @@ export interface DatabaseOwn extends EvidenceOwn {
 
 /** The store over a connection. */
 export function sqlStore(connection: Connection, own: DatabaseOwn): Store {
-  const { keys, flushUses } = sqlKeys(connection);
   const database = connection.dialect === 'sqlite' ? 'embedded' : 'postgres';
-  // A last use that isn't written is no loss: the next one is.
-  const timer = setInterval(() => void flushUses().catch(() => undefined), USES_MS);
-  timer.unref();
+  const uses = openUses(connection);
   const health = (look: () => Promise<readonly string[]>) => async (): Promise<StoreHealth> => {
     const problems = await look().catch((error: unknown) => [error instanceof Error ? error.message : 'unknown error']);
     return { ok: problems.length === 0, database, problems };
   };
-  let closing: Promise<void> | undefined;
+  const part = <Part extends object>(queries: Queries<Part>): Part =>
+    Object.fromEntries(
+      Object.entries<(...args: never[]) => unknown>(queries).map(([name, query]) => [
+        name,
+        query.bind(undefined, connection as never),
+      ]),
+    ) as Part;
   const close = async (): Promise<void> => {
-    clearInterval(timer);
-    await flushUses().catch(() => undefined);
+    await uses.close();
     await own.close();
   };
+  let closing: Promise<void> | undefined;
   return {
     database,
     plans: connection.plans,
-    accounts: guarded(sqlAccounts(connection)),
-    users: guarded({ ...sqlUsers(connection), ...sqlInvitations(connection) }),
-    sessions: guarded(sqlSessions(connection)),
-    devices: guarded(sqlDevices(connection)),
-    attempts: guarded(sqlAttempts(connection)),
-    keys: guarded(keys),
-    usage: guarded({ ...sqlUsage(connection), charge: own.charge }),
+    accounts: guarded(part(accounts)),
+    users: guarded(part<UserStore>({ ...users, ...invitations })),
+    sessions: guarded(part<SessionStore>(sessions)),
+    devices: guarded(part<DeviceStore>(devices)),
+    attempts: guarded(part<AttemptStore>(attempts)),
+    keys: guarded({ ...part<Omit<KeyStore, 'used'>>(keys), used: uses.note }),
+    usage: guarded({ ...part<Omit<UsageStore, 'charge'>>(usage), charge: own.charge }),
     evidence: guarded(sqlEvidence(connection, own)),
-    orders: guarded(sqlOrders(connection)),
-    overlays: guarded(sqlOverlays(connection)),
-    audit: guarded(sqlAudit(connection)),
-    webhooks: guarded(sqlWebhooks(connection)),
-    secondFactors: guarded(sqlSecondFactors(connection)),
-    runs: guarded(sqlRuns(connection)),
-    versions: guarded(sqlVersions(connection)),
+    orders: guarded(part<OrderStore>(orders)),
+    overlays: guarded(part<OverlayStore>(overlays)),
+    audit: guarded(part<AuditStore>(audit)),
+    webhooks: guarded(part<WebhookStore>(webhooks)),
+    secondFactors: guarded(part<SecondFactorStore>(secondFactors)),
+    runs: guarded(part<RunStore>(runs)),
+    versions: guarded(part<VersionStore>(versions)),
     notes: guarded(sqlNotes(connection)),
     ready: health(own.ready),
     check: health(own.check),
@@ -71,35 +75,47 @@ export function sqlStore(connection: Connection, own: DatabaseOwn): Store {
   };
 }
 
-/** Versions of rules and models in SQL. */
-function sqlVersions({ db, now }: Connection): VersionStore {
+/** Uses of keys, written together every few seconds. One that isn't written is no loss: the next one is. */
+function openUses(connection: Connection) {
+  const uses = new Map<string, number>();
+  const write = async (): Promise<void> => {
+    const noted = new Map(uses);
+    uses.clear();
+    await writeUses(connection, noted).catch(() => undefined);
+  };
+  const timer = setInterval(() => void write(), USES_MS);
+  timer.unref();
   return {
-    async put(kind, version, file, bytes) {
-      await db
-        .insertInto('versions')
-        .values({ kind, version, file, bytes: Buffer.from(bytes), stored_at: now() })
-        .onConflict((conflict) => conflict.doNothing())
-        .execute();
+    note(id: string, at: number): void {
+      uses.set(id, Math.max(at, uses.get(id) ?? 0));
     },
-    async names(kind, version) {
-      const files = db.selectFrom('versions').select('file').where('kind', '=', kind).where('version', '=', version);
-      return (await files.orderBy('file').execute()).map(({ file }) => file);
-    },
-    async get(kind, version) {
-      const files = db.selectFrom('versions').select(['file', 'bytes']).where('kind', '=', kind);
-      const rows = await files.where('version', '=', version).orderBy('file').execute();
-      return rows.length === 0 ? undefined : new Map(rows.map(({ file, bytes }) => [file, bytes]));
-    },
-    async list(kind) {
-      const rows = await db
-        .selectFrom('versions')
-        .select(({ fn }) => ['version', fn.min('stored_at').as('storedAt')])
-        .where('kind', '=', kind)
-        .groupBy('version')
-        .execute();
-      return rows
-        .map((row) => ({ version: row.version, storedAt: Number(row.storedAt) }))
-        .sort((a, b) => a.storedAt - b.storedAt);
+    close(): Promise<void> {
+      clearInterval(timer);
+      return write();
     },
   };
 }
+
+/** Versions of rules and models. */
+const versions: Queries<VersionStore> = {
+  async put({ db, now }, kind, version, file, bytes) {
+    await db
+      .insertInto('versions')
+      .values({ kind, version, file, bytes: Buffer.from(bytes), storedAt: now() })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  },
+  async names({ db }, kind, version) {
+    const files = db.selectFrom('versions').select('file').where('kind', '=', kind).where('version', '=', version);
+    return (await files.orderBy('file').execute()).map(({ file }) => file);
+  },
+  async get({ db }, kind, version) {
+    const files = db.selectFrom('versions').select(['file', 'bytes']).where('kind', '=', kind);
+    const rows = await files.where('version', '=', version).orderBy('file').execute();
+    return rows.length === 0 ? undefined : new Map(rows.map(({ file, bytes }) => [file, bytes]));
+  },
+  async list({ db }, kind) {
+    const all = db.selectFrom('versions').select(({ fn }) => ['version', fn.min('storedAt').as('storedAt')]);
+    return all.where('kind', '=', kind).groupBy('version').orderBy('storedAt').execute();
+  },
+};

@@ -1,152 +1,67 @@
-/** The schema as Kysely knows it; `migrations.ts` makes it. Times are milliseconds since 1970, JSON is text. */
+import type { Account, ApiKey, MonthUsage, Order, OverlayVersion } from '../account-store.js';
+import type { AuditEntry, Webhook, WebhookDelivery } from '../operations-store.js';
+import type { Invitation, Member, Session, User } from '../user-store.js';
+
+/** The schema as Kysely's `CamelCasePlugin` names it; `migrate.ts` makes it. Times are milliseconds since 1970. */
 export interface Tables {
-  readonly accounts: {
-    readonly id: string;
+  readonly accounts: Omit<Account, 'settings' | 'overlay'> & {
     /** 1, 2, 3 ...: short, for the search index. */
     readonly number: number;
-    readonly name: string;
-    readonly plan: string;
-    readonly trial_ends_at: number | null;
-    readonly trial_used: number;
-    readonly overage_left: number;
+    /** JSON: the settings, and the overlay in force. */
     readonly settings: string;
-    readonly created_at: number;
   };
-  readonly usage_months: {
-    readonly account_id: string;
-    readonly month: string;
-    readonly used: number;
-    readonly overage_used: number;
-  };
-  readonly api_keys: {
-    readonly id: string;
-    readonly account_id: string;
-    readonly name: string;
-    readonly hash: string;
-    readonly hint: string;
-    readonly created_at: number;
-    readonly last_used_at: number | null;
-    readonly expires_at: number | null;
-    readonly revoked_at: number | null;
-    readonly replaced_by: string | null;
-  };
-  readonly users: {
-    readonly id: string;
-    readonly email: string;
-    readonly password_hash: string;
-    readonly created_at: number;
-    /** The account whose invitation made the user; null for one who signed up, or whom the operator made. */
-    readonly invited_to: string | null;
-    /** The account used last. */
-    readonly last_account_id: string | null;
-  };
-  readonly members: { readonly account_id: string; readonly user_id: string; readonly role: string };
-  readonly invitations: {
-    readonly id: string;
-    readonly account_id: string;
-    readonly email: string;
-    readonly role: string;
-    readonly token_hash: string;
-    readonly expires_at: number;
-  };
-  readonly sessions: {
-    readonly token_hash: string;
-    readonly user_id: string;
-    readonly account_id: string;
-    readonly created_at: number;
-    readonly expires_at: number;
-  };
+  readonly usageMonths: MonthUsage & { readonly accountId: string };
+  readonly apiKeys: ApiKey & { readonly hash: string };
+  readonly users: User;
+  readonly members: Omit<Member, 'email'>;
+  readonly invitations: Invitation & { readonly tokenHash: string };
+  readonly sessions: Session & { readonly tokenHash: string };
   /** Failed attempts at a password, by a digest of whose it is or where they came from. */
   readonly attempts: {
     readonly name: string;
     readonly failures: number;
-    readonly last_at: number;
+    readonly lastAt: number;
     /** The next attempt counts from then on. */
-    readonly free_at: number;
+    readonly freeAt: number;
   };
   /** Browsers that somebody signed in from. */
   readonly devices: {
-    readonly token_hash: string;
-    readonly user_id: string;
-    readonly created_at: number;
-    readonly used_at: number;
+    readonly tokenHash: string;
+    readonly userId: string;
+    readonly createdAt: number;
+    readonly usedAt: number;
   };
-  readonly orders: {
-    readonly id: string;
-    readonly account_id: string;
-    readonly item: string;
-    readonly status: string;
-    readonly external_id: string | null;
-    readonly created_at: number;
-    readonly settled_at: number | null;
-  };
-  readonly account_overlays: {
-    readonly account_id: string;
-    readonly number: number;
-    /** YAML as it was given. */
-    readonly source: string;
-    /** JSON of the overlay. */
-    readonly overlay: string;
-    readonly note: string;
-    readonly rules_version: string;
-    readonly actor: string;
-    readonly created_at: number;
-  };
-  readonly audit_log: {
-    readonly id: string;
-    readonly account_id: string;
-    readonly at: number;
-    readonly actor: string;
-    readonly action: string;
-    readonly target: string;
-    readonly detail: string;
-  };
-  readonly webhooks: {
-    readonly id: string;
-    readonly account_id: string;
-    readonly url: string;
-    /** Sealed under the pepper. */
-    readonly secret: string;
-    /** With spaces between them. */
-    readonly events: string;
-    readonly created_at: number;
-  };
-  readonly webhook_deliveries: {
-    readonly id: string;
-    readonly webhook_id: string;
-    readonly event: string;
-    readonly body: string;
-    readonly status: string;
-    readonly attempts: number;
-    /** When it is tried next; null once it is settled. */
-    readonly due_at: number | null;
-    readonly last_status: number | null;
-    readonly last_error: string | null;
-    readonly created_at: number;
-    readonly settled_at: number | null;
-  };
-  readonly second_factors: {
-    readonly user_id: string;
+  /** `item`: JSON. */
+  readonly orders: Omit<Order, 'item'> & { readonly item: string };
+  /** `overlay`: JSON. */
+  readonly accountOverlays: Omit<OverlayVersion, 'overlay'> & { readonly accountId: string; readonly overlay: string };
+  /** `detail`: JSON. */
+  readonly auditLog: Omit<AuditEntry, 'detail'> & { readonly detail: string };
+  /** `events` with spaces between them; `secret` sealed under the pepper. */
+  readonly webhooks: Omit<Webhook, 'events'> & { readonly events: string; readonly secret: string };
+  readonly webhookDeliveries: WebhookDelivery;
+  readonly secondFactors: {
+    readonly userId: string;
     /** Sealed under the pepper. */
     readonly secret: string;
     /** JSON: hashes of the recovery codes that are left. */
     readonly recovery: string;
     /** Null until the first code was given. */
-    readonly confirmed_at: number | null;
+    readonly confirmedAt: number | null;
     /** The time step of the last code taken: none works twice. */
-    readonly last_step: number;
+    readonly lastStep: number;
   };
-  readonly seen_events: { readonly provider: string; readonly event_id: string; readonly seen_at: number };
+  readonly seenEvents: { readonly provider: string; readonly eventId: string; readonly seenAt: number };
   readonly notes: { readonly name: string; readonly value: string };
   readonly versions: {
     readonly kind: string;
     readonly version: string;
     readonly file: string;
     readonly bytes: Uint8Array;
-    readonly stored_at: number;
+    readonly storedAt: number;
   };
-  readonly run_entries: {
-    readonly account_id: string;
+  readonly runEntries: {
+    readonly accountId: string;
     readonly run: string;
     /** Of the entry within its run. */
     readonly name: string;
@@ -154,6 +69,10 @@ export interface Tables {
     readonly bytes: number;
     readonly entry: string;
   };
+}
+
+/** The tables of evidence, by the names of their columns. */
+export interface EvidenceTables {
   readonly evidence: EvidenceRow;
   readonly evidence_hours: {
     readonly account_id: string;

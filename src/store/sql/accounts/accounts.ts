@@ -1,9 +1,9 @@
-import { sql } from 'kysely';
+import { sql, type UpdateObject } from 'kysely';
 import type { Account, AccountSettings, AccountStore, UsageStore } from '../../account-store.js';
 import { computeQuota, formatMonth, type Plans, trialEnded } from '../../plans.js';
 import { randomId } from '../../secrets.js';
 import { StoreError } from '../../store-error.js';
-import type { Connection } from '../connection.js';
+import type { Connection, Queries } from '../connection.js';
 import type { Tables } from '../tables.js';
 
 const DAY_MS = 86_400_000;
@@ -11,20 +11,10 @@ const defaultSettings: AccountSettings = { verdictForm: 'extended', retentionDay
 
 /** An account as callers see it. */
 export function toAccount(row: Tables['accounts']): Account {
-  const { overlay = null, ...settings } = JSON.parse(row.settings) as Partial<
-    AccountSettings & Pick<Account, 'overlay'>
-  >;
-  return {
-    id: row.id,
-    name: row.name,
-    plan: row.plan,
-    trialEndsAt: row.trial_ends_at,
-    trialUsed: row.trial_used,
-    overageLeft: row.overage_left,
-    settings: { ...defaultSettings, ...settings },
-    overlay,
-    createdAt: row.created_at,
-  };
+  const { id, name, plan, trialEndsAt, trialUsed, overageLeft, createdAt } = row;
+  const { overlay = null, ...given } = JSON.parse(row.settings) as Partial<AccountSettings & Pick<Account, 'overlay'>>;
+  const settings = { ...defaultSettings, ...given };
+  return { id, name, plan, trialEndsAt, trialUsed, overageLeft, settings, overlay, createdAt };
 }
 
 const missing = (id: string): StoreError => new StoreError('STORE_NOT_FOUND', `no account "${id}"`);
@@ -40,22 +30,13 @@ export async function createAccount(
   name: string,
   plan: string,
 ): Promise<Account> {
-  const at = now();
-  const trial_ends_at = trialEnd(plans, plan, at);
+  const createdAt = now();
+  const fresh = { name, plan, trialEndsAt: trialEnd(plans, plan, createdAt), trialUsed: 0, overageLeft: 0 };
   for (let attempt = 0; attempt < 20; attempt += 1) {
+    const number = sql<number>`(SELECT coalesce(max(number), 0) + 1 FROM accounts)`;
     const row = await db
       .insertInto('accounts')
-      .values({
-        id: randomId('acct'),
-        number: sql<number>`(SELECT coalesce(max(number), 0) + 1 FROM accounts)`,
-        name,
-        plan,
-        trial_ends_at,
-        trial_used: 0,
-        overage_left: 0,
-        settings: '{}',
-        created_at: at,
-      })
+      .values({ id: randomId('acct'), number, ...fresh, settings: '{}', createdAt })
       .onConflict((conflict) => conflict.doNothing())
       .returningAll()
       .executeTakeFirst();
@@ -64,106 +45,99 @@ export async function createAccount(
   throw new StoreError('STORE_CONFLICT', 'too many accounts are being created at once; try again');
 }
 
-/** Accounts in SQL. */
-export function sqlAccounts(connection: Connection): AccountStore {
-  const { db, plans, now, transaction } = connection;
-  const change = async (id: string, values: Partial<Tables['accounts']>): Promise<Account> => {
-    const row = await db.updateTable('accounts').set(values).where('id', '=', id).returningAll().executeTakeFirst();
-    if (!row) throw missing(id);
-    return toAccount(row);
-  };
-  return {
-    create: (name, plan) => createAccount(connection, name, plan),
-    async get(id) {
-      const row = await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
-      return row && toAccount(row);
-    },
-    async find(idOrName) {
-      const rows = await db
-        .selectFrom('accounts')
-        .selectAll()
-        .where((where) => where.or([where('id', '=', idOrName), where('name', '=', idOrName)]))
-        .orderBy('number')
-        .execute();
-      const [first, second] = rows;
-      if (!first) throw missing(idOrName);
-      const byId = rows.find((row) => row.id === idOrName);
-      if (second && !byId) {
-        const ids = rows.map((row) => row.id).join(', ');
-        throw new StoreError('STORE_CONFLICT', `several accounts are named "${idOrName}"; give the id: ${ids}`);
-      }
-      return toAccount(byId ?? first);
-    },
-    async list() {
-      return (await db.selectFrom('accounts').selectAll().orderBy('number').execute()).map(toAccount);
-    },
-    rename: (id, name) => change(id, { name }),
-    async setPlan(id, plan) {
-      plans.get(plan);
-      const account = await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
-      if (!account) throw missing(id);
-      // Going back to a trial doesn't start another one.
-      return change(id, { plan, trial_ends_at: account.trial_ends_at ?? trialEnd(plans, plan, now()) });
-    },
-    setTrialEnd: (id, at) => change(id, { trial_ends_at: at }),
-    setSettings: (id, settings) =>
-      transaction(async (inside) => {
-        // The row is locked by this write before it is read: two changes at once both last.
-        const row = await inside
-          .updateTable('accounts')
-          .set({ settings: sql`settings` })
-          .where('id', '=', id)
-          .returning('settings')
-          .executeTakeFirst();
-        if (!row) throw missing(id);
-        const merged = JSON.stringify({ ...(JSON.parse(row.settings) as object), ...settings });
-        const changed = inside.updateTable('accounts').set({ settings: merged }).where('id', '=', id).returningAll();
-        return toAccount(await changed.executeTakeFirstOrThrow());
-      }),
-    async addOverage(id, calls) {
-      if (!Number.isSafeInteger(calls) || calls < 1 || calls > 1e12)
-        throw new StoreError('STORE_SETTINGS', 'overage calls must be a whole number above 0');
-      const added = db
-        .updateTable('accounts')
-        .set({ overage_left: sql`overage_left + ${calls}` })
-        .where('id', '=', id)
-        .returningAll();
-      const row = await added.executeTakeFirst();
-      if (!row) throw missing(id);
-      return toAccount(row);
-    },
-  };
+/** The row of an account, if it is there. */
+export async function findAccount({ db }: Pick<Connection, 'db'>, id: string): Promise<Tables['accounts'] | undefined> {
+  return db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** Reading usage in SQL; charging is each database's own. */
-export function sqlUsage({ db, plans }: Connection): Omit<UsageStore, 'charge'> {
-  return {
-    async quota(accountId, at) {
-      const account = await db.selectFrom('accounts').selectAll().where('id', '=', accountId).executeTakeFirst();
-      if (!account) throw new StoreError('STORE_NOT_FOUND', `no account "${accountId}"`);
-      const usage = await db
-        .selectFrom('usage_months')
-        .select('used')
-        .where('account_id', '=', accountId)
-        .where('month', '=', formatMonth(at))
-        .executeTakeFirst();
-      const plan = plans.get(account.plan);
-      const used = plan.trialDays === null ? (usage?.used ?? 0) : account.trial_used;
-      const quota = computeQuota(plan, used, account.overage_left, at);
-      return trialEnded(plan, account.trial_ends_at, at) ? { ...quota, remaining: 0 } : quota;
-    },
-    async months(accountId, limit) {
-      const rows = await db
-        .selectFrom('usage_months')
-        .selectAll()
-        .where('account_id', '=', accountId)
-        .orderBy('month', 'desc')
-        .limit(limit)
-        .execute();
-      return rows.map((row) => ({ month: row.month, used: row.used, overageUsed: row.overage_used }));
-    },
-  };
+async function change(
+  { db }: Pick<Connection, 'db'>,
+  id: string,
+  values: UpdateObject<Tables, 'accounts'>,
+): Promise<Account> {
+  const row = await db.updateTable('accounts').set(values).where('id', '=', id).returningAll().executeTakeFirst();
+  if (!row) throw missing(id);
+  return toAccount(row);
 }
+
+/**
+ * The settings of an account, as JSON. The row is locked by this write before it is read: two changes at once both last.
+ *
+ * @throws StoreError STORE_NOT_FOUND
+ */
+export async function lockSettings({ db }: Pick<Connection, 'db'>, id: string): Promise<object> {
+  const locked = db.updateTable('accounts').set({ settings: sql`settings` }).where('id', '=', id);
+  const row = await locked.returning('settings').executeTakeFirst();
+  if (!row) throw missing(id);
+  return JSON.parse(row.settings) as object;
+}
+
+/** Accounts. */
+export const accounts: Queries<AccountStore> = {
+  create: createAccount,
+  async get(connection, id) {
+    const row = await findAccount(connection, id);
+    return row && toAccount(row);
+  },
+  async find({ db }, idOrName) {
+    const rows = await db
+      .selectFrom('accounts')
+      .selectAll()
+      .where((where) => where.or([where('id', '=', idOrName), where('name', '=', idOrName)]))
+      .orderBy('number')
+      .execute();
+    const [first, second] = rows;
+    if (!first) throw missing(idOrName);
+    const byId = rows.find((row) => row.id === idOrName);
+    if (second && !byId) {
+      const ids = rows.map((row) => row.id).join(', ');
+      throw new StoreError('STORE_CONFLICT', `several accounts are named "${idOrName}"; give the id: ${ids}`);
+    }
+    return toAccount(byId ?? first);
+  },
+  async list({ db }) {
+    return (await db.selectFrom('accounts').selectAll().orderBy('number').execute()).map(toAccount);
+  },
+  rename: (connection, id, name) => change(connection, id, { name }),
+  async setPlan(connection, id, plan) {
+    const { plans, now } = connection;
+    plans.get(plan);
+    const account = await findAccount(connection, id);
+    if (!account) throw missing(id);
+    // Going back to a trial doesn't start another one.
+    return change(connection, id, { plan, trialEndsAt: account.trialEndsAt ?? trialEnd(plans, plan, now()) });
+  },
+  setTrialEnd: (connection, id, at) => change(connection, id, { trialEndsAt: at }),
+  setSettings: ({ transaction }, id, settings) =>
+    transaction(async (db) => {
+      const merged = { ...(await lockSettings({ db }, id)), ...settings };
+      return change({ db }, id, { settings: JSON.stringify(merged) });
+    }),
+  async addOverage(connection, id, calls) {
+    if (!Number.isSafeInteger(calls) || calls < 1 || calls > 1e12)
+      throw new StoreError('STORE_SETTINGS', 'overage calls must be a whole number above 0');
+    return change(connection, id, { overageLeft: sql<number>`overage_left + ${calls}` });
+  },
+};
+
+/** Usage so far; charging is each database's own. */
+export const usage: Queries<Omit<UsageStore, 'charge'>> = {
+  async quota(connection, accountId, at) {
+    const { db, plans } = connection;
+    const account = await findAccount(connection, accountId);
+    if (!account) throw missing(accountId);
+    const month = db.selectFrom('usageMonths').select('used').where('accountId', '=', accountId);
+    const counted = await month.where('month', '=', formatMonth(at)).executeTakeFirst();
+    const plan = plans.get(account.plan);
+    const used = plan.trialDays === null ? (counted?.used ?? 0) : account.trialUsed;
+    const quota = computeQuota(plan, used, account.overageLeft, at);
+    return trialEnded(plan, account.trialEndsAt, at) ? { ...quota, remaining: 0 } : quota;
+  },
+  async months({ db }, accountId, limit) {
+    const rows = db.selectFrom('usageMonths').select(['month', 'used', 'overageUsed']);
+    return rows.where('accountId', '=', accountId).orderBy('month', 'desc').limit(limit).execute();
+  },
+};
 
 /**
  * Refuses plans that lack one which accounts have: each of their calls would end as a 500.
@@ -178,7 +152,7 @@ export async function requirePlansInUse({ db, plans }: Pick<Connection, 'db' | '
     .groupBy('plan')
     .orderBy('plan')
     .execute();
-  const lacking = used.filter(({ plan }) => !there.has(plan)).map(({ plan, accounts }) => `"${plan}" (${accounts})`);
+  const lacking = used.filter(({ plan }) => !there.has(plan)).map((it) => `"${it.plan}" (${it.accounts})`);
   if (lacking.length === 0) return;
   throw new StoreError(
     'STORE_SETTINGS',

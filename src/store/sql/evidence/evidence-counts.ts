@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { EvidenceStore } from '../../evidence-store.js';
-import type { Connection } from '../connection.js';
+import { type Connection, evidenceDb } from '../connection.js';
 
 const unitMs = { hour: 3_600_000, day: 86_400_000 } as const;
 
@@ -8,24 +8,22 @@ const unitMs = { hour: 3_600_000, day: 86_400_000 } as const;
 const startMark = (unit: keyof typeof unitMs): RawBuilder<number> =>
   sql<number>`hour - (hour % ${sql.lit(unitMs[unit])})`;
 
+/** A sum as the number that it is: PostgreSQL's own sum of whole numbers is a decimal, which its client reads as text. */
+const sumOf = (column: string): RawBuilder<number> => sql<number>`cast(sum(${sql.ref(column)}) AS bigint)`;
+
 /** Opens the counts that are kept beside the records and outlive them. */
 export function sqlEvidenceCounts({
   db,
 }: Pick<Connection, 'db'>): Pick<EvidenceStore, 'counts' | 'latencies' | 'versions'> {
+  const evidence = evidenceDb(db);
   return {
-    async counts(accountId, from, to, unit) {
+    counts(accountId, from, to, unit) {
       const at = startMark(unit);
-      const rows = await db
+      return evidence
         .selectFrom('evidence_hours')
-        .select((select) => [
-          at.as('at'),
-          'rule',
-          select.fn.sum<number>('calls').as('calls'),
-          select.fn.sum<number>('blocks').as('blocks'),
-          select.fn.sum<number>('model_errors').as('modelErrors'),
-          select.fn.sum<number>('latency_sum').as('latencySum'),
-          select.fn.max('latency_max').as('latencyMax'),
-        ])
+        .select([at.as('at'), 'rule', sumOf('calls').as('calls'), sumOf('blocks').as('blocks')])
+        .select([sumOf('model_errors').as('modelErrors'), sumOf('latency_sum').as('latencySum')])
+        .select(({ fn }) => fn.max('latency_max').as('latencyMax'))
         .where('account_id', '=', accountId)
         .where('hour', '>=', from)
         .where('hour', '<', to)
@@ -33,21 +31,12 @@ export function sqlEvidenceCounts({
         .orderBy(at)
         .orderBy('rule')
         .execute();
-      return rows.map((row) => ({
-        at: Number(row.at),
-        rule: row.rule,
-        calls: Number(row.calls),
-        blocks: Number(row.blocks),
-        modelErrors: Number(row.modelErrors),
-        latencySum: Number(row.latencySum),
-        latencyMax: Number(row.latencyMax),
-      }));
     },
-    async latencies(accountId, from, to, unit) {
+    latencies(accountId, from, to, unit) {
       const at = startMark(unit);
-      const rows = await db
+      return evidence
         .selectFrom('evidence_latencies')
-        .select((select) => [at.as('at'), 'step', select.fn.sum<number>('calls').as('calls')])
+        .select([at.as('at'), 'step', sumOf('calls').as('calls')])
         .where('account_id', '=', accountId)
         .where('hour', '>=', from)
         .where('hour', '<', to)
@@ -55,21 +44,14 @@ export function sqlEvidenceCounts({
         .orderBy(at)
         .orderBy('step')
         .execute();
-      return rows.map((row) => ({ at: Number(row.at), step: Number(row.step), calls: Number(row.calls) }));
     },
-    async versions(accountId) {
-      const rows = await db.selectFrom('evidence_versions').selectAll().where('account_id', '=', accountId).execute();
-      return rows.map((row) => ({
-        rulesVersion: row.rules_version,
-        mlVersion: row.ml_version,
-        rule: row.rule,
-        firstAt: Number(row.first_at),
-        lastAt: Number(row.last_at),
-        calls: Number(row.calls),
-        blocks: Number(row.blocks),
-        falseAlarms: Number(row.false_alarms),
-        missedAttacks: Number(row.missed_attacks),
-      }));
+    versions(accountId) {
+      const rows = evidence
+        .selectFrom('evidence_versions')
+        .select(['rules_version as rulesVersion', 'ml_version as mlVersion', 'rule', 'first_at as firstAt'])
+        .select(['last_at as lastAt', 'calls', 'blocks', 'false_alarms as falseAlarms'])
+        .select('missed_attacks as missedAttacks');
+      return rows.where('account_id', '=', accountId).execute();
     },
   };
 }

@@ -2,10 +2,10 @@ import { type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool,
 import type { EvidenceFilter } from '../../evidence-store.js';
 import { StoreError } from '../../store-error.js';
 import { RARE_CHANNEL } from '../schema.js';
-import type { Tables } from '../tables.js';
+import type { EvidenceTables } from '../tables.js';
 import { firstSeq, storable } from './evidence-row.js';
 
-type Where = ExpressionBuilder<Tables, 'evidence'>;
+type Where = ExpressionBuilder<EvidenceTables, 'evidence'>;
 
 /**
  * The conditions of a filter but for its text. Values that have an index of their own stand as literals beside the

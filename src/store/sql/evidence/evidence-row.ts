@@ -1,7 +1,7 @@
 import type { EvidenceLabel, EvidenceRecord, KeptText } from '../../../evidence/evidence-record.js';
 import { latencyStep } from '../../evidence-store.js';
 import { textDigest } from '../../secrets.js';
-import type { EvidenceRow, Tables } from '../tables.js';
+import type { EvidenceRow, EvidenceTables } from '../tables.js';
 
 const HOUR_MS = 3_600_000;
 const SLOTS = 1024;
@@ -98,7 +98,7 @@ export function toRecord(row: Pick<EvidenceRow, 'record' | 'text' | 'label'>): E
 const startOfHour = (at: number): number => at - (((at % HOUR_MS) + HOUR_MS) % HOUR_MS);
 
 /** Returns a record's share of the counts of its hour. */
-export function toHourRow(it: Counted): Tables['evidence_hours'] {
+export function toHourRow(it: Counted): EvidenceTables['evidence_hours'] {
   return {
     account_id: it.account_id,
     hour: startOfHour(it.at),
@@ -112,7 +112,7 @@ export function toHourRow(it: Counted): Tables['evidence_hours'] {
 }
 
 /** Returns a record's share of the latencies of its hour. */
-export function toLatencyRow(it: Counted): Tables['evidence_latencies'] {
+export function toLatencyRow(it: Counted): EvidenceTables['evidence_latencies'] {
   return {
     account_id: it.account_id,
     hour: startOfHour(it.at),
@@ -122,7 +122,7 @@ export function toLatencyRow(it: Counted): Tables['evidence_latencies'] {
 }
 
 /** Returns a record's share of the counts of the versions that decided it. */
-export function toVersionRow(it: Counted): Tables['evidence_versions'] {
+export function toVersionRow(it: Counted): EvidenceTables['evidence_versions'] {
   return {
     account_id: it.account_id,
     rules_version: it.rules_version,

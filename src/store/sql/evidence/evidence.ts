@@ -3,8 +3,8 @@ import type { EvidenceLabel, EvidenceRecord } from '../../../evidence/evidence-r
 import type { EvidenceFilter, EvidenceStore } from '../../evidence-store.js';
 import { StoreError } from '../../store-error.js';
 import { toAccount } from '../accounts/accounts.js';
-import { type Connection, sqlNotes } from '../connection.js';
-import type { Tables } from '../tables.js';
+import { type Connection, evidenceDb, sqlNotes } from '../connection.js';
+import type { EvidenceTables } from '../tables.js';
 import { sqlEvidenceCounts } from './evidence-counts.js';
 import {
   bytesOfRecord,
@@ -35,7 +35,7 @@ const ID_SHAPE = /^ev_[0-9a-f]{4,24}$/i;
 
 /** Where the text searched for is the beginning of an id: the records with such an id; undefined where there are none. */
 async function pageById(
-  db: Kysely<Tables>,
+  db: Kysely<EvidenceTables>,
   accountId: string,
   filter: EvidenceFilter,
   after: Place | null,
@@ -82,7 +82,7 @@ async function* readRecords(
     at += group.length;
     const ids = group.map(({ id }) => id);
     const rows = () =>
-      db.selectFrom('evidence').select(['id', 'record', 'text', 'label']).where('id', 'in', ids).execute();
+      evidenceDb(db).selectFrom('evidence').select(['id', 'record', 'text', 'label']).where('id', 'in', ids).execute();
     // Another server's time is no time of this thread.
     const early = dialect === 'postgres' ? await rows() : undefined;
     yield await longWork(accountId, sumBytes(group), async () => {
@@ -97,7 +97,7 @@ async function* readRecords(
 
 /** Evidence in SQL. */
 export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceStore {
-  const { db } = connection;
+  const db = evidenceDb(connection.db);
 
   const listPlaces = async (accountId: string, filter: EvidenceFilter, cursor: string | null, limit: number) => {
     const most = Math.min(500, Math.max(1, Math.trunc(limit)));
@@ -157,14 +157,15 @@ async function labelEvidence(
   label: EvidenceLabel | null,
 ): Promise<void> {
   await transaction(async (inside) => {
-    const own = inside.updateTable('evidence').where('id', '=', id).where('account_id', '=', accountId);
+    const evidence = evidenceDb(inside);
+    const own = evidence.updateTable('evidence').where('id', '=', id).where('account_id', '=', accountId);
     // The row is locked by this write before it is read: two labels at once are counted one after the other.
     const row = await own.set({ label: sql`label` }).returning(['record', 'text', 'label']).executeTakeFirst();
     if (!row) throw new StoreError('STORE_NOT_FOUND', `no evidence "${id}" in this account`);
     await own.set({ label }).execute();
     const counted = toRow(toRecord(row), pepper);
     const [before, after] = [toVersionRow(counted), toVersionRow({ ...counted, label })];
-    await inside
+    await evidence
       .updateTable('evidence_versions')
       .set({
         false_alarms: sql`false_alarms + ${after.false_alarms - before.false_alarms}`,
@@ -193,7 +194,7 @@ async function requireClock({ db }: Connection, now: number): Promise<void> {
   const noted = await sqlNotes({ db }).get(CLOCK_NOTE);
   let known = Number(noted);
   if (noted === undefined) {
-    const newest = await db
+    const newest = await evidenceDb(db)
       .selectFrom('evidence')
       .select(({ fn }) => fn.max('seq').as('seq'))
       .executeTakeFirst();
@@ -226,12 +227,12 @@ async function purgeEvidence(
       purged += deleted;
     } while (deleted === BATCH);
   }
-  await db.deleteFrom('sessions').where('expires_at', '<=', now).execute();
-  await db.deleteFrom('invitations').where('expires_at', '<=', now).execute();
+  await db.deleteFrom('sessions').where('expiresAt', '<=', now).execute();
+  await db.deleteFrom('invitations').where('expiresAt', '<=', now).execute();
   const old = (days: number): number => now - days * DAY_MS;
-  await db.deleteFrom('seen_events').where('seen_at', '<', old(EVENT_DAYS)).execute();
-  await db.deleteFrom('attempts').where('last_at', '<', old(ATTEMPT_DAYS)).execute();
-  await db.deleteFrom('devices').where('used_at', '<', old(DEVICE_DAYS)).execute();
+  await db.deleteFrom('seenEvents').where('seenAt', '<', old(EVENT_DAYS)).execute();
+  await db.deleteFrom('attempts').where('lastAt', '<', old(ATTEMPT_DAYS)).execute();
+  await db.deleteFrom('devices').where('usedAt', '<', old(DEVICE_DAYS)).execute();
   await sqlNotes({ db }).set(CLOCK_NOTE, String(now));
   if (purged > 0) await own.purged();
   return purged;

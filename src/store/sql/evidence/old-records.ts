@@ -1,8 +1,7 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { EvidenceRecord } from '../../../evidence/evidence-record.js';
-import { type Connection, sqlNotes } from '../connection.js';
-import type { Tables } from '../tables.js';
-
+import { type Connection, evidenceDb, sqlNotes } from '../connection.js';
+import type { EvidenceTables } from '../tables.js';
 import { keyedTexts } from './evidence-row.js';
 
 const BATCH = 500;
@@ -15,10 +14,10 @@ interface OldRecord {
 /** The records that a condition names, a batch at a time. */
 async function* batches(
   { db }: Pick<Connection, 'db'>,
-  condition: (where: ExpressionBuilder<Tables, 'evidence'>) => Expression<SqlBool>,
+  condition: (where: ExpressionBuilder<EvidenceTables, 'evidence'>) => Expression<SqlBool>,
 ): AsyncGenerator<readonly OldRecord[]> {
   for (let after: string | undefined = ''; after !== undefined; ) {
-    const rows: readonly OldRecord[] = await db
+    const rows: readonly OldRecord[] = await evidenceDb(db)
       .selectFrom('evidence')
       .select(['id', 'record'])
       .where('id', '>', after)
@@ -59,7 +58,9 @@ async function keyOldDigests(connection: Connection, compact: () => Promise<void
         const kept = JSON.parse(record) as EvidenceRecord;
         const keyed = keyedTexts(kept, connection.pepper);
         if (keyed.input === kept.input) continue;
-        const changed = inside.updateTable('evidence').set({ record: JSON.stringify(keyed) });
+        const changed = evidenceDb(inside)
+          .updateTable('evidence')
+          .set({ record: JSON.stringify(keyed) });
         // Another replica may have been faster.
         await changed.where('id', '=', id).where('record', '=', record).execute();
       }
@@ -83,7 +84,7 @@ async function fillChannels(connection: Connection): Promise<void> {
     }
     await connection.transaction(async (inside) => {
       for (const [channel, some] of ids)
-        await inside.updateTable('evidence').set({ channel }).where('id', 'in', some).execute();
+        await evidenceDb(inside).updateTable('evidence').set({ channel }).where('id', 'in', some).execute();
     });
   }
   await notes.set(CHANNELS, 'filled');
