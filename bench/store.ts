@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import Sqlite from 'better-sqlite3';
-import { openGroupCommit } from '../src/store/embedded/group-commit.js';
-import { openSearchIndex, openSearchMark } from '../src/store/embedded/search-index.js';
+import { GroupCommit } from '../src/store/embedded/group-commit.js';
+import { openSearchMark, SearchIndex } from '../src/store/embedded/search-index.js';
 import type { EvidenceFilter } from '../src/store/evidence-store.js';
 import { openStore } from '../src/store/open-store.js';
 import type { Store } from '../src/store/store.js';
@@ -56,9 +56,9 @@ const fill = async (store: Store): Promise<void> => {
   }
   const db = new Sqlite(join(data, 'portcullis.db'));
   const mark = openSearchMark(db);
-  const commits = openGroupCommit(db, { sync: async () => undefined, onFull: () => undefined, tallies: [mark] });
+  const commits = new GroupCommit(db, { sync: async () => undefined, onFull: () => undefined, tallies: [mark] });
   const before = performance.now();
-  await openSearchIndex(db, commits, mark).drain();
+  await new SearchIndex(db, commits, mark).drain();
   console.log(
     `written in ${Math.round((before - started) / 1000)} s, indexed in ${Math.round((performance.now() - before) / 1000)} s`,
   );

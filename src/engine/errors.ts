@@ -4,6 +4,11 @@ export abstract class PortcullisError extends Error {
   abstract readonly code: string;
 }
 
+/** Returns the `code` of any error as text; empty where it has none. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
 /** Thrown for invalid parts or settings of an engine, with all mistakes at once. */
 export class ConfigError extends PortcullisError {
   override readonly name = 'ConfigError';

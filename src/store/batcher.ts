@@ -1,17 +1,10 @@
 import { StoreError } from './store-error.js';
 
-/** Collects requests while a write is in progress, and writes them as one. */
-export interface Batcher<I, O> {
-  add(item: I): Promise<O>;
-  /** Resolves when nothing waits; later items are refused. */
-  close(): Promise<void>;
-}
-
-interface Waiting<I, O> {
-  readonly item: I;
-  readonly resolve: (value: O | Promise<O>) => void;
-  readonly reject: (error: unknown) => void;
-}
+/**
+ * Writes some items together: one result for each, in order, where an `Error` rejects that item alone; or a promise for each.
+ * A write ends with the last of them.
+ */
+export type WriteBatch<I, O> = (items: readonly I[]) => Promise<readonly (O | Error)[]> | readonly Promise<O>[];
 
 /** Bounds of a batcher. */
 export interface BatcherLimits {
@@ -21,23 +14,69 @@ export interface BatcherLimits {
   readonly mostInOne?: number | undefined;
 }
 
-/**
- * `write` gives one result for each item, in order: together, where an `Error` rejects that item alone, or a promise for
- * each. A write ends with the last of them.
- */
-export function openBatcher<I, O>(
-  write: (items: readonly I[]) => Promise<readonly (O | Error)[]> | readonly Promise<O>[],
-  { lanes, mostInOne = Number.POSITIVE_INFINITY }: BatcherLimits,
-): Batcher<I, O> {
-  let waiting: Waiting<I, O>[] = [];
-  let underWay = 0;
-  let planned = false;
-  let closed = false;
-  let whenIdle: (() => void) | undefined;
+interface Waiting<I, O> {
+  readonly item: I;
+  readonly resolve: (value: O | Promise<O>) => void;
+  readonly reject: (error: unknown) => void;
+}
 
-  const send = async (batch: readonly Waiting<I, O>[]): Promise<void> => {
+/** Collects requests while a write is in progress, and writes them as one. */
+export class Batcher<I, O> {
+  readonly #write: WriteBatch<I, O>;
+  readonly #lanes: number;
+  readonly #mostInOne: number;
+  #waiting: Waiting<I, O>[] = [];
+  #underWay = 0;
+  #isPlanned = false;
+  #isClosed = false;
+  #whenIdle: (() => void) | undefined;
+
+  constructor(write: WriteBatch<I, O>, { lanes, mostInOne = Number.POSITIVE_INFINITY }: BatcherLimits) {
+    this.#write = write;
+    this.#lanes = lanes;
+    this.#mostInOne = mostInOne;
+  }
+
+  add(item: I): Promise<O> {
+    if (this.#isClosed) return Promise.reject(new StoreError('STORE_CLOSED', 'the store is closed'));
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject });
+      this.#plan();
+    });
+  }
+
+  /** Resolves when nothing waits; later items are refused. */
+  close(): Promise<void> {
+    this.#isClosed = true;
+    return new Promise((resolve) => {
+      this.#whenIdle = resolve;
+      this.#plan();
+    });
+  }
+
+  #plan(): void {
+    if (this.#isPlanned) return;
+    this.#isPlanned = true;
+    setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#isPlanned = false;
+    while (this.#underWay < this.#lanes && this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, this.#mostInOne);
+      this.#waiting = this.#waiting.slice(batch.length);
+      this.#underWay += 1;
+      void this.#send(batch).then(() => {
+        this.#underWay -= 1;
+        this.#plan();
+      });
+    }
+    if (this.#underWay === 0 && this.#waiting.length === 0) this.#whenIdle?.();
+  }
+
+  async #send(batch: readonly Waiting<I, O>[]): Promise<void> {
     try {
-      const writing = write(batch.map(({ item }) => item));
+      const writing = this.#write(batch.map(({ item }) => item));
       const results = writing instanceof Promise ? await writing : writing;
       for (const [i, { resolve, reject }] of batch.entries()) {
         const result = results[i];
@@ -49,44 +88,5 @@ export function openBatcher<I, O>(
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
-  };
-
-  const flush = (): void => {
-    planned = false;
-    while (underWay < lanes && waiting.length > 0) {
-      const batch = waiting.slice(0, mostInOne);
-      waiting = waiting.slice(batch.length);
-      underWay += 1;
-      void send(batch).then(() => {
-        underWay -= 1;
-        plan();
-      });
-    }
-    if (underWay === 0 && waiting.length === 0) whenIdle?.();
-  };
-
-  const plan = (): void => {
-    if (planned) return;
-    planned = true;
-    setImmediate(flush);
-  };
-
-  return {
-    add: (item) =>
-      new Promise((resolve, reject) => {
-        if (closed) {
-          reject(new StoreError('STORE_CLOSED', 'the store is closed'));
-          return;
-        }
-        waiting.push({ item, resolve, reject });
-        plan();
-      }),
-    close() {
-      closed = true;
-      return new Promise((resolve) => {
-        whenIdle = resolve;
-        plan();
-      });
-    },
-  };
+  }
 }

@@ -1,3 +1,5 @@
+import { errorCode } from '../engine/errors.js';
+
 /** Why the store refused. */
 export type StoreErrorCode =
   /** The database can't be reached, or failed in the middle: nothing was acknowledged. */
@@ -36,17 +38,17 @@ export const DAMAGED =
 
 /** Whether SQLite says that its file is damaged, or no database at all. */
 export function isDamage(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = errorCode(error);
   return code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB';
 }
 
 /** The error of a database as the store's own. Its message may name columns and files, never values. */
 const toStoreError = (error: unknown): StoreError => {
   if (error instanceof StoreError) return error;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  const code = errorCode(error);
   if (isDamage(error)) return new StoreError('STORE_DAMAGED', DAMAGED, { cause: error });
   if (code === 'SQLITE_FULL') return new StoreError('STORE_DISK_FULL', 'the disk is full', { cause: error });
-  return new StoreError('STORE_UNAVAILABLE', `the database failed (${code})`, { cause: error });
+  return new StoreError('STORE_UNAVAILABLE', `the database failed (${code || 'unknown'})`, { cause: error });
 };
 
 type Method = (...args: readonly never[]) => unknown;

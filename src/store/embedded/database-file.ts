@@ -12,17 +12,11 @@ import {
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
+import { errorCode } from '../../engine/errors.js';
 import { DAMAGED, StoreError } from '../store-error.js';
 import { foldText } from './search-terms.js';
 
-const PRIVATE_FILES = [
-  'portcullis.db',
-  'portcullis.db-wal',
-  'portcullis.db-shm',
-  'serve.lock',
-  'ballast',
-  'key-pepper',
-];
+const PRIVATE_FILES = 'portcullis.db portcullis.db-wal portcullis.db-shm serve.lock ballast key-pepper'.split(' ');
 /** A larger file is checked in part at a start: all of it takes a second for every few hundred MiB. */
 const QUICK_BYTES = 256 * 1024 * 1024;
 
@@ -48,8 +42,9 @@ export function prepareFolder(folder: string): void {
     for (const name of PRIVATE_FILES) if (existsSync(path(name))) chmodSync(path(name), 0o600);
   } catch (error) {
     if (error instanceof StoreError) throw error;
-    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-    throw new StoreError('STORE_SETTINGS', `the data folder ${folder} can't be used${code}`, { cause: error });
+    const code = errorCode(error);
+    const why = code === '' ? '' : ` (${code})`;
+    throw new StoreError('STORE_SETTINGS', `the data folder ${folder} can't be used${why}`, { cause: error });
   }
 }
 
@@ -117,8 +112,7 @@ export function lockFolder(folder: string): () => void {
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock.close();
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (!code.startsWith('SQLITE_BUSY')) throw error;
+    if (!errorCode(error).startsWith('SQLITE_BUSY')) throw error;
     throw new StoreError(
       'STORE_CONFLICT',
       `another "portcullis serve" runs on ${folder}: an embedded database has one server; replicas share PostgreSQL (--database-url)`,
@@ -129,45 +123,56 @@ export function lockFolder(folder: string): () => void {
   };
 }
 
-/** A file that is there only to be deleted: on a full disk SQLite can't even delete rows or shrink its log. */
-export interface Ballast {
-  /** Gives its room to the database. */
-  release(): void;
-  /** Puts it back where there is room again; false where there isn't. */
-  restore(): boolean;
-  readonly there: boolean;
-}
-
 const BYTES = 16 * 1024 * 1024;
 /** Room beyond the ballast that must be free before it is put back. */
 const SPARE = 16 * 1024 * 1024;
+/** How often a call looks for the ballast, milliseconds: looking costs as much as a statement. */
+const LOOK_MS = 1_000;
 
-/** The ballast of a data folder, put there if it is missing and there is room. */
-export function openBallast(folder: string, file: string): Ballast {
-  const room = (): boolean => {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize >= BYTES + SPARE;
-  };
-  const restore = (): boolean => {
-    if (existsSync(file)) return true;
-    if (!room()) return false;
+/** A file that is there only to be deleted: on a full disk SQLite can't even delete rows or shrink its log. */
+export class Ballast {
+  readonly #folder: string;
+  readonly #file: string;
+  #looked = Number.NEGATIVE_INFINITY;
+  #hadRoom = true;
+
+  /** The ballast of a data folder, put there if it is missing and there is room. */
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#file = join(folder, 'ballast');
+    this.hasRoom();
+  }
+
+  /** Gives its room to the database. */
+  release(): void {
+    rmSync(this.#file, { force: true });
+    this.#hadRoom = false;
+  }
+
+  /** Whether it is there; where it isn't and there is room again, it is put back. */
+  hasRoom(): boolean {
+    if (existsSync(this.#file)) return true;
+    const { bavail, bsize } = statfsSync(this.#folder);
+    if (bavail * bsize < BYTES + SPARE) return false;
     try {
-      writeFileSync(file, Buffer.alloc(BYTES), { mode: 0o600 });
+      writeFileSync(this.#file, Buffer.alloc(BYTES), { mode: 0o600 });
       return true;
     } catch {
       // Someone else was faster with the room.
-      rmSync(file, { force: true });
+      rmSync(this.#file, { force: true });
       return false;
     }
-  };
-  restore();
-  return {
-    release: () => rmSync(file, { force: true }),
-    restore,
-    get there() {
-      return existsSync(file);
-    },
-  };
+  }
+
+  /** @throws StoreError `STORE_DISK_FULL` */
+  requireRoom(): void {
+    const at = performance.now();
+    if (at - this.#looked > LOOK_MS) {
+      this.#looked = at;
+      this.#hadRoom = this.hasRoom();
+    }
+    if (!this.#hadRoom) throw new StoreError('STORE_DISK_FULL', 'the disk is full: purge evidence or make room');
+  }
 }
 
 /**
@@ -195,6 +200,6 @@ function listProblems(db: Database, ballast: Ballast): readonly string[] {
     } catch (error) {
       problems.push(`search index: ${error instanceof Error ? error.message : 'unknown error'}`);
     }
-  if (!ballast.there) problems.push('the disk is full');
+  if (!ballast.hasRoom()) problems.push('the disk is full');
   return problems;
 }

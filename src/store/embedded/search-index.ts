@@ -60,15 +60,6 @@ export function openIndexedText(db: Database): IndexedText {
 
 type Put = Statement<[number, string]>;
 
-/** Fills the search index behind the callers' backs: indexing a text takes longer than writing it. */
-export interface SearchIndex {
-  /** Indexes all that waits. */
-  drain(): Promise<void>;
-  /** Merges the index into one segment, so that nothing is left in the file of the texts that were deleted. */
-  rewrite(): Promise<void>;
-  close(): void;
-}
-
 const SLICE_MS = 8;
 const LONG_SLICE_MS = 200;
 const REST_MS = 25;
@@ -90,126 +81,135 @@ const AT_ONCE = 64;
 /** Pages of the index written at once while it is rewritten: a few milliseconds. */
 const MERGE_PAGES = 100;
 
-/** The search index of a database. */
-export function openSearchIndex(db: Database, commits: GroupCommit, mark: SearchMark): SearchIndex {
-  const late = db.prepare<[], Waiting>(
-    `SELECT u.seq AS seq, e.text AS text FROM evidence_unsearched u
-     LEFT JOIN evidence e ON e.seq = u.seq ORDER BY u.seq LIMIT ${AT_ONCE}`,
-  );
-  const next = db.prepare<[number], Waiting>(
-    `SELECT seq, text FROM evidence WHERE seq > ? ORDER BY seq LIMIT ${AT_ONCE}`,
-  );
-  const waits = db
-    .prepare<[], number>(
-      `SELECT EXISTS (SELECT 1 FROM evidence_unsearched)
-         OR EXISTS (SELECT 1 FROM evidence WHERE seq > (SELECT seq FROM evidence_indexed))`,
-    )
-    .pluck();
-  const done = db.prepare<[number]>('DELETE FROM evidence_unsearched WHERE seq = ?');
-  const indexed = openIndexedText(db);
-  let timer: NodeJS.Timeout | undefined;
-  let closed = false;
-  let asked = 0;
+/** Fills the search index behind the callers' backs: indexing a text takes longer than writing it. */
+export class SearchIndex {
+  readonly #commits: GroupCommit;
+  readonly #mark: SearchMark;
+  readonly #indexed: IndexedText;
+  readonly #late: Statement<[], Waiting>;
+  readonly #next: Statement<[number], Waiting>;
+  readonly #done: Statement<[number]>;
+  readonly #waits: Statement<[], number>;
+  readonly #changes: Statement<[], number>;
+  readonly #merges: readonly Statement<[number]>[];
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  /** Commits asked for at the last look. */
+  #asked = 0;
   /** Records that the index lacks, about. */
-  let behind = db
-    .prepare<[], number>(
-      `SELECT count(*) FROM (SELECT 1 FROM evidence WHERE seq > (SELECT seq FROM evidence_indexed) LIMIT ${MOST_BEHIND})`,
-    )
-    .pluck()
-    .get() as number;
+  #behind: number;
   /** The last slice, milliseconds. */
-  let took = 0;
+  #took = 0;
 
-  const index = ({ seq, text }: Waiting): void => {
-    if (text !== null) indexed.add(seq, text);
-  };
+  constructor(db: Database, commits: GroupCommit, mark: SearchMark) {
+    this.#commits = commits;
+    this.#mark = mark;
+    this.#indexed = openIndexedText(db);
+    this.#late = db.prepare(
+      `SELECT u.seq AS seq, e.text AS text FROM evidence_unsearched u
+       LEFT JOIN evidence e ON e.seq = u.seq ORDER BY u.seq LIMIT ${AT_ONCE}`,
+    );
+    this.#next = db.prepare(`SELECT seq, text FROM evidence WHERE seq > ? ORDER BY seq LIMIT ${AT_ONCE}`);
+    this.#done = db.prepare('DELETE FROM evidence_unsearched WHERE seq = ?');
+    const past = 'FROM evidence WHERE seq > (SELECT seq FROM evidence_indexed)';
+    this.#waits = db
+      .prepare<[], number>(`SELECT EXISTS (SELECT 1 FROM evidence_unsearched) OR EXISTS (SELECT 1 ${past})`)
+      .pluck();
+    this.#changes = db.prepare<[], number>('SELECT total_changes()').pluck();
+    this.#merges = ['evidence_search', 'evidence_bigrams'].map((table) =>
+      db.prepare(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`),
+    );
+    const behind = db.prepare<[], number>(`SELECT count(*) FROM (SELECT 1 ${past} LIMIT ${MOST_BEHIND})`).pluck();
+    this.#behind = behind.get() as number;
+    this.#plan(IDLE_MS);
+  }
+
+  /** Indexes all that waits. */
+  async drain(): Promise<void> {
+    while (await this.#commits.run(() => this.#slice(LONG_SLICE_MS)));
+  }
+
+  /** Merges the index into one segment, so that nothing is left in the file of the texts that were deleted. */
+  async rewrite(): Promise<void> {
+    for (const merge of this.#merges) {
+      // A negative number begins a merge of all segments; a step of fewer than two changes had nothing left to do.
+      const step = (pages: number) => (): number => {
+        const before = this.#changes.get() as number;
+        merge.run(pages);
+        return (this.#changes.get() as number) - before;
+      };
+      let changed = await this.#commits.run(step(-MERGE_PAGES));
+      while (changed >= 2) changed = await this.#commits.run(step(MERGE_PAGES));
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #plan(wait: number): void {
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => void this.#goOn(wait).then((next) => this.#plan(next)), wait);
+    this.#timer.unref();
+  }
+
+  /** Indexes a slice unless calls come in; gives the wait before the next one. */
+  async #goOn(waited: number): Promise<number> {
+    const written = this.#commits.asked - this.#asked;
+    this.#asked = this.#commits.asked;
+    this.#behind += written;
+    const isLoaded = written > FEW * (waited / REST_MS) || this.#commits.waiting > FEW;
+    if (isLoaded && this.#behind < MOST_BEHIND) return IDLE_MS;
+    let more = false;
+    try {
+      more = this.#waits.get() === 1 && (await this.#commits.runAhead(() => this.#slice(SLICE_MS)));
+      if (!more) this.#behind = 0;
+    } catch {
+      // A full disk or a busy database: what waits is searched without the index until it works again.
+    }
+    // The slice itself is no call.
+    this.#asked = this.#commits.asked;
+    return more ? Math.max(REST_MS, this.#took) : IDLE_MS;
+  }
+
+  #slice(ms: number): boolean {
+    const started = performance.now();
+    try {
+      return this.#indexFor(ms);
+    } finally {
+      this.#took = performance.now() - started;
+    }
+  }
 
   /** Indexes for about `ms`; true where more waits. */
-  const indexFor = (ms: number): boolean => {
+  #indexFor(ms: number): boolean {
     const started = performance.now();
     const isOver = (): boolean => performance.now() - started > ms;
-    for (let rows = late.all(); rows.length > 0; rows = late.all()) {
+    for (let rows = this.#late.all(); rows.length > 0; rows = this.#late.all()) {
       for (const row of rows) {
-        index(row);
-        done.run(row.seq);
+        this.#index(row);
+        this.#done.run(row.seq);
         if (isOver()) return true;
       }
     }
-    let at = mark.at();
-    const begin = at;
+    const begin = this.#mark.at();
+    let at = begin;
     let more = true;
     while (more && !isOver()) {
-      const rows = next.all(at);
+      const rows = this.#next.all(at);
       more = rows.length > 0;
       for (const row of rows) {
-        index(row);
+        this.#index(row);
         at = row.seq;
         if (isOver()) break;
       }
     }
-    if (at !== begin) mark.moveTo(at);
+    if (at !== begin) this.#mark.moveTo(at);
     return more;
-  };
+  }
 
-  const slice = (ms: number): boolean => {
-    const started = performance.now();
-    try {
-      return indexFor(ms);
-    } finally {
-      took = performance.now() - started;
-    }
-  };
-
-  const plan = (wait: number): void => {
-    if (closed) return;
-    timer = setTimeout(async () => {
-      const written = commits.asked - asked;
-      asked = commits.asked;
-      behind += written;
-      const isLoaded = written > FEW * (wait / REST_MS) || commits.waiting > FEW;
-      if (isLoaded && behind < MOST_BEHIND) {
-        plan(IDLE_MS);
-        return;
-      }
-      let more = false;
-      try {
-        more = waits.get() === 1 && (await commits.runAhead(() => slice(SLICE_MS)));
-        if (!more) behind = 0;
-      } catch {
-        // A full disk or a busy database: what waits is searched without the index until it works again.
-      }
-      // The slice itself is no call.
-      asked = commits.asked;
-      plan(more ? Math.max(REST_MS, took) : IDLE_MS);
-    }, wait);
-    timer.unref();
-  };
-  plan(IDLE_MS);
-
-  const changes = db.prepare<[], number>('SELECT total_changes()').pluck();
-  const merges = ['evidence_search', 'evidence_bigrams'].map((table) =>
-    db.prepare<[number]>(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`),
-  );
-
-  return {
-    async rewrite() {
-      for (const merge of merges) {
-        // A negative number begins a merge of all segments; a step of fewer than two changes had nothing left to do.
-        const step = (pages: number): number => {
-          const before = changes.get() as number;
-          merge.run(pages);
-          return (changes.get() as number) - before;
-        };
-        let changed = await commits.run(() => step(-MERGE_PAGES));
-        while (changed >= 2) changed = await commits.run(() => step(MERGE_PAGES));
-      }
-    },
-    async drain() {
-      while (await commits.run(() => slice(LONG_SLICE_MS)));
-    },
-    close() {
-      closed = true;
-      clearTimeout(timer);
-    },
-  };
+  #index({ seq, text }: Waiting): void {
+    if (text !== null) this.#indexed.add(seq, text);
+  }
 }

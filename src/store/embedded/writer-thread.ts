@@ -1,10 +1,9 @@
-import { asError, type Failure } from '../../adapters/peer.js';
-import { createBackoff, startWorker, type Worker } from '../../adapters/worker.js';
-import type { Charge } from '../account-store.js';
-import { openBatcher } from '../batcher.js';
+import { asError } from '../../adapters/peer.js';
+import { type Backoff, createBackoff, startWorker, type Worker } from '../../adapters/worker.js';
+import { Batcher } from '../batcher.js';
 import type { Plans } from '../plans.js';
 import { StoreError, type StoreErrorCode } from '../store-error.js';
-import { packRow, type Writer, type WriterJob, type WriterParts, type WriterSettings } from './writer.js';
+import { packRow, type Writer, type WriterJob, type WriterParts } from './writer.js';
 
 /** The parts of a writer on its own thread. */
 export interface WriterThreadParts extends WriterParts {
@@ -26,32 +25,63 @@ const MAX_RESTART_MS = 5_000;
 const lost = (): StoreError => new StoreError('STORE_UNAVAILABLE', 'the thread that writes the database ended');
 
 /**
- * A writer on a thread of its own. All that waits when the thread ends is refused, though it may have been written, and so
+ * Opens a writer on a thread of its own. All that waits when the thread ends is refused, though it may have been written, and so
  * is what comes before there is a new one.
  *
  * @throws what the thread says of the database
  */
 export async function openWriterThread(parts: WriterThreadParts): Promise<Writer> {
-  const { file, plans, program, onFull, restartMs = 100 } = parts;
-  const settings: WriterSettings = { file, plans: { all: plans.all, overagePackCalls: plans.overagePackCalls } };
-  const backoff = createBackoff(restartMs, MAX_RESTART_MS);
-  let thread: Worker | undefined;
-  let turns = 0;
-  let restart: NodeJS.Timeout | undefined;
-  let closing: Promise<void> | undefined;
+  const writer = new WriterThread(parts);
+  await writer.start();
+  return {
+    charge: (accountId, at) => writer.call({ kind: 'charge', accountId, at }),
+    append: (row) => writer.call({ kind: 'append', row: packRow(row), at: null }),
+    appendCounted: (row, at) => writer.call({ kind: 'append', row: packRow(row), at }),
+    deleteBefore: (accountId, before, limit) => writer.ask({ kind: 'delete', accountId, before, limit }),
+    emptyLog: () => writer.ask({ kind: 'empty-log' }),
+    alone: (work) => writer.alone(work),
+    problems: () => (writer.isUp ? [] : ['the thread that writes the database has ended; it is started again']),
+    close: () => writer.close(),
+  };
+}
 
-  async function start(): Promise<void> {
+class WriterThread {
+  readonly #parts: WriterThreadParts;
+  readonly #backoff: Backoff;
+  readonly #calls: Batcher<WriterJob, unknown>;
+  #thread: Worker | undefined;
+  #turns = 0;
+  #restart: NodeJS.Timeout | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: WriterThreadParts) {
+    this.#parts = parts;
+    this.#backoff = createBackoff(parts.restartMs ?? 100, MAX_RESTART_MS);
+    this.#calls = new Batcher((jobs) => jobs.map((job) => this.#tell(job)), { lanes: MESSAGES_AT_ONCE });
+  }
+
+  get isUp(): boolean {
+    return this.#thread !== undefined;
+  }
+
+  async start(): Promise<void> {
+    const { file, plans, program, onFull } = this.#parts;
     let isUp = false;
-    const toError = (failure: Failure): Error => {
-      if (failure.name === 'StoreError') return new StoreError(failure.code as StoreErrorCode, failure.message);
-      return isUp && failure.name === 'WorkerError' ? lost() : asError(failure);
-    };
-    const onEnd = (): void => {
-      thread = undefined;
-      // The end of one that never came up is told by its first request.
-      if (isUp) restartLater();
-    };
-    const started = startWorker({ file: program, isThread: true, toError, answer: () => onFull(), onEnd });
+    const started = startWorker({
+      file: program,
+      isThread: true,
+      answer: () => onFull(),
+      toError(failure) {
+        if (failure.name === 'StoreError') return new StoreError(failure.code as StoreErrorCode, failure.message);
+        return isUp && failure.name === 'WorkerError' ? lost() : asError(failure);
+      },
+      onEnd: () => {
+        this.#thread = undefined;
+        // The end of one that never came up is told by its first request.
+        if (isUp) this.#startLater();
+      },
+    });
+    const settings = { file, plans: { all: plans.all, overagePackCalls: plans.overagePackCalls } };
     try {
       await started.ask({ kind: 'open', settings } satisfies WriterJob);
     } catch (error) {
@@ -59,59 +89,57 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
       throw error;
     }
     isUp = true;
-    if (closing === undefined) thread = started;
+    if (this.#closing === undefined) this.#thread = started;
     else started.kill();
   }
 
-  function restartLater(): void {
-    if (closing === undefined) restart = setTimeout(() => void start().catch(restartLater), backoff.next());
+  /** Charges and records: they go together. */
+  call<T>(job: WriterJob): Promise<T> {
+    return this.#calls.add(job) as Promise<T>;
   }
 
-  async function tell<T>(job: WriterJob): Promise<T> {
-    if (thread === undefined) throw lost();
-    const value = await thread.ask<T>(job);
-    backoff.reset();
-    return value;
+  /** Other jobs, which may take long, or be what the calls before them wait for. */
+  ask<T>(job: WriterJob): Promise<T> {
+    return this.#closing === undefined
+      ? this.#tell(job)
+      : Promise.reject(new StoreError('STORE_CLOSED', 'the store is closed'));
   }
 
-  const ask = <T>(job: WriterJob): Promise<T> =>
-    closing === undefined ? tell(job) : Promise.reject(new StoreError('STORE_CLOSED', 'the store is closed'));
-  const calls = openBatcher((jobs: readonly WriterJob[]) => jobs.map((job) => tell<unknown>(job)), {
-    lanes: MESSAGES_AT_ONCE,
-  });
+  async alone<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turns++;
+    await this.ask({ kind: 'hold', turn });
+    try {
+      return await work();
+    } finally {
+      // A thread that has ended holds nothing.
+      this.#tell({ kind: 'release', turn }).catch(() => undefined);
+    }
+  }
 
-  const close = async (): Promise<void> => {
-    clearTimeout(restart);
-    await calls.close();
-    const last = thread;
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  async #end(): Promise<void> {
+    clearTimeout(this.#restart);
+    await this.#calls.close();
+    const last = this.#thread;
     if (last === undefined) return;
     await last.ask({ kind: 'close' } satisfies WriterJob);
     last.kill();
-  };
+  }
 
-  await start();
-  return {
-    charge: (accountId, at) => calls.add({ kind: 'charge', accountId, at }) as Promise<Charge>,
-    append: (row) => calls.add({ kind: 'append', row: packRow(row), at: null }) as Promise<void>,
-    appendCounted: (row, at) => calls.add({ kind: 'append', row: packRow(row), at }) as Promise<Charge>,
-    // Other jobs may take long, or be what the calls before them wait for.
-    deleteBefore: (accountId, before, limit) => ask({ kind: 'delete', accountId, before, limit }),
-    emptyLog: () => ask({ kind: 'empty-log' }),
-    async alone(work) {
-      const turn = turns++;
-      await ask({ kind: 'hold', turn });
-      try {
-        return await work();
-      } finally {
-        // A thread that has ended holds nothing.
-        tell({ kind: 'release', turn }).catch(() => undefined);
-      }
-    },
-    problems: () =>
-      thread === undefined ? ['the thread that writes the database has ended; it is started again'] : [],
-    close() {
-      closing ??= close();
-      return closing;
-    },
-  };
+  #startLater(): void {
+    if (this.#closing !== undefined) return;
+    const start = (): void => void this.start().catch(() => this.#startLater());
+    this.#restart = setTimeout(start, this.#backoff.next());
+  }
+
+  async #tell<T>(job: WriterJob): Promise<T> {
+    if (this.#thread === undefined) throw lost();
+    const value = await this.#thread.ask<T>(job);
+    this.#backoff.reset();
+    return value;
+  }
 }

@@ -1,10 +1,11 @@
 import type { Charge } from '../account-store.js';
 import type { Plans } from '../plans.js';
 import type { CountedRow } from '../sql/evidence/evidence-row.js';
+import { EVIDENCE_COLUMNS } from '../sql/tables.js';
 import { embeddedCharge } from './charge.js';
 import { connect, openLog } from './database-file.js';
-import { openGroupCommit } from './group-commit.js';
-import { openSearchIndex, openSearchMark } from './search-index.js';
+import { GroupCommit } from './group-commit.js';
+import { openSearchMark, SearchIndex } from './search-index.js';
 import { addedCounts, embeddedAppend, embeddedDelete } from './write-evidence.js';
 
 /** Writes during a call: on this thread or on one of its own. */
@@ -58,8 +59,8 @@ export type WriterJob =
 export type PackedRow = readonly unknown[];
 
 const COLUMNS: readonly (keyof CountedRow)[] = [
-  ...(['seq', 'id', 'account_id', 'key_id', 'verdict', 'rule', 'decided_by', 'router_level', 'channel'] as const),
-  ...(['label', 'run', 'text', 'record', 'at', 'is_model_error', 'latency_ms', 'rules_version', 'ml_version'] as const),
+  ...EVIDENCE_COLUMNS,
+  ...(['at', 'is_model_error', 'latency_ms', 'rules_version', 'ml_version'] as const),
 ];
 
 /** Writes a row for a message. */
@@ -83,8 +84,8 @@ export async function openWriter({ file, onFull, plans }: WriterParts & { readon
     const charges = embeddedCharge(db, plans);
     const counts = addedCounts(db);
     const mark = openSearchMark(db);
-    const commits = openGroupCommit(db, { sync: () => log.datasync(), onFull, tallies: [charges, counts, mark] });
-    const search = openSearchIndex(db, commits, mark);
+    const commits = new GroupCommit(db, { sync: () => log.datasync(), onFull, tallies: [charges, counts, mark] });
+    const search = new SearchIndex(db, commits, mark);
     const append = embeddedAppend(db, counts, mark);
     return {
       charge: (accountId, at) => commits.runAhead(() => charges.charge(accountId, at)),
@@ -103,7 +104,7 @@ export async function openWriter({ file, onFull, plans }: WriterParts & { readon
           db.pragma('wal_checkpoint(TRUNCATE)');
         });
       },
-      alone: commits.alone,
+      alone: (work) => commits.alone(work),
       problems: () => [],
       async close() {
         search.close();

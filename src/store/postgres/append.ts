@@ -3,25 +3,9 @@ import type { EvidenceRecord } from '../../evidence/evidence-record.js';
 import type { Charge } from '../account-store.js';
 import { formatMonth, type Plans } from '../plans.js';
 import { toHourRow, toLatencyRow, toRow, toVersionRow } from '../sql/evidence/evidence-row.js';
-import type { EvidenceRow, EvidenceTables } from '../sql/tables.js';
+import { EVIDENCE_COLUMNS, type EvidenceTables } from '../sql/tables.js';
 import { StoreError } from '../store-error.js';
 import { type Granted, toCharge, writePlanTable } from './charge.js';
-
-const ROW_COLUMNS = [
-  'seq',
-  'id',
-  'account_id',
-  'key_id',
-  'verdict',
-  'rule',
-  'decided_by',
-  'router_level',
-  'channel',
-  'label',
-  'text',
-  'record',
-  'run',
-] as const satisfies readonly (keyof EvidenceRow)[];
 
 /**
  * The quota, rows and counts in one statement: one round trip, one transaction. Of the rows of an account only as many are
@@ -31,10 +15,10 @@ const text = `
 WITH charges AS (
   SELECT * FROM portcullis_charge($27::TEXT[], $28::BIGINT[], $29::TEXT[], $30::BIGINT[], $31::JSONB)
 ), rows AS (
-  INSERT INTO evidence (${ROW_COLUMNS.join(', ')})
-  SELECT ${ROW_COLUMNS.map((name) => `r.${name}`).join(', ')}
+  INSERT INTO evidence (${EVIDENCE_COLUMNS.join(', ')})
+  SELECT ${EVIDENCE_COLUMNS.map((name) => `r.${name}`).join(', ')}
   FROM unnest($1::BIGINT[], $2::TEXT[], $3::TEXT[], $4::TEXT[], $5::TEXT[], $6::TEXT[], $7::TEXT[], $8::TEXT[],
-    $9::TEXT[], $10::TEXT[], $11::TEXT[], $12::TEXT[], $33::TEXT[], $32::BIGINT[]) AS r (${ROW_COLUMNS.join(', ')}, place)
+    $9::TEXT[], $10::TEXT[], $11::TEXT[], $12::TEXT[], $33::TEXT[], $32::BIGINT[]) AS r (${EVIDENCE_COLUMNS.join(', ')}, place)
   LEFT JOIN charges ON charges.id = r.account_id
   WHERE r.place IS NULL OR r.place < charges.granted
   ON CONFLICT (id) DO NOTHING RETURNING id
@@ -103,7 +87,7 @@ export function postgresAppend(
       name: 'portcullis-append',
       text,
       values: [
-        ...ROW_COLUMNS.slice(0, -1).map((name) => column(rows, name)),
+        ...EVIDENCE_COLUMNS.slice(0, -1).map((name) => column(rows, name)),
         column(hours, 'account_id'),
         column(hours, 'hour'),
         column(hours, 'rule'),

@@ -1,7 +1,8 @@
 import { CamelCasePlugin, Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { errorCode } from '../../engine/errors.js';
 import type { Charge } from '../account-store.js';
-import { openBatcher } from '../batcher.js';
+import { Batcher } from '../batcher.js';
 import { loadPlans } from '../plans.js';
 import { newPepper, settledPepper } from '../secrets.js';
 import { requirePlansInUse } from '../sql/accounts/accounts.js';
@@ -12,7 +13,7 @@ import { sqlStore } from '../sql/sql-store.js';
 import type { Tables } from '../sql/tables.js';
 import type { Store, StoreOptions } from '../store.js';
 import { StoreError } from '../store-error.js';
-import { postgresAppend } from './append.js';
+import { type Appended, type AppendItem, postgresAppend } from './append.js';
 import { type ChargeItem, postgresCharge } from './charge.js';
 import { postgresPage } from './evidence-page.js';
 
@@ -61,32 +62,37 @@ const shownUrl = (url: string): string => {
   }
 };
 
+async function requireReachable(pool: pg.Pool, url: string): Promise<void> {
+  try {
+    await pool.query('SELECT 1');
+  } catch (error) {
+    const code = errorCode(error);
+    const why = code === '' ? '' : ` (${code})`;
+    throw new StoreError('STORE_UNAVAILABLE', `PostgreSQL at ${shownUrl(url)} can't be reached${why}`, {
+      cause: error,
+    });
+  }
+}
+
 /** Opens a PostgreSQL database and brings its schema up to date. @throws StoreError */
 export async function openPostgres(url: string, options: StoreOptions): Promise<Store> {
   const plans = loadPlans(options.plansFile);
   const pool = openPool(url);
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }), plugins: [new CamelCasePlugin()] });
   try {
-    try {
-      await pool.query('SELECT 1');
-    } catch (error) {
-      const why = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-      throw new StoreError('STORE_UNAVAILABLE', `PostgreSQL at ${shownUrl(url)} can't be reached${why}`, {
-        cause: error,
-      });
-    }
+    await requireReachable(pool, url);
     await migrate(db, 'postgres');
     if (options.serves) await requirePlansInUse({ db, plans });
     const notes = sqlNotes({ db });
     // Replicas share it; an operator who wants it apart from the hashes sets it in the environment.
     const pepper = await settledPepper(notes, options.pepper, () => notes.claim('pepper', newPepper()));
-    const charges = openBatcher(postgresCharge(pool, plans), { lanes: 2, mostInOne: 512 });
-    const appends = openBatcher(postgresAppend(pool, pepper, plans), { lanes: 3, mostInOne: 256 });
+    const charges = new Batcher<ChargeItem, Charge>(postgresCharge(pool, plans), { lanes: 2, mostInOne: 512 });
+    const appends = new Batcher<AppendItem, Appended>(postgresAppend(pool, pepper, plans), {
+      lanes: 3,
+      mostInOne: 256,
+    });
     const connection: Connection = {
-      db,
-      dialect: 'postgres',
-      plans,
-      pepper,
+      ...{ db, dialect: 'postgres', plans, pepper },
       now: options.now ?? Date.now,
       longWork: options.longWork ?? withoutTurns,
       transaction: (work) => db.transaction().execute(work),
@@ -97,10 +103,8 @@ export async function openPostgres(url: string, options: StoreOptions): Promise<
     };
     await updateOldRecords(connection, async () => undefined);
     return sqlStore(connection, {
-      charge: (accountId, at) => charges.add({ accountId, at } satisfies ChargeItem),
-      append: async (record) => {
-        await appends.add({ record, at: null });
-      },
+      charge: (accountId, at) => charges.add({ accountId, at }),
+      append: async (record) => void (await appends.add({ record, at: null })),
       appendCounted: async (record, at) => (await appends.add({ record, at })) as Charge,
       ...postgresPage(connection),
       purged: async () => undefined,

@@ -7,14 +7,12 @@ import {
   DESK_TABLES,
   embeddedTables,
   invitedUsers,
-  PLAIN_SEARCH,
   postgresTables,
   RUN_INDEX,
   RUN_TABLES,
+  SEARCH_INDEX,
   SEARCH_MARK,
-  SEARCH_SLICES,
   SIGN_IN_TABLES,
-  TRIAL_CHARGE_FUNCTION,
   TRIAL_COUNT,
   VERSION_TABLES,
 } from './schema.js';
@@ -61,26 +59,27 @@ async function addColumn(
   await sql.raw(`ALTER TABLE ${table} ADD COLUMN ${unless}${column}`).execute(db);
 }
 
-/** One story for both databases: the same names in the same order, never changed once released. */
+/**
+ * One story for both databases: the same names in the same order, never changed once released. A step that a later one replaces
+ * whole does nothing any more.
+ */
 const migrations = (dialect: 'sqlite' | 'postgres'): Readonly<Record<string, Migration>> => ({
   '2026-11-21-initial': running(
-    dialect === 'sqlite'
-      ? [...COMMON_TABLES, ...embeddedTables]
-      : [...COMMON_TABLES, ...postgresTables, CHARGE_FUNCTION],
+    dialect === 'sqlite' ? [...COMMON_TABLES, ...embeddedTables] : [...COMMON_TABLES, ...postgresTables],
   ),
   '2026-11-21-versions-and-latencies': running(VERSION_TABLES),
   '2026-11-22-search-mark': running(dialect === 'sqlite' ? SEARCH_MARK : []),
-  '2026-11-22-search-stretches': running(dialect === 'sqlite' ? SEARCH_SLICES : []),
+  '2026-11-22-search-stretches': running([]),
   '2026-11-23-attempts': running(SIGN_IN_TABLES),
   '2026-11-23-invited-users': dialect === 'sqlite' ? rebuilding(invitedUsers.sqlite) : running(invitedUsers.postgres),
   '2026-11-23-one-trial': {
     async up(db) {
       await addColumn(db, dialect, 'accounts', 'trial_used BIGINT NOT NULL DEFAULT 0');
-      if (dialect === 'postgres') await sql.raw(TRIAL_CHARGE_FUNCTION).execute(db);
+      if (dialect === 'postgres') await sql.raw(CHARGE_FUNCTION).execute(db);
       await sql.raw(TRIAL_COUNT).execute(db);
     },
   },
-  '2026-11-23-plain-search': running(dialect === 'sqlite' ? PLAIN_SEARCH : []),
+  '2026-11-23-plain-search': running(dialect === 'sqlite' ? SEARCH_INDEX : []),
   '2026-11-24-desk': running(DESK_TABLES),
   '2026-11-24-evidence-channel': {
     async up(db) {

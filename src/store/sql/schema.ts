@@ -66,15 +66,13 @@ const RARE_INDEXES: readonly string[] = [
   'CREATE INDEX IF NOT EXISTS evidence_key ON evidence (account_id, key_id, seq)',
 ];
 
-/** The embedded database. Its search index holds trigrams alone, no text, and is filled behind the callers' backs. */
+/** The embedded database. */
 export const embeddedTables: readonly string[] = [
   versionsTable('BLOB'),
   `CREATE TABLE IF NOT EXISTS evidence (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, ${EVIDENCE_COLUMNS})`,
   'CREATE INDEX IF NOT EXISTS evidence_account ON evidence (account_id, seq)',
   ...RARE_INDEXES,
   'CREATE TABLE IF NOT EXISTS evidence_unsearched (seq INTEGER PRIMARY KEY)',
-  `CREATE VIRTUAL TABLE IF NOT EXISTS evidence_search
-    USING fts5 (text, content = '', contentless_delete = 1, tokenize = 'trigram')`,
 ];
 
 /** PostgreSQL. Without the extension (no rights to create it) searches work, slowly. */
@@ -98,76 +96,11 @@ export const SEARCH_MARK: readonly string[] = [
 ];
 
 /**
- * The embedded database: the search index in stretches, rebuilt from the records. It needs no places within a text, since what
- * it finds is compared with the text.
- */
-export const SEARCH_SLICES: readonly string[] = [
-  'DROP TABLE IF EXISTS evidence_search',
-  `CREATE VIRTUAL TABLE evidence_search
-    USING fts5 (text, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram case_sensitive 1')`,
-  'DROP TABLE IF EXISTS evidence_stretches',
-  `CREATE TABLE evidence_stretches (
-    id INTEGER PRIMARY KEY, account INTEGER NOT NULL, late INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL,
-    records INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL)`,
-  'CREATE INDEX evidence_stretches_account ON evidence_stretches (account, late, id)',
-  'DELETE FROM evidence_unsearched',
-  'UPDATE evidence_indexed SET seq = 0',
-];
-
-/**
- * PostgreSQL: counts calls of several accounts in one statement and one transaction. Accounts come once each and sorted,
- * so that two servers lock them in the same order. The result says how many of the requested calls were admitted.
- */
-export const CHARGE_FUNCTION = `
-CREATE OR REPLACE FUNCTION portcullis_charge(ids TEXT[], wanted BIGINT[], months TEXT[], ats BIGINT[], plans JSONB)
-RETURNS TABLE (id TEXT, granted BIGINT, trial_ended BOOLEAN, plan_limit BIGINT, plan_used BIGINT, bought_left BIGINT)
-LANGUAGE plpgsql AS $$
-DECLARE
-  i INT;
-  account accounts%ROWTYPE;
-  months_limit BIGINT;
-  had BIGINT;
-  by_plan BIGINT;
-  by_overage BIGINT;
-BEGIN
-  FOR i IN 1 .. coalesce(array_length(ids, 1), 0) LOOP
-    SELECT * INTO account FROM accounts a WHERE a.id = ids[i] FOR UPDATE;
-    CONTINUE WHEN NOT FOUND;
-    months_limit := (plans -> account.plan ->> 'calls')::BIGINT;
-    SELECT u.used INTO had FROM usage_months u WHERE u.account_id = ids[i] AND u.month = months[i];
-    had := coalesce(had, 0);
-    by_plan := 0;
-    by_overage := 0;
-    trial_ended := coalesce((plans -> account.plan ->> 'trial')::BOOLEAN, FALSE)
-      AND account.trial_ends_at IS NOT NULL AND ats[i] >= account.trial_ends_at;
-    IF months_limit IS NOT NULL AND NOT trial_ended THEN
-      by_plan := greatest(0, least(wanted[i], months_limit - had));
-      by_overage := least(wanted[i] - by_plan, account.overage_left);
-      IF by_plan + by_overage > 0 THEN
-        INSERT INTO usage_months AS u (account_id, month, used, overage_used)
-        VALUES (ids[i], months[i], by_plan, by_overage)
-        ON CONFLICT (account_id, month)
-        DO UPDATE SET used = u.used + by_plan, overage_used = u.overage_used + by_overage;
-      END IF;
-      IF by_overage > 0 THEN
-        UPDATE accounts a SET overage_left = a.overage_left - by_overage WHERE a.id = ids[i];
-      END IF;
-    END IF;
-    id := ids[i];
-    granted := by_plan + by_overage;
-    plan_limit := months_limit;
-    plan_used := had + by_plan;
-    bought_left := account.overage_left - by_overage;
-    RETURN NEXT;
-  END LOOP;
-END $$`;
-
-/**
- * The embedded database: the search index without stretches, refilled from the records in the background. It
+ * The embedded database: the search index, filled from the records in the background, in place of those of 1.0 and 1.1. It
  * knows the places of terms by record alone, since what it finds is compared with the text. What is deleted is
  * merged away by `SearchIndex.rewrite` and then overwritten, as SQLite's `secure_delete` does for every freed page.
  */
-export const PLAIN_SEARCH: readonly string[] = [
+export const SEARCH_INDEX: readonly string[] = [
   'DROP TABLE IF EXISTS evidence_search',
   'DROP TABLE IF EXISTS evidence_bigrams',
   'DROP TABLE IF EXISTS evidence_stretches',
@@ -180,10 +113,11 @@ export const PLAIN_SEARCH: readonly string[] = [
 ];
 
 /**
- * `portcullis_charge` with one allowance for a whole trial. It stands beside the first version, not instead of it: a migration that
- * has run is never changed.
+ * PostgreSQL: counts calls of several accounts in one statement and one transaction; a trial has one allowance for all its months.
+ * Accounts come once each and sorted, so that two servers lock them in the same order. The result says how many of the
+ * requested calls were admitted.
  */
-export const TRIAL_CHARGE_FUNCTION = `
+export const CHARGE_FUNCTION = `
 CREATE OR REPLACE FUNCTION portcullis_charge(ids TEXT[], wanted BIGINT[], months TEXT[], ats BIGINT[], plans JSONB)
 RETURNS TABLE (id TEXT, granted BIGINT, trial_ended BOOLEAN, plan_limit BIGINT, plan_used BIGINT, bought_left BIGINT)
 LANGUAGE plpgsql AS $$

@@ -129,3 +129,9 @@ export interface EvidenceRow {
   /** Everything else as JSON. */
   readonly record: string;
 }
+
+/** The columns of a record, in the order of statements. */
+export const EVIDENCE_COLUMNS: readonly (keyof EvidenceRow)[] = [
+  ...(['seq', 'id', 'account_id', 'key_id', 'verdict', 'rule', 'decided_by', 'router_level'] as const),
+  ...(['channel', 'label', 'text', 'record', 'run'] as const),
+];
