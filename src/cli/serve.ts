@@ -86,85 +86,68 @@ async function run({
   if (firstAccount !== undefined && 'key' in firstAccount) await service.firstAccountShown();
 }
 
+/** An option that `PORTCULLIS_` and its name in capitals can set, too. */
+function setting(flags: string, description?: string, standard?: string): Option {
+  const option = new Option(flags, description);
+  option.env(`PORTCULLIS_${option.name().toUpperCase().replaceAll('-', '_')}`);
+  if (description === undefined) option.hideHelp();
+  return standard === undefined ? option : option.default(standard);
+}
+
+const OPTIONS: readonly Option[] = [
+  setting('--data <folder>', 'data folder of the embedded database'),
+  setting('--database-url <url>', 'use PostgreSQL instead of the embedded database: postgres://...'),
+  setting('--plans <file>', 'plans file, YAML or JSON'),
+  // By the environment alone: a flag is seen in lists of processes.
+  setting('--key-pepper <secret>'),
+  setting('--host <address>', 'address to listen on', '127.0.0.1'),
+  setting('--port <number>', 'port to listen on; 0 picks a free one', '8080'),
+  setting('--mode <mode>', 'rules, hybrid or shadow'),
+  new Option('--overlay <file>', 'overlay file; may be repeated').argParser(collect),
+  setting('--model <folder>', 'model folder; "off" runs the rules alone'),
+  setting('--operating-point <name>', 'where the model blocks: strict, balanced or permissive'),
+  setting('--processes <number>', 'processes that share the port', '1'),
+  setting('--workers <number>', 'engine workers (default: one per core, less one per process)'),
+  setting('--scorers <number>'),
+  setting('--body-limit <bytes>', 'largest request body; larger ones get 413', '1048576'),
+  setting('--max-concurrency <number>', 'calls in flight at once; more get 503 (default: 1000)'),
+  setting('--calls-at-once <number>'),
+  setting(
+    '--calls-per-account <number>',
+    'calls in flight for one account (default: a quarter of --max-concurrency, at least 32)',
+  ),
+  setting(
+    '--connections-per-address <number>',
+    'open connections from one address (default: 512; trusted proxies are not limited)',
+  ),
+  setting(
+    '--trust-proxy <networks>',
+    'proxies whose X-Forwarded-* headers are trusted: addresses, 10.0.0.0/8, loopback, uniquelocal',
+  ),
+  setting('--deadline <ms>', 'time limit of one call in an engine worker', '30000'),
+  setting('--sign-up <on|off>', 'whether visitors may create an account', 'off').choices(['on', 'off']),
+  setting(
+    '--webhook-private-addresses <on|off>',
+    'whether webhooks may use private addresses and plain HTTP',
+    'off',
+  ).choices(['on', 'off']),
+  setting('--public-url <url>', 'public URL of the service; with https, cookies are Secure'),
+  setting('--trace-url <url>', 'where the dashboard links a trace, with {trace_id} in it'),
+  setting('--stripe-secret-key <key>', 'take payments with Stripe; prefer the environment variable'),
+  setting('--stripe-webhook-secret <secret>', 'signing secret of the webhook /dashboard/billing/stripe'),
+  setting('--stripe-price <plan=price>', 'Stripe price id of a plan; may be repeated').argParser(collect),
+  setting('--stripe-overage-price <price>', 'Stripe price id of one overage pack'),
+  new Option(
+    '--trust <key>',
+    'load only packs that this public key of minisign signed, beside core: a key (RW…) or its file; may be repeated',
+  ).argParser(collect),
+  setting('--log-level <level>', 'level of the JSON log on stderr', 'info'),
+  new Option('--print-config', 'print the settings as JSON and exit'),
+];
+
 /** `portcullis serve`: the HTTP service; prints `ready http://HOST:PORT` when it answers. */
 export function serveCommand(): Command {
   const command = new Command('serve').description('run the screening service');
-  const options: readonly Option[] = [
-    new Option('--data <folder>', 'data folder of the embedded database').env('PORTCULLIS_DATA'),
-    new Option('--database-url <url>', 'use PostgreSQL instead of the embedded database: postgres://...').env(
-      'PORTCULLIS_DATABASE_URL',
-    ),
-    new Option('--plans <file>', 'plans file, YAML or JSON').env('PORTCULLIS_PLANS'),
-    // By the environment alone: a flag is seen in lists of processes.
-    new Option('--key-pepper <secret>').env('PORTCULLIS_KEY_PEPPER').hideHelp(),
-    new Option('--host <address>', 'address to listen on').env('PORTCULLIS_HOST').default('127.0.0.1'),
-    new Option('--port <number>', 'port to listen on; 0 picks a free one').env('PORTCULLIS_PORT').default('8080'),
-    new Option('--mode <mode>', 'rules, hybrid or shadow').env('PORTCULLIS_MODE'),
-    new Option('--overlay <file>', 'overlay file; may be repeated').argParser(collect),
-    new Option('--model <folder>', 'model folder; "off" runs the rules alone').env('PORTCULLIS_MODEL'),
-    new Option('--operating-point <name>', 'where the model blocks: strict, balanced or permissive').env(
-      'PORTCULLIS_OPERATING_POINT',
-    ),
-    new Option('--processes <number>', 'processes that share the port').env('PORTCULLIS_PROCESSES').default('1'),
-    new Option('--workers <number>', 'engine workers (default: one per core, less one per process)').env(
-      'PORTCULLIS_WORKERS',
-    ),
-    new Option('--scorers <number>').env('PORTCULLIS_SCORERS').hideHelp(),
-    new Option('--body-limit <bytes>', 'largest request body; larger ones get 413')
-      .env('PORTCULLIS_BODY_LIMIT')
-      .default('1048576'),
-    new Option('--max-concurrency <number>', 'calls in flight at once; more get 503 (default: 1000)').env(
-      'PORTCULLIS_MAX_CONCURRENCY',
-    ),
-    new Option('--calls-at-once <number>').env('PORTCULLIS_CALLS_AT_ONCE').hideHelp(),
-    new Option(
-      '--calls-per-account <number>',
-      'calls in flight for one account (default: a quarter of --max-concurrency, at least 32)',
-    ).env('PORTCULLIS_CALLS_PER_ACCOUNT'),
-    new Option(
-      '--connections-per-address <number>',
-      'open connections from one address (default: 512; trusted proxies are not limited)',
-    ).env('PORTCULLIS_CONNECTIONS_PER_ADDRESS'),
-    new Option(
-      '--trust-proxy <networks>',
-      'proxies whose X-Forwarded-* headers are trusted: addresses, 10.0.0.0/8, loopback, uniquelocal',
-    ).env('PORTCULLIS_TRUST_PROXY'),
-    new Option('--deadline <ms>', 'time limit of one call in an engine worker')
-      .env('PORTCULLIS_DEADLINE')
-      .default('30000'),
-    new Option('--sign-up <on|off>', 'whether visitors may create an account')
-      .env('PORTCULLIS_SIGN_UP')
-      .choices(['on', 'off'])
-      .default('off'),
-    new Option('--webhook-private-addresses <on|off>', 'whether webhooks may use private addresses and plain HTTP')
-      .env('PORTCULLIS_WEBHOOK_PRIVATE_ADDRESSES')
-      .choices(['on', 'off'])
-      .default('off'),
-    new Option('--public-url <url>', 'public URL of the service; with https, cookies are Secure').env(
-      'PORTCULLIS_PUBLIC_URL',
-    ),
-    new Option('--trace-url <url>', 'where the dashboard links a trace, with {trace_id} in it').env(
-      'PORTCULLIS_TRACE_URL',
-    ),
-    new Option('--stripe-secret-key <key>', 'take payments with Stripe; prefer the environment variable').env(
-      'PORTCULLIS_STRIPE_SECRET_KEY',
-    ),
-    new Option('--stripe-webhook-secret <secret>', 'signing secret of the webhook /dashboard/billing/stripe').env(
-      'PORTCULLIS_STRIPE_WEBHOOK_SECRET',
-    ),
-    new Option('--stripe-price <plan=price>', 'Stripe price id of a plan; may be repeated')
-      .env('PORTCULLIS_STRIPE_PRICE')
-      .argParser(collect),
-    new Option('--stripe-overage-price <price>', 'Stripe price id of one overage pack').env(
-      'PORTCULLIS_STRIPE_OVERAGE_PRICE',
-    ),
-    new Option(
-      '--trust <key>',
-      'load only packs that this public key of minisign signed, beside core: a key (RW…) or its file; may be repeated',
-    ).argParser(collect),
-    new Option('--log-level <level>', 'level of the JSON log on stderr').env('PORTCULLIS_LOG_LEVEL').default('info'),
-    new Option('--print-config', 'print the settings as JSON and exit'),
-  ];
-  for (const option of options) command.addOption(option);
+  for (const option of OPTIONS) command.addOption(option);
   return withPackOptions(command).action(run);
 }

@@ -2,15 +2,7 @@ import { Command } from 'commander';
 import type { ApiKey } from '../../store/account-store.js';
 import type { Store } from '../../store/store.js';
 import { CliError } from '../terminal.js';
-import {
-  noteChange,
-  printOne,
-  printTable,
-  type StoreFlags,
-  shownTime,
-  withStore,
-  withStoreFlags,
-} from './store-command.js';
+import { noteChange, printOne, printTable, type StoreFlags, shownTime, storeCommand } from './store-command.js';
 
 const DAY_S = 86_400;
 
@@ -31,17 +23,18 @@ async function findKey(store: Store, words: readonly string[]): Promise<ApiKey> 
   );
 }
 
-const create = withStoreFlags(new Command('create').description('create a key and print it; it is not shown again'))
-  .argument('<account>', 'id or name')
-  .option('--name <name>', 'name of the key', 'admin')
-  .action((name: string, flags: StoreFlags & { readonly name: string }) =>
-    withStore(flags, async (store) => {
-      const account = await store.accounts.find(name);
-      const key = await store.keys.create(account.id, flags.name);
-      await noteChange(store, account.id, 'key.create', flags.name);
-      printOne(flags, key, key.secret);
-    }),
-  );
+const create = storeCommand(
+  new Command('create')
+    .description('create a key and print it; it is not shown again')
+    .argument('<account>', 'id or name')
+    .option('--name <name>', 'name of the key', 'admin'),
+  async (store, flags: StoreFlags & { readonly name: string }, name: string) => {
+    const account = await store.accounts.find(name);
+    const key = await store.keys.create(account.id, flags.name);
+    await noteChange(store, account.id, 'key.create', flags.name);
+    printOne(flags, key, key.secret);
+  },
+);
 
 function state(key: ApiKey): string {
   if (key.revokedAt !== null) return `revoked ${shownTime(key.revokedAt)}`;
@@ -49,45 +42,46 @@ function state(key: ApiKey): string {
   return `${key.expiresAt > Date.now() ? 'works until' : 'expired'} ${shownTime(key.expiresAt)}`;
 }
 
-const list = withStoreFlags(new Command('list').description('list the keys of an account'))
-  .argument('<account>', 'id or name')
-  .action((name: string, flags: StoreFlags) =>
-    withStore(flags, async (store) => {
-      const keys = await store.keys.list((await store.accounts.find(name)).id);
-      printTable(flags, keys, {
-        id: (it) => it.id,
-        ends: (it) => `…${it.hint}`,
-        name: (it) => it.name,
-        state,
-        'last used': (it) => shownTime(it.lastUsedAt),
-        created: (it) => shownTime(it.createdAt),
-      });
-    }),
-  );
+const list = storeCommand(
+  new Command('list').description('list the keys of an account').argument('<account>', 'id or name'),
+  async (store, flags, name: string) => {
+    const keys = await store.keys.list((await store.accounts.find(name)).id);
+    printTable(flags, keys, {
+      id: (it) => it.id,
+      ends: (it) => `…${it.hint}`,
+      name: (it) => it.name,
+      state,
+      'last used': (it) => shownTime(it.lastUsedAt),
+      created: (it) => shownTime(it.createdAt),
+    });
+  },
+);
 
-const rotate = withStoreFlags(new Command('rotate').description('replace a key and print the new one'))
-  .argument('<key...>', 'the key (id or secret), or the account and the key')
-  .option('--grace <seconds>', 'how long the old key keeps working', String(DAY_S))
-  .action((words: readonly string[], flags: StoreFlags & { readonly grace: string }) =>
-    withStore(flags, async (store) => {
-      if (!/^\d{1,9}$/.test(flags.grace)) throw new CliError('--grace takes whole seconds');
-      const old = await findKey(store, words);
-      const key = await store.keys.rotate(old.accountId, old.id, Number(flags.grace));
-      await noteChange(store, old.accountId, 'key.rotate', old.id, { graceSeconds: flags.grace });
-      printOne(flags, key, key.secret);
-    }),
-  );
+const WORDS = ['<key...>', 'the key (id or secret), or the account and the key'] as const;
 
-const revoke = withStoreFlags(new Command('revoke').description('revoke a key immediately'))
-  .argument('<key...>', 'the key (id or secret), or the account and the key')
-  .action((words: readonly string[], flags: StoreFlags) =>
-    withStore(flags, async (store) => {
-      const old = await findKey(store, words);
-      const key = await store.keys.revoke(old.accountId, old.id);
-      await noteChange(store, old.accountId, 'key.revoke', old.id);
-      printOne(flags, key, `${key.id}: revoked`);
-    }),
-  );
+const rotate = storeCommand(
+  new Command('rotate')
+    .description('replace a key and print the new one')
+    .argument(...WORDS)
+    .option('--grace <seconds>', 'how long the old key keeps working', String(DAY_S)),
+  async (store, flags: StoreFlags & { readonly grace: string }, words: readonly string[]) => {
+    if (!/^\d{1,9}$/.test(flags.grace)) throw new CliError('--grace takes whole seconds');
+    const old = await findKey(store, words);
+    const key = await store.keys.rotate(old.accountId, old.id, Number(flags.grace));
+    await noteChange(store, old.accountId, 'key.rotate', old.id, { graceSeconds: flags.grace });
+    printOne(flags, key, key.secret);
+  },
+);
+
+const revoke = storeCommand(
+  new Command('revoke').description('revoke a key immediately').argument(...WORDS),
+  async (store, flags, words: readonly string[]) => {
+    const old = await findKey(store, words);
+    const key = await store.keys.revoke(old.accountId, old.id);
+    await noteChange(store, old.accountId, 'key.revoke', old.id);
+    printOne(flags, key, `${key.id}: revoked`);
+  },
+);
 
 /** `portcullis admin key` */
 export function keyCommand(): Command {

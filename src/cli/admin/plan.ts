@@ -1,35 +1,26 @@
 import { Command } from 'commander';
 import type { Order } from '../../store/account-store.js';
 import { CliError } from '../terminal.js';
-import {
-  noteChange,
-  printOne,
-  printTable,
-  type StoreFlags,
-  shownTime,
-  withStore,
-  withStoreFlags,
-} from './store-command.js';
+import { noteChange, printOne, printTable, shownTime, storeCommand } from './store-command.js';
 
-const set = withStoreFlags(new Command('set').description("change an account's plan, effective from the next call"))
-  .argument('<account>', 'id or name')
-  .argument('<plan>', 'plan, as named in the plans file')
-  .action((name: string, plan: string, flags: StoreFlags) =>
-    withStore(flags, async (store) => {
-      const account = await store.accounts.setPlan((await store.accounts.find(name)).id, plan);
-      await noteChange(store, account.id, 'plan.set', plan);
-      printOne(flags, account, `${account.id}: plan ${account.plan}`);
-    }),
-  );
+const set = storeCommand(
+  new Command('set')
+    .description("change an account's plan, effective from the next call")
+    .argument('<account>', 'id or name')
+    .argument('<plan>', 'plan, as named in the plans file'),
+  async (store, flags, name: string, plan: string) => {
+    const account = await store.accounts.setPlan((await store.accounts.find(name)).id, plan);
+    await noteChange(store, account.id, 'plan.set', plan);
+    printOne(flags, account, `${account.id}: plan ${account.plan}`);
+  },
+);
 
-const list = withStoreFlags(new Command('list').description('list the plans')).action((flags: StoreFlags) =>
-  withStore(flags, async (store) =>
-    printTable(flags, store.plans.all, {
-      plan: (it) => it.name,
-      'calls a month': (it) => String(it.monthlyCalls),
-      'trial days': (it) => String(it.trialDays ?? '-'),
-    }),
-  ),
+const list = storeCommand(new Command('list').description('list the plans'), async (store, flags) =>
+  printTable(flags, store.plans.all, {
+    plan: (it) => it.name,
+    'calls a month': (it) => String(it.monthlyCalls),
+    'trial days': (it) => String(it.trialDays ?? '-'),
+  }),
 );
 
 /** `portcullis admin plan` */
@@ -37,17 +28,18 @@ export function planCommand(): Command {
   return new Command('plan').description('manage plans').addCommand(set).addCommand(list);
 }
 
-const grant = withStoreFlags(new Command('grant').description('grant an account extra calls, which do not expire'))
-  .argument('<account>', 'id or name')
-  .argument('<calls>', 'a whole number')
-  .action((name: string, calls: string, flags: StoreFlags) =>
-    withStore(flags, async (store) => {
-      if (!/^[1-9]\d{0,11}$/.test(calls)) throw new CliError(`"${calls}" is not a number of calls`);
-      const account = await store.accounts.addOverage((await store.accounts.find(name)).id, Number(calls));
-      await noteChange(store, account.id, 'overage.grant', calls);
-      printOne(flags, account, `${account.id}: ${account.overageLeft} overage calls left`);
-    }),
-  );
+const grant = storeCommand(
+  new Command('grant')
+    .description('grant an account extra calls, which do not expire')
+    .argument('<account>', 'id or name')
+    .argument('<calls>', 'a whole number'),
+  async (store, flags, name: string, calls: string) => {
+    if (!/^[1-9]\d{0,11}$/.test(calls)) throw new CliError(`"${calls}" is not a number of calls`);
+    const account = await store.accounts.addOverage((await store.accounts.find(name)).id, Number(calls));
+    await noteChange(store, account.id, 'overage.grant', calls);
+    printOne(flags, account, `${account.id}: ${account.overageLeft} overage calls left`);
+  },
+);
 
 /** `portcullis admin overage` */
 export function overageCommand(): Command {
@@ -58,31 +50,31 @@ function bought({ item }: Order): string {
   return item.kind === 'plan' ? `plan ${item.plan}` : `${item.packs} overage packs`;
 }
 
-const listOrders = withStoreFlags(new Command('list').description('list orders, newest first'))
-  .argument('[account]', 'id or name (default: all accounts)')
-  .action((name: string | undefined, flags: StoreFlags) =>
-    withStore(flags, async (store) => {
-      const orders = await store.orders.list(name === undefined ? undefined : (await store.accounts.find(name)).id);
-      printTable(flags, orders, {
-        id: (it) => it.id,
-        account: (it) => it.accountId,
-        item: bought,
-        status: (it) => it.status,
-        created: (it) => shownTime(it.createdAt),
-      });
-    }),
-  );
+const listOrders = storeCommand(
+  new Command('list')
+    .description('list orders, newest first')
+    .argument('[account]', 'id or name (default: all accounts)'),
+  async (store, flags, name?: string) => {
+    const orders = await store.orders.list(name === undefined ? undefined : (await store.accounts.find(name)).id);
+    printTable(flags, orders, {
+      id: (it) => it.id,
+      account: (it) => it.accountId,
+      item: bought,
+      status: (it) => it.status,
+      created: (it) => shownTime(it.createdAt),
+    });
+  },
+);
 
 function settling(name: string, status: 'approved' | 'rejected', description: string): Command {
-  return withStoreFlags(new Command(name).description(description))
-    .argument('<order>', 'id')
-    .action((id: string, flags: StoreFlags) =>
-      withStore(flags, async (store) => {
-        const order = await store.orders.settle(id, status);
-        await noteChange(store, order.accountId, `order.${name}`, order.id);
-        printOne(flags, order, `${order.id}: ${order.status}`);
-      }),
-    );
+  return storeCommand(
+    new Command(name).description(description).argument('<order>', 'id'),
+    async (store, flags, id: string) => {
+      const order = await store.orders.settle(id, status);
+      await noteChange(store, order.accountId, `order.${name}`, order.id);
+      printOne(flags, order, `${order.id}: ${order.status}`);
+    },
+  );
 }
 
 /** `portcullis admin order` */

@@ -57,6 +57,19 @@ export async function withStore(
   }
 }
 
+/** An admin command with its own arguments and options: what it does with the store, given its flags and its arguments. */
+export function storeCommand<Flags extends StoreFlags, Words extends readonly unknown[]>(
+  command: Command,
+  work: (store: Store, flags: Flags, ...words: Words) => Promise<void>,
+  options?: { readonly create?: boolean },
+): Command {
+  return withStoreFlags(command).action((...given: unknown[]) => {
+    // Commander appends the flags and the command.
+    const flags = given.at(-2) as Flags;
+    return withStore(flags, (store) => work(store, flags, ...(given.slice(0, -2) as unknown as Words)), options);
+  });
+}
+
 /** Writes down in an account's audit log what an operator did; never a secret. */
 export function noteChange(
   store: Store,

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Command, Option } from 'commander';
+import { errorCode } from '../../engine/errors.js';
 import { emailAttempts, type Role } from '../../store/user-store.js';
 import { CliError } from '../terminal.js';
-import { noteChange, noteUserChange, printOne, type StoreFlags, withStore, withStoreFlags } from './store-command.js';
+import { noteChange, noteUserChange, printOne, type StoreFlags, storeCommand } from './store-command.js';
 
 interface PasswordFlags extends StoreFlags {
   readonly passwordStdin?: boolean;
@@ -16,7 +17,7 @@ async function hashed(password: string): Promise<string> {
     const { hashPassword } = await import('../../adapters/password-hash.js');
     return await hashPassword(password);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')
+    if (errorCode(error) === 'ERR_MODULE_NOT_FOUND')
       throw new CliError('passwords need a package: npm install @node-rs/argon2@2');
     throw error;
   }
@@ -38,72 +39,72 @@ function printed(flags: PasswordFlags, value: object, password: string, done: st
   printOne(flags, flags.passwordStdin ? value : { ...value, password }, flags.passwordStdin ? done : password);
 }
 
-const create = withStoreFlags(new Command('create').description('create a user in an account and print the password'))
-  .argument('<email>')
-  .argument('<account>', 'id or name')
-  .addOption(
-    new Option('--role <role>', 'role of the user in the account')
-      .choices(['owner', 'analyst', 'viewer'])
-      .default('owner'),
-  )
-  .option('--password-stdin', 'read the password from stdin instead of generating one')
-  .action((email: string, name: string, flags: PasswordFlags & { readonly role: Role }) =>
-    withStore(flags, async (store) => {
-      if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new CliError(`"${email}" is not an e-mail address`);
-      const account = await store.accounts.find(name);
-      const password = await readPassword(flags);
-      const user = await store.users.create(email, await hashed(password));
-      await store.users.setMember(account.id, user.id, flags.role);
-      await noteChange(store, account.id, 'member.create', user.email, { role: flags.role });
-      const value = { id: user.id, email: user.email, accountId: account.id, role: flags.role };
-      printed(flags, value, password, `${user.email}: ${flags.role} of ${account.name}`);
-    }),
-  );
+const PASSWORD_OPTION = ['--password-stdin', 'read the password from stdin instead of generating one'] as const;
 
-const resetPassword = withStoreFlags(
-  new Command('reset-password').description('set a new password, print it, and end all sessions of the user'),
-)
-  .argument('<email>')
-  .option('--password-stdin', 'read the password from stdin instead of generating one')
-  .action((email: string, flags: PasswordFlags) =>
-    withStore(flags, async (store) => {
-      const user = await store.users.findByEmail(email);
-      if (!user) throw new CliError(`no user "${email}"`);
-      const password = await readPassword(flags);
-      await store.users.setPassword(user.id, await hashed(password));
-      await noteUserChange(store, user.id, 'password.reset', user.email);
-      printed(flags, { id: user.id, email: user.email }, password, `${user.email}: the password is changed`);
-    }),
-  );
+const create = storeCommand(
+  new Command('create')
+    .description('create a user in an account and print the password')
+    .argument('<email>')
+    .argument('<account>', 'id or name')
+    .addOption(
+      new Option('--role <role>', 'role of the user in the account')
+        .choices(['owner', 'analyst', 'viewer'])
+        .default('owner'),
+    )
+    .option(...PASSWORD_OPTION),
+  async (store, flags: PasswordFlags & { readonly role: Role }, email: string, name: string) => {
+    if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new CliError(`"${email}" is not an e-mail address`);
+    const account = await store.accounts.find(name);
+    const password = await readPassword(flags);
+    const user = await store.users.create(email, await hashed(password));
+    await store.users.setMember(account.id, user.id, flags.role);
+    await noteChange(store, account.id, 'member.create', user.email, { role: flags.role });
+    const value = { id: user.id, email: user.email, accountId: account.id, role: flags.role };
+    printed(flags, value, password, `${user.email}: ${flags.role} of ${account.name}`);
+  },
+);
 
-const unlock = withStoreFlags(
-  new Command('unlock').description('clear failed sign-in attempts, so that the next one is not delayed'),
-)
-  .argument('<email>')
-  .action((email: string, flags: StoreFlags) =>
-    withStore(flags, async (store) => {
-      const name = email.trim().toLowerCase();
-      const wasLocked = await store.attempts.forget(emailAttempts(email));
-      for (const { id } of await store.users.allByEmail(email)) await noteUserChange(store, id, 'member.unlock', name);
-      printOne(flags, { email: name, wasLocked }, `${name}: ${wasLocked ? 'unlocked' : 'had no failed attempts'}`);
-    }),
-  );
+const resetPassword = storeCommand(
+  new Command('reset-password')
+    .description('set a new password, print it, and end all sessions of the user')
+    .argument('<email>')
+    .option(...PASSWORD_OPTION),
+  async (store, flags: PasswordFlags, email: string) => {
+    const user = await store.users.findByEmail(email);
+    if (!user) throw new CliError(`no user "${email}"`);
+    const password = await readPassword(flags);
+    await store.users.setPassword(user.id, await hashed(password));
+    await noteUserChange(store, user.id, 'password.reset', user.email);
+    printed(flags, { id: user.id, email: user.email }, password, `${user.email}: the password is changed`);
+  },
+);
 
-const resetSecondFactor = withStoreFlags(
-  new Command('reset-second-factor').description('remove the second factor of a user who has lost it'),
-)
-  .argument('<email>')
-  .action((email: string, flags: StoreFlags) =>
-    withStore(flags, async (store) => {
-      const users = await store.users.allByEmail(email);
-      if (users.length === 0) throw new CliError(`no user "${email}"`);
-      let had = false;
-      for (const { id } of users) had = (await store.secondFactors.remove(id)) || had;
-      const name = email.trim().toLowerCase();
-      for (const { id } of users) await noteUserChange(store, id, 'second-factor.off', name);
-      printOne(flags, { email: name, had }, `${name}: ${had ? 'the second factor is off' : 'had no second factor'}`);
-    }),
-  );
+const unlock = storeCommand(
+  new Command('unlock')
+    .description('clear failed sign-in attempts, so that the next one is not delayed')
+    .argument('<email>'),
+  async (store, flags, email: string) => {
+    const name = email.trim().toLowerCase();
+    const wasLocked = await store.attempts.forget(emailAttempts(email));
+    for (const { id } of await store.users.allByEmail(email)) await noteUserChange(store, id, 'member.unlock', name);
+    printOne(flags, { email: name, wasLocked }, `${name}: ${wasLocked ? 'unlocked' : 'had no failed attempts'}`);
+  },
+);
+
+const resetSecondFactor = storeCommand(
+  new Command('reset-second-factor')
+    .description('remove the second factor of a user who has lost it')
+    .argument('<email>'),
+  async (store, flags, email: string) => {
+    const users = await store.users.allByEmail(email);
+    if (users.length === 0) throw new CliError(`no user "${email}"`);
+    let had = false;
+    for (const { id } of users) had = (await store.secondFactors.remove(id)) || had;
+    const name = email.trim().toLowerCase();
+    for (const { id } of users) await noteUserChange(store, id, 'second-factor.off', name);
+    printOne(flags, { email: name, had }, `${name}: ${had ? 'the second factor is off' : 'had no second factor'}`);
+  },
+);
 
 /** `portcullis admin user` */
 export function userCommand(): Command {

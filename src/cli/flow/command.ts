@@ -1,9 +1,9 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { visibleText } from '../../engine/text/visible-text.js';
 import type { FlowPolicy } from '../../policy/index.js';
 import { confirmedPolicy, isAcceptable } from '../../policy/run/confirmed-policy.js';
 import { type FlowReport, type FlowRow, reportFlows } from '../../policy/run/flow-report.js';
-import { readPolicyIfThere } from '../policy-file.js';
+import { choice, readPolicyIfThere } from '../policy-file.js';
 import { writeReport } from '../screen/text-files.js';
 import { CliError, textTable } from '../terminal.js';
 import { readCalls } from './read-events.js';
@@ -85,6 +85,8 @@ function reportText({ calls, runs, from, to, tools, rows }: FlowReport, events: 
   return `${head}\n\nCalls that would be refused\n${byTool}\nWhat they carried\n${byRow}\nA call is refused unless all that it carries is confirmed: --write FILE --confirm ID ...\n`;
 }
 
+const ACTIONS = ['deny', 'ask', 'report'];
+
 function reportCommand(): Command {
   return new Command('report')
     .description(
@@ -97,17 +99,10 @@ function reportCommand(): Command {
     .option('--confirm <ids...>', 'rows to permit, by the ids of the report; nothing is permitted without')
     .option('--write <file>', 'write the policy as JSON; what a policy in this file permits already stays permitted')
     .addOption(
-      new Option(
-        '--suspicious <action>',
-        'action of the policy for values of suspicious results (default: deny)',
-      ).choices(['deny', 'ask', 'report']),
+      choice('--suspicious <action>', 'action of the policy for values of suspicious results (default: deny)', ACTIONS),
     )
     .addOption(
-      new Option('--foreign <action>', 'action of the policy for addresses of other results (default: deny)').choices([
-        'deny',
-        'ask',
-        'report',
-      ]),
+      choice('--foreign <action>', 'action of the policy for addresses of other results (default: deny)', ACTIONS),
     )
     .option('--skip-bad-rows', 'skip rows that are no events, instead of stopping')
     .option('--json', 'print JSON')

@@ -1,53 +1,47 @@
 import { Command, Option } from 'commander';
 import { withScreenerFlags } from '../engine-flags.js';
-import { policyOption } from '../policy-file.js';
+import { choice, policyOption } from '../policy-file.js';
 import { type InstallFlags, installHooks, type Scope, uninstallHooks } from './install.js';
 import { type HookFlags, runHook } from './run-hook.js';
 
 /** Adds flags for the actions on blocked texts, by point of the policy. */
 function withPolicyFlags(command: Command): Command {
   return command
+    .addOption(choice('--user <action>', 'what to do with a blocked prompt (default: refuse)', ['refuse', 'report']))
     .addOption(
-      new Option('--user <action>', 'what to do with a blocked prompt (default: refuse)').choices(['refuse', 'report']),
+      choice('--tool-call <action>', 'what to do with a blocked tool call (default: deny)', ['deny', 'ask', 'report']),
     )
     .addOption(
-      new Option('--tool-call <action>', 'what to do with a blocked tool call (default: deny)').choices([
-        'deny',
-        'ask',
-        'report',
-      ]),
+      choice(
+        '--tool-result <action>',
+        'what to do with a blocked tool result (default: replace)',
+        'replace redact stop report'.split(' '),
+      ),
     )
     .addOption(
-      new Option('--tool-result <action>', 'what to do with a blocked tool result (default: replace)').choices([
-        'replace',
-        'redact',
-        'stop',
-        'report',
-      ]),
-    )
-    .addOption(
-      new Option(
+      choice(
         '--suspicious <action>',
         'what to do with a call that carries a value or words of a suspicious result (default: deny)',
-      ).choices(['deny', 'ask', 'report']),
+        ['deny', 'ask', 'report'],
+      ),
     )
     .addOption(
-      new Option(
+      choice(
         '--foreign <action>',
         'what to do with a call that sends to an address from any result (default: report)',
-      ).choices(['report', 'ask', 'deny']),
+        ['report', 'ask', 'deny'],
+      ),
     );
 }
 
 function withScope(command: Command): Command {
   return command
     .addOption(
-      new Option(
-        '--scope <scope>',
-        'project: .claude/settings.json; local: .claude/settings.local.json; user: ~/.claude',
-      )
-        .choices(['project', 'local', 'user'])
-        .default('project' satisfies Scope),
+      choice('--scope <scope>', 'project: .claude/settings.json; local: .claude/settings.local.json; user: ~/.claude', [
+        'project',
+        'local',
+        'user',
+      ]).default('project' satisfies Scope),
     )
     .option('-y, --yes', 'write without asking');
 }
@@ -88,9 +82,9 @@ export function hookCommand(): Command {
       // By the environment alone: a flag is seen in lists of processes.
       .addOption(new Option('--key <secret>').env('PORTCULLIS_API_KEY').hideHelp())
       .addOption(
-        new Option('--on-error <action>', 'what to do when an event cannot be screened')
-          .choices(['block', 'allow'])
-          .default('block'),
+        choice('--on-error <action>', 'what to do when an event cannot be screened', ['block', 'allow']).default(
+          'block',
+        ),
       )
       .option('--trust <names...>', 'tools whose results, and domains whose addresses, count as the words of the user')
       .addOption(policyOption())
