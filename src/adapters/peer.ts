@@ -1,16 +1,5 @@
 import { parentPort } from 'node:worker_threads';
 
-/** One side of a conversation between two processes or threads: either may ask, and each request has one reply. */
-export interface Peer {
-  /**
-   * Sends a request: at once where none is on its way, else with the others of this turn of the event loop. Rejects with the
-   * failure of the other side, or when that ends.
-   */
-  ask<Reply>(request: unknown): Promise<Reply>;
-  /** Sends what is kept back for a common message. */
-  flush(): void;
-}
-
 /** An error on its way between processes, which its class does not survive. */
 export interface Failure {
   readonly name: string;
@@ -48,94 +37,97 @@ export interface PeerParts extends AnswerOptions {
   readonly toError: (failure: Failure) => Error;
 }
 
-/** A peer as its transport uses it. */
-export interface ConnectedPeer extends Peer {
-  take(packet: Packet): void;
-  /** Rejects what is asked, and what will be. */
-  end(error: Error): void;
-}
-
 /** Longest time that a reply waits for others, milliseconds. */
 const KEEP_BACK_MS = 4;
 
-/** Makes one side of a conversation over any transport. */
-export function createPeer({ send, answer, toError, inOrder, isExpected = () => true }: PeerParts): ConnectedPeer {
-  const asked = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
-  let nextId = 1;
-  let unanswered = 0;
-  let kept: Message[] = [];
-  let keptSince = 0;
-  let ended: Error | undefined;
-  let last: Promise<void> | undefined;
+/** One side of a conversation between two processes or threads, over any transport: either may ask, and each request has one reply. */
+export class Peer {
+  readonly #parts: PeerParts;
+  readonly #asked = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
+  #nextId = 1;
+  #unanswered = 0;
+  #kept: Message[] = [];
+  #keptSince = 0;
+  #ended: Error | undefined;
+  #last: Promise<void> | undefined;
 
-  function flush(): void {
-    if (kept.length === 0) return;
-    const messages = kept;
-    kept = [];
-    send(messages);
+  constructor(parts: PeerParts) {
+    this.#parts = parts;
   }
 
-  function post(message: Message, isUrgent: boolean): void {
-    kept.push(message);
-    if (kept.length > 1) {
-      if (performance.now() - keptSince > KEEP_BACK_MS) flush();
+  /**
+   * Sends a request: at once where none is on its way, else with the others of this turn of the event loop. Rejects with the
+   * failure of the other side, or when that ends.
+   */
+  ask<Reply>(body: unknown): Promise<Reply> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    return new Promise((resolve, reject) => {
+      const id = this.#nextId++;
+      this.#asked.set(id, { resolve, reject });
+      this.#post({ ask: id, body }, this.#asked.size === 1);
+    });
+  }
+
+  /** Sends what is kept back for a common message. */
+  flush(): void {
+    if (this.#kept.length === 0) return;
+    const messages = this.#kept;
+    this.#kept = [];
+    this.#parts.send(messages);
+  }
+
+  /** Takes what the transport brought. */
+  take({ messages }: Packet): void {
+    for (const message of messages) {
+      if ('ask' in message) {
+        this.#respond(message.ask, message.body as never);
+        continue;
+      }
+      const waiting = this.#asked.get(message.reply);
+      this.#asked.delete(message.reply);
+      if ('failed' in message) waiting?.reject(this.#parts.toError(message.failed));
+      else waiting?.resolve(message.value as never);
+    }
+  }
+
+  /** Rejects what is asked, and what will be. */
+  end(error: Error): void {
+    this.#ended ??= error;
+    for (const { reject } of this.#asked.values()) reject(error);
+    this.#asked.clear();
+  }
+
+  #post(message: Message, isUrgent: boolean): void {
+    this.#kept.push(message);
+    if (this.#kept.length > 1) {
+      if (performance.now() - this.#keptSince > KEEP_BACK_MS) this.flush();
       return;
     }
-    keptSince = performance.now();
-    if (isUrgent) queueMicrotask(flush);
-    else setImmediate(flush);
+    this.#keptSince = performance.now();
+    if (isUrgent) queueMicrotask(() => this.flush());
+    else setImmediate(() => this.flush());
   }
 
-  function reply(message: Message): void {
-    unanswered -= 1;
-    post(message, false);
-    if (unanswered === 0) flush();
-  }
-
-  function respond(id: number, body: never): void {
-    unanswered += 1;
+  #respond(id: number, body: never): void {
+    const { answer, inOrder, isExpected = () => true } = this.#parts;
+    this.#unanswered += 1;
     const answered =
-      last === undefined ? new Promise((resolve) => resolve(answer(body))) : last.then(() => answer(body));
+      this.#last === undefined ? new Promise((resolve) => resolve(answer(body))) : this.#last.then(() => answer(body));
     const replied = answered.then(
-      (value) => reply({ reply: id, value }),
+      (value) => this.#reply({ reply: id, value }),
       (error: unknown) => {
         if (!isExpected(error)) throw error;
-        reply({ reply: id, failed: toFailure(error) });
+        this.#reply({ reply: id, failed: toFailure(error) });
       },
     );
-    if (inOrder) last = replied;
+    if (inOrder) this.#last = replied;
   }
 
-  return {
-    flush,
-    ask: (body) =>
-      new Promise((resolve, reject) => {
-        if (ended !== undefined) {
-          reject(ended);
-          return;
-        }
-        asked.set(nextId, { resolve, reject });
-        post({ ask: nextId, body }, asked.size === 1);
-        nextId += 1;
-      }),
-    take({ messages }) {
-      for (const message of messages) {
-        if ('ask' in message) {
-          respond(message.ask, message.body as never);
-          continue;
-        }
-        const waiting = asked.get(message.reply);
-        asked.delete(message.reply);
-        if ('failed' in message) waiting?.reject(toError(message.failed));
-        else waiting?.resolve(message.value as never);
-      }
-    },
-    end(error) {
-      ended ??= error;
-      for (const { reject } of asked.values()) reject(error);
-      asked.clear();
-    },
-  };
+  #reply(message: Message): void {
+    this.#unanswered -= 1;
+    this.#post(message, false);
+    if (this.#unanswered === 0) this.flush();
+  }
 }
 
 function toFailure(error: unknown): Failure {
@@ -154,7 +146,7 @@ export function asError({ name, code, message }: Failure): Error {
  */
 export function serveWorker<Request>(answer: Answer<Request>, options: AnswerOptions = {}): Peer {
   const port = parentPort;
-  const peer = createPeer({
+  const peer = new Peer({
     send(messages) {
       if (port === null) process.send?.({ messages, rssBytes: process.memoryUsage.rss() } satisfies Packet);
       // The memory of a thread is that of its process.

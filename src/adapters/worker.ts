@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker as Thread } from 'node:worker_threads';
-import { type Answer, asError, createPeer, type Failure, type Packet } from './peer.js';
+import { type Answer, asError, type Failure, type Packet, Peer } from './peer.js';
 
 /**
  * The path of a program that child processes run, which the build puts at the top of `dist`; undefined where it isn't
@@ -89,7 +89,7 @@ export function startWorker(options: WorkerOptions): Worker {
       end('WORKER_ENDED', reason?.message);
     },
   });
-  const peer = createPeer({ send: (messages) => child.send({ messages, rssBytes: 0 }), answer, toError });
+  const peer = new Peer({ send: (messages) => child.send({ messages, rssBytes: 0 }), answer, toError });
   const kill = (): void => {
     child.kill();
     if (isThread) end('WORKER_ENDED');

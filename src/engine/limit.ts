@@ -45,6 +45,34 @@ export function createLimit<Place>(
     });
 }
 
+/** A bound on how many of each key may be in at once. */
+export interface KeyedLimit {
+  /** Lets one in, and gives what lets it out again; undefined where the key has as many as it may. */
+  enter(key: string): (() => void) | undefined;
+  /** The keys that have as many as they may. */
+  readonly full: readonly string[];
+}
+
+/** Makes a bound of `most` for each key. */
+export function createKeyedLimit(most: number): KeyedLimit {
+  const inside = new Map<string, number>();
+  return {
+    enter(key) {
+      const before = inside.get(key) ?? 0;
+      if (before >= most) return undefined;
+      inside.set(key, before + 1);
+      return () => {
+        const left = (inside.get(key) ?? 1) - 1;
+        if (left > 0) inside.set(key, left);
+        else inside.delete(key);
+      };
+    },
+    get full() {
+      return [...inside].filter(([, count]) => count >= most).map(([key]) => key);
+    },
+  };
+}
+
 /** Bounds on the work under way. */
 export interface PrefetchBounds<Item> {
   readonly items: number;

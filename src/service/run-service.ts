@@ -22,7 +22,7 @@ import { createTurns } from './screening/turns.js';
 import type { ServiceSettings } from './settings.js';
 import { openTracing } from './tracing.js';
 import { urlProblem } from './webhooks/public-address.js';
-import { webhookSender } from './webhooks/send-webhooks.js';
+import { WebhookSender } from './webhooks/send-webhooks.js';
 import { watchAccounts, webhookBody } from './webhooks/watch-accounts.js';
 
 /** A service that answers. */
@@ -100,7 +100,7 @@ export async function runService(settings: ServiceSettings, parts: OpeningParts)
       store.versions,
       () => new Date(),
     );
-    const sender = webhookSender(store.webhooks, { allowPrivate: settings.webhookPrivateAddresses, now: Date.now });
+    const sender = new WebhookSender(store.webhooks, { allowPrivate: settings.webhookPrivateAddresses, now: Date.now });
     const watch = watchAccounts(store, Date.now);
     opened.push(async () => {
       watch.close();

@@ -7,9 +7,9 @@ import {
   ScoringError,
   type WorkerCall,
 } from './calls.js';
-import { createFairQueue } from './fair-queue.js';
+import { FairQueue } from './fair-queue.js';
 import { workerProgram } from './worker-process.js';
-import { createWorkerSlot, type PendingCall, type WorkerSlot } from './worker-slot.js';
+import { type PendingCall, type SlotOptions, WorkerSlot } from './worker-slot.js';
 
 /** Bounds of a pool; times in milliseconds. */
 export interface EnginePoolOptions extends EngineWorkerSettings {
@@ -68,8 +68,6 @@ export interface EnginePool {
   close(): Promise<void>;
 }
 
-type CallBounds = Pick<ScoreOptions, 'deadlineMs' | 'waitMs'>;
-
 /** UTF-16 code units. Longer texts of tenants leave one worker of several to shorter ones. */
 const LONG_TEXT = 64 * 1024;
 
@@ -78,104 +76,112 @@ const MAX_FAILURES = 5;
 
 /** Starts the workers. @throws ScoringError `SCORER_REFUSED`, `SCORER_UNAVAILABLE` */
 export async function openEnginePool(options: EnginePoolOptions = {}): Promise<EnginePool> {
-  const clock = options.clock ?? systemClock;
-  const today = options.today ?? new Date().toISOString().slice(0, 10);
-  let info: EngineInfo | undefined;
-  let closing = false;
-  let scored = 0;
-  let lost = 0;
-  let idle = (): void => {};
-  const waiting = createFairQueue<PendingCall>({
+  const pool = new Pool(options);
+  const info = await pool.start();
+  return {
+    score: ((input: Input, call?: ScoreOptions) => pool.score(input, call)) as EnginePool['score'],
+    run: (task, size) => pool.enqueue({ kind: 'task', task }, { size, usesModel: false, tenant: undefined }),
+    info,
+    stats: () => pool.stats(),
+    close: () => pool.close(),
+  };
+}
+
+type CallTerms = Pick<PendingCall, 'size' | 'usesModel' | 'tenant'> & Pick<ScoreOptions, 'deadlineMs' | 'waitMs'>;
+
+class Pool {
+  readonly #options: EnginePoolOptions;
+  readonly #clock: Clock;
+  readonly #slots: readonly WorkerSlot[];
+  readonly #waiting = new FairQueue<PendingCall>({
     tenantOf: ({ tenant }) => tenant ?? '',
     // A call costs something even without a text.
-    costOf: (pending) => pending.size + 64,
+    costOf: ({ size }) => size + 64,
     isLong,
   });
   /** Calls whose worker was lost: before all others. */
-  let retries: PendingCall[] = [];
-  const { packs, overlays, model, mode, thresholds, timeoutMs, limits } = options;
-  const slotOptions = {
-    settings: { packs, overlays, today, model, mode, thresholds, timeoutMs, limits },
-    file: options.childFile ?? workerProgram('engine-worker'),
-    loadTimeoutMs: options.loadTimeoutMs ?? 60_000,
-    heapMb: options.heapMb ?? 1_024,
-    memoryLimitMb: options.memoryLimitMb ?? 1_024,
-    restartMs: options.restartMs ?? 200,
-    characters: 256 * 1024,
-    clock,
-    fits: (scorer: { readonly info: EngineInfo }) =>
-      info === undefined || scorer.info.rules_version === info.rules_version,
-    onFree: dispatch,
-    onLoss(toRetry: readonly PendingCall[]) {
-      lost += 1;
-      for (const pending of toRetry) pending.wait();
-      retries = [...toRetry, ...retries];
-      dispatch();
-    },
-  };
-  // The first worker says whether there is a model, and so how deep each one may be filled.
-  let depth = options.depth ?? 2;
-  const slots = Array.from({ length: Math.max(1, options.workers ?? options.scorers ?? 1) }, () =>
-    createWorkerSlot({ ...slotOptions, depth: () => depth }),
-  );
+  #retries: PendingCall[] = [];
+  #info: EngineInfo | undefined;
+  #depth: number;
+  #isClosing = false;
+  #scored = 0;
+  #lost = 0;
+  #idle = (): void => {};
 
-  function dispatch(): void {
-    for (;;) {
-      let free: WorkerSlot | undefined;
-      const fits = (call: PendingCall): boolean => {
-        free = leastLoaded(isLong(call) && slots.length > 1 ? slots.slice(1) : slots, call);
-        return free !== undefined;
-      };
-      const [retry] = retries;
-      const next = retry === undefined ? waiting.shift(fits) : fits(retry) ? retries.shift() : undefined;
-      if (next === undefined) break;
-      next.endWait();
-      free?.take(next);
-    }
-    if (isWaiting() && slots.every((slot) => slot.failedStarts() > MAX_FAILURES)) {
-      const lost = [...retries, ...waiting.drain()];
-      retries = [];
-      for (const { reject } of lost)
-        reject(new ScoringError('SCORER_UNAVAILABLE', 'no engine worker could be started'));
-    }
-    if (!isWaiting() && slots.every((slot) => slot.held() === 0)) idle();
+  constructor(options: EnginePoolOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    // The first worker says whether there is a model, and so how deep each one may be filled.
+    this.#depth = options.depth ?? 2;
+    const workers = Math.max(1, options.workers ?? options.scorers ?? 1);
+    const slotOptions = this.#slotOptions();
+    this.#slots = Array.from({ length: workers }, () => new WorkerSlot(slotOptions));
   }
 
-  function isWaiting(): boolean {
-    return retries.length + waiting.size() > 0;
+  #slotOptions(): SlotOptions {
+    const { packs, overlays, model, mode, thresholds, timeoutMs, limits, ...options } = this.#options;
+    const today = options.today ?? new Date().toISOString().slice(0, 10);
+    return {
+      settings: { packs, overlays, today, model, mode, thresholds, timeoutMs, limits },
+      file: options.childFile ?? workerProgram('engine-worker'),
+      loadTimeoutMs: options.loadTimeoutMs ?? 60_000,
+      heapMb: options.heapMb ?? 1_024,
+      memoryLimitMb: options.memoryLimitMb ?? 1_024,
+      restartMs: options.restartMs ?? 200,
+      depth: () => this.#depth,
+      characters: 256 * 1024,
+      clock: this.#clock,
+      fits: ({ info }) => this.#info === undefined || info.rules_version === this.#info.rules_version,
+      onFree: () => this.#dispatch(),
+      onLoss: (toRetry) => {
+        this.#lost += 1;
+        for (const pending of toRetry) pending.wait();
+        this.#retries = [...toRetry, ...this.#retries];
+        this.#dispatch();
+      },
+    };
   }
 
-  function enqueue(
-    call: WorkerCall,
-    { size, usesModel, tenant, deadlineMs, waitMs }: Pick<PendingCall, 'size' | 'usesModel' | 'tenant'> & CallBounds,
-  ): Promise<unknown> {
-    if (closing) return Promise.reject(new ScoringError('SCORER_CLOSED', 'the workers were closed'));
-    if (retries.length + waiting.size() >= (options.queueLimit ?? 1_000))
+  async start(): Promise<EngineInfo> {
+    try {
+      const [first] = await Promise.all(this.#slots.map((slot) => slot.start()));
+      this.#info = first?.info as EngineInfo;
+      this.#depth = this.#options.depth ?? (this.#info.mode === 'rules' ? 32 : 2);
+      return this.#info;
+    } catch (error) {
+      for (const slot of this.#slots) slot.stop();
+      throw error;
+    }
+  }
+
+  async score(input: Input, { deadlineMs, waitMs, ...rest }: ScoreOptions = {}): Promise<Verdict> {
+    const { text, ...json } = typeof input === 'string' ? { text: input } : toJsonText(input);
+    const usesModel = (rest.mode ?? this.#info?.mode) !== 'rules';
+    const isJson = typeof input !== 'string';
+    const call: WorkerCall = { kind: 'score', text, isJson, ...json, options: rest, withoutModel: false };
+    const terms = { size: text.length, usesModel, tenant: rest.tenant, deadlineMs, waitMs };
+    return (await this.enqueue(call, terms)) as Verdict;
+  }
+
+  enqueue(call: WorkerCall, { deadlineMs, waitMs, ...terms }: CallTerms): Promise<unknown> {
+    if (this.#isClosing) return Promise.reject(new ScoringError('SCORER_CLOSED', 'the workers were closed'));
+    if (this.#waits() >= (this.#options.queueLimit ?? 1_000))
       return Promise.reject(new OverloadedError('the queue in front of the engine workers is full'));
     return new Promise((resolve, reject) => {
-      const queueTimeoutMs = waitMs ?? options.waitMs;
+      const mostMs = waitMs ?? this.#options.waitMs;
       let endWait = (): void => {};
-      const giveUp = (): void => {
-        // A call that is tried again is a copy.
-        const isThis = ({ wait }: PendingCall): boolean => wait === pending.wait;
-        retries = retries.filter((one) => !isThis(one));
-        waiting.remove(isThis);
-        pending.reject(new OverloadedError('the call waited too long for an engine worker'));
-      };
       const pending: PendingCall = {
         call,
-        usesModel,
-        tenant,
-        deadlineMs: deadlineMs ?? options.deadlineMs ?? 30_000,
-        size,
+        ...terms,
+        deadlineMs: deadlineMs ?? this.#options.deadlineMs ?? 30_000,
         strikes: 0,
-        alone: false,
-        wait() {
-          if (queueTimeoutMs !== undefined) endWait = clock.after(queueTimeoutMs, giveUp);
+        isAlone: false,
+        wait: () => {
+          if (mostMs !== undefined) endWait = this.#clock.after(mostMs, () => this.#giveUp(pending));
         },
         endWait: () => endWait(),
-        resolve(answer) {
-          scored += 1;
+        resolve: (answer) => {
+          this.#scored += 1;
           resolve(answer);
         },
         reject(error) {
@@ -184,48 +190,62 @@ export async function openEnginePool(options: EnginePoolOptions = {}): Promise<E
         },
       };
       pending.wait();
-      waiting.push(pending);
-      dispatch();
+      this.#waiting.push(pending);
+      this.#dispatch();
     });
   }
 
-  async function score(input: Input, { deadlineMs, waitMs, ...rest }: ScoreOptions = {}): Promise<Verdict> {
-    const { text, ...json } = typeof input === 'string' ? { text: input } : toJsonText(input);
-    const usesModel = (rest.mode ?? info?.mode) !== 'rules';
-    const isJson = typeof input !== 'string';
-    const call: WorkerCall = { kind: 'score', text, isJson, ...json, options: rest, withoutModel: false };
-    return (await enqueue(call, { size: text.length, usesModel, tenant: rest.tenant, deadlineMs, waitMs })) as Verdict;
+  stats(): EnginePoolStats {
+    return {
+      scored: this.#scored,
+      lost: this.#lost,
+      waiting: this.#waits(),
+      underWay: this.#slots.reduce((sum, { held }) => sum + held, 0),
+      pids: this.#slots.flatMap(({ pid }) => pid ?? []),
+    };
   }
 
-  try {
-    const first = (await Promise.all(slots.map((slot) => slot.start())))[0];
-    info = first?.info as EngineInfo;
-    depth = options.depth ?? (info.mode === 'rules' ? 32 : 2);
-  } catch (error) {
-    for (const slot of slots) slot.stop();
-    throw error;
+  async close(): Promise<void> {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    await new Promise<void>((resolve) => {
+      this.#idle = resolve;
+      this.#dispatch();
+    });
+    for (const slot of this.#slots) slot.stop();
   }
-  return {
-    score: score as EnginePool['score'],
-    run: (task, size) => enqueue({ kind: 'task', task }, { size, usesModel: false, tenant: undefined }),
-    info,
-    stats: () => ({
-      scored,
-      lost,
-      waiting: retries.length + waiting.size(),
-      underWay: slots.reduce((sum, slot) => sum + slot.held(), 0),
-      pids: slots.flatMap((slot) => slot.pid() ?? []),
-    }),
-    async close() {
-      if (closing) return;
-      closing = true;
-      await new Promise<void>((resolve) => {
-        idle = resolve;
-        dispatch();
-      });
-      for (const slot of slots) slot.stop();
-    },
-  };
+
+  #waits(): number {
+    return this.#retries.length + this.#waiting.size;
+  }
+
+  #giveUp(pending: PendingCall): void {
+    this.#retries = this.#retries.filter((one) => one !== pending);
+    this.#waiting.remove(pending);
+    pending.reject(new OverloadedError('the call waited too long for an engine worker'));
+  }
+
+  #dispatch(): void {
+    for (;;) {
+      let free: WorkerSlot | undefined;
+      const fits = (call: PendingCall): boolean => {
+        free = leastLoaded(isLong(call) && this.#slots.length > 1 ? this.#slots.slice(1) : this.#slots, call);
+        return free !== undefined;
+      };
+      const [retry] = this.#retries;
+      const next = retry === undefined ? this.#waiting.shift(fits) : fits(retry) ? this.#retries.shift() : undefined;
+      if (next === undefined) break;
+      next.endWait();
+      free?.take(next);
+    }
+    if (this.#waits() > 0 && this.#slots.every(({ failedStarts }) => failedStarts > MAX_FAILURES)) {
+      const lost = [...this.#retries, ...this.#waiting.drain()];
+      this.#retries = [];
+      for (const { reject } of lost)
+        reject(new ScoringError('SCORER_UNAVAILABLE', 'no engine worker could be started'));
+    }
+    if (this.#waits() === 0 && this.#slots.every(({ held }) => held === 0)) this.#idle();
+  }
 }
 
 function isLong({ tenant, size }: PendingCall): boolean {
@@ -234,7 +254,7 @@ function isLong({ tenant, size }: PendingCall): boolean {
 
 function leastLoaded(slots: readonly WorkerSlot[], call: PendingCall): WorkerSlot | undefined {
   let best: WorkerSlot | undefined;
-  for (const slot of slots) if (slot.room(call) > 0 && (best === undefined || slot.load() < best.load())) best = slot;
+  for (const slot of slots) if (slot.room(call) > 0 && (best === undefined || slot.load < best.load)) best = slot;
   return best;
 }
 

@@ -1,21 +1,9 @@
-/** Items that wait, each of a tenant. */
-export interface FairQueue<Item> {
-  push(item: Item): void;
-  /** Takes out the next item that `fits`, of the tenant that was served least; undefined where none does. */
-  shift(fits: (item: Item) => boolean): Item | undefined;
-  /** Takes out the item that `is` meant, wherever it stands. */
-  remove(is: (item: Item) => boolean): void;
-  /** Takes out all. */
-  drain(): readonly Item[];
-  size(): number;
-}
-
 /** Facts that a queue needs of an item. */
 export interface FairQueueTerms<Item> {
   readonly tenantOf: (item: Item) => string;
   readonly costOf: (item: Item) => number;
-  /** True for an item that others of its tenant may pass while it doesn't fit. */
-  readonly isLong: (item: Item) => boolean;
+  /** True for an item that others of its tenant may pass while it doesn't fit. Default: none. */
+  readonly isLong?: ((item: Item) => boolean) | undefined;
 }
 
 interface Tenant<Item> {
@@ -26,71 +14,81 @@ interface Tenant<Item> {
 }
 
 /**
- * Start-time fair queueing: among the tenants the one whose items cost least so far, and each tenant's items in their order.
- * A tenant that comes back has no credit for the time it was away.
+ * Items that wait, each of a tenant. Start-time fair queueing: among the tenants the one whose items cost least so far, and each
+ * tenant's items in their order. A tenant that comes back has no credit for the time it was away.
  *
  * @see Goyal, Vin, Cheng: Start-time Fair Queueing (SIGCOMM 1996)
  */
-export function createFairQueue<Item>({ tenantOf, costOf, isLong }: FairQueueTerms<Item>): FairQueue<Item> {
-  const tenants = new Map<string, Tenant<Item>>();
+export class FairQueue<Item> {
+  readonly #terms: FairQueueTerms<Item>;
+  readonly #tenants = new Map<string, Tenant<Item>>();
   /** Start tag of the item that was served last. */
-  let virtualTime = 0;
-  let size = 0;
+  #virtualTime = 0;
+  #size = 0;
 
-  function take(tenant: Tenant<Item>, items: Item[]): Item {
-    const item = items.shift() as Item;
-    virtualTime = Math.max(virtualTime, tenant.served);
-    tenant.served += costOf(item);
-    left(1);
-    return item;
+  constructor(terms: FairQueueTerms<Item>) {
+    this.#terms = terms;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  push(item: Item): void {
+    const { tenantOf, isLong } = this.#terms;
+    const name = tenantOf(item);
+    let tenant = this.#tenants.get(name);
+    if (tenant === undefined) {
+      tenant = { short: [], long: [], served: this.#virtualTime };
+      this.#tenants.set(name, tenant);
+    } else if (tenant.short.length + tenant.long.length === 0) {
+      tenant.served = Math.max(tenant.served, this.#virtualTime);
+    }
+    (isLong?.(item) === true ? tenant.long : tenant.short).push(item);
+    this.#size += 1;
+  }
+
+  /** Takes out the next item that `fits`, of the tenant that was served least; undefined where none does. */
+  shift(fits: (item: Item) => boolean = () => true): Item | undefined {
+    const waiting = [...this.#tenants.values()].filter(({ short, long }) => short.length + long.length > 0);
+    if (waiting.length > 1) waiting.sort((a, b) => a.served - b.served);
+    for (const tenant of waiting) {
+      for (const items of [tenant.short, tenant.long]) {
+        const [first] = items;
+        if (first === undefined || !fits(first)) continue;
+        items.shift();
+        this.#virtualTime = Math.max(this.#virtualTime, tenant.served);
+        tenant.served += this.#terms.costOf(first);
+        this.#left(1);
+        return first;
+      }
+    }
+    return undefined;
+  }
+
+  /** Takes out an item, wherever it stands. */
+  remove(item: Item): void {
+    for (const { short, long } of this.#tenants.values()) {
+      for (const items of [short, long]) {
+        const at = items.indexOf(item);
+        if (at < 0) continue;
+        items.splice(at, 1);
+        this.#left(1);
+        return;
+      }
+    }
+  }
+
+  /** Takes out all. */
+  drain(): readonly Item[] {
+    const items = [...this.#tenants.values()].flatMap(({ short, long }) => [...short, ...long]);
+    this.#left(this.#size);
+    return items;
   }
 
   /** When the queue is empty, all tenants start equal again. */
-  function left(items: number): void {
-    size -= items;
-    if (size === 0) tenants.clear();
+  #left(items: number): void {
+    this.#size -= items;
+    if (this.#size === 0) this.#tenants.clear();
   }
-
-  return {
-    push(item) {
-      const name = tenantOf(item);
-      let tenant = tenants.get(name);
-      if (tenant === undefined) {
-        tenant = { short: [], long: [], served: virtualTime };
-        tenants.set(name, tenant);
-      } else if (tenant.short.length + tenant.long.length === 0) {
-        tenant.served = Math.max(tenant.served, virtualTime);
-      }
-      (isLong(item) ? tenant.long : tenant.short).push(item);
-      size += 1;
-    },
-    shift(fits) {
-      const waiting = [...tenants.values()].filter(({ short, long }) => short.length + long.length > 0);
-      if (waiting.length > 1) waiting.sort((a, b) => a.served - b.served);
-      for (const tenant of waiting) {
-        for (const items of [tenant.short, tenant.long]) {
-          const [first] = items;
-          if (first !== undefined && fits(first)) return take(tenant, items);
-        }
-      }
-      return undefined;
-    },
-    remove(is) {
-      for (const { short, long } of tenants.values()) {
-        for (const items of [short, long]) {
-          const at = items.findIndex(is);
-          if (at < 0) continue;
-          items.splice(at, 1);
-          left(1);
-          return;
-        }
-      }
-    },
-    drain() {
-      const items = [...tenants.values()].flatMap(({ short, long }) => [...short, ...long]);
-      left(size);
-      return items;
-    },
-    size: () => size,
-  };
 }

@@ -1,4 +1,5 @@
-import { createBackoff } from '../adapters/worker.js';
+import { type Backoff, createBackoff } from '../adapters/worker.js';
+import { errorCode } from '../engine/errors.js';
 import { type Clock, ModelError } from '../index.js';
 import { type EngineWorkerSettings, ScoringError, type WorkerCall } from './calls.js';
 import { startWorkerProcess, type WorkerProcess } from './worker-process.js';
@@ -22,147 +23,156 @@ export interface SlotOptions {
   readonly onLoss: (toRetry: readonly PendingCall[]) => void;
 }
 
-/** A place for one worker process, filled again when the process is lost. */
-export interface WorkerSlot {
-  /** Rejects when the worker can't be had; an unfit start is tried again later by itself. */
-  start(): Promise<WorkerProcess>;
-  /** How many more calls it takes now; 0 while there is no worker. */
-  room(pending: PendingCall): number;
-  /** How much it has to do already: characters. */
-  load(): number;
-  take(pending: PendingCall): void;
-  pid(): number | undefined;
-  held(): number;
-  /** Starts one after another that gave no worker; a worker that came up and was lost later isn't one. */
-  failedStarts(): number;
-  stop(): void;
-}
-
 const MAX_RESTART_MS = 30_000;
 
-/** Makes an empty slot. */
-export function createWorkerSlot(options: SlotOptions): WorkerSlot {
-  const { clock } = options;
-  let worker: WorkerProcess | undefined;
-  let held: PendingCall[] = [];
-  let characters = 0;
-  const backoff = createBackoff(options.restartMs, MAX_RESTART_MS);
-  let failedStarts = 0;
-  let stopped = false;
-  let retiring = false;
-  let isPlanned = false;
-  let cancelTimer = (): void => {};
-  let cancelRestart = (): void => {};
+/** A place for one worker process, filled again when the process is lost. */
+export class WorkerSlot {
+  readonly #options: SlotOptions;
+  readonly #backoff: Backoff;
+  #worker: WorkerProcess | undefined;
+  #held: PendingCall[] = [];
+  #characters = 0;
+  #failedStarts = 0;
+  #isStopped = false;
+  #isRetiring = false;
+  #isPlanned = false;
+  #cancelTimer = (): void => {};
+  #cancelRestart = (): void => {};
 
-  /** The worker works on the first call it holds; it has that call's time, from the answer before on. */
-  function watch(): void {
-    cancelTimer();
-    const [first] = held;
-    cancelTimer = first === undefined ? () => {} : clock.after(first.deadlineMs, () => worker?.kill());
+  constructor(options: SlotOptions) {
+    this.#options = options;
+    this.#backoff = createBackoff(options.restartMs, MAX_RESTART_MS);
   }
 
-  function lose(killedFromOutside: boolean): void {
-    cancelTimer();
-    const lost = held;
-    worker = undefined;
-    retiring = false;
-    held = [];
-    characters = 0;
-    if (stopped) {
-      for (const pending of lost) pending.reject(new ScoringError('SCORER_CLOSED', 'the workers were closed'));
-      return;
-    }
-    restartLater();
-    options.onLoss(afterLoss(lost, killedFromOutside));
+  get pid(): number | undefined {
+    return this.#worker?.pid;
   }
 
-  function retire(): void {
-    // It takes nothing more: its end comes a moment later.
-    retiring = true;
-    worker?.kill();
+  /** Calls in the worker. */
+  get held(): number {
+    return this.#held.length;
   }
 
-  function restartLater(): void {
-    // The pool hears of it through `failedStarts`; the next try comes by itself.
-    cancelRestart = clock.after(backoff.next(), () => void start().catch(() => undefined));
+  /** How much the worker has to do already: characters. */
+  get load(): number {
+    return this.#characters + this.#held.length * 64;
   }
 
-  async function start(): Promise<WorkerProcess> {
+  /** Starts one after another that gave no worker; a worker that came up and was lost later isn't one. */
+  get failedStarts(): number {
+    return this.#failedStarts;
+  }
+
+  /** Rejects when the worker can't be had; an unfit start is tried again later by itself. */
+  async start(): Promise<WorkerProcess> {
+    const { settings, fits, onFree } = this.#options;
     let mine: WorkerProcess | undefined;
     try {
-      mine = await startWorkerProcess(options.settings, { ...options, onEnd: lose });
-      if (!options.fits(mine))
+      mine = await startWorkerProcess(settings, { ...this.#options, onEnd: (isForeign) => this.#lose(isForeign) });
+      if (!fits(mine))
         throw new ModelError('MODEL_LOAD', 'the rules or the model on disk changed after the pool was opened');
     } catch (error) {
       mine?.kill();
-      failedStarts += 1;
-      if (!stopped) restartLater();
-      options.onFree();
+      this.#failedStarts += 1;
+      if (!this.#isStopped) this.#startLater();
+      onFree();
       throw error;
     }
-    if (stopped) mine.kill();
-    else worker = mine;
-    failedStarts = 0;
-    options.onFree();
+    if (this.#isStopped) mine.kill();
+    else this.#worker = mine;
+    this.#failedStarts = 0;
+    onFree();
     return mine;
   }
 
+  /** How many more calls it takes now; 0 while there is no worker. */
+  room(pending: PendingCall): number {
+    const { depth, characters } = this.#options;
+    if (this.#worker === undefined || this.#isRetiring || this.#held.some(({ isAlone }) => isAlone)) return 0;
+    if (this.#held.length === 0) return depth();
+    if (pending.isAlone || this.#characters + pending.size > characters) return 0;
+    return depth() - this.#held.length;
+  }
+
+  take(pending: PendingCall): void {
+    this.#held.push(pending);
+    this.#characters += pending.size;
+    if (this.#held.length === 1) this.#watch();
+    if (this.#worker !== undefined) void this.#ask(this.#worker, pending);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancelRestart();
+    this.#worker?.kill();
+  }
+
   /** Hands the reply to the one who waits. A call without one is lost with its worker. */
-  async function ask(asked: WorkerProcess, pending: PendingCall): Promise<void> {
+  async #ask(worker: WorkerProcess, pending: PendingCall): Promise<void> {
     let settle: () => void;
     try {
-      const answer = await asked.ask(pending.call);
+      const answer = await worker.ask(pending.call);
       settle = () => pending.resolve(answer);
     } catch (error) {
-      if ((error as { readonly code?: unknown }).code === 'WORKER_ENDED') return;
+      if (errorCode(error) === 'WORKER_ENDED') return;
       settle = () => pending.reject(error as Error);
     }
-    held = held.filter((it) => it !== pending);
-    characters -= pending.size;
+    this.#held = this.#held.filter((it) => it !== pending);
+    this.#characters -= pending.size;
     settle();
-    if (isPlanned) return;
-    isPlanned = true;
+    if (this.#isPlanned) return;
+    this.#isPlanned = true;
     // Once for all replies of a message.
-    queueMicrotask(goOn);
+    queueMicrotask(() => this.#goOn());
   }
 
-  function goOn(): void {
-    isPlanned = false;
-    backoff.reset();
-    watch();
-    if (held.length === 0 && worker !== undefined && worker.rssBytes() > options.memoryLimitMb * 2 ** 20) retire();
-    options.onFree();
+  #goOn(): void {
+    const { memoryLimitMb, onFree } = this.#options;
+    this.#isPlanned = false;
+    this.#backoff.reset();
+    this.#watch();
+    if (this.#held.length === 0 && this.#worker !== undefined && this.#worker.rssBytes() > memoryLimitMb * 2 ** 20) {
+      // It takes nothing more: its end comes a moment later.
+      this.#isRetiring = true;
+      this.#worker.kill();
+    }
+    onFree();
   }
 
-  return {
-    start,
-    room(pending) {
-      if (worker === undefined || retiring || held.some(({ alone }) => alone)) return 0;
-      if (held.length === 0) return options.depth();
-      if (pending.alone || characters + pending.size > options.characters) return 0;
-      return options.depth() - held.length;
-    },
-    load: () => characters + held.length * 64,
-    take(pending) {
-      held.push(pending);
-      characters += pending.size;
-      if (held.length === 1) watch();
-      if (worker !== undefined) void ask(worker, pending);
-    },
-    pid: () => worker?.pid,
-    held: () => held.length,
-    failedStarts: () => failedStarts,
-    stop() {
-      stopped = true;
-      cancelRestart();
-      worker?.kill();
-    },
-  };
+  /** The worker works on the first call it holds; it has that call's time, from the answer before on. */
+  #watch(): void {
+    this.#cancelTimer();
+    const [first] = this.#held;
+    this.#cancelTimer =
+      first === undefined ? () => {} : this.#options.clock.after(first.deadlineMs, () => this.#worker?.kill());
+  }
+
+  #lose(isForeignKill: boolean): void {
+    this.#cancelTimer();
+    const lost = this.#held;
+    this.#worker = undefined;
+    this.#isRetiring = false;
+    this.#held = [];
+    this.#characters = 0;
+    if (this.#isStopped) {
+      for (const pending of lost) pending.reject(new ScoringError('SCORER_CLOSED', 'the workers were closed'));
+      return;
+    }
+    this.#startLater();
+    this.#options.onLoss(afterLoss(lost, isForeignKill));
+  }
+
+  #startLater(): void {
+    // The pool hears of it through `failedStarts`; the next try comes by itself.
+    const start = (): void => void this.start().catch(() => undefined);
+    this.#cancelRestart = this.#options.clock.after(this.#backoff.next(), start);
+  }
 }
 
 /** A call that somebody waits for. */
 export interface PendingCall {
-  readonly call: WorkerCall;
+  /** Without the model once a worker was lost over it. */
+  call: WorkerCall;
   readonly usesModel: boolean;
   /** The tenant of the call; undefined for a call without one. */
   readonly tenant: string | undefined;
@@ -171,10 +181,10 @@ export interface PendingCall {
   /** Its rough cost: UTF-16 code units. */
   readonly size: number;
   /** Strikes for workers that were lost over this very call: 2 for one that crashed or hung, 1 for one killed from outside. */
-  readonly strikes: number;
+  strikes: number;
   /** Sent with no other call, so that the loss of a worker points at it. */
-  readonly alone: boolean;
-  /** Starts its queueTimeoutMs: when that ends before `endWait`, the call is refused. Called again after a worker is lost. */
+  isAlone: boolean;
+  /** Starts its time to wait: when that ends before `endWait`, the call is refused. Called again after a worker is lost. */
   readonly wait: () => void;
   /** A worker has it, or its caller no longer waits. */
   readonly endWait: () => void;
@@ -186,22 +196,29 @@ export interface PendingCall {
 const MAX_STRIKES = 4;
 
 /**
- * The calls of a lost worker that are tried again, in order. The first one was running. Asked of a model, it is answered by the rules next; asked of the rules among others, each is tried alone
- * first. A call is rejected once two workers crashed or hung over it; a worker that was killed from outside (an
- * operator, the OOM killer) counts half. A task is rejected at once: its sender splits it.
+ * The calls of a lost worker that are tried again, in order. The first one was running. Asked of a model, it is answered by the
+ * rules next; asked of the rules among others, each is tried alone first. A call is rejected once two workers crashed or hung
+ * over it; a worker that was killed from outside (an operator, the OOM killer) counts half. A task is rejected at once: its
+ * sender splits it.
  */
-function afterLoss(held: readonly PendingCall[], killedFromOutside: boolean): readonly PendingCall[] {
+function afterLoss(held: readonly PendingCall[], isForeignKill: boolean): readonly PendingCall[] {
   const [first, ...rest] = held;
   if (first === undefined) return [];
-  if ('task' in first.call) {
+  const { call } = first;
+  if (call.kind === 'task') {
     first.reject(new ScoringError('SCORER_LOST', 'a worker was lost over this task'));
     return rest;
   }
-  if (!first.usesModel && rest.length > 0) return held.map((pending) => ({ ...pending, alone: true }));
-  const strikes = first.strikes + (killedFromOutside ? 1 : 2);
-  if (strikes >= MAX_STRIKES) {
+  if (!first.usesModel && rest.length > 0) {
+    for (const pending of held) pending.isAlone = true;
+    return held;
+  }
+  first.strikes += isForeignKill ? 1 : 2;
+  if (first.strikes >= MAX_STRIKES) {
     first.reject(new ScoringError('SCORER_LOST', 'workers were lost over this input, one after another'));
     return rest;
   }
-  return [{ ...first, strikes, alone: true, call: { ...first.call, withoutModel: first.usesModel } }, ...rest];
+  first.isAlone = true;
+  first.call = { ...call, withoutModel: first.usesModel };
+  return held;
 }

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { isPublicAddress, publicLookup, urlProblem } from '../../src/service/webhooks/public-address.js';
-import { RETRY_AFTER_MS, webhookSender } from '../../src/service/webhooks/send-webhooks.js';
+import { RETRY_AFTER_MS, WebhookSender } from '../../src/service/webhooks/send-webhooks.js';
 import { watchAccounts } from '../../src/service/webhooks/watch-accounts.js';
 import type { Store } from '../../src/store/store.js';
 import { databases, type TestDatabase } from '../store/databases.js';
@@ -96,7 +96,7 @@ describe.each(databases)('webhook messages on $name', ({ make }) => {
   it('are signed, tried again after a failure, and given up in the end; redirects are not followed', async () => {
     const account = await store.accounts.create('a', 'pro');
     const { id, secret } = await store.webhooks.create(account.id, url, ['quota.low']);
-    const sender = webhookSender(store.webhooks, { allowPrivate: true, now: () => time });
+    const sender = new WebhookSender(store.webhooks, { allowPrivate: true, now: () => time });
     await store.webhooks.send(id, 'webhook.test', '{"type":"webhook.test"}');
     answer = 500;
     await sender.tick();
@@ -135,7 +135,7 @@ describe.each(databases)('webhook messages on $name', ({ make }) => {
     const { id } = await store.webhooks.create(account.id, url.replace('127.0.0.1', 'localhost'), ['quota.low']);
     const before = received.length;
     await store.webhooks.send(id, 'webhook.test', '{}');
-    await webhookSender(store.webhooks, { allowPrivate: false, now: () => time }).tick();
+    await new WebhookSender(store.webhooks, { allowPrivate: false, now: () => time }).tick();
     expect(received.length).toBe(before);
     expect(await store.webhooks.deliveries(account.id, id, 1)).toMatchObject([
       { status: 'pending', lastStatus: null, lastError: expect.stringContaining('not on the public Internet') },
@@ -155,7 +155,7 @@ describe.each(databases)('webhook messages on $name', ({ make }) => {
     const { id } = await store.webhooks.create(good.id, url, ['quota.low']);
     await store.webhooks.send(id, 'webhook.test', '{}');
     answer = 200;
-    const sender = webhookSender(store.webhooks, { allowPrivate: true, now: () => time });
+    const sender = new WebhookSender(store.webhooks, { allowPrivate: true, now: () => time });
     const over = sender.tick();
     await vi.waitFor(async () =>
       expect(await store.webhooks.deliveries(good.id, id, 1)).toMatchObject([{ status: 'delivered' }]),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type AnswerOptions, asError, type ConnectedPeer, createPeer, type Packet } from '../../src/adapters/peer.js';
+import { type AnswerOptions, asError, type Packet, Peer } from '../../src/adapters/peer.js';
 import { createBackoff, startWorker, type Worker, type WorkerOptions } from '../../src/adapters/worker.js';
 
 const file = join(mkdtempSync(join(tmpdir(), 'portcullis-child-')), 'child.mjs');
@@ -129,13 +129,13 @@ describe('a peer', () => {
   /** Two peers whose packets cross as they do between processes: later, and cloned. */
   function connect(answer: (request: never) => unknown, options: AnswerOptions = {}) {
     const packets: number[] = [];
-    const deliver = (to: () => ConnectedPeer) => (messages: Packet['messages']) => {
+    const deliver = (to: () => Peer) => (messages: Packet['messages']) => {
       packets.push(messages.length);
       const packet = structuredClone({ messages, rssBytes: 0 });
       setImmediate(() => to().take(packet));
     };
-    const here: ConnectedPeer = createPeer({ send: deliver(() => there), answer: () => 'here', toError: asError });
-    const there: ConnectedPeer = createPeer({ send: deliver(() => here), answer, toError: asError, ...options });
+    const here: Peer = new Peer({ send: deliver(() => there), answer: () => 'here', toError: asError });
+    const there: Peer = new Peer({ send: deliver(() => here), answer, toError: asError, ...options });
     return { here, there, packets };
   }
 

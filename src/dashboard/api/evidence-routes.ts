@@ -3,6 +3,7 @@ import { stringify } from 'csv-stringify/sync';
 import { z } from 'zod';
 import { ALL_CHANNELS } from '../../engine/channel.js';
 import { TASK_LENGTH } from '../../engine/input.js';
+import { createKeyedLimit } from '../../engine/limit.js';
 import type { RecordFilter, RecordPage, RecordView } from '../ports.js';
 import { type ApiApp, ApiError, type DashboardParts, orRefuse } from './api-parts.js';
 import { getMember } from './sign-in/session.js';
@@ -49,7 +50,7 @@ const noRecord = (): ApiError => new ApiError(404, 'There is no such record, or 
 
 /** Evidence: list, record, label, replay, export; and the playground, which makes it. */
 export function evidenceRoutes(app: ApiApp, { store, service, longWork, traceUrl }: DashboardParts): void {
-  const exporting = new Map<string, number>();
+  const exporting = createKeyedLimit(EXPORTS_AT_ONCE);
   const find = async (accountId: string, id: string) => {
     const record = await store.evidence.get(accountId, id);
     if (record === undefined) throw noRecord();
@@ -70,16 +71,11 @@ export function evidenceRoutes(app: ApiApp, { store, service, longWork, traceUrl
   app.get('/evidence/export', { schema: { querystring: exportQuery } }, async (request, reply) => {
     const { format, ...asked } = request.query;
     const { accountId } = getMember(request);
-    const underWay = exporting.get(accountId) ?? 0;
-    if (underWay >= EXPORTS_AT_ONCE)
+    const leave = exporting.enter(accountId);
+    if (leave === undefined)
       throw new ApiError(503, 'Several exports of this account are already running; try again when one has ended.');
-    exporting.set(accountId, underWay + 1);
     // However it ends: a download that is broken off never reads to the end.
-    reply.raw.once('close', () => {
-      const left = (exporting.get(accountId) ?? 1) - 1;
-      if (left > 0) exporting.set(accountId, left);
-      else exporting.delete(accountId);
-    });
+    reply.raw.once('close', leave);
     reply.header('Content-Type', types[format]);
     reply.header('Content-Disposition', `attachment; filename="evidence.${format}"`);
     const records = store.evidence.iterate(accountId, readFilter(asked));

@@ -1,11 +1,5 @@
 import { HttpError } from './http-error.js';
 
-/** A bound on the calls in flight, and the accounts' shares in the work on short ones. */
-export interface Admission {
-  /** Takes a place for a call of an account. @throws HttpError 503 */
-  enter(accountId: string): Place;
-}
-
 /** The place of a call among those in flight. */
 export interface Place {
   /**
@@ -35,6 +29,7 @@ const LEAST_SHARE = 8;
 const STILL_ACTIVE_MS = 1_000;
 
 interface Account {
+  readonly id: string;
   underWay: number;
   /** Short calls that had their turn. */
   working: number;
@@ -43,37 +38,42 @@ interface Account {
 }
 
 /**
- * One call too many is refused before it costs anything. While other accounts have calls, an account's short calls beyond its
- * share wait: all that are worked on in a turn of the event loop are answered together, so everybody would wait for them.
- * Long calls take turns of their own (`LongTexts`).
+ * A bound on the calls in flight, and the accounts' shares in the work on short ones. One call too many is refused before it costs
+ * anything. While other accounts have calls, an account's short calls beyond its share wait: all that are worked on in a turn of
+ * the event loop are answered together, so everybody would wait for them. Long calls take turns of their own (`LongTexts`).
  */
-export function createAdmission({ calls, callsPerAccount, now }: AdmissionLimits): Admission {
-  const accounts = new Map<string, Account>();
-  let all = 0;
+export class Admission {
+  readonly #limits: AdmissionLimits;
+  readonly #accounts = new Map<string, Account>();
+  #all = 0;
   /** The account whose calls ended last. */
-  let last = { id: '', at: Number.NEGATIVE_INFINITY };
+  #last = { id: '', at: Number.NEGATIVE_INFINITY };
 
-  function share(): number {
-    const isBack = accounts.has(last.id);
-    const active = accounts.size + (!isBack && now() - last.at < STILL_ACTIVE_MS ? 1 : 0);
+  constructor(limits: AdmissionLimits) {
+    this.#limits = limits;
+  }
+
+  /** Takes a place for a call of an account. @throws HttpError 503 */
+  enter(id: string): Place {
+    const { calls, callsPerAccount } = this.#limits;
+    if (this.#all >= calls) throw new HttpError(503, 'The service is overloaded; try again in a moment.');
+    const account = this.#accounts.get(id) ?? { id, underWay: 0, working: 0, waiting: new Set() };
+    if (account.underWay >= callsPerAccount)
+      throw new HttpError(503, 'Too many calls of this account are in progress; try again in a moment.');
+    this.#accounts.set(id, account);
+    this.#all += 1;
+    account.underWay += 1;
+    return this.#placeIn(account);
+  }
+
+  #share(): number {
+    const { calls, now } = this.#limits;
+    const isBack = this.#accounts.has(this.#last.id);
+    const active = this.#accounts.size + (!isBack && now() - this.#last.at < STILL_ACTIVE_MS ? 1 : 0);
     return active < 2 ? calls : Math.max(LEAST_SHARE, Math.floor(SHARED / active));
   }
 
-  function enter(accountId: string): Place {
-    let account = accounts.get(accountId);
-    if (all >= calls) throw new HttpError(503, 'The service is overloaded; try again in a moment.');
-    if (account === undefined) {
-      account = { underWay: 0, working: 0, waiting: new Set() };
-      accounts.set(accountId, account);
-    } else if (account.underWay >= callsPerAccount) {
-      throw new HttpError(503, 'Too many calls of this account are in progress; try again in a moment.');
-    }
-    all += 1;
-    account.underWay += 1;
-    return placeIn(accountId, account);
-  }
-
-  function placeIn(accountId: string, account: Account): Place {
+  #placeIn(account: Account): Place {
     let hasLeft = false;
     let isWorking = false;
     let giveUp: (() => void) | undefined;
@@ -82,8 +82,8 @@ export function createAdmission({ calls, callsPerAccount, now }: AdmissionLimits
       account.working += 1;
     };
     return {
-      turn() {
-        if (account.waiting.size === 0 && account.working < share()) {
+      turn: () => {
+        if (account.waiting.size === 0 && account.working < this.#share()) {
           begin();
           return undefined;
         }
@@ -98,28 +98,30 @@ export function createAdmission({ calls, callsPerAccount, now }: AdmissionLimits
           };
         });
       },
-      leave() {
+      leave: () => {
         if (hasLeft) return;
         hasLeft = true;
-        all -= 1;
-        account.underWay -= 1;
         giveUp?.();
         if (isWorking) account.working -= 1;
-        if (account.underWay === 0) {
-          accounts.delete(accountId);
-          last = { id: accountId, at: now() };
-          return;
-        }
-        if (account.waiting.size === 0) return;
-        const most = share();
-        for (const start of account.waiting) {
-          if (account.working >= most) break;
-          account.waiting.delete(start);
-          start();
-        }
+        this.#leave(account);
       },
     };
   }
 
-  return { enter };
+  #leave(account: Account): void {
+    this.#all -= 1;
+    account.underWay -= 1;
+    if (account.underWay === 0) {
+      this.#accounts.delete(account.id);
+      this.#last = { id: account.id, at: this.#limits.now() };
+      return;
+    }
+    if (account.waiting.size === 0) return;
+    const most = this.#share();
+    for (const start of account.waiting) {
+      if (account.working >= most) break;
+      account.waiting.delete(start);
+      start();
+    }
+  }
 }

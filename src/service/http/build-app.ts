@@ -15,7 +15,7 @@ import type { AccountOverlays } from '../screening/account-overlays.js';
 import { cachedKeys } from '../screening/key-cache.js';
 import type { ScreeningEngine, ScreeningStore } from '../screening/ports.js';
 import { noteTraceIds, type Tracing } from '../tracing.js';
-import { createAdmission } from './admission.js';
+import { Admission } from './admission.js';
 import { agentRoutes } from './agent-routes.js';
 import { type AnalyzeParts, analyzeRoutes } from './analyze-route.js';
 import { disconnectSignal, drainBody, refuseConnections, trustedProxies } from './connections.js';
@@ -114,7 +114,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       metrics,
       longTexts,
       now,
-      admission: createAdmission({
+      admission: new Admission({
         calls: callsAtOnce,
         callsPerAccount: limits.callsPerAccount ?? Math.max(32, Math.ceil(callsAtOnce / 4)),
         now: () => performance.now(),

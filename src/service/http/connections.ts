@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { BlockList, isIP, type Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { toNetwork, withoutMapping } from '../../adapters/client-network.js';
+import { createKeyedLimit } from '../../engine/limit.js';
 import { type AllowedMethods, dropQuery } from './http-error.js';
 
 /** A response that is written to the socket itself, since no request came of what was sent. */
@@ -54,7 +55,7 @@ export function refuseConnections(
   /** The newest request of a connection: a client that pipelines is answered in order. */
   const newest = new WeakMap<Socket, { readonly request: IncomingMessage; readonly response: ServerResponse }>();
   const refused = new WeakSet<Socket>();
-  const open = new Map<string, number>();
+  const open = createKeyedLimit(perAddress);
 
   function refuse(socket: Socket, response: RawResponse): void {
     if (refused.has(socket)) return;
@@ -68,19 +69,13 @@ export function refuseConnections(
   }
 
   function admit(socket: Socket): void {
-    const network = toNetwork(socket.remoteAddress ?? '');
-    const connections = open.get(network) ?? 0;
-    if (connections >= perAddress && !isProxy(socket.remoteAddress ?? '')) {
+    const address = socket.remoteAddress ?? '';
+    if (isProxy(address)) return;
+    const leave = open.enter(toNetwork(address));
+    if (leave === undefined) {
       socket.write(format(TOO_MANY));
       socket.destroySoon();
-      return;
-    }
-    open.set(network, connections + 1);
-    socket.once('close', () => {
-      const left = (open.get(network) ?? 1) - 1;
-      if (left > 0) open.set(network, left);
-      else open.delete(network);
-    });
+    } else socket.once('close', leave);
   }
 
   return {

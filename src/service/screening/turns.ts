@@ -1,6 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
+import { createKeyedLimit } from '../../engine/limit.js';
 import type { LongWork } from '../../store/store.js';
-import { createFairQueue } from '../../workers/fair-queue.js';
+import { OverloadedError } from '../../workers/calls.js';
+import { FairQueue } from '../../workers/fair-queue.js';
 import { HttpError } from '../http/http-error.js';
 
 /** A piece of work that waits for its turn. */
@@ -38,17 +40,13 @@ const MAX_REST_MS = 100;
 
 /** Gives turns to the tenants by the cost of what they had before. */
 export function createTurns({ atOnce, perTenant = Number.POSITIVE_INFINITY, rest }: TurnLimits): Turns {
-  const waiting = createFairQueue<Waiting>({
-    tenantOf: ({ tenant }) => tenant,
-    costOf: ({ cost }) => cost,
-    isLong: () => false,
-  });
-  const held = new Map<string, number>();
+  const waiting = new FairQueue<Waiting>({ tenantOf: ({ tenant }) => tenant, costOf: ({ cost }) => cost });
+  const held = createKeyedLimit(perTenant);
   let running = 0;
 
   function next(): void {
     if (running >= atOnce) return;
-    const one = waiting.shift(() => true);
+    const one = waiting.shift();
     if (one === undefined) return;
     running += 1;
     one.begin();
@@ -56,7 +54,7 @@ export function createTurns({ atOnce, perTenant = Number.POSITIVE_INFINITY, rest
 
   async function end(tookMs: number): Promise<void> {
     if (rest === 'always') await setTimeout(tookMs);
-    else if (rest === undefined && waiting.size() > 0) await setTimeout(Math.min(MAX_REST_MS, tookMs));
+    else if (rest === undefined && waiting.size > 0) await setTimeout(Math.min(MAX_REST_MS, tookMs));
     running -= 1;
     next();
   }
@@ -64,17 +62,14 @@ export function createTurns({ atOnce, perTenant = Number.POSITIVE_INFINITY, rest
   function wait(tenant: string, { cost = 1, signal }: TurnOptions): Promise<void> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
-        waiting.remove((it) => it === one);
+        waiting.remove(one);
         reject(new HttpError(503, 'The caller left before its turn.'));
       };
-      const one: Waiting = {
-        tenant,
-        cost,
-        begin() {
-          signal?.removeEventListener('abort', leave);
-          resolve();
-        },
+      const begin = (): void => {
+        signal?.removeEventListener('abort', leave);
+        resolve();
       };
+      const one: Waiting = { tenant, cost, begin };
       signal?.addEventListener('abort', leave, { once: true });
       waiting.push(one);
       // Those of the same moment share it.
@@ -83,10 +78,8 @@ export function createTurns({ atOnce, perTenant = Number.POSITIVE_INFINITY, rest
   }
 
   return async (tenant, work, options = {}) => {
-    const own = held.get(tenant) ?? 0;
-    if (own >= perTenant)
-      throw Object.assign(new Error('too many requests of this account are in progress'), { name: 'OverloadedError' });
-    held.set(tenant, own + 1);
+    const leave = held.enter(tenant);
+    if (leave === undefined) throw new OverloadedError('too many requests of this account are in progress');
     try {
       await wait(tenant, options);
       const started = performance.now();
@@ -96,9 +89,7 @@ export function createTurns({ atOnce, perTenant = Number.POSITIVE_INFINITY, rest
         void end(performance.now() - started);
       }
     } finally {
-      const left = (held.get(tenant) ?? 1) - 1;
-      if (left > 0) held.set(tenant, left);
-      else held.delete(tenant);
+      leave();
     }
   };
 }

@@ -2,25 +2,16 @@ import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
-/** Addresses that aren't on the public Internet. @see IANA special-purpose address registries, RFC 6890 */
-const special = new BlockList();
-for (const [network, bits] of [
-  ...[['0.0.0.0', 8] as const, ['10.0.0.0', 8] as const, ['100.64.0.0', 10] as const, ['127.0.0.0', 8] as const],
-  ...[
-    ['169.254.0.0', 16] as const,
-    ['172.16.0.0', 12] as const,
-    ['192.0.0.0', 24] as const,
-    ['192.0.2.0', 24] as const,
-  ],
-  ...[['192.88.99.0', 24] as const, ['192.168.0.0', 16] as const, ['198.18.0.0', 15] as const],
-  ...[['198.51.100.0', 24] as const, ['203.0.113.0', 24] as const, ['224.0.0.0', 3] as const],
-])
-  special.addSubnet(network, bits, 'ipv4');
-for (const [network, bits] of [
+/** Networks that aren't on the public Internet. @see IANA special-purpose address registries, RFC 6890 */
+const SPECIAL = [
+  '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24',
+  '192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3',
   // Teredo and other protocols' own addresses, documentation, 6to4: each may hold a private IPv4 address.
-  ...[['2001::', 23] as const, ['2001:db8::', 32] as const, ['2002::', 16] as const, ['3fff::', 20] as const],
-])
-  special.addSubnet(network, bits, 'ipv6');
+  '2001::/23 2001:db8::/32 2002::/16 3fff::/20',
+];
+const special = new BlockList();
+for (const [address = '', bits] of SPECIAL.flatMap((line) => line.split(' ')).map((network) => network.split('/')))
+  special.addSubnet(address, Number(bits), isIP(address) === 4 ? 'ipv4' : 'ipv6');
 
 /** Global unicast: everything else of IPv6 is local, mapped, translated or reserved. */
 const global6 = new BlockList();

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { type ClientRequest, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
+import { createKeyedLimit } from '../../engine/limit.js';
 import type { DueDelivery, WebhookStore } from '../../store/operations-store.js';
 import { isPublicAddress, PrivateAddressError, publicLookup } from './public-address.js';
 
@@ -26,105 +27,95 @@ interface Attempt {
   readonly error: string | null;
 }
 
-/** Sends what is due. */
-export interface WebhookSender {
-  /** Sends all that is due now. */
-  tick(): Promise<void>;
-  start(): void;
-  /** Waits for the attempts in flight. */
-  close(): Promise<void>;
-}
-
 /** Sends webhook messages and sends them again where that failed. Several servers share the work. */
-export function webhookSender(
-  store: WebhookStore,
-  { allowPrivate, now }: { readonly allowPrivate: boolean; readonly now: () => number },
-): WebhookSender {
-  let timer: NodeJS.Timeout | undefined;
-  let filling: Promise<void> | undefined;
-  let isClosed = false;
-  let purged = 0;
-  const underWay = new Set<Promise<void>>();
-  /** Attempts in flight, by account. */
-  const busy = new Map<string, number>();
+export class WebhookSender {
+  readonly #store: WebhookStore;
+  readonly #allowPrivate: boolean;
+  readonly #now: () => number;
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #ofAccount = createKeyedLimit(ATTEMPTS_OF_ACCOUNT);
+  #timer: NodeJS.Timeout | undefined;
+  #filling: Promise<void> | undefined;
+  #isClosed = false;
+  #purged = 0;
 
-  async function send(due: DueDelivery): Promise<void> {
-    const { status, error } = await attempt(due, allowPrivate, now());
-    const delivered = status !== null && status >= 200 && status < 300;
-    const wait = RETRY_AFTER_MS[due.attempts - 1];
-    // A tenth more or less, so that messages that failed together don't come back together.
-    const retryAt = wait === undefined ? null : now() + Math.round(wait * (0.9 + Math.random() / 5));
-    await store.settle(due.id, { delivered, status, error: delivered ? null : error, retryAt });
+  constructor(
+    store: WebhookStore,
+    { allowPrivate, now }: { readonly allowPrivate: boolean; readonly now: () => number },
+  ) {
+    this.#store = store;
+    this.#allowPrivate = allowPrivate;
+    this.#now = now;
   }
 
-  function begin(due: DueDelivery): void {
-    const { accountId } = due;
-    busy.set(accountId, (busy.get(accountId) ?? 0) + 1);
-    const sending: Promise<void> = send(due)
-      // Readiness reports a database that is down; the message is due again after its lease.
-      .catch(() => undefined)
-      .finally(() => {
-        underWay.delete(sending);
-        const left = (busy.get(accountId) ?? 1) - 1;
-        if (left > 0) busy.set(accountId, left);
-        else busy.delete(accountId);
-      });
-    underWay.add(sending);
-    void sending.then(fill).catch(() => undefined);
+  start(): void {
+    // Readiness reports a database that is down; the next round retries.
+    const round = (): Promise<void> => this.#fill().then(() => this.#purge());
+    this.#timer = setInterval(() => void round().catch(() => undefined), POLL_MS);
+    this.#timer.unref();
+  }
+
+  /** Sends all that is due now. */
+  async tick(): Promise<void> {
+    await this.#fill();
+    while (this.#underWay.size > 0) {
+      await Promise.all(this.#underWay);
+      await this.#fill();
+    }
+    await this.#purge();
+  }
+
+  /** Waits for the attempts in flight. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    await this.#filling?.catch(() => undefined);
+    await Promise.all(this.#underWay);
   }
 
   /** Begins what is due, as far as there is room for it. */
-  function fill(): Promise<void> {
-    filling ??= (async () => {
-      while (!isClosed && underWay.size < ATTEMPTS_AT_ONCE) {
-        const full = [...busy]
-          .filter(([, attempts]) => attempts >= ATTEMPTS_OF_ACCOUNT)
-          .map(([accountId]) => accountId);
-        const due = await store.take(LEASE_MS, full);
-        if (due === undefined) return;
-        begin(due);
-      }
-    })().finally(() => {
-      filling = undefined;
+  #fill(): Promise<void> {
+    this.#filling ??= this.#beginDue().finally(() => {
+      this.#filling = undefined;
     });
-    return filling;
+    return this.#filling;
   }
 
-  async function purge(): Promise<void> {
-    if (now() - purged <= 3_600_000) return;
-    purged = now();
-    await store.purge(now() - KEPT_MS);
-  }
-
-  async function tick(): Promise<void> {
-    await fill();
-    while (underWay.size > 0) {
-      await Promise.all(underWay);
-      await fill();
+  async #beginDue(): Promise<void> {
+    while (!this.#isClosed && this.#underWay.size < ATTEMPTS_AT_ONCE) {
+      const due = await this.#store.take(LEASE_MS, this.#ofAccount.full);
+      if (due === undefined) return;
+      this.#begin(due);
     }
-    await purge();
   }
 
-  return {
-    tick,
-    start() {
-      // Readiness reports a database that is down; the next round retries.
-      timer = setInterval(
-        () =>
-          void fill()
-            .then(purge)
-            .catch(() => undefined),
-        POLL_MS,
-      );
-      timer.unref();
-    },
-    async close() {
-      isClosed = true;
-      clearInterval(timer);
-      await filling?.catch(() => undefined);
-      await Promise.all(underWay);
-    },
-  };
+  #begin(due: DueDelivery): void {
+    const leave = this.#ofAccount.enter(due.accountId);
+    const sending: Promise<void> = this.#send(due)
+      // Readiness reports a database that is down; the message is due again after its lease.
+      .catch(() => undefined)
+      .finally(() => {
+        this.#underWay.delete(sending);
+        leave?.();
+      });
+    this.#underWay.add(sending);
+    void sending.then(() => this.#fill()).catch(() => undefined);
+  }
+
+  async #send(due: DueDelivery): Promise<void> {
+    const { status, error } = await attempt(due, this.#allowPrivate, this.#now());
+    const delivered = status !== null && status >= 200 && status < 300;
+    const wait = RETRY_AFTER_MS[due.attempts - 1];
+    // A tenth more or less, so that messages that failed together don't come back together.
+    const retryAt = wait === undefined ? null : this.#now() + Math.round(wait * (0.9 + Math.random() / 5));
+    await this.#store.settle(due.id, { delivered, status, error: delivered ? null : error, retryAt });
+  }
+
+  async #purge(): Promise<void> {
+    if (this.#now() - this.#purged <= 3_600_000) return;
+    this.#purged = this.#now();
+    await this.#store.purge(this.#now() - KEPT_MS);
+  }
 }
 
 /** The headers of a message. @see https://www.standardwebhooks.com */

@@ -1,16 +1,16 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { createAdmission, type Place } from '../../../src/service/http/admission.js';
+import { Admission, type Place } from '../../../src/service/http/admission.js';
 import { KEY, OTHER_KEY, testApp } from '../test-app.js';
 
 let time = 0;
-const admission = () => createAdmission({ calls: 1_000, callsPerAccount: 250, now: () => time });
+const admission = () => new Admission({ calls: 1_000, callsPerAccount: 250, now: () => time });
 
 /** Short calls of an account: their places, and how many have had their turn. */
-function callsOf({ enter }: ReturnType<typeof admission>, account: string, count: number) {
+function callsOf(all: Admission, account: string, count: number) {
   const begun = new Set<Place>();
   const gaveUp = new Set<Place>();
   const places = Array.from({ length: count }, () => {
-    const place = enter(account);
+    const place = all.enter(account);
     const turn = place.turn();
     if (turn === undefined) begun.add(place);
     else
@@ -42,9 +42,9 @@ it('an account alone has all its calls worked on; beside another one its share, 
 });
 
 it('shares get smaller with more accounts, but not too small', () => {
-  const { enter } = admission();
-  for (let at = 0; at < 40; at++) enter(`account ${at}`);
-  expect(callsOf({ enter }, 'noisy', 100).begun.size).toBe(8);
+  const many = admission();
+  for (let at = 0; at < 40; at++) many.enter(`account ${at}`);
+  expect(callsOf(many, 'noisy', 100).begun.size).toBe(8);
 });
 
 it('an account that called a moment ago still has its share', async () => {
