@@ -21,8 +21,7 @@ function startFailure(error: unknown, { host, port }: ServiceSettings): unknown 
   if (!(error instanceof Error && 'code' in error)) return error;
   if (error.code === 'ERR_MODULE_NOT_FOUND')
     return new CliError(`the service needs packages that aren't installed: npm install ${PACKAGES}`);
-  const isTaken = 'syscall' in error && /^(listen|bind)$/.test(String(error.syscall));
-  if (!isTaken) return error;
+  if (!/^(listen|bind) E/.test(error.message)) return error;
   return new CliError(`can't listen on ${host}:${port} (${error.code}): choose another with --port or PORTCULLIS_PORT`);
 }
 

@@ -1,12 +1,12 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import pino from 'pino';
+import pino, { type Logger } from 'pino';
 import { AggregatorRegistry } from 'prom-client';
+import { asError, type Failure, type Packet, Peer } from '../adapters/peer.js';
 import { childProgram, createBackoff } from '../adapters/worker.js';
 import { holdFolder } from '../store/open-store.js';
 import { StoreError, type StoreErrorCode } from '../store/store-error.js';
 import { ScoringError } from '../workers/calls.js';
-import type { FirstAccount, UnshownAccount } from './first-account.js';
 import type { RunningService } from './run-service.js';
 import type { ServiceSettings } from './settings.js';
 
@@ -20,7 +20,20 @@ const SETTLED_MS = 10_000;
 /** A process may take so long to end: longer than its calls may. */
 const END_MS = 25_000;
 
-type Ready = Extract<FromProcess, { readonly kind: 'ready' }>;
+/** A request of the first process to another one: to serve, to note that the first account was shown, to end. */
+export type ProcessRequest =
+  | { readonly kind: 'serve'; readonly settings: ServiceSettings; readonly isFirst: boolean }
+  | { readonly kind: 'shown' }
+  | { readonly kind: 'close' };
+
+/** A request of another process to the first one. */
+export interface FirstRequest {
+  /** `started`: it listens, and what is sent before is lost. `metrics`: those of all processes, as Prometheus reads them. */
+  readonly kind: 'started' | 'metrics';
+}
+
+/** A process that serves. */
+export type StartedProcess = Pick<RunningService, 'url' | 'firstAccount'>;
 
 /**
  * Starts a service of several processes on one port. This process hands out connections and starts again what ends; it
@@ -29,117 +42,124 @@ type Ready = Extract<FromProcess, { readonly kind: 'ready' }>;
  * @throws StoreError, ScoringError; Error of `listen`
  */
 export async function serveProcesses(settings: ServiceSettings): Promise<RunningService> {
-  const log = pino({ level: settings.logLevel, base: null }, pino.destination(2));
   const release = settings.data === undefined ? () => undefined : await holdFolder(settings.data);
-  const exec = childProgram('service-process');
-  if (exec === undefined)
-    throw new ScoringError('SCORER_UNAVAILABLE', "the service's program isn't there; build first");
-  cluster.setupPrimary({ exec, args: [], serialization: 'advanced' });
-  const registry = new AggregatorRegistry();
-  const running = new Set<Worker>();
-  const restarts = new Set<NodeJS.Timeout>();
-  let closing = false;
-
-  const tell = (worker: Worker, message: ToProcess): void => {
-    // One that is just ending doesn't get it: its `exit` follows.
-    if (worker.isConnected()) worker.send(message, () => undefined);
-  };
-  const sendMetrics = async (worker: Worker, id: number): Promise<void> => {
-    const page = await registry.clusterMetrics().catch(() => null);
-    tell(worker, { kind: 'metrics', id, page });
-  };
-
-  /** Starts one process; once it has been up, it is started again whenever it ends. */
-  function start(isFirst: boolean, backoff = createBackoff(FIRST_RESTART_MS, MAX_RESTART_MS)) {
-    return new Promise<{ readonly ready: Ready; readonly worker: Worker }>((resolve, reject) => {
-      const worker = cluster.fork();
-      let settled: NodeJS.Timeout | undefined;
-      running.add(worker);
-      // The reason for its failure is in its exit message.
-      worker.on('error', () => undefined);
-      worker.on('message', (message: FromProcess) => {
-        if (message.kind === 'started') tell(worker, { kind: 'serve', settings, isFirst });
-        else if (message.kind === 'metrics') void sendMetrics(worker, message.id);
-        else if (message.kind === 'refused') reject(toError(message.error));
-        else if (message.kind === 'ready') {
-          settled = setTimeout(backoff.reset, SETTLED_MS).unref();
-          resolve({ ready: message, worker });
-        }
-      });
-      worker.on('exit', (code, signal) => {
-        clearTimeout(settled);
-        running.delete(worker);
-        reject(new ScoringError('SCORER_UNAVAILABLE', 'a process of the service exited during start-up'));
-        if (closing || !isUp) return;
-        const restart = setTimeout(() => {
-          restarts.delete(restart);
-          start(isFirst, backoff).catch(() => undefined);
-        }, backoff.next());
-        restarts.add(restart);
-        log.error({ pid: worker.process.pid, code, signal }, 'a process of the service ended; it is started again');
-      });
-    });
-  }
-
-  async function close(): Promise<void> {
-    closing = true;
-    for (const restart of restarts) clearTimeout(restart);
-    await Promise.all(
-      [...running].map(async (worker) => {
-        if (worker.isDead()) return;
-        const ended = once(worker.process, 'exit');
-        const late = setTimeout(() => worker.process.kill('SIGKILL'), END_MS);
-        tell(worker, { kind: 'close' });
-        await ended;
-        clearTimeout(late);
-      }),
-    );
+  const processes = new Processes(settings);
+  const close = async (): Promise<void> => {
+    await processes.close();
     release();
-  }
-
-  let isUp = false;
+  };
   try {
-    const { ready, worker } = await start(true);
+    const { worker, ...first } = await processes.start(true);
     // Port 0 is the same free one for all of them.
-    await Promise.all(Array.from({ length: settings.processes - 1 }, () => start(false)));
-    isUp = true;
-    return {
-      url: ready.url,
-      firstAccount: ready.firstAccount,
-      firstAccountShown: async () => tell(worker, { kind: 'shown' }),
-      close,
-    };
+    await Promise.all(Array.from({ length: settings.processes - 1 }, () => processes.start(false)));
+    processes.isUp = true;
+    return { ...first, firstAccountShown: () => worker.ask({ kind: 'shown' }), close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-function toError({ name, message, code, syscall }: ProcessFailure): Error {
-  if (name === 'StoreError') return new StoreError(code as StoreErrorCode, message);
-  if (name === 'ScoringError') return new ScoringError(code as ScoringError['code'], message);
-  return Object.assign(new Error(message), { name, code, syscall });
+/** One of the processes, and how it is asked. */
+interface ServiceWorker {
+  readonly worker: Worker;
+  ask<Reply>(request: ProcessRequest): Promise<Reply>;
+  end(): void;
 }
 
-/** Messages from the first process of a service to the others. */
-export type ToProcess =
-  | { readonly kind: 'serve'; readonly settings: ServiceSettings; readonly isFirst: boolean }
-  | { readonly kind: 'shown' }
-  | { readonly kind: 'metrics'; readonly id: number; readonly page: string | null }
-  | { readonly kind: 'close' };
+class Processes {
+  readonly #settings: ServiceSettings;
+  readonly #log: Logger;
+  readonly #registry = new AggregatorRegistry();
+  readonly #running = new Set<ServiceWorker>();
+  readonly #restarts = new Set<NodeJS.Timeout>();
+  #isClosing = false;
+  /** From then on a process that ends is started again. */
+  isUp = false;
 
-/** Messages from the others to the first process. */
-export type FromProcess =
-  /** It listens: what is sent before is lost. */
-  | { readonly kind: 'started' }
-  | { readonly kind: 'ready'; readonly url: string; readonly firstAccount: FirstAccount | UnshownAccount | undefined }
-  | { readonly kind: 'refused'; readonly error: ProcessFailure }
-  | { readonly kind: 'metrics'; readonly id: number };
+  constructor(settings: ServiceSettings) {
+    const exec = childProgram('service-process');
+    if (exec === undefined)
+      throw new ScoringError('SCORER_UNAVAILABLE', "the service's program isn't there; build first");
+    cluster.setupPrimary({ exec, args: [], serialization: 'advanced' });
+    this.#settings = settings;
+    this.#log = pino({ level: settings.logLevel, base: null }, pino.destination(2));
+  }
 
-/** An error as it crosses processes: what the command line tells it by. */
-export interface ProcessFailure {
-  readonly name: string;
-  readonly message: string;
-  readonly code: string | undefined;
-  readonly syscall: string | undefined;
+  /** Starts one process; once it has been up, it is started again whenever it ends. */
+  async start(
+    isFirst: boolean,
+    backoff = createBackoff(FIRST_RESTART_MS, MAX_RESTART_MS),
+  ): Promise<StartedProcess & { readonly worker: ServiceWorker }> {
+    let settled: NodeJS.Timeout | undefined;
+    const worker = this.#fork((code, signal) => {
+      clearTimeout(settled);
+      this.#running.delete(worker);
+      if (this.#isClosing || !this.isUp) return;
+      const restart = setTimeout(() => {
+        this.#restarts.delete(restart);
+        this.start(isFirst, backoff).catch(() => undefined);
+      }, backoff.next());
+      this.#restarts.add(restart);
+      const { pid } = worker.worker.process;
+      this.#log.error({ pid, code, signal }, 'a process of the service ended; it is started again');
+    });
+    this.#running.add(worker);
+    const serving = worker.ask<StartedProcess>({ kind: 'serve', settings: this.#settings, isFirst });
+    serving.catch(() => worker.end());
+    const started = await serving;
+    settled = setTimeout(backoff.reset, SETTLED_MS).unref();
+    return { ...started, worker };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    for (const restart of this.#restarts) clearTimeout(restart);
+    await Promise.all(
+      [...this.#running].map(async ({ worker, end }) => {
+        if (worker.isDead()) return;
+        const ended = once(worker.process, 'exit');
+        const late = setTimeout(() => worker.process.kill('SIGKILL'), END_MS);
+        end();
+        await ended;
+        clearTimeout(late);
+      }),
+    );
+  }
+
+  #fork(onExit: (code: number, signal: string) => void): ServiceWorker {
+    const worker = cluster.fork();
+    let listens = (): void => {};
+    const listening = new Promise<void>((resolve) => {
+      listens = resolve;
+    });
+    const peer = new Peer({
+      async send(messages) {
+        await listening;
+        // One that is just ending doesn't get it: its `exit` follows.
+        if (worker.isConnected()) worker.send({ messages, rssBytes: 0 } satisfies Packet, () => undefined);
+      },
+      answer: ({ kind }: FirstRequest) => (kind === 'started' ? listens() : this.#registry.clusterMetrics()),
+      toError,
+    });
+    // The reason for its failure is in its exit message.
+    worker.on('error', () => undefined);
+    worker.on('message', (packet: Packet) => {
+      if (Array.isArray(packet.messages)) peer.take(packet);
+    });
+    worker.on('exit', (code, signal) => {
+      peer.end(new ScoringError('SCORER_UNAVAILABLE', 'a process of the service exited during start-up'));
+      onExit(code, signal);
+    });
+    const ask = <Reply>(request: ProcessRequest): Promise<Reply> => peer.ask(request);
+    // Its exit is the reply.
+    return { worker, ask, end: () => void ask({ kind: 'close' }).catch(() => undefined) };
+  }
+}
+
+function toError(failure: Failure): Error {
+  const { name, code, message } = failure;
+  if (name === 'StoreError') return new StoreError(code as StoreErrorCode, message);
+  if (name === 'ScoringError') return new ScoringError(code as ScoringError['code'], message);
+  return asError(failure);
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { ExplainedVerdict } from '../../index.js';
 
 /** Results of the rules for texts that an account sent a moment ago. */
@@ -10,31 +11,13 @@ export interface RecentVerdicts {
 /** UTF-16 code units: a longer text isn't kept. */
 const MAX_LENGTH = 1_024;
 
-/**
- * Keeps `2 * half` verdicts at most: when a half is full the older one is forgotten, which costs less than to forget one by
- * one. By account, so that response times reveal nothing about the texts of other accounts.
- */
-export function recentVerdicts(half = 256): RecentVerdicts {
-  let young = new Map<string, ExplainedVerdict>();
-  let old = new Map<string, ExplainedVerdict>();
-  const put: RecentVerdicts['put'] = (accountId, text, verdict) => {
-    if (text.length > MAX_LENGTH) return;
-    if (young.size >= half) {
-      old = young;
-      young = new Map();
-    }
-    young.set(`${accountId} ${text}`, verdict);
-  };
+/** Keeps the verdicts used last. By account, so that response times reveal nothing about the texts of other accounts. */
+export function recentVerdicts(most = 512): RecentVerdicts {
+  const kept = new LRUCache<string, ExplainedVerdict>({ max: most });
   return {
-    put,
-    get(accountId, text) {
-      if (text.length > MAX_LENGTH) return undefined;
-      const name = `${accountId} ${text}`;
-      const known = young.get(name);
-      if (known !== undefined) return known;
-      const late = old.get(name);
-      if (late !== undefined) put(accountId, text, late);
-      return late;
+    get: (accountId, text) => (text.length > MAX_LENGTH ? undefined : kept.get(`${accountId} ${text}`)),
+    put(accountId, text, verdict) {
+      if (text.length <= MAX_LENGTH) kept.set(`${accountId} ${text}`, verdict);
     },
   };
 }
