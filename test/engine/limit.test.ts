@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { orderedMap } from '../../src/engine/limit.js';
+import { createKeyedLimit, orderedMap } from '../../src/engine/limit.js';
 
 async function* from<Item>(items: readonly Item[]): AsyncGenerator<Item> {
   for (const item of items) yield item;
@@ -71,4 +71,15 @@ test('an error of the source or of the work comes at its turn', async () => {
   expect(await all(orderedMap(from([1]), async (one) => one, { items: 1, size: { max: 1, of: () => 9 } }))).toEqual([
     1,
   ]);
+});
+
+test('a keyed limit lets so many of each key in, and one more for each that leaves', () => {
+  const limit = createKeyedLimit(2);
+  const [first, second, other] = [limit.enter('a'), limit.enter('a'), limit.enter('b')];
+  expect([first, second, other].every((leave) => leave !== undefined)).toBe(true);
+  expect(limit.enter('a')).toBeUndefined();
+  expect(limit.full).toEqual(['a']);
+  first?.();
+  expect(limit.full).toEqual([]);
+  expect(limit.enter('a')).toBeDefined();
 });
