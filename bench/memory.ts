@@ -1,5 +1,6 @@
-// `npm run bench -- memory [--base DIST] [--limit MB] FILE.jsonl.gz...`: resident memory and CPU time of the rules over 8,000 varied texts,
-// each build in a fresh process; with `--limit` (repeatable) once more for each bound of `limits.regexMemoryMb`. CPU time, so that other programs on the machine disturb it less than a clock's time.
+// `npm run bench -- memory [--base DIST] [--limit MB]... [--rounds N] FILE.jsonl.gz...`: resident memory and CPU time of the rules over 8,000
+// varied texts, each build in a fresh process, and again for each bound of `limits.regexMemoryMb`; medians of N rounds by turns. CPU time, so
+// that other programs on the machine disturb it less than a clock's time.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,11 +12,15 @@ import { shuffled } from './corpus.js';
 import { quantile } from './measure.js';
 
 const { values, positionals } = parseArgs({
-  options: { base: { type: 'string' }, limit: { type: 'string', multiple: true, default: [] } },
+  options: {
+    base: { type: 'string' },
+    limit: { type: 'string', multiple: true, default: [] },
+    rounds: { type: 'string', default: '1' },
+  },
   allowPositionals: true,
 });
 if (positionals.length === 0)
-  throw new Error('usage: npm run bench -- memory [--base DIST] [--limit MB] FILE.jsonl.gz...');
+  throw new Error('usage: npm run bench -- memory [--base DIST] [--limit MB]... [--rounds N] FILE.jsonl.gz...');
 
 const TEXTS = 8_000;
 const rows = positionals.flatMap((file) => gunzipSync(readFileSync(file)).toString('utf8').split('\n').filter(Boolean));
@@ -39,11 +44,18 @@ for await (const line of createInterface({ input: createReadStream(file) })) {
   engine.scan(text);
   times.push(cpu() - before);
 }
-console.log(JSON.stringify({ first, rss: rss(), times }));`;
+console.log(JSON.stringify({ first, rss: rss(), estimate: engine.info.regex_memory_mb, times }));`;
+
+/** CPU milliseconds and MiB of a process that does nothing. */
+const BARE = `
+const { user, system } = process.cpuUsage();
+console.log(JSON.stringify({ rss: Math.round(process.memoryUsage.rss() / 1048576), cpu: (user + system) / 1000 }));`;
 
 interface Measured {
   readonly first: { readonly rss: number; readonly cpu: number };
   readonly rss: number;
+  /** MiB of compiled patterns, by the engine's own estimate; null where there is none. */
+  readonly estimate: number | null;
   readonly times: readonly number[];
 }
 
@@ -55,21 +67,53 @@ const measure = (dist: string, limit: string): Measured => {
   const args = ['--input-type=module', '--eval', SCAN, library, file, limit];
   return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 2 ** 26 })) as Measured;
 };
-console.log(`${texts.length} texts`);
-console.log(
-  '| build | first verdict | after all texts | CPU in all | CPU a text: p50 / p95 / p99 / p99.9 | second half |',
-);
-console.log('| - | -: | -: | -: | - | - |');
-const usual = [...(values.base === undefined ? [] : [values.base]), 'dist'].map((dist) => [dist, ''] as const);
-for (const [dist, limit] of [...usual, ...values.limit.map((mb) => ['dist', mb] as const)]) {
-  const { first, rss, times } = measure(dist, limit);
-  const spread = (part: readonly number[]): string => {
-    const sorted = [...part].sort((a, b) => a - b);
-    return [0.5, 0.95, 0.99, 0.999].map((share) => quantile(sorted, share).toFixed(2)).join(' / ');
-  };
-  const total = Math.round(times.reduce((sum, time) => sum + time, 0));
-  console.log(
-    `| ${dist}${limit && `, ${limit} MB`} | ${Math.round(first.cpu)} ms, ${first.rss} MB | ${rss} MB | ${total} ms | ${spread(times)} ms | ${spread(times.slice(TEXTS / 2))} ms |`,
-  );
+const bare = JSON.parse(execFileSync(process.execPath, ['--eval', BARE], { encoding: 'utf8' })) as Measured['first'];
+
+const builds: readonly (readonly [dist: string, limit: string])[] = [
+  ...(values.base === undefined ? [] : [values.base]).map((dist) => [dist, ''] as const),
+  ['dist', ''],
+  ...values.limit.map((mb) => ['dist', mb] as const),
+];
+const rounds = builds.map((): Measured[] => []);
+for (let round = 0; round < Number(values.rounds); round += 1) {
+  const order = [...builds.entries()];
+  for (const [at, [dist, limit]] of round % 2 === 0 ? order : order.reverse()) rounds[at]?.push(measure(dist, limit));
 }
+
+const median = (numbers: readonly number[]): number =>
+  quantile(
+    [...numbers].sort((a, b) => a - b),
+    0.5,
+  );
+const SHARES = [0.5, 0.95, 0.99, 0.999];
+/** CPU milliseconds a text at each share, of the texts from an index on: medians of the rounds. */
+const spread = (runs: readonly Measured[], from: number): readonly number[] =>
+  SHARES.map((share) =>
+    median(
+      runs.map(({ times }) =>
+        quantile(
+          [...times.slice(from)].sort((a, b) => a - b),
+          share,
+        ),
+      ),
+    ),
+  );
+const show = (numbers: readonly number[]): string => numbers.map((number) => number.toFixed(2)).join(' / ');
+
+console.log(`${texts.length} texts, ${values.rounds} rounds; bare Node ${Math.round(bare.cpu)} ms, ${bare.rss} MB`);
+console.log(
+  '| build | first verdict | after all texts | of it RE2, by estimate | CPU in all | CPU a text: p50 / p95 / p99 / p99.9 | second half | second half, p50 and p99 of the first row |',
+);
+console.log('| - | -: | -: | -: | -: | - | - | - |');
+const reference = spread(rounds[0] ?? [], TEXTS / 2);
+builds.forEach(([dist, limit], at) => {
+  const runs = rounds[at] as readonly Measured[];
+  const of = (pick: (run: Measured) => number): number => Math.round(median(runs.map(pick)));
+  const half = spread(runs, TEXTS / 2);
+  const ratio = (index: number): string => ((half[index] as number) / (reference[index] as number)).toFixed(2);
+  const estimate = runs.every((run) => run.estimate !== null) ? `${of((run) => run.estimate ?? 0)} MB` : '-';
+  console.log(
+    `| ${dist}${limit && `, ${limit} MB`} | ${of(({ first }) => first.cpu)} ms, ${of(({ first }) => first.rss)} MB | ${of(({ rss }) => rss)} MB | ${estimate} | ${of(({ times }) => times.reduce((sum, time) => sum + time, 0))} ms | ${show(spread(runs, 0))} ms | ${show(half)} ms | ${ratio(0)}, ${ratio(2)} |`,
+  );
+});
 rmSync(folder, { recursive: true });
