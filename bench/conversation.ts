@@ -1,5 +1,5 @@
 // `npm run bench -- conversation [--runs N]`: a conversation that grows by one message of 1 kB and is screened whole at every step, as
-// `guardFetch` does: CPU time of the last step against the new message alone.
+// `guardFetch` does: CPU time of the last step against the new message alone. A fourth of the messages are the user's, a fourth tool results.
 import { parseArgs } from 'node:util';
 import { createEngine } from '../src/index.js';
 import { guardFetch } from '../src/integrations/openai/index.js';
@@ -7,7 +7,7 @@ import { createGuard } from '../src/policy/index.js';
 import { installedCorpus, mixed } from './corpus.js';
 import { quantile } from './measure.js';
 
-const TURNS = 60;
+const TURNS = 61;
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '30' } } });
 const runs = Number(values.runs);
 const engine = createEngine({ model: false });
@@ -24,12 +24,21 @@ const cpuOf = async (run: () => Promise<unknown>): Promise<number> => {
 const answer = async (): Promise<Response> =>
   Response.json({ choices: [{ index: 0, message: { role: 'assistant', content: 'Done.' } }] });
 
+/** User, assistant with a call, the result of the call, assistant; the last of all is the user's. */
+const toMessage = (content: string, at: number): object => {
+  const id = `call_${Math.floor(at / 4)}`;
+  if (at % 4 === 0) return { role: 'user', content };
+  if (at % 4 === 2) return { role: 'tool', tool_call_id: id, content };
+  const call = { id, type: 'function', function: { name: 'read_page', arguments: '{}' } };
+  return { role: 'assistant', content, ...(at % 4 === 1 && { tool_calls: [call] }) };
+};
+
 const last: number[] = [];
 const alone: number[] = [];
 for (let run = 0; run < runs; run += 1) {
   const texts = verdicts.slice(run * TURNS, (run + 1) * TURNS);
   if (texts.length < TURNS) throw new Error(`the corpus has too few texts for ${runs} runs`);
-  const messages = texts.map((content, at) => ({ role: at % 2 === 0 ? 'user' : 'assistant', content }));
+  const messages = texts.map(toMessage);
   const post = (shown: readonly object[], fetch: typeof globalThis.fetch): Promise<Response> =>
     fetch('https://api.example/v1/chat/completions', {
       method: 'POST',
