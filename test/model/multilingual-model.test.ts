@@ -41,7 +41,7 @@ describe('the optional model', () => {
       (JSON.parse(readFileSync(`${folder}/manifest.json`, 'utf8')) as { readonly files: Record<string, unknown> })
         .files;
     const [own, shipped] = [files(FOLDER), files(findModel() as string)];
-    for (const name of ['model.onnx', 'tokenizer.json', 'golden.jsonl']) {
+    for (const name of ['model.onnx', 'tokenizer.json']) {
       expect(existsSync(join(FOLDER, name))).toBe(false);
       expect(own[name]).toEqual(shipped[name]);
       expect(findModelFile(FOLDER, name)).toBe(join(findModel() as string, name));

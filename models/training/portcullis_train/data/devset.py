@@ -18,8 +18,9 @@ WORLD_DEV = {
 }  # fmt: skip
 
 
-# Authored benign texts that stand for real traffic: what users ask, play and paste, and files of operators.
-HONEST = ("user_order", "roleplay_honest", "security_honest", "user_paste", "rules_honest")
+# Authored benign texts that stand for real traffic: what users ask, play and paste. Files for agents are real in `world-3-dev` and `world-dev`;
+# the authored ones repeat a poisoned file but for one passage.
+HONEST = ("user_order", "roleplay_honest", "security_honest", "user_paste")
 
 
 @dataclass(frozen=True)

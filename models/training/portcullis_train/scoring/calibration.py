@@ -12,8 +12,8 @@ PER_WINDOW, SURE = 0.2, 5.0
 BUDGETS = {"strict": 0.02, "balanced": 0.01, "permissive": 0.003}
 # Below it the model clears a finding of the rules that is not certain: docs/decisions/2026-11-22-clearing.md.
 CLEARS_BELOW = 0.18
-# Of honest files for agents the model is less sure, and their strict rules look like attacks to the rules.
-CHANNEL_CLEARS_BELOW = {"instructions": 0.5}
+# Honest files for agents have strict rules, and honest users quote and play: the rules take both for attacks.
+CHANNEL_CLEARS_BELOW = {"instructions": 0.5, "user": 0.6}
 # Log-odds that a rules' score of 1 adds to the model's probability: record/stacking.md.
 RULES_WEIGHT = 0
 
