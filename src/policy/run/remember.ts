@@ -60,7 +60,7 @@ const MAX_PENDING = 2_000;
 
 async function add(run: RunMemory, entries: readonly Entry[]): Promise<void> {
   run.pending.push(...entries);
-  if (!run.isBrief || run.pending.length > MAX_PENDING) await catchUp(run);
+  if (run.brief === undefined || run.pending.length > MAX_PENDING) await catchUp(run);
 }
 
 /** Brings a run up to date: with what other processes added, and with what waits to be added. */

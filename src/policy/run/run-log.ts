@@ -1,7 +1,8 @@
 /** Keeps what runs remember outside of the process. */
 import { z } from 'zod';
+import { digestInput } from '../screener.js';
 import { addDigested, digestEntry } from './entries.js';
-import type { RunMemory } from './run-memory.js';
+import type { BriefRuns, RunMemory } from './run-memory.js';
 import { type DigestedEntry, type Entry, emptyRun, type RunState } from './run-state.js';
 
 /** Where runs are kept whose next step another process may take. It gets digests, never a text. */
@@ -67,14 +68,28 @@ export async function addToRun(run: RunMemory, entries: readonly Entry[]): Promi
   if (added.length > 0) await run.log?.add(run.id, added);
 }
 
-/** Adds entries to the state of a run; gives those that are new to it. */
-export function applyEntries(run: Pick<RunMemory, 'state'>, entries: readonly Entry[]): readonly RunEntry[] {
+/** Adds entries to the state of a run; gives those for its log that are new to it. */
+export function applyEntries(
+  run: Pick<RunMemory, 'state'> & Partial<Pick<RunMemory, 'brief'>>,
+  entries: readonly Entry[],
+): readonly RunEntry[] {
   const added: RunEntry[] = [];
   for (const entry of entries) {
-    const digested = digestEntry(run.state, entry);
+    const digested = run.brief === undefined ? digestEntry(run.state, entry) : digestOnce(run.state, entry, run.brief);
     if (digested === undefined) continue;
     addDigested(run.state, digested);
-    added.push({ name: String(digested.key), line: JSON.stringify(digested) });
+    // A brief run has no log.
+    if (run.brief === undefined) added.push({ name: String(digested.key), line: JSON.stringify(digested) });
   }
   return added;
+}
+
+/** The digests of an entry, which an earlier brief run may have read: they depend on the entry and the seed alone. */
+function digestOnce(state: RunState, entry: Entry, { digested }: BriefRuns): DigestedEntry | undefined {
+  const name = digestInput(JSON.stringify(entry), 'unknown');
+  const known = digested.get(name);
+  if (known !== undefined) return known;
+  const read = digestEntry(state, entry);
+  if (read !== undefined) digested.set(name, read);
+  return read;
 }

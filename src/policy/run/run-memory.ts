@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { type Input, JsonText } from '../../engine/input.js';
 import { isContainer, MAX_DEPTH } from '../redact.js';
 import type { RunLog } from './run-log.js';
-import { type Entry, emptyRun, type RunState } from './run-state.js';
+import { type DigestedEntry, type Entry, emptyRun, type RunState } from './run-state.js';
 
 /** State that a guard keeps of one run. */
 export interface RunMemory {
@@ -18,8 +18,8 @@ export interface RunMemory {
   said: string | undefined;
   /** Entries that wait to be added to the state, in their order. */
   readonly pending: Entry[];
-  /** Whether what is pending waits for a call that is checked: most requests have none. */
-  readonly isBrief: boolean;
+  /** Of a run that ends with its request: what is pending there waits for a call that is checked, and most requests have none. */
+  readonly brief: BriefRuns | undefined;
   /** Secrets that no output may repeat. */
   readonly canaries: Set<string>;
   /** Texts of data for a judge, by evidence id; none where there is no judge. */
@@ -29,6 +29,13 @@ export interface RunMemory {
    * may be divided over them. In the order in which the screenings start; a value that is screened again has the same joints.
    */
   jointsOf(digest: string, readProse: () => readonly string[]): Joints;
+}
+
+/** What the brief runs of a guard share: the next one has the same history once more. */
+export interface BriefRuns {
+  readonly seed: number;
+  /** The digests of entries, each by the digest of the whole entry. */
+  readonly digested: LRUCache<string, DigestedEntry>;
 }
 
 /** What stands around the joints of a value. */
@@ -55,6 +62,8 @@ export interface Runs {
 const MAX_RUNS = 1_000;
 const RUN_MS = 3_600_000;
 const MAX_TEXTS = 1_000;
+/** Digests that brief runs share, those with a place counted eightfold: some 2,000 messages of 1 kB. */
+const MAX_DIGESTS = 500_000;
 /** Characters that are kept for a judge, the newest texts. */
 const JUDGED_LENGTH = 500_000;
 /** Characters on each side of a joint, and around all joints of one value. */
@@ -70,6 +79,10 @@ export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
   const open = new AsyncLocalStorage<RunMemory>();
   const byId = new LRUCache<string, RunMemory>({ max: MAX_RUNS, ttl: RUN_MS, updateAgeOnGet: true });
   const byObject = new WeakMap<object, RunMemory>();
+  const brief: BriefRuns = {
+    seed: newSeed(),
+    digested: new LRUCache({ maxSize: MAX_DIGESTS, sizeCalculation: countDigests }),
+  };
 
   function named(id: RunKey): RunMemory {
     if (typeof id === 'object') {
@@ -90,22 +103,30 @@ export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
       return typeof id === 'object' && current !== undefined ? current : named(id);
     },
     open: (id) => (id === undefined ? createMemory(newRunId(), log, keepsTexts) : named(id)),
-    openBrief: (id) => createMemory(id, undefined, keepsTexts, true),
+    openBrief: (id) => createMemory(id, undefined, keepsTexts, brief),
     within: (run, work) => open.run(run, work),
   };
 }
 
-function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, isBrief = false): RunMemory {
+function newSeed(): number {
+  return randomInt(2 ** 32);
+}
+
+function countDigests(entry: DigestedEntry): number {
+  return 1 + (entry.role === 'untrusted' ? 8 * (entry.foreign.length + entry.suspicious.length) : entry.values.length);
+}
+
+function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, brief?: BriefRuns): RunMemory {
   const joints = new LRUCache<string, Joints>({ max: MAX_TEXTS });
   let end = '';
   return {
     id,
     log,
-    state: emptyRun(randomInt(2 ** 32)),
+    state: emptyRun(brief?.seed ?? newSeed()),
     task: undefined,
     said: undefined,
     pending: [],
-    isBrief,
+    brief,
     canaries: new Set(),
     texts: keepsTexts
       ? new LRUCache<string, string>({ maxSize: JUDGED_LENGTH, sizeCalculation: (text) => text.length + 1 })

@@ -116,9 +116,9 @@ const mcpRow = (method: string, type: string): Row => ({
   adapter: `mcp, ${method}`,
   type: `import('@modelcontextprotocol/sdk/types.js').${type}`,
   send: async (result) => {
-    const { screenClient, screenServer } = mcp.connect();
-    await screenClient(readMessage({ jsonrpc: '2.0', id: 1, method, params: {} }));
-    const { forward } = await screenServer(readMessage({ jsonrpc: '2.0', id: 1, result }));
+    const connection = mcp.connect();
+    await connection.screenClient(readMessage({ jsonrpc: '2.0', id: 1, method, params: {} }));
+    const { forward } = await connection.screenServer(readMessage({ jsonrpc: '2.0', id: 1, result }));
     return forward?.result;
   },
   // It goes back to the server, and no model sees it.
