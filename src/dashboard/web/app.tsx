@@ -19,6 +19,7 @@ import { Settings } from './pages/settings.js';
 import { Invitation, SignIn } from './pages/sign-in.js';
 import { Tuning } from './pages/tuning.js';
 import { Banner } from './parts/banner.js';
+import { Button } from './parts/basics.js';
 import { forgetList } from './record-list.js';
 
 const PAGES = [
@@ -115,9 +116,9 @@ function Shell({ route, session, onSession }: ShellProps): JSX.Element {
   };
   return (
     <div class="shell">
-      <button type="button" class="skip" onClick={() => document.querySelector<HTMLElement>('h1')?.focus()}>
+      <Button class="skip" onClick={() => document.querySelector<HTMLElement>('h1')?.focus()}>
         Skip to the page
-      </button>
+      </Button>
       <header class="top">
         <a class="brand" href="#/">
           <span class="gate" aria-hidden="true" />
@@ -150,9 +151,7 @@ function Shell({ route, session, onSession }: ShellProps): JSX.Element {
             {member?.email}
           </span>
           <span class="badge role">{member?.role}</span>
-          <button type="button" onClick={signOut}>
-            Sign out
-          </button>
+          <Button onClick={signOut}>Sign out</Button>
         </div>
       </header>
       <main id="main">

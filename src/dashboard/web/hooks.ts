@@ -53,6 +53,24 @@ export function useAction(): Action {
   return { busy: state.busy, error: state.error, run, onSubmit };
 }
 
+/** The texts of a form's fields. */
+export interface Fields<Name extends string> {
+  readonly values: Readonly<Record<Name, string>>;
+  readonly set: (change: Partial<Record<Name, string>>) => void;
+  /** Value and handler of the control for a field. */
+  readonly field: (name: Name) => { readonly value: string; readonly onValue: (value: string) => void };
+}
+
+export function useFields<Name extends string>(initial: Readonly<Record<Name, string>>): Fields<Name> {
+  const [values, setValues] = useState(initial);
+  const set = (change: Partial<Record<Name, string>>): void => setValues((now) => ({ ...now, ...change }));
+  const field = (name: Name) => ({
+    value: values[name],
+    onValue: (value: string) => set({ [name]: value } as Partial<Record<Name, string>>),
+  });
+  return { values, set, field };
+}
+
 /** The state of a load. */
 export interface Load<T> {
   /** The value of the path last loaded; while another path loads, still that of the previous one. */
@@ -96,6 +114,31 @@ export function useLoad<T>(path: string, everyMs?: number): Load<T> {
     };
   }, [everyMs]);
   return { value: state.value, error: state.error, stale: state.path !== path, again };
+}
+
+/** A list that goes on: what was loaded of it, and what loads more. */
+export interface Pages<T> {
+  readonly load: Load<T>;
+  /** The first page, then the older ones that were asked for. */
+  readonly pages: readonly T[];
+  readonly action: Action;
+  /** Undefined at the end. */
+  readonly more: (() => void) | undefined;
+}
+
+/** Loads the first page of a list, and further ones on demand. `nextPath`: the path after a page; undefined after the last one. */
+export function usePages<T>(path: string, nextPath: (page: T) => string | undefined): Pages<T> {
+  const load = useLoad<T>(path);
+  const [older, setOlder] = useState<readonly T[]>([]);
+  const action = useAction();
+  const pages = load.value === undefined ? [] : [load.value, ...older];
+  const last = pages.at(-1);
+  const next = last === undefined ? undefined : nextPath(last);
+  const more = (): void =>
+    action.run(async () => {
+      if (next !== undefined) setOlder([...older, await callApi<T>('GET', next)]);
+    });
+  return { load, pages, action, more: next === undefined ? undefined : more };
 }
 
 type Titles = Readonly<Record<string, string>>;

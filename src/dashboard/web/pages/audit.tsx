@@ -1,9 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AuditEntry } from '../../../store/operations-store.js';
-import { callApi } from '../call-api.js';
-import { useAction, useLoad } from '../hooks.js';
-import { Empty, Failure, Moment, PageHead, Panel, Waiting } from '../parts/basics.js';
+import { usePages } from '../hooks.js';
+import { Button, Empty, Failure, Moment, PageHead, Panel, Waiting } from '../parts/basics.js';
 import { Choice, TextField } from '../parts/fields.js';
 import { Table } from '../parts/table.js';
 
@@ -56,17 +55,12 @@ export function Audit(): JSX.Element {
 }
 
 function Entries({ query }: { query: string }): JSX.Element {
-  const { value, error, again } = useLoad<AuditPage>(`/audit?${query}`);
-  const [older, setOlder] = useState<AuditPage>();
-  const action = useAction();
-  if (value === undefined) return <Waiting error={error} again={again} />;
-  const entries = [...value.entries, ...(older?.entries ?? [])];
-  const next = older === undefined ? value.next : older.next;
-  const more = (): void =>
-    action.run(async () => {
-      const page = await callApi<AuditPage>('GET', `/audit?${query}&after=${next}`);
-      setOlder({ entries: [...(older?.entries ?? []), ...page.entries], next: page.next });
-    });
+  const path = `/audit?${query}`;
+  const { load, pages, action, more } = usePages<AuditPage>(path, ({ next }) =>
+    next === null ? undefined : `${path}&after=${next}`,
+  );
+  if (load.value === undefined) return <Waiting {...load} />;
+  const entries = pages.flatMap((page) => page.entries);
   if (entries.length === 0)
     return (
       <Empty title="No entries.">
@@ -95,10 +89,10 @@ function Entries({ query }: { query: string }): JSX.Element {
         ))}
       </Table>
       <Failure error={action.error} />
-      {next === null ? null : (
-        <button type="button" disabled={action.busy} onClick={more}>
+      {more === undefined ? null : (
+        <Button disabled={action.busy} onClick={more}>
           Show older
-        </button>
+        </Button>
       )}
     </>
   );

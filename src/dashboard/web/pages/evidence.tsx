@@ -12,8 +12,8 @@ import {
   score,
   utcTime,
 } from '../format.js';
-import { runHref, useLoad, useRuleTitles } from '../hooks.js';
-import { Empty, Notice, PageHead, VerdictBadge, Waiting } from '../parts/basics.js';
+import { runHref, useFields, useLoad, useRuleTitles } from '../hooks.js';
+import { Button, Empty, Notice, PageHead, VerdictBadge, Waiting } from '../parts/basics.js';
 import { ExportButtons } from '../parts/export-buttons.js';
 import { Choice, TextField } from '../parts/fields.js';
 import { RecordExcerpt } from '../parts/marked-text.js';
@@ -64,13 +64,13 @@ export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
             </>
           )}
           <nav class="actions paging" aria-label="Paging">
-            <button type="button" disabled={paging.newer === undefined} onClick={paging.newer}>
+            <Button disabled={paging.newer === undefined} onClick={paging.newer}>
               ← Newer
-            </button>
+            </Button>
             <span role="status">Page {paging.number}</span>
-            <button type="button" disabled={paging.older === undefined || paging.searching} onClick={paging.older}>
+            <Button disabled={paging.older === undefined || paging.searching} onClick={paging.older}>
               Older →
-            </button>
+            </Button>
           </nav>
         </>
       )}
@@ -96,13 +96,9 @@ function SearchProgress({
       </p>
       {searchedTo === null ? null : <p>Nothing found back to {localTime(searchedTo)}.</p>}
       {searching ? (
-        <button type="button" onClick={stop}>
-          Stop
-        </button>
+        <Button onClick={stop}>Stop</Button>
       ) : older === undefined ? null : (
-        <button type="button" onClick={older}>
-          Continue
-        </button>
+        <Button onClick={older}>Continue</Button>
       )}
     </div>
   );
@@ -209,26 +205,21 @@ const CHOICES = [
 /** Filters of the list, as the address has them. Choices apply at once, words when they are sent. */
 function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Element {
   const keys = useLoad<{ readonly keys: readonly KeyListing[] }>('/keys').value?.keys ?? [];
-  const [text, setText] = useState(query.get('text') ?? '');
-  const [rule, setRule] = useState(query.get('rule') ?? '');
-  const [run, setRun] = useState(query.get('run') ?? '');
+  const asked = { text: query.get('text') ?? '', rule: query.get('rule') ?? '', run: query.get('run') ?? '' };
+  const words = useFields(asked);
   // Back, Forward and links change the address behind the form.
-  useEffect(() => setText(query.get('text') ?? ''), [query]);
-  useEffect(() => setRule(query.get('rule') ?? ''), [query]);
-  useEffect(() => setRun(query.get('run') ?? ''), [query]);
+  useEffect(() => words.set(asked), [query]);
   const set = (changes: Readonly<{ [name: string]: string }>): void => {
     const wanted = new URLSearchParams(query);
     // Words typed and not sent yet go along.
-    for (const [name, value] of Object.entries({ text: text.trim(), rule: rule.trim(), run: run.trim(), ...changes })) {
-      if (value === '') wanted.delete(name);
-      else wanted.set(name, value);
+    for (const [name, value] of Object.entries({ ...words.values, ...changes })) {
+      if (value.trim() === '') wanted.delete(name);
+      else wanted.set(name, value.trim());
     }
     location.hash = `#/evidence?${wanted}`;
   };
   const clear = (): void => {
-    setText('');
-    setRule('');
-    setRun('');
+    words.set({ text: '', rule: '', run: '' });
     location.hash = '#/evidence';
   };
   const search = (event: Event): void => {
@@ -254,19 +245,14 @@ function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Element {
           label="Words in the text"
           placeholder="words, or an evidence id"
           type="search"
-          value={text}
-          onValue={setText}
+          {...words.field('text')}
         />
-        <TextField label="Deciding rule" placeholder="override.ignore-previous" value={rule} onValue={setRule} />
+        <TextField label="Deciding rule" placeholder="override.ignore-previous" {...words.field('rule')} />
         {choices.slice(0, 2)}
         <button type="submit" class="primary">
           Search
         </button>
-        {query.toString() === '' ? null : (
-          <button type="button" onClick={clear}>
-            Clear
-          </button>
-        )}
+        {query.toString() === '' ? null : <Button onClick={clear}>Clear</Button>}
       </div>
       <details open={more > 0}>
         <summary>More filters{more > 0 ? ` (${more})` : ''}</summary>
@@ -278,7 +264,7 @@ function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Element {
             onValue={(keyId) => set({ keyId })}
             options={[['', 'any'], ...keys.map((key) => [key.id, key.name] as const)]}
           />
-          <TextField label="Run" placeholder="its id" value={run} onValue={setRun} />
+          <TextField label="Run" placeholder="its id" {...words.field('run')} />
           <TextField
             label="From"
             type="datetime-local"
@@ -349,15 +335,13 @@ function ReplayList({ records }: { records: readonly RecordView[] }): JSX.Elemen
   return (
     <div class="replays">
       <div class="actions">
-        <button type="button" disabled={running} onClick={() => void start()}>
+        <Button disabled={running} onClick={() => void start()}>
           Replay these {records.length}
-        </button>
+        </Button>
         {running ? (
           <>
             <progress aria-label="Replay" max={records.length} value={outcomes?.length ?? 0} />
-            <button type="button" onClick={stop}>
-              Stop
-            </button>
+            <Button onClick={stop}>Stop</Button>
           </>
         ) : null}
         {outcomes === undefined ? (

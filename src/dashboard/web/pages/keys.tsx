@@ -2,8 +2,20 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { KeyListing } from '../../ports.js';
 import { callApi } from '../call-api.js';
-import { useAction, useLoad } from '../hooks.js';
-import { Ask, Copyable, Empty, Failure, Loaded, Moment, PageHead, Panel, ShownOnce } from '../parts/basics.js';
+import { useAction, useFields, useLoad } from '../hooks.js';
+import {
+  Ask,
+  Button,
+  Copyable,
+  Empty,
+  Failure,
+  Loaded,
+  Moment,
+  PageHead,
+  Panel,
+  ShownOnce,
+  Submit,
+} from '../parts/basics.js';
 import { Choice, TextField } from '../parts/fields.js';
 
 interface Fresh {
@@ -22,12 +34,12 @@ const GRACES = [
 export function Keys({ owner }: { owner: boolean }): JSX.Element {
   const listed = useLoad<{ readonly keys: readonly KeyListing[]; readonly now: number }>('/keys');
   const { again } = listed;
-  const [name, setName] = useState('');
+  const { values, set, field } = useFields({ name: '' });
   const [fresh, setFresh] = useState<Fresh>();
   const action = useAction();
   const create = action.onSubmit(async () => {
-    setFresh(await callApi<Fresh>('POST', '/keys', { name }));
-    setName('');
+    setFresh(await callApi<Fresh>('POST', '/keys', values));
+    set({ name: '' });
     again();
   });
   return (
@@ -39,14 +51,13 @@ export function Keys({ owner }: { owner: boolean }): JSX.Element {
           <form class="row" onSubmit={create}>
             <TextField
               label="Name"
-              value={name}
-              onValue={setName}
+              {...field('name')}
               required
               hint="Where it will be used, e.g. “mail agent, production”."
             />
-            <button type="submit" class="primary" disabled={action.busy}>
+            <Submit class="primary" action={action}>
               Create key
-            </button>
+            </Submit>
           </form>
           <Failure error={action.error} />
         </Panel>
@@ -112,14 +123,13 @@ function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps): JSX.Ele
   const onNo = (): void => setAsked(undefined);
   const ended = listing.ends !== null && listing.ends <= now;
   const opener = (what: NonNullable<typeof asked>, words: string): JSX.Element => (
-    <button
-      type="button"
+    <Button
       class={what === 'revoke' ? 'danger' : undefined}
       aria-expanded={asked === what}
       onClick={() => setAsked(asked === what ? undefined : what)}
     >
       {words}
-    </button>
+    </Button>
   );
   const act = (path: string, body: object): void =>
     action.run(async () => {

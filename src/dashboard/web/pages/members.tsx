@@ -3,8 +3,8 @@ import { useState } from 'preact/hooks';
 import type { InvitationListing, Member } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { localDay } from '../format.js';
-import { useAction } from '../hooks.js';
-import { Ask, Failure, Panel, ShownOnce } from '../parts/basics.js';
+import { useAction, useFields } from '../hooks.js';
+import { Ask, Button, Failure, Panel, ShownOnce, Submit } from '../parts/basics.js';
 import { Choice, TextField } from '../parts/fields.js';
 
 const ROLES = [
@@ -86,9 +86,9 @@ function MemberCard({ member, me, mayChange, again }: MemberCardProps): JSX.Elem
               </option>
             ))}
           </select>
-          <button type="button" class="danger" aria-expanded={asked} onClick={() => setAsked(!asked)}>
+          <Button class="danger" aria-expanded={asked} onClick={() => setAsked(!asked)}>
             Remove <span class="unseen">{member.email}</span>
-          </button>
+          </Button>
         </div>
       ) : null}
       {asked ? (
@@ -133,9 +133,9 @@ function InvitationCard({ invitation, owner, again }: InvitationCardProps): JSX.
         <p class="hint">Invited; the link is valid until {localDay(invitation.ends)}.</p>
       </div>
       {owner ? (
-        <button type="button" class="danger" disabled={action.busy} onClick={withdraw}>
+        <Button class="danger" disabled={action.busy} onClick={withdraw}>
           Withdraw <span class="unseen">the invitation of {invitation.email}</span>
-        </button>
+        </Button>
       ) : null}
       <Failure error={action.error} />
     </li>
@@ -143,14 +143,13 @@ function InvitationCard({ invitation, owner, again }: InvitationCardProps): JSX.
 }
 
 function Invite({ again }: { again: () => void }): JSX.Element {
-  const [email, setEmail] = useState('');
-  const [role, setRole] = useState<string>('viewer');
+  const { values, set, field } = useFields({ email: '', role: 'viewer' });
   const [link, setLink] = useState<{ readonly email: string; readonly url: string }>();
   const action = useAction();
   const invite = action.onSubmit(async () => {
-    const { token } = await callApi<{ readonly token: string }>('POST', '/invitations', { email, role });
-    setLink({ email, url: `${location.origin}/dashboard/#/invitation/${token}` });
-    setEmail('');
+    const { token } = await callApi<{ readonly token: string }>('POST', '/invitations', values);
+    setLink({ email: values.email, url: `${location.origin}/dashboard/#/invitation/${token}` });
+    set({ email: '' });
     again();
   });
   return (
@@ -170,11 +169,9 @@ function Invite({ again }: { again: () => void }): JSX.Element {
           onDone={() => setLink(undefined)}
         />
       )}
-      <TextField label="E-mail" type="email" value={email} onValue={setEmail} required />
-      <Choice label="Role" value={role} onValue={setRole} options={ROLES} />
-      <button type="submit" disabled={action.busy}>
-        Create invitation
-      </button>
+      <TextField label="E-mail" type="email" {...field('email')} required />
+      <Choice label="Role" {...field('role')} options={ROLES} />
+      <Submit action={action}>Create invitation</Submit>
       <Failure error={action.error} />
     </form>
   );

@@ -6,7 +6,7 @@ import { callApi } from '../call-api.js';
 import { count, counted, localDay } from '../format.js';
 import { useAction, useLoad } from '../hooks.js';
 import { trialEnded } from '../parts/banner.js';
-import { Failure, Moment, Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
+import { Button, Failure, Moment, Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
 import { TextField } from '../parts/fields.js';
 import { Table } from '../parts/table.js';
 
@@ -95,13 +95,9 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
                   {plan.id === value.account.plan.id ? (
                     <span class="badge">✓ yours</span>
                   ) : owner && value.onSale.includes(plan.id) ? (
-                    <button
-                      type="button"
-                      disabled={action.busy}
-                      onClick={() => setAsked({ kind: 'plan', plan: plan.id })}
-                    >
+                    <Button disabled={action.busy} onClick={() => setAsked({ kind: 'plan', plan: plan.id })}>
                       Change to {plan.title}
-                    </button>
+                    </Button>
                   ) : null}
                 </li>
               ))}
@@ -161,9 +157,7 @@ function Confirm({ purchase, payment, busy, onYes, onNo }: ConfirmProps): JSX.El
         <button type="button" class="primary" ref={yes} disabled={busy} onClick={onYes}>
           Place the order
         </button>
-        <button type="button" onClick={onNo}>
-          Do not order
-        </button>
+        <Button onClick={onNo}>Do not order</Button>
       </div>
     </section>
   );
@@ -220,9 +214,9 @@ function Orders({ orders, owner, onCancel }: OrdersProps): JSX.Element {
         <li key={id}>
           {purchaseWords(purchase)}, <Moment time={time} />: {states[state]}{' '}
           {owner && state === 'open' ? (
-            <button type="button" class="link" onClick={() => onCancel(id)}>
+            <Button class="link" onClick={() => onCancel(id)}>
               Cancel <span class="unseen">the order of {purchaseWords(purchase)}</span>
-            </button>
+            </Button>
           ) : null}
         </li>
       ))}

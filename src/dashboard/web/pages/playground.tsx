@@ -4,7 +4,7 @@ import type { RecordView } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { channelWords } from '../format.js';
 import { useAction } from '../hooks.js';
-import { Failure, PageHead } from '../parts/basics.js';
+import { Button, Failure, PageHead, Submit } from '../parts/basics.js';
 import { Choice, TextArea } from '../parts/fields.js';
 import { RecordBody } from '../parts/record-body.js';
 
@@ -59,14 +59,10 @@ export function Playground(): JSX.Element {
           onValue={(task) => set({ task })}
         />
         <div class="actions">
-          <button type="submit" class="primary" disabled={action.busy}>
+          <Submit class="primary" action={action}>
             {action.busy ? 'Screening …' : 'Screen this text'}
-          </button>
-          {draft.input === '' ? (
-            <button type="button" onClick={() => set({ input: EXAMPLE })}>
-              Use an example
-            </button>
-          ) : null}
+          </Submit>
+          {draft.input === '' ? <Button onClick={() => set({ input: EXAMPLE })}>Use an example</Button> : null}
         </div>
         <Failure error={action.error} />
       </form>

@@ -4,7 +4,7 @@ import type { Label, RecordView, ReplayReport } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { labelWords, marksFor, percent, score } from '../format.js';
 import { ruleHref, useAction, useLoad, useRuleTitles } from '../hooks.js';
-import { CopyButton, Failure, Notice, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
+import { Button, CopyButton, Failure, Notice, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
 import { RecordBody } from '../parts/record-body.js';
 import { Table } from '../parts/table.js';
 import { useNeighbours } from '../record-list.js';
@@ -46,17 +46,12 @@ export function Record({ id, marks }: { id: string; marks: boolean }): JSX.Eleme
     <>
       <Neighbours id={id} />
       <PageHead title="Record" lead={id}>
-        <button
-          type="button"
-          class="primary"
-          disabled={record === undefined || action.busy}
-          onClick={() => replay('recorded')}
-        >
+        <Button class="primary" disabled={record === undefined || action.busy} onClick={() => replay('recorded')}>
           Replay
-        </button>
-        <button type="button" disabled={record === undefined || action.busy} onClick={() => replay('current')}>
+        </Button>
+        <Button disabled={record === undefined || action.busy} onClick={() => replay('current')}>
           Screen with the current rules
-        </button>
+        </Button>
         {action.busy ? <progress aria-label="Replay in progress" /> : null}
       </PageHead>
       <Failure error={action.error} />
@@ -91,11 +86,7 @@ function Neighbours({ id }: { id: string }): JSX.Element {
       {newer === undefined ? null : <a href={`#/evidence/${newer}`}>↑ Newer record</a>}
       {older === undefined ? null : <a href={`#/evidence/${older}`}>↓ Older record</a>}
       {search === 'running' ? <span class="hint">Looking for older records …</span> : null}
-      {search === 'failed' ? (
-        <button type="button" onClick={again}>
-          Older records could not be loaded. Try again
-        </button>
-      ) : null}
+      {search === 'failed' ? <Button onClick={again}>Older records could not be loaded. Try again</Button> : null}
     </nav>
   );
 }

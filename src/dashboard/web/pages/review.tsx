@@ -4,7 +4,7 @@ import type { Label, RecordView, ReviewResult } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { counted, labelWords, localTimeShort, marksFor, score } from '../format.js';
 import { useAction, useLoad, useRuleTitles } from '../hooks.js';
-import { Empty, Failure, Loaded, Notice, PageHead, Panel, VerdictBadge } from '../parts/basics.js';
+import { Button, Empty, Failure, Loaded, Notice, PageHead, Panel, VerdictBadge } from '../parts/basics.js';
 import { Segments } from '../parts/fields.js';
 import { RecordExcerpt } from '../parts/marked-text.js';
 import { Table } from '../parts/table.js';
@@ -133,21 +133,20 @@ function Queue({ records, marks, onMarked, onNext }: QueueProps): JSX.Element {
     >
       {marks ? (
         <div class="actions">
-          <button
-            type="button"
+          <Button
             onClick={() => setChosen(new Set(picked.length === records.length ? [] : records.map(({ id }) => id)))}
           >
             {picked.length === records.length ? 'Select none' : 'Select all'}
-          </button>
-          <button type="button" disabled={picked.length === 0 || action.busy} onClick={() => mark(picked, 'right')}>
+          </Button>
+          <Button disabled={picked.length === 0 || action.busy} onClick={() => mark(picked, 'right')}>
             Mark {picked.length} correct
-          </button>
-          <button type="button" disabled={picked.length === 0 || action.busy} onClick={() => mark(picked, 'wrong')}>
+          </Button>
+          <Button disabled={picked.length === 0 || action.busy} onClick={() => mark(picked, 'wrong')}>
             Mark {picked.length} wrong
-          </button>
-          <button type="button" disabled={action.busy} onClick={onNext}>
+          </Button>
+          <Button disabled={action.busy} onClick={onNext}>
             Load the next
-          </button>
+          </Button>
         </div>
       ) : (
         <p class="hint">Only an analyst or owner can mark.</p>

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import type { RuleDetail, RuleListing } from '../../ports.js';
 import { count, score } from '../format.js';
 import { useLoad } from '../hooks.js';
-import { Copyable, Empty, Loaded, PageHead, Panel, Waiting } from '../parts/basics.js';
+import { Button, Copyable, Empty, Loaded, PageHead, Panel, Waiting } from '../parts/basics.js';
 import { Choice, TextField } from '../parts/fields.js';
 import { Excerpt } from '../parts/marked-text.js';
 import { Table } from '../parts/table.js';
@@ -77,9 +77,7 @@ export function Rules(): JSX.Element {
           )}
           {all || found.length <= FIRST_ROWS ? null : (
             <p class="actions paging">
-              <button type="button" onClick={() => setAll(true)}>
-                Show all {count(found.length)}
-              </button>
+              <Button onClick={() => setAll(true)}>Show all {count(found.length)}</Button>
             </p>
           )}
         </>

@@ -1,10 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { RecordPage, RecordView } from '../../ports.js';
-import { callApi } from '../call-api.js';
 import { channelWords, count, counted, localTime, localTimeShort, utcTime } from '../format.js';
-import { runHref, useAction, useLoad } from '../hooks.js';
-import { Empty, Failure, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
+import { runHref, usePages } from '../hooks.js';
+import { Button, Empty, Failure, PageHead, Panel, VerdictBadge, Waiting } from '../parts/basics.js';
 import { FlowDecision, FlowSentence, SourceLink, SourceWords } from '../parts/flows.js';
 import { InlineText, MarkedText, PassageExcerpt, RecordExcerpt } from '../parts/marked-text.js';
 import { rememberList } from '../record-list.js';
@@ -25,20 +24,15 @@ const PAGE_LENGTH = 100;
 /** One run as a time line, from the prompt over results to calls, with the flow of values drawn beside it. */
 export function Run({ id }: { id: string }): JSX.Element {
   const query = new URLSearchParams({ run: id }).toString();
-  const { value, error, again } = useLoad<RecordPage>(`/evidence?${query}&limit=${PAGE_LENGTH}`);
-  const [earlier, setEarlier] = useState<RecordPage>();
-  const action = useAction();
-  const records = [...(value?.records ?? []), ...(earlier?.records ?? [])];
-  const next = earlier === undefined ? (value?.next ?? null) : earlier.next;
+  const path = `/evidence?${query}&limit=${PAGE_LENGTH}`;
+  const { load, pages, action, more } = usePages<RecordPage>(path, ({ next }) =>
+    next === null ? undefined : `${path}&cursor=${next}`,
+  );
+  const records = pages.flatMap((page) => page.records);
   const ids = records.map((record) => record.id);
   useEffect(() => {
     if (ids.length > 0) rememberList('Run', runHref(id), ids);
   }, [ids.join()]);
-  const more = (): void =>
-    action.run(async () => {
-      const page = await callApi<RecordPage>('GET', `/evidence?${query}&limit=${PAGE_LENGTH}&cursor=${next}`);
-      setEarlier({ ...page, records: [...(earlier?.records ?? []), ...page.records] });
-    });
   return (
     <>
       <nav class="actions back" aria-label="Records">
@@ -46,8 +40,8 @@ export function Run({ id }: { id: string }): JSX.Element {
         <a href={`#/evidence?${query}`}>These records as a list</a>
       </nav>
       <PageHead title="Run" lead={id} />
-      {value === undefined ? (
-        <Waiting error={error} again={again} />
+      {load.value === undefined ? (
+        <Waiting {...load} />
       ) : records.length === 0 ? (
         <Empty title="No record of this run.">
           <p>No call named it, or retention has removed its records.</p>
@@ -55,11 +49,11 @@ export function Run({ id }: { id: string }): JSX.Element {
       ) : (
         <>
           <Task records={records} />
-          {next === null ? null : (
+          {more === undefined ? null : (
             <p class="actions">
-              <button type="button" disabled={action.busy} onClick={more}>
+              <Button disabled={action.busy} onClick={more}>
                 Show earlier records
-              </button>
+              </Button>
               <span class="hint">The newest {count(records.length)} are shown.</span>
             </p>
           )}
@@ -283,9 +277,9 @@ function Passage({
         {into.map((place, at) => (
           <span key={argumentName(place)}>
             {at === 0 ? '' : ', '}
-            <button type="button" class="link" onClick={() => jumpTo(argumentName(place))}>
+            <Button class="link" onClick={() => jumpTo(argumentName(place))}>
               <PlaceWords place={place} />
-            </button>
+            </Button>
           </span>
         ))}
       </p>
@@ -317,9 +311,9 @@ function Arguments({
           <li key={name} {...watched(name, name, watch)}>
             <FlowSentence record={record} flow={flow}>
               {shown.has(evidenceId) ? (
-                <button type="button" class="link" onClick={() => jumpTo(passageName(evidenceId, span))}>
+                <Button class="link" onClick={() => jumpTo(passageName(evidenceId, span))}>
                   <SourceWords source={flow.source} />
-                </button>
+                </Button>
               ) : (
                 <SourceLink source={flow.source} />
               )}

@@ -2,8 +2,8 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { callApi } from '../call-api.js';
 import { counted } from '../format.js';
-import { useAction, useLoad } from '../hooks.js';
-import { Copyable, CopyButton, Failure, Panel, Waiting } from '../parts/basics.js';
+import { useAction, useFields, useLoad } from '../hooks.js';
+import { Copyable, CopyButton, Failure, Panel, Submit, Waiting } from '../parts/basics.js';
 import { TextField } from '../parts/fields.js';
 
 interface Factor {
@@ -22,36 +22,27 @@ interface Begun {
 export function SecondFactor(): JSX.Element {
   const { value, error, again } = useLoad<Factor>('/second-factor');
   const [begun, setBegun] = useState<Begun>();
-  const [password, setPassword] = useState('');
-  const [code, setCode] = useState('');
+  const { values, set, field } = useFields({ password: '', code: '' });
   const action = useAction();
   const begin = action.onSubmit(async () => {
-    setBegun(await callApi<Begun>('POST', '/second-factor', { password }));
-    setPassword('');
+    setBegun(await callApi<Begun>('POST', '/second-factor', { password: values.password }));
+    set({ password: '' });
   });
   const confirm = action.onSubmit(async () => {
-    await callApi('POST', '/second-factor/confirm', { code });
+    await callApi('POST', '/second-factor/confirm', { code: values.code });
     setBegun(undefined);
-    setCode('');
+    set({ code: '' });
     again();
   });
   const remove = action.onSubmit(async () => {
-    await callApi('POST', '/second-factor/remove', { password, code });
-    setPassword('');
-    setCode('');
+    await callApi('POST', '/second-factor/remove', values);
+    set({ password: '', code: '' });
     again();
   });
   const passwordField = (
-    <TextField
-      label="Password"
-      type="password"
-      value={password}
-      onValue={setPassword}
-      autoComplete="current-password"
-      required
-    />
+    <TextField label="Password" type="password" {...field('password')} autoComplete="current-password" required />
   );
-  const codeField = <TextField label="Code" value={code} onValue={setCode} autoComplete="one-time-code" required />;
+  const codeField = <TextField label="Code" {...field('code')} autoComplete="one-time-code" required />;
   return (
     <Panel title="Second factor">
       {value === undefined ? (
@@ -63,17 +54,15 @@ export function SecondFactor(): JSX.Element {
           <p>On. {counted(value.recoveryLeft, 'recovery code is', 'recovery codes are')} left.</p>
           {passwordField}
           {codeField}
-          <button type="submit" class="danger" disabled={action.busy}>
+          <Submit class="danger" action={action}>
             Switch it off
-          </button>
+          </Submit>
         </form>
       ) : begun === undefined ? (
         <form onSubmit={begin}>
           <p class="hint">Off. With it, signing in takes a code of an authenticator app as well.</p>
           {passwordField}
-          <button type="submit" disabled={action.busy}>
-            Set it up
-          </button>
+          <Submit action={action}>Set it up</Submit>
         </form>
       ) : (
         <form onSubmit={confirm}>
@@ -88,9 +77,9 @@ export function SecondFactor(): JSX.Element {
           <p>Keep these recovery codes. Each works once instead of a code; they are not shown again.</p>
           <Copyable text={begun.recoveryCodes.join('\n')} label="Copy recovery codes" />
           {codeField}
-          <button type="submit" class="primary" disabled={action.busy}>
+          <Submit class="primary" action={action}>
             Switch it on
-          </button>
+          </Submit>
         </form>
       )}
       <Failure error={action.error} />

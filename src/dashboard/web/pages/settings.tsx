@@ -3,8 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import type { AccountSettings } from '../../../store/account-store.js';
 import type { InvitationListing, Member, SessionResponse } from '../../ports.js';
 import { callApi } from '../call-api.js';
-import { useAction, useLoad } from '../hooks.js';
-import { Failure, Notice, PageHead, Panel, Waiting } from '../parts/basics.js';
+import { useAction, useFields, useLoad } from '../hooks.js';
+import { Failure, Notice, PageHead, Panel, Submit, Waiting } from '../parts/basics.js';
 import { Choice, TextField } from '../parts/fields.js';
 import { Members } from './members.js';
 import { SecondFactor } from './second-factor.js';
@@ -80,11 +80,7 @@ function AccountName({
           disabled={!owner}
           required
         />
-        {owner ? (
-          <button type="submit" disabled={action.busy}>
-            Rename
-          </button>
-        ) : null}
+        {owner ? <Submit action={action}>Rename</Submit> : null}
         {saved ? <Notice kind="good">Renamed.</Notice> : null}
         <Failure error={action.error} />
       </form>
@@ -148,9 +144,9 @@ function Retention({ settings, owner }: { settings: AccountSettings; owner: bool
           ]}
         />
         {owner ? (
-          <button type="submit" class="primary" disabled={action.busy}>
+          <Submit class="primary" action={action}>
             Save
-          </button>
+          </Submit>
         ) : null}
         {saved ? <Notice kind="good">Saved.</Notice> : null}
         <Failure error={action.error} />
@@ -167,15 +163,13 @@ function OwnPassword({
   email: string;
   onSession: (response: SessionResponse) => void;
 }): JSX.Element {
-  const [current, setCurrent] = useState('');
-  const [next, setNext] = useState('');
+  const { values, set, field } = useFields({ current: '', next: '' });
   const [done, setDone] = useState(false);
   const action = useAction();
   const change = action.onSubmit(async () => {
     setDone(false);
-    onSession(await callApi<SessionResponse>('PUT', '/password', { current, next }));
-    setCurrent('');
-    setNext('');
+    onSession(await callApi<SessionResponse>('PUT', '/password', values));
+    set({ current: '', next: '' });
     setDone(true);
   });
   return (
@@ -186,23 +180,19 @@ function OwnPassword({
         <TextField
           label="Current password"
           type="password"
-          value={current}
-          onValue={setCurrent}
+          {...field('current')}
           required
           autoComplete="current-password"
         />
         <TextField
           label="New password"
           type="password"
-          value={next}
-          onValue={setNext}
+          {...field('next')}
           required
           autoComplete="new-password"
           hint="At least 10 characters."
         />
-        <button type="submit" disabled={action.busy}>
-          {action.busy ? 'One moment …' : 'Change password'}
-        </button>
+        <Submit action={action}>{action.busy ? 'One moment …' : 'Change password'}</Submit>
         {done ? <Notice kind="good">Your password was changed.</Notice> : null}
         <Failure error={action.error} />
       </form>

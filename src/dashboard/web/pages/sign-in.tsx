@@ -2,8 +2,8 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Role, SessionResponse } from '../../ports.js';
 import { CallError, callApi } from '../call-api.js';
-import { useAction } from '../hooks.js';
-import { Failure, Notice, Waiting } from '../parts/basics.js';
+import { useAction, useFields } from '../hooks.js';
+import { Failure, Notice, Submit, Waiting } from '../parts/basics.js';
 import { TextField } from '../parts/fields.js';
 
 interface SignInProps {
@@ -18,9 +18,7 @@ interface SignInProps {
 /** Sign-in, and sign-up where the operator lets strangers in. */
 export function SignIn({ signUp, wantsUp, ended, onSession }: SignInProps): JSX.Element {
   const up = signUp && wantsUp;
-  const [account, setAccount] = useState('');
-  const [email, setEmail] = useState('');
-  const [password, setPassword] = useState('');
+  const { values, field } = useFields({ account: '', email: '', password: '' });
   const [code, setCode] = useState<string>();
   const action = useAction();
   const title = up ? 'Create an account' : 'Sign in';
@@ -28,7 +26,8 @@ export function SignIn({ signUp, wantsUp, ended, onSession }: SignInProps): JSX.
     document.title = `${title} · Portcullis`;
   }, [title]);
   const send = action.onSubmit(async () => {
-    const body = up ? { account, email, password } : { email, password, code };
+    const { email, password } = values;
+    const body = up ? values : { email, password, code };
     const response = await askingForCode(callApi<SessionResponse>('POST', up ? '/sign-up' : '/sign-in', body), setCode);
     // After an ended session, the reader continues where they were.
     if (!ended || up) location.hash = '#/';
@@ -41,27 +40,25 @@ export function SignIn({ signUp, wantsUp, ended, onSession }: SignInProps): JSX.
         <TextField
           label="Account"
           hint="Your company or project."
-          value={account}
-          onValue={setAccount}
+          {...field('account')}
           required
           autoComplete="organization"
         />
       ) : null}
-      <TextField label="E-mail" type="email" value={email} onValue={setEmail} required autoComplete="username" />
+      <TextField label="E-mail" type="email" {...field('email')} required autoComplete="username" />
       <TextField
         label="Password"
         type="password"
-        value={password}
-        onValue={setPassword}
+        {...field('password')}
         required
         autoComplete={up ? 'new-password' : 'current-password'}
-        {...(up ? { hint: 'At least 10 characters.' } : {})}
+        hint={up ? 'At least 10 characters.' : undefined}
       />
       {code === undefined ? null : <CodeField code={code} onCode={setCode} />}
       <Failure error={action.error} />
-      <button type="submit" class="primary wide" disabled={action.busy}>
+      <Submit class="primary wide" action={action}>
         {action.busy ? 'One moment …' : title}
-      </button>
+      </Submit>
       {signUp ? (
         <p class="hint">
           {up ? 'Already have an account? ' : 'New here? '}
@@ -173,9 +170,9 @@ export function Invitation({
       </label>
       {code === undefined ? null : <CodeField code={code} onCode={setCode} />}
       <Failure error={action.error} />
-      <button type="submit" class="primary wide" disabled={action.busy}>
+      <Submit class="primary wide" action={action}>
         {action.busy ? 'One moment …' : 'Join'}
-      </button>
+      </Submit>
     </AuthLayout>
   );
 }

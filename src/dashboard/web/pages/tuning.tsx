@@ -3,8 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import type { OverlayPreview, OverlayState, Role, ServerSetting } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { channelWords, counted, labelWords, localTimeShort, score } from '../format.js';
-import { useAction, useLoad, useRuleTitles } from '../hooks.js';
-import { Failure, Loaded, Moment, Notice, PageHead, Panel, VerdictBadge } from '../parts/basics.js';
+import { useAction, useFields, useLoad, useRuleTitles } from '../hooks.js';
+import { Button, Failure, Loaded, Moment, Notice, PageHead, Panel, Submit, VerdictBadge } from '../parts/basics.js';
 import { Choice, TextArea, TextField } from '../parts/fields.js';
 import { Table } from '../parts/table.js';
 
@@ -94,6 +94,10 @@ function InForce({ state: { server, versions } }: { state: OverlayState }): JSX.
   );
 }
 
+function inDays(days: number): string {
+  return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+}
+
 interface EditorProps {
   readonly state: OverlayState;
   readonly owner: boolean;
@@ -107,14 +111,10 @@ interface EditorProps {
 function Editor({ state: { server, versions }, owner, query, applied, onApplied, again }: EditorProps): JSX.Element {
   const [newest] = versions;
   const [source, setSource] = useState(newest?.source ?? '');
-  const [note, setNote] = useState('');
-  const [threshold, setThreshold] = useState('');
+  const { values, field } = useFields({ note: '', threshold: '', expires: inDays(ALLOWED_DAYS) });
   const [shown, setShown] = useState<{ readonly of: string; readonly preview: OverlayPreview }>();
   const action = useAction();
   const allowed = query.get('allow');
-  const [expires, setExpires] = useState(() =>
-    new Date(Date.now() + ALLOWED_DAYS * 86_400_000).toISOString().slice(0, 10),
-  );
 
   const change = (made: string): void => {
     onApplied(false);
@@ -135,7 +135,7 @@ function Editor({ state: { server, versions }, owner, query, applied, onApplied,
     if (wanted !== null) edit({ threshold: Number(wanted) });
   }, []);
   const apply = action.onSubmit(async () => {
-    await callApi('POST', '/overlay', { source, note, replaces: newest?.number ?? 0 });
+    await callApi('POST', '/overlay', { source, note: values.note, replaces: newest?.number ?? 0 });
     onApplied(true);
     if (query.toString() !== '') location.hash = '#/tuning';
     again();
@@ -143,18 +143,17 @@ function Editor({ state: { server, versions }, owner, query, applied, onApplied,
   return (
     <Panel title="Change it">
       {allowed === null ? null : (
-        <form class="row" onSubmit={onEdit(() => ({ allow: { id: allowed, expires } }))}>
+        <form class="row" onSubmit={onEdit(() => ({ allow: { id: allowed, expires: values.expires } }))}>
           <TextField
             label="Allow the text found in this record until"
             type="text"
-            value={expires}
-            onValue={setExpires}
+            {...field('expires')}
             hint={`Record ${allowed}. A day, YYYY-MM-DD, in UTC.`}
             required
           />
-          <button type="submit" class="primary" disabled={action.busy}>
+          <Submit class="primary" action={action}>
             Add to the draft
-          </button>
+          </Submit>
         </form>
       )}
       <div>
@@ -169,17 +168,14 @@ function Editor({ state: { server, versions }, owner, query, applied, onApplied,
             ]}
           />
         )}
-        <form class="row" onSubmit={onEdit(() => ({ threshold: Number(threshold) }))}>
+        <form class="row" onSubmit={onEdit(() => ({ threshold: Number(values.threshold) }))}>
           <TextField
             label="The rules block from"
             placeholder={score(server.rulesThreshold)}
-            value={threshold}
-            onValue={setThreshold}
+            {...field('threshold')}
             required
           />
-          <button type="submit" disabled={action.busy}>
-            Set
-          </button>
+          <Submit action={action}>Set</Submit>
         </form>
       </div>
       <form onSubmit={apply}>
@@ -192,9 +188,9 @@ function Editor({ state: { server, versions }, owner, query, applied, onApplied,
           onValue={change}
         />
         <div class="actions">
-          <button type="button" disabled={action.busy} onClick={() => action.run(() => preview(source))}>
+          <Button disabled={action.busy} onClick={() => action.run(() => preview(source))}>
             {action.busy ? 'One moment …' : 'Preview'}
-          </button>
+          </Button>
         </div>
         <Failure error={action.error} />
         {shown === undefined ? null : shown.of === source ? (
@@ -204,7 +200,7 @@ function Editor({ state: { server, versions }, owner, query, applied, onApplied,
         )}
         {owner ? (
           <>
-            <TextField label="Note" value={note} onValue={setNote} hint="Why: it stands in the history." />
+            <TextField label="Note" {...field('note')} hint="Why: it stands in the history." />
             <button type="submit" class="primary" disabled={action.busy || source === (newest?.source ?? '')}>
               Apply
             </button>
@@ -310,9 +306,9 @@ function History({
               </details>
             </div>
             {owner && index > 0 ? (
-              <button type="button" disabled={action.busy} onClick={() => rollBack(version.number, version.source)}>
+              <Button disabled={action.busy} onClick={() => rollBack(version.number, version.source)}>
                 Roll back to {version.number}
-              </button>
+              </Button>
             ) : null}
           </li>
         ))}

@@ -4,7 +4,7 @@ import type { Webhook, WebhookDelivery, WebhookEvent } from '../../../store/oper
 import { callApi } from '../call-api.js';
 import { counted } from '../format.js';
 import { useAction, useLoad } from '../hooks.js';
-import { Ask, Failure, Loaded, Moment, Panel, ShownOnce } from '../parts/basics.js';
+import { Ask, Button, Failure, Loaded, Moment, Panel, ShownOnce, Submit } from '../parts/basics.js';
 import { TextField } from '../parts/fields.js';
 
 type Delivery = Omit<WebhookDelivery, 'webhookId' | 'body'>;
@@ -78,12 +78,12 @@ function WebhookCard({ webhook, again }: { webhook: Listed; again: () => void })
         </details>
       </div>
       <div class="actions">
-        <button type="button" disabled={action.busy} onClick={() => act(() => callApi('POST', `${path}/test`, {}))}>
+        <Button disabled={action.busy} onClick={() => act(() => callApi('POST', `${path}/test`, {}))}>
           Send a test <span class="unseen">to {webhook.url}</span>
-        </button>
-        <button type="button" class="danger" aria-expanded={asked} onClick={() => setAsked(!asked)}>
+        </Button>
+        <Button class="danger" aria-expanded={asked} onClick={() => setAsked(!asked)}>
           Remove <span class="unseen">{webhook.url}</span>
-        </button>
+        </Button>
       </div>
       {asked ? (
         <Ask
@@ -140,9 +140,7 @@ function Create({ events, again }: { events: readonly WebhookEvent[]; again: () 
           </label>
         ))}
       </fieldset>
-      <button type="submit" disabled={action.busy}>
-        Add webhook
-      </button>
+      <Submit action={action}>Add webhook</Submit>
       <Failure error={action.error} />
     </form>
   );

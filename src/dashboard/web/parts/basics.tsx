@@ -1,7 +1,7 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren, ComponentProps, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { localTime, utcTime } from '../format.js';
-import type { Load } from '../hooks.js';
+import type { Action, Load } from '../hooks.js';
 
 type WithChildren = { readonly children: ComponentChildren };
 
@@ -41,6 +41,20 @@ export function Panel({
       {children}
     </section>
   );
+}
+
+/** A button that does something. */
+export function Button(props: ComponentProps<'button'>): JSX.Element {
+  return <button type="button" {...props} />;
+}
+
+/** The button that sends a form; it waits while that is under way. */
+export function Submit({
+  action,
+  disabled = false,
+  ...props
+}: ComponentProps<'button'> & { action: Action }): JSX.Element {
+  return <button type="submit" disabled={action.busy || disabled} {...props} />;
 }
 
 /** Says that something failed, or went well. Read out as it appears. */
@@ -100,9 +114,9 @@ export function Waiting({ error, again }: { error: string | undefined; again: ()
   return (
     <Notice kind="error">
       {error}{' '}
-      <button type="button" class="link" onClick={again}>
+      <Button class="link" onClick={again}>
         Try again
-      </button>
+      </Button>
     </Notice>
   );
 }
@@ -129,12 +143,10 @@ export function Ask({ yes, no, isDanger = false, busy, onYes, onNo, children }: 
     <div class="ask">
       {children}
       <div class="actions">
-        <button type="button" class={isDanger ? 'danger' : 'primary'} disabled={busy} onClick={onYes}>
+        <Button class={isDanger ? 'danger' : 'primary'} disabled={busy} onClick={onYes}>
           {yes}
-        </button>
-        <button type="button" onClick={onNo}>
-          {no}
-        </button>
+        </Button>
+        <Button onClick={onNo}>{no}</Button>
       </div>
     </div>
   );
@@ -151,9 +163,7 @@ export function CopyButton({ text, label }: { text: string; label: string }): JS
   };
   return (
     <>
-      <button type="button" onClick={copy}>
-        {label}
-      </button>
+      <Button onClick={copy}>{label}</Button>
       <span role="status" class="said">
         {said}
       </span>
@@ -198,9 +208,7 @@ export function ShownOnce({ lead, secret, copyLabel, doneLabel, onDone, children
       </p>
       {children}
       <p class="actions">
-        <button type="button" onClick={onDone}>
-          {doneLabel}
-        </button>
+        <Button onClick={onDone}>{doneLabel}</Button>
       </p>
     </Notice>
   );

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { CallError } from '../call-api.js';
 import { bytes, counted, localTimeShort } from '../format.js';
-import { Notice } from './basics.js';
+import { Button, Notice } from './basics.js';
 
 /** Exports what is filtered, and says how far it is. */
 export function ExportButtons({ query }: { query: string }): JSX.Element {
@@ -40,9 +40,7 @@ export function ExportButtons({ query }: { query: string }): JSX.Element {
             {bytes(progress.bytes)}
             {progress.reached === undefined ? '' : `, down to ${localTimeShort(progress.reached)}`}
           </span>
-          <button type="button" onClick={() => stop.current?.abort()}>
-            Stop
-          </button>
+          <Button onClick={() => stop.current?.abort()}>Stop</Button>
         </div>
       )}
       {said === undefined ? null : <Notice kind={said.kind}>{said.words}</Notice>}

@@ -3,7 +3,7 @@ import { useId } from 'preact/hooks';
 
 interface FieldProps {
   readonly label: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   readonly children: (id: string, describedBy: string | undefined) => ComponentChildren;
 }
 
@@ -26,7 +26,7 @@ function Field({ label, hint, children }: FieldProps): JSX.Element {
 
 interface TextFieldProps {
   readonly label: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   readonly value: string;
   readonly onValue: (value: string) => void;
   readonly type?: 'text' | 'email' | 'password' | 'number' | 'search' | 'datetime-local';
@@ -41,7 +41,7 @@ interface TextFieldProps {
 
 export function TextField({ label, hint, value, onValue, autoComplete, type, ...rest }: TextFieldProps): JSX.Element {
   return (
-    <Field label={label} {...(hint === undefined ? {} : { hint })}>
+    <Field label={label} hint={hint}>
       {(id, describedBy) => (
         <input
           id={id}
@@ -60,7 +60,7 @@ export function TextField({ label, hint, value, onValue, autoComplete, type, ...
 
 interface TextAreaProps {
   readonly label: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   readonly value: string;
   readonly onValue: (value: string) => void;
   readonly rows: number;
@@ -70,7 +70,7 @@ interface TextAreaProps {
 
 export function TextArea({ label, hint, value, onValue, rows, isCode = false }: TextAreaProps): JSX.Element {
   return (
-    <Field label={label} {...(hint === undefined ? {} : { hint })}>
+    <Field label={label} hint={hint}>
       {(id, describedBy) => (
         <textarea
           id={id}
@@ -88,7 +88,7 @@ export function TextArea({ label, hint, value, onValue, rows, isCode = false }: 
 
 interface ChoiceProps {
   readonly label: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   readonly value: string;
   readonly onValue: (value: string) => void;
   /** Value and words. */
@@ -98,7 +98,7 @@ interface ChoiceProps {
 
 export function Choice({ label, hint, value, onValue, options, disabled }: ChoiceProps): JSX.Element {
   return (
-    <Field label={label} {...(hint === undefined ? {} : { hint })}>
+    <Field label={label} hint={hint}>
       {(id, describedBy) => (
         <select
           id={id}

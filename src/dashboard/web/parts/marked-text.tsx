@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Span } from '../../../engine/span.js';
 import type { RecordView } from '../../ports.js';
 import { count, counted } from '../format.js';
+import { Button } from './basics.js';
 
 /** Longer texts are shown around their marks until the reader asks for all. */
 const LONG_FROM = 20_000;
@@ -45,19 +46,15 @@ export function MarkedText({ text, spans, label }: MarkedTextProps): JSX.Element
               <span role="status">
                 Mark {at + 1} of {marks}
               </span>
-              <button type="button" disabled={at <= 0} onClick={() => go(at - 1)}>
+              <Button disabled={at <= 0} onClick={() => go(at - 1)}>
                 ↑ Previous mark
-              </button>
-              <button type="button" disabled={at >= marks - 1} onClick={() => go(at + 1)}>
+              </Button>
+              <Button disabled={at >= marks - 1} onClick={() => go(at + 1)}>
                 ↓ Next mark
-              </button>
+              </Button>
             </>
           )}
-          {all ? null : (
-            <button type="button" onClick={() => setAll(true)}>
-              Show all {count(text.length)} characters
-            </button>
-          )}
+          {all ? null : <Button onClick={() => setAll(true)}>Show all {count(text.length)} characters</Button>}
         </div>
       )}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
