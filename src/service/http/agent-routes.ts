@@ -7,6 +7,7 @@ import type { EvidenceRecord } from '../../evidence/evidence-record.js';
 import type { Policy } from '../../policy/index.js';
 import { digestInput } from '../../policy/screener.js';
 import { LONG } from '../long-texts/long-text-job.js';
+import type { AccountChange } from '../screening/account-overlays.js';
 import type { KeyOwner } from '../screening/ports.js';
 import { screenCall } from '../screening/screen-call.js';
 import type { Place } from './admission.js';
@@ -47,18 +48,31 @@ const PROMPT_MS = 12 * 60 * 60_000;
 /** Sessions of all accounts whose prompt is known; each prompt has at most `TASK_LENGTH` characters. */
 const PROMPTS = 5_000;
 
+/** Verdicts that are known for a while, by account, overlay and text. */
+type KnownVerdicts = LRUCache<string, Awaited<ReturnType<AgentAnalyzer['analyze']>>>;
+
+/** What the calls of agents are answered with. */
+interface AgentParts extends AnalyzeParts {
+  /** The prompts of runs. */
+  readonly prompts: LRUCache<string, string>;
+}
+
 /** The routes that agents call themselves, in the shapes of their hosts. A call counts once, however many texts it holds. */
-export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
+export function agentRoutes(app: FastifyInstance, analyzeParts: AnalyzeParts): void {
   app.decorateRequest('agentOwner', null);
   app.decorateRequest('agentPlace', null);
-  const prompts = new LRUCache<string, string>({ max: PROMPTS, ttl: PROMPT_MS });
-  const allowed = new LRUCache<string, Awaited<ReturnType<AgentAnalyzer['analyze']>>>({
-    max: ALLOWED_TEXTS,
-    ttl: ALLOWED_MS,
-  });
+  const parts = { ...analyzeParts, prompts: new LRUCache<string, string>({ max: PROMPTS, ttl: PROMPT_MS }) };
+  const allowed: KnownVerdicts = new LRUCache({ max: ALLOWED_TEXTS, ttl: ALLOWED_MS });
+  const common = (readKey = bearerKey) =>
+    ({
+      method: 'POST',
+      validatorCompiler: () => (value: unknown) => ({ value }),
+      onRequest: admit(parts, readKey),
+      preParsing: refuseCodings,
+    }) as const;
 
   app.route({
-    method: 'POST',
+    ...common(),
     url: '/hooks/claude-code',
     schema: {
       operationId: 'claudeCodeHook',
@@ -67,25 +81,11 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       body: hookBodySchema,
       response: { 200: hookAnswerSchema, ...refusalSchemas },
     },
-    validatorCompiler: () => (value: unknown) => ({ value }),
-    onRequest: admit(bearerKey),
-    preParsing: refuseCodings,
-    handler: async (request, reply) => {
-      const on = hookQuerySchema.safeParse(request.query);
-      if (!on.success)
-        throw new HttpError(
-          400,
-          '`user`, `tool_call`, `tool_result`, `suspicious` or `foreign` of the query names an action that is not there.',
-        );
-      const { suspicious, foreign, ...points } = on.data;
-      const flow = { ...(suspicious && { suspicious }), ...(foreign && { foreign }) };
-      const call: AgentCall = { host: 'claude-code', on: { ...(points as Partial<Policy>), flow } };
-      return sendJsonText(reply, await answer(request, call));
-    },
+    handler: async (request, reply) => sendJsonText(reply, await answer(parts, request, hookCall(request.query))),
   });
 
   app.route({
-    method: 'POST',
+    ...common(gatewayKey),
     url: '/beta/litellm_basic_guardrail_api',
     schema: {
       operationId: 'liteLlmGuardrail',
@@ -93,17 +93,14 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       body: liteLlmCallSchema,
       response: { 200: liteLlmAnswerSchema, ...refusalSchemas },
     },
-    validatorCompiler: () => (value: unknown) => ({ value }),
-    onRequest: admit(gatewayKey),
-    preParsing: refuseCodings,
     handler: async (request, reply) => {
       const call: AgentCall = { host: 'litellm', on: { user: 'refuse', tool_result: 'stop' } };
-      return sendJsonText(reply, await answer(request, call, allowed));
+      return sendJsonText(reply, await answer(parts, request, call, allowed));
     },
   });
 
   app.route({
-    method: 'POST',
+    ...common(),
     url: '/hooks/mcp',
     bodyLimit: LONG,
     schema: {
@@ -112,108 +109,137 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       body: pinEventSchema,
       response: { 200: pinReceiptSchema, ...refusalSchemas },
     },
-    validatorCompiler: () => (value: unknown) => ({ value }),
-    onRequest: admit(bearerKey),
-    preParsing: refuseCodings,
     handler: async (request, reply) => {
-      const event = pinEventSchema.safeParse(request.body);
-      if (!event.success) throw notTaken();
-      const owner = ownerOf(request);
-      const { server, tool, change, action, runId } = event.data;
-      await parts.store.audit.add({
-        accountId: owner.account.id,
-        actor: `key ${owner.key.name}`,
-        action: `tool.${change}`,
-        target: `${server} ${tool}`,
-        detail: { action, run: runId },
-      });
-      parts.store.keys.used(owner.key.id, parts.now().getTime());
+      await notePin(parts, request);
       return sendJson(reply, 200, { recorded: true });
     },
   });
+}
 
-  /** Lets a call in, counted before its body is read: one with a bad body counts too. */
-  function admit(readKey: (request: IncomingMessage) => string) {
-    return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-      const owner = await parts.findKey(readKey(request.raw));
-      if (owner === undefined) throw new HttpError(401, 'The API key is not valid.');
-      const place = parts.admission.enter(owner.account.id);
-      parts.metrics.underWay.inc();
-      reply.raw.once('close', () => {
-        parts.metrics.underWay.dec();
-        place.leave();
-      });
-      request.agentOwner = owner;
-      request.agentPlace = place;
-      const charge = await parts.store.usage.charge(owner.account.id, parts.now().getTime());
-      requireAllowed(reply, charge);
-      quotaHeaders(reply, charge);
-    };
-  }
+/** Lets a call in, counted before its body is read: one with a bad body counts too. */
+function admit(parts: AgentParts, readKey: (request: IncomingMessage) => string) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const owner = await parts.findKey(readKey(request.raw));
+    if (owner === undefined) throw new HttpError(401, 'The API key is not valid.');
+    const place = parts.admission.enter(owner.account.id);
+    parts.metrics.underWay.inc();
+    reply.raw.once('close', () => {
+      parts.metrics.underWay.dec();
+      place.leave();
+    });
+    request.agentOwner = owner;
+    request.agentPlace = place;
+    const charge = await parts.store.usage.charge(owner.account.id, parts.now().getTime());
+    requireAllowed(reply, charge);
+    quotaHeaders(reply, charge);
+  };
+}
 
-  /** The response to a call as JSON. Its verdicts are kept as evidence; a screening that fails is a 500. */
-  async function answer(request: FastifyRequest, call: AgentCall, known?: typeof allowed): Promise<string> {
-    const body = request.body as object;
-    if (!Buffer.isBuffer(body)) await request.agentPlace?.turn();
-    const { account, key } = ownerOf(request);
-    const { store, engine, overlays, metrics, longTexts, now } = parts;
-    const under = await overlays?.under(account.overlay);
-    const { traceId } = request;
-    const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep, under, traceId };
-    const write = (record: EvidenceRecord): Promise<void> => store.evidence.append(record);
-    const signal = disconnectSignal(request);
-    let failure: unknown;
-    const analyze: AgentAnalyzer['analyze'] = async (input, { channel, task: given, runId, isPast } = {}) => {
-      const run = runId === undefined ? undefined : `${account.id} ${runId}`;
-      const isPrompt = channel === 'user';
-      const task = given ?? (run === undefined || isPrompt ? undefined : prompts.get(run));
-      const name =
-        known === undefined
-          ? ''
-          : `${account.id} ${under?.change.rulesVersion ?? ''} ${digestInput(input, channel ?? 'user', task)}`;
-      const seen = known?.get(name);
-      if (seen !== undefined) return seen;
-      // Nobody waits for the rest.
-      if (signal.aborted) failure ??= new HttpError(503, 'The caller left.');
-      if (failure !== undefined) throw failure;
-      try {
-        const { verdict, explanation } = await screenCall({ write, engine, now, longTexts, runs: store.runs }, caller, {
-          ...{ input, channel, task },
-          run: runId === undefined ? undefined : { id: runId, policy: call.on.flow, isPast, isKeptElsewhere: true },
-        });
-        metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
-        const isAllowed = verdict.verdict === 'allow';
-        if (isAllowed) known?.set(name, verdict);
-        // The next results are of this prompt or, where it was blocked, of none that may count.
-        if (run !== undefined && isPrompt) prompts.set(run, isAllowed ? cropTask(inputText(input)) : undefined);
-        return { ...verdict, explanation };
-      } catch (error) {
-        failure = error;
-        throw error;
-      }
-    };
-    // A run's memory that can't be had is a failure, as a verdict that can't.
-    const failing = <T>(work: Promise<T>): Promise<T> =>
-      work.catch((error: unknown) => {
-        failure ??= error;
-        throw error;
-      });
-    const analyzer: AgentAnalyzer = {
-      analyze,
-      read: (runId) => failing(store.runs.read(account.id, runId)),
-      add: (runId, entries) => failing(store.runs.add(account.id, runId, entries)),
-    };
-    const text = Buffer.isBuffer(body)
-      ? // Asked from another thread: in the request's context all the same.
-        await longTexts.run(
-          { kind: 'agent', body, call },
-          { tenant: account.id, analyzer: { ...analyzer, analyze: AsyncResource.bind(analyze) }, signal },
-        )
-      : await answerAgent(call, body, analyzer);
+/** @throws HttpError 400 for an action that there isn't */
+function hookCall(query: unknown): AgentCall {
+  const on = hookQuerySchema.safeParse(query);
+  if (!on.success)
+    throw new HttpError(
+      400,
+      '`user`, `tool_call`, `tool_result`, `suspicious` or `foreign` of the query names an action that is not there.',
+    );
+  const { suspicious, foreign, ...points } = on.data;
+  const flow = { ...(suspicious && { suspicious }), ...(foreign && { foreign }) };
+  return { host: 'claude-code', on: { ...(points as Partial<Policy>), flow } };
+}
+
+async function notePin({ store, now }: AgentParts, request: FastifyRequest): Promise<void> {
+  const event = pinEventSchema.safeParse(request.body);
+  if (!event.success) throw notTaken();
+  const { account, key } = ownerOf(request);
+  const { server, tool, change, action, runId } = event.data;
+  await store.audit.add({
+    accountId: account.id,
+    actor: `key ${key.name}`,
+    action: `tool.${change}`,
+    target: `${server} ${tool}`,
+    detail: { action, run: runId },
+  });
+  store.keys.used(key.id, now().getTime());
+}
+
+/** The response to a call as JSON. Its verdicts are kept as evidence; a screening that fails is a 500. */
+async function answer(
+  parts: AgentParts,
+  request: FastifyRequest,
+  call: AgentCall,
+  known?: KnownVerdicts,
+): Promise<string> {
+  const body = request.body as object;
+  if (!Buffer.isBuffer(body)) await request.agentPlace?.turn();
+  const { account, key } = ownerOf(request);
+  const { store, overlays, longTexts, now } = parts;
+  const signal = disconnectSignal(request);
+  const screen = screening(parts, request, call, await overlays?.under(account.overlay), known);
+  let failure: unknown;
+  // A verdict or a run's memory that can't be had fails the whole call.
+  const failing = async <T>(work: () => Promise<T>): Promise<T> => {
     if (failure !== undefined) throw failure;
-    store.keys.used(key.id, now().getTime());
-    return text as string;
-  }
+    try {
+      return await work();
+    } catch (error) {
+      failure ??= error;
+      throw error;
+    }
+  };
+  const analyzer: AgentAnalyzer = {
+    analyze: (input, options) => failing(() => screen(input, options)),
+    read: (runId) => failing(() => store.runs.read(account.id, runId)),
+    add: (runId, entries) => failing(() => store.runs.add(account.id, runId, entries)),
+  };
+  const text = Buffer.isBuffer(body)
+    ? // Asked from another thread: in the request's context all the same.
+      await longTexts.run(
+        { kind: 'agent', body, call },
+        { tenant: account.id, analyzer: { ...analyzer, analyze: AsyncResource.bind(analyzer.analyze) }, signal },
+      )
+    : await answerAgent(call, body, analyzer);
+  if (failure !== undefined) throw failure;
+  store.keys.used(key.id, now().getTime());
+  return text as string;
+}
+
+/** Screens the texts of a call; those in `known` a moment ago are not screened again. */
+function screening(
+  { store, engine, metrics, longTexts, now, prompts }: AgentParts,
+  request: FastifyRequest,
+  call: AgentCall,
+  under: AccountChange | undefined,
+  known: KnownVerdicts | undefined,
+): AgentAnalyzer['analyze'] {
+  const { account, key } = ownerOf(request);
+  const caller = {
+    ...{ accountId: account.id, keyId: key.id, keep: account.settings.keep },
+    ...{ under, traceId: request.traceId },
+  };
+  const write = (record: EvidenceRecord): Promise<void> => store.evidence.append(record);
+  const signal = disconnectSignal(request);
+  return async (input, { channel, task: given, runId, isPast } = {}) => {
+    const run = runId === undefined ? undefined : `${account.id} ${runId}`;
+    const isPrompt = channel === 'user';
+    const task = given ?? (run === undefined || isPrompt ? undefined : prompts.get(run));
+    const digest = known === undefined ? '' : digestInput(input, channel ?? 'user', task);
+    const name = `${account.id} ${under?.change.rulesVersion ?? ''} ${digest}`;
+    const seen = known?.get(name);
+    if (seen !== undefined) return seen;
+    // Nobody waits for the rest.
+    if (signal.aborted) throw new HttpError(503, 'The caller left.');
+    const { verdict, explanation } = await screenCall({ write, engine, now, longTexts, runs: store.runs }, caller, {
+      ...{ input, channel, task },
+      run: runId === undefined ? undefined : { id: runId, policy: call.on.flow, isPast, isKeptElsewhere: true },
+    });
+    metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
+    const isAllowed = verdict.verdict === 'allow';
+    if (isAllowed) known?.set(name, verdict);
+    // The next results are of this prompt or, where it was blocked, of none that may count.
+    if (run !== undefined && isPrompt) prompts.set(run, isAllowed ? cropTask(inputText(input)) : undefined);
+    return { ...verdict, explanation };
+  };
 }
 
 function ownerOf({ agentOwner }: FastifyRequest): KeyOwner {

@@ -17,10 +17,10 @@ import { LONG } from '../long-texts/long-text-job.js';
 import type { LongTexts } from '../long-texts/long-texts.js';
 import type { ServiceMetrics } from '../metrics.js';
 import type { AccountOverlays } from '../screening/account-overlays.js';
-import { type CountedCall, createCallCounter } from '../screening/call-counter.js';
+import { type CallCounter, type CountedCall, createCallCounter } from '../screening/call-counter.js';
 import type { FindKey } from '../screening/key-cache.js';
 import type { KeyOwner, ScreeningEngine, ScreeningStore } from '../screening/ports.js';
-import { recentVerdicts } from '../screening/recent-verdicts.js';
+import { type RecentVerdicts, recentVerdicts } from '../screening/recent-verdicts.js';
 import { type AskedInput, screenCall } from '../screening/screen-call.js';
 import type { Admission, Place } from './admission.js';
 import {
@@ -60,101 +60,111 @@ declare module 'fastify' {
  * whatever comes of it: with its record, before an error is sent, or when the client is gone.
  */
 export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
-  const { store, findKey, engine, overlays, admission, metrics, longTexts, now } = parts;
+  const counter = createCallCounter(parts.store);
   const recent = recentVerdicts();
-  const counter = createCallCounter(store);
   app.decorateRequest('call', null);
-
-  async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const owner = await findKey(bearerKey(request.raw));
-    if (owner === undefined) throw new HttpError(401, 'The API key is not valid.');
-    const place = admission.enter(owner.account.id);
-    metrics.underWay.inc();
-    reply.raw.once('close', () => {
-      metrics.underWay.dec();
-      place.leave();
-      request.call?.counted.countAtEnd().catch(() => undefined);
-    });
-    const entered = counter.enter(owner.account.id, now().getTime());
-    const counted = entered instanceof Promise ? await entered : entered;
-    if (counted.charge !== undefined) requireAllowed(reply, counted.charge);
-    request.call = { owner, counted, place };
-  }
-
-  /** An error is sent once its call is counted. */
-  const countErrors: onSendHookHandler = (request, reply, payload, done) => {
-    const { call } = request;
-    if (call === null || reply.statusCode < 400) {
-      done(null, payload);
-      return;
-    }
-    call.counted.countAtEnd().then(
-      (charge) => {
-        const quota = charge ?? call.counted.charge;
-        if (quota !== undefined) quotaHeaders(reply, quota);
-        done(null, payload);
-      },
-      // The store fails; the call has failed already.
-      () => done(null, payload),
-    );
-  };
-
   const schema = {
     operationId: 'analyze',
     summary: 'Screen one input',
     querystring: analyzeQuerySchema,
     body: analyzeBodySchema,
-    response: {
-      200: verdictAnswerSchema,
-      ...refusalSchemas,
-    },
+    response: { 200: verdictAnswerSchema, ...refusalSchemas },
   };
-
   for (const url of ['/analyze', '/v30/analyze']) {
     app.withTypeProvider<ZodTypeProvider>().route({
       method: 'POST',
       url,
       schema: url === '/analyze' ? schema : { ...schema, operationId: 'analyzeV30', summary: 'Alias of `/analyze`' },
       validatorCompiler: validateCall,
-      onRequest: admit,
+      onRequest: (request, reply) => admit(parts, counter, request, reply),
       preParsing: refuseCodings,
       onSend: countErrors,
       handler: async (request, reply) => {
-        const { call } = request;
-        if (call === null) throw new Error('a call without an owner');
-        const { owner, counted, place } = call;
-        const turn = request.bodyBytes > LONG ? undefined : place.turn();
-        if (turn !== undefined) await turn;
-        const { account, key } = owner;
-        const under = await overlays?.under(account.overlay);
-        const { traceId } = request;
-        const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep, under, traceId };
-        const { explain } = request.query;
-        const at = now();
-        let quota = counted.charge;
-        const write = async (record: EvidenceRecord): Promise<void> => {
-          if (!counted.countWithRecord()) return store.evidence.append(record);
-          quota = await store.evidence.appendCounted(record, at.getTime());
-          counted.counted(quota);
-          requireAllowed(reply, quota);
-        };
-        const { verdict, explanation, record } = await screenCall(
-          { write, engine, now, recent, longTexts, runs: store.runs },
-          caller,
-          askedInput(request.body, request.query),
-        );
-        store.keys.used(key.id, at.getTime());
-        metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
-        if (quota === undefined) throw new Error('the call was not counted');
-        const form = request.query.form ?? (explain === 'true' ? 'extended' : account.settings.verdictForm);
-        const full = explain === 'true' ? { ...verdict, explanation } : verdict;
-        const said = form === 'minimal' ? toMinimal(verdict) : full;
-        const head = { quota, explanation, time: at.getTime() };
-        sendVerdict(reply, head, record.run === undefined ? said : { ...said, ...runAnswer(record.run) });
+        await answer({ ...parts, recent }, request, reply);
         return reply;
       },
     });
   }
+}
+
+async function admit(
+  { findKey, admission, metrics, now }: AnalyzeParts,
+  counter: CallCounter,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const owner = await findKey(bearerKey(request.raw));
+  if (owner === undefined) throw new HttpError(401, 'The API key is not valid.');
+  const place = admission.enter(owner.account.id);
+  metrics.underWay.inc();
+  reply.raw.once('close', () => {
+    metrics.underWay.dec();
+    place.leave();
+    request.call?.counted.countAtEnd().catch(() => undefined);
+  });
+  const entered = counter.enter(owner.account.id, now().getTime());
+  const counted = entered instanceof Promise ? await entered : entered;
+  if (counted.charge !== undefined) requireAllowed(reply, counted.charge);
+  request.call = { owner, counted, place };
+}
+
+/** An error is sent once its call is counted. */
+const countErrors: onSendHookHandler = (request, reply, payload, done) => {
+  const { call } = request;
+  if (call === null || reply.statusCode < 400) {
+    done(null, payload);
+    return;
+  }
+  call.counted.countAtEnd().then(
+    (charge) => {
+      const quota = charge ?? call.counted.charge;
+      if (quota !== undefined) quotaHeaders(reply, quota);
+      done(null, payload);
+    },
+    // The store fails; the call has failed already.
+    () => done(null, payload),
+  );
+};
+
+interface AnalyzeRequest extends Pick<FastifyRequest, 'call' | 'bodyBytes' | 'traceId'> {
+  readonly query: AnalyzeQuery;
+  readonly body: AnalyzeBody;
+}
+
+async function answer(
+  { store, overlays, metrics, now, ...parts }: AnalyzeParts & { readonly recent: RecentVerdicts },
+  { call, bodyBytes, traceId, query, body }: AnalyzeRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  if (call === null) throw new Error('a call without an owner');
+  const { owner, counted, place } = call;
+  const turn = bodyBytes > LONG ? undefined : place.turn();
+  if (turn !== undefined) await turn;
+  const { account, key } = owner;
+  const under = await overlays?.under(account.overlay);
+  const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep, under, traceId };
+  const at = now();
+  let quota = counted.charge;
+  const write = async (record: EvidenceRecord): Promise<void> => {
+    if (!counted.countWithRecord()) return store.evidence.append(record);
+    quota = await store.evidence.appendCounted(record, at.getTime());
+    counted.counted(quota);
+    requireAllowed(reply, quota);
+  };
+  const { verdict, explanation, record } = await screenCall(
+    { ...parts, write, now, runs: store.runs },
+    caller,
+    askedInput(body, query),
+  );
+  store.keys.used(key.id, at.getTime());
+  metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
+  if (quota === undefined) throw new Error('the call was not counted');
+  const isExplained = query.explain === 'true';
+  const form = query.form ?? (isExplained ? 'extended' : account.settings.verdictForm);
+  const full = isExplained ? { ...verdict, explanation } : verdict;
+  const said = form === 'minimal' ? toMinimal(verdict) : full;
+  const head = { quota, explanation, time: at.getTime() };
+  sendVerdict(reply, head, record.run === undefined ? said : { ...said, ...runAnswer(record.run) });
 }
 
 /** The run of a call, as the response tells it. Never a value. */

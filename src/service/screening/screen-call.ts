@@ -8,7 +8,6 @@ import type {
   EvidenceRecord,
   Keep,
   RecordedLimits,
-  RecordedRun,
   ReplaySettings,
 } from '../../evidence/evidence-record.js';
 import { keepInput, keepText } from '../../evidence/keep-input.js';
@@ -75,60 +74,86 @@ export interface ScreenedInput {
 }
 
 /** Scores an input and stores its evidence; resolves when the record is durable. */
-export async function screenCall(
-  { write, engine, now, recent, longTexts, runs }: ScreenParts,
-  { accountId, keyId, keep, under, traceId }: CallOwner,
-  { input: given, channel, task, run }: AskedInput,
-): Promise<ScreenedInput> {
-  const input = typeof given === 'string' ? given : toJsonText(given);
+export async function screenCall(parts: ScreenParts, owner: CallOwner, asked: AskedInput): Promise<ScreenedInput> {
+  const { write, engine, now, longTexts, runs } = parts;
+  const { accountId, keyId, keep, under, traceId } = owner;
+  const { task, run } = asked;
+  const input = typeof asked.input === 'string' ? asked.input : toJsonText(asked.input);
   const evidenceId = newEvidenceId();
   const started = performance.now();
-  // Rules say the same of the same text; a model may fail.
-  const isRemembered =
-    recent !== undefined && typeof input === 'string' && channel === undefined && engine.info.mode === 'rules';
-  const change = under?.change;
-  // By the rules too: under another overlay they may say something else.
-  const asker = change === undefined ? accountId : `${accountId} ${change.rulesVersion}`;
-  const known = isRemembered ? recent.get(asker, input) : undefined;
-  const explained =
-    known ?? (await engine.score(input, { explain: true, evidenceId, tenant: accountId, channel, task, change }));
-  if (isRemembered && known === undefined) recent.put(asker, input, explained);
+  const explained = await score(parts, owner, { ...asked, input }, evidenceId);
   const { explanation } = explained;
   const verdict = bareVerdict(explained, evidenceId, performance.now() - started);
-  const limits = recordedLimits(verdict.mode);
   const followed =
     run === undefined || runs === undefined
       ? undefined
       : await followRun(runs, accountId, run, { input, task, explained, evidenceId, keep });
   const text = inputText(input);
   const maskedText = keep === 'masked' ? await maskLong(text, accountId, longTexts) : undefined;
-  const record = buildRecord({
-    time: now(),
-    accountId,
-    keyId,
-    traceId,
-    run: followed?.recorded,
-    keep,
-    text,
-    maskedText,
-    json: typeof input !== 'string',
-    task,
+  const kept = (finding: ExplainedFinding): EvidenceFinding => keptFinding(finding, keep);
+  const record: EvidenceRecord = {
+    id: evidenceId,
+    time: now().toISOString(),
+    account_id: accountId,
+    key_id: keyId,
+    ...(traceId === undefined ? {} : { trace_id: traceId }),
+    ...(followed === undefined ? {} : { run: followed.recorded }),
+    input: keepInput(text, typeof input !== 'string', keep, maskedText),
     verdict,
-    explanation,
-    settings: {
-      portcullis: packageVersion(),
-      rules_threshold: explanation.rules.threshold,
-      paranoia: null,
-      timeout_ms: engine.info.timeout_ms,
-      limits,
-      ...(under === undefined || under.number === null ? {} : { overlay: under.number }),
-      ...(limits === null ? {} : { operating_point: operatingPoint(engine.info, explanation.channel, change) }),
-    },
-  });
+    channel: explanation.channel,
+    ...(task ? { task: keepText(task, keep) } : {}),
+    router_level: explanation.router_level,
+    rules: explanation.rules,
+    model: explanation.model,
+    findings: explanation.findings.map(kept),
+    shadow_findings: explanation.shadow_findings.map(kept),
+    unseen: explanation.unseen,
+    settings: replaySettings(engine.info, explanation, verdict.mode, under),
+    replay_digest: replayDigest(verdict),
+    label: null,
+  };
   await write(record);
   if (run !== undefined && followed !== undefined && followed.entries.length > 0)
     await runs?.add(accountId, run.id, followed.entries);
   return { verdict, explanation, record };
+}
+
+/** The verdict of the engine, or in mode `rules` the one of the same text a moment ago: they say the same of it; a model may fail. */
+async function score(
+  { engine, recent }: ScreenParts,
+  { accountId, under }: CallOwner,
+  { input, channel, task }: AskedInput,
+  evidenceId: string,
+): Promise<ExplainedVerdict> {
+  const change = under?.change;
+  const ask = () => engine.score(input, { explain: true, evidenceId, tenant: accountId, channel, task, change });
+  if (recent === undefined || typeof input !== 'string' || channel !== undefined || engine.info.mode !== 'rules')
+    return ask();
+  // By the rules too: under another overlay they may say something else.
+  const asker = change === undefined ? accountId : `${accountId} ${change.rulesVersion}`;
+  const known = recent.get(asker, input);
+  if (known !== undefined) return known;
+  const explained = await ask();
+  recent.put(asker, input, explained);
+  return explained;
+}
+
+function replaySettings(
+  info: EngineInfo,
+  { rules, channel }: Explanation,
+  mode: Mode,
+  under: AccountChange | undefined,
+): ReplaySettings {
+  const limits = recordedLimits(mode);
+  return {
+    portcullis: packageVersion(),
+    rules_threshold: rules.threshold,
+    paranoia: null,
+    timeout_ms: info.timeout_ms,
+    limits,
+    ...(under === undefined || under.number === null ? {} : { overlay: under.number }),
+    ...(limits === null ? {} : { operating_point: operatingPoint(info, channel, under?.change) }),
+  };
 }
 
 /** Where the model blocked: the name of its operating point, or null for a threshold that was given as a number. */
@@ -168,54 +193,6 @@ export function bareVerdict(
 async function maskLong(text: string, tenant: string, longTexts: LongTexts | undefined): Promise<string | undefined> {
   if (longTexts === undefined || text.length <= LONG) return undefined;
   return (await longTexts.run({ kind: 'mask', text }, { tenant })) as string;
-}
-
-/** A call that was screened. */
-export interface ScreenedCall {
-  readonly time: Date;
-  readonly accountId: string;
-  /** Null for a call from the dashboard's playground. */
-  readonly keyId: string | null;
-  readonly traceId: string | undefined;
-  readonly run: RecordedRun | undefined;
-  /** The text that was screened; spans of the explanation are in it. */
-  readonly text: string;
-  /** Where it was masked already. */
-  readonly maskedText: string | undefined;
-  /** Whether the caller sent another JSON value than a string. */
-  readonly json: boolean;
-  readonly task: string | undefined;
-  readonly keep: Keep;
-  readonly verdict: Verdict;
-  readonly explanation: Explanation;
-  readonly settings: ReplaySettings;
-}
-
-/** The evidence of a call, with as much of the text as the account keeps. */
-function buildRecord(call: ScreenedCall): EvidenceRecord {
-  const { verdict, explanation } = call;
-  const kept = (finding: ExplainedFinding): EvidenceFinding => keptFinding(finding, call.keep);
-  return {
-    id: verdict.evidence_id,
-    time: call.time.toISOString(),
-    account_id: call.accountId,
-    key_id: call.keyId,
-    ...(call.traceId === undefined ? {} : { trace_id: call.traceId }),
-    ...(call.run === undefined ? {} : { run: call.run }),
-    input: keepInput(call.text, call.json, call.keep, call.maskedText),
-    verdict,
-    channel: explanation.channel,
-    ...(call.task ? { task: keepText(call.task, call.keep) } : {}),
-    router_level: explanation.router_level,
-    rules: explanation.rules,
-    model: explanation.model,
-    findings: explanation.findings.map(kept),
-    shadow_findings: explanation.shadow_findings.map(kept),
-    unseen: explanation.unseen,
-    settings: call.settings,
-    replay_digest: replayDigest(verdict),
-    label: null,
-  };
 }
 
 /** Decoded text is kept only where the text itself is. */
