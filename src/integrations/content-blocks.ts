@@ -7,7 +7,7 @@ export function isText(block: unknown): boolean {
   return !isObject(block) || (typeof block.type === 'string' && /^(\w+_)?text$/.test(block.type));
 }
 
-/** What a block of a user's message is: words of the user, or a result or document beside them. */
+/** Kind of a block of a user's message: words of the user, or a result or document beside them. */
 export function pointOfBlock(block: unknown): Point {
   if (!isObject(block) || isText(block)) return 'user';
   return /tool_result$/.test(String(block.type)) ? 'tool_result' : 'document';

@@ -2,7 +2,7 @@
 import { type Enforcement, type Guard, type Point, passes, type ScreenCall } from '../policy/index.js';
 import { isContainer, mapStrings } from '../policy/redact.js';
 
-/** Strings of one value that are screened one by one, and levels of it that are read. */
+/** Strings of one value that are screened one by one. */
 const MAX_STRINGS = 100;
 /** Levels of a value that are searched for what it says. */
 const MAX_LEVELS = 100;
@@ -49,12 +49,12 @@ export async function scrub(
   return passes(decision) ? decision.value : undefined;
 }
 
-/** How many strings a value holds; more than `MAX_STRINGS` for one that is nested too deep, which bounds the recursion. */
+/** How many strings a value holds; infinitely many in one that is nested too deep. */
 function stringsIn(value: unknown): number {
   let count = 0;
   let level: readonly unknown[] = [value];
   for (let depth = 0; level.length > 0 && count <= MAX_STRINGS; depth += 1) {
-    if (depth > MAX_STRINGS) return Number.POSITIVE_INFINITY;
+    if (depth > MAX_LEVELS) return Number.POSITIVE_INFINITY;
     count += level.filter((item) => typeof item === 'string').length;
     level = level.filter(isContainer).flatMap((item) => Object.values(item));
   }

@@ -1,4 +1,4 @@
-/** What events and notes say of a screening. None of it quotes the text. */
+/** Facts of a screening for events and notes. None of them quotes the text. */
 import { newEvidenceId } from '../adapters/evidence-id.js';
 import type { Enforcement, GuardEvent, Point } from './policy.js';
 import { type Screened, ScreeningTimeout } from './screener.js';

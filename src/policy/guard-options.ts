@@ -65,7 +65,7 @@ const GUARD_OPTIONS = [
   'report',
 ] as const satisfies readonly (keyof GuardOptions)[];
 
-/** What all screenings of a guard share: its options with their defaults, and what it remembers. */
+/** State that all screenings of a guard share: its options with their defaults, and its memory. */
 export interface Setup extends CallRules {
   readonly policy: Policy;
   readonly onError: 'block' | 'allow';

@@ -126,6 +126,8 @@ async function* screenPieces(
   let unread = -STREAM_WINDOW;
   try {
     for await (const piece of source) {
+      // Empty text says nothing, and would be held for as long as nothing else comes.
+      if (piece === '' || (isBytes(piece) && piece.byteLength === 0)) continue;
       held.push(piece);
       unread += sizeOf([piece]);
       if (unread < STREAM_WINDOW) continue;
@@ -220,7 +222,7 @@ function sizeOf(pieces: readonly unknown[]): number {
 /** The length of a value as JSON; a window for what can't be written, so that it is screened at once. */
 function lengthOf(value: unknown): number {
   try {
-    return JSON.stringify(value)?.length ?? 0;
+    return JSON.stringify(value)?.length ?? 1;
   } catch {
     return STREAM_WINDOW;
   }

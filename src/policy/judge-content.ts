@@ -19,7 +19,7 @@ export interface Judged {
   readonly read: readonly Read[];
 }
 
-/** What is asked about texts, and what knows the guard's own. */
+/** The analyzer that is asked about texts, and the guard's own texts, which it is not asked about. */
 export interface Asked {
   readonly screener: Screener;
   readonly own: OwnTexts;
@@ -75,8 +75,10 @@ export async function judgeJoints(asked: Asked, joints: Joints, request: ScreenR
     const { pieces } = joints;
     const { input, found } = await judgeInputs(asked, [...new Set([pieces.join('\n'), rejoined(pieces)])], request);
     if (input === undefined) break;
-    const alone = await Promise.all(pieces.map((piece) => asked.screener.screen(piece, request)));
-    const rest = pieces.filter((_, at) => alone[at]?.verdict.verdict === 'allow');
+    const rest: string[] = [];
+    // One after the other: together they would share one deadline.
+    for (const piece of pieces)
+      if ((await asked.screener.screen(piece, request)).verdict.verdict === 'allow') rest.push(piece);
     if (rest.length === pieces.length) return found;
     // What is blocked alone, such as a quoted attack, was allowed where it stands.
     joints.pieces = rest.length < 2 ? undefined : rest;
@@ -85,7 +87,7 @@ export async function judgeJoints(asked: Asked, joints: Joints, request: ScreenR
   return undefined;
 }
 
-/** Pieces on lines of their own, but where a word may go on in the next: there that begins with a small letter. */
+/** Joins pieces by line breaks, except where a word may go on: there the next piece begins with a small letter. */
 function rejoined(pieces: readonly string[]): string {
   return pieces.reduce((text, piece) => {
     const isWordSplit = /\p{L}$/u.test(text) && /^[\p{Ll}\p{Lo}]/u.test(piece);

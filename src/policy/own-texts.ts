@@ -6,7 +6,7 @@ import { type Content, readContent } from './content.js';
 import { CHANNELS, type Enforcement, type Point } from './policy.js';
 import { digestInput } from './screener.js';
 
-/** What the guard remembers of its own texts. */
+/** The guard's memory of its own texts. */
 export interface OwnTexts {
   /** Remembers inputs of a point, with what the next layer has to do that meets one. */
   add(inputs: readonly Input[], point: Point, left?: Enforcement): void;

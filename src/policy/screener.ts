@@ -137,14 +137,21 @@ function listSpans(verdict: Verdict, explanation: Explanation | undefined): read
   return [...findings.map(({ span }) => span), ...(verdict.decided_by === 'ml' ? byModel : [])];
 }
 
-async function inTime<T>(answer: Promise<T>, timeoutMs: number, signal: AbortSignal | undefined): Promise<T> {
+/**
+ * Waits for an answer. A timer of its own keeps the deadline: that of an `AbortSignal.timeout` within `AbortSignal.any` is lost with
+ * the next garbage collection (nodejs/node 57736).
+ *
+ * @throws ScreeningTimeout; the signal's reason
+ */
+export async function inTime<T>(answer: Promise<T>, timeoutMs: number, signal: AbortSignal | undefined): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let onAbort: (() => void) | undefined;
   try {
+    signal?.throwIfAborted();
     return await Promise.race([
       answer,
       new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new ScreeningTimeout(`no verdict within ${timeoutMs} ms`)), timeoutMs);
+        timer = setTimeout(() => reject(new ScreeningTimeout(`no answer within ${timeoutMs} ms`)), timeoutMs);
         onAbort = () => reject(signal?.reason);
         signal?.addEventListener('abort', onAbort, { once: true });
       }),

@@ -80,14 +80,25 @@ function readValue<T>(
   const begun = { setup, point, value, call, run, runId: current?.id ?? setup.ownRun, started: performance.now() };
   try {
     const content = readContent(value, isStructure(point));
-    const digests = isData(point) ? content.inputs.map((input) => digestInput(input, CHANNELS[point])) : [];
-    const isNew = digests.length > 0 && !setup.own.has(digests[0] ?? '');
-    const read = (): readonly string[] => [value, content.inputs[0]].map(proseOf).find((said) => said.length > 0) ?? [];
-    const joints = isNew ? run?.jointsOf(digests.join(), read) : undefined;
+    const joints = run !== undefined && isData(point) ? jointsOf(begun, run, content) : undefined;
     return { screening: { ...begun, content, joints } };
   } catch (error) {
     return { screening: { ...begun, content: undefined, joints: undefined }, mistake: failureOf(error) };
   }
+}
+
+/** The joints of data with what a run read before; undefined for the guard's own texts, and where nothing can be read. */
+function jointsOf<T>(
+  { setup, point, value, call }: Pick<Screening<T>, 'setup' | 'point' | 'value' | 'call'>,
+  run: RunMemory,
+  { inputs }: Content,
+): Joints | undefined {
+  const [first, ...others] = inputs.map((input) => digestInput(input, CHANNELS[point]));
+  if (first === undefined || setup.own.has(first)) return undefined;
+  return run.jointsOf([first, ...others].join(), call.isPast === true, () => {
+    const said = proseOf(value);
+    return said.length > 0 ? said : proseOf(inputs[0]);
+  });
 }
 
 async function requestFor<T>(screening: Screening<T>): Promise<ScreenRequest> {
@@ -172,7 +183,7 @@ function finish(enforcement: Enforcement): Decision<never> {
   return { action: enforcement.action as 'refuse' | 'deny' | 'ask' | 'replace' | 'stop' | 'hide', enforcement };
 }
 
-/** What becomes of a value without a verdict. */
+/** Decides on a value without a verdict. */
 async function enforceFailure<T>(
   screening: Screening<T>,
   request: ScreenRequest,

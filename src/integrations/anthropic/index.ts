@@ -6,7 +6,7 @@ import { badRequest, eventData, type ShownEvents, showResponse } from '../model-
 import { type Author, CallScreening } from '../screened-call.js';
 import { eventStream, type ServerSentEvent } from '../server-sent-events.js';
 
-/** JsonObject of a request that the middleware reads. */
+/** Members of a request that the middleware reads. */
 export interface AnthropicRequest {
   readonly url: string;
   readonly body?: unknown;

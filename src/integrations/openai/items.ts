@@ -8,7 +8,7 @@ const MODEL_ITEMS = new Set<unknown>(
   local_shell_call shell_call apply_patch_call web_search_call image_generation_call tool_search_call mcp_approval_request
   program`.split(/\s+/),
 );
-/** JsonObject that the model wrote beside what a tool said. */
+/** Members that the model wrote beside what a tool said. */
 const MODEL_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   mcp_call: ['arguments'],
   code_interpreter_call: ['code'],

@@ -1,4 +1,5 @@
 import { visibleText } from '../../engine/text/visible-text.js';
+import { inTime } from '../screener.js';
 import type { Effect } from './effects.js';
 import type { Flow, FoundFlow } from './flow.js';
 
@@ -31,17 +32,16 @@ export async function askPerson(
   timeoutMs: number,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
-  const expiry = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]);
-  const expired = new Promise<boolean>((resolve) => {
-    expiry.addEventListener('abort', () => resolve(false), { once: true });
-  });
-  const question: FlowQuestion = Object.freeze({ ...asked, text: questionText(asked), signal: expiry });
-  const answer = Promise.resolve()
-    .then(() => onAsk(question))
-    .catch(() => false);
-  const isPermitted = (await Promise.race([answer, expired])) === true;
-  signal?.throwIfAborted();
-  return isPermitted && !expiry.aborted;
+  const expiry = new AbortController();
+  const question: FlowQuestion = Object.freeze({ ...asked, text: questionText(asked), signal: expiry.signal });
+  const answer = Promise.resolve().then(() => onAsk(question));
+  try {
+    return (await inTime(answer, timeoutMs, signal)) === true;
+  } catch (error) {
+    expiry.abort(error);
+    signal?.throwIfAborted();
+    return false;
+  }
 }
 
 function questionText({ tool = 'a tool', effect, flows }: Omit<FlowQuestion, 'text' | 'signal'>): string {

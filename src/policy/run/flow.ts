@@ -4,6 +4,7 @@ import { MAX_DEPTH } from '../redact.js';
 import { findOrigin, hostKey, valueKey } from './entries.js';
 import { UNNAMED } from './flow-policy.js';
 import { foldedViews } from './folded.js';
+import { parsedJson } from './run-memory.js';
 import type { Origin, RunState } from './run-state.js';
 import { type Value, type ValueKind, valuesIn, wordsIn } from './values.js';
 
@@ -135,7 +136,8 @@ function leavesOf(args: unknown): readonly Leaf[] {
         walk(member, at, depth + 1);
       }
   };
-  walk(parsed(args), '', 0);
+  // Some hosts hand arguments over as JSON text.
+  walk(parsedJson(args), '', 0);
   if (rest.length > 0) leaves.push({ path: UNNAMED, text: rest.join('\n') });
   return leaves;
 }
@@ -145,14 +147,4 @@ export function argumentsOf(input: unknown): unknown {
   const call = input instanceof JsonText ? input.toJSON() : input;
   if (typeof call !== 'object' || call === null || !('arguments' in call)) return call;
   return call.arguments;
-}
-
-/** Arguments that some hosts hand over as JSON text. */
-function parsed(args: unknown): unknown {
-  if (typeof args !== 'string' || !/^\s*[[{]/.test(args)) return args;
-  try {
-    return JSON.parse(args);
-  } catch {
-    return args;
-  }
 }

@@ -1,5 +1,6 @@
 /** Asks a model of the user's own whether a call that the flow flagged serves the task. Loaded by the first such call. */
 import { z } from 'zod';
+import { inTime, ScreeningTimeout } from '../screener.js';
 import type { Effect } from './effects.js';
 import type { FoundFlow } from './flow.js';
 
@@ -68,21 +69,19 @@ export async function judgeCall(
   signal: AbortSignal | undefined,
 ): Promise<Judgement> {
   if (call.task === undefined) return { failure: 'no task' };
-  const expiry = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]);
-  const expired = new Promise<never>((_, reject) => {
-    expiry.addEventListener('abort', () => reject(expiry.reason), { once: true });
-  });
-  const question = { system: SYSTEM, prompt: promptOf(call), schema: SCHEMA, signal: expiry };
+  const expiry = new AbortController();
+  const question = { system: SYSTEM, prompt: promptOf(call), schema: SCHEMA, signal: expiry.signal };
   try {
     const answer = Promise.resolve().then(() =>
       typeof judge === 'function' ? judge(question) : post(judge, question),
     );
-    const said = await Promise.race([answer, expired]);
+    const said = await inTime(answer, timeoutMs, signal);
     const read = answerSchema.safeParse(typeof said === 'string' ? JSON.parse(said) : said);
     return read.success ? { serves: read.data.serves } : { failure: 'invalid answer' };
   } catch (error) {
+    expiry.abort(error);
     signal?.throwIfAborted();
-    if (expiry.aborted) return { failure: 'timeout' };
+    if (error instanceof ScreeningTimeout) return { failure: 'timeout' };
     return { failure: error instanceof SyntaxError || error instanceof z.ZodError ? 'invalid answer' : 'error' };
   }
 }

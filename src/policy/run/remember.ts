@@ -26,12 +26,12 @@ export async function rememberData(
   tool: string | undefined,
   policy: FlowPolicy,
 ): Promise<void> {
-  for (const { input, found } of read)
-    if (found !== undefined) run.texts.set(found.verdict.evidence_id, plainText(input));
-  await add(
-    run,
-    read.map(({ input, found }) => dataEntry(plainText(input), found, tool, policy)),
-  );
+  const entries = read.map(({ input, found }) => {
+    const text = plainText(input);
+    if (found !== undefined) run.texts.set(found.verdict.evidence_id, text);
+    return dataEntry(text, found, tool, policy);
+  });
+  await add(run, entries);
 }
 
 /** Data as an entry of a run. */

@@ -65,23 +65,27 @@ export function addLines(state: RunState, lines: readonly string[]): RunState {
 /** Adds entries to a run and to its log. */
 export async function addToRun(run: RunMemory, entries: readonly Entry[]): Promise<void> {
   const added = applyEntries(run, entries);
-  if (added.length > 0) await run.log?.add(run.id, added);
+  if (added.length > 0) await run.log?.add(run.id, added.map(toRunEntry));
 }
 
-/** Adds entries to the state of a run; gives those for its log that are new to it. */
+/** Adds entries to the state of a run; gives those that are new to it. */
 export function applyEntries(
   run: Pick<RunMemory, 'state'> & Partial<Pick<RunMemory, 'brief'>>,
   entries: readonly Entry[],
-): readonly RunEntry[] {
-  const added: RunEntry[] = [];
+): readonly DigestedEntry[] {
+  const added: DigestedEntry[] = [];
   for (const entry of entries) {
     const digested = run.brief === undefined ? digestEntry(run.state, entry) : digestOnce(run.state, entry, run.brief);
     if (digested === undefined) continue;
     addDigested(run.state, digested);
-    // A brief run has no log.
-    if (run.brief === undefined) added.push({ name: String(digested.key), line: JSON.stringify(digested) });
+    added.push(digested);
   }
   return added;
+}
+
+/** An entry as a log keeps it. */
+export function toRunEntry(entry: DigestedEntry): RunEntry {
+  return { name: String(entry.key), line: JSON.stringify(entry) };
 }
 
 /** The digests of an entry, which an earlier brief run may have read: they depend on the entry and the seed alone. */

@@ -18,7 +18,7 @@ export interface RunMemory {
   said: string | undefined;
   /** Entries that wait to be added to the state, in their order. */
   readonly pending: Entry[];
-  /** Of a run that ends with its request: what is pending there waits for a call that is checked, and most requests have none. */
+  /** Set for a run that ends with its request. Entries stay pending there until a call is checked, as most requests have none. */
   readonly brief: BriefRuns | undefined;
   /** Secrets that no output may repeat. */
   readonly canaries: Set<string>;
@@ -26,21 +26,22 @@ export interface RunMemory {
   readonly texts: { get(evidenceId: string): string | undefined; set(evidenceId: string, text: string): unknown };
   /**
    * The joints of a value with what was read before it, and of its strings with each other, by the digest of the value: an order
-   * may be divided over them. In the order in which the screenings start; a value that is screened again has the same joints.
+   * may be divided over them. In the order in which the screenings start. A value of the history has the same joints as before;
+   * one that a tool gives again also has one with what was read before it now.
    */
-  jointsOf(digest: string, readProse: () => readonly string[]): Joints;
+  jointsOf(digest: string, isPast: boolean, readProse: () => readonly string[]): Joints;
 }
 
-/** What the brief runs of a guard share: the next one has the same history once more. */
+/** State that the brief runs of a guard share, as each has the history of the one before once more. */
 export interface BriefRuns {
   readonly seed: number;
   /** The digests of entries, each by the digest of the whole entry. */
   readonly digested: LRUCache<string, DigestedEntry>;
 }
 
-/** What stands around the joints of a value. */
+/** Texts around the joints of a value. */
 export interface Joints {
-  /** The end of what was read before, and the ends of the value's strings, in their order. Undefined once they may pass, or for fewer than two. */
+  /** The end of what was read before, and the ends of the value's strings, in their order. Undefined once they have passed, and where there are fewer than two. */
   pieces: readonly string[] | undefined;
 }
 
@@ -62,7 +63,8 @@ export interface Runs {
 const MAX_RUNS = 1_000;
 const RUN_MS = 3_600_000;
 const MAX_TEXTS = 1_000;
-/** Digests that brief runs share, those with a place counted eightfold: some 2,000 messages of 1 kB. */
+/** Entries that brief runs share, and digests in them, those with a place counted eightfold: some 2,000 messages of 1 kB. */
+const MAX_SHARED = 5_000;
 const MAX_DIGESTS = 500_000;
 /** Characters that are kept for a judge, the newest texts. */
 const JUDGED_LENGTH = 500_000;
@@ -81,7 +83,7 @@ export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
   const byObject = new WeakMap<object, RunMemory>();
   const brief: BriefRuns = {
     seed: newSeed(),
-    digested: new LRUCache({ maxSize: MAX_DIGESTS, sizeCalculation: countDigests }),
+    digested: new LRUCache({ max: MAX_SHARED, maxSize: MAX_DIGESTS, sizeCalculation: countDigests }),
   };
 
   function named(id: RunKey): RunMemory {
@@ -118,7 +120,7 @@ function countDigests(entry: DigestedEntry): number {
 
 function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, brief?: BriefRuns): RunMemory {
   const joints = new LRUCache<string, Joints>({ max: MAX_TEXTS });
-  let end = '';
+  let last = { digest: '', end: '' };
   return {
     id,
     log,
@@ -131,21 +133,26 @@ function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, 
     texts: keepsTexts
       ? new LRUCache<string, string>({ maxSize: JUDGED_LENGTH, sizeCalculation: (text) => text.length + 1 })
       : { get: () => undefined, set: () => undefined },
-    jointsOf(digest, readProse) {
+    jointsOf(digest, isPast, readProse) {
       const known = joints.get(digest);
-      if (known !== undefined) return known;
+      // Those that did not pass stay, wherever the value is read next.
+      if (known !== undefined && (isPast || known.pieces !== undefined)) return known;
       const prose = readProse();
-      const pieces = endsOf(end === '' ? prose : [end, ...prose]);
-      const found: Joints = { pieces: pieces.length < 2 ? undefined : pieces };
+      // Of a value that is read again, its own strings have passed.
+      const said = known === undefined ? prose : prose.slice(0, 1);
+      const pair = `${last.digest} ${digest}`;
+      const pieces = endsOf(last.end === '' ? said : [last.end, ...said]);
+      const found = joints.get(pair) ?? { pieces: pieces.length < 2 ? undefined : pieces };
+      joints.set(pair, found);
       joints.set(digest, found);
       // Nothing said, such as a number of progress, parts no two halves.
-      if (prose.length > 0) end = prose.join('\n').slice(-JOINT_LENGTH);
+      if (prose.length > 0) last = { digest, end: structuredClone(prose.join('\n').slice(-JOINT_LENGTH)) };
       return found;
     },
   };
 }
 
-/** What stands around the joints between texts; of many, 100 pieces at most. */
+/** Texts around the joints between others; of many, 100 pieces at most. Copies, since a slice keeps the whole text alive. */
 function endsOf(texts: readonly string[]): readonly string[] {
   let left = JOINTS_LENGTH;
   return texts.flatMap((text, at) => {
@@ -153,7 +160,7 @@ function endsOf(texts: readonly string[]): readonly string[] {
     const ends = text.length > 2 * JOINT_LENGTH ? [before, after] : [text];
     const pieces = at === 0 ? [after] : at === texts.length - 1 ? [before] : ends;
     for (const piece of pieces) left -= Math.max(piece.length, JOINTS_LENGTH / 100);
-    return left < 0 ? [] : pieces;
+    return left < 0 ? [] : structuredClone(pieces);
   });
 }
 
@@ -164,7 +171,7 @@ function endsOf(texts: readonly string[]): readonly string[] {
 export function proseOf(value: unknown): readonly string[] {
   const strings: string[] = [];
   const walk = (given: unknown, depth: number): void => {
-    const member = given instanceof JsonText ? given.toJSON() : typeof given === 'string' ? parsed(given) : given;
+    const member = given instanceof JsonText ? given.toJSON() : parsedJson(given);
     if (typeof member === 'string') strings.push(member);
     else if (isContainer(member) && depth <= MAX_DEPTH)
       for (const inner of Object.values(member)) walk(inner, depth + 1);
@@ -173,8 +180,9 @@ export function proseOf(value: unknown): readonly string[] {
   return strings.length === 1 ? strings : strings.filter((text) => /\s\S+\s/.test(text));
 }
 
-function parsed(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return text;
+/** The value of a text that is an object or a list of JSON; the given value where it is none. */
+export function parsedJson(text: unknown): unknown {
+  if (typeof text !== 'string' || !/^\s*[[{]/.test(text)) return text;
   try {
     return JSON.parse(text);
   } catch {

@@ -52,7 +52,7 @@ export type Source = Omit<Origin, 'span'>;
 
 /** Everything that a run remembers: digests alone, no text. Bounded in each part; the oldest are forgotten first. */
 export interface RunState {
-  /** Secret of the run: without it nobody can write a value with the digest of another. */
+  /** Secret of the run, or of all brief runs of a guard: without it nobody can write a value with the digest of another. */
   readonly seed: number;
   /** Values and words that the operator, the user or the model itself gave. */
   readonly trusted: Map<number, true>;

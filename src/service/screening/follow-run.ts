@@ -5,7 +5,7 @@ import { createEffects, type Effect } from '../../policy/run/effects.js';
 import { argumentsOf } from '../../policy/run/flow.js';
 import { DEFAULT_FLOW_POLICY, type FlowPolicy } from '../../policy/run/flow-policy.js';
 import { dataEntry } from '../../policy/run/remember.js';
-import { addLines, applyEntries, type RunEntry } from '../../policy/run/run-log.js';
+import { addLines, applyEntries, type RunEntry, toRunEntry } from '../../policy/run/run-log.js';
 import { plainText } from '../../policy/run/run-memory.js';
 import { type Entry, emptyRun } from '../../policy/run/run-state.js';
 import type { RunStore } from '../../store/store.js';
@@ -62,14 +62,14 @@ export async function followRun(
     const found = { verdict: { ...explained, evidence_id: evidenceId }, windows: model.windows };
     const entry: Entry = channel === 'user' ? { role: 'trusted', text } : dataEntry(text, found, tool, policy);
     if (channel !== 'user' || explained.verdict === 'allow') added.push(...applyEntries(run, [entry]));
-    return { recorded, entries: added };
+    return { recorded, entries: added.map(toRunEntry) };
   }
   const grounds = { effect: effects.of(named, effect), policy };
   const { digests, ...decision } = decideFlow(run.state, argumentsOf(input), grounds);
   if (decision.action === 'allow' || decision.action === 'report')
     added.push(...applyEntries(run, [{ role: 'call', text }]));
   const flow: RecordedFlow = { ...decision, ...grounds, ...(keep === 'whole' ? { digests } : {}) };
-  return { recorded: { ...recorded, flow }, entries: isKeptElsewhere ? [] : added };
+  return { recorded: { ...recorded, flow }, entries: isKeptElsewhere ? [] : added.map(toRunEntry) };
 }
 
 function nameOf(input: Input): string | undefined {

@@ -53,6 +53,16 @@ it('reads each entry of a growing conversation once', () => {
   expect(read).toEqual([2, 2, 2, 2, 2, 2]);
 });
 
+it('remembers a bounded number of entries, however short', () => {
+  const runs = createRuns(undefined, false);
+  const run = runs.openBrief('run');
+  applyEntries(
+    run,
+    Array.from({ length: 5_500 }, (_, at): Entry => ({ role: 'trusted', text: `${at}` })),
+  );
+  expect(run.brief?.digested.size).toBe(5_000);
+});
+
 it('takes nothing over from another conversation but what it reads itself', async () => {
   const ask = agent();
   const given = (name: string) => [said(0), called(name), result(MAIL)];
