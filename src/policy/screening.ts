@@ -36,7 +36,7 @@ interface Screening<T> {
   /** Undefined where the value can't be read. */
   readonly content: Content | undefined;
   /** Where the value goes on with what the run read before, and its strings with each other. */
-  readonly joints: Joints | undefined;
+  readonly joints: readonly Joints[];
   readonly started: number;
 }
 
@@ -80,21 +80,21 @@ function readValue<T>(
   const begun = { setup, point, value, call, run, runId: current?.id ?? setup.ownRun, started: performance.now() };
   try {
     const content = readContent(value, isStructure(point));
-    const joints = run !== undefined && isData(point) ? jointsOf(begun, run, content) : undefined;
+    const joints = run !== undefined && isData(point) ? jointsOf(begun, run, content) : [];
     return { screening: { ...begun, content, joints } };
   } catch (error) {
-    return { screening: { ...begun, content: undefined, joints: undefined }, mistake: failureOf(error) };
+    return { screening: { ...begun, content: undefined, joints: [] }, mistake: failureOf(error) };
   }
 }
 
-/** The joints of data with what a run read before; undefined for the guard's own texts, and where nothing can be read. */
+/** The joints of data with what a run read before; none for the guard's own texts, and where nothing can be read. */
 function jointsOf<T>(
   { setup, point, value, call }: Pick<Screening<T>, 'setup' | 'point' | 'value' | 'call'>,
   run: RunMemory,
   { inputs }: Content,
-): Joints | undefined {
+): readonly Joints[] {
   const [first, ...others] = inputs.map((input) => digestInput(input, CHANNELS[point]));
-  if (first === undefined || setup.own.has(first)) return undefined;
+  if (first === undefined || setup.own.has(first)) return [];
   return run.jointsOf([first, ...others].join(), call.isPast === true, () => {
     const said = proseOf(value);
     return said.length > 0 ? said : proseOf(inputs[0]);
@@ -136,8 +136,9 @@ async function judgeValue<T>(
   try {
     const judged = await judgeInputs(setup, content?.inputs ?? [], request);
     const isAllowed = judged.input === undefined && judged.left === undefined;
-    if (!isAllowed || joints === undefined) return judged;
-    return { ...judged, halved: await judgeJoints(setup, joints, request) };
+    let halved: Screened | undefined;
+    if (isAllowed) for (const one of joints) halved ??= await judgeJoints(setup, one, request);
+    return { ...judged, halved };
   } catch (error) {
     if (call.signal?.aborted) throw error;
     return failureOf(error);

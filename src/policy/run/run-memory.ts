@@ -29,7 +29,7 @@ export interface RunMemory {
    * may be divided over them. In the order in which the screenings start. A value of the history has the same joints as before;
    * one that a tool gives again also has one with what was read before it now.
    */
-  jointsOf(digest: string, isPast: boolean, readProse: () => readonly string[]): Joints;
+  jointsOf(digest: string, isPast: boolean, readProse: () => readonly string[]): readonly Joints[];
 }
 
 /** State that the brief runs of a guard share, as each has the history of the one before once more. */
@@ -118,9 +118,18 @@ function countDigests(entry: DigestedEntry): number {
   return 1 + (entry.role === 'untrusted' ? 8 * (entry.foreign.length + entry.suspicious.length) : entry.values.length);
 }
 
+/** The end of a value that was read. */
+interface ReadEnd {
+  readonly digest: string;
+  readonly end: string;
+}
+
 function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, brief?: BriefRuns): RunMemory {
-  const joints = new LRUCache<string, Joints>({ max: MAX_TEXTS });
-  let last = { digest: '', end: '' };
+  const joints = new LRUCache<string, readonly Joints[]>({ max: MAX_TEXTS });
+  /** By the digests of both values. */
+  const pairs = new LRUCache<string, Joints>({ max: MAX_TEXTS });
+  /** The end of the newest value that was new, and that of the newest one where it had been read before. */
+  let before: readonly [ReadEnd, ...ReadEnd[]] = [{ digest: '', end: '' }];
   return {
     id,
     log,
@@ -136,17 +145,23 @@ function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, 
     jointsOf(digest, isPast, readProse) {
       const known = joints.get(digest);
       // Those that did not pass stay, wherever the value is read next.
-      if (known !== undefined && (isPast || known.pieces !== undefined)) return known;
+      if (known !== undefined && (isPast || known.some(({ pieces }) => pieces !== undefined))) return known;
       const prose = readProse();
-      // Of a value that is read again, its own strings have passed.
-      const said = known === undefined ? prose : prose.slice(0, 1);
-      const pair = `${last.digest} ${digest}`;
-      const pieces = endsOf(last.end === '' ? said : [last.end, ...said]);
-      const found = joints.get(pair) ?? { pieces: pieces.length < 2 ? undefined : pieces };
-      joints.set(pair, found);
+      const found = before.map((last, at) => {
+        const pair = `${last.digest} ${digest}`;
+        // The strings of a value are joined with each other once.
+        const said = known === undefined && at === 0 ? prose : prose.slice(0, 1);
+        const pieces = endsOf(last.end === '' ? said : [last.end, ...said]);
+        const joint = pairs.get(pair) ?? { pieces: pieces.length < 2 ? undefined : pieces };
+        pairs.set(pair, joint);
+        return joint;
+      });
       joints.set(digest, found);
-      // Nothing said, such as a number of progress, parts no two halves.
-      if (prose.length > 0) last = { digest, end: structuredClone(prose.join('\n').slice(-JOINT_LENGTH)) };
+      // Nothing said, such as a number of progress, parts no two halves; neither does a value that was read before.
+      if (prose.length === 0) return found;
+      const read = { digest, end: structuredClone(prose.join('\n').slice(-JOINT_LENGTH)) };
+      const [newest] = before;
+      before = known === undefined || newest.digest === digest ? [read] : [newest, read];
       return found;
     },
   };
