@@ -36,7 +36,7 @@ interface Screening<T> {
   /** Undefined where the value can't be read. */
   readonly content: Content | undefined;
   /** Where the value goes on with what the run read before, and its strings with each other. */
-  readonly joints: readonly Joints[];
+  readonly joints: Joints | undefined;
   readonly started: number;
 }
 
@@ -80,22 +80,22 @@ function readValue<T>(
   const begun = { setup, point, value, call, run, runId: current?.id ?? setup.ownRun, started: performance.now() };
   try {
     const content = readContent(value, isStructure(point));
-    const joints = run !== undefined && isData(point) ? jointsOf(begun, run, content) : [];
+    const joints = run !== undefined && isData(point) ? jointsOf(begun, run, content) : undefined;
     return { screening: { ...begun, content, joints } };
   } catch (error) {
-    return { screening: { ...begun, content: undefined, joints: [] }, mistake: failureOf(error) };
+    return { screening: { ...begun, content: undefined, joints: undefined }, mistake: failureOf(error) };
   }
 }
 
 /** The joints of data with what a run read before; none for the guard's own texts, and where nothing can be read. */
 function jointsOf<T>(
-  { setup, point, value, call }: Pick<Screening<T>, 'setup' | 'point' | 'value' | 'call'>,
+  { setup, point, value }: Pick<Screening<T>, 'setup' | 'point' | 'value'>,
   run: RunMemory,
   { inputs }: Content,
-): readonly Joints[] {
+): Joints | undefined {
   const [first, ...others] = inputs.map((input) => digestInput(input, CHANNELS[point]));
-  if (first === undefined || setup.own.has(first)) return [];
-  return run.jointsOf([first, ...others].join(), call.isPast === true, () => {
+  if (first === undefined || setup.own.has(first)) return undefined;
+  return run.jointsOf([first, ...others].join(), () => {
     const said = proseOf(value);
     return said.length > 0 ? said : proseOf(inputs[0]);
   });
@@ -136,9 +136,8 @@ async function judgeValue<T>(
   try {
     const judged = await judgeInputs(setup, content?.inputs ?? [], request);
     const isAllowed = judged.input === undefined && judged.left === undefined;
-    let halved: Screened | undefined;
-    if (isAllowed) for (const one of joints) halved ??= await judgeJoints(setup, one, request);
-    return { ...judged, halved };
+    if (!isAllowed || joints === undefined) return judged;
+    return { ...judged, halved: await judgeJoints(setup, joints, request) };
   } catch (error) {
     if (call.signal?.aborted) throw error;
     return failureOf(error);

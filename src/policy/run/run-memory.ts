@@ -26,17 +26,22 @@ export interface RunMemory {
   readonly texts: { get(evidenceId: string): string | undefined; set(evidenceId: string, text: string): unknown };
   /**
    * The joints of a value with what was read before it, and of its strings with each other, by the digest of the value: an order
-   * may be divided over them. In the order in which the screenings start. A value of the history has the same joints as before;
-   * one that a tool gives again also has one with what was read before it now.
+   * may be divided over them. In the order in which the screenings start. A value that is screened again, such as one of the
+   * history, has the same joints.
    */
-  jointsOf(digest: string, isPast: boolean, readProse: () => readonly string[]): readonly Joints[];
+  jointsOf(digest: string, readProse: () => readonly string[]): Joints;
 }
 
 /** State that the brief runs of a guard share, as each has the history of the one before once more. */
 export interface BriefRuns {
   readonly seed: number;
   /** The digests of entries, each by the digest of the whole entry. */
-  readonly digested: LRUCache<string, DigestedEntry>;
+  readonly digested: {
+    get(name: string): DigestedEntry | undefined;
+    set(name: string, entry: DigestedEntry): unknown;
+    values(): Iterable<DigestedEntry>;
+    readonly size: number;
+  };
 }
 
 /** Texts around the joints of a value. */
@@ -118,18 +123,9 @@ function countDigests(entry: DigestedEntry): number {
   return 1 + (entry.role === 'untrusted' ? 8 * (entry.foreign.length + entry.suspicious.length) : entry.values.length);
 }
 
-/** The end of a value that was read. */
-interface ReadEnd {
-  readonly digest: string;
-  readonly end: string;
-}
-
 function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, brief?: BriefRuns): RunMemory {
-  const joints = new LRUCache<string, readonly Joints[]>({ max: MAX_TEXTS });
-  /** By the digests of both values. */
-  const pairs = new LRUCache<string, Joints>({ max: MAX_TEXTS });
-  /** The end of the newest value that was new, and that of the newest one where it had been read before. */
-  let before: readonly [ReadEnd, ...ReadEnd[]] = [{ digest: '', end: '' }];
+  const joints = new LRUCache<string, Joints>({ max: MAX_TEXTS });
+  let end = '';
   return {
     id,
     log,
@@ -142,26 +138,15 @@ function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, 
     texts: keepsTexts
       ? new LRUCache<string, string>({ maxSize: JUDGED_LENGTH, sizeCalculation: (text) => text.length + 1 })
       : { get: () => undefined, set: () => undefined },
-    jointsOf(digest, isPast, readProse) {
+    jointsOf(digest, readProse) {
       const known = joints.get(digest);
-      // Those that did not pass stay, wherever the value is read next.
-      if (known !== undefined && (isPast || known.some(({ pieces }) => pieces !== undefined))) return known;
+      if (known !== undefined) return known;
       const prose = readProse();
-      const found = before.map((last, at) => {
-        const pair = `${last.digest} ${digest}`;
-        // The strings of a value are joined with each other once.
-        const said = known === undefined && at === 0 ? prose : prose.slice(0, 1);
-        const pieces = endsOf(last.end === '' ? said : [last.end, ...said]);
-        const joint = pairs.get(pair) ?? { pieces: pieces.length < 2 ? undefined : pieces };
-        pairs.set(pair, joint);
-        return joint;
-      });
+      const pieces = endsOf(end === '' ? prose : [end, ...prose]);
+      const found: Joints = { pieces: pieces.length < 2 ? undefined : pieces };
       joints.set(digest, found);
-      // Nothing said, such as a number of progress, parts no two halves; neither does a value that was read before.
-      if (prose.length === 0) return found;
-      const read = { digest, end: structuredClone(prose.join('\n').slice(-JOINT_LENGTH)) };
-      const [newest] = before;
-      before = known === undefined || newest.digest === digest ? [read] : [newest, read];
+      // Nothing said, such as a number of progress, parts no two halves.
+      if (prose.length > 0) end = structuredClone(prose.join('\n').slice(-JOINT_LENGTH));
       return found;
     },
   };
