@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Command } from 'commander';
-import { readModelFolder } from '../adapters/model/model-folder.js';
+import { findModel, readModelFolder } from '../adapters/model/model-folder.js';
 import { packageVersion } from '../adapters/package-version.js';
 import { ModelError } from '../engine/errors.js';
 import type { Engine } from '../index.js';
@@ -152,7 +152,7 @@ async function engineChecks(flags: EngineFlags): Promise<readonly Check[]> {
 
 const sha256 = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');
 
-/** Compares the installed files with the digests that the build wrote, and a model folder's with its manifest. */
+/** Compares the installed files with the digests that the build wrote, and a model's with its manifest. */
 async function verifyFiles({ model }: EngineFlags): Promise<readonly Check[]> {
   const root = dirname(createRequire(import.meta.url).resolve('portcullis/package.json'));
   const list = readFileSync(join(root, 'dist', 'digests.json'), 'utf8');
@@ -174,13 +174,14 @@ async function verifyFiles({ model }: EngineFlags): Promise<readonly Check[]> {
           detail: `changed or missing: ${changed.slice(0, 5).join(', ')}${changed.length > 5 ? ` and ${changed.length - 5} more` : ''}`,
           advice: 'Install the package again. In a checkout, run "npm run build".',
         };
-  if (model === undefined || model === 'off') return [files];
+  const folder = model === 'off' ? undefined : findModel(model);
+  if (folder === undefined) return [files];
   try {
-    const { version } = await readModelFolder(model);
+    const { version } = await readModelFolder(folder);
     return [files, { name: 'Model files', state: 'ok', detail: `${version}, as in its manifest` }];
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
-    const advice = 'Copy the model folder again.';
+    const advice = 'Install or copy the model again.';
     return [files, { name: 'Model files', state: 'failed', detail: error.message, advice }];
   }
 }

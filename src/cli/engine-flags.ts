@@ -86,7 +86,7 @@ export function withScreenerFlags(command: Command): Command {
         'overlay file with thresholds, rule changes and an allow-list; may be repeated',
       ).argParser(collect),
     )
-    .option('--model <folder>', 'model folder; "off" for none')
+    .option('--model <folder>', 'folder or npm package of a model; "off" for none')
     .option(
       '--operating-point <name>',
       "the model's threshold: strict, balanced or permissive; overrides an overlay's",
@@ -104,7 +104,7 @@ export function chooseThresholds({ operatingPoint, mode, model }: EngineFlags): 
 async function modelFor({ mode, model, isolation }: EngineFlags): Promise<Classifier | false> {
   const { loadModel } = await import('../index.js');
   if (mode === 'rules' || model === 'off') return false;
-  const folder = model ?? findModel();
+  const folder = findModel(model);
   if (folder !== undefined) return loadModel(folder, { isolation });
   if (mode === undefined) return false;
   throw new CliError(
@@ -138,7 +138,7 @@ export function createFlagScreener(flags: EngineFlags): Screener {
   return {
     packs: pack,
     overlays: overlay,
-    model: mode === 'rules' || model === 'off' ? false : (model ?? findModel() ?? false),
+    model: mode === 'rules' || model === 'off' ? false : (findModel(model) ?? false),
     modelThreshold: chooseThresholds(flags)?.model,
   };
 }

@@ -90,7 +90,7 @@ export async function runService(settings: ServiceSettings, parts: OpeningParts)
     const engine = await parts.engine;
     const { rules_version: rulesVersion, ml_version: mlVersion, packs } = engine.info;
     log.info({ packs, rules_version: rulesVersion, ml_version: mlVersion }, 'rules in force');
-    const modelFolder = mlVersion === 'off' || mlVersion === 'unavailable' ? undefined : (model ?? findModel());
+    const modelFolder = mlVersion === 'off' || mlVersion === 'unavailable' ? undefined : findModel(model);
     await keepVersions(store.versions, { packs: pack, overlays: overlay, today, rulesVersion, mlVersion, modelFolder });
     const rules = { packs: pack, overlays: overlay, today };
     const loaded = once(() => loadPack(rules));

@@ -142,7 +142,7 @@ interface FoundModel {
 
 async function openModel(settings: EngineWorkerSettings): Promise<FoundModel> {
   if (settings.mode === 'rules' || settings.model === false) return { model: false };
-  const folder = settings.model ?? findModel();
+  const folder = findModel(settings.model);
   if (folder === undefined) return { model: false, modeReason: 'no model is installed' };
   try {
     return { model: await loadModel(folder, { isolation: 'inline' }) };

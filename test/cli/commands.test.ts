@@ -99,7 +99,7 @@ describe('mistakes end with exit code 2 and one line that helps', () => {
     ['an unknown option', ['analyze', '--loud', 'secret words'], /unknown option '--loud'/],
     ['no such pack', ['analyze', '--pack', join(folder, 'none'), 'secret words'], /none/],
     ['no such overlay', ['analyze', '--overlay', join(folder, 'none.yaml'), 'secret words'], /none\.yaml/],
-    ['no such model', ['info', '--model', join(folder, 'none')], /manifest\.json/],
+    ['no such model', ['info', '--model', join(folder, 'none')], /no model folder and no installed package is named/],
     ['no out', ['batch', 'in.jsonl'], /--out/],
     ['no input file', ['batch', join(folder, 'none.jsonl'), '--out', '-'], /no such file/],
   ])('%s', (_name, args, message) => {

@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -23,11 +24,22 @@ interface Report {
   readonly error: string | null;
 }
 
-/** Runs a program against the copy; it must end by itself. */
-async function run(root: string): Promise<Report> {
-  writeFileSync(join(root, 'program.js'), SCRIPT);
-  const { stdout } = await promisify(execFile)(process.execPath, ['program.js'], { cwd: root, timeout: 25_000 });
+/** Runs a program against the copy, in this folder; it must end by itself. */
+async function run(root: string, cwd = root, script = SCRIPT): Promise<Report> {
+  const program = join(root, 'program.js');
+  writeFileSync(program, script);
+  const { stdout } = await promisify(execFile)(process.execPath, [program], { cwd, timeout: 25_000 });
   return JSON.parse(stdout) as Report;
+}
+
+/** Installs the optional model's package for programs in this folder: a small model with this id. */
+function installModelPackage(folder: string, id: string): void {
+  const model = writeTinyModel();
+  const manifest = JSON.parse(readFileSync(join(model, 'manifest.json'), 'utf8'));
+  writeFileSync(join(model, 'manifest.json'), JSON.stringify({ ...manifest, id }));
+  writeFileSync(join(model, 'package.json'), '{ "name": "portcullis-multilingual-1", "version": "0.0.1" }');
+  mkdirSync(join(folder, 'node_modules'), { recursive: true });
+  renameSync(model, join(folder, 'node_modules', 'portcullis-multilingual-1'));
 }
 
 describe('the default engine', () => {
@@ -47,6 +59,35 @@ describe('the default engine', () => {
     const report = await run(installedCopy({ runtime: true, model: writeTinyModel() }));
     expect(report).toMatchObject({ mode: 'hybrid', mode_reason: null, decided_by: 'ml', error: null });
     expect(report.ml_version).toMatch(/^tiny-0\.0\.1\+/);
+  });
+
+  it('runs a model package that is installed beside the library, but none of the current folder', async () => {
+    const root = installedCopy({ runtime: true, model: writeTinyModel() });
+    const elsewhere = mkdtempSync(join(tmpdir(), 'portcullis-elsewhere-'));
+    installModelPackage(elsewhere, 'foreign');
+    expect((await run(root, elsewhere)).ml_version).toMatch(/^tiny-/);
+    installModelPackage(root, 'beside');
+    expect((await run(root, elsewhere)).ml_version).toMatch(/^beside-/);
+  });
+
+  it('loads a model by its name', async () => {
+    const root = installedCopy({ runtime: true, model: writeTinyModel() });
+    const elsewhere = mkdtempSync(join(tmpdir(), 'portcullis-elsewhere-'));
+    const load = (name: string): Promise<Report> =>
+      run(
+        root,
+        elsewhere,
+        `import { createEngine, loadModel } from './dist/index.js';
+         console.log(JSON.stringify(createEngine({ model: await loadModel('${name}') }).info));`,
+      );
+    expect((await load('tiny')).ml_version).toMatch(/^tiny-/);
+    await expect(load('portcullis-multilingual-1')).rejects.toThrow(
+      'no model folder and no installed package is named portcullis-multilingual-1',
+    );
+    installModelPackage(elsewhere, 'here');
+    expect((await load('portcullis-multilingual-1')).ml_version).toMatch(/^here-/);
+    installModelPackage(root, 'beside');
+    expect((await load('portcullis-multilingual-1')).ml_version).toMatch(/^beside-/);
   });
 
   it('says in each answer that the model is damaged', async () => {

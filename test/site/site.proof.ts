@@ -119,6 +119,16 @@ describe.each(looks)('on a $width screen in the $theme', (look) => {
   });
 });
 
+it('the playground shows its title once', async () => {
+  const { page } = await watchedPage(browser, origin, looks[0]);
+  await page.goto(`${origin}${kinds.playground}`, { waitUntil: 'load' });
+  const inner = page.frameLocator('iframe.playground');
+  await inner.locator('form').waitFor();
+  await expect.poll(() => inner.locator('h1').isVisible()).toBe(false);
+  expect(await page.locator('h1').isVisible()).toBe(true);
+  await page.context().close();
+});
+
 describe('search', () => {
   it('shows its first hit within a second of the first key, on a fresh visit', async () => {
     const times: number[] = [];

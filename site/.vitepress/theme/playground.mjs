@@ -8,8 +8,8 @@ export const Playground = {
     let watcher;
     const watch = ({ target }) => {
       const { body } = target.contentDocument;
-      // The page around it has them already.
-      for (const it of body.querySelectorAll('header.top, .page-head')) it.hidden = true;
+      // The page around it has them already. Its style sheet overrides the attribute `hidden`.
+      for (const it of body.querySelectorAll('header.top, .page-head')) it.style.display = 'none';
       watcher = new ResizeObserver(() => {
         height.value = body.scrollHeight;
       });

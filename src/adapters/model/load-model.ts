@@ -5,7 +5,7 @@ import { openNetworks } from '../../engine/model/cascade.js';
 import { createWindowClassifier } from '../../engine/model/window-classifier.js';
 import type { Classifier, ClassifierInfo, WindowScorer } from '../../engine/ports.js';
 import { systemClock } from '../system-clock.js';
-import { findModelFile, readModelFile, readModelFolder } from './model-folder.js';
+import { findModel, findModelFile, readModelFile, readModelFolder } from './model-folder.js';
 import { classifierInfo, readNetworkTexts, thresholdsIn } from './model-texts.js';
 import type { Network } from './network.js';
 import { type NetworkSpec, openNetwork } from './onnx-network.js';
@@ -21,12 +21,13 @@ export interface LoadModelOptions extends Omit<ProcessScorerOptions, 'threads'> 
 }
 
 /**
- * Opens a model folder in this package's format. Every file is checked against the manifest's sha256;
+ * Opens a model in this package's format, by its folder or a name that `findModel` takes. Every file is checked against the manifest's sha256;
  * the network itself is loaded, and tried on its golden vectors, by `warmUp` or with the first text.
  *
  * @throws ModelError `MODEL_MISSING`, `MODEL_MANIFEST`, `MODEL_DIGEST`, `MODEL_GOLDEN`, `MODEL_RUNTIME_MISSING`
  */
-export async function loadModel(folder: string, options: LoadModelOptions = {}): Promise<Classifier> {
+export async function loadModel(named: string, options: LoadModelOptions = {}): Promise<Classifier> {
+  const folder = findModel(named) ?? named;
   const { manifest, version } = await readModelFolder(folder);
   requireRuntime();
   const read = async (name: string): Promise<string> => (await readModelFile(folder, name)).toString('utf8');

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ModelError } from '../../engine/errors.js';
 import { type ModelManifest, parseManifest } from '../../engine/model/manifest.js';
+import { packageBesideLibrary, packageFolder } from '../package-folder.js';
 
 /** A model whose every file is the one that its manifest names. */
 export interface ModelFolder {
@@ -40,7 +41,7 @@ export async function readModelFolder(folder: string): Promise<ModelFolder> {
  */
 export function findModelFile(folder: string, name: string): string {
   const own = join(folder, name);
-  const library = existsSync(own) ? undefined : findModel();
+  const library = existsSync(own) ? undefined : libraryModel();
   if (library === undefined) return own;
   const [wanted, shared] = [folder, library].map((place) => readDigest(place, name));
   return wanted !== undefined && wanted === shared ? join(library, name) : own;
@@ -64,7 +65,10 @@ export async function readModelFile(folder: string, name: string): Promise<Buffe
     return await readFile(file);
   } catch (cause) {
     if (cause instanceof ModelError) throw cause;
-    throw new ModelError('MODEL_MISSING', `the model folder has no readable ${name}`, { cause });
+    const what = existsSync(folder)
+      ? `the model folder has no readable ${name}: install the model again, in the version that goes with this library`
+      : `no model folder and no installed package is named ${folder}`;
+    throw new ModelError('MODEL_MISSING', what, { cause });
   }
 }
 
@@ -73,9 +77,25 @@ function sha256(bytes: Buffer): string {
 }
 
 const PACKAGE_NAME = 'portcullis';
+/** The package of the optional model: its folder in the repository has the same name, and so has the id in its manifest. */
+const MODEL_PACKAGE = 'portcullis-multilingual-1';
 
-/** The folder of the model that comes with the library; undefined where it was installed without one. */
-export function findModel(): string | undefined {
+/**
+ * Finds a model's folder. Without a name: of the optional model if its package is installed beside the library, otherwise of the model
+ * that comes with the library; undefined where it was installed without one. A name is a folder, the id of the library's model, or an
+ * installed package; what is none of them is returned as it is, and `loadModel` says that it isn't there.
+ *
+ * Without a name nothing is looked up from the current folder, which may be anybody's: a command or a hook that runs there would let
+ * it bring a model that allows everything.
+ */
+export function findModel(named?: string): string | undefined {
+  if (named === undefined) return packageBesideLibrary(MODEL_PACKAGE) ?? libraryModel();
+  if (existsSync(named)) return named;
+  const own = libraryModel();
+  return own !== undefined && basename(own) === named ? own : (packageFolder(named) ?? named);
+}
+
+function libraryModel(): string | undefined {
   const root = packageRoot();
   const models = root && join(root, 'models');
   if (models === undefined || !existsSync(models)) return undefined;

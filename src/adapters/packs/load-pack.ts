@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Overlay } from '../../engine/rules/pack/overlay-schema.js';
 import { PackError } from '../../engine/rules/pack/pack-error.js';
 import { type PackContent, type StackedPack, stackPacks } from '../../engine/rules/pack/stack-packs.js';
 import type { Rule } from '../../engine/rules/types.js';
+import { packageFolder } from '../package-folder.js';
 import { corePackPath } from './core-pack-path.js';
 import { type MinisignKey, readPublicKey } from './minisign.js';
 import { readPackBundle } from './pack-bundle.js';
@@ -97,7 +98,7 @@ function readPack(name: string, trusted: readonly MinisignKey[] = []): PackPart 
     return readPack(path);
   }
   if (name.endsWith('.json') || trusted.length > 0) return { path: name, content: readPackBundle(name, trusted) };
-  const path = existsSync(name) && statSync(name).isDirectory() ? name : packageFolder(name);
+  const path = existsSync(name) && statSync(name).isDirectory() ? name : packFolder(name);
   return { path, ...readPackFolder(path) };
 }
 
@@ -107,17 +108,11 @@ function trustedKey(entry: string): MinisignKey {
   return key;
 }
 
-function packageFolder(name: string): string {
-  for (let folder = resolve('.'); ; folder = dirname(folder)) {
-    const root = join(folder, 'node_modules', name);
-    if (existsSync(join(root, 'package.json'))) {
-      const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-        portcullis?: { pack?: string };
-      };
-      return join(root, manifest.portcullis?.pack ?? '.');
-    }
-    if (dirname(folder) === folder) throw missing(`The pack \`${name}\``);
-  }
+function packFolder(name: string): string {
+  const root = packageFolder(name);
+  if (root === undefined) throw missing(`The pack \`${name}\``);
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { portcullis?: { pack?: string } };
+  return join(root, manifest.portcullis?.pack ?? '.');
 }
 
 function missing(what: string): PackError {

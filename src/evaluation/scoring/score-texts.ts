@@ -132,7 +132,7 @@ export interface ModelReading {
 export interface ModelJob {
   readonly pack: CompiledPack;
   readonly rulesThreshold?: number | undefined;
-  /** A model folder; default the one that comes with the package. */
+  /** A model: what `findModel` takes; default the one that comes with the package. */
   readonly folder?: string | undefined;
   /** A probability or the name of an operating point; default the model's own. */
   readonly threshold?: ModelThresholds | undefined;
@@ -148,7 +148,7 @@ export interface ModelReadings {
 
 /** Asks the model about every text, on all cores. @throws TuningError without a model; ModelError; ConfigError */
 async function scoreModel(rows: readonly LabelledText[], job: ModelJob): Promise<ModelReadings> {
-  const folder = job.folder ?? findModel();
+  const folder = findModel(job.folder);
   if (folder === undefined) throw new TuningError('No model is installed. Give one with --model FOLDER.');
   const processes = availableParallelism();
   const model = await loadModel(folder, { processes });
