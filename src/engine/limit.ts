@@ -45,15 +45,15 @@ export function createLimit<Place>(
     });
 }
 
-/** A bound on how many of each key may be in at once. */
+/** A limit on concurrent holders per key. */
 export interface KeyedLimit {
-  /** Lets one in, and gives what lets it out again; undefined where the key has as many as it may. */
+  /** Takes a place of the key. Returns a function that gives it back, once; undefined if none is free. */
   enter(key: string): (() => void) | undefined;
-  /** The keys that have as many as they may. */
+  /** The keys without a free place. */
   readonly full: readonly string[];
 }
 
-/** Makes a bound of `most` for each key. */
+/** Makes a limit of `most` holders for each key. */
 export function createKeyedLimit(most: number): KeyedLimit {
   const inside = new Map<string, number>();
   return {
@@ -61,7 +61,10 @@ export function createKeyedLimit(most: number): KeyedLimit {
       const before = inside.get(key) ?? 0;
       if (before >= most) return undefined;
       inside.set(key, before + 1);
+      let hasLeft = false;
       return () => {
+        if (hasLeft) return;
+        hasLeft = true;
         const left = (inside.get(key) ?? 1) - 1;
         if (left > 0) inside.set(key, left);
         else inside.delete(key);

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { whenClosed } from '../adapters/when-closed.js';
 import type { Analyzer } from '../policy/index.js';
 import { StoreError } from '../store/store-error.js';
 import type { ScreeningCall, ScreeningEngine } from './screening/ports.js';
@@ -55,7 +56,7 @@ export async function openTracing(environment: NodeJS.ProcessEnv = process.env):
           parent,
         );
         request.traceId = span.spanContext().traceId;
-        reply.raw.once('close', () => {
+        whenClosed(reply.raw, () => {
           span.setAttribute('http.response.status_code', reply.statusCode);
           if (reply.statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
           span.end();

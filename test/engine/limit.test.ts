@@ -82,4 +82,6 @@ test('a keyed limit lets so many of each key in, and one more for each that leav
   first?.();
   expect(limit.full).toEqual([]);
   expect(limit.enter('a')).toBeDefined();
+  first?.();
+  expect(limit.enter('a')).toBeUndefined();
 });

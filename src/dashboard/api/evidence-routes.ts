@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import { z } from 'zod';
+import { whenClosed } from '../../adapters/when-closed.js';
 import { ALL_CHANNELS } from '../../engine/channel.js';
 import { TASK_LENGTH } from '../../engine/input.js';
 import { createKeyedLimit } from '../../engine/limit.js';
@@ -75,7 +76,7 @@ export function evidenceRoutes(app: ApiApp, { store, service, longWork, traceUrl
     if (leave === undefined)
       throw new ApiError(503, 'Several exports of this account are already running; try again when one has ended.');
     // However it ends: a download that is broken off never reads to the end.
-    reply.raw.once('close', leave);
+    whenClosed(reply.raw, leave);
     reply.header('Content-Type', types[format]);
     reply.header('Content-Disposition', `attachment; filename="evidence.${format}"`);
     const records = store.evidence.iterate(accountId, readFilter(asked));

@@ -1,4 +1,4 @@
-import { HttpError } from './http-error.js';
+import { callerLeft, HttpError } from './http-error.js';
 
 /** The place of a call among those in flight. */
 export interface Place {
@@ -83,6 +83,7 @@ export class Admission {
     };
     return {
       turn: () => {
+        if (hasLeft) return Promise.reject(callerLeft());
         if (account.waiting.size === 0 && account.working < this.#share()) {
           begin();
           return undefined;
@@ -94,7 +95,7 @@ export class Admission {
           };
           account.waiting.add(start);
           giveUp = () => {
-            if (account.waiting.delete(start)) reject(new HttpError(503, 'The caller left before its turn.'));
+            if (account.waiting.delete(start)) reject(callerLeft());
           };
         });
       },

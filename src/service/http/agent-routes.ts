@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
+import { whenClosed } from '../../adapters/when-closed.js';
 import { cropTask, inputText } from '../../engine/input.js';
 import type { EvidenceRecord } from '../../evidence/evidence-record.js';
 import type { Policy } from '../../policy/index.js';
@@ -24,7 +25,7 @@ import {
 import { type AnalyzeParts, bearerKey, refuseCodings, requireAllowed } from './analyze-route.js';
 import { refusalSchemas } from './api-schemas.js';
 import { disconnectSignal } from './connections.js';
-import { HttpError } from './http-error.js';
+import { callerLeft, HttpError } from './http-error.js';
 import { quotaHeaders, sendJson, sendJsonText } from './responses.js';
 
 declare module 'fastify' {
@@ -123,7 +124,7 @@ function admit(parts: AgentParts, readKey: (request: IncomingMessage) => string)
     if (owner === undefined) throw new HttpError(401, 'The API key is not valid.');
     const place = parts.admission.enter(owner.account.id);
     parts.metrics.underWay.inc();
-    reply.raw.once('close', () => {
+    whenClosed(reply.raw, () => {
       parts.metrics.underWay.dec();
       place.leave();
     });
@@ -228,7 +229,7 @@ function screening(
     const seen = known?.get(name);
     if (seen !== undefined) return seen;
     // Nobody waits for the rest.
-    if (signal.aborted) throw new HttpError(503, 'The caller left.');
+    if (signal.aborted) throw callerLeft();
     const { verdict, explanation } = await screenCall({ write, engine, now, longTexts, runs: store.runs }, caller, {
       ...{ input, channel, task },
       run: runId === undefined ? undefined : { id: runId, policy: call.on.flow, isPast, isKeptElsewhere: true },

@@ -10,6 +10,7 @@ import type {
 import type { FastifyRouteSchemaDef } from 'fastify/types/schema.js';
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { ZodType } from 'zod';
+import { whenClosed } from '../../adapters/when-closed.js';
 import type { EvidenceRecord, RecordedRun } from '../../evidence/evidence-record.js';
 import { type Input, toMinimal } from '../../index.js';
 import type { Charge } from '../../store/account-store.js';
@@ -32,7 +33,7 @@ import {
   refusalSchemas,
   verdictAnswerSchema,
 } from './api-schemas.js';
-import { HttpError } from './http-error.js';
+import { callerLeft, HttpError } from './http-error.js';
 import { quotaHeaders, sendVerdict } from './responses.js';
 
 /** The parts that a screening call uses. */
@@ -97,12 +98,12 @@ async function admit(
   if (owner === undefined) throw new HttpError(401, 'The API key is not valid.');
   const place = admission.enter(owner.account.id);
   metrics.underWay.inc();
-  reply.raw.once('close', () => {
+  const entered = counter.enter(owner.account.id, now().getTime());
+  whenClosed(reply.raw, () => {
     metrics.underWay.dec();
     place.leave();
-    request.call?.counted.countAtEnd().catch(() => undefined);
+    if (!(entered instanceof Promise)) entered.countAtEnd().catch(() => undefined);
   });
-  const entered = counter.enter(owner.account.id, now().getTime());
   const counted = entered instanceof Promise ? await entered : entered;
   if (counted.charge !== undefined) requireAllowed(reply, counted.charge);
   request.call = { owner, counted, place };
@@ -158,7 +159,7 @@ async function answer(
   );
   store.keys.used(key.id, at.getTime());
   metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
-  if (quota === undefined) throw new Error('the call was not counted');
+  if (quota === undefined) throw callerLeft();
   const isExplained = query.explain === 'true';
   const form = query.form ?? (isExplained ? 'extended' : account.settings.verdictForm);
   const full = isExplained ? { ...verdict, explanation } : verdict;

@@ -95,12 +95,26 @@ export function refuseConnections(
     },
     watch(server) {
       server.prependListener('connection', admit);
-      server.on('request', (request, response) => newest.set(request.socket, { request, response }));
+      server.on('request', (request, response) => {
+        newest.set(request.socket, { request, response });
+        if (response.socket === null) closeWithSocket(request.socket, response);
+      });
       // RFC 9110, 10.1.1: an expectation that isn't understood may be ignored; Node's own 417 has no body.
       server.on('checkExpectation', (request, response) => server.emit('request', request, response));
       server.on('connect', (request, socket) => refuse(socket as Socket, noSuchMethod(request.url ?? '', allowed)));
     },
   };
+}
+
+/** Closes a response that waits behind others of its connection: when the connection is lost, Node closes only the one being sent. */
+function closeWithSocket(socket: Socket, response: ServerResponse): void {
+  const close = (): void => {
+    response.destroy();
+    response.emit('close');
+  };
+  // A client may send any number of requests ahead.
+  socket.setMaxListeners(0).once('close', close);
+  response.once('socket', () => socket.off('close', close));
 }
 
 /**

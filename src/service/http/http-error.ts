@@ -20,6 +20,11 @@ export class HttpError extends Error {
   }
 }
 
+/** The error of a call whose client is gone. Nobody reads it, and it isn't logged. */
+export function callerLeft(): HttpError {
+  return new HttpError(503, 'The caller left.');
+}
+
 /** Why a plan refuses a call. */
 export type QuotaCode = 'TRIAL_ENDED' | 'MONTHLY_LIMIT_REACHED';
 

@@ -3,7 +3,7 @@ import { createKeyedLimit } from '../../engine/limit.js';
 import type { LongWork } from '../../store/store.js';
 import { OverloadedError } from '../../workers/calls.js';
 import { FairQueue } from '../../workers/fair-queue.js';
-import { HttpError } from '../http/http-error.js';
+import { callerLeft } from '../http/http-error.js';
 
 /** A piece of work that waits for its turn. */
 export interface TurnOptions {
@@ -63,7 +63,7 @@ export function createTurns({ atOnce, perTenant = Number.POSITIVE_INFINITY, rest
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         waiting.remove(one);
-        reject(new HttpError(503, 'The caller left before its turn.'));
+        reject(callerLeft());
       };
       const begin = (): void => {
         signal?.removeEventListener('abort', leave);

@@ -108,11 +108,38 @@ test('long texts are written a piece at a time, in the turns of their account', 
   }
 });
 
+test('whoever leaves while the session is looked up takes no place', async () => {
+  const left = await signIn(it, 'sign-up', { account: 'R', email: 'r@example.com', password: 'a long password' });
+  await it.app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = it.app.server.address() as AddressInfo;
+  const { sessions } = it.store;
+  const find = sessions.find;
+  const waiting: (() => void)[] = [];
+  const looked = vi.spyOn(sessions, 'find').mockImplementation(async (token) => {
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    return find(token);
+  });
+  const head = `GET /dashboard/api/evidence/export?format=jsonl HTTP/1.1\r\nHost: localhost\r\nCookie: ${left.cookie}\r\n\r\n`;
+  const closed = vi.fn();
+  it.app.server.on('connection', (socket: Socket) => socket.once('close', closed));
+  const sockets = Array.from({ length: 16 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+  for (const socket of sockets) socket.write(head);
+  await vi.waitFor(() => expect(waiting.length).toBe(16));
+  for (const socket of sockets) socket.resetAndDestroy();
+  await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(16));
+  looked.mockRestore();
+  const memberships = vi.spyOn(it.store.users, 'memberships');
+  for (const goOn of waiting) goOn();
+  await vi.waitFor(() => expect(memberships).toHaveBeenCalledTimes(16));
+  await Promise.all(memberships.mock.results.map(({ value }) => value));
+  const { statusCode, body } = await ask(it, left, 'GET', '/evidence/export?format=jsonl');
+  expect([statusCode, body]).toEqual([200, '']);
+});
+
 test('an account has four exports at once, and one that is broken off gives its place back', async () => {
   const stalled = await signIn(it, 'sign-up', { account: 'S', email: 's@example.com', password: 'a long password' });
   // More than a connection holds that nobody reads.
   for (let at = 0; at < 20; at++) await it.screen(stalled.accountId, 'x'.repeat(1_000_000), Date.now() + at);
-  await it.app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = it.app.server.address() as AddressInfo;
   const status = (socket: Socket): Promise<string> =>
     new Promise((resolve) => socket.once('data', (data) => resolve(data.toString('latin1', 9, 12))));

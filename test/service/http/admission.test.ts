@@ -79,6 +79,18 @@ it('a call that leaves while it waits makes no other wait, and all that waited b
   expect(() => both.enter('other')).toThrow('Too many calls of this account');
 });
 
+it('a call that has left gets no turn', async () => {
+  const both = admission();
+  callsOf(both, 'quiet', 1);
+  const noisy = callsOf(both, 'noisy', 1);
+  for (let at = 0; at < 100; at++) {
+    const place = both.enter('noisy');
+    place.leave();
+    await expect(place.turn()).rejects.toThrow('The caller left');
+  }
+  expect(noisy.begun.size + callsOf(both, 'noisy', 15).begun.size).toBe(16);
+});
+
 it('the calls of a flood beyond the share wait for their turn, are answered and counted once, and let others pass', async () => {
   let open: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => {

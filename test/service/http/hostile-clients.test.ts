@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { buildApp } from '../../../src/service/http/build-app.js';
 import { trustedProxies } from '../../../src/service/http/connections.js';
 import { KEY, OTHER_KEY, type TestApp, testApp } from '../test-app.js';
@@ -140,6 +140,53 @@ describe('V2: a body over the limit', () => {
     more();
     await ended;
     expect(sent).toBeLessThan(100_000_000);
+  });
+});
+
+describe('clients that reset the connection', () => {
+  /** Sends requests at once, and resets once the service has begun with them. */
+  async function resetAfter(bytes: string, begun: () => boolean): Promise<void> {
+    const socket = connect(port(), '127.0.0.1', () => socket.write(bytes));
+    socket.on('error', () => undefined);
+    sockets.push(socket);
+    await vi.waitFor(() => expect(begun()).toBe(true));
+    socket.resetAndDestroy();
+    await vi.waitFor(async () => expect(await connections()).toBe(0));
+  }
+  const placesTaken = async (): Promise<string | undefined> =>
+    /^portcullis_calls_under_way (\d+)$/m.exec((await service.app.inject('/metrics')).body)?.[1];
+  const request = (url: string): string => {
+    const body = '{"input":"a"}';
+    return ask(KEY, `Content-Length: ${body.length}\r\n`).replace('/analyze', url) + body;
+  };
+  const urls = ['/analyze', '/hooks/claude-code', '/beta/litellm_basic_guardrail_api'];
+
+  it.each(urls)('%s: have no place if they leave while their key is looked up', async (url) => {
+    await listen({ callsPerAccount: 1 });
+    const { keys, usage } = service.store;
+    let find: () => void = () => undefined;
+    const looked = vi.spyOn(keys, 'find').mockImplementationOnce(async (secret) => {
+      await new Promise<void>((resolve) => {
+        find = resolve;
+      });
+      return keys.find(secret);
+    });
+    await resetAfter(request(url), () => looked.mock.calls.length > 0);
+    const charged = vi.spyOn(usage, 'charge');
+    find();
+    await vi.waitFor(() => expect(charged).toHaveBeenCalledOnce());
+    expect(await placesTaken()).toBe('0');
+    expect((await service.post({ input: 'a' })).statusCode).toBe(200);
+  });
+
+  it('give back the places of all requests that they sent ahead', async () => {
+    await listen({ callsPerAccount: 4 });
+    const { usage } = service.store;
+    const charged = vi.spyOn(usage, 'charge').mockImplementation(() => new Promise(() => undefined));
+    await resetAfter(urls.map(request).join('') + request('/analyze'), () => charged.mock.calls.length === 4);
+    charged.mockRestore();
+    expect(await placesTaken()).toBe('0');
+    expect((await service.post({ input: 'a' })).statusCode).toBe(200);
   });
 });
 

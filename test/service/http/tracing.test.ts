@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { settingsSchema } from '../../../src/service/settings.js';
 import { openTracing, type Tracing } from '../../../src/service/tracing.js';
@@ -46,6 +46,29 @@ beforeAll(async () => {
 });
 afterAll(() => void collector.close());
 
+/** Calls without a body, and leaves while the key is looked up. */
+async function callAndLeave(): Promise<void> {
+  const { app, store } = traced;
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const closed = vi.fn();
+  app.server.on('connection', (socket: Socket) => socket.once('close', closed));
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
+  const secret = `${KEY}-${Date.now()}`;
+  store.add(secret);
+  const { find } = store.keys;
+  vi.spyOn(store.keys, 'find').mockImplementationOnce(async (key) => {
+    socket.resetAndDestroy();
+    await vi.waitFor(() => expect(closed).toHaveBeenCalled());
+    return find(key);
+  });
+  const used = vi.spyOn(store.usage, 'charge');
+  socket.write(`POST /hooks/claude-code HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\n\r\n`);
+  await vi.waitFor(() => expect(used).toHaveBeenCalledOnce());
+  await used.mock.results[0]?.value;
+  await new Promise((resolve) => setImmediate(resolve));
+  await app.close();
+}
+
 const attributesOf = ({ attributes }: Span): Record<string, unknown> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
@@ -79,6 +102,7 @@ it('exports spans of calls in the caller’s trace, with decision and findings, 
   const event = { hook_event_name: 'UserPromptSubmit', prompt: `${ATTACK} (hook)` };
   const url = '/hooks/claude-code';
   await post(event, { url, headers: { traceparent, authorization: `Bearer ${KEY}` } });
+  await callAndLeave();
   await tracing?.close();
 
   const bodies = posted.filter((post) => post.url === '/v1/traces').map(({ body }) => JSON.parse(body));
@@ -88,10 +112,11 @@ it('exports spans of calls in the caller’s trace, with decision and findings, 
     ),
   ) as Span[];
   const children = ({ spanId }: Span): Span[] => spans.filter(({ parentSpanId }) => parentSpanId === spanId);
-  const [first, second, hook] = spans.filter(({ kind }) => kind === 2);
-  expect([first, second, hook].map((span) => span?.name)).toEqual([
+  const [first, second, hook, ...left] = spans.filter(({ kind }) => kind === 2);
+  expect([first, second, hook, ...left].map((span) => span?.name)).toEqual([
     'POST /analyze',
     'POST /analyze',
+    'POST /hooks/claude-code',
     'POST /hooks/claude-code',
   ]);
   expect(first).toMatchObject({ traceId: TRACE, parentSpanId: PARENT });

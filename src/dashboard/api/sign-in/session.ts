@@ -1,5 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { whenClosed } from '../../../adapters/when-closed.js';
+import { createKeyedLimit } from '../../../engine/limit.js';
 import type { Store } from '../../../store/store.js';
 import type { Member as Membership } from '../../../store/user-store.js';
 import type { AccountName, Member, Role, SessionResponse } from '../../ports.js';
@@ -147,24 +149,16 @@ const MOST_AT_ONCE = 16;
  * `leastRoles` says otherwise.
  */
 export function guard(app: ApiApp, { store, now }: DashboardParts): void {
-  const underWay = new Map<string, number>();
-  const enter = (accountId: string, reply: FastifyReply): void => {
-    const others = underWay.get(accountId) ?? 0;
-    if (others >= MOST_AT_ONCE)
-      throw new ApiError(503, 'Too many requests of this account are in progress; try again in a moment.');
-    underWay.set(accountId, others + 1);
-    reply.raw.once('close', () => {
-      const left = (underWay.get(accountId) ?? 1) - 1;
-      if (left > 0) underWay.set(accountId, left);
-      else underWay.delete(accountId);
-    });
-  };
+  const underWay = createKeyedLimit(MOST_AT_ONCE);
   app.addHook('onRequest', async (request, reply) => {
     const id = readSessionId(request);
     const member = id === undefined ? undefined : await sessionMember(store, id, now());
     if (id === undefined || member === undefined) throw new ApiError(401, 'Sign in first.');
     request.dashboardMember = member;
-    enter(member.accountId, reply);
+    const leave = underWay.enter(member.accountId);
+    if (leave === undefined)
+      throw new ApiError(503, 'Too many requests of this account are in progress; try again in a moment.');
+    whenClosed(reply.raw, leave);
     const route = request.routeOptions.url ?? '';
     if (READING.has(request.method)) {
       if (member.role === 'owner' || !OWNERS_READ.some((end) => route.endsWith(end))) return;
