@@ -5,6 +5,8 @@ export interface Failure {
   readonly name: string;
   readonly code: string;
   readonly message: string;
+  /** Of an error of the operating system. */
+  readonly syscall?: string | undefined;
 }
 
 type Message =
@@ -132,12 +134,13 @@ export class Peer {
 
 function toFailure(error: unknown): Failure {
   if (!(error instanceof Error)) return { name: 'Error', code: 'unknown', message: 'unknown error' };
-  return { name: error.name, code: 'code' in error ? String(error.code) : 'unknown', message: error.message };
+  const { name, message, code = 'unknown', syscall } = error as NodeJS.ErrnoException;
+  return { name, code: String(code), message, syscall };
 }
 
 /** An error as the other side had it, without its class. */
-export function asError({ name, code, message }: Failure): Error {
-  return Object.assign(new Error(message), { name, code });
+export function asError({ message, ...rest }: Failure): Error {
+  return Object.assign(new Error(message), rest);
 }
 
 /**

@@ -19,6 +19,11 @@ export interface EngineFlags {
   readonly json?: boolean;
 }
 
+/** An option that takes one of a few words. */
+export function choice(flags: string, description: string, words: readonly string[]): Option {
+  return new Option(flags, description).choices(words);
+}
+
 /** Parses an option that may be repeated. */
 export function collect(value: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), value];

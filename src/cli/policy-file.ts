@@ -7,11 +7,6 @@ import { CliError } from './terminal.js';
 /** Content of a policy file: these options of `createGuard`. */
 export type PolicyFile = Pick<GuardOptions, 'on' | 'tools'>;
 
-/** An option that takes one of a few words. */
-export function choice(flags: string, description: string, words: readonly string[]): Option {
-  return new Option(flags, description).choices(words);
-}
-
 /** `--policy FILE`. */
 export function policyOption(): Option {
   return new Option('--policy <file>', 'JSON file with `on` and `tools`, as createGuard takes them');

@@ -16,13 +16,16 @@ async function start(settings: ServiceSettings): Promise<RunningService> {
   return (await import('../service/processes.js')).serveProcesses(settings);
 }
 
+/** System calls of a server that begins to listen: `bind` is that of one in a process of several. */
+const LISTENING: readonly string[] = ['listen', 'bind', 'getaddrinfo'];
+
 /** Describes why a start failed. */
 function startFailure(error: unknown, { host, port }: ServiceSettings): unknown {
   if (!(error instanceof Error && 'code' in error)) return error;
   if (error.code === 'ERR_MODULE_NOT_FOUND')
     return new CliError(`the service needs packages that aren't installed: npm install ${PACKAGES}`);
-  if (!/^(listen|bind) E/.test(error.message)) return error;
-  return new CliError(`can't listen on ${host}:${port} (${error.code}): choose another with --port or PORTCULLIS_PORT`);
+  if (!('syscall' in error && LISTENING.includes(String(error.syscall)))) return error;
+  return new CliError(`can't listen on ${host}:${port} (${error.code}): choose another with --host or --port`);
 }
 
 function shownAccount(first: FirstAccount | UnshownAccount, url: string): string {
@@ -82,7 +85,8 @@ async function run({
   const { firstAccount } = service;
   if (firstAccount !== undefined) process.stdout.write(`${shownAccount(firstAccount, service.url)}\n`);
   process.stdout.write(`ready ${service.url}\n`);
-  if (firstAccount !== undefined && 'key' in firstAccount) await service.firstAccountShown();
+  // Without this note the next start names the account once more.
+  if (firstAccount !== undefined && 'key' in firstAccount) await service.firstAccountShown().catch(() => undefined);
 }
 
 /** An option that `PORTCULLIS_` and its name in capitals can set, too. */

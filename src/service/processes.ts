@@ -60,9 +60,9 @@ export async function serveProcesses(settings: ServiceSettings): Promise<Running
   }
 }
 
-/** One of the processes, and how it is asked. */
+/** One of the processes. */
 interface ServiceWorker {
-  readonly worker: Worker;
+  readonly child: Worker;
   ask<Reply>(request: ProcessRequest): Promise<Reply>;
   end(): void;
 }
@@ -101,7 +101,7 @@ class Processes {
         this.start(isFirst, backoff).catch(() => undefined);
       }, backoff.next());
       this.#restarts.add(restart);
-      const { pid } = worker.worker.process;
+      const { pid } = worker.child.process;
       this.#log.error({ pid, code, signal }, 'a process of the service ended; it is started again');
     });
     this.#running.add(worker);
@@ -116,10 +116,10 @@ class Processes {
     this.#isClosing = true;
     for (const restart of this.#restarts) clearTimeout(restart);
     await Promise.all(
-      [...this.#running].map(async ({ worker, end }) => {
-        if (worker.isDead()) return;
-        const ended = once(worker.process, 'exit');
-        const late = setTimeout(() => worker.process.kill('SIGKILL'), END_MS);
+      [...this.#running].map(async ({ child, end }) => {
+        if (child.isDead()) return;
+        const ended = once(child.process, 'exit');
+        const late = setTimeout(() => child.process.kill('SIGKILL'), END_MS);
         end();
         await ended;
         clearTimeout(late);
@@ -128,7 +128,7 @@ class Processes {
   }
 
   #fork(onExit: (code: number, signal: string) => void): ServiceWorker {
-    const worker = cluster.fork();
+    const child = cluster.fork();
     let listens = (): void => {};
     const listening = new Promise<void>((resolve) => {
       listens = resolve;
@@ -137,23 +137,23 @@ class Processes {
       async send(messages) {
         await listening;
         // One that is just ending doesn't get it: its `exit` follows.
-        if (worker.isConnected()) worker.send({ messages, rssBytes: 0 } satisfies Packet, () => undefined);
+        if (child.isConnected()) child.send({ messages, rssBytes: 0 } satisfies Packet, () => undefined);
       },
       answer: ({ kind }: FirstRequest) => (kind === 'started' ? listens() : this.#registry.clusterMetrics()),
       toError,
     });
     // The reason for its failure is in its exit message.
-    worker.on('error', () => undefined);
-    worker.on('message', (packet: Packet) => {
+    child.on('error', () => undefined);
+    child.on('message', (packet: Packet) => {
       if (Array.isArray(packet.messages)) peer.take(packet);
     });
-    worker.on('exit', (code, signal) => {
+    child.on('exit', (code, signal) => {
       peer.end(new ScoringError('SCORER_UNAVAILABLE', 'a process of the service exited during start-up'));
       onExit(code, signal);
     });
     const ask = <Reply>(request: ProcessRequest): Promise<Reply> => peer.ask(request);
     // Its exit is the reply.
-    return { worker, ask, end: () => void ask({ kind: 'close' }).catch(() => undefined) };
+    return { child, ask, end: () => void ask({ kind: 'close' }).catch(() => undefined) };
   }
 }
 

@@ -108,9 +108,14 @@ export interface DeviceStore {
   find(token: string): Promise<string | undefined>;
 }
 
+/** Normalises an e-mail address: users, invitations and attempts are found by it. */
+export function normalizeEmail(email: string): string {
+  return email.trim().toLowerCase();
+}
+
 /** Returns the key by which failed attempts at an e-mail are counted. */
 export function emailAttempts(email: string): string {
-  return `email ${email.trim().toLowerCase()}`;
+  return `email ${normalizeEmail(email)}`;
 }
 
 /** Attempts at passwords. Each counts as failed until it is taken back. Only digests of the names are kept. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Command, Option } from 'commander';
 import { errorCode } from '../../engine/errors.js';
-import { emailAttempts, type Role } from '../../store/user-store.js';
+import { emailAttempts, normalizeEmail, type Role } from '../../store/user-store.js';
 import { CliError } from '../terminal.js';
 import { noteChange, noteUserChange, printOne, type StoreFlags, storeCommand } from './store-command.js';
 
@@ -84,7 +84,7 @@ const unlock = storeCommand(
     .description('clear failed sign-in attempts, so that the next one is not delayed')
     .argument('<email>'),
   async (store, flags, email: string) => {
-    const name = email.trim().toLowerCase();
+    const name = normalizeEmail(email);
     const wasLocked = await store.attempts.forget(emailAttempts(email));
     for (const { id } of await store.users.allByEmail(email)) await noteUserChange(store, id, 'member.unlock', name);
     printOne(flags, { email: name, wasLocked }, `${name}: ${wasLocked ? 'unlocked' : 'had no failed attempts'}`);
@@ -100,7 +100,7 @@ const resetSecondFactor = storeCommand(
     if (users.length === 0) throw new CliError(`no user "${email}"`);
     let had = false;
     for (const { id } of users) had = (await store.secondFactors.remove(id)) || had;
-    const name = email.trim().toLowerCase();
+    const name = normalizeEmail(email);
     for (const { id } of users) await noteUserChange(store, id, 'second-factor.off', name);
     printOne(flags, { email: name, had }, `${name}: ${had ? 'the second factor is off' : 'had no second factor'}`);
   },

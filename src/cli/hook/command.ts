@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
-import { withScreenerFlags } from '../engine-flags.js';
-import { choice, policyOption } from '../policy-file.js';
+import { choice, withScreenerFlags } from '../engine-flags.js';
+import { policyOption } from '../policy-file.js';
 import { type InstallFlags, installHooks, type Scope, uninstallHooks } from './install.js';
 import { type HookFlags, runHook } from './run-hook.js';
 
@@ -12,11 +12,12 @@ function withPolicyFlags(command: Command): Command {
       choice('--tool-call <action>', 'what to do with a blocked tool call (default: deny)', ['deny', 'ask', 'report']),
     )
     .addOption(
-      choice(
-        '--tool-result <action>',
-        'what to do with a blocked tool result (default: replace)',
-        'replace redact stop report'.split(' '),
-      ),
+      choice('--tool-result <action>', 'what to do with a blocked tool result (default: replace)', [
+        'replace',
+        'redact',
+        'stop',
+        'report',
+      ]),
     )
     .addOption(
       choice(

@@ -52,7 +52,7 @@ const PROMPTS = 5_000;
 /** Verdicts that are known for a while, by account, overlay and text. */
 type KnownVerdicts = LRUCache<string, Awaited<ReturnType<AgentAnalyzer['analyze']>>>;
 
-/** What the calls of agents are answered with. */
+/** The parts that an agent's call uses. */
 interface AgentParts extends AnalyzeParts {
   /** The prompts of runs. */
   readonly prompts: LRUCache<string, string>;

@@ -173,7 +173,7 @@ function serverOptions(bodyBytes: number, requestMs: number): FastifyHttpOptions
   };
 }
 
-/** Hooks of every request, whatever its route. Hooks that wait for nothing are no promises: those cost each call its turns of the queue. */
+/** Adds the hooks of every request. None of them is async: a promise would cost each call further turns of the event loop. */
 function addHooks(
   app: FastifyInstance,
   {

@@ -16,7 +16,10 @@ export type FindKey<Owner> = (secret: string) => Promise<Owner | undefined>;
  */
 export function cachedKeys<Owner>(find: FindKey<Owner>, now: () => number): FindKey<Owner> {
   const known = new LRUCache<string, Promise<Owner | undefined>>({
-    ...{ max: MAX_KEYS, ttl: KEY_BELIEVED_MS, ttlResolution: 0, perf: { now } },
+    max: MAX_KEYS,
+    ttl: KEY_BELIEVED_MS,
+    ttlResolution: 0,
+    perf: { now },
   });
   return (secret) => {
     const digest = hash('sha256', secret, 'base64');

@@ -118,7 +118,7 @@ export async function screenCall(parts: ScreenParts, owner: CallOwner, asked: As
   return { verdict, explanation, record };
 }
 
-/** The verdict of the engine, or in mode `rules` the one of the same text a moment ago: they say the same of it; a model may fail. */
+/** Returns the engine's verdict, or in mode `rules` the recent one of the same text. A model may fail, so its verdicts are not reused. */
 async function score(
   { engine, recent }: ScreenParts,
   { accountId, under }: CallOwner,
@@ -129,7 +129,7 @@ async function score(
   const ask = () => engine.score(input, { explain: true, evidenceId, tenant: accountId, channel, task, change });
   if (recent === undefined || typeof input !== 'string' || channel !== undefined || engine.info.mode !== 'rules')
     return ask();
-  // By the rules too: under another overlay they may say something else.
+  // Another overlay may decide otherwise.
   const asker = change === undefined ? accountId : `${accountId} ${change.rulesVersion}`;
   const known = recent.get(asker, input);
   if (known !== undefined) return known;
@@ -164,8 +164,8 @@ function operatingPoint(info: EngineInfo, channel: Channel, change: PackChange |
 }
 
 /**
- * The verdict alone, in the order of its fields, with the id of this call and the milliseconds that it took this service.
- * Named one by one: the rest of an object is dear.
+ * Returns the verdict without its explanation, in the order of its fields, with the id and the milliseconds of this call. The fields
+ * are listed because copying the rest of an object is slow.
  */
 export function bareVerdict(
   explained: ExplainedVerdict,

@@ -16,7 +16,14 @@ import { errorCode } from '../../engine/errors.js';
 import { DAMAGED, StoreError } from '../store-error.js';
 import { foldText } from './search-terms.js';
 
-const PRIVATE_FILES = 'portcullis.db portcullis.db-wal portcullis.db-shm serve.lock ballast key-pepper'.split(' ');
+const PRIVATE_FILES = [
+  'portcullis.db',
+  'portcullis.db-wal',
+  'portcullis.db-shm',
+  'serve.lock',
+  'ballast',
+  'key-pepper',
+];
 /** A larger file is checked in part at a start: all of it takes a second for every few hundred MiB. */
 const QUICK_BYTES = 256 * 1024 * 1024;
 

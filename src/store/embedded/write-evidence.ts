@@ -12,10 +12,9 @@ export function embeddedAppend(db: Database, counts: AddedCounts, mark: SearchMa
   const insert = db.prepare<[EvidenceRow]>(`${insertInto('evidence', EVIDENCE_COLUMNS)} ON CONFLICT (seq) DO NOTHING`);
   const unsearched = db.prepare<[number]>('INSERT INTO evidence_unsearched (seq) VALUES (?)');
   return (row) => {
-    const { is_model_error: _isModelError, ...columns } = row;
     let { seq } = row;
     try {
-      while (insert.run({ ...columns, seq }).changes === 0) seq += 1;
+      while (insert.run({ ...row, seq }).changes === 0) seq += 1;
     } catch (error) {
       if (errorCode(error) === 'SQLITE_CONSTRAINT_UNIQUE')
         throw new StoreError('STORE_CONFLICT', `there is evidence "${row.id}" already`);
@@ -53,9 +52,19 @@ export interface AddedCounts extends Tally {
 
 /** Counts of a commit. */
 export function addedCounts(db: Database): AddedCounts {
-  const hours = new CountTable(db, 'evidence_hours', ['account_id', 'hour', 'rule']);
-  const latencies = new CountTable(db, 'evidence_latencies', ['account_id', 'hour', 'step']);
-  const versions = new CountTable(db, 'evidence_versions', ['account_id', 'rules_version', 'ml_version', 'rule']);
+  const hours = new CountTable(
+    db,
+    'evidence_hours',
+    ['account_id', 'hour', 'rule'],
+    ['calls', 'blocks', 'model_errors', 'latency_sum', 'latency_max'],
+  );
+  const latencies = new CountTable(db, 'evidence_latencies', ['account_id', 'hour', 'step'], ['calls']);
+  const versions = new CountTable(
+    db,
+    'evidence_versions',
+    ['account_id', 'rules_version', 'ml_version', 'rule'],
+    ['first_at', 'last_at', 'calls', 'blocks', 'false_alarms', 'missed_attacks'],
+  );
   const all = [hours, latencies, versions];
   return {
     add(record) {
@@ -77,16 +86,21 @@ const KEPT: Readonly<Record<string, 'min' | 'max'>> = { latency_max: 'max', firs
 
 /** Rows of a table of counts that a commit adds to it, one statement for each row that they change. */
 class CountTable implements Tally {
-  readonly #db: Database;
-  readonly #table: string;
   readonly #keys: readonly string[];
+  readonly #counts: readonly string[];
+  readonly #upsert: Statement;
   readonly #rows = new Map<string, Record<string, string | number>>();
-  #statement: Statement | undefined;
 
-  constructor(db: Database, table: string, keys: readonly string[]) {
-    this.#db = db;
-    this.#table = table;
+  constructor(db: Database, table: string, keys: readonly string[], counts: readonly string[]) {
+    const changes = counts.map((it) => {
+      const kept = KEPT[it];
+      return `${it} = ${kept === undefined ? `${it} + excluded.${it}` : `${kept}(${it}, excluded.${it})`}`;
+    });
     this.#keys = keys;
+    this.#counts = counts;
+    this.#upsert = db.prepare(
+      `${insertInto(table, [...keys, ...counts])} ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${changes.join(', ')}`,
+    );
   }
 
   add(row: Readonly<Record<string, string | number>>): void {
@@ -96,7 +110,7 @@ class CountTable implements Tally {
       this.#rows.set(name, { ...row });
       return;
     }
-    for (const column of this.#counts(row)) {
+    for (const column of this.#counts) {
       const [sum, value] = [Number(sums[column]), Number(row[column])];
       const kept = KEPT[column];
       sums[column] = kept === undefined ? sum + value : Math[kept](sum, value);
@@ -104,28 +118,12 @@ class CountTable implements Tally {
   }
 
   write(): void {
-    for (const row of this.#rows.values()) {
-      this.#statement ??= this.#db.prepare(this.#upsert(row));
-      this.#statement.run(row);
-    }
+    for (const row of this.#rows.values()) this.#upsert.run(row);
     this.drop();
   }
 
   drop(): void {
     this.#rows.clear();
-  }
-
-  #counts(row: object): readonly string[] {
-    return Object.keys(row).filter((column) => !this.#keys.includes(column));
-  }
-
-  #upsert(row: object): string {
-    const changes = this.#counts(row).map((it) => {
-      const kept = KEPT[it];
-      return `${it} = ${kept === undefined ? `${it} + excluded.${it}` : `${kept}(${it}, excluded.${it})`}`;
-    });
-    return `${insertInto(this.#table, Object.keys(row))}
-      ON CONFLICT (${this.#keys.join(', ')}) DO UPDATE SET ${changes.join(', ')}`;
   }
 }
 

@@ -60,8 +60,8 @@ async function addColumn(
 }
 
 /**
- * One story for both databases: the same names in the same order, never changed once released. A step that a later one replaces
- * whole does nothing any more.
+ * The migrations of a database, by name and in order. Both databases have the same names, which never change once released. A
+ * migration that a later one replaces entirely is empty.
  */
 const migrations = (dialect: 'sqlite' | 'postgres'): Readonly<Record<string, Migration>> => ({
   '2026-11-21-initial': running(

@@ -49,7 +49,7 @@ export const VERSION_TABLES: readonly string[] = [
     PRIMARY KEY (account_id, rules_version, ml_version, rule))`,
 ];
 
-const EVIDENCE_COLUMNS = `account_id TEXT NOT NULL, key_id TEXT, verdict TEXT NOT NULL, rule TEXT NOT NULL,
+const EVIDENCE_FIELDS = `account_id TEXT NOT NULL, key_id TEXT, verdict TEXT NOT NULL, rule TEXT NOT NULL,
   decided_by TEXT NOT NULL, router_level TEXT NOT NULL, label TEXT, text TEXT, record TEXT NOT NULL`;
 
 const versionsTable = (bytes: string): string => `CREATE TABLE IF NOT EXISTS versions (
@@ -69,7 +69,7 @@ const RARE_INDEXES: readonly string[] = [
 /** The embedded database. */
 export const embeddedTables: readonly string[] = [
   versionsTable('BLOB'),
-  `CREATE TABLE IF NOT EXISTS evidence (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, ${EVIDENCE_COLUMNS})`,
+  `CREATE TABLE IF NOT EXISTS evidence (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, ${EVIDENCE_FIELDS})`,
   'CREATE INDEX IF NOT EXISTS evidence_account ON evidence (account_id, seq)',
   ...RARE_INDEXES,
   'CREATE TABLE IF NOT EXISTS evidence_unsearched (seq INTEGER PRIMARY KEY)',
@@ -78,7 +78,7 @@ export const embeddedTables: readonly string[] = [
 /** PostgreSQL. Without the extension (no rights to create it) searches work, slowly. */
 export const postgresTables: readonly string[] = [
   versionsTable('BYTEA'),
-  `CREATE TABLE IF NOT EXISTS evidence (seq BIGINT NOT NULL, id TEXT PRIMARY KEY, ${EVIDENCE_COLUMNS})`,
+  `CREATE TABLE IF NOT EXISTS evidence (seq BIGINT NOT NULL, id TEXT PRIMARY KEY, ${EVIDENCE_FIELDS})`,
   'CREATE INDEX IF NOT EXISTS evidence_account ON evidence (account_id, seq, id)',
   ...RARE_INDEXES,
   'DO $$ BEGIN CREATE EXTENSION IF NOT EXISTS pg_trgm; EXCEPTION WHEN OTHERS THEN NULL; END $$',

@@ -1,6 +1,6 @@
 import type { Charge, KeyStore, OrderStore, OverlayStore, UsageStore } from '../account-store.js';
 import type { AuditStore, WebhookStore } from '../operations-store.js';
-import type { RunStore, Store, StoreHealth, VersionStore } from '../store.js';
+import type { Store, StoreHealth, VersionStore } from '../store.js';
 import { guarded } from '../store-error.js';
 import type { AttemptStore, DeviceStore, SecondFactorStore, SessionStore, UserStore } from '../user-store.js';
 import { accounts, usage } from './accounts/accounts.js';
@@ -14,7 +14,7 @@ import { type Connection, type Queries, sqlNotes } from './connection.js';
 import { type EvidenceOwn, sqlEvidence } from './evidence/evidence.js';
 import { audit } from './operations/audit.js';
 import { overlays } from './operations/overlays.js';
-import { runs } from './operations/runs.js';
+import { sqlRuns } from './operations/runs.js';
 import { webhooks } from './operations/webhooks.js';
 
 const USES_MS = 5_000;
@@ -35,13 +35,12 @@ export function sqlStore(connection: Connection, own: DatabaseOwn): Store {
     const problems = await look().catch((error: unknown) => [error instanceof Error ? error.message : 'unknown error']);
     return { ok: problems.length === 0, database, problems };
   };
-  const part = <Part extends object>(queries: Queries<Part>): Part =>
-    Object.fromEntries(
-      Object.entries<(...args: never[]) => unknown>(queries).map(([name, query]) => [
-        name,
-        query.bind(undefined, connection as never),
-      ]),
-    ) as Part;
+  const part = <Part extends object>(queries: Queries<Part>): Part => {
+    const bound = Object.entries<(...args: never[]) => unknown>(queries).map(
+      ([name, query]) => [name, query.bind(undefined, connection as never)] as const,
+    );
+    return guarded(Object.fromEntries(bound) as Part);
+  };
   const close = async (): Promise<void> => {
     await uses.close();
     await own.close();
@@ -50,21 +49,21 @@ export function sqlStore(connection: Connection, own: DatabaseOwn): Store {
   return {
     database,
     plans: connection.plans,
-    accounts: guarded(part(accounts)),
-    users: guarded(part<UserStore>({ ...users, ...invitations })),
-    sessions: guarded(part<SessionStore>(sessions)),
-    devices: guarded(part<DeviceStore>(devices)),
-    attempts: guarded(part<AttemptStore>(attempts)),
-    keys: guarded({ ...part<Omit<KeyStore, 'used'>>(keys), used: uses.note }),
-    usage: guarded({ ...part<Omit<UsageStore, 'charge'>>(usage), charge: own.charge }),
+    accounts: part(accounts),
+    users: part<UserStore>({ ...users, ...invitations }),
+    sessions: part<SessionStore>(sessions),
+    devices: part<DeviceStore>(devices),
+    attempts: part<AttemptStore>(attempts),
+    keys: { ...part<Omit<KeyStore, 'used'>>(keys), used: uses.note },
+    usage: { ...part<Omit<UsageStore, 'charge'>>(usage), ...guarded({ charge: own.charge }) },
     evidence: guarded(sqlEvidence(connection, own)),
-    orders: guarded(part<OrderStore>(orders)),
-    overlays: guarded(part<OverlayStore>(overlays)),
-    audit: guarded(part<AuditStore>(audit)),
-    webhooks: guarded(part<WebhookStore>(webhooks)),
-    secondFactors: guarded(part<SecondFactorStore>(secondFactors)),
-    runs: guarded(part<RunStore>(runs)),
-    versions: guarded(part<VersionStore>(versions)),
+    orders: part<OrderStore>(orders),
+    overlays: part<OverlayStore>(overlays),
+    audit: part<AuditStore>(audit),
+    webhooks: part<WebhookStore>(webhooks),
+    secondFactors: part<SecondFactorStore>(secondFactors),
+    runs: guarded(sqlRuns(connection)),
+    versions: part<VersionStore>(versions),
     notes: guarded(sqlNotes(connection)),
     ready: health(own.ready),
     check: health(own.check),

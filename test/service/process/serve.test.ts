@@ -115,6 +115,9 @@ describe('portcullis serve', () => {
     await expect(startService(['--data', data, ...RULES, '--port', String(port)])).rejects.toThrow(
       `can't listen on 127.0.0.1:${port}`,
     );
+    await expect(startService(['--data', data, ...RULES, '--host', 'no host'])).rejects.toThrow(
+      "can't listen on no host",
+    );
     await new Promise((resolve) => other.close(resolve));
     expect((await start(data)).output()).toContain('API key (shown once)');
   }, 60_000);

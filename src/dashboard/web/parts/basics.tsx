@@ -49,12 +49,8 @@ export function Button(props: ComponentProps<'button'>): JSX.Element {
 }
 
 /** The button that sends a form; it waits while that is under way. */
-export function Submit({
-  action,
-  disabled = false,
-  ...props
-}: ComponentProps<'button'> & { action: Action }): JSX.Element {
-  return <button type="submit" disabled={action.busy || disabled} {...props} />;
+export function Submit({ action, ...props }: ComponentProps<'button'> & { action: Action }): JSX.Element {
+  return <button type="submit" disabled={action.busy} {...props} />;
 }
 
 /** Says that something failed, or went well. Read out as it appears. */

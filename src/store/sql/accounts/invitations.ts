@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely';
 import { randomId, randomToken, tokenHash } from '../../secrets.js';
 import { StoreError } from '../../store-error.js';
-import type { InvitationStore, Member, User } from '../../user-store.js';
+import { type InvitationStore, type Member, normalizeEmail, type User } from '../../user-store.js';
 import type { Connection, Queries } from '../connection.js';
 import type { Tables } from '../tables.js';
-import { createUser, spelled } from './users.js';
+import { createUser } from './users.js';
 
 /** The columns that may be shown: all but the hash. */
 const SHOWN = ['id', 'accountId', 'email', 'role', 'expiresAt'] as const;
@@ -37,7 +37,7 @@ async function takeUp({ db, now }: Pick<Connection, 'db' | 'now'>, token: string
 export const invitations: Queries<InvitationStore> = {
   async invite({ db }, accountId, email, role, expiresAt) {
     const token = randomToken();
-    const invitation = { id: randomId('inv'), accountId, email: spelled(email), role, expiresAt };
+    const invitation = { id: randomId('inv'), accountId, email: normalizeEmail(email), role, expiresAt };
     await db
       .insertInto('invitations')
       .values({ ...invitation, tokenHash: tokenHash(token) })

@@ -8,8 +8,16 @@ import { findAccount, toAccount } from './accounts.js';
 
 /** The columns that may be shown: all but the hash. */
 const SHOWN = [
-  ...(['id', 'accountId', 'name', 'hint', 'createdAt', 'lastUsedAt', 'expiresAt', 'revokedAt', 'replacedBy'] as const),
-];
+  'id',
+  'accountId',
+  'name',
+  'hint',
+  'createdAt',
+  'lastUsedAt',
+  'expiresAt',
+  'revokedAt',
+  'replacedBy',
+] as const;
 
 /** A key that isn't stored yet. */
 function fresh(

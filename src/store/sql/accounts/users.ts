@@ -1,18 +1,20 @@
 import { type Kysely, sql } from 'kysely';
 import { randomId, randomToken, tokenHash } from '../../secrets.js';
 import { StoreError } from '../../store-error.js';
-import type { InvitationStore, Member, SessionStore, User, UserStore } from '../../user-store.js';
+import {
+  type InvitationStore,
+  type Member,
+  normalizeEmail,
+  type SessionStore,
+  type User,
+  type UserStore,
+} from '../../user-store.js';
 import type { Connection, Queries } from '../connection.js';
 import type { Tables } from '../tables.js';
 import { createAccount } from './accounts.js';
 
 /** A password is compared with those of at most this many users with the same e-mail. */
 const MOST_USERS = 8;
-
-/** One spelling of an e-mail address. */
-export function spelled(email: string): string {
-  return email.trim().toLowerCase();
-}
 
 /** A new user; `db` may be inside a transaction. @throws StoreError `STORE_CONFLICT` for a known e-mail */
 export async function createUser(
@@ -22,7 +24,7 @@ export async function createUser(
   invitedTo: string | null = null,
 ): Promise<User> {
   const user = {
-    ...{ id: randomId('user'), email: spelled(email), passwordHash },
+    ...{ id: randomId('user'), email: normalizeEmail(email), passwordHash },
     ...{ createdAt: now(), invitedTo, lastAccountId: invitedTo },
   };
   const made = db
@@ -49,7 +51,7 @@ async function withdrawInvitations(inside: Kysely<Tables>, accountId: string): P
 }
 
 function byEmail({ db }: Connection, email: string): Promise<readonly User[]> {
-  const rows = db.selectFrom('users').selectAll().where('email', '=', spelled(email));
+  const rows = db.selectFrom('users').selectAll().where('email', '=', normalizeEmail(email));
   const own = sql`CASE WHEN invited_to IS NULL THEN 0 ELSE 1 END`;
   return rows.orderBy(own).orderBy('createdAt', 'desc').orderBy('id').limit(MOST_USERS).execute();
 }

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { RunStore } from '../../store.js';
-import type { Connection, Queries } from '../connection.js';
+import type { Connection } from '../connection.js';
 
 /** Bounds on entries and their bytes. */
 interface Bound {
@@ -12,7 +12,6 @@ const RUN_BOUND: Bound = { entries: 1_000, bytes: 512 * 1024 };
 const ACCOUNT_BOUND: Bound = { entries: 20_000, bytes: 32 * 1024 * 1024 };
 /** An account is counted with one in so many calls, since that takes as long as it has entries. */
 const COUNTED_CALLS = 16;
-let calls = 0;
 
 /** Deletes what is beyond a bound, of a run or of all of an account, the oldest first. */
 async function trim({ db }: Connection, accountId: string, run: string | undefined, bound: Bound): Promise<void> {
@@ -36,24 +35,29 @@ async function trim({ db }: Connection, accountId: string, run: string | undefin
 }
 
 /** Memory of runs. */
-export const runs: Queries<RunStore> = {
-  async read({ db, pepper }, accountId, runId) {
-    const own = db.selectFrom('runEntries').select('entry').where('accountId', '=', accountId).where('run', '=', runId);
-    const rows = await own.orderBy('at', 'desc').orderBy('name', 'desc').limit(RUN_BOUND.entries).execute();
-    const seed = createHmac('sha256', pepper).update(`run\0${accountId}\0${runId}`).digest().readUInt32BE();
-    return { seed, entries: rows.map(({ entry }) => entry).reverse() };
-  },
-  async add(connection, accountId, run, entries) {
-    if (entries.length === 0) return;
-    const at = connection.now();
-    const rows = entries.map(({ name, line }) => ({ accountId, run, name, at, bytes: line.length, entry: line }));
-    const put = connection.db.insertInto('runEntries').values(rows);
-    await put.onConflict((conflict) => conflict.doNothing()).execute();
-    await trim(connection, accountId, run, RUN_BOUND);
-    calls = (calls + 1) % COUNTED_CALLS;
-    if (calls === 0) await trim(connection, accountId, undefined, ACCOUNT_BOUND);
-  },
-  async purge({ db }, before) {
-    await db.deleteFrom('runEntries').where('at', '<', before).execute();
-  },
-};
+export function sqlRuns(connection: Connection): RunStore {
+  const { db, pepper } = connection;
+  let calls = 0;
+  return {
+    async read(accountId, runId) {
+      const all = db.selectFrom('runEntries').select('entry').where('accountId', '=', accountId);
+      const own = all.where('run', '=', runId).orderBy('at', 'desc').orderBy('name', 'desc');
+      const rows = await own.limit(RUN_BOUND.entries).execute();
+      const seed = createHmac('sha256', pepper).update(`run\0${accountId}\0${runId}`).digest().readUInt32BE();
+      return { seed, entries: rows.map(({ entry }) => entry).reverse() };
+    },
+    async add(accountId, run, entries) {
+      if (entries.length === 0) return;
+      const at = connection.now();
+      const rows = entries.map(({ name, line }) => ({ accountId, run, name, at, bytes: line.length, entry: line }));
+      const put = db.insertInto('runEntries').values(rows);
+      await put.onConflict((conflict) => conflict.doNothing()).execute();
+      await trim(connection, accountId, run, RUN_BOUND);
+      calls = (calls + 1) % COUNTED_CALLS;
+      if (calls === 0) await trim(connection, accountId, undefined, ACCOUNT_BOUND);
+    },
+    async purge(before) {
+      await db.deleteFrom('runEntries').where('at', '<', before).execute();
+    },
+  };
+}
