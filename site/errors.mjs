@@ -107,20 +107,19 @@ const table = (rows, heads = ['Code', 'Meaning']) =>
 /** Codes of a class with their meaning: of a named union, from the comment of the member, or the class's own. */
 function codesOf({ node, code }) {
   const type = code.type?.getText() ?? '';
-  if (unions.has(type)) return unions.get(type);
-  const own = membersOf(code.type?.getText() ?? code.initializer?.getText() ?? '');
+  const named = type.split(/\s*\|\s*/).flatMap((name) => unions.get(name) ?? []);
+  const own = membersOf(type || (code.initializer?.getText() ?? ''));
   const said = new Map(
-    [...comment(code).matchAll(/`([A-Z_]+)`: ([^`]*)/g)].map(([, name, text]) => [name, text.trim()]),
+    [...comment(code).matchAll(/`([A-Z_]+)`: (.*?)(?=`[A-Z_]+`:|$)/gs)].map(([, name, text]) => [name, text.trim()]),
   );
-  return own.length === 1
-    ? [{ code: own[0].code, meaning: comment(node) }]
-    : own.map((it) => ({ ...it, meaning: said.get(it.code) ?? '' }));
+  const meaning = ({ code }) => said.get(code) ?? (own.length === 1 ? comment(node) : '');
+  return [...named, ...own.map((it) => ({ ...it, meaning: meaning(it) }))];
 }
 
 const faults = [];
 const sections = classes
   .map((it) => ({ name: it.node.name.text, doc: comment(it.node), codes: codesOf(it) }))
-  .filter(({ name, codes }) => codes.length > 0 && name !== 'HttpError')
+  .filter(({ codes }) => codes.length > 0)
   .sort((a, b) => a.name.localeCompare(b.name))
   .map(({ name, doc, codes }) => {
     for (const { code, meaning } of codes) if (meaning === '') faults.push(`${name}: ${code} has no comment`);

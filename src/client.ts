@@ -1,4 +1,5 @@
 /** A client of the screening service. Uses `fetch` alone: it runs in Node, Deno, Bun, workers and browsers. */
+import { PortcullisError } from './engine/errors.js';
 import { cropTask, toJsonText } from './engine/input.js';
 import { checkOptions } from './engine/options.js';
 import type { Channel, ExplainedVerdict, Input, Span, Verdict } from './index.js';
@@ -34,7 +35,7 @@ export type ScreeningErrorCode =
   | 'ANSWER_INVALID';
 
 /** A call without a verdict. What to do then is the caller's decision: a tool call that wasn't screened isn't safe. */
-export class ScreeningError extends Error {
+export class ScreeningError extends PortcullisError {
   override readonly name = 'ScreeningError';
   readonly code: ScreeningErrorCode;
   /** HTTP status; undefined where no answer came. */

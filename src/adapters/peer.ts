@@ -1,10 +1,13 @@
 import { parentPort } from 'node:worker_threads';
+import { errorCode, PortcullisError } from '../engine/errors.js';
 
 /** An error on its way between processes, which its class does not survive. */
 export interface Failure {
   readonly name: string;
   readonly code: string;
   readonly message: string;
+  /** Whether it is a `PortcullisError`. */
+  readonly isOurs: boolean;
   /** Of an error of the operating system. */
   readonly syscall?: string | undefined;
 }
@@ -133,14 +136,26 @@ export class Peer {
 }
 
 function toFailure(error: unknown): Failure {
-  if (!(error instanceof Error)) return { name: 'Error', code: 'unknown', message: 'unknown error' };
-  const { name, message, code = 'unknown', syscall } = error as NodeJS.ErrnoException;
-  return { name, code: String(code), message, syscall };
+  const { name, message, syscall }: NodeJS.ErrnoException = error instanceof Error ? error : new Error('unknown error');
+  return { name, message, code: errorCode(error) || 'unknown', isOurs: error instanceof PortcullisError, syscall };
+}
+
+/** A worker is lost, or failed with an error of this library, whose code and message this one has. */
+class WorkerError extends PortcullisError {
+  /** `WORKER_ENDED`: it crashed, was killed or ran out of memory. `WORKER_LATE`: it did not reply in time and was killed. */
+  readonly code: 'WORKER_ENDED' | 'WORKER_LATE' | (string & {});
+
+  constructor({ name, code, message }: Failure) {
+    super(message);
+    this.name = name;
+    this.code = code;
+  }
 }
 
 /** An error as the other side had it, without its class. */
-export function asError({ message, ...rest }: Failure): Error {
-  return Object.assign(new Error(message), rest);
+export function asError(failure: Failure): Error {
+  const { isOurs, message, ...rest } = failure;
+  return isOurs ? new WorkerError(failure) : Object.assign(new Error(message), rest);
 }
 
 /**

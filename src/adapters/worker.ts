@@ -77,7 +77,7 @@ export function startWorker(options: WorkerOptions): Worker {
   let rssBytes = 0;
   let waiting = 0;
   const end = (code: 'WORKER_ENDED' | 'WORKER_LATE', message = 'the worker ended'): void =>
-    peer.end(toError({ name: 'WorkerError', code, message }));
+    peer.end(toError({ name: 'WorkerError', code, message, isOurs: true }));
   const child = (isThread ? startThread : forkChild)({
     ...options,
     onPacket(packet) {

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { Command } from 'commander';
 import { findModel, readModelFolder } from '../adapters/model/model-folder.js';
 import { packageVersion } from '../adapters/package-version.js';
-import { ModelError } from '../engine/errors.js';
+import { errorCode, ModelError } from '../engine/errors.js';
 import type { Engine } from '../index.js';
 import { type EngineFlags, openEngine, withEngineFlags } from './engine-flags.js';
 import { EXAMPLES } from './screen/try.js';
@@ -48,7 +48,7 @@ async function packageCheck(
     try {
       await import(one);
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : 'it does not load';
+      const code = errorCode(error) || 'it does not load';
       const why = code === 'ERR_MODULE_NOT_FOUND' ? 'not installed' : code;
       return { name, ...without, detail: `${one}: ${why}` };
     }

@@ -1,4 +1,5 @@
 import { appendFileSync } from 'node:fs';
+import { errorCode } from '../engine/errors.js';
 
 /** Appends events to a file as lines of JSON, with their time. Where that fails, standard error says why, once. */
 export function createEventFile(file: string | undefined): (event: object) => void {
@@ -9,7 +10,7 @@ export function createEventFile(file: string | undefined): (event: object) => vo
       appendFileSync(file, `${JSON.stringify({ time: new Date().toISOString(), ...event })}\n`, { mode: 0o600 });
     } catch (error) {
       fails = true;
-      const code = error instanceof Error && 'code' in error ? error.code : 'unknown error';
+      const code = errorCode(error) || 'unknown error';
       process.stderr.write(`portcullis: the report ${file} can't be written (${code}); continuing without it\n`);
     }
   };

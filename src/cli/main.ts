@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../adapters/package-version.js';
+import { PortcullisError } from '../engine/errors.js';
 
 /** Commands by name. Only the command that runs is loaded, to keep cold starts fast. */
 const COMMANDS = {
@@ -46,27 +47,10 @@ async function program(asked: string | undefined): Promise<Command> {
   return root;
 }
 
-/** Errors that the caller can fix; by name, since their modules are loaded only when needed. */
-const MISTAKES: ReadonlySet<string> = new Set([
-  'BatchError',
-  'CliError',
-  'ConfigError',
-  'InputError',
-  'ModelError',
-  'NativeModuleError',
-  'PackError',
-  'PinFileError',
-  'TuningError',
-  'NotKeptError',
-  'VersionError',
-  'ScoringError',
-  'StoreError',
-]);
-
 /** The exit code for an error: 2, with one line on stderr that says what is wrong. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof Error && MISTAKES.has(error.name)) {
+  if (error instanceof PortcullisError) {
     process.stderr.write(`portcullis: ${error.message}\n`);
     return 2;
   }

@@ -1,5 +1,6 @@
 import type { WriteStream } from 'node:tty';
-import { mergeSpans, type Span } from '../engine/span.js';
+import { PortcullisError } from '../engine/errors.js';
+import { edgeAfter, edgeBefore, mergeSpans, type Span } from '../engine/span.js';
 import { chainWords } from '../engine/text/chain-words.js';
 import { visibleText } from '../engine/text/visible-text.js';
 import type { ExplainedVerdict } from '../index.js';
@@ -107,18 +108,14 @@ export interface MarkedTextOptions {
   readonly around: number;
 }
 
-function isInsidePair(text: string, offset: number): boolean {
-  return /[\udc00-\udfff]/.test(text.charAt(offset)) && /[\ud800-\udbff]/.test(text.charAt(offset - 1));
-}
-
 /** The text between two marks, shortened in its middle or at the text's ends. */
 function between(text: string, from: number, to: number, around: number): string {
   const whole = from === 0 && to === text.length;
   const keepBefore = whole ? 10 * around : from === 0 ? 0 : around;
   const keepAfter = to === text.length ? 0 : around;
   if (to - from <= keepBefore + keepAfter + 40) return visibleText(text.slice(from, to));
-  const headEnd = from + keepBefore - (isInsidePair(text, from + keepBefore) ? 1 : 0);
-  const tailStart = to - keepAfter + (isInsidePair(text, to - keepAfter) ? 1 : 0);
+  const headEnd = edgeBefore(text, from + keepBefore);
+  const tailStart = edgeAfter(text, to - keepAfter);
   return `${visibleText(text.slice(from, headEnd))}[... ${tailStart - headEnd} characters ...]${visibleText(text.slice(tailStart, to))}`;
 }
 
@@ -182,6 +179,7 @@ export function screened(text: string, verdict: ExplainedVerdict, paint: Paint):
 }
 
 /** An error of the caller: printed as one line, without a stack, with exit code 2. Never holds screened text. */
-export class CliError extends Error {
+export class CliError extends PortcullisError {
   override readonly name = 'CliError';
+  readonly code = 'CLI_INVALID';
 }

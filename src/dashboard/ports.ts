@@ -1,4 +1,5 @@
 import type { Channel } from '../engine/channel.js';
+import { PortcullisError } from '../engine/errors.js';
 import type { Overlay } from '../engine/rules/pack/overlay-schema.js';
 import type { Rule } from '../engine/rules/types.js';
 import type { Mode } from '../engine/verdict.js';
@@ -168,13 +169,25 @@ export interface DashboardService {
   readonly replay: (record: RecordView, against: 'recorded' | 'current') => Promise<ReplayReport>;
   /** Versions that the server runs, without the overlays of accounts. */
   readonly setting: () => ServerSetting;
-  /** Reads an overlay and gives the version of the rules with it. @throws PackError, OperatingPointError, OverloadedError */
+  /** Reads an overlay and gives the version of the rules with it. @throws PackError, OverlayError, OverloadedError */
   readonly parseOverlay: (
     accountId: string,
     source: string,
   ) => Promise<{ readonly overlay: Overlay; readonly rulesVersion: string }>;
   /** Previews the changes of an overlay. Rejects with an `OverloadedError` while another one runs. */
   readonly preview: (accountId: string, overlay: Overlay) => Promise<OverlayPreview>;
+}
+
+/** Thrown for an overlay that can be read but isn't accepted. */
+export class OverlayError extends PortcullisError {
+  override readonly name = 'OverlayError';
+  /** `OVERLAY_TOO_COSTLY`: it would take too much of every call. `OPERATING_POINT_UNKNOWN`: the model has no such point. */
+  readonly code: 'OVERLAY_TOO_COSTLY' | 'OPERATING_POINT_UNKNOWN';
+
+  constructor(code: OverlayError['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
 }
 
 /** Operations of the webhook sender that the dashboard uses. */

@@ -62,11 +62,11 @@ function stringsIn(value: unknown): number {
 }
 
 /** Whether a value has more than identifiers: another string, bytes or an object of any class. */
-export function saysAnything(value: unknown, level = 0): boolean {
+export function hasMoreThanIdentifiers(value: unknown, level = 0): boolean {
   if (typeof value === 'string') return !isIdentifier(value);
   if (typeof value !== 'object' || value === null) return false;
   if (!isContainer(value) || level > MAX_LEVELS) return true;
-  return Object.values(value).some((inner) => saysAnything(inner, level + 1));
+  return Object.values(value).some((inner) => hasMoreThanIdentifiers(inner, level + 1));
 }
 
 function isIdentifier(text: string): boolean {

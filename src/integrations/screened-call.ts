@@ -11,7 +11,7 @@ import {
 } from '../policy/index.js';
 import { callsOf, isPassage, isText, noteBlock, pointOfBlock } from './content-blocks.js';
 import { isObject, type JsonObject, showEach } from './json-value.js';
-import { saysAnything, withNote } from './noted-content.js';
+import { hasMoreThanIdentifiers, withNote } from './noted-content.js';
 import { type StreamedTexts, streamTexts } from './streamed-texts.js';
 
 /** Whose words a message has. */
@@ -98,7 +98,9 @@ export class CallScreening {
     if (Array.isArray(shown.tools)) shown.tools = await this.tools(shown.tools);
     if (point !== undefined) {
       const apart = ['content', 'output', 'tools', ...own];
-      const others = Object.entries(given).filter(([name, value]) => !apart.includes(name) && saysAnything(value));
+      const others = Object.entries(given).filter(
+        ([name, value]) => !apart.includes(name) && hasMoreThanIdentifiers(value),
+      );
       const said = Object.fromEntries(others);
       const screened = others.length === 0 ? said : await this.content(point, said, more);
       const isWhole = isObject(screened);
@@ -178,7 +180,7 @@ export class CallScreening {
     // Secrets for the tool's server say nothing to the model.
     const { tools: inner, headers: _, authorization: __, ...definition } = described;
     const { name = described.server_label } = isObject(described.function) ? described.function : described;
-    if (saysAnything(definition) && !(await allows(definition, name))) return [];
+    if (hasMoreThanIdentifiers(definition) && !(await allows(definition, name))) return [];
     const kept = Array.isArray(inner) ? await this.tools(inner) : inner;
     return [kept === inner ? given : { ...given, tools: kept }];
   }

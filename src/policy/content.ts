@@ -54,7 +54,7 @@ const MEDIA_TYPES = ['mediaType', 'mimeType', 'media_type', 'mime_type', 'conten
 export function readContent(value: unknown, asJson: boolean): Content {
   if (typeof value === 'string') return readText(value);
   const { rest, parts, origins, unreadable } = readParts(value, asJson);
-  const json = asJson || saysAnything(rest.value) ? toJsonText(rest.value as Exclude<Input, string>) : undefined;
+  const json = asJson || hasWords(rest.value) ? toJsonText(rest.value as Exclude<Input, string>) : undefined;
   const texts = parts.map(({ text }) => text);
   const spaced = texts.join('\n');
 
@@ -261,13 +261,13 @@ function copyMembers(value: object): object | undefined {
 }
 
 /** Whether a value has a string or a name that isn't a word of a protocol. */
-function saysAnything(value: unknown, name = '', depth = 0): boolean {
+function hasWords(value: unknown, name = '', depth = 0): boolean {
   if (typeof value === 'string') return value !== '' && !isProtocolWord(value, name);
   if (typeof value !== 'object' || value === null) return typeof value === 'bigint';
   if (depth > MAX_DEPTH) return true;
-  if (Array.isArray(value)) return value.some((item) => saysAnything(item, name, depth + 1));
+  if (Array.isArray(value)) return value.some((item) => hasWords(item, name, depth + 1));
   return Object.entries(value).some(
-    ([member, inner]) => !/^[\w$./-]{1,24}$/.test(member) || saysAnything(inner, member, depth + 1),
+    ([member, inner]) => !/^[\w$./-]{1,24}$/.test(member) || hasWords(inner, member, depth + 1),
   );
 }
 

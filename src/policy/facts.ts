@@ -1,7 +1,9 @@
 /** Facts of a screening for events and notes. None of them quotes the text. */
+
 import { newEvidenceId } from '../adapters/evidence-id.js';
+import { errorCode } from '../engine/errors.js';
 import type { Enforcement, GuardEvent, Point } from './policy.js';
-import { type Screened, ScreeningTimeout } from './screener.js';
+import type { Screened } from './screener.js';
 
 /** Why there is no verdict. */
 export type Failure = 'error' | 'timeout' | 'unreadable';
@@ -14,9 +16,7 @@ const REASONS = {
 
 /** The failure behind an error of a screening. A client says `TIMEOUT` where its own deadline passed first. */
 export function failureOf(error: unknown): Failure {
-  const isLate =
-    error instanceof ScreeningTimeout || (error instanceof Error && 'code' in error && error.code === 'TIMEOUT');
-  return isLate ? 'timeout' : 'error';
+  return errorCode(error) === 'TIMEOUT' ? 'timeout' : 'error';
 }
 
 /** Everything that an event says of a screening itself. */

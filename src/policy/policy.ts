@@ -1,3 +1,4 @@
+import { PortcullisError } from '../engine/errors.js';
 import type { Channel, DecidedBy, ExplainedFinding } from '../index.js';
 import type { Unreadable } from './content.js';
 import type { Flow } from './run/flow.js';
@@ -171,8 +172,9 @@ export interface GuardEvent {
 }
 
 /** Thrown for the action `throw`. The message is the note: it never quotes the input. */
-export class PortcullisBlocked extends Error {
+export class PortcullisBlocked extends PortcullisError {
   override readonly name = 'PortcullisBlocked';
+  readonly code = 'BLOCKED';
   readonly enforcement: Enforcement;
 
   constructor(enforcement: Enforcement) {

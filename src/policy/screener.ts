@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { PortcullisError } from '../engine/errors.js';
 import { inputText } from '../engine/input.js';
 import type { Channel, ExplainedVerdict, ExplainedWindow, Explanation, Input, Span, Verdict } from '../index.js';
 import type { ReportedFinding } from './policy.js';
@@ -33,8 +34,9 @@ export interface Screened {
 }
 
 /** The deadline passed before there was a verdict. */
-export class ScreeningTimeout extends Error {
+export class ScreeningTimeout extends PortcullisError {
   override readonly name = 'ScreeningTimeout';
+  readonly code = 'TIMEOUT';
 }
 
 /** How verdicts are remembered. */

@@ -1,5 +1,6 @@
 import type { DashboardService } from '../dashboard/ports.js';
 import { byChannel } from '../engine/channel.js';
+import { errorCode } from '../engine/errors.js';
 import type { Store } from '../store/store.js';
 import type { LongTexts } from './long-texts/long-texts.js';
 import { previewOverlay } from './preview-overlay.js';
@@ -45,7 +46,7 @@ export function dashboardService(parts: DashboardServiceParts): DashboardService
         const { record } = await screenCall({ write: store.evidence.append, engine, longTexts, now }, owner, asked);
         return { outcome: 'answered', record };
       } catch (error) {
-        if (!(error instanceof Error && error.name === 'OverloadedError')) throw error;
+        if (errorCode(error) !== 'OVERLOADED') throw error;
         return {
           outcome: 'refused',
           code: 'OVERLOADED',

@@ -1,5 +1,6 @@
 import type { DashboardParts } from '../dashboard/api/api-parts.js';
 import { operatorBilling, orderBook } from '../dashboard/billing/billing.js';
+import { errorCode } from '../engine/errors.js';
 import type { Store } from '../store/store.js';
 import { StoreError } from '../store/store-error.js';
 import type { ServiceSettings } from './settings.js';
@@ -9,7 +10,7 @@ const loadStripe = async () => {
   try {
     return await import('../dashboard/billing/stripe-billing.js');
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+    if (errorCode(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new StoreError('STORE_PACKAGE_MISSING', 'payments by Stripe need a package: npm install stripe@23');
   }
 };

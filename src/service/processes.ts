@@ -5,7 +5,7 @@ import { AggregatorRegistry } from 'prom-client';
 import { asError, type Failure, type Packet, Peer } from '../adapters/peer.js';
 import { childProgram, createBackoff } from '../adapters/worker.js';
 import { holdFolder } from '../store/open-store.js';
-import { StoreError, type StoreErrorCode } from '../store/store-error.js';
+import { isStoreCode, StoreError } from '../store/store-error.js';
 import { ScoringError } from '../workers/calls.js';
 import type { RunningService } from './run-service.js';
 import type { ServiceSettings } from './settings.js';
@@ -158,8 +158,8 @@ class Processes {
 }
 
 function toError(failure: Failure): Error {
-  const { name, code, message } = failure;
-  if (name === 'StoreError') return new StoreError(code as StoreErrorCode, message);
-  if (name === 'ScoringError') return new ScoringError(code as ScoringError['code'], message);
+  const { code, message } = failure;
+  if (isStoreCode(code)) return new StoreError(code, message);
+  if (code.startsWith('SCORER_')) return new ScoringError(code as ScoringError['code'], message);
   return asError(failure);
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { whenClosed } from '../adapters/when-closed.js';
+import { errorCode } from '../engine/errors.js';
 import type { Analyzer } from '../policy/index.js';
 import { StoreError } from '../store/store-error.js';
 import type { ScreeningCall, ScreeningEngine } from './screening/ports.js';
@@ -80,7 +81,7 @@ async function loadPackages() {
     const { instrument } = await import('../opentelemetry.js');
     return { NodeSDK, resources, instrument, api: await import('@opentelemetry/api') };
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+    if (errorCode(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new StoreError(
       'STORE_PACKAGE_MISSING',
       'OpenTelemetry needs packages: npm install @opentelemetry/api@1.9 @opentelemetry/sdk-node@0.223',

@@ -1,9 +1,10 @@
+import { errorCode } from '../engine/errors.js';
 import type { Store, StoreOptions } from './store.js';
 import { StoreError } from './store-error.js';
 
 /** The optional package that couldn't be loaded, with what to type. */
 const packageMissing = (error: unknown, packages: string): unknown => {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = errorCode(error);
   if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'ERR_DLOPEN_FAILED') return error;
   return new StoreError('STORE_PACKAGE_MISSING', `the database needs packages: npm install ${packages}`, {
     cause: error,

@@ -1,4 +1,4 @@
-import { errorCode } from '../engine/errors.js';
+import { errorCode, PortcullisError } from '../engine/errors.js';
 
 /** Why the store refused. */
 export type StoreErrorCode =
@@ -22,7 +22,7 @@ export type StoreErrorCode =
   | 'STORE_CONFLICT';
 
 /** A refusal of the store. The message never holds screened text, keys or passwords. */
-export class StoreError extends Error {
+export class StoreError extends PortcullisError {
   override readonly name = 'StoreError';
   readonly code: StoreErrorCode;
 
@@ -30,6 +30,11 @@ export class StoreError extends Error {
     super(message, options);
     this.code = code;
   }
+}
+
+/** Whether a code of another process is one of the store. */
+export function isStoreCode(code: string): code is StoreErrorCode {
+  return code.startsWith('STORE_');
 }
 
 /** Advice for a damaged file. */

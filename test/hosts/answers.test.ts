@@ -1,21 +1,20 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { AIMessage as CoreMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { fakeModel } from '@langchain/core/testing';
-import { Agent as MastraAgent } from '@mastra/core/agent';
 import { Agent, type Model, Runner, Usage } from '@openai/agents';
 import { generateText, wrapLanguageModel } from 'ai';
-import { MockLanguageModelV3, MockLanguageModelV4 } from 'ai/test';
+import { MockLanguageModelV4 } from 'ai/test';
 import * as langchain from 'langchain';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { guardModel } from '../../src/integrations/ai-sdk/index.js';
 import { guardMiddleware as guardAnthropic } from '../../src/integrations/anthropic/index.js';
 import { guardMiddleware as guardLangChain } from '../../src/integrations/langchain/index.js';
-import { guardProcessor } from '../../src/integrations/mastra/index.js';
 import { guardFetch } from '../../src/integrations/openai/index.js';
 import { guardAgents } from '../../src/integrations/openai-agents/index.js';
 import { createGuard, type Guard } from '../../src/policy/index.js';
 import { counting } from './adapters/matrix.js';
+import { mastraAgent } from './mastra-agent.js';
 import { HONEST, history, items, LEAK, MAIL, SAID, toolCalls, usage } from './read-mail.js';
 
 // What a model answers after it read a mail: each host shows no way out that only the mail opened.
@@ -90,12 +89,7 @@ const hosts: Readonly<Record<string, (guard: Guard, says: string) => Promise<str
     return messages.at(-1)?.text ?? '';
   },
   async Mastra(guard, says) {
-    const processors = [guardProcessor(guard) as never];
-    const agent = new MastraAgent({
-      ...{ id: 'a', name: 'a', instructions: 'Help.' },
-      model: new MockLanguageModelV3({ doGenerate: generateOf(says) as never }) as never,
-      ...{ inputProcessors: processors, outputProcessors: processors },
-    });
+    const agent = mastraAgent(guard, { doGenerate: generateOf(says) });
     const { text, response } = await agent.generate(history as never);
     expect(JSON.stringify(response.messages)).toContain(JSON.stringify(text));
     return text;

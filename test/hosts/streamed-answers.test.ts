@@ -1,17 +1,16 @@
 import Anthropic from '@anthropic-ai/sdk';
-import { Agent as MastraAgent } from '@mastra/core/agent';
 import { Agent, type Model, Runner, Usage } from '@openai/agents';
 import { streamText, wrapLanguageModel } from 'ai';
-import { convertArrayToReadableStream, MockLanguageModelV3, MockLanguageModelV4 } from 'ai/test';
+import { convertArrayToReadableStream, MockLanguageModelV4 } from 'ai/test';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { guardModel } from '../../src/integrations/ai-sdk/index.js';
 import { guardMiddleware } from '../../src/integrations/anthropic/index.js';
-import { guardProcessor } from '../../src/integrations/mastra/index.js';
 import { guardFetch } from '../../src/integrations/openai/index.js';
 import { guardAgents } from '../../src/integrations/openai-agents/index.js';
 import { createGuard, type Guard } from '../../src/policy/index.js';
 import { counting } from './adapters/matrix.js';
+import { mastraAgent } from './mastra-agent.js';
 import { HONEST, history, items, LEAK, MAIL, SAID, toolCalls, usage } from './read-mail.js';
 
 // A model's answer in a stream, after it read a mail: each host shows no way out that only the mail opened.
@@ -144,12 +143,7 @@ const hosts: Readonly<Record<string, (guard: Guard, says: string) => Promise<{ t
     return { text: await stream.finalText(), raw: JSON.stringify(seen) };
   },
   async Mastra(guard, says) {
-    const processors = [guardProcessor(guard) as never];
-    const agent = new MastraAgent({
-      ...{ id: 'a', name: 'a', instructions: 'Help.' },
-      model: new MockLanguageModelV3({ doStream: streamOf(says) as never }) as never,
-      ...{ inputProcessors: processors, outputProcessors: processors },
-    });
+    const agent = mastraAgent(guard, { doStream: streamOf(says) });
     const stream = await agent.stream(history as never);
     let text = '';
     const seen: unknown[] = [];

@@ -5,6 +5,8 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type AnswerOptions, asError, type Packet, Peer } from '../../src/adapters/peer.js';
 import { createBackoff, startWorker, type Worker, type WorkerOptions } from '../../src/adapters/worker.js';
+import { BatchError } from '../../src/batch/formats/file-format.js';
+import { PortcullisError } from '../../src/engine/errors.js';
 
 const file = join(mkdtempSync(join(tmpdir(), 'portcullis-child-')), 'child.mjs');
 writeFileSync(
@@ -150,6 +152,18 @@ describe('a peer', () => {
     expect(settled.map((it) => (it.status === 'fulfilled' ? it.value : it.reason.message))).toEqual(
       waits.map((wait) => (wait === 3 ? 'three' : wait)),
     );
+  });
+
+  it.each([
+    { thrown: new BatchError('BATCH_INPUT', 'no such file'), isOurs: true, code: 'BATCH_INPUT' },
+    { thrown: Object.assign(new Error('listen EACCES'), { code: 'EACCES' }), isOurs: false, code: 'EACCES' },
+    { thrown: new TypeError('a bug'), isOurs: false, code: 'unknown' },
+    { thrown: Object.assign(new TypeError('a bug'), { name: 'BatchError' }), isOurs: false, code: 'unknown' },
+  ])('tells an error of this library by its class and code: $thrown', async ({ thrown, isOurs, code }) => {
+    const { here } = connect(() => Promise.reject(thrown));
+    const error: unknown = await here.ask('anything').catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ message: thrown.message, name: thrown.name, code });
+    expect(error instanceof PortcullisError).toBe(isOurs);
   });
 
   it('answers in order where it is asked to, and keeps nothing back once all is answered', async () => {

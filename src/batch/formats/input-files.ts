@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { glob } from 'tinyglobby';
+import { errorCode } from '../../engine/errors.js';
 import type { InputSlice, JsonLine, PlacedSlice, SliceBounds } from '../record-slices.js';
 import { topField } from '../row.js';
 import { csvSlices, parseCsvRows } from './csv.js';
@@ -108,7 +109,7 @@ async function* readFile(
     const separator = SEPARATORS[kind.format];
     yield* separator === undefined ? jsonSlices(chunks, bounds) : csvSlices(chunks, bounds, separator);
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+    const code = errorCode(cause);
     if (!/^(Z_|ERR_ZSTD|ZSTD)/.test(code)) throw cause;
     throw new BatchError('BATCH_INPUT', `${file.path} is damaged: ${code}`, { cause });
   }

@@ -1,5 +1,6 @@
 import { type FileHandle, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { errorCode } from '../../engine/errors.js';
 import type { BatchCounts } from '../batch-counts.js';
 import { BatchError } from './file-format.js';
 import type { InputPlace } from './input-files.js';
@@ -94,7 +95,7 @@ async function readPoint(path: string): Promise<ResumePoint | undefined> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as ResumePoint;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw new BatchError('BATCH_RESUME', `${path} can't be read. Start again without --resume.`);
   }
 }

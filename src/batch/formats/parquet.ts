@@ -9,6 +9,7 @@ import {
   parquetReadObjects,
 } from 'hyparquet/src/node.js';
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
+import { errorCode } from '../../engine/errors.js';
 import type { JsonLine, PlacedSlice, SliceBounds } from '../record-slices.js';
 import { flat, outputColumns } from '../row.js';
 import { BatchError, zstd } from './file-format.js';
@@ -86,7 +87,7 @@ async function* parquetRows(
     }
   } catch (cause) {
     if (cause instanceof BatchError) throw cause;
-    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : 'it is no Parquet file, or damaged';
+    const why = errorCode(cause) || 'it is no Parquet file, or damaged';
     throw new BatchError('BATCH_INPUT', `the Parquet file can't be read: ${why}`, { cause });
   }
 }

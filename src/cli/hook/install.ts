@@ -3,6 +3,7 @@ import { mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/prom
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
+import { errorCode } from '../../engine/errors.js';
 import { describeError } from '../screen/text-files.js';
 import { CliError } from '../terminal.js';
 import { type HookEntry, withHooks } from './settings-file.js';
@@ -117,7 +118,7 @@ async function readContent(file: string): Promise<string | undefined> {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
     if (error instanceof TypeError) throw new CliError(`${file} is not UTF-8; nothing was written.`);
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw new CliError(`Can't read ${file}: ${describeError(error)}.`);
   }
 }

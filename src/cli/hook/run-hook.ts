@@ -1,3 +1,4 @@
+import { PortcullisError } from '../../engine/errors.js';
 import {
   answerHook,
   failedHook,
@@ -169,17 +170,8 @@ function positive(flag: string, given: string): number {
   return value;
 }
 
-/** Errors whose messages hold no screened text. */
-const SPOKEN: ReadonlySet<string> = new Set([
-  'CliError',
-  'ConfigError',
-  'ModelError',
-  'NativeModuleError',
-  'PackError',
-  'ScreeningError',
-]);
-
+/** Describes a failure; the messages of other errors may quote the text. */
 function describeError(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
-  return SPOKEN.has(error.name) ? error.message : `unexpected ${error.name}`;
+  return error instanceof PortcullisError ? error.message : `unexpected ${error.name}`;
 }

@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { errorCode } from '../../engine/errors.js';
 import type { RunLog } from '../../policy/index.js';
 import { CliError } from '../terminal.js';
 
@@ -87,7 +88,7 @@ function readSecret(folder: string): Buffer {
     if (known === undefined) linkSync(own, file);
     else renameSync(own, file);
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
+    if (errorCode(error) !== 'EEXIST') throw error;
   } finally {
     rmSync(own, { force: true });
   }
@@ -134,13 +135,9 @@ function readBytes(file: string): Buffer | undefined {
   try {
     return readFileSync(file);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }
 
 function usable<T>(folder: string, work: () => T): T {
@@ -148,6 +145,6 @@ function usable<T>(folder: string, work: () => T): T {
     return work();
   } catch (error) {
     if (error instanceof CliError) throw error;
-    throw new CliError(`what sessions remember can't be kept in ${folder} (${codeOf(error) ?? 'unknown error'})`);
+    throw new CliError(`what sessions remember can't be kept in ${folder} (${errorCode(error) || 'unknown error'})`);
   }
 }

@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { errorCode } from '../../engine/errors.js';
 import { CliError } from '../terminal.js';
 
 /** Where `analyze` may find its text. */
@@ -49,7 +50,7 @@ async function readBytes(file: string): Promise<Buffer> {
 
 /** The plain words for a failed file operation. */
 export function describeError(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = errorCode(error);
   const known: Readonly<Record<string, string>> = {
     ENOENT: 'there is no such file',
     EISDIR: 'it is a folder',

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { PortcullisError } from '../../engine/errors.js';
 import type { Rule } from '../../engine/rules/types.js';
 import type { LongWork, Store } from '../../store/store.js';
 import { StoreError, type StoreErrorCode } from '../../store/store-error.js';
@@ -44,14 +45,14 @@ export type ApiApp = FastifyInstance<
 >;
 
 /** An error response with a message for the reader. It never quotes a screened text. */
-export class ApiError extends Error {
+export class ApiError extends PortcullisError {
+  override readonly name = 'ApiError';
   readonly statusCode: number;
-  /** For pages that handle this error separately. */
-  readonly code: string | undefined;
+  /** `API_REFUSED`: the message says why. `SECOND_FACTOR`: the sign-in also needs a code; the page asks for it. */
+  readonly code: 'API_REFUSED' | 'SECOND_FACTOR';
 
-  constructor(statusCode: number, message: string, code?: string) {
+  constructor(statusCode: number, message: string, code: ApiError['code'] = 'API_REFUSED') {
     super(message);
-    this.name = 'ApiError';
     this.statusCode = statusCode;
     this.code = code;
   }

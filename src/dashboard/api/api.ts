@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import { errorCode } from '../../engine/errors.js';
 import { accountRoutes, keyRoutes } from './account-routes.js';
 import type { DashboardParts } from './api-parts.js';
 import { ApiError } from './api-parts.js';
@@ -40,9 +41,9 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
   app.setErrorHandler(
     (error: Error & { readonly statusCode?: number; readonly validation?: unknown }, request, reply) => {
       if (error instanceof ApiError || 'expose' in error)
-        return reply.code(error.statusCode ?? 400).send({ error: error.message, ...errorCode(error) });
+        return reply.code(error.statusCode ?? 400).send({ error: error.message, ...namedCode(error) });
       if (Array.isArray(error.validation)) return reply.code(400).send({ error: firstIssue(error.validation) });
-      if (error.name === 'OverloadedError')
+      if (errorCode(error) === 'OVERLOADED')
         return reply
           .code(503)
           .send({ error: 'Too many requests of this account are in progress; try again in a moment.' });
@@ -77,8 +78,9 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
   });
 }
 
-const errorCode = (error: Error): { readonly code?: string } =>
-  error instanceof ApiError && error.code !== undefined ? { code: error.code } : {};
+/** The code that a page handles; the others have their message alone. */
+const namedCode = (error: Error): { readonly code?: string } =>
+  error instanceof ApiError && error.code !== 'API_REFUSED' ? { code: error.code } : {};
 
 /** Fields by the names that the page's forms give them. */
 const fieldNames: Readonly<Record<string, string>> = {

@@ -3,6 +3,7 @@ import { stringify } from 'csv-stringify/sync';
 import { z } from 'zod';
 import { whenClosed } from '../../adapters/when-closed.js';
 import { ALL_CHANNELS } from '../../engine/channel.js';
+import { errorCode } from '../../engine/errors.js';
 import { TASK_LENGTH } from '../../engine/input.js';
 import { createKeyedLimit } from '../../engine/limit.js';
 import type { RecordFilter, RecordPage, RecordView } from '../ports.js';
@@ -101,7 +102,7 @@ export function evidenceRoutes(app: ApiApp, { store, service, longWork, traceUrl
     try {
       return await service.replay(record, request.query.against);
     } catch (error) {
-      if (!(error instanceof Error && error.name === 'OverloadedError')) throw error;
+      if (errorCode(error) !== 'OVERLOADED') throw error;
       throw new ApiError(503, 'Too many replays are running; try again in a moment.');
     }
   });

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { editOverlay } from '../../adapters/packs/pack-overlay.js';
+import { errorCode } from '../../engine/errors.js';
 import { PackError } from '../../engine/rules/pack/pack-error.js';
-import type { DashboardService, OverlayState } from '../ports.js';
+import { type DashboardService, OverlayError, type OverlayState } from '../ports.js';
 import { type ApiApp, ApiError, type DashboardParts } from './api-parts.js';
 import { getMember } from './sign-in/session.js';
 
 /** UTF-16 code units of an overlay's YAML. */
 const LONGEST_SOURCE = 16_384;
-/** Names of the errors thrown for an overlay that can be read but isn't accepted. */
-const UNFIT = new Set(['OperatingPointError', 'OverlayLimitError']);
 const LONGEST_ALLOWED = 2_000;
 const LISTED_VERSIONS = 50;
 const DAY_MS = 86_400_000;
@@ -86,7 +85,7 @@ export function overlayRoutes(app: ApiApp, { store, service, now }: DashboardPar
     try {
       return await service.preview(accountId, overlay);
     } catch (error) {
-      if (!(error instanceof Error && error.name === 'OverloadedError')) throw error;
+      if (errorCode(error) !== 'OVERLOADED') throw error;
       throw new ApiError(503, 'A preview is already running for this account; try again in a moment.');
     }
   });
@@ -120,7 +119,7 @@ async function parsed(
   } catch (error) {
     if (error instanceof PackError)
       throw new ApiError(400, error.problems.map(({ message, advice }) => `${message} ${advice}`).join(' '));
-    if (error instanceof Error && UNFIT.has(error.name)) throw new ApiError(400, error.message);
+    if (error instanceof OverlayError) throw new ApiError(400, error.message);
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 /** An error response of the API, with its message. */
+// biome-ignore lint/plugin: the page has none of the library's code
 export class CallError extends Error {
   readonly status: number;
   /** Of the error, where it has one. */

@@ -1,3 +1,4 @@
+import { errorCode } from '../../engine/errors.js';
 import { type Guard, passes } from '../../policy/index.js';
 import { isObject, type JsonObject } from '../json-value.js';
 import { isId, type Message, type MessageId, readMessages } from './messages.js';
@@ -14,7 +15,7 @@ import {
   toolRefusal,
   WaitingRequests,
 } from './requests.js';
-import { screenValue } from './screen-values.js';
+import { screenServerValue } from './screen-values.js';
 import { type ResponseScreening, screenResponse } from './shown-responses.js';
 import { type GatewayOptions, ToolList } from './tool-list.js';
 
@@ -147,7 +148,7 @@ export class Connection {
         return { forward: await (asked === undefined ? shown() : asked.within(shown)) };
       }
       if (message.method === 'notifications/tools/list_changed') pins?.endFirstUse();
-      const decision = await screenValue(guard, 'document', message.raw);
+      const decision = await screenServerValue(guard, 'document', message.raw);
       if (passes(decision)) return { forward: decision.value as JsonObject };
       const { note } = decision.enforcement;
       return message.kind === 'request' ? { reply: errorResponse(message.id, REFUSED, note) } : {};
@@ -215,7 +216,7 @@ function refuseInvalid(
 
 /** Tells a peer of a failure of ours, so that it doesn't wait. */
 function reportFailure({ guard, report }: GatewayOptions, id: MessageId | null, error: unknown): JsonObject {
-  const reason = error instanceof Error && error.name === 'PinFileError' ? error.message : 'screening failed';
+  const reason = errorCode(error) === 'PIN_FILE_INVALID' ? (error as Error).message : 'screening failed';
   report({ event: 'invalid_message', runId: guard.runId, from: 'server', action: 'drop', reason });
   return errorResponse(id, INTERNAL_ERROR, `portcullis: ${reason}`);
 }

@@ -9,6 +9,7 @@ import {
 } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { PortcullisError } from '../../engine/errors.js';
 import { isObject, type JsonObject } from '../json-value.js';
 import { readEvents, type ServerSentEvent, writeEvent } from '../server-sent-events.js';
 import type { Connection, Gateway } from './gateway.js';
@@ -60,7 +61,8 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 const EVENT_TYPE = 'text/event-stream; charset=utf-8';
 
 /** The request was refused here; its message is for the client. */
-class Refusal extends Error {
+class GatewayRefusal extends PortcullisError {
+  readonly code = 'GATEWAY_REFUSED';
   readonly status: number;
 
   constructor(status: number, message: string) {
@@ -101,7 +103,7 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, opti
   let replies: readonly JsonObject[] = [];
   if (incoming.method === 'POST') {
     if (incoming.headers['content-encoding'] !== undefined)
-      throw new Refusal(415, 'send the message without a content-encoding');
+      throw new GatewayRefusal(415, 'send the message without a content-encoding');
     const text = await readText(incoming, maxMessageBytes, 413, decoderFor(incoming.headers, 415));
     const turn = await connection.fromClient(text);
     replies = turn.replies;
@@ -132,9 +134,9 @@ async function answer(
 ): Promise<void> {
   const { statusCode = 502 } = response;
   if (statusCode >= 300 && statusCode < 400 && statusCode !== 304)
-    throw new Refusal(502, 'the server redirects to another URL: give that one as --url');
+    throw new GatewayRefusal(502, 'the server redirects to another URL: give that one as --url');
   if (!['', 'identity'].includes(response.headers['content-encoding'] ?? ''))
-    throw new Refusal(502, 'the server compresses its response though it was asked not to');
+    throw new GatewayRefusal(502, 'the server compresses its response though it was asked not to');
   const decoder = decoderFor(response.headers, 502);
   const headers = await shownHeaders(response.headers, connection);
   if (/^text\/event-stream\b/i.test(response.headers['content-type'] ?? '')) {
@@ -158,13 +160,13 @@ async function answer(
   outgoing.writeHead(replies.length === 0 ? statusCode : 200, { ...headers, 'content-type': JSON_TYPE }).end(body);
 }
 
-/** @throws Refusal for a charset that can't be decoded: what another reader would make of it is unknown. */
+/** @throws GatewayRefusal for a charset that can't be decoded: what another reader would make of it is unknown. */
 function decoderFor(headers: IncomingHttpHeaders, status: number): InstanceType<typeof TextDecoder> {
   const [, charset = 'utf-8'] = /;\s*charset\s*=\s*["']?([^\s;"',]*)/i.exec(headers['content-type'] ?? '') ?? [];
   try {
     return new TextDecoder(charset);
   } catch {
-    throw new Refusal(status, 'the message has a charset that is not supported: send UTF-8');
+    throw new GatewayRefusal(status, 'the message has a charset that is not supported: send UTF-8');
   }
 }
 
@@ -180,11 +182,11 @@ async function shownHeaders(headers: IncomingHttpHeaders, connection: Connection
 /** Refuses web pages of others, also where a name of theirs points at this machine (DNS rebinding). */
 function checkCaller(incoming: IncomingMessage, { url, host }: Options): void {
   const path = (incoming.url ?? '').split('?')[0];
-  if (path !== url.pathname) throw new Refusal(404, `the gateway's only path is ${url.pathname}`);
-  if (incoming.headers.origin !== undefined) throw new Refusal(403, 'web pages may not use the gateway');
+  if (path !== url.pathname) throw new GatewayRefusal(404, `the gateway's only path is ${url.pathname}`);
+  if (incoming.headers.origin !== undefined) throw new GatewayRefusal(403, 'web pages may not use the gateway');
   const name = (incoming.headers.host ?? '').replace(/:\d+$/, '');
   if (isLoopback(host) && !isLoopback(name))
-    throw new Refusal(403, 'the Host header names another machine than this one');
+    throw new GatewayRefusal(403, 'the Host header names another machine than this one');
 }
 
 /** Whether an address or name is this machine's own. */
@@ -215,7 +217,7 @@ function ask(
     });
     sent.on('response', resolve);
     sent.on('error', (error: NodeJS.ErrnoException) =>
-      reject(new Refusal(502, `the server can't be reached (${error.code ?? 'no reason given'})`)),
+      reject(new GatewayRefusal(502, `the server can't be reached (${error.code ?? 'no reason given'})`)),
     );
     outgoing?.on('close', () => sent.destroy());
     sent.end(bytes);
@@ -302,7 +304,8 @@ async function readText(
   let size = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxBytes) throw new Refusal(status, `a message of more than ${maxBytes} bytes; see --max-message-bytes`);
+    if (size > maxBytes)
+      throw new GatewayRefusal(status, `a message of more than ${maxBytes} bytes; see --max-message-bytes`);
     chunks.push(chunk);
   }
   return decoder.decode(Buffer.concat(chunks));
@@ -322,8 +325,8 @@ function refuse(outgoing: ServerResponse, error: unknown): void {
     outgoing.destroy();
     return;
   }
-  const status = error instanceof Refusal ? error.status : 502;
-  const reason = error instanceof Refusal ? error.message : 'the exchange with the server failed';
+  const status = error instanceof GatewayRefusal ? error.status : 502;
+  const reason = error instanceof GatewayRefusal ? error.message : 'the exchange with the server failed';
   outgoing.shouldKeepAlive = false;
   sendJson(outgoing, status, errorResponse(null, status === 413 ? INVALID_REQUEST : REFUSED, `portcullis: ${reason}`));
 }

@@ -2,11 +2,13 @@ import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
+import { errorCode, PortcullisError } from '../../engine/errors.js';
 import { PIN_CHANGES, type PinChange } from './pin-event.js';
 
 /** A file of pins that can't be used. The message says what to do; it never quotes a definition. */
-class PinFileError extends Error {
+class PinFileError extends PortcullisError {
   override readonly name = 'PinFileError';
+  readonly code = 'PIN_FILE_INVALID';
 }
 
 /** One definition of a tool. */
@@ -83,7 +85,7 @@ export async function readPins(path: string): Promise<readonly PinnedServer[]> {
     text = await readFile(path, 'utf8');
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return [];
-    throw new PinFileError(`the pin file ${path} can't be read (${errorCode(error)})`);
+    throw new PinFileError(`the pin file ${path} can't be read (${errorCode(error) || 'unknown error'})`);
   }
   let json: unknown;
   try {
@@ -114,7 +116,7 @@ export async function updatePins(
     await takeLock(lock);
   } catch (error) {
     if (error instanceof PinFileError) throw error;
-    throw new PinFileError(`the pin file ${path} can't be written (${errorCode(error)})`);
+    throw new PinFileError(`the pin file ${path} can't be written (${errorCode(error) || 'unknown error'})`);
   }
   try {
     const servers = change(await readPins(path));
@@ -132,7 +134,7 @@ async function replaceFile(path: string, text: string): Promise<void> {
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });
-    throw new PinFileError(`the pin file ${path} can't be written (${errorCode(error)})`);
+    throw new PinFileError(`the pin file ${path} can't be written (${errorCode(error) || 'unknown error'})`);
   }
 }
 
@@ -150,8 +152,4 @@ async function takeLock(lock: string): Promise<void> {
     else if (Date.now() > until) throw new PinFileError(`the pin file is locked by another process: ${lock}`);
     else await pause(20);
   }
-}
-
-function errorCode(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
 }

@@ -28,7 +28,7 @@ function spokenNames(value: unknown): string {
 }
 
 /** Screens what a server says, or how it describes itself, and the names in it. Gives the same value where nothing changes. */
-export async function screenValue(
+export async function screenServerValue(
   guard: Guard,
   point: Point,
   value: unknown,

@@ -2,7 +2,7 @@ import { type Decision, passes } from '../../policy/index.js';
 import { isObject, type JsonObject } from '../json-value.js';
 import type { MessageId } from './messages.js';
 import { type Asked, errorResponse, REFUSED, refusal } from './requests.js';
-import { screenValue } from './screen-values.js';
+import { screenServerValue } from './screen-values.js';
 import { type GatewayOptions, screenEach, type ToolList } from './tool-list.js';
 
 /** Screening of responses. */
@@ -22,7 +22,7 @@ export async function screenResponse(
   const decision =
     member === 'result'
       ? await screenResult(screening, raw.result, asked)
-      : await screenValue(screening.guard, 'tool_result', raw.error, asked?.call);
+      : await screenServerValue(screening.guard, 'tool_result', raw.error, asked?.call);
   if (passes(decision)) return decision.value === raw[member] ? raw : { ...raw, [member]: decision.value };
   const id = (raw.id ?? null) as MessageId | null;
   if (member === 'result') return refusal(id, decision.enforcement, asked, raw.result);
@@ -38,13 +38,13 @@ async function screenResult(
 ): Promise<Decision<unknown>> {
   const { guard } = screening;
   const point = /^(?:tools|tasks)\//.test(asked?.method ?? 'tools/') ? 'tool_result' : 'document';
-  if (!isObject(result)) return screenValue(guard, point, result, asked?.call);
+  if (!isObject(result)) return screenServerValue(guard, point, result, asked?.call);
   const lists = await shownLists(screening, result, asked);
   // An opaque token that goes back to the server.
   const isApart = (name: string): boolean =>
     Object.hasOwn(lists, name) || (name === 'nextCursor' && typeof result.nextCursor === 'string');
   const rest = Object.fromEntries(Object.entries(result).filter(([name]) => !isApart(name)));
-  const decision = await screenValue(guard, point, rest, asked?.call);
+  const decision = await screenServerValue(guard, point, rest, asked?.call);
   if (!passes(decision)) return decision;
   if (decision.value === rest && Object.entries(lists).every(([name, shown]) => shown === result[name]))
     return { ...decision, value: result };
@@ -66,7 +66,7 @@ async function shownLists(
     const items = result[name];
     if (!Array.isArray(items)) continue;
     const show = async (item: unknown): Promise<readonly unknown[]> =>
-      passes(await screenValue(guard, 'tool_definition', item, asked?.call)) ? [item] : [];
+      passes(await screenServerValue(guard, 'tool_definition', item, asked?.call)) ? [item] : [];
     const kept =
       name === 'tools'
         ? await tools.show(guard, items, asked, result.nextCursor)

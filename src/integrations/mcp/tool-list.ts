@@ -4,7 +4,7 @@ import { shownName } from '../../policy/run/tool-name.js';
 import type { GatewayEvent } from './pin-event.js';
 import { type Judgement, type OfferedTool, type Pins, readTool } from './pins.js';
 import type { Asked } from './requests.js';
-import { screenValue } from './screen-values.js';
+import { screenServerValue } from './screen-values.js';
 
 /** The parts of a gateway. */
 export interface GatewayOptions {
@@ -129,7 +129,7 @@ export class ToolList {
       }
       if (approved.has(tool.digest)) return { value, tool: { ...tool, blocked: undefined } };
       const call = { ...asked?.call, tool: shownName(tool.name) };
-      const { enforcement } = await screenValue(guard, 'tool_definition', value, call);
+      const { enforcement } = await screenServerValue(guard, 'tool_definition', value, call);
       return { value, tool: { ...tool, blocked: enforcement } };
     });
   }

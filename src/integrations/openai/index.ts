@@ -49,7 +49,7 @@ export function guardFetch(guard: Guard, fetch: typeof globalThis.fetch = global
       const screening = new CallScreening(guard, { signal: asked.signal });
       const shown = await screenBody(screening, body);
       if (screening.refusal !== undefined) return refused(screening.refusal);
-      const response = await send(shown === body ? undefined : JSON.stringify(shown));
+      const response = await send(shown);
       return await showResponse(screening, response, showStream(screening), refused);
     } catch (error) {
       if (error instanceof PortcullisBlocked) return refusedRequest(error.message, error.enforcement.evidenceId);
@@ -66,27 +66,29 @@ export function guardFetch(guard: Guard, fetch: typeof globalThis.fetch = global
   };
 }
 
-async function screenBody(screening: CallScreening, body: JsonObject): Promise<JsonObject> {
+/** Returns the JSON text of the body as the model is to be shown it; undefined where nothing changes. */
+async function screenBody(screening: CallScreening, body: JsonObject): Promise<string | undefined> {
   screening.trust(body.instructions);
   const shown: Record<string, unknown> = { ...body };
   for (const [name, screen] of Object.entries(PARTS)) {
     if (body[name] !== undefined) shown[name] = await screen(screening, body[name]);
   }
-  return JSON.stringify(shown) === JSON.stringify(body) ? body : shown;
+  const text = JSON.stringify(shown);
+  return text === JSON.stringify(body) ? undefined : text;
 }
 
 type ScreenPart = (screening: CallScreening, part: unknown) => Promise<unknown>;
 
-const screenInput: ScreenPart = async (screening, input) =>
+const screenMessages: ScreenPart = async (screening, input) =>
   Array.isArray(input) && input.every(isObject) ? screenItems(screening, input) : screening.content('user', input);
 
 const screenTools: ScreenPart = async (screening, tools) => (Array.isArray(tools) ? screening.tools(tools) : tools);
 
 /** The parts of a body that the model reads, but for what the operator wrote. */
 const PARTS: Readonly<Record<string, ScreenPart>> = {
-  messages: screenInput,
-  input: screenInput,
-  items: screenInput,
+  messages: screenMessages,
+  input: screenMessages,
+  items: screenMessages,
   async prompt(screening, prompt) {
     if (!isObject(prompt)) return screening.content('user', prompt);
     const { variables } = prompt;

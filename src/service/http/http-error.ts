@@ -1,18 +1,20 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { errorCode, PortcullisError } from '../../engine/errors.js';
 import { TASK_LENGTH } from '../../engine/input.js';
 import { sendJson } from './responses.js';
 
-/** A response that isn't a verdict: its status, one sentence for the caller, and a code where the contract has one. */
-export class HttpError extends Error {
+/** A response that isn't a verdict: its status and one sentence for the caller. The body names the code of a quota, and no other. */
+export class HttpError extends PortcullisError {
   override readonly name = 'HttpError';
   readonly status: number;
-  readonly code: QuotaCode | undefined;
+  /** `HTTP_REFUSED`: the message says why. */
+  readonly code: QuotaCode | 'HTTP_REFUSED';
   /** As `http-errors` names them: any error handler may send status and message. */
   readonly statusCode: number;
   readonly expose = true;
 
   /** `message` is sent to the caller, so it never holds screened text. */
-  constructor(status: number, message: string, code?: QuotaCode) {
+  constructor(status: number, message: string, code: HttpError['code'] = 'HTTP_REFUSED') {
     super(message);
     this.status = status;
     this.statusCode = status;
@@ -26,7 +28,11 @@ export function callerLeft(): HttpError {
 }
 
 /** Why a plan refuses a call. */
-export type QuotaCode = 'TRIAL_ENDED' | 'MONTHLY_LIMIT_REACHED';
+export type QuotaCode =
+  /** The account's trial is over. */
+  | 'TRIAL_ENDED'
+  /** The plan's calls of this month are used up. */
+  | 'MONTHLY_LIMIT_REACHED';
 
 /** Fastify's own refusals, in words that quote nothing of the request. */
 const ownWords: Readonly<Record<string, string>> = {
@@ -57,9 +63,9 @@ interface Answer {
 function answerFor(error: FastifyError | HttpError, bodyLimit: number | undefined): Answer {
   if (error instanceof HttpError) {
     const { status, message, code } = error;
-    return { status, body: code === undefined ? { error: message } : { error: message, code } };
+    return { status, body: code === 'HTTP_REFUSED' ? { error: message } : { error: message, code } };
   }
-  if (error.name === 'OverloadedError')
+  if (errorCode(error) === 'OVERLOADED')
     return { status: 503, body: { error: 'The service is overloaded; try again in a moment.' } };
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     const most = bodyLimit === undefined ? '' : `: at most ${bodyLimit} bytes`;

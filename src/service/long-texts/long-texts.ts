@@ -98,5 +98,5 @@ const noQuestions: AgentAnalyzer = { analyze: refuse, read: refuse, add: refuse 
 
 function toError(failure: Failure): Error {
   if (failure.code === 'WORKER_ENDED') return new Error('the thread for long texts ended');
-  return failure.name === 'HttpError' ? new HttpError(400, failure.message) : asError(failure);
+  return failure.code === 'HTTP_REFUSED' ? new HttpError(400, failure.message) : asError(failure);
 }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { OverlayStack } from '../../adapters/packs/overlay-stack.js';
+import { OverlayError } from '../../dashboard/ports.js';
 import type { Overlay } from '../../engine/rules/pack/overlay-schema.js';
 import type { PackChange } from '../../engine/rules/types.js';
 import { keepOverlay, type VersionShelf } from '../../evidence/kept-versions.js';
@@ -15,7 +16,7 @@ export interface AccountChange {
 
 /** Overlays of accounts as calls need them. */
 export interface AccountOverlays {
-  /** Reads YAML and checks it. @throws PackError with every mistake; OverlayLimitError; OperatingPointError for one that there isn't */
+  /** Reads YAML and checks it. @throws PackError with every mistake; OverlayError */
   parse(source: string): Overlay;
   /**
    * Returns the changes of an account's overlay as of today; undefined where there are none. Its rules version is kept for replays by the time
@@ -52,10 +53,13 @@ export function accountOverlays(
 
   return {
     parse(source) {
-      const overlay = loaded().parse(source, requireModest);
+      const overlay = loaded().parse(source, assertWithinLimits);
       const missing = pointsIn(overlay.operating_point).find((point) => !info.operating_points.includes(point));
       if (missing !== undefined && info.operating_points.length > 0)
-        throw new OperatingPointError(missing, info.operating_points);
+        throw new OverlayError(
+          'OPERATING_POINT_UNKNOWN',
+          `The model has no operating point "${missing}"; it has ${info.operating_points.join(', ')}.`,
+        );
       return overlay;
     },
     async under(applied) {
@@ -88,18 +92,20 @@ const LONGEST_PATTERN = 300;
 /** RE2 writes a counted repetition out: a thousand copies of `\\pL` take it a tenth of a second. Of all patterns together. */
 const MOST_REPETITIONS = 500;
 
-/** Before a pattern is compiled, which this thread does. @throws OverlayLimitError */
-function requireModest({ allow }: Overlay): void {
+/** Before a pattern is compiled, which this thread does. @throws OverlayError */
+function assertWithinLimits({ allow }: Overlay): void {
   const patterns = allow.flatMap(({ pattern }) => pattern ?? []);
   if (allow.length > MOST_ALLOWED || patterns.length > MOST_PATTERNS)
-    throw new OverlayLimitError(
+    throw new OverlayError(
+      'OVERLAY_TOO_COSTLY',
       `An overlay allows at most ${MOST_ALLOWED} texts, ${MOST_PATTERNS} of them by a pattern.`,
     );
   if (patterns.some((pattern) => pattern.length > LONGEST_PATTERN))
-    throw new OverlayLimitError(`A pattern has at most ${LONGEST_PATTERN} characters.`);
+    throw new OverlayError('OVERLAY_TOO_COSTLY', `A pattern has at most ${LONGEST_PATTERN} characters.`);
   const repetitions = patterns.reduce((sum, pattern) => sum + countRepetitions(pattern), 0);
   if (repetitions > MOST_REPETITIONS)
-    throw new OverlayLimitError(
+    throw new OverlayError(
+      'OVERLAY_TOO_COSTLY',
       `The patterns repeat too much ({n,m}): at most ${MOST_REPETITIONS} times together. Write + or * where the number does not matter.`,
     );
 }
@@ -132,22 +138,6 @@ function countRepetitions(pattern: string): number {
     }
   }
   return groups.reduce((sum, copies) => sum + copies, 0);
-}
-
-/** An overlay would take too much of every call. */
-class OverlayLimitError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'OverlayLimitError';
-  }
-}
-
-/** An overlay names an operating point that the model doesn't have. */
-class OperatingPointError extends Error {
-  constructor(point: string, points: readonly string[]) {
-    super(`The model has no operating point "${point}"; it has ${points.join(', ')}.`);
-    this.name = 'OperatingPointError';
-  }
 }
 
 /** Whether an overlay leaves all as it is. */

@@ -1,6 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { PortcullisError } from '../../engine/errors.js';
 
 /** Networks that aren't on the public Internet. @see IANA special-purpose address registries, RFC 6890 */
 const SPECIAL = [
@@ -41,10 +42,12 @@ function isLocalName(host: string): boolean {
 }
 
 /** An address that a name resolved to is refused. */
-export class PrivateAddressError extends Error {
+export class PrivateAddressError extends PortcullisError {
+  override readonly name = 'PrivateAddressError';
+  readonly code = 'PRIVATE_ADDRESS';
+
   constructor() {
     super('the name resolves to an address that is not on the public Internet');
-    this.name = 'PrivateAddressError';
   }
 }
 

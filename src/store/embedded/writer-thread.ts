@@ -2,7 +2,7 @@ import { asError } from '../../adapters/peer.js';
 import { type Backoff, createBackoff, startWorker, type Worker } from '../../adapters/worker.js';
 import { Batcher } from '../batcher.js';
 import type { Plans } from '../plans.js';
-import { StoreError, type StoreErrorCode } from '../store-error.js';
+import { isStoreCode, StoreError } from '../store-error.js';
 import { packRow, type Writer, type WriterJob, type WriterParts } from './writer.js';
 
 /** The parts of a writer on its own thread. */
@@ -72,8 +72,8 @@ class WriterThread {
       isThread: true,
       answer: () => onFull(),
       toError(failure) {
-        if (failure.name === 'StoreError') return new StoreError(failure.code as StoreErrorCode, failure.message);
-        return isUp && failure.name === 'WorkerError' ? lost() : asError(failure);
+        if (isStoreCode(failure.code)) return new StoreError(failure.code, failure.message);
+        return isUp && failure.code === 'WORKER_ENDED' ? lost() : asError(failure);
       },
       onEnd: () => {
         this.#thread = undefined;

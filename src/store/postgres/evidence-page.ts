@@ -1,4 +1,5 @@
 import { type Kysely, type SqlBool, sql } from 'kysely';
+import { errorCode } from '../../engine/errors.js';
 import type { EvidenceFilter } from '../evidence-store.js';
 import { type Connection, evidenceDb } from '../sql/connection.js';
 import type { EvidenceOwn } from '../sql/evidence/evidence.js';
@@ -61,7 +62,7 @@ const atOnce = async (
       return queryPlaces(inside, asked, limit);
     });
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === CANCELED) return undefined;
+    if (errorCode(error) === CANCELED) return undefined;
     throw error;
   }
 };

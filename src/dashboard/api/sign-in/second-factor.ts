@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { passwordMatches } from '../../../adapters/password-hash.js';
+import { errorCode } from '../../../engine/errors.js';
 import type { Store } from '../../../store/store.js';
 import { type ApiApp, ApiError, type DashboardParts, givenPasswordSchema, orRefuse } from '../api-parts.js';
 import { beginAttempt } from './attempts.js';
@@ -125,7 +126,7 @@ async function loadOneTimePasswords(): Promise<OneTimePasswords | undefined> {
       },
     };
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND') return undefined;
+    if (errorCode(error) === 'ERR_MODULE_NOT_FOUND') return undefined;
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { PortcullisError } from '../../errors.js';
 import type { ClassItem, PatternNode, PatternProblem } from './pattern-node.js';
 
 /** Gives the tree of a word list, or what is wrong with the name. */
@@ -8,10 +9,12 @@ export type ParseResult =
   | { readonly ok: false; readonly problem: PatternProblem };
 
 /** Thrown and caught inside this file alone: the parser's way out of its recursion. */
-class Refusal extends Error {
+class Refusal extends PortcullisError {
+  readonly code: string;
   readonly problem: PatternProblem;
   constructor(problem: PatternProblem) {
     super(problem.message);
+    this.code = problem.code;
     this.problem = problem;
   }
 }
