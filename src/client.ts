@@ -1,7 +1,7 @@
 /** A client of the screening service. Uses `fetch` alone: it runs in Node, Deno, Bun, workers and browsers. */
 import { PortcullisError } from './engine/errors.js';
 import { cropTask, toJsonText } from './engine/input.js';
-import { checkOptions } from './engine/options.js';
+import { checkOptions, type Known } from './engine/options.js';
 import type { Channel, ExplainedVerdict, Input, Span, Verdict } from './index.js';
 
 export type {
@@ -130,23 +130,23 @@ export interface ScreeningClient {
   analyze(input: Input, options?: ClientCallOptions): Promise<Verdict>;
 }
 
-const CLIENT_OPTIONS = [
-  'baseUrl',
-  'apiKey',
-  'timeoutMs',
-  'backoffMs',
-  'fetch',
-] as const satisfies readonly (keyof ClientOptions)[];
-const CALL_OPTIONS = [
-  'channel',
-  'task',
-  'explain',
-  'runId',
-  'tool',
-  'effect',
-  'timeoutMs',
-  'signal',
-] as const satisfies readonly (keyof ClientCallOptions)[];
+const CLIENT_OPTIONS: Known<ClientOptions> = {
+  baseUrl: true,
+  apiKey: true,
+  timeoutMs: true,
+  backoffMs: true,
+  fetch: true,
+};
+const CALL_OPTIONS: Known<ClientCallOptions> = {
+  channel: true,
+  task: true,
+  explain: true,
+  runId: true,
+  tool: true,
+  effect: true,
+  timeoutMs: true,
+  signal: true,
+};
 
 /**
  * Makes a client. It opens no connection until the first call.

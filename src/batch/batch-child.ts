@@ -10,7 +10,7 @@ const cache = createVerdictCache<Verdict | ExplainedVerdict>();
 serveEngine((task, engine) => {
   const { slice, settings } = task as SliceTask;
   // Mode `rules`: at once, so that a row's latency is its own.
-  const score = async (input: Input, { deadlineMs, ...call }: ScoreOptions): Promise<Verdict> =>
-    engine.scan(input, call);
+  const score = async (input: Input, { channel, explain, evidenceId }: ScoreOptions): Promise<Verdict> =>
+    engine.scan(input, { channel, explain, evidenceId });
   return scoreSlice(slice, settings, { workers: { score }, cache, findings: settings.findings });
 });

@@ -9,7 +9,7 @@ import {
 } from './channel.js';
 import { ConfigError } from './errors.js';
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUT_MS, type EngineLimits } from './limits.js';
-import { checkOptions } from './options.js';
+import { unknownOptions } from './options.js';
 import type { Classifier } from './ports.js';
 import type { CompiledPack, PackInForce } from './rules/types.js';
 import type { Mode } from './verdict.js';
@@ -51,15 +51,18 @@ export interface ResolvedSettings {
 /** `ml_threshold` where no model is configured and no threshold is given. */
 const THRESHOLD_WITHOUT_MODEL = 0.5;
 
-/** Fills in the defaults. @throws ConfigError listing every invalid setting */
+/**
+ * Fills in the defaults. `unknown`: mistakes found before, in the names of options.
+ *
+ * @throws ConfigError listing every invalid setting; TypeError where an option does not exist, listing those and the invalid ones
+ */
 export function resolveSettings(
   settings: EngineSettings,
   pack: { readonly threshold: number; readonly modelThreshold?: ModelThresholds | undefined },
   model: Classifier | undefined,
+  unknown: readonly string[] = [],
 ): ResolvedSettings {
   const issues: string[] = [];
-  checkOptions('thresholds', settings.thresholds, ['rules', 'model'] satisfies (keyof Thresholds)[]);
-  checkOptions('limits', settings.limits, Object.keys(DEFAULT_LIMITS));
   const mode = settings.mode ?? (model === undefined ? 'rules' : 'hybrid');
   if (mode !== 'rules' && mode !== 'hybrid' && mode !== 'shadow') {
     issues.push('`mode` must be `rules`, `hybrid` or `shadow`');
@@ -79,6 +82,12 @@ export function resolveSettings(
   for (const [name, value] of Object.entries(limits)) {
     if (typeof value === 'number' && !(value >= 0)) issues.push(`\`limits.${name}\` must be 0 or more`);
   }
+  const names = [
+    ...unknown,
+    ...unknownOptions('thresholds', settings.thresholds, { rules: true, model: true }),
+    ...unknownOptions('limits', settings.limits, DEFAULT_LIMITS),
+  ];
+  if (names.length > 0) throw new TypeError([...names, ...new Set(issues)].join('; '));
   if (issues.length > 0) throw new ConfigError([...new Set(issues)]);
   return { mode, rulesThreshold, channels, timeoutMs, limits };
 }

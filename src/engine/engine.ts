@@ -14,7 +14,7 @@ import { cropTask, type Input, readInput, type Subjected } from './input.js';
 import { orderedMap } from './limit.js';
 import { type GuardedAnswer, type GuardedClassify, guardClassifier } from './model/guard.js';
 import { HIDING_VIEWS, type ModelTexts, modelTexts } from './model/views.js';
-import { checkOptions } from './options.js';
+import { checkOptions, type Known, unknownOptions } from './options.js';
 import type { Classifier, ClassifierInfo, Clock } from './ports.js';
 import type { CompiledPack, Paranoia, Rule, RulesSignal } from './rules/types.js';
 import type { ViewSet } from './text/view.js';
@@ -58,6 +58,12 @@ export interface AnalyzeOptions extends ScanCallOptions {
   readonly tenant?: string | undefined;
 }
 
+/** Options of several calls. */
+export interface AnalyzeManyOptions extends AnalyzeOptions {
+  /** Inputs that are screened at once; default 4. */
+  readonly concurrency?: number | undefined;
+}
+
 type Explained = { readonly explain: true };
 
 /** Screens texts. Reusable; calls may overlap. */
@@ -65,10 +71,10 @@ export interface Engine {
   /** Screens an input. Never rejects because of what the text says or what the model does. @throws InputError; TypeError for an option that does not exist */
   analyze(input: Input, options: AnalyzeOptions & Explained): Promise<ExplainedVerdict>;
   analyze(input: Input, options?: AnalyzeOptions): Promise<Verdict>;
-  /** Screens several inputs, `concurrency` (default 4) at once; yields the verdicts in the order of the inputs. */
+  /** Screens several inputs; yields the verdicts in their order. @throws as `analyze` */
   analyzeMany(
     inputs: Iterable<Input> | AsyncIterable<Input>,
-    options?: AnalyzeOptions & { readonly concurrency?: number | undefined },
+    options?: AnalyzeManyOptions,
   ): AsyncGenerator<Verdict | ExplainedVerdict, void, undefined>;
   /** Screens an input by the rules alone, synchronously: a verdict of mode `rules`. */
   scan(input: Input, options: ScanCallOptions & Explained): ExplainedVerdict;
@@ -84,27 +90,26 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-const PARTS = [
-  'pack',
-  'model',
-  'mode',
-  'thresholds',
-  'timeoutMs',
-  'limits',
-  'clock',
-  'modeReason',
-  'newEvidenceId',
-] as const satisfies readonly (keyof EngineParts)[];
-const CALL_OPTIONS = [
-  'channel',
-  'task',
-  'explain',
-  'mode',
-  'timeoutMs',
-  'paranoia',
-  'evidenceId',
-  'tenant',
-] as const satisfies readonly (keyof AnalyzeOptions)[];
+const PARTS: Known<EngineParts> = {
+  pack: true,
+  model: true,
+  mode: true,
+  thresholds: true,
+  timeoutMs: true,
+  limits: true,
+  clock: true,
+  modeReason: true,
+  newEvidenceId: true,
+};
+const SCAN_OPTIONS: Known<ScanCallOptions> = { channel: true, explain: true, evidenceId: true, paranoia: true };
+const ANALYZE_OPTIONS: Known<AnalyzeOptions> = {
+  ...SCAN_OPTIONS,
+  task: true,
+  mode: true,
+  timeoutMs: true,
+  tenant: true,
+};
+const MANY_OPTIONS: Known<AnalyzeManyOptions> = { ...ANALYZE_OPTIONS, concurrency: true };
 
 /** The parts that all calls of an engine share. */
 interface Shared extends Pick<EngineParts, 'pack' | 'clock' | 'newEvidenceId'> {
@@ -116,16 +121,14 @@ interface Shared extends Pick<EngineParts, 'pack' | 'clock' | 'newEvidenceId'> {
 
 /** Makes an engine. @throws ConfigError listing every invalid setting; TypeError for an option that does not exist */
 export function createEngine(parts: EngineParts): Engine {
-  checkOptions('createEngine', parts, PARTS);
   const { pack, clock, newEvidenceId } = parts;
   const model = parts.model || undefined;
-  const settings = resolveSettings(parts, pack, model);
+  const settings = resolveSettings(parts, pack, model, unknownOptions('createEngine', parts, PARTS));
   const classify = model && guardClassifier(model, clock, settings.limits.breaker);
   const rulesById = new Map(pack.rules.map((rule) => [rule.id, rule]));
   const shared: Shared = { pack, clock, newEvidenceId, settings, model, classify, rulesById };
 
-  async function analyze(given: Input, options: AnalyzeOptions = {}): Promise<Verdict> {
-    checkOptions('analyze', options, CALL_OPTIONS);
+  async function analyze(given: Input, options: AnalyzeOptions): Promise<Verdict> {
     const mode = options.mode ?? settings.mode;
     const timeoutMs = options.timeoutMs ?? settings.timeoutMs;
     if (mode !== 'rules' && model === undefined) throw new ConfigError([`mode \`${mode}\` needs a model`]);
@@ -135,11 +138,16 @@ export function createEngine(parts: EngineParts): Engine {
   }
 
   return {
-    analyze: analyze as Engine['analyze'],
-    analyzeMany: (inputs, { concurrency = 4, ...options } = {}) =>
-      orderedMap(inputs, (input) => analyze(input, options), { items: concurrency }),
+    analyze: (async (input: Input, options: AnalyzeOptions = {}) => {
+      checkOptions('analyze', options, ANALYZE_OPTIONS);
+      return analyze(input, options);
+    }) as Engine['analyze'],
+    async *analyzeMany(inputs, options = {}) {
+      checkOptions('analyzeMany', options, MANY_OPTIONS);
+      yield* orderedMap(inputs, (input) => analyze(input, options), { items: options.concurrency ?? 4 });
+    },
     scan: ((input: Input, options: ScanCallOptions = {}) => {
-      checkOptions('scan', options, CALL_OPTIONS);
+      checkOptions('scan', options, SCAN_OPTIONS);
       return conclude(shared, readByRules(shared, input, options), 'rules', undefined, options);
     }) as Engine['scan'],
     info: describeEngine(parts, settings),

@@ -1,15 +1,32 @@
+/** The options of a type, each of them: the compiler refuses a table that lacks one. */
+export type Known<T> = Readonly<Record<keyof T, unknown>>;
+
 /**
  * Refuses options that do not exist: one that is misspelt would be left out in silence.
  *
- * @throws TypeError that names the option, and the known one that is most like it
+ * @throws TypeError that names each of them, and the known one that is most like it
  */
-export function checkOptions(name: string, options: object | undefined, known: readonly string[]): void {
-  const [unknown] =
-    Object.entries(options ?? {}).find(([name, value]) => value !== undefined && !known.includes(name)) ?? [];
-  if (unknown === undefined) return;
-  const near = nearest(unknown, known);
-  const advice = near === undefined ? '' : ` (did you mean ${near}?)`;
-  throw new TypeError(`${name} has no option ${unknown}${advice}: there are ${known.join(', ')}`);
+export function checkOptions<T extends object>(name: string, options: T | undefined, known: Known<T>): void {
+  const mistakes = unknownOptions(name, options, known);
+  if (mistakes.length > 0) throw new TypeError(mistakes.join('; '));
+}
+
+/** Describes the options that do not exist: one sentence for all of them, or none. */
+export function unknownOptions<T extends object>(
+  name: string,
+  options: T | undefined,
+  known: Known<T>,
+): readonly string[] {
+  const names = Object.keys(known);
+  const unknown = Object.entries(options ?? {}).filter(
+    ([option, value]) => value !== undefined && !names.includes(option),
+  );
+  if (unknown.length === 0) return [];
+  const listed = unknown.map(([option]) => {
+    const near = nearest(option, names);
+    return near === undefined ? option : `${option} (did you mean ${near}?)`;
+  });
+  return [`${name} has no option ${listed.join(' or ')}: there are ${names.join(', ')}`];
 }
 
 /** Edits between two names that may be a slip. */

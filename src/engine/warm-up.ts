@@ -36,7 +36,7 @@ export async function warmUpRules(
   scan: (text: string) => unknown,
   options: WarmUpOptions,
 ): Promise<() => Promise<void>> {
-  checkOptions('warmUp', options, ['patterns', 'share'] satisfies (keyof WarmUpOptions)[]);
+  checkOptions('warmUp', options, { patterns: true, share: true });
   const { patterns = 'all', share = 1 } = options;
   if (!(share > 0 && share <= 1)) throw new ConfigError(['`share` must be above 0 and at most 1']);
   await inSlices(clock, share, (shouldContinue) => pack.warmUp(shouldContinue));

@@ -1,4 +1,4 @@
-import { checkOptions } from '../engine/options.js';
+import { checkOptions, type Known } from '../engine/options.js';
 import { createOwnTexts, type OwnTexts } from './own-texts.js';
 import { checkPolicy, DEFAULT_POLICY, type GuardEvent, type Policy } from './policy.js';
 import type { OnAsk } from './run/ask.js';
@@ -47,23 +47,23 @@ export interface GuardOptions {
   readonly report?: ((event: GuardEvent) => void) | undefined;
 }
 
-const GUARD_OPTIONS = [
-  'engine',
-  'client',
-  'on',
-  'tools',
-  'onAsk',
-  'askTimeoutMs',
-  'judge',
-  'judgeTimeoutMs',
-  'runLog',
-  'onError',
-  'unreadable',
-  'timeoutMs',
-  'quoteUntrusted',
-  'cache',
-  'report',
-] as const satisfies readonly (keyof GuardOptions)[];
+const GUARD_OPTIONS: Known<GuardOptions> = {
+  engine: true,
+  client: true,
+  on: true,
+  tools: true,
+  onAsk: true,
+  askTimeoutMs: true,
+  judge: true,
+  judgeTimeoutMs: true,
+  runLog: true,
+  onError: true,
+  unreadable: true,
+  timeoutMs: true,
+  quoteUntrusted: true,
+  cache: true,
+  report: true,
+};
 
 /** State that all screenings of a guard share: its options with their defaults, and its memory. */
 export interface Setup extends CallRules {

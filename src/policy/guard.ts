@@ -1,5 +1,5 @@
 /** One policy for all layers of an agent: what a guard is asked, and what a run of it is. */
-import { checkOptions } from '../engine/options.js';
+import { checkOptions, type Known } from '../engine/options.js';
 import { readContent } from './content.js';
 import { type GuardOptions, readOptions } from './guard-options.js';
 import type { Decision, GuardEvent, Point, Policy } from './policy.js';
@@ -104,25 +104,31 @@ export interface Run {
   canary(secret: string): void;
 }
 
-const SCREEN_OPTIONS = [
-  'runId',
-  'tool',
-  'effect',
-  'task',
-  'isPast',
-  'isApart',
-  'explain',
-  'report',
-  'signal',
-] as const satisfies readonly (keyof ScreenCall)[];
-const RUN_OPTIONS = ['id', 'task', 'brief', 'canaries'] as const satisfies readonly (keyof RunOptions)[];
+const SCREEN_OPTIONS: Known<ScreenCall> = {
+  runId: true,
+  tool: true,
+  effect: true,
+  task: true,
+  isPast: true,
+  isApart: true,
+  explain: true,
+  report: true,
+  signal: true,
+};
+const RUN_OPTIONS: Known<RunOptions> = {
+  id: true,
+  task: true,
+  brief: true,
+  canaries: true,
+};
 /** Letters and digits of a canary: fewer stand in any text. */
 const MIN_CANARY = 8;
 
 /**
  * Makes a guard: one policy for all layers of an agent.
  *
- * @throws TypeError where both `engine` and `client` are given, or for an option that does not exist; RangeError for a bad `timeoutMs`
+ * @throws TypeError where both `engine` and `client` are given, or for options that do not exist; RangeError for a `timeoutMs`,
+ * `askTimeoutMs` or `judgeTimeoutMs` that is no positive number of milliseconds below 2^31
  *
  * @example
  * ```ts

@@ -59,8 +59,8 @@ function scoreWith(pool: EnginePool, here: WorkerEngine, isWarm: () => boolean):
     const { length } = inputText(input);
     const fits = length <= TINY || (length <= SHORT && isBusy(pool));
     if (!fits || !isWarm() || (options.mode ?? 'rules') !== 'rules') return pool.score(input, options);
-    const { change, deadlineMs, waitMs, ...call } = options;
-    return here.under(change).engine.scan(input, call);
+    const { change, channel, explain, evidenceId } = options;
+    return here.under(change).engine.scan(input, { channel, explain, evidenceId });
   };
   return score as EnginePool['score'];
 }

@@ -18,7 +18,7 @@ const guard = createGuard({ engine });
 const given = (options: object): never => options as never;
 
 describe('an option that does not exist is refused by', () => {
-  it.each<[string, string, () => unknown]>([
+  it.each<[string, string | RegExp, () => unknown]>([
     [
       'createEngine',
       'createEngine has no option tresholds (did you mean thresholds?)',
@@ -43,6 +43,19 @@ describe('an option that does not exist is refused by', () => {
       'a scan',
       'scan has no option chanel (did you mean channel?)',
       () => engine.scan('Hi.', given({ chanel: 'user' })),
+    ],
+    [
+      'a scan, which has no model and no deadline',
+      'scan has no option task or timeoutMs: there are channel, explain, evidenceId, paranoia',
+      () => engine.scan('Hi.', given({ task: 'x', timeoutMs: 5 })),
+    ],
+    [
+      'createEngine, all of them with all that is invalid',
+      /no option tresholds \(.*\) or mood \(did you mean mode\?\): .*; thresholds has no option modell .*; limits has no option modelView .*; `timeoutMs` must/,
+      () =>
+        createEngine(
+          given({ tresholds: {}, mood: 'x', thresholds: { modell: 1 }, limits: { modelView: 1 }, timeoutMs: 0 }),
+        ),
     ],
     ['a run', 'run has no option taks (did you mean task?)', () => guard.run(given({ taks: 'x' }))],
     [
@@ -91,7 +104,7 @@ describe('an option that does not exist is refused by', () => {
     for await (const verdict of engine.analyzeMany(texts, { concurrency: 2, channel: 'user' })) verdicts.push(verdict);
     expect(verdicts).toHaveLength(2);
     await expect(engine.analyzeMany(texts, given({ concurency: 2 })).next()).rejects.toThrow(
-      'has no option concurency',
+      'analyzeMany has no option concurency (did you mean concurrency?)',
     );
   });
 });

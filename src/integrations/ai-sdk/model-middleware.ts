@@ -48,7 +48,7 @@ export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
   guard: Guard,
   options: { readonly specificationVersion?: V } = {},
 ): GuardMiddleware<V> {
-  checkOptions('guardModel', options, ['specificationVersion']);
+  checkOptions('guardModel', options, { specificationVersion: true });
   /** The screening of the parameters that `transformParams` returned. */
   const screenings = new WeakMap<object, CallScreening>();
   const screeningOf = (params: CallParams): CallScreening =>

@@ -34,7 +34,7 @@ type Outcome = { readonly refusal: Refusal } | { readonly body: unknown };
 type ScreenBody = (given: unknown, signal?: AbortSignal) => Promise<Outcome>;
 
 function createRoute(name: string, guard: Guard, options: RouteOptions): ScreenBody {
-  checkOptions(name, options, ['field', 'point', 'optional']);
+  checkOptions(name, options, { field: true, point: true, optional: true });
   const { field = 'input', point = 'user', optional = false } = options;
   const path = field.split('.');
   return async (given, signal) => {

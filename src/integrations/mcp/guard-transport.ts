@@ -46,7 +46,7 @@ export function guardTransport<T extends McpTransport>(
   guard: Guard,
   options: GuardTransportOptions = {},
 ): T {
-  checkOptions('guardTransport', options, ['pins', 'side', 'report'] satisfies (keyof GuardTransportOptions)[]);
+  checkOptions('guardTransport', options, { pins: true, side: true, report: true });
   const { pins, side = 'client', report = () => {} } = options;
   const session = {};
   const connection = createGateway({ guard, pins, report }).connect(() => session);

@@ -69,7 +69,7 @@ export function readTool(value: unknown): Omit<OfferedTool, 'blocked'> | undefin
 }
 
 export function openPins(options: PinsOptions): Pins {
-  checkOptions('openPins', options, ['path', 'server', 'requireApproval'] satisfies (keyof PinsOptions)[]);
+  checkOptions('openPins', options, { path: true, server: true, requireApproval: true });
   const { path, server, requireApproval = false } = options;
   /** The next pages of a first listing. Each counts once. */
   const trustedCursors = new Set<string>();
