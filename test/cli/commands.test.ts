@@ -219,7 +219,7 @@ test('--version loads no command', () => {
     const [report = ''] = readdirSync(folder);
     const loaded = readFileSync(join(folder, report), 'utf8').match(/file:[^"]*\/dist\/[^"]*/g) ?? [];
     expect(loaded.length).toBeGreaterThan(0);
-    expect(loaded.filter((url) => !/\/(cli\/main|package-version-[^/]*)\.js$/.test(url))).toEqual([]);
+    expect(loaded.filter((url) => !/\/(cli\/main|(package-version|errors)-[^/]*)\.js$/.test(url))).toEqual([]);
   } finally {
     vi.unstubAllEnvs();
     rmSync(folder, { recursive: true, force: true });
