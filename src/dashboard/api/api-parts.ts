@@ -58,6 +58,9 @@ export class ApiError extends PortcullisError {
   }
 }
 
+/** For routes that send a stream: Fastify would answer `HEAD` at once, and read all of the stream afterwards. */
+export const withoutHead = { exposeHeadRoute: false } as const;
+
 /** An e-mail address, in lower case. */
 export const emailSchema: z.ZodType<string> = z
   .string()

@@ -7,7 +7,7 @@ import { errorCode } from '../../engine/errors.js';
 import { TASK_LENGTH } from '../../engine/input.js';
 import { createKeyedLimit } from '../../engine/limit.js';
 import type { RecordFilter, RecordPage, RecordView } from '../ports.js';
-import { type ApiApp, ApiError, type DashboardParts, orRefuse } from './api-parts.js';
+import { type ApiApp, ApiError, type DashboardParts, orRefuse, withoutHead } from './api-parts.js';
 import { getMember } from './sign-in/session.js';
 
 const LABELS = ['false_alarm', 'missed_attack', 'correct_block', 'correct_allow'] as const;
@@ -59,7 +59,7 @@ export function evidenceRoutes(app: ApiApp, { store, service, longWork, traceUrl
     return record;
   };
 
-  app.get('/evidence', { schema: { querystring: listQuery } }, async (request, reply) => {
+  app.get('/evidence', { schema: { querystring: listQuery }, ...withoutHead }, async (request, reply) => {
     const { cursor, limit, ...asked } = request.query;
     const { accountId } = getMember(request);
     const page = await orRefuse(
@@ -70,7 +70,7 @@ export function evidenceRoutes(app: ApiApp, { store, service, longWork, traceUrl
     reply.header('Content-Type', 'application/json; charset=utf-8');
     return reply.send(Readable.from(pageText(page, { accountId, longWork })));
   });
-  app.get('/evidence/export', { schema: { querystring: exportQuery } }, async (request, reply) => {
+  app.get('/evidence/export', { schema: { querystring: exportQuery }, ...withoutHead }, async (request, reply) => {
     const { format, ...asked } = request.query;
     const { accountId } = getMember(request);
     const leave = exporting.enter(accountId);

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import { z } from 'zod';
 import type { AuditEntry, WebhookEvent } from '../../store/operations-store.js';
-import { type ApiApp, ApiError, type DashboardParts, orRefuse } from './api-parts.js';
+import { type ApiApp, ApiError, type DashboardParts, orRefuse, withoutHead } from './api-parts.js';
 import { getMember } from './sign-in/session.js';
 
 const filterShape = {
@@ -38,7 +38,7 @@ export function operationsRoutes(app: ApiApp, { store, webhooks, now }: Dashboar
     const entries = await store.audit.list(getMember(request).accountId, filter, after ?? null, PAGE_SIZE);
     return { entries: entries.map(shown), next: entries.length === PAGE_SIZE ? (entries.at(-1)?.id ?? null) : null };
   });
-  app.get('/audit/export', { schema: { querystring: exportQuery } }, async (request, reply) => {
+  app.get('/audit/export', { schema: { querystring: exportQuery }, ...withoutHead }, async (request, reply) => {
     const { format, ...filter } = request.query;
     reply.header('Content-Type', format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson; charset=utf-8');
     reply.header('Content-Disposition', `attachment; filename="audit.${format}"`);

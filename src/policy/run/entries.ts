@@ -133,14 +133,16 @@ function addFirst(places: Map<number, number>, key: number, place: number): void
   if (!places.has(key)) put(places, key, place, MAX_VALUES);
 }
 
+/** Where the oldest member of a full map is: a new iterator passes all places that deleted members have left. */
+const oldest = new WeakMap<Map<number, unknown>, Iterator<number>>();
+
 /** Sets a member of a bounded map, which forgets the oldest. */
 function put<V>(map: Map<number, V>, key: number, value: V, most: number): void {
   map.set(key, value);
   if (map.size <= most) return;
-  for (const oldest of map.keys()) {
-    map.delete(oldest);
-    return;
-  }
+  const keys = oldest.get(map) ?? map.keys();
+  oldest.set(map, keys);
+  map.delete(keys.next().value);
 }
 
 // A place is one number, source · start · length, since a run has many of them.

@@ -247,7 +247,7 @@ export function bearerKey(request: IncomingMessage): string {
   return key;
 }
 
-const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
+const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/gi;
 
 /** A compressed body, or one in another charset than JSON's: screened as it is, it wouldn't be what was meant. */
 export const refuseCodings: preParsingHookHandler = (request, reply, payload, done) => {
@@ -260,8 +260,8 @@ function codingProblem({ headers }: FastifyRequest): HttpError | undefined {
   const coding = headers['content-encoding']?.trim().toLowerCase();
   if (coding !== undefined && coding !== '' && coding !== 'identity')
     return new HttpError(415, 'The body has a `Content-Encoding`; send it as it is.');
-  const charset = CHARSET.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase();
-  if (charset !== undefined && !/^(utf-?8|us-ascii)$/.test(charset))
+  const charsets = [...(headers['content-type'] ?? '').matchAll(CHARSET)];
+  if (!charsets.every(([, name = '']) => /^(utf-?8|us-ascii)$/i.test(name)))
     return new HttpError(415, 'The body must be UTF-8, as all JSON is.');
   return undefined;
 }

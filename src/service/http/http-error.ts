@@ -82,6 +82,9 @@ const mistakes: Readonly<Record<string, string>> = {
   '/channel': '`channel` must be `user`, `document`, `tool_result`, `tool_call`, `instructions` or `unknown`.',
   '/task': `\`task\` must be a string of at most ${TASK_LENGTH} UTF-16 code units.`,
   '/explain': '`explain` must be `true` or `false`.',
+  '/run_id': '`run_id` must have 1 to 100 letters, digits, `_`, `.`, `:` or `-`.',
+  '/tool': '`tool` must be a string of at most 200 UTF-16 code units.',
+  '/effect': '`effect` must be `read`, `write`, `send` or `execute`.',
 };
 
 function invalid({ validation, validationContext }: FastifyError): string {

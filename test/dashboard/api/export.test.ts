@@ -82,6 +82,22 @@ test('the playground takes channel and task', async () => {
   expect([long.statusCode, long.body.includes('zebra')]).toEqual([400, false]);
 });
 
+test.each(['/evidence', '/evidence/export?format=csv', '/audit/export?format=csv'])(
+  'HEAD %s is refused',
+  async (path) => {
+    const read = [
+      vi.spyOn(it.store.evidence, 'list'),
+      vi.spyOn(it.store.evidence, 'iterate'),
+      vi.spyOn(it.store.audit, 'list'),
+    ];
+    const url = `/dashboard/api${path}`;
+    const { statusCode } = await it.app.inject({ method: 'HEAD', url, headers: { cookie: owner.cookie } });
+    expect([400, 405]).toContain(statusCode);
+    for (const spy of read) expect(spy).not.toHaveBeenCalled();
+    vi.restoreAllMocks();
+  },
+);
+
 test('long texts are written a piece at a time, in the turns of their account', async () => {
   const long = await signIn(it, 'sign-up', { account: 'L', email: 'l@example.com', password: 'a long password' });
   // A pair of surrogates lies across each place where an even or an odd length is cut.

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { addEntry } from '../../../src/policy/run/entries.js';
 import { flowOf } from '../../../src/policy/run/flow.js';
 import { type Entry, emptyRun, type RunState } from '../../../src/policy/run/run-state.js';
+import { cpuGrowth } from '../../cpu-growth.js';
 
 const SEED = 7;
 const stateOf = (entries: readonly Entry[]): RunState => entries.reduce(addEntry, emptyRun(SEED));
@@ -186,4 +187,12 @@ describe('properties', () => {
     expect(state.foreign.size).toBe(32_768);
     expect(state.sources.size).toBeLessThanOrEqual(4_096);
   });
+
+  it('a text with more values than a run keeps takes time in proportion to its length', () => {
+    const growth = cpuGrowth('x', 32_000, ({ length }) => {
+      const addresses = Array.from({ length }, (_, at) => `a${at}@x${at}.example`);
+      addEntry(emptyRun(SEED), trusted(addresses.join(' ')));
+    });
+    expect(growth).toBeLessThan(8);
+  }, 60_000);
 });

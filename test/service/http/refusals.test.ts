@@ -100,10 +100,15 @@ describe('bodies', () => {
     },
   );
 
-  it('a charset is let by', async () => {
+  it.each([
+    ['charset=utf-8', 200],
+    ['charset="UTF-8"', 200],
+    ['charset=utf-16', 415],
+    ['charset=utf-8; charset=utf-16', 415],
+  ])('%s is a %i', async (charset, status) => {
     const { post } = await testApp();
-    const headers = { 'content-type': 'application/json; charset=utf-8' };
-    expect((await post('{"input":"a"}', { headers })).statusCode).toBe(200);
+    const headers = { 'content-type': `application/json; ${charset}` };
+    expect((await post('{"input":"a"}', { headers })).statusCode).toBe(status);
   });
 
   it('a body over the limit is a 413, one at the limit is screened', async () => {

@@ -85,15 +85,16 @@ describe('POST /analyze with a run', () => {
   });
 
   it.each([
-    [{ run_id: '' }],
-    [{ run_id: 'a'.repeat(101) }],
-    [{ run_id: 'a b' }],
-    [{ run_id: 7 }],
-    [{ run_id: 'r1', effect: 'fly' }],
-    [{ run_id: 'r1', tool: 'x'.repeat(201) }],
-  ])('refuses %j', async (body) => {
+    ['run_id', { run_id: '' }],
+    ['run_id', { run_id: 'a'.repeat(101) }],
+    ['run_id', { run_id: 'a b' }],
+    ['run_id', { run_id: 7 }],
+    ['effect', { run_id: 'r1', effect: 'fly' }],
+    ['tool', { run_id: 'r1', tool: 'x'.repeat(201) }],
+  ])('refuses `%s` of %j', async (name, body) => {
     const { post } = await testApp();
-    expect((await post({ input: 'x', ...body })).statusCode).toBe(400);
+    const response = await post({ input: 'x', ...body });
+    expect([response.statusCode, response.json().error]).toEqual([400, expect.stringMatching(`^\`${name}\` must`)]);
   });
 
   it('a long body is read in the same way', async () => {

@@ -1,9 +1,13 @@
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { AuditEntry, AuditStore } from '../../operations-store.js';
 import { randomId } from '../../secrets.js';
 import type { Queries } from '../connection.js';
 
-/** The characters that LIKE reads as something else. */
-const literal = (text: string): string => text.replace(/[\\%_]/g, '\\$&');
+/** Whether a column is like a text, in any case, with something before or after it. SQLite has no escape character of its own. */
+function like(column: 'actor' | 'action', before: '%' | '', text: string, after: string): RawBuilder<SqlBool> {
+  const pattern = `${before}${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}${after}`;
+  return sql`lower(${sql.ref(column)}) LIKE ${pattern} ESCAPE '\\'`;
+}
 
 /** The audit log. */
 export const audit: Queries<AuditStore> = {
@@ -17,11 +21,9 @@ export const audit: Queries<AuditStore> = {
   async list({ db }, accountId, { actor, action, from, to }, after, limit) {
     const own = db.selectFrom('auditLog').selectAll().where('accountId', '=', accountId);
     let rows = own;
-    if (actor !== undefined && actor !== '') rows = rows.where('actor', 'like', `%${literal(actor.toLowerCase())}%`);
+    if (actor !== undefined && actor !== '') rows = rows.where(like('actor', '%', actor, '%'));
     if (action !== undefined && action !== '')
-      rows = rows.where((where) =>
-        where.or([where('action', '=', action), where('action', 'like', `${literal(action)}.%`)]),
-      );
+      rows = rows.where((where) => where.or([where('action', '=', action), like('action', '', action, '.%')]));
     if (from !== undefined) rows = rows.where('at', '>=', from);
     if (to !== undefined) rows = rows.where('at', '<', to);
     const last = after === null ? undefined : await own.where('id', '=', after).executeTakeFirst();
