@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { loadPack, NO_CORE } from '../../src/adapters/packs/load-pack.js';
+import { parseOverlay } from '../../src/adapters/packs/pack-overlay.js';
 import { lintRules, testRules } from '../../src/cli/rules/check-rules.js';
 
 import { paintFor } from '../../src/cli/terminal.js';
@@ -41,5 +42,17 @@ describe('what a pack author is told', () => {
       report = error instanceof Error ? error.message : '';
     }
     await expect(report).toMatchFileSnapshot('errors/overlay.out');
+  });
+
+  it('a long line with a problem in each word is shown in part', () => {
+    const line = '&a '.repeat(5_000);
+    let report = '';
+    try {
+      parseOverlay('overlay.yaml', line);
+    } catch (error) {
+      report = error instanceof Error ? error.message : '';
+    }
+    expect(report.match(/error\[PACK001\]/g)?.length).toBeGreaterThan(4_000);
+    expect(report.length).toBeLessThan(500 * line.length);
   });
 });

@@ -119,6 +119,9 @@ function reportProblem(problem: PackProblem, sources: PackSources): string {
   return formatProblem(problem, file.path, file.locate(problem.place));
 }
 
+/** Characters of a line that are shown before and after the place of a problem: a line may hold thousands of problems. */
+const SHOWN_AROUND = 200;
+
 /** One problem at one place in a file. */
 export function formatProblem(
   problem: { readonly code: string; readonly message: string; readonly advice: string },
@@ -127,14 +130,16 @@ export function formatProblem(
 ): string {
   const number = String(place.line);
   const margin = ' '.repeat(number.length);
+  const at = place.column - 1;
+  const shown = place.text.slice(Math.max(0, at - SHOWN_AROUND), at + SHOWN_AROUND);
   // Tabs stay tabs, so that the caret is in the right column at any tab width.
-  const lead = place.text.slice(0, place.column - 1).replace(/[^\t]/g, ' ');
+  const lead = shown.slice(0, Math.min(at, SHOWN_AROUND)).replace(/[^\t]/g, ' ');
   return [
     `error[${problem.code}]: ${problem.message}`,
     `${margin}--> ${path}:${place.line}:${place.column}`,
     `${margin} |`,
-    `${number} | ${place.text}`,
-    `${margin} | ${lead}${'^'.repeat(place.length)}`,
+    `${number} | ${shown}`,
+    `${margin} | ${lead}${'^'.repeat(Math.min(place.length, SHOWN_AROUND))}`,
     `${margin} = help: ${problem.advice}`,
     '',
   ].join('\n');
