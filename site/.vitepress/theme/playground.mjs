@@ -8,7 +8,7 @@ export const Playground = {
     let watcher;
     const watch = ({ target }) => {
       const { body } = target.contentDocument;
-      // The page around it has them already. Its style sheet overrides the attribute `hidden`.
+      // The page around it has them already. Their style sheet overrides the attribute `hidden`.
       for (const it of body.querySelectorAll('header.top, .page-head')) it.style.display = 'none';
       watcher = new ResizeObserver(() => {
         height.value = body.scrollHeight;

@@ -61,15 +61,21 @@ describe.each(allDatabases)('evidence in $name', ({ make }) => {
     const { id } = await store.accounts.create('Long', 'pro');
     const text = 'a long text '.repeat(90_000);
     for (let i = 0; i < 10; i += 1) await store.evidence.append(makeRecord({ accountId: id, text, time: start + i }));
-    const sizes: number[] = [];
-    let cursor: string | null = null;
-    do {
-      const page: EvidencePage = await store.evidence.list(id, {}, cursor, 500);
-      sizes.push(page.records.length);
-      cursor = page.next;
-    } while (cursor !== null);
-    expect(sizes).toEqual([7, 3]);
-    expect((await store.evidence.list(id, { text: 'long text' }, null, 500)).records).toHaveLength(7);
+    const pageSizes = async (filter: EvidenceFilter): Promise<readonly number[]> => {
+      const sizes: number[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: EvidencePage = await store.evidence.list(id, filter, cursor, 500);
+        sizes.push(page.records.length);
+        cursor = page.next;
+      } while (cursor !== null);
+      return sizes;
+    };
+    expect(await pageSizes({})).toEqual([7, 3]);
+    // A search also ends its page after a while, on a busy machine before the seventh.
+    const found = await pageSizes({ text: 'long text' });
+    expect(Math.max(...found)).toBeLessThanOrEqual(7);
+    expect(found.reduce((sum, size) => sum + size)).toBe(10);
   });
 
   it('gives a record back as it was', async () => {
