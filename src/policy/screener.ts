@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { PortcullisError } from '../engine/errors.js';
 import { inputText } from '../engine/input.js';
@@ -116,8 +116,7 @@ export function createScreener(
 export function digestInput(input: Input, channel: Channel, task = ''): string {
   const kind = typeof input === 'string' ? 's' : 'j';
   // With its length in front, no task runs on into the text.
-  const head = `${channel}\0${kind}\0${task.length}\0${task}`;
-  return createHash('sha256').update(head).update(inputText(input)).digest('hex');
+  return hash('sha256', `${channel}\0${kind}\0${task.length}\0${task}${inputText(input)}`);
 }
 
 /** Splits what an analyzer said into the verdict alone and what its explanation adds. */

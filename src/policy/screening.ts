@@ -17,7 +17,7 @@ import {
 } from './policy.js';
 import { withoutTexts } from './run/ask.js';
 import { flowReason, isSuspicious, LONG_TEXT } from './run/flow-policy.js';
-import type { Read } from './run/remember.js';
+import { type Read, rememberData, rememberUser } from './run/remember.js';
 import { type Joints, proseOf, type RunMemory } from './run/run-memory.js';
 import { digestInput, type Screened, type ScreenRequest } from './screener.js';
 
@@ -51,7 +51,10 @@ export async function screenValue<T>(
   if (value === '' || value === null || !['string', 'object', 'bigint'].includes(typeof value))
     return { action: 'allow', value };
   const { screening, mistake } = readValue(setup, point, value, call);
-  const request = await requestFor(screening);
+  const channel = CHANNELS[point];
+  const task = TASK_CHANNELS.has(channel) ? await admitTask(screening) : undefined;
+  const explain = setup.policy[point] === 'redact' || call.explain;
+  const request = { channel, task, explain, signal: call.signal };
   const outcome = mistake ?? (await judgeValue(screening, request));
   if (typeof outcome === 'string') return enforceFailure(screening, request, outcome);
   const { input, found, left, halved, read } = outcome;
@@ -101,13 +104,6 @@ function jointsOf<T>(
   });
 }
 
-async function requestFor<T>(screening: Screening<T>): Promise<ScreenRequest> {
-  const { setup, point, call } = screening;
-  const channel = CHANNELS[point];
-  const task = TASK_CHANNELS.has(channel) ? await admitTask(screening) : undefined;
-  return { channel, task, explain: setup.policy[point] === 'redact' || call.explain, signal: call.signal };
-}
-
 /** The task as far as it may count. One that is blocked, or could not be screened, is reported and left out. */
 async function admitTask<T>({ setup, call, run, runId }: Screening<T>): Promise<string | undefined> {
   const { task = run?.task ?? run?.said, explain, signal } = call;
@@ -136,7 +132,7 @@ async function judgeValue<T>(
   try {
     const judged = await judgeInputs(setup, content?.inputs ?? [], request);
     const isAllowed = judged.input === undefined && judged.left === undefined;
-    if (!isAllowed || joints === undefined) return judged;
+    if (!isAllowed || joints?.pieces === undefined) return judged;
     return { ...judged, halved: await judgeJoints(setup, joints, request) };
   } catch (error) {
     if (call.signal?.aborted) throw error;
@@ -248,7 +244,6 @@ async function follow<T>(
   if (point === 'tool_definition') setup.effects.readDefinition(call.tool, value);
   if (run === undefined || point === 'tool_definition') return undefined;
   if (point === 'tool_call') return followCall(screening, run, found);
-  const { rememberData, rememberUser } = await import('./run/remember.js');
   if (point === 'user') await rememberUser(run, read);
   else await rememberData(run, await withWindows(setup, read, request), call.tool, setup.policy.flow);
   return undefined;

@@ -1,6 +1,6 @@
 /** Guards clients of the `openai` package, and of any service with its API. Imports nothing of it. */
 import { type Enforcement, type Guard, PortcullisBlocked } from '../../policy/index.js';
-import { isObject, type JsonObject, parsedJson } from '../json-value.js';
+import { isObject, type JsonObject, parsedJson, withMember } from '../json-value.js';
 import { badRequest, showResponse } from '../model-response.js';
 import { CallScreening } from '../screened-call.js';
 import { eventStream } from '../server-sent-events.js';
@@ -73,8 +73,7 @@ async function screenBody(screening: CallScreening, body: JsonObject): Promise<s
   for (const [name, screen] of Object.entries(PARTS)) {
     if (body[name] !== undefined) shown[name] = await screen(screening, body[name]);
   }
-  const text = JSON.stringify(shown);
-  return text === JSON.stringify(body) ? undefined : text;
+  return Object.entries(shown).every(([name, value]) => value === body[name]) ? undefined : JSON.stringify(shown);
 }
 
 type ScreenPart = (screening: CallScreening, part: unknown) => Promise<unknown>;
@@ -92,7 +91,9 @@ const PARTS: Readonly<Record<string, ScreenPart>> = {
   async prompt(screening, prompt) {
     if (!isObject(prompt)) return screening.content('user', prompt);
     const { variables } = prompt;
-    return variables === undefined ? prompt : { ...prompt, variables: await screening.content('user', variables) };
+    return variables === undefined
+      ? prompt
+      : withMember(prompt, 'variables', await screening.content('user', variables));
   },
   prediction: (screening, prediction) => screening.content('document', prediction),
   tools: screenTools,

@@ -1,8 +1,7 @@
-/** Reads texts for a run. Loaded by the first screening of a run: it needs the engine's readings of texts. */
+/** Reads texts for a run. */
 import type { Input } from '../../index.js';
 import type { Screened } from '../screener.js';
 import { type FlowPolicy, isSuspicious } from './flow-policy.js';
-import { addToRun, recallRun } from './run-log.js';
 import { plainText, type RunMemory } from './run-memory.js';
 import type { Entry, Passage } from './run-state.js';
 
@@ -13,25 +12,25 @@ export interface Read {
 }
 
 /** Adds what the user said. The newest of it is what the user asks for. */
-export async function rememberUser(run: RunMemory, read: readonly Read[]): Promise<void> {
+export function rememberUser(run: RunMemory, read: readonly Read[]): Promise<void> | undefined {
   const texts = read.map(({ input }) => plainText(input));
   run.said = texts.find((text) => text !== '') ?? run.said;
-  await add(run, texts.map(trusted));
+  return add(run, texts.map(trusted));
 }
 
 /** Adds data that the model is shown, with the passages that are suspicious. */
-export async function rememberData(
+export function rememberData(
   run: RunMemory,
   read: readonly Read[],
   tool: string | undefined,
   policy: FlowPolicy,
-): Promise<void> {
+): Promise<void> | undefined {
   const entries = read.map(({ input, found }) => {
     const text = plainText(input);
     if (found !== undefined) run.texts.set(found.verdict.evidence_id, text);
     return dataEntry(text, found, tool, policy);
   });
-  await add(run, entries);
+  return add(run, entries);
 }
 
 /** Data as an entry of a run. */
@@ -48,8 +47,8 @@ export function dataEntry(
 }
 
 /** Adds the arguments of a call of the model. */
-export async function rememberCall(run: RunMemory, inputs: readonly Input[]): Promise<void> {
-  await add(
+export function rememberCall(run: RunMemory, inputs: readonly Input[]): Promise<void> | undefined {
+  return add(
     run,
     inputs.map((input) => ({ role: 'call', text: plainText(input) })),
   );
@@ -58,15 +57,15 @@ export async function rememberCall(run: RunMemory, inputs: readonly Input[]): Pr
 /** Entries that a brief run lets wait. */
 const MAX_PENDING = 2_000;
 
-async function add(run: RunMemory, entries: readonly Entry[]): Promise<void> {
+function add(run: RunMemory, entries: readonly Entry[]): Promise<void> | undefined {
   run.pending.push(...entries);
-  if (run.brief === undefined || run.pending.length > MAX_PENDING) await catchUp(run);
+  return run.brief === undefined || run.pending.length > MAX_PENDING ? catchUp(run) : undefined;
 }
 
-/** Brings a run up to date: with what other processes added, and with what waits to be added. */
-export async function catchUp(run: RunMemory): Promise<void> {
-  await recallRun(run);
-  await addToRun(run, run.pending.splice(0));
+/** Loads what reads texts only now: it needs the engine's readings of them. */
+async function catchUp(run: RunMemory): Promise<void> {
+  const log = await import('./run-log.js');
+  await log.catchUp(run);
 }
 
 function trusted(text: string): Entry {

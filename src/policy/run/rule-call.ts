@@ -6,7 +6,8 @@ import type { Effects, KnownEffect } from './effects.js';
 import { flowOf } from './flow.js';
 import { type FlowPolicy, type FlowRuling, ruleFlows } from './flow-policy.js';
 import type { Judge, JudgedCall, Judgement } from './judge.js';
-import { catchUp, rememberCall } from './remember.js';
+import { rememberCall } from './remember.js';
+import { catchUp } from './run-log.js';
 import type { RunMemory } from './run-memory.js';
 
 /** A call of a tool. */

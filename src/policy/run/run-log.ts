@@ -45,8 +45,15 @@ function readDigested(line: string): DigestedEntry | undefined {
   }
 }
 
+/** Brings a run up to date: with what other processes added, and with what waits to be added. */
+export async function catchUp(run: RunMemory): Promise<void> {
+  await recallRun(run);
+  const added = applyEntries(run, run.pending.splice(0));
+  if (added.length > 0) await run.log?.add(run.id, added.map(toRunEntry));
+}
+
 /** Reads what other processes added to a run. */
-export async function recallRun(run: RunMemory): Promise<void> {
+async function recallRun(run: RunMemory): Promise<void> {
   if (run.log === undefined) return;
   const { seed, entries } = await run.log.read(run.id);
   if (run.state.seed !== seed) run.state = emptyRun(seed);
@@ -60,12 +67,6 @@ export function addLines(state: RunState, lines: readonly string[]): RunState {
     if (entry !== undefined) addDigested(state, entry);
   }
   return state;
-}
-
-/** Adds entries to a run and to its log. */
-export async function addToRun(run: RunMemory, entries: readonly Entry[]): Promise<void> {
-  const added = applyEntries(run, entries);
-  if (added.length > 0) await run.log?.add(run.id, added.map(toRunEntry));
 }
 
 /** Adds entries to the state of a run; gives those that are new to it. */

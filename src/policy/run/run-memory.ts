@@ -6,32 +6,6 @@ import { isContainer, MAX_DEPTH } from '../redact.js';
 import type { RunLog } from './run-log.js';
 import { type DigestedEntry, type Entry, emptyRun, type RunState } from './run-state.js';
 
-/** State that a guard keeps of one run. */
-export interface RunMemory {
-  readonly id: string;
-  state: RunState;
-  /** Where the run is kept outside of the process. */
-  readonly log: RunLog | undefined;
-  /** Task of the user, as given with the run. */
-  task: string | undefined;
-  /** The newest text of the user. */
-  said: string | undefined;
-  /** Entries that wait to be added to the state, in their order. */
-  readonly pending: Entry[];
-  /** Set for a run that ends with its request. Entries stay pending there until a call is checked, as most requests have none. */
-  readonly brief: BriefRuns | undefined;
-  /** Secrets that no output may repeat. */
-  readonly canaries: Set<string>;
-  /** Texts of data for a judge, by evidence id; none where there is no judge. */
-  readonly texts: { get(evidenceId: string): string | undefined; set(evidenceId: string, text: string): unknown };
-  /**
-   * The joints of a value with what was read before it, and of its strings with each other, by the digest of the value: an order
-   * may be divided over them. In the order in which the screenings start. A value that is screened again, such as one of the
-   * history, has the same joints.
-   */
-  jointsOf(digest: string, readProse: () => readonly string[]): Joints;
-}
-
 /** State that the brief runs of a guard share, as each has the history of the one before once more. */
 export interface BriefRuns {
   readonly seed: number;
@@ -93,11 +67,11 @@ export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
 
   function named(id: RunKey): RunMemory {
     if (typeof id === 'object') {
-      const run = byObject.get(id) ?? createMemory(newRunId(), undefined, keepsTexts);
+      const run = byObject.get(id) ?? new RunMemory(newRunId(), keepsTexts);
       byObject.set(id, run);
       return run;
     }
-    const known = byId.get(id) ?? createMemory(id, log, keepsTexts);
+    const known = byId.get(id) ?? new RunMemory(id, keepsTexts, { log });
     byId.set(id, known);
     return known;
   }
@@ -106,11 +80,12 @@ export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
     find(id) {
       const current = open.getStore();
       if (id === undefined || id === current?.id) return current;
+      if (id instanceof RunMemory) return id;
       // An object stands for a run where nothing says more.
       return typeof id === 'object' && current !== undefined ? current : named(id);
     },
-    open: (id) => (id === undefined ? createMemory(newRunId(), log, keepsTexts) : named(id)),
-    openBrief: (id) => createMemory(id, undefined, keepsTexts, brief),
+    open: (id) => (id === undefined ? new RunMemory(newRunId(), keepsTexts, { log }) : named(id)),
+    openBrief: (id) => new RunMemory(id, keepsTexts, { brief }),
     within: (run, work) => open.run(run, work),
   };
 }
@@ -123,33 +98,54 @@ function countDigests(entry: DigestedEntry): number {
   return 1 + (entry.role === 'untrusted' ? 8 * (entry.foreign.length + entry.suspicious.length) : entry.values.length);
 }
 
-function createMemory(id: string, log: RunLog | undefined, keepsTexts: boolean, brief?: BriefRuns): RunMemory {
-  const joints = new LRUCache<string, Joints>({ max: MAX_TEXTS });
-  let end = '';
-  return {
-    id,
-    log,
-    state: emptyRun(brief?.seed ?? newSeed()),
-    task: undefined,
-    said: undefined,
-    pending: [],
-    brief,
-    canaries: new Set(),
-    texts: keepsTexts
+/** State that a guard keeps of one run. */
+export class RunMemory {
+  readonly id: string;
+  /** Where the run is kept outside of the process. */
+  readonly log: RunLog | undefined;
+  /** Set for a run that ends with its request. Entries stay pending there until a call is checked, as most requests have none. */
+  readonly brief: BriefRuns | undefined;
+  state: RunState;
+  /** Task of the user, as given with the run. */
+  task: string | undefined;
+  /** The newest text of the user. */
+  said: string | undefined;
+  /** Entries that wait to be added to the state, in their order. */
+  readonly pending: Entry[] = [];
+  /** Secrets that no output may repeat. */
+  readonly canaries: Set<string> = new Set();
+  /** Texts of data for a judge, by evidence id, the newest of them; none where there is no judge. */
+  readonly texts: { get(evidenceId: string): string | undefined; set(evidenceId: string, text: string): unknown };
+  readonly #joints = new LRUCache<string, Joints>({ max: MAX_TEXTS });
+  /** The end of what was read last. */
+  #end = '';
+
+  constructor(id: string, keepsTexts: boolean, { log, brief }: Partial<Pick<RunMemory, 'log' | 'brief'>> = {}) {
+    this.id = id;
+    this.log = log;
+    this.brief = brief;
+    this.state = emptyRun(brief?.seed ?? newSeed());
+    this.texts = keepsTexts
       ? new LRUCache<string, string>({ maxSize: JUDGED_LENGTH, sizeCalculation: (text) => text.length + 1 })
-      : { get: () => undefined, set: () => undefined },
-    jointsOf(digest, readProse) {
-      const known = joints.get(digest);
-      if (known !== undefined) return known;
-      const prose = readProse();
-      const pieces = endsOf(end === '' ? prose : [end, ...prose]);
-      const found: Joints = { pieces: pieces.length < 2 ? undefined : pieces };
-      joints.set(digest, found);
-      // Nothing said, such as a number of progress, parts no two halves.
-      if (prose.length > 0) end = structuredClone(prose.join('\n').slice(-JOINT_LENGTH));
-      return found;
-    },
-  };
+      : { get: () => undefined, set: () => undefined };
+  }
+
+  /**
+   * The joints of a value with what was read before it, and of its strings with each other, by the digest of the value: an order
+   * may be divided over them. In the order in which the screenings start. A value that is screened again, such as one of the
+   * history, has the same joints.
+   */
+  jointsOf(digest: string, readProse: () => readonly string[]): Joints {
+    const known = this.#joints.get(digest);
+    if (known !== undefined) return known;
+    const prose = readProse();
+    const pieces = endsOf(this.#end === '' ? prose : [this.#end, ...prose]);
+    const found: Joints = { pieces: pieces.length < 2 ? undefined : pieces };
+    this.#joints.set(digest, found);
+    // Nothing said, such as a number of progress, parts no two halves.
+    if (prose.length > 0) this.#end = structuredClone(prose.join('\n').slice(-JOINT_LENGTH));
+    return found;
+  }
 }
 
 /** Texts around the joints between others; of many, 100 pieces at most. Copies, since a slice keeps the whole text alive. */

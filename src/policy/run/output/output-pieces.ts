@@ -1,7 +1,7 @@
 /** Finds ways out in a text that comes in pieces, and holds back what could still become one. */
 import { cutText } from '../../redact.js';
 import type { FlowPolicy } from '../flow-policy.js';
-import { catchUp } from '../remember.js';
+import { catchUp } from '../run-log.js';
 import type { RunMemory } from '../run-memory.js';
 import { type FoundLeak, leaksIn, unfinishedLeaks } from './leaks.js';
 import { isCut, type OutputRuling, ruleLeaks } from './rule-output.js';
