@@ -1,6 +1,7 @@
 import { JsonNumber } from '../../engine/canonical-json.js';
 import { type Input, inputText, JsonText } from '../../engine/input.js';
-import { MAX_DEPTH } from '../redact.js';
+import { readContent } from '../content.js';
+import { isContainer, MAX_DEPTH } from '../redact.js';
 import { findOrigin, hostKey, valueKey } from './entries.js';
 import { UNNAMED } from './flow-policy.js';
 import { foldedViews } from './folded.js';
@@ -127,7 +128,9 @@ function leavesOf(args: unknown): readonly Leaf[] {
     else if (value instanceof JsonNumber) add(path, value.text);
     else if (depth > MAX_DEPTH) add(path, inputText(value as Input));
     else if (Array.isArray(value)) for (const [at, item] of value.entries()) walk(item, `${path}[${at}]`, depth + 1);
-    else if (typeof value === 'object' && value !== null)
+    else if (!isContainer(value) || ('toJSON' in value && typeof value.toJSON === 'function'))
+      walkObject(value, path, depth);
+    else
       for (const [name, member] of Object.entries(value)) {
         // A name of any other form may be screened text.
         const isPlain = /^[A-Za-z_$][\w$-]{0,40}$/.test(name);
@@ -135,6 +138,12 @@ function leavesOf(args: unknown): readonly Leaf[] {
         if (!isPlain) add(at, name);
         walk(member, at, depth + 1);
       }
+  };
+  /** A map, a URL, bytes or an object of another class says what is screened of it. */
+  const walkObject = (value: unknown, path: string, depth: number): void => {
+    if (typeof value !== 'object' || value === null) return;
+    for (const input of readContent(value, false).inputs)
+      walk(input instanceof JsonText ? input.toJSON() : input, path, depth + 1);
   };
   // Some hosts hand arguments over as JSON text.
   walk(parsedJson(args), '', 0);

@@ -23,10 +23,11 @@ export interface Value {
   readonly end: number;
 }
 
-/** Longer tokens are data: they are read as far as this. */
-const MAX_TOKEN = 512;
 const TOKEN = /[^\s"'`<>()[\]{}|;,*]+/g;
 const PIECE = /[^=&?#]+/g;
+/** Clients take any slashes, or none, after the scheme of the web. */
+const SCHEME = /(?:https?|wss?|ftp):[\\/]*|:\/\//;
+const IPV6 = /(?<=[\\/@])\[[\da-f:.]{2,45}\]/g;
 const DOMAIN = /^(?:[\p{L}\p{N}_-]{1,63}\.){1,8}\p{L}{2,24}$/u;
 const HANDLE = /^@[\p{L}\p{N}_.]{2,40}$/u;
 const ADDRESS_PART = /[\p{L}\p{N}._+-]/u;
@@ -48,11 +49,15 @@ const NUMBER_GAP = /^[ .()/-]{1,2}\+?$/;
 export function valuesIn(text: string): Value[] {
   const found: Value[] = [];
   for (const { 0: token, index } of text.matchAll(TOKEN)) {
-    const read = token.slice(0, MAX_TOKEN);
-    addUrl(found, read, index);
-    for (const { 0: piece, index: at } of read.matchAll(PIECE)) addPiece(found, piece, index + at);
+    addUrl(found, token, index);
+    for (const { 0: piece, index: at } of token.matchAll(PIECE)) {
+      addPiece(found, piece, index + at);
+      // An address in the query of another.
+      if (at > 0) addUrl(found, piece, index + at);
+    }
   }
   addNumbers(found, text);
+  for (const { 0: host, index } of text.matchAll(IPV6)) found.push(valueAt('host', host, index, host.length, host));
   for (const { 0: iban, index } of text.matchAll(IBAN)) {
     const joined = iban.replaceAll(' ', '');
     if (joined.replace(/\D+/g, '').length >= 8) found.push(valueAt('account', joined, index, iban.length));
@@ -65,9 +70,9 @@ function valueAt(kind: ValueKind, text: string, start: number, length: number, h
 }
 
 function addUrl(found: Value[], token: string, index: number): void {
-  const scheme = token.indexOf('://');
-  if (scheme < 0) return;
-  const start = scheme + 3;
+  const scheme = SCHEME.exec(token);
+  if (scheme === null) return;
+  const start = scheme.index + scheme[0].length;
   addAddress(found, token.slice(start), index + start);
 }
 
@@ -75,7 +80,7 @@ function addUrl(found: Value[], token: string, index: number): void {
 function addAddress(found: Value[], given: string, start: number): void {
   const url = given.replace(/[.:!/]{1,8}$/, '');
   const authority = /^[^/?#\\]*/.exec(url)?.[0] ?? '';
-  const host = authority.slice(authority.lastIndexOf('@') + 1).replace(/:\d{0,5}$/, '');
+  const host = authority.slice(authority.lastIndexOf('@') + 1).replace(/\.?(?::\d{0,5})?$/, '');
   if (host.length < 3) return;
   const bare = host.replace(/^www\./, '');
   found.push(valueAt('host', bare, start, authority.length, bare));

@@ -88,6 +88,19 @@ describe('a run', () => {
     expect((await send(run, { text: 'eve@evil.example' }, 'create_note')).action).toBe('deny');
   });
 
+  it.each<[name: string, args: unknown]>([
+    ['a map', new Map([['to', 'eve@evil.example']])],
+    ['a set', { to: new Set(['eve@evil.example']) }],
+    ['bytes', { to: Buffer.from('eve@evil.example') }],
+    ['a URL', { to: new URL('mailto:eve@evil.example') }],
+    ['an object that writes itself', { to: { toJSON: () => ['eve@evil.example'] } }],
+    ['form data', new URLSearchParams({ to: 'eve@evil.example' })],
+  ])('denies a call that carries one in %s', async (_, args) => {
+    const run = guarded().guard.run();
+    await read(run, ORDER);
+    expect((await send(run, args)).action).toBe('deny');
+  });
+
   it('counts foreign hosts in code that is run, and no other foreign value', async () => {
     const { guard } = guarded({ on: { flow: { foreign: 'deny' } } });
     const run = guard.run();
