@@ -56,7 +56,7 @@ const fill = async (store: Store): Promise<void> => {
   }
   const db = new Sqlite(join(data, 'portcullis.db'));
   const mark = openSearchMark(db);
-  const commits = new GroupCommit(db, { sync: async () => undefined, onFull: () => undefined, tallies: [mark] });
+  const commits = new GroupCommit(db, { sync: async () => undefined, onFull: () => undefined, buffers: [mark] });
   const before = performance.now();
   await new SearchIndex(db, commits, mark).drain();
   console.log(

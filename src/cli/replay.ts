@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import type { EvidenceRecord, ReplayReport } from '../evidence/evidence-record.js';
-import { layModel, layRules, NotKeptError } from '../evidence/kept-versions.js';
+import { NotKeptError, writeModel, writeRules } from '../evidence/kept-versions.js';
 import { recordedEngines } from '../evidence/recorded-engines.js';
 import { replay, whatIf } from '../evidence/replay.js';
 import type { Store } from '../store/store.js';
@@ -28,12 +28,12 @@ async function otherwise(store: Store, record: EvidenceRecord, flags: ReplayFlag
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-replay-'));
   let pool: EnginePool | undefined;
   try {
-    const laid = flags.withRules === undefined ? await layRules(store.versions, rules_version, folder) : undefined;
-    if (mode !== 'rules' && flags.withModel === undefined) await layModel(store.versions, ml_version, folder);
+    const written = flags.withRules === undefined ? await writeRules(store.versions, rules_version, folder) : undefined;
+    if (mode !== 'rules' && flags.withModel === undefined) await writeModel(store.versions, ml_version, folder);
     const opened = await openEnginePool({
-      packs: flags.withRules ?? laid?.packs,
-      overlays: flags.withOverlay ?? laid?.overlays,
-      today: laid?.today,
+      packs: flags.withRules ?? written?.packs,
+      overlays: flags.withOverlay ?? written?.overlays,
+      today: written?.today,
       model: mode === 'rules' ? false : (flags.withModel ?? folder),
       mode,
       thresholds: flags.operatingPoint === undefined ? undefined : { model: flags.operatingPoint },

@@ -11,7 +11,7 @@ import { type Overlay, overlaySchema } from '../engine/rules/pack/overlay-schema
 export type VersionKind = 'pack' | 'model';
 
 /** Where rules and models are kept as they were when they gave verdicts. */
-export interface VersionShelf {
+export interface KeptVersions {
   /** Keeps a file of a version; again it changes nothing. */
   put(kind: VersionKind, version: string, file: string, bytes: Uint8Array): Promise<void>;
   /** The names of a version's files; empty where it isn't kept. */
@@ -46,17 +46,17 @@ class VersionError extends PortcullisError {
 }
 
 /** Keeps what is about to decide, so that its verdicts can be replayed later. @throws VersionError */
-export async function keepVersions(shelf: VersionShelf, running: RunningVersions): Promise<void> {
+export async function keepVersions(versions: KeptVersions, running: RunningVersions): Promise<void> {
   const { packs, overlays, today, rulesVersion, mlVersion, modelFolder } = running;
-  if ((await shelf.names('pack', rulesVersion)).length === 0) {
+  if ((await versions.names('pack', rulesVersion)).length === 0) {
     const archive = archivePacks({ packs, overlays, today });
     differs('rules', archive.rulesVersion, rulesVersion);
-    await shelf.put('pack', rulesVersion, PACK_FILE, Buffer.from(archive.text));
+    await versions.put('pack', rulesVersion, PACK_FILE, Buffer.from(archive.text));
   }
   if (modelFolder === undefined) return;
   const { manifest, version } = await readModelFolder(modelFolder);
   differs('model', version, mlVersion);
-  await keepFiles(shelf, 'model', version, ['manifest.json', ...Object.keys(manifest.files)], modelFolder);
+  await keepFiles(versions, 'model', version, ['manifest.json', ...Object.keys(manifest.files)], modelFolder);
 }
 
 /** The file that an account's overlay is kept as: the packs below it are kept once. */
@@ -73,22 +73,22 @@ interface KeptOverlay {
 const keptOverlaySchema = z.object({ base: z.string(), overlay: overlaySchema });
 
 /** Keeps an overlay that is about to decide on top of rules that run. */
-export async function keepOverlay(shelf: VersionShelf, { base, rulesVersion, overlay }: KeptOverlay): Promise<void> {
-  if ((await shelf.names('pack', rulesVersion)).length > 0) return;
-  await shelf.put('pack', rulesVersion, OVERLAY_FILE, Buffer.from(JSON.stringify({ base, overlay })));
+export async function keepOverlay(versions: KeptVersions, { base, rulesVersion, overlay }: KeptOverlay): Promise<void> {
+  if ((await versions.names('pack', rulesVersion)).length > 0) return;
+  await versions.put('pack', rulesVersion, OVERLAY_FILE, Buffer.from(JSON.stringify({ base, overlay })));
 }
 
 async function keepFiles(
-  shelf: VersionShelf,
+  versions: KeptVersions,
   kind: VersionKind,
   version: string,
   files: readonly string[],
   folder: string,
 ): Promise<void> {
   // A start that was killed may have kept some of them.
-  const kept = new Set(await shelf.names(kind, version));
+  const kept = new Set(await versions.names(kind, version));
   for (const file of files)
-    if (!kept.has(file)) await shelf.put(kind, version, file, await readModelFile(folder, file));
+    if (!kept.has(file)) await versions.put(kind, version, file, await readModelFile(folder, file));
 }
 
 function differs(what: string, onDisk: string, running: string): void {
@@ -105,11 +105,11 @@ export class NotKeptError extends PortcullisError {
   }
 }
 
-/** Lays kept rules into a folder; gives what `loadPack` takes. @throws NotKeptError */
-export async function layRules(shelf: VersionShelf, version: string, folder: string): Promise<LoadOptions> {
-  const files = await shelf.get('pack', version);
+/** Writes kept rules into a folder; returns what `loadPack` takes. @throws NotKeptError */
+export async function writeRules(versions: KeptVersions, version: string, folder: string): Promise<LoadOptions> {
+  const files = await versions.get('pack', version);
   const top = files?.get(OVERLAY_FILE);
-  if (top !== undefined && !files?.has(PACK_FILE)) return layOverlay(shelf, version, top, folder);
+  if (top !== undefined && !files?.has(PACK_FILE)) return writeOverlay(versions, version, top, folder);
   const archive = files?.get(PACK_FILE);
   if (archive === undefined) throw new NotKeptError(`the rules ${version} aren’t kept`);
   const packs = unpackArchive(Buffer.from(archive).toString('utf8'), folder);
@@ -119,32 +119,32 @@ export async function layRules(shelf: VersionShelf, version: string, folder: str
 
 /** The overlay that makes these rules out of others, where they are kept so. */
 export async function keptOverlay(
-  shelf: VersionShelf,
+  versions: KeptVersions,
   version: string,
 ): Promise<Pick<KeptOverlay, 'base' | 'overlay'> | undefined> {
-  const bytes = (await shelf.get('pack', version))?.get(OVERLAY_FILE);
+  const bytes = (await versions.get('pack', version))?.get(OVERLAY_FILE);
   if (bytes === undefined) return undefined;
   return keptOverlaySchema.safeParse(JSON.parse(Buffer.from(bytes).toString('utf8'))).data;
 }
 
-async function layOverlay(
-  shelf: VersionShelf,
+async function writeOverlay(
+  versions: KeptVersions,
   version: string,
   bytes: Uint8Array,
   folder: string,
 ): Promise<LoadOptions> {
   const kept = keptOverlaySchema.safeParse(JSON.parse(Buffer.from(bytes).toString('utf8')));
   if (!kept.success) throw new NotKeptError(`the rules ${version} can’t be read by this version`);
-  const below = await layRules(shelf, kept.data.base, folder);
+  const below = await writeRules(versions, kept.data.base, folder);
   const file = join(folder, 'account-overlay.yaml');
   // JSON is YAML.
   writeFileSync(file, JSON.stringify(kept.data.overlay));
   return { ...below, overlays: [...(below.overlays ?? []), file] };
 }
 
-/** Lays a kept model's files into a folder. @throws NotKeptError */
-export async function layModel(shelf: VersionShelf, version: string, folder: string): Promise<void> {
-  const files = await shelf.get('model', version);
+/** Writes a kept model's files into a folder. @throws NotKeptError */
+export async function writeModel(versions: KeptVersions, version: string, folder: string): Promise<void> {
+  const files = await versions.get('model', version);
   if (files === undefined) throw new NotKeptError(`the model ${version} isn’t kept`);
   for (const [name, bytes] of files) writeFileSync(join(folder, name), bytes);
 }

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EnginePool, openEnginePool } from '../workers/engine-pool.js';
-import type { VersionShelf } from './kept-versions.js';
-import { layModel, layRules, NotKeptError } from './kept-versions.js';
+import type { KeptVersions } from './kept-versions.js';
+import { NotKeptError, writeModel, writeRules } from './kept-versions.js';
 import type { ReplayCall, ScreenAsThen } from './replay.js';
 
 /** Workers by versions of before, opened when asked for. */
@@ -16,7 +16,7 @@ export interface RecordedEngines {
 const IDLE_MS = 30_000;
 
 /** One worker at a time, in a process of its own; calls for it wait for their turn. */
-export function recordedEngines(shelf: VersionShelf): RecordedEngines {
+export function recordedEngines(versions: KeptVersions): RecordedEngines {
   let open: { readonly key: string; readonly pool: EnginePool; readonly folder: string } | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   let idle: NodeJS.Timeout | undefined;
@@ -36,7 +36,7 @@ export function recordedEngines(shelf: VersionShelf): RecordedEngines {
     await shut();
     const folder = mkdtempSync(join(tmpdir(), 'portcullis-replay-'));
     try {
-      open = { key, folder, pool: await openRecorded(shelf, call, folder) };
+      open = { key, folder, pool: await openRecorded(versions, call, folder) };
       return open.pool;
     } catch (error) {
       rmSync(folder, { recursive: true, force: true });
@@ -69,10 +69,10 @@ export function recordedEngines(shelf: VersionShelf): RecordedEngines {
   };
 }
 
-async function openRecorded(shelf: VersionShelf, call: ReplayCall, folder: string): Promise<EnginePool> {
+async function openRecorded(versions: KeptVersions, call: ReplayCall, folder: string): Promise<EnginePool> {
   const { rulesVersion, mlVersion, thresholds, limits, mode } = call;
-  const packs = await layRules(shelf, rulesVersion, folder);
-  if (mlVersion !== null) await layModel(shelf, mlVersion, folder);
+  const packs = await writeRules(versions, rulesVersion, folder);
+  if (mlVersion !== null) await writeModel(versions, mlVersion, folder);
   const pool = await openEnginePool({
     ...packs,
     workers: 1,

@@ -2,7 +2,7 @@ import { newEvidenceId } from '../adapters/evidence-id.js';
 import { overlayChange } from '../engine/rules/pack/stack-packs.js';
 import type { PackChange } from '../engine/rules/types.js';
 import type { EvidenceRecord, ReplayReport } from '../evidence/evidence-record.js';
-import { keptOverlay, type VersionShelf } from '../evidence/kept-versions.js';
+import { type KeptVersions, keptOverlay } from '../evidence/kept-versions.js';
 import { recordedEngines } from '../evidence/recorded-engines.js';
 import type { ReplayCall } from '../evidence/replay.js';
 import { replay, whatIf } from '../evidence/replay.js';
@@ -80,9 +80,9 @@ function modelRunsNow({ mlVersion, limits }: Pick<ReplayCall, 'mlVersion' | 'lim
 }
 
 /** Returns the changes of an account's overlay on top of rules that still run, with the thresholds that were recorded. */
-async function changeThen(shelf: VersionShelf, call: ReplayCall, info: EngineInfo): Promise<PackChange | undefined> {
+async function changeThen(versions: KeptVersions, call: ReplayCall, info: EngineInfo): Promise<PackChange | undefined> {
   if (!modelRunsNow(call, info)) return undefined;
-  const kept = await keptOverlay(shelf, call.rulesVersion);
+  const kept = await keptOverlay(versions, call.rulesVersion);
   if (kept?.base !== info.rules_version) return undefined;
   // Only entries that counted then were kept.
   const change = overlayChange(kept.overlay, '', call.rulesVersion);

@@ -1,4 +1,4 @@
-import type { VersionKind, VersionShelf } from '../evidence/kept-versions.js';
+import type { KeptVersions, VersionKind } from '../evidence/kept-versions.js';
 import type { AccountStore, KeyStore, OrderStore, OverlayStore, UsageStore } from './account-store.js';
 import type { EvidenceStore } from './evidence-store.js';
 import type { AuditStore, WebhookStore } from './operations-store.js';
@@ -93,7 +93,7 @@ export interface NoteStore {
 }
 
 /** Rules and models as they were when they gave verdicts, for a replay. */
-export interface VersionStore extends VersionShelf {
+export interface VersionStore extends KeptVersions {
   /** Oldest first. */
   list(kind: VersionKind): Promise<readonly { readonly version: string; readonly storedAt: number }[]>;
 }

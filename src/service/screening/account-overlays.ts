@@ -3,7 +3,7 @@ import type { OverlayStack } from '../../adapters/packs/overlay-stack.js';
 import { OverlayError } from '../../dashboard/ports.js';
 import type { Overlay } from '../../engine/rules/pack/overlay-schema.js';
 import type { PackChange } from '../../engine/rules/types.js';
-import { keepOverlay, type VersionShelf } from '../../evidence/kept-versions.js';
+import { type KeptVersions, keepOverlay } from '../../evidence/kept-versions.js';
 import type { EngineInfo } from '../../index.js';
 import type { AppliedOverlay } from '../../store/account-store.js';
 
@@ -34,7 +34,7 @@ const REMEMBERED = 1_000;
 export function accountOverlays(
   stackOf: () => OverlayStack,
   info: EngineInfo,
-  shelf: VersionShelf,
+  versions: KeptVersions,
   now: () => Date,
 ): AccountOverlays {
   const kept = new LRUCache<string, Promise<void>>({ max: REMEMBERED });
@@ -68,7 +68,7 @@ export function accountOverlays(
       const { rulesVersion } = change;
       let done = kept.get(rulesVersion);
       if (done === undefined) {
-        done = keepOverlay(shelf, { base: info.rules_version, rulesVersion, overlay });
+        done = keepOverlay(versions, { base: info.rules_version, rulesVersion, overlay });
         kept.set(rulesVersion, done);
         done.catch(() => kept.delete(rulesVersion));
       }

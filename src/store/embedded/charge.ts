@@ -3,7 +3,7 @@ import type { Charge } from '../account-store.js';
 import type { Plans } from '../plans.js';
 import { computeQuota, formatMonth, refused, trialEnded } from '../plans.js';
 import { StoreError } from '../store-error.js';
-import type { Tally } from './group-commit.js';
+import type { WriteBuffer } from './group-commit.js';
 
 interface AccountRow {
   readonly plan: string;
@@ -25,7 +25,7 @@ interface Month {
 }
 
 /** Counts calls inside a commit. */
-export interface EmbeddedCharge extends Tally {
+export interface EmbeddedCharge extends WriteBuffer {
   charge(accountId: string, at: number): Charge;
 }
 

@@ -147,7 +147,7 @@ export class Ballast {
   constructor(folder: string) {
     this.#folder = folder;
     this.#file = join(folder, 'ballast');
-    this.hasRoom();
+    this.restore();
   }
 
   /** Gives its room to the database. */
@@ -156,18 +156,21 @@ export class Ballast {
     this.#hadRoom = false;
   }
 
-  /** Whether it is there; where it isn't and there is room again, it is put back. */
+  /** Whether it is there, or has room. */
   hasRoom(): boolean {
     if (existsSync(this.#file)) return true;
     const { bavail, bsize } = statfsSync(this.#folder);
-    if (bavail * bsize < BYTES + SPARE) return false;
+    return bavail * bsize >= BYTES + SPARE;
+  }
+
+  /** Puts it back if it is missing and there is room. */
+  restore(): void {
+    if (existsSync(this.#file) || !this.hasRoom()) return;
     try {
       writeFileSync(this.#file, Buffer.alloc(BYTES), { mode: 0o600 });
-      return true;
     } catch {
-      // Someone else was faster with the room.
+      // Something else took the room meanwhile.
       rmSync(this.#file, { force: true });
-      return false;
     }
   }
 
@@ -176,6 +179,7 @@ export class Ballast {
     const at = performance.now();
     if (at - this.#looked > LOOK_MS) {
       this.#looked = at;
+      this.restore();
       this.#hadRoom = this.hasRoom();
     }
     if (!this.#hadRoom) throw new StoreError('STORE_DISK_FULL', 'the disk is full: purge evidence or make room');

@@ -3,11 +3,11 @@ import type { Database, Statement } from 'better-sqlite3';
 import { errorCode } from '../../engine/errors.js';
 import { Batcher } from '../batcher.js';
 
-/** Sums of the writes of one commit: written once, at its end, instead of once a write. */
-export interface Tally {
-  /** Writes it, inside the commit. */
+/** Collects the sums of a commit's writes, to write them once at its end. */
+export interface WriteBuffer {
+  /** Writes them, inside the commit. */
   write(): void;
-  /** Forgets it: the commit came to nothing. */
+  /** Forgets them: the commit was rolled back. */
   drop(): void;
 }
 
@@ -23,7 +23,7 @@ export interface GroupCommitParts {
   /** Told when the disk is full. */
   readonly onFull: () => void;
   /** Written at the end of each commit. */
-  readonly tallies: readonly Tally[];
+  readonly buffers: readonly WriteBuffer[];
 }
 
 /** A write in a commit. */
@@ -123,12 +123,12 @@ export class GroupCommit {
         else await setTimeout(RETRY_MS);
       }
       const results = works.map((work) => this.#run(work));
-      for (const tally of this.#parts.tallies) tally.write();
+      for (const buffer of this.#parts.buffers) buffer.write();
       this.#commit.run();
       return results;
     } catch (error) {
       if (this.#db.inTransaction) this.#rollback.run();
-      for (const tally of this.#parts.tallies) tally.drop();
+      for (const buffer of this.#parts.buffers) buffer.drop();
       if (errorCode(error) === 'SQLITE_FULL') this.#parts.onFull();
       throw error;
     }

@@ -1,12 +1,12 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { GroupCommit, Tally } from './group-commit.js';
+import type { GroupCommit, WriteBuffer } from './group-commit.js';
 import { cjkBigrams, foldText } from './search-terms.js';
 
 /**
  * How far the search index has come. It has every record up to the mark, but for those that the table
  * `evidence_unsearched` names: records that came later with an earlier time. Only to be asked inside a commit.
  */
-export interface SearchMark extends Tally {
+export interface SearchMark extends WriteBuffer {
   /** `seq` of the last record that the index has gone past; 0 at first. */
   at(): number;
   moveTo(seq: number): void;

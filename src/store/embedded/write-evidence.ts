@@ -4,7 +4,7 @@ import type { EvidenceOwn } from '../sql/evidence/evidence.js';
 import { type Counted, type CountedRow, toHourRow, toLatencyRow, toVersionRow } from '../sql/evidence/evidence-row.js';
 import { EVIDENCE_COLUMNS, type EvidenceRow } from '../sql/tables.js';
 import { StoreError } from '../store-error.js';
-import type { GroupCommit, Tally } from './group-commit.js';
+import type { GroupCommit, WriteBuffer } from './group-commit.js';
 import { openIndexedText, type SearchMark } from './search-index.js';
 
 /** Writes one record; to be called inside a commit. */
@@ -46,7 +46,7 @@ export function embeddedDelete(db: Database, commits: GroupCommit, mark: SearchM
 }
 
 /** Sums of a commit's records for the counts that are kept beside them. */
-export interface AddedCounts extends Tally {
+export interface AddedCounts extends WriteBuffer {
   add(record: Counted): void;
 }
 
@@ -85,7 +85,7 @@ export function addedCounts(db: Database): AddedCounts {
 const KEPT: Readonly<Record<string, 'min' | 'max'>> = { latency_max: 'max', first_at: 'min', last_at: 'max' };
 
 /** Rows of a table of counts that a commit adds to it, one statement for each row that they change. */
-class CountTable implements Tally {
+class CountTable implements WriteBuffer {
   readonly #keys: readonly string[];
   readonly #counts: readonly string[];
   readonly #upsert: Statement;

@@ -84,7 +84,7 @@ export async function openWriter({ file, onFull, plans }: WriterParts & { readon
     const charges = embeddedCharge(db, plans);
     const counts = addedCounts(db);
     const mark = openSearchMark(db);
-    const commits = new GroupCommit(db, { sync: () => log.datasync(), onFull, tallies: [charges, counts, mark] });
+    const commits = new GroupCommit(db, { sync: () => log.datasync(), onFull, buffers: [charges, counts, mark] });
     const search = new SearchIndex(db, commits, mark);
     const append = embeddedAppend(db, counts, mark);
     return {

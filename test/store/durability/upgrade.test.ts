@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openPack } from '../../../src/adapters/packs/open-pack.js';
 import { createEngine } from '../../../src/create-engine.js';
 import type { EvidenceRecord } from '../../../src/evidence/evidence-record.js';
-import { layRules } from '../../../src/evidence/kept-versions.js';
+import { writeRules } from '../../../src/evidence/kept-versions.js';
 import { replay, type ScreenAsThen } from '../../../src/evidence/replay.js';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
@@ -143,7 +143,7 @@ describe('a database of 1.3', () => {
   });
 
   it('replays its verdicts by the rules that it kept', async () => {
-    const rules = await layRules(store.versions, '1.0.0+a3e981a16882', data);
+    const rules = await writeRules(store.versions, '1.0.0+a3e981a16882', data);
     const engine = createEngine({ pack: openPack(rules), model: false });
     const screen: ScreenAsThen = ({ input, channel }) => engine.analyze(input, { channel });
     const reports = await Promise.all(before.map((record) => replay(record, screen)));
