@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { createEngine } from '../../src/index.js';
+import { createEngine, inputText } from '../../src/index.js';
 import { type Connection, createGateway } from '../../src/integrations/mcp/gateway.js';
 import type { GatewayEvent } from '../../src/integrations/mcp/pin-event.js';
 import { readPins } from '../../src/integrations/mcp/pin-file.js';
@@ -148,6 +148,28 @@ describe('definitions', () => {
     const tools = Array.from({ length: 2_005 }, (_, index) => tool(`t${index}`));
     expect(await namesListed(connection, tools)).toHaveLength(2_000);
     expect(events).toContainEqual(expect.objectContaining({ event: 'limit', action: 'hide' }));
+  });
+
+  it('a flood of names makes it forget no hidden tool: further ones are hidden, and not called', async () => {
+    const verdicts = { [BENIGN]: await engine.analyze(BENIGN), [ATTACK]: await engine.analyze(ATTACK) };
+    const analyze: Analyzer['analyze'] = async (input) =>
+      verdicts[inputText(input).includes(ATTACK) ? ATTACK : BENIGN]!;
+    const { connection, events } = setUp({ unpinned: true, guard: { engine: { analyze } } });
+    expect(await namesListed(connection, [tool('bad', { description: ATTACK })])).toEqual([]);
+    let shown = 0;
+    for (let page = 0; page < 6; page += 1) {
+      const tools = Array.from({ length: 2_000 }, (_, index) => tool(`t${page}.${index}`));
+      shown += (await namesListed(connection, tools)).length;
+    }
+    expect(shown).toBe(9_999);
+    expect(events).toContainEqual(expect.objectContaining({ event: 'limit', action: 'hide' }));
+    for (const [name, isDenied] of [
+      ['bad', true],
+      ['t0.0', false],
+      ['t5.1999', true],
+      ['unheard', true],
+    ] as const)
+      expect((await call(connection, name, text('Done.'))).result.isError ?? false).toBe(isDenied);
   });
 
   it('a definition that is no object, has no name or two is hidden', async () => {

@@ -18,8 +18,11 @@ export interface GatewayOptions {
 
 /** Tools of one page; more are hidden. */
 const MAX_TOOLS = 2_000;
+/** Names of tools that are remembered. Further ones are hidden, since a forgotten judgement would let a blocked tool be called. */
+const MAX_LISTED = 10_000;
 /** Tools that are reported; further ones are reported each time. */
 const MAX_REPORTED = 10_000;
+const TOO_MANY = `the server has listed more than ${MAX_LISTED} tools`;
 /** Definitions screened at once. */
 const AT_ONCE = 8;
 
@@ -60,25 +63,30 @@ export class ToolList {
     const { dryRun, report } = this.#options;
     // A tool's result that also has a list says nothing of what may be called.
     const isListing = asked === undefined || asked.method === 'tools/list';
-    const reason = `a list of more than ${MAX_TOOLS} tools`;
-    if (tools.length > MAX_TOOLS)
+    const tellLimit = (reason: string): void =>
       report({ event: 'limit', runId: guard.runId, action: dryRun ? 'report' : 'hide', reason });
+    if (tools.length > MAX_TOOLS) tellLimit(`a list of more than ${MAX_TOOLS} tools`);
     const screened = await this.#screenAll(guard, tools.slice(0, MAX_TOOLS), asked);
     const offers = screened.filter((each) => typeof each !== 'string');
     const judgements = isListing ? await this.#judge(offers, asked, nextCursor) : offers.map(judgeAlone);
     if (isListing)
       for (const each of screened)
-        if (typeof each === 'string') this.#listed.set(each, { change: 'changed', digest: '' });
+        if (typeof each === 'string') this.#remember(each, { change: 'changed', digest: '' });
+    let forgotten = 0;
     const kept = offers.flatMap(({ value, tool }, index) => {
       const judgement = judgements[index] ?? { change: 'added' };
       const { change } = judgement;
-      if (isListing) this.#listed.set(tool.name, { ...judgement, digest: tool.digest });
+      if (isListing && !this.#remember(tool.name, { ...judgement, digest: tool.digest })) {
+        forgotten += 1;
+        return [];
+      }
       if (change === undefined) return [value];
       // The guard has reported what it blocked or couldn't screen.
       if (change !== 'blocked' && change !== 'unscreened')
         this.#hide(guard, tool.name, change, tool.digest, judgement.of);
       return [];
     });
+    if (forgotten > 0) tellLimit(TOO_MANY);
     return dryRun ? tools : kept;
   }
 
@@ -86,6 +94,10 @@ export class ToolList {
   async deny(guard: Guard, name: string, { call }: Asked): Promise<string | undefined> {
     const { pins, dryRun } = this.#options;
     const known = this.#listed.get(name);
+    if (known === undefined && this.#listed.size >= MAX_LISTED) {
+      this.#tell(String(call.runId ?? guard.runId), name, { action: 'deny', reason: TOO_MANY });
+      return dryRun ? undefined : TOO_MANY;
+    }
     const { change } = known ?? (await pins?.judgeUnlisted(name)) ?? { change: undefined };
     if (change === undefined) return undefined;
     // It may have been approved since.
@@ -93,6 +105,13 @@ export class ToolList {
     const reason = `${REASONS[change]}; see portcullis mcp pins list`;
     this.#tell(String(call.runId ?? guard.runId), name, { change, action: 'deny', reason });
     return dryRun ? undefined : reason;
+  }
+
+  /** Returns false where there are too many tools already. */
+  #remember(name: string, judgement: Judgement & { readonly digest: string }): boolean {
+    if (this.#listed.size >= MAX_LISTED && !this.#listed.has(name)) return false;
+    this.#listed.set(name, judgement);
+    return true;
   }
 
   #tell(runId: string, tool: string, said: Pick<GatewayEvent, 'change' | 'action' | 'reason'>): void {
