@@ -12,6 +12,7 @@ import { addEntry } from '../../../src/policy/run/entries.js';
 import { DEFAULT_FLOW_POLICY } from '../../../src/policy/run/flow-policy.js';
 import { type FlowReport, type ReportedCall, reportFlows } from '../../../src/policy/run/flow-report.js';
 import { type Entry, emptyRun } from '../../../src/policy/run/run-state.js';
+import { cpuGrowth } from '../../cpu-growth.js';
 
 const allowed: Verdict = {
   ...{ verdict: 'allow', confidence: 0, score: 0, threshold: 0.8, rule: 'none', reason: null, decided_by: 'ml' },
@@ -206,17 +207,17 @@ describe('an audit', () => {
     expect(decideFlow(addEntry(emptyRun(7), data), { to }, grounds).flows).toHaveLength(100);
   });
 
-  it('adds up the calls of many tools in no time', () => {
+  it('adds up the calls of many tools in linear time', () => {
     const source = { tool: 'a', evidenceId: undefined, probability: undefined, span: { start: 0, end: 5 } };
     const flows: readonly Flow[] = [{ argument: 'to', kind: 'email', level: 'foreign', source }];
     // Ids of 8 digits would be equal for tool 24869 and tool 39976.
-    const calls = Array.from({ length: 40_000 }, (_, at): readonly ReportedCall[] => {
-      const call = { tool: `tool ${at}`, runId: 'a', evidenceId: 'ev_a', time: null, flows };
-      return at % 2 === 0 ? [call] : [call, call];
-    }).flat();
-    const started = performance.now();
-    const { rows, tools } = reportFlows(calls);
-    expect(performance.now() - started).toBeLessThan(10_000);
+    const callsOf = (length: number): readonly ReportedCall[] =>
+      Array.from({ length }, (_, at): readonly ReportedCall[] => {
+        const call = { tool: `tool ${at}`, runId: 'a', evidenceId: 'ev_a', time: null, flows };
+        return at % 2 === 0 ? [call] : [call, call];
+      }).flat();
+    expect(cpuGrowth('x', 40_000, ({ length }) => void reportFlows(callsOf(length)))).toBeLessThan(10);
+    const { rows, tools } = reportFlows(callsOf(40_000));
     expect(rows.map(({ tool }) => tool)).toEqual(tools.map(({ tool }) => tool));
     expect(new Set(rows.map(({ id }) => id)).size).toBe(40_000);
   }, 60_000);
