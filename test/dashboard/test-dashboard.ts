@@ -58,7 +58,8 @@ export async function testDashboard(
   const store = await database.open({ now });
   const engine: ScreeningEngine = {
     info: rulesOnly.info,
-    score: async (input, { change, ...options }) => engineUnder(change).scan(input, options),
+    score: async (input, { change, channel, explain, evidenceId }) =>
+      engineUnder(change).scan(input, { channel, explain, evidenceId }),
   };
   const orders = orderBook(store.orders);
   const overlays = accountOverlays(

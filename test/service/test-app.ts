@@ -18,14 +18,15 @@ const engine = createEngine({ model: false });
 /** The rules of the library, in this process. */
 const rulesEngine: ScreeningEngine = {
   info: engine.info,
-  score: async (input, { change: _, ...options }) => engine.scan(input, options),
+  score: async (input, { channel, explain, evidenceId }) => engine.scan(input, { channel, explain, evidenceId }),
 };
 
 /** Scorers that change the rules' answer, to see what the service does with a model's. */
 export function engineThat(change: (verdict: ExplainedVerdict) => ExplainedVerdict): ScreeningEngine {
   return {
     info: engine.info,
-    score: async (input, { change: _, ...options }) => change(engine.scan(input, options)),
+    score: async (input, { channel, explain, evidenceId }) =>
+      change(engine.scan(input, { channel, explain, evidenceId })),
   };
 }
 

@@ -16,7 +16,7 @@ async function app() {
       info: engine.info,
       async score(input, call) {
         calls.push(call);
-        return engine.scan(input, call);
+        return engine.scan(input, { channel: call.channel, explain: true });
       },
     },
   });
