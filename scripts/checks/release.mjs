@@ -28,7 +28,8 @@ const faults = [
     `CHANGELOG.md begins with "${heading}", not with "## ${version} (YYYY-MM-DD)"`,
   ],
   ...packages.map((its) => [
-    its.repository === undefined || (place !== undefined && !its.repository.url.endsWith(`github.com/${place}.git`)),
+    its.repository?.url === undefined ||
+      (place !== undefined && !its.repository.url.endsWith(`github.com/${place}.git`)),
     `repository.url in the package.json of ${its.name} is ${its.repository?.url}, not the repository that publishes`,
   ]),
   [

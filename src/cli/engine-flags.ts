@@ -91,7 +91,7 @@ export function withScreenerFlags(command: Command): Command {
         'overlay file with thresholds, rule changes and an allow-list; may be repeated',
       ).argParser(collect),
     )
-    .option('--model <folder>', 'folder or npm package of a model; "off" for none')
+    .option('--model <name>', 'name, npm package or folder of a model; "off" for none')
     .option(
       '--operating-point <name>',
       "the model's threshold: strict, balanced or permissive; overrides an overlay's",
@@ -113,7 +113,7 @@ async function modelFor({ mode, model, isolation }: EngineFlags): Promise<Classi
   if (folder !== undefined) return loadModel(folder, { isolation });
   if (mode === undefined) return false;
   throw new CliError(
-    `Mode ${mode} needs a model, and none is installed. Give one with --model FOLDER, or use --mode rules.`,
+    `Mode ${mode} needs a model, and none is installed. Give one with --model NAME, or use --mode rules.`,
   );
 }
 

@@ -107,7 +107,7 @@ const OPTIONS: readonly Option[] = [
   setting('--port <number>', 'port to listen on; 0 picks a free one', '8080'),
   setting('--mode <mode>', 'rules, hybrid or shadow'),
   new Option('--overlay <file>', 'overlay file; may be repeated').argParser(collect),
-  setting('--model <folder>', 'folder or npm package of a model; "off" runs the rules alone'),
+  setting('--model <name>', 'name, npm package or folder of a model; "off" runs the rules alone'),
   setting('--operating-point <name>', 'where the model blocks: strict, balanced or permissive'),
   setting('--processes <number>', 'processes that share the port', '1'),
   setting('--workers <number>', 'engine workers (default: one per core, less one per process)'),

@@ -1,4 +1,4 @@
-/** Base class of the errors that this library throws on purpose. Messages never contain screened text. */
+/** Base class of this library's errors; wrong arguments are a `TypeError` or `RangeError`. Messages never contain screened text. */
 export abstract class PortcullisError extends Error {
   /** Stable; never changes its meaning once released. */
   abstract readonly code: string;

@@ -58,7 +58,8 @@ export async function openTracing(environment: NodeJS.ProcessEnv = process.env):
         );
         request.traceId = span.spanContext().traceId;
         whenClosed(reply.raw, () => {
-          span.setAttribute('http.response.status_code', reply.statusCode);
+          // Nobody was answered where the client left first.
+          if (reply.raw.headersSent) span.setAttribute('http.response.status_code', reply.statusCode);
           if (reply.statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
           span.end();
         });

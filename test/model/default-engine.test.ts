@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { installedCopy } from './installed-copy.js';
 import { writeTinyModel } from './tiny-model.js';
 
@@ -80,6 +80,8 @@ describe('the default engine', () => {
         `import { createEngine, loadModel } from './dist/index.js';
          console.log(JSON.stringify(createEngine({ model: await loadModel('${name}') }).info));`,
       );
+    // A folder in the current one does not stand for the library's model.
+    mkdirSync(join(elsewhere, 'tiny'));
     expect((await load('tiny')).ml_version).toMatch(/^tiny-/);
     await expect(load('portcullis-multilingual-1')).rejects.toThrow(
       'no model folder and no installed package is named portcullis-multilingual-1',
@@ -87,7 +89,21 @@ describe('the default engine', () => {
     installModelPackage(elsewhere, 'here');
     expect((await load('portcullis-multilingual-1')).ml_version).toMatch(/^here-/);
     installModelPackage(root, 'beside');
+    mkdirSync(join(elsewhere, 'portcullis-multilingual-1'));
     expect((await load('portcullis-multilingual-1')).ml_version).toMatch(/^beside-/);
+    await expect(load('.')).rejects.toThrow('. is not the folder of a model: it has no manifest.json');
+  });
+
+  it('takes no model from the current folder by a relative place in NODE_PATH', async () => {
+    const root = installedCopy({ runtime: true, model: writeTinyModel() });
+    const elsewhere = mkdtempSync(join(tmpdir(), 'portcullis-elsewhere-'));
+    installModelPackage(elsewhere, 'foreign');
+    vi.stubEnv('NODE_PATH', 'node_modules');
+    try {
+      expect((await run(root, elsewhere)).ml_version).toMatch(/^tiny-/);
+    } finally {
+      vi.unstubAllEnvs();
+    }
   });
 
   it('says in each answer that the model is damaged', async () => {

@@ -65,11 +65,15 @@ export async function readModelFile(folder: string, name: string): Promise<Buffe
     return await readFile(file);
   } catch (cause) {
     if (cause instanceof ModelError) throw cause;
-    const what = existsSync(folder)
-      ? `the model folder has no readable ${name}: install the model again, in the version that goes with this library`
-      : `no model folder and no installed package is named ${folder}`;
-    throw new ModelError('MODEL_MISSING', what, { cause });
+    throw new ModelError('MODEL_MISSING', whatIsMissing(folder, name), { cause });
   }
+}
+
+function whatIsMissing(folder: string, name: string): string {
+  if (!existsSync(folder)) return `no model folder and no installed package is named ${folder}`;
+  if (!existsSync(join(folder, 'manifest.json')))
+    return `${folder} is not the folder of a model: it has no manifest.json`;
+  return `the model folder has no readable ${name}: install the model again, in the version that goes with this library`;
 }
 
 function sha256(bytes: Buffer): string {
@@ -82,17 +86,18 @@ const MODEL_PACKAGE = 'portcullis-multilingual-1';
 
 /**
  * Finds a model's folder. Without a name: of the optional model if its package is installed beside the library, otherwise of the model
- * that comes with the library; undefined where it was installed without one. A name is a folder, the id of the library's model, or an
- * installed package; what is none of them is returned as it is, and `loadModel` says that it isn't there.
+ * that comes with the library; undefined where it was installed without one. A name is the id of the library's model, a package
+ * beside the library, a folder, or a package for the current folder, in this order; what is none of them is returned as it is, and
+ * `loadModel` says that it isn't there.
  *
- * Without a name nothing is looked up from the current folder, which may be anybody's: a command or a hook that runs there would let
- * it bring a model that allows everything.
+ * The current folder may be anybody's: a command or a hook that runs there must not take a model from it that allows everything. So
+ * without a name nothing is looked up there, and nothing in it stands for a model that is installed.
  */
 export function findModel(named?: string): string | undefined {
   if (named === undefined) return packageBesideLibrary(MODEL_PACKAGE) ?? libraryModel();
-  if (existsSync(named)) return named;
   const own = libraryModel();
-  return own !== undefined && basename(own) === named ? own : (packageFolder(named) ?? named);
+  if (own !== undefined && basename(own) === named) return own;
+  return packageBesideLibrary(named) ?? (existsSync(named) ? named : (packageFolder(named) ?? named));
 }
 
 function libraryModel(): string | undefined {

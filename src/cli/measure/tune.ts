@@ -34,7 +34,7 @@ async function tuneBenign(files: readonly string[], flags: TuneFlags): Promise<v
   const { json: _, ...engineFlags } = flags;
   const screener = createFlagScreener(side === 'rules' ? { ...engineFlags, model: 'off' } : engineFlags);
   if (side !== 'rules' && screener.model === false)
-    throw new CliError(`--side ${side} needs a model: give one with --model FOLDER, and leave out --mode rules.`);
+    throw new CliError(`--side ${side} needs a model: give one with --model NAME, and leave out --mode rules.`);
   const { texts } = await readRows(files, flags);
   if (side !== 'rules' && out !== undefined && !isOverlay && !/\.json$/.test(out))
     throw new CliError('--out writes an overlay or the whole result: give it a .yaml or a .json file.');

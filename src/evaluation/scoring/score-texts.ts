@@ -149,7 +149,7 @@ export interface ModelReadings {
 /** Asks the model about every text, on all cores. @throws TuningError without a model; ModelError; ConfigError */
 async function scoreModel(rows: readonly LabelledText[], job: ModelJob): Promise<ModelReadings> {
   const folder = findModel(job.folder);
-  if (folder === undefined) throw new TuningError('No model is installed. Give one with --model FOLDER.');
+  if (folder === undefined) throw new TuningError('No model is installed. Give one with --model NAME.');
   const processes = availableParallelism();
   const model = await loadModel(folder, { processes });
   const engine = createEngine({

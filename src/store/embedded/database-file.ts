@@ -156,21 +156,24 @@ export class Ballast {
     this.#hadRoom = false;
   }
 
-  /** Whether it is there, or has room. */
+  /** Whether the file is there or could be written. */
   hasRoom(): boolean {
     if (existsSync(this.#file)) return true;
     const { bavail, bsize } = statfsSync(this.#folder);
     return bavail * bsize >= BYTES + SPARE;
   }
 
-  /** Puts it back if it is missing and there is room. */
-  restore(): void {
-    if (existsSync(this.#file) || !this.hasRoom()) return;
+  /** Puts the file back if it is missing and there is room; returns whether it is there. */
+  restore(): boolean {
+    if (existsSync(this.#file)) return true;
+    if (!this.hasRoom()) return false;
     try {
       writeFileSync(this.#file, Buffer.alloc(BYTES), { mode: 0o600 });
+      return true;
     } catch {
-      // Something else took the room meanwhile.
+      // Something else took the room meanwhile, or a quota that `statfs` doesn't show is full.
       rmSync(this.#file, { force: true });
+      return false;
     }
   }
 
@@ -179,8 +182,7 @@ export class Ballast {
     const at = performance.now();
     if (at - this.#looked > LOOK_MS) {
       this.#looked = at;
-      this.restore();
-      this.#hadRoom = this.hasRoom();
+      this.#hadRoom = this.restore();
     }
     if (!this.#hadRoom) throw new StoreError('STORE_DISK_FULL', 'the disk is full: purge evidence or make room');
   }

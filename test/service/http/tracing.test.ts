@@ -119,6 +119,7 @@ it('exports spans of calls in the caller’s trace, with decision and findings, 
     'POST /hooks/claude-code',
     'POST /hooks/claude-code',
   ]);
+  expect(attributesOf(left[0]!)).not.toHaveProperty('http.response.status_code');
   expect(first).toMatchObject({ traceId: TRACE, parentSpanId: PARENT });
   expect(attributesOf(first!)).toMatchObject({ 'http.response.status_code': 200, 'http.route': '/analyze' });
   const [screening] = children(first!);

@@ -8,7 +8,7 @@ describe.each(databases)('the audit log in $name', ({ make }) => {
   beforeAll(async () => {
     database = await make();
     store = await database.open();
-    for (const actor of ['anna_b@example.com', 'annaxb@example.com', 'key CI_Key', 'a%b', 'a\\b'])
+    for (const actor of ['anna_b@example.com', 'annaxb@example.com', 'key CI_Key', 'key Ärzte', 'a%b', 'a\\b'])
       for (const action of ['key.create', 'keys.other'])
         await store.audit.add({ accountId: 'a', actor, action, target: '', detail: {} });
   });
@@ -21,6 +21,7 @@ describe.each(databases)('the audit log in $name', ({ make }) => {
     ['anna_b', ['anna_b@example.com']],
     ['ANNA', ['anna_b@example.com', 'annaxb@example.com']],
     ['ci_key', ['key CI_Key']],
+    ['Ärzte', ['key Ärzte']],
     ['%', ['a%b']],
     ['\\', ['a\\b']],
   ])('finds actors by the part %j, as it is written', async (actor, actors) => {

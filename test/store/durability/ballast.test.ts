@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Ballast } from '../../../src/store/embedded/database-file.js';
 
-it('the ballast is put back by those who ask for it, and by no look', () => {
+it('restore and requireRoom put the ballast back; hasRoom does not', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-ballast-'));
   const file = join(folder, 'ballast');
   try {

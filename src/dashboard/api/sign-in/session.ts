@@ -159,6 +159,7 @@ export function guard(app: ApiApp, { store, now }: DashboardParts): void {
     if (leave === undefined)
       throw new ApiError(503, 'Too many requests of this account are in progress; try again in a moment.');
     whenClosed(reply.raw, leave);
+    if (reply.raw.destroyed) throw new ApiError(503, 'The client is gone.');
     const route = request.routeOptions.url ?? '';
     if (READING.has(request.method)) {
       if (member.role === 'owner' || !OWNERS_READ.some((end) => route.endsWith(end))) return;

@@ -3,10 +3,14 @@ import type { AuditEntry, AuditStore } from '../../operations-store.js';
 import { randomId } from '../../secrets.js';
 import type { Queries } from '../connection.js';
 
-/** Whether a column is like a text, in any case, with something before or after it. SQLite has no escape character of its own. */
+/**
+ * Whether a column is like a text, as it is written or regardless of case, with something before or after it. SQLite folds the
+ * letters A to Z alone, and has no escape character of its own.
+ */
 function like(column: 'actor' | 'action', before: '%' | '', text: string, after: string): RawBuilder<SqlBool> {
-  const pattern = `${before}${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}${after}`;
-  return sql`lower(${sql.ref(column)}) LIKE ${pattern} ESCAPE '\\'`;
+  const pattern = `${before}${text.replace(/[\\%_]/g, '\\$&')}${after}`;
+  const written = sql.ref(column);
+  return sql`(${written} LIKE ${pattern} ESCAPE '\\' OR lower(${written}) LIKE ${pattern.toLowerCase()} ESCAPE '\\')`;
 }
 
 /** The audit log. */
