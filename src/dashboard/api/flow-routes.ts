@@ -13,8 +13,8 @@ const flowsQuery = z.object({ days: z.coerce.number().int().min(1).max(90).defau
 export function flowRoutes(app: ApiApp, { store, now }: DashboardParts): void {
   app.get('/flows', { schema: { querystring: flowsQuery } }, async (request): Promise<FlowsResponse> => {
     const filter = { channel: 'tool_call', from: now() - request.query.days * DAY } as const;
-    const { records, isWhole } = await newestRecords(store.evidence, getMember(request).accountId, filter);
-    const calls = records.flatMap((record) => recordedCall(record) ?? []);
+    const { accountId } = getMember(request);
+    const { picked: calls, isWhole } = await newestRecords(store.evidence, accountId, filter, recordedCall);
     const report = reportFlows(calls.filter(({ flows }) => flows.length > 0));
     const rows = report.rows.slice(0, MOST_ROWS);
     return { report: { ...report, rows }, moreRows: report.rows.length - rows.length, checked: calls.length, isWhole };

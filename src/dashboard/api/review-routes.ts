@@ -19,49 +19,53 @@ const MOST_POINTS = 6;
 export function reviewRoutes(app: ApiApp, { store, now }: DashboardParts): void {
   app.get('/review/near', async (request) => {
     const filter = { verdict: 'allow', label: null, from: now() - MARKED_DAYS * DAY } as const;
-    const { records } = await newestRecords(store.evidence, getMember(request).accountId, filter);
-    const near = records.filter((record) => nearness(record) > 0).sort((a, b) => nearness(b) - nearness(a));
-    return { records: near.slice(0, QUEUE_LENGTH).map(shortened) };
+    const { accountId } = getMember(request);
+    const { picked } = await newestRecords(store.evidence, accountId, filter, (record) =>
+      nearness(record) > 0 ? shortened(record) : undefined,
+    );
+    return { records: picked.sort((a, b) => nearness(b) - nearness(a)).slice(0, QUEUE_LENGTH) };
   });
 
   app.get('/review/result', async (request) => {
     const { accountId } = getMember(request);
     const from = now() - MARKED_DAYS * DAY;
-    const of = async (label: Label) => (await newestRecords(store.evidence, accountId, { label, from })).records;
-    const [correctBlock, falseAlarm, correctAllow, missedAttack] = await Promise.all([
-      of('correct_block'),
-      of('false_alarm'),
-      of('correct_allow'),
-      of('missed_attack'),
-    ]);
+    const of = async (label: Label) =>
+      (await newestRecords(store.evidence, accountId, { label, from }, ({ time, rules }) => ({ time, rules }))).picked;
+    // One after another, so that one page is in memory, not four.
     return reviewResult({
-      correct_block: correctBlock,
-      false_alarm: falseAlarm,
-      correct_allow: correctAllow,
-      missed_attack: missedAttack,
+      correct_block: await of('correct_block'),
+      false_alarm: await of('false_alarm'),
+      correct_allow: await of('correct_allow'),
+      missed_attack: await of('missed_attack'),
     });
   });
 }
 
-/** The newest records that fit a filter, as many as one response may read. */
-export async function newestRecords(
+/**
+ * Reads the newest records that fit a filter, as many as one response may, and keeps what `pick` takes of each: a page of whole
+ * records is gone before the next is read.
+ */
+export async function newestRecords<T>(
   evidence: EvidenceStore,
   accountId: string,
   filter: Parameters<EvidenceStore['list']>[1],
-): Promise<{ readonly records: readonly RecordView[]; readonly isWhole: boolean }> {
-  const records: RecordView[] = [];
+  pick: (record: RecordView) => T | undefined,
+): Promise<{ readonly picked: T[]; readonly isWhole: boolean }> {
+  const picked: T[] = [];
+  let read = 0;
   let characters = 0;
   let cursor: string | null = null;
   do {
     const page: Awaited<ReturnType<EvidenceStore['list']>> = await evidence.list(accountId, filter, cursor, 500);
-    records.push(...page.records);
+    picked.push(...page.records.flatMap((record) => pick(record) ?? []));
+    read += page.records.length;
     characters += page.records.reduce(
       (sum, { input, run }) => sum + (input.text?.length ?? 0) + lengthOf(run?.flow?.flows),
       0,
     );
     cursor = page.next;
-  } while (cursor !== null && records.length < MOST_READ && characters < MOST_CHARACTERS);
-  return { records, isWhole: cursor === null };
+  } while (cursor !== null && read < MOST_READ && characters < MOST_CHARACTERS);
+  return { picked, isWhole: cursor === null };
 }
 
 function lengthOf(flows: readonly object[] = []): number {
@@ -87,17 +91,20 @@ export function shortened(record: RecordView): RecordView {
   });
   return {
     ...record,
-    input: { ...record.input, text: text.slice(start, start + EXCERPT_LENGTH) },
+    // A copy, since a slice keeps the whole text alive.
+    input: { ...record.input, text: structuredClone(text.slice(start, start + EXCERPT_LENGTH)) },
     findings: record.findings.map((it) => ({ ...it, span: move(it.span) })),
     model: { ...record.model, hotspots: record.model.hotspots.map(move) },
   };
 }
 
 /** Returns the verdicts of the rules alone on the marked calls at several thresholds. */
-export function reviewResult(marked: Readonly<Record<Label, readonly RecordView[]>>): ReviewResult {
+export function reviewResult(
+  marked: Readonly<Record<Label, readonly Pick<RecordView, 'time' | 'rules'>[]>>,
+): ReviewResult {
   const all = Object.values(marked).flat();
   const times = all.map(({ time }) => Date.parse(time));
-  const newestRecord = all.reduce<RecordView | undefined>(
+  const newestRecord = all.reduce<Pick<RecordView, 'time' | 'rules'> | undefined>(
     (last, it) => (last === undefined || it.time > last.time ? it : last),
     undefined,
   );

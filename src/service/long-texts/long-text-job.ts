@@ -2,6 +2,7 @@ import { type Input, type JsonText, toJsonText } from '../../engine/input.js';
 import { masked } from '../../evidence/keep-input.js';
 import { type AgentAnalyzer, type AgentCall, answerAgent } from '../http/agent-answers.js';
 import { readJsonObject } from '../http/json-body.js';
+import { type FollowedText, followRun, type RunStep } from '../screening/follow-run.js';
 
 /** UTF-16 code units, or bytes: what is longer takes a thread for more than a millisecond or two. */
 export const LONG: number = 32 * 1024;
@@ -13,7 +14,12 @@ export type LongTextJob =
   /** Answers an agent that sent a body. */
   | { readonly kind: 'agent'; readonly body: Uint8Array; readonly call: AgentCall }
   /** Masks a text for its evidence. */
-  | { readonly kind: 'mask'; readonly text: string };
+  | { readonly kind: 'mask'; readonly text: string }
+  /** Follows the values of a run through a text. */
+  | { readonly kind: 'flow'; readonly step: RunStep };
+
+/** The body of a call; the response to an agent as JSON; the masked text; what became of the values. */
+export type LongTextResult = string | CallBody | FollowedText;
 
 /** The members of a call's body that its route reads, as they were sent; an input that is no string in canonical form. */
 export interface CallBody {
@@ -25,12 +31,8 @@ export interface CallBody {
   readonly effect?: unknown;
 }
 
-/**
- * Does it. Gives the body of a call; the response to an agent as JSON; the masked text.
- *
- * @throws HttpError 400 where the body isn't what its route takes
- */
-export async function doLongTextJob(job: LongTextJob, analyzer: AgentAnalyzer): Promise<string | CallBody> {
+/** Does it. @throws HttpError 400 where the body isn't what its route takes */
+export async function doLongTextJob(job: LongTextJob, analyzer: AgentAnalyzer): Promise<LongTextResult> {
   switch (job.kind) {
     case 'call': {
       const { input, channel, task, run_id, tool, effect } = readJsonObject(job.body, CALL) as Omit<
@@ -50,6 +52,8 @@ export async function doLongTextJob(job: LongTextJob, analyzer: AgentAnalyzer): 
       return answerAgent(job.call, readJsonObject(job.body, 'a JSON object'), analyzer);
     case 'mask':
       return masked(job.text);
+    case 'flow':
+      return followRun(job.step);
   }
 }
 

@@ -3,7 +3,8 @@ import { serveWorker } from '../../adapters/peer.js';
 import { toJsonText } from '../../engine/input.js';
 import type { AgentAnalyzer } from '../http/agent-answers.js';
 import { doLongTextJob } from './long-text-job.js';
-import { type JobRequest, type PlainResult, type Question, toPlain, toPlainResult } from './messages.js';
+import { type JobRequest, type PlainResult, type Question, toPlainResult } from './messages.js';
+import { toPlain } from './plain-input.js';
 
 /** The thread that `long-texts.ts` starts. */
 

@@ -2,9 +2,11 @@ import { asError, type Failure } from '../../adapters/peer.js';
 import { startWorker, type Worker } from '../../adapters/worker.js';
 import type { AgentAnalyzer } from '../http/agent-answers.js';
 import { HttpError } from '../http/http-error.js';
+import { stepCost } from '../screening/follow-run.js';
 import { createTurns } from '../screening/turns.js';
-import { type CallBody, doLongTextJob, type LongTextJob } from './long-text-job.js';
-import { fromPlain, fromPlainResult, type JobRequest, type PlainResult, type Question } from './messages.js';
+import { doLongTextJob, type LongTextJob, type LongTextResult } from './long-text-job.js';
+import { fromPlainResult, type JobRequest, type PlainResult, type Question } from './messages.js';
+import { fromPlain } from './plain-input.js';
 
 /** Whose job it is. */
 export interface LongTextCaller {
@@ -19,7 +21,7 @@ export interface LongTextCaller {
 /** Work on long texts, away from the thread that answers everybody. */
 export interface LongTexts {
   /** Does a job as `doLongTextJob` does. @throws also HttpError 503 where the caller left, Error where the thread ended */
-  run(job: LongTextJob, caller: LongTextCaller): Promise<string | CallBody>;
+  run(job: LongTextJob, caller: LongTextCaller): Promise<LongTextResult>;
   close(): void;
 }
 
@@ -72,7 +74,7 @@ export function createLongTexts(program?: string, bodyBytes: number = 1024 * 102
     }
   }
 
-  async function work(job: LongTextJob, { analyzer }: LongTextCaller): Promise<string | CallBody> {
+  async function work(job: LongTextJob, { analyzer }: LongTextCaller): Promise<LongTextResult> {
     const id = ids++;
     underWay.set(id, analyzer);
     thread ??= start();
@@ -86,11 +88,15 @@ export function createLongTexts(program?: string, bodyBytes: number = 1024 * 102
   return {
     async run(job, caller) {
       const inTurn = job.kind === 'agent' ? agentsInTurn : othersInTurn;
-      const cost = (job.kind === 'mask' ? job.text : job.body).length;
-      return inTurn(caller.tenant, () => work(job, caller), { cost, signal: caller.signal });
+      return inTurn(caller.tenant, () => work(job, caller), { cost: costOf(job), signal: caller.signal });
     },
     close: () => thread?.kill(),
   };
+}
+
+function costOf(job: LongTextJob): number {
+  if (job.kind === 'flow') return stepCost(job.step);
+  return (job.kind === 'mask' ? job.text : job.body).length;
 }
 
 const refuse = (): Promise<never> => Promise.reject(new Error('this job screens nothing'));

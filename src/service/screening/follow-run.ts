@@ -1,14 +1,14 @@
 import type { Keep, RecordedFlow, RecordedRun } from '../../evidence/evidence-record.js';
-import { type ExplainedVerdict, type Input, JsonText } from '../../index.js';
+import { type Channel, type ExplainedWindow, type Input, JsonText, type Verdict } from '../../index.js';
 import { decideFlow } from '../../policy/run/decide-flow.js';
 import { createEffects, type Effect } from '../../policy/run/effects.js';
 import { argumentsOf } from '../../policy/run/flow.js';
 import { DEFAULT_FLOW_POLICY, type FlowPolicy } from '../../policy/run/flow-policy.js';
 import { dataEntry } from '../../policy/run/remember.js';
-import { addLines, applyEntries, type RunEntry, toRunEntry } from '../../policy/run/run-log.js';
+import { addLines, applyEntries, type RunEntry, type RunLog, toRunEntry } from '../../policy/run/run-log.js';
 import { plainText } from '../../policy/run/run-memory.js';
 import { type Entry, emptyRun } from '../../policy/run/run-state.js';
-import type { RunStore } from '../../store/store.js';
+import { fromPlain, type PlainInput } from '../long-texts/plain-input.js';
 
 /** The run that a call is a part of. */
 export interface AskedRun {
@@ -26,42 +26,63 @@ export interface AskedRun {
 
 /** A text of a run, screened. */
 export interface RunText {
-  readonly input: Input;
+  readonly input: PlainInput;
   readonly task: string | undefined;
-  readonly explained: ExplainedVerdict;
-  readonly evidenceId: string;
+  readonly channel: Channel;
+  /** With the id of its evidence. */
+  readonly verdict: Verdict;
+  /** Windows that the model scored. */
+  readonly windows: readonly ExplainedWindow[];
   readonly keep: Keep;
+}
+
+/** A text and the run that it is to be followed through; can be sent to another thread. */
+export interface RunStep {
+  readonly run: AskedRun;
+  readonly text: RunText;
+  /** Undefined where the text leaves the run as it is and is not checked against it. */
+  readonly memory: Awaited<ReturnType<RunLog['read']>> | undefined;
+}
+
+/** The record of a text of a run, and the entries that the run is to remember. */
+export interface FollowedText {
+  readonly recorded: RecordedRun;
+  readonly entries: readonly RunEntry[];
 }
 
 const effects = createEffects();
 
+/** Whether a text is followed through its run: the others are recorded alone. */
+export function isFollowed({ isPast, isKeptElsewhere }: AskedRun, channel: Channel): boolean {
+  if (channel === 'tool_call') return isPast !== true;
+  return isKeptElsewhere !== true && channel !== 'unknown' && channel !== 'instructions';
+}
+
+/** Rough cost of a step, in characters of data: those of a call take five times as long, those of the memory a tenth. */
+export function stepCost({ text: { input, channel }, memory }: RunStep): number {
+  const remembered = memory?.entries.reduce((sum, { length }) => sum + length, 0) ?? 0;
+  return input.text.length * (channel === 'tool_call' ? 5 : 1) + remembered / 10;
+}
+
 /**
- * Follows the values of a run through a text: what is recorded of it, and the entries that the run is to remember. The text's own
- * verdict stays as it is. A blocked result counts as suspicious, since the caller may pass it on all the same.
+ * Follows the values of a run through a text. The text's own verdict stays as it is. A blocked result counts as suspicious, since
+ * the caller may pass it on all the same.
  */
-export async function followRun(
-  runs: RunStore,
-  accountId: string,
-  { id, tool, effect, policy: chosen, isPast = false, isKeptElsewhere = false }: AskedRun,
-  { input, task, explained, evidenceId, keep }: RunText,
-): Promise<{ readonly recorded: RecordedRun; readonly entries: readonly RunEntry[] }> {
-  const { channel, model } = explained.explanation;
+export function followRun({ run: asked, text: screened, memory }: RunStep): FollowedText {
+  const { id, tool, effect, policy: chosen, isKeptElsewhere = false } = asked;
+  const { task, channel, verdict, windows, keep } = screened;
+  const input = fromPlain(screened.input);
   const named = nameOf(input) ?? tool;
   const recorded: RecordedRun = { id, ...(named === undefined ? {} : { tool: named }) };
-  const isCall = channel === 'tool_call';
-  if (isCall && isPast) return { recorded, entries: [] };
-  if (!isCall && (isKeptElsewhere || channel === 'unknown' || channel === 'instructions'))
-    return { recorded, entries: [] };
-  const { seed, entries } = await runs.read(accountId, id);
-  const run = { state: addLines(emptyRun(seed), entries) };
+  if (memory === undefined) return { recorded, entries: [] };
+  const run = { state: addLines(emptyRun(memory.seed), memory.entries) };
   const policy: FlowPolicy = { ...DEFAULT_FLOW_POLICY, ...chosen };
   const text = plainText(input);
-  const asked: readonly Entry[] = task === undefined ? [] : [{ role: 'trusted', text: task }];
-  const added = [...applyEntries(run, asked)];
-  if (!isCall) {
-    const found = { verdict: { ...explained, evidence_id: evidenceId }, windows: model.windows };
-    const entry: Entry = channel === 'user' ? { role: 'trusted', text } : dataEntry(text, found, tool, policy);
-    if (channel !== 'user' || explained.verdict === 'allow') added.push(...applyEntries(run, [entry]));
+  const added = [...applyEntries(run, task === undefined ? [] : [{ role: 'trusted', text: task }])];
+  if (channel !== 'tool_call') {
+    const entry: Entry =
+      channel === 'user' ? { role: 'trusted', text } : dataEntry(text, { verdict, windows }, tool, policy);
+    if (channel !== 'user' || verdict.verdict === 'allow') added.push(...applyEntries(run, [entry]));
     return { recorded, entries: added.map(toRunEntry) };
   }
   const grounds = { effect: effects.of(named, effect), policy };

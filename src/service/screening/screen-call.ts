@@ -27,8 +27,17 @@ import {
 import type { RunStore } from '../../store/store.js';
 import { LONG } from '../long-texts/long-text-job.js';
 import type { LongTexts } from '../long-texts/long-texts.js';
+import { toPlain } from '../long-texts/plain-input.js';
 import type { AccountChange } from './account-overlays.js';
-import { type AskedRun, followRun } from './follow-run.js';
+import {
+  type AskedRun,
+  type FollowedText,
+  followRun,
+  isFollowed,
+  type RunStep,
+  type RunText,
+  stepCost,
+} from './follow-run.js';
 import type { ScreeningEngine } from './ports.js';
 import type { RecentVerdicts } from './recent-verdicts.js';
 
@@ -84,10 +93,9 @@ export async function screenCall(parts: ScreenParts, owner: CallOwner, asked: As
   const explained = await score(parts, owner, { ...asked, input }, evidenceId);
   const { explanation } = explained;
   const verdict = bareVerdict(explained, evidenceId, performance.now() - started);
-  const followed =
-    run === undefined || runs === undefined
-      ? undefined
-      : await followRun(runs, accountId, run, { input, task, explained, evidenceId, keep });
+  const { channel, model } = explanation;
+  const said: RunText = { input: toPlain(input), task, channel, verdict, windows: model.windows, keep };
+  const followed = run === undefined ? undefined : await follow(parts, accountId, run, said);
   const text = inputText(input);
   const maskedText = keep === 'masked' ? await maskLong(text, accountId, longTexts) : undefined;
   const kept = (finding: ExplainedFinding): EvidenceFinding => keptFinding(finding, keep);
@@ -100,11 +108,11 @@ export async function screenCall(parts: ScreenParts, owner: CallOwner, asked: As
     ...(followed === undefined ? {} : { run: followed.recorded }),
     input: keepInput(text, typeof input !== 'string', keep, maskedText),
     verdict,
-    channel: explanation.channel,
+    channel,
     ...(task ? { task: keepText(task, keep) } : {}),
     router_level: explanation.router_level,
     rules: explanation.rules,
-    model: explanation.model,
+    model,
     findings: explanation.findings.map(kept),
     shadow_findings: explanation.shadow_findings.map(kept),
     unseen: explanation.unseen,
@@ -187,6 +195,20 @@ export function bareVerdict(
     ml_threshold: explained.ml_threshold,
     mode: explained.mode,
   };
+}
+
+/** Follows a run through a text, elsewhere where that takes long; undefined where there are no runs. */
+async function follow(
+  { runs, longTexts }: ScreenParts,
+  tenant: string,
+  run: AskedRun,
+  text: RunText,
+): Promise<FollowedText | undefined> {
+  if (runs === undefined) return undefined;
+  const memory = isFollowed(run, text.channel) ? await runs.read(tenant, run.id) : undefined;
+  const step: RunStep = { run, text, memory };
+  if (longTexts === undefined || stepCost(step) <= LONG) return followRun(step);
+  return (await longTexts.run({ kind: 'flow', step }, { tenant })) as FollowedText;
 }
 
 /** A long text, masked elsewhere; undefined for a short one. */

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { newestRecords } from '../../../src/dashboard/api/review-routes.js';
 import type { EvidenceRecord } from '../../../src/evidence/evidence-record.js';
+import { recordedCall } from '../../../src/policy/run/flow-report.js';
+import type { Store } from '../../../src/store/store.js';
+import { collectGarbage } from '../../collect-garbage.js';
 import { makeRecord } from '../../store/make-record.js';
 import { ask, type Caller, signIn, type TestDashboard, testDashboard } from '../test-dashboard.js';
 
@@ -72,6 +75,25 @@ test('the report of flows has a bounded number of rows, and says how many more t
 test('one response reads a bounded length of flows', async () => {
   const records = Array.from({ length: 500 }, () => recordOf(0, 'x'.repeat(400)));
   const list = vi.fn(async () => ({ records, next: 'more', searchedTo: null }));
-  const { isWhole } = await newestRecords({ ...it.store.evidence, list }, owner.accountId, {});
+  const { isWhole } = await newestRecords({ ...it.store.evidence, list }, owner.accountId, {}, recordedCall);
   expect([list.mock.calls.length, isWhole]).toEqual([1, false]);
+});
+
+test.each(['/review/result', '/review/near'])('%s keeps no text of the pages that it has read', async (path) => {
+  const heap: number[] = [];
+  const list: Store['evidence']['list'] = async () => {
+    heap.push(collectGarbage());
+    const record = makeRecord({ accountId: owner.accountId, time });
+    const input = { ...record.input, text: structuredClone('x'.repeat(2_000_000)) };
+    const rules = { ...record.rules, score: 0.5 };
+    return { records: [{ ...record, rules, input }], next: 'more', searchedTo: null };
+  };
+  // No spy, which would keep the pages.
+  const own = it.store.evidence.list;
+  Object.assign(it.store.evidence, { list });
+  const response = await ask(it, owner, 'GET', path);
+  Object.assign(it.store.evidence, { list: own });
+  expect(response.statusCode).toBe(200);
+  expect(heap.length).toBeGreaterThan(8);
+  expect(Math.max(...heap) - (heap[0] ?? 0)).toBeLessThan(12_000_000);
 });
