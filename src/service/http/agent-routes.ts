@@ -11,6 +11,7 @@ import { LONG } from '../long-texts/long-text-job.js';
 import type { AccountChange } from '../screening/account-overlays.js';
 import type { KeyOwner } from '../screening/ports.js';
 import { screenCall } from '../screening/screen-call.js';
+import { type SessionPrompts, sessionPrompts } from '../screening/session-prompts.js';
 import type { Place } from './admission.js';
 import { type AgentAnalyzer, type AgentCall, answerAgent, notTaken } from './agent-answers.js';
 import {
@@ -44,25 +45,19 @@ const ALLOWED_MS = 10 * 60_000;
 /** Such texts, of all accounts. */
 const ALLOWED_TEXTS = 20_000;
 
-/** How long the prompt of a session is known as the task of its tools' calls and results, milliseconds. */
-const PROMPT_MS = 12 * 60 * 60_000;
-/** Sessions of all accounts whose prompt is known; each prompt has at most `TASK_LENGTH` characters. */
-const PROMPTS = 5_000;
-
 /** Verdicts that are known for a while, by account, overlay and text. */
 type KnownVerdicts = LRUCache<string, Awaited<ReturnType<AgentAnalyzer['analyze']>>>;
 
 /** The parts that an agent's call uses. */
 interface AgentParts extends AnalyzeParts {
-  /** The prompts of runs. */
-  readonly prompts: LRUCache<string, string>;
+  readonly prompts: SessionPrompts;
 }
 
 /** The routes that agents call themselves, in the shapes of their hosts. A call counts once, however many texts it holds. */
 export function agentRoutes(app: FastifyInstance, analyzeParts: AnalyzeParts): void {
   app.decorateRequest('agentOwner', null);
   app.decorateRequest('agentPlace', null);
-  const parts = { ...analyzeParts, prompts: new LRUCache<string, string>({ max: PROMPTS, ttl: PROMPT_MS }) };
+  const parts = { ...analyzeParts, prompts: sessionPrompts() };
   const allowed: KnownVerdicts = new LRUCache({ max: ALLOWED_TEXTS, ttl: ALLOWED_MS });
   const common = (readKey = bearerKey) =>
     ({
@@ -221,9 +216,8 @@ function screening(
   const write = (record: EvidenceRecord): Promise<void> => store.evidence.append(record);
   const signal = disconnectSignal(request);
   return async (input, { channel, task: given, runId, isPast } = {}) => {
-    const run = runId === undefined ? undefined : `${account.id} ${runId}`;
     const isPrompt = channel === 'user';
-    const task = given ?? (run === undefined || isPrompt ? undefined : prompts.get(run));
+    const task = given ?? (runId === undefined || isPrompt ? undefined : prompts.get(account.id, runId));
     const digest = known === undefined ? '' : digestInput(input, channel ?? 'user', task);
     const name = `${account.id} ${under?.change.rulesVersion ?? ''} ${digest}`;
     const seen = known?.get(name);
@@ -238,7 +232,8 @@ function screening(
     const isAllowed = verdict.verdict === 'allow';
     if (isAllowed) known?.set(name, verdict);
     // The next results are of this prompt or, where it was blocked, of none that may count.
-    if (run !== undefined && isPrompt) prompts.set(run, isAllowed ? cropTask(inputText(input)) : undefined);
+    if (runId !== undefined && isPrompt)
+      prompts.set(account.id, runId, isAllowed ? cropTask(inputText(input)) : undefined);
     return { ...verdict, explanation };
   };
 }
