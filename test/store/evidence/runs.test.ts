@@ -63,6 +63,45 @@ describe.each(allDatabases)('runs on $name', ({ make }) => {
     expect(await names('a', 'r')).toEqual(['1', '2']);
   });
 
+  it('deletes many entries in steps that take turns with other long work', async () => {
+    let steps = 0;
+    const other = await database.open({
+      now: () => at,
+      longWork: async (_tenant, _cost, step) => {
+        steps += 1;
+        return step();
+      },
+    });
+    const small = Array.from({ length: 1_000 }, (_, index) => entry(`${index}`));
+    for (let run = 0; run < 12; run += 1) {
+      at += 1;
+      await other.runs.add('steps', `r${run}`, small);
+    }
+    expect(steps).toBe(0);
+    at += 1;
+    const large = Array.from({ length: 16 }, (_, index) => entry(`${index}`, 2 ** 21));
+    for (const one of large) await other.runs.add('steps', `large ${one.name}`, [one]);
+    expect(steps).toBeGreaterThan(10);
+    expect(await names('steps', 'r11')).toEqual([]);
+    const kept = await Promise.all(large.map(({ name }) => names('steps', `large ${name}`)));
+    expect(kept.flat()).toHaveLength(15);
+    await other.close();
+  });
+
+  it('reads a run in the same time, whatever else its account has', async () => {
+    const timeOf = async (account: string): Promise<number> => {
+      const started = performance.now();
+      for (let index = 0; index < 10; index += 1) await store.runs.read(account, 'none');
+      return performance.now() - started;
+    };
+    const times = { m: [] as number[], nobody: [] as number[] };
+    for (let turn = 0; turn < 5; turn += 1) {
+      times.m.push(await timeOf('m'));
+      times.nobody.push(await timeOf('nobody'));
+    }
+    expect(Math.min(...times.m)).toBeLessThan(5 * Math.min(...times.nobody));
+  });
+
   it('forgets what is old', async () => {
     await store.runs.purge(at - DAY_MS);
     expect(await names('a', 'r')).toEqual(['1', '2']);

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { sql } from 'kysely';
 import type { RunStore } from '../../store.js';
 import type { Connection } from '../connection.js';
 
@@ -10,38 +11,66 @@ interface Bound {
 
 const RUN_BOUND: Bound = { entries: 1_000, bytes: 512 * 1024 };
 const ACCOUNT_BOUND: Bound = { entries: 20_000, bytes: 32 * 1024 * 1024 };
-/** An account is counted with one in so many calls, since that takes as long as it has entries. */
-const COUNTED_CALLS = 16;
+/** An account is counted each time so many entries were added, since that takes as long as it has entries. */
+const COUNTED_ENTRIES = 16;
+/** Entries that are deleted in one step, about three milliseconds, and its cost among the other long work of the process. */
+const STEP_ENTRIES = 1_000;
+const STEP_BYTES = 128 * 1024;
 
-/** Deletes what is beyond a bound, of a run or of all of an account, the oldest first. */
-async function trim({ db }: Connection, accountId: string, run: string | undefined, bound: Bound): Promise<void> {
+/** The order of a run's entries: an expression, or SQLite goes through all entries of the account for the sake of an index. */
+const runOrder = sql<number>`+at`;
+
+/** Deletes what is beyond a bound, of a run or of all of an account, the oldest first, in steps. */
+async function trim(connection: Connection, accountId: string, run: string | undefined, bound: Bound): Promise<void> {
+  const step = (): Promise<boolean> => trimStep(connection, accountId, run, bound);
+  for (let isMore = await step(); isMore; ) isMore = await connection.longWork(accountId, STEP_BYTES, step);
+}
+
+/** Deletes the oldest entries beyond a bound, as many as one step may; gives whether there are more. The newest one always stays. */
+async function trimStep(
+  { db }: Connection,
+  accountId: string,
+  run: string | undefined,
+  bound: Bound,
+): Promise<boolean> {
   const all = db.selectFrom('runEntries').where('accountId', '=', accountId);
   const own = run === undefined ? all : all.where('run', '=', run);
-  const newest = own.select(['at', 'name', 'bytes']).orderBy('at', 'desc').orderBy('name', 'desc');
-  const sizes = await newest.limit(bound.entries + 1).execute();
-  let left = bound.bytes;
-  const end = sizes.findIndex(({ bytes }, index) => {
-    left -= bytes;
-    return index >= bound.entries || (left < 0 && index > 0);
+  const { entries, bytes } = await own
+    .select(({ fn }) => [fn.countAll().as('entries'), fn.sum('bytes').as('bytes')])
+    .executeTakeFirstOrThrow();
+  const over = { entries: Number(entries) - bound.entries, bytes: Number(bytes) - bound.bytes };
+  const isOver = (): boolean => over.entries > 0 || over.bytes > 0;
+  if (!isOver()) return false;
+  const inOrder = own.select(['at', 'name', 'bytes']).orderBy(run === undefined ? 'at' : runOrder);
+  const oldest = await inOrder
+    .orderBy('name')
+    .limit(STEP_ENTRIES + 1)
+    .execute();
+  const firstKept = oldest.find((entry) => {
+    if (!isOver()) return true;
+    over.entries -= 1;
+    over.bytes -= entry.bytes;
+    return false;
   });
-  const oldest = sizes[end - 1];
-  if (oldest === undefined) return;
-  const { at, name } = oldest;
+  const end = firstKept ?? oldest.at(-1);
+  if (end === undefined) return false;
+  const { at, name } = end;
   const old = db
     .deleteFrom('runEntries')
     .where('accountId', '=', accountId)
     .where((where) => where.or([where('at', '<', at), where.and([where('at', '=', at), where('name', '<', name)])]));
-  await (run === undefined ? old : old.where('run', '=', run)).execute();
+  const { numDeletedRows } = await (run === undefined ? old : old.where('run', '=', run)).executeTakeFirst();
+  return firstKept === undefined && numDeletedRows > 0;
 }
 
 /** Memory of runs. */
 export function sqlRuns(connection: Connection): RunStore {
   const { db, pepper } = connection;
-  let calls = 0;
+  let added = 0;
   return {
     async read(accountId, runId) {
       const all = db.selectFrom('runEntries').select('entry').where('accountId', '=', accountId);
-      const own = all.where('run', '=', runId).orderBy('at', 'desc').orderBy('name', 'desc');
+      const own = all.where('run', '=', runId).orderBy(runOrder, 'desc').orderBy('name', 'desc');
       const rows = await own.limit(RUN_BOUND.entries).execute();
       const seed = createHmac('sha256', pepper).update(`run\0${accountId}\0${runId}`).digest().readUInt32BE();
       return { seed, entries: rows.map(({ entry }) => entry).reverse() };
@@ -53,8 +82,10 @@ export function sqlRuns(connection: Connection): RunStore {
       const put = db.insertInto('runEntries').values(rows);
       await put.onConflict((conflict) => conflict.doNothing()).execute();
       await trim(connection, accountId, run, RUN_BOUND);
-      calls = (calls + 1) % COUNTED_CALLS;
-      if (calls === 0) await trim(connection, accountId, undefined, ACCOUNT_BOUND);
+      added += entries.length;
+      if (added < COUNTED_ENTRIES) return;
+      added = 0;
+      await trim(connection, accountId, undefined, ACCOUNT_BOUND);
     },
     async purge(before) {
       await db.deleteFrom('runEntries').where('at', '<', before).execute();
