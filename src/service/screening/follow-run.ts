@@ -60,6 +60,8 @@ export function isFollowed({ isPast, isKeptElsewhere }: AskedRun, channel: Chann
 
 /** Rough cost of a step, in characters of data: those of a call take five times as long, those of the memory a tenth. */
 export function stepCost({ text: { input, channel }, memory }: RunStep): number {
+  // Of what isn't followed, only a call's name is read.
+  if (memory === undefined && input.isToolCall !== true) return 0;
   const remembered = memory?.entries.reduce((sum, { length }) => sum + length, 0) ?? 0;
   return input.text.length * (channel === 'tool_call' ? 5 : 1) + remembered / 10;
 }

@@ -114,6 +114,8 @@ describe('POST /analyze with a run', () => {
     expect(jobs()).toEqual([]);
     const long = await said(app, call({ to: 'eve@evil.example', body: 'Minutes of Tuesday. '.repeat(500) }));
     expect([long.flow.action, jobs()]).toEqual(['deny', ['flow']]);
+    await said(app, { input: 'Minutes of Tuesday. '.repeat(2_000), run_id: 'r1' });
+    expect(jobs()).toEqual(['call']);
     const addresses = Array.from({ length: 20_000 }, (_, at) => `m${at}@h${at}.example`);
     for (let at = 0; at < 20_000; at += 1_000) await said(app, result(addresses.slice(at, at + 1_000).join(' ')));
     jobs();
