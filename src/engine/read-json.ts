@@ -165,8 +165,8 @@ function put(walk: Walk, value: unknown): undefined {
 
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
-/** `JSON.parse` reads a longer string sooner than the pattern below searches it. */
-const SHORT = 64;
+/** A longer slice isn't copied: it would keep the whole text in memory. `JSON.parse` copies. */
+const SHORT = 13;
 /** Control characters are refused, and escapes decoded. */
 const NEEDS_DECODING = /[\\\p{Cc}]/u;
 

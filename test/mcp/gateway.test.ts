@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createEngine, inputText } from '../../src/index.js';
 import { type Connection, createGateway } from '../../src/integrations/mcp/gateway.js';
@@ -6,6 +6,7 @@ import type { GatewayEvent } from '../../src/integrations/mcp/pin-event.js';
 import { readPins } from '../../src/integrations/mcp/pin-file.js';
 import { approvePins, openPins, rejectPins, resetPins } from '../../src/integrations/mcp/pins.js';
 import { type Analyzer, createGuard, type GuardEvent, type GuardOptions } from '../../src/policy/index.js';
+import { collectGarbage } from '../collect-garbage.js';
 import { freshPinFile } from './pin-file.js';
 
 // What a hostile server or client would try, message by message.
@@ -56,6 +57,8 @@ async function ask(connection: Connection, method: string, params: object, answe
   return JSON.parse(down.forward ?? 'null') as Shown;
 }
 const tool = (name: string, more: object = {}): object => ({ name, inputSchema: { type: 'object' }, ...more });
+const pageOf = (length: number, page: number, more: object = {}): readonly object[] =>
+  Array.from({ length }, (_, index) => tool(`t${page}.${index}`, more));
 async function namesListed(connection: Connection, tools: readonly object[], page: object = {}, next = {}) {
   const { result } = await ask(connection, 'tools/list', page, { result: { tools, ...next } });
   return result.tools.map(({ name }) => name);
@@ -156,12 +159,11 @@ describe('definitions', () => {
       verdicts[inputText(input).includes(ATTACK) ? ATTACK : BENIGN]!;
     const { connection, events } = setUp({ unpinned: true, guard: { engine: { analyze } } });
     expect(await namesListed(connection, [tool('bad', { description: ATTACK })])).toEqual([]);
-    let shown = 0;
-    for (let page = 0; page < 6; page += 1) {
-      const tools = Array.from({ length: 2_000 }, (_, index) => tool(`t${page}.${index}`));
-      shown += (await namesListed(connection, tools)).length;
-    }
+    let shown = (await namesListed(connection, pageOf(1_999, 0))).length;
+    for (let page = 1; page < 5; page += 1) shown += (await namesListed(connection, pageOf(2_000, page))).length;
+    expect((await call(connection, 'unheard', text('Done.'))).result.isError).toBeUndefined();
     expect(shown).toBe(9_999);
+    expect(await namesListed(connection, pageOf(2_000, 5))).toEqual([]);
     expect(events).toContainEqual(expect.objectContaining({ event: 'limit', action: 'hide' }));
     for (const [name, isDenied] of [
       ['bad', true],
@@ -170,6 +172,31 @@ describe('definitions', () => {
       ['unheard', true],
     ] as const)
       expect((await call(connection, name, text('Done.'))).result.isError ?? false).toBe(isDenied);
+  });
+
+  it('a server that lists unasked leaves nothing of its messages in memory', async () => {
+    const { connection } = setUp({ unpinned: true });
+    const list = async (count: number): Promise<number> => {
+      for (let index = 0; index < count; index += 1) {
+        const tools = [tool(`a_name_of_a_tool_${index}`), tool(`malformed_tool_${index}`, { Name: 'x' })];
+        const said = JSON.stringify({ jsonrpc: '2.0', id: 'unasked', result: { tools } });
+        await connection.fromServer(said.replace(',', `,${' '.repeat(1_000_000)}`));
+      }
+      return collectGarbage();
+    };
+    const before = await list(5);
+    expect((await list(40)) - before).toBeLessThan(10_000_000);
+  });
+
+  it('a tool with a name of more than 200 characters is hidden, and not called', async () => {
+    const { connection, events, path } = setUp();
+    const [longest, longer] = ['a'.repeat(200), 'b'.repeat(201)] as const;
+    expect(await namesListed(connection, [tool(longest), tool(longer)])).toEqual([longest]);
+    expect(events).toContainEqual(expect.objectContaining({ change: 'malformed', action: 'hide' }));
+    expect((await call(connection, longest, text('Done.'))).result.isError).toBeUndefined();
+    expect((await call(connection, longer)).result.content[0]!.text).toContain('more than 200 characters');
+    expect((await call(setUp({ unpinned: true }).connection, longer)).result.isError).toBe(true);
+    expect(readFileSync(path, 'utf8')).not.toContain(longer);
   });
 
   it('a definition that is no object, has no name or two is hidden', async () => {
@@ -291,6 +318,21 @@ describe('pins', () => {
     expect(error.message).toContain('is damaged or of a later version');
     expect((await call(connection, 'a')).error.message).toContain('is damaged');
     expect(readFileSync(path, 'utf8')).toBe('{"version": 2}');
+  });
+
+  it('a flood of names leaves the approved tools callable and the pins bounded', async () => {
+    const verdict = await engine.analyze(BENIGN);
+    const { connection, path } = setUp({ guard: { engine: { analyze: async () => verdict } } });
+    await namesListed(connection, [tool('approved')]);
+    const later = setUp({ path, guard: { engine: { analyze: async () => verdict } } }).connection;
+    const more = { description: 'x'.repeat(4_000) };
+    for (let page = 0; page < 6; page += 1) await namesListed(later, pageOf(2_000, page, more));
+    expect((await readPins(path))[0]!.tools).toHaveLength(10_000);
+    expect(statSync(path).size).toBeLessThan(25_000_000);
+    expect((await call(later, 'approved', text('Done.'))).result.isError).toBeUndefined();
+    expect((await call(later, 't5.1999')).result.isError).toBe(true);
+    await resetPins(path, 'test');
+    expect((await call(later, 'approved')).result.content[0]!.text).toContain('more than 10000 tools');
   });
 
   it('two processes at once lose none of their pins', async () => {

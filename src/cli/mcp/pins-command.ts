@@ -103,7 +103,7 @@ function sayDefinition(
 
 function formatLines(pin: { readonly definition?: string | undefined } | undefined): readonly string[] {
   if (pin === undefined) return [];
-  if (pin.definition === undefined) return ['(too long to store; see the server)'];
+  if (pin.definition === undefined) return ['(not stored, for its length or for lack of room; see the server)'];
   return JSON.stringify(JSON.parse(pin.definition), null, 2).split('\n').map(visibleText);
 }
 

@@ -5,7 +5,7 @@
 export type PinChange = (typeof PIN_CHANGES)[number];
 export const PIN_CHANGES = ['added', 'changed', 'renamed', 'lookalike', 'blocked', 'unscreened'] as const;
 
-/** `malformed`: no name, or one that clients read differently. `repeated`: listed twice with different definitions. */
+/** `malformed`: no name, a long one, or one that clients read differently. `repeated`: listed twice with different definitions. */
 export const TOOL_FAULTS: readonly (PinChange | 'malformed' | 'repeated')[] = [...PIN_CHANGES, 'malformed', 'repeated'];
 
 /** A tool that a gateway hid, or a call that it denied, because of the tool's definition. Holds no screened text. */

@@ -40,8 +40,8 @@ export interface Pins {
   approvedByPerson(): Promise<ReadonlySet<string>>;
   /** Judges a page, in its order, and keeps what it learned. */
   judge(page: ListingPage, tools: readonly OfferedTool[]): Promise<readonly Judgement[]>;
-  /** Whether a tool that wasn't listed in this process may be called. */
-  judgeUnlisted(name: string): Promise<Judgement>;
+  /** Whether a tool that wasn't listed in this process may be called; undefined where the server has no pins to say so. */
+  judgeUnlisted(name: string): Promise<Judgement | undefined>;
   /** Ends the trust of a first use: the server says that its list has changed. */
   endFirstUse(): void;
 }
@@ -57,10 +57,17 @@ export interface PinsOptions {
 
 /** Definitions that are longer are pinned by their digest alone, and can't be shown to a person. */
 const KEPT_DEFINITION = 16_384;
+/** Characters of the definitions kept of one server; further ones are pinned by their digest alone, too. */
+const KEPT_DEFINITIONS = 1_000 * KEPT_DEFINITION;
+/** Tools of one server that are remembered and pinned; further ones are hidden. */
+export const MAX_TOOLS = 10_000;
+/** UTF-16 units of a tool's name; MCP recommends at most 128 characters. */
+export const MAX_TOOL_NAME = 200;
 
 /** Reads a tool that a server offers. Returns undefined for a definition that clients may read in different ways. */
 export function readTool(value: unknown): Omit<OfferedTool, 'blocked'> | undefined {
   if (!isObject(value) || typeof value.name !== 'string' || value.name === '') return undefined;
+  if (value.name.length > MAX_TOOL_NAME) return undefined;
   if (hasOtherCase(value, ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations']))
     return undefined;
   const definition = canonicalJson(value);
@@ -105,7 +112,7 @@ export function openPins(options: PinsOptions): Pins {
     },
     async judgeUnlisted(name) {
       const known = await entry();
-      if (known === undefined) return { change: requireApproval ? 'added' : undefined };
+      if (known === undefined) return requireApproval ? { change: 'added' } : undefined;
       const pin = known.tools.find((tool) => tool.name === name);
       if (pin?.offered !== undefined) return offeredJudgement(pin.offered);
       return { change: pin?.approved === undefined ? 'added' : undefined };
@@ -132,27 +139,30 @@ function judgeTools(
   const names = new Set([...pins.keys(), ...offered.map(({ name }) => name)]);
   const resembled = resemblances(names);
   const bodies = new Map(pinned.flatMap(({ name, approved }) => (approved ? [[approved.body, name] as const] : [])));
+  let room = pinned.reduce((left, tool) => left - keptLength(tool), KEPT_DEFINITIONS);
   let isChanged = false;
+  const keep = (tool: PinnedTool): void => {
+    pins.set(tool.name, tool);
+    room -= keptLength(tool);
+    isChanged = true;
+  };
   const judgements = offered.map((tool): Judgement => {
     const { name, digest, body, blocked } = tool;
     const pin = pins.get(name);
-    const definition = tool.definition.length > KEPT_DEFINITION ? undefined : tool.definition;
+    if (pin === undefined && pins.size >= MAX_TOOLS) return { change: 'added' };
+    const definition = tool.definition.length > Math.min(KEPT_DEFINITION, room) ? undefined : tool.definition;
     const kept = { digest, body, ...(definition === undefined ? {} : { definition }), at: now };
     const isApproved = pin?.approved?.digest === digest;
     const failed = blocked !== undefined && blocked.cause !== 'verdict';
     if (isApproved && failed) return { change: 'unscreened' };
     if (isApproved && (blocked === undefined || pin.approved?.by === 'person')) {
-      if (pin.offered !== undefined) {
-        pins.set(name, { name, approved: pin.approved });
-        isChanged = true;
-      }
+      if (pin.offered !== undefined) keep({ name, approved: pin.approved });
       return { change: undefined };
     }
     const like = resembled.get(name);
     const isLate = pin?.offered?.change === 'unscreened' && pin.offered.digest === digest && !requireApproval;
     if (((trusting && pin === undefined) || isLate) && blocked === undefined && like === undefined) {
-      pins.set(name, { name, approved: { ...kept, by: 'first-use' } });
-      isChanged = true;
+      keep({ name, approved: { ...kept, by: 'first-use' } });
       return { change: undefined };
     }
     if (pin?.offered?.digest === digest) return offeredJudgement(pin.offered);
@@ -168,11 +178,15 @@ function judgeTools(
     const [, change, of] = changes.find(([isSo]) => isSo) ?? [true, 'added' as const];
     const proof = isBlocked ? { rule: blocked.rule, evidenceId: blocked.evidenceId } : {};
     const next: Offered = { ...kept, change, ...(of === undefined ? {} : { of }), ...proof };
-    pins.set(name, { name, ...(pin?.approved ? { approved: pin.approved } : {}), offered: next });
-    isChanged = true;
+    keep({ name, ...(pin?.approved ? { approved: pin.approved } : {}), offered: next });
     return { change, of };
   });
   return { judgements, tools: isChanged ? [...pins.values()] : pinned };
+}
+
+/** Characters of the definitions that a pin keeps. */
+function keptLength({ approved, offered }: PinnedTool): number {
+  return (approved?.definition?.length ?? 0) + (offered?.definition?.length ?? 0);
 }
 
 const HIDDEN_CHARACTERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Cs}\p{VS}]/u;

@@ -2,7 +2,7 @@ import { orderedMap } from '../../engine/limit.js';
 import type { Guard } from '../../policy/index.js';
 import { shownName } from '../../policy/run/tool-name.js';
 import type { GatewayEvent } from './pin-event.js';
-import { type Judgement, type OfferedTool, type Pins, readTool } from './pins.js';
+import { type Judgement, MAX_TOOL_NAME, MAX_TOOLS, type OfferedTool, type Pins, readTool } from './pins.js';
 import type { Asked } from './requests.js';
 import { screenServerValue } from './screen-values.js';
 
@@ -17,12 +17,10 @@ export interface GatewayOptions {
 }
 
 /** Tools of one page; more are hidden. */
-const MAX_TOOLS = 2_000;
-/** Names of tools that are remembered. Further ones are hidden, since a forgotten judgement would let a blocked tool be called. */
-const MAX_LISTED = 10_000;
+const MAX_PAGE = 2_000;
 /** Tools that are reported; further ones are reported each time. */
 const MAX_REPORTED = 10_000;
-const TOO_MANY = `the server has listed more than ${MAX_LISTED} tools`;
+const TOO_MANY = `the server has listed more than ${MAX_TOOLS} tools`;
 /** Definitions screened at once. */
 const AT_ONCE = 8;
 
@@ -33,7 +31,7 @@ const REASONS: Readonly<Record<NonNullable<GatewayEvent['change']>, string>> = {
   lookalike: 'the name of the tool is easily taken for another',
   blocked: 'the definition of the tool was blocked',
   unscreened: 'the definition of the tool could not be screened',
-  malformed: 'a tool without a name, or with one that clients read differently',
+  malformed: `a tool without a name, with one of more than ${MAX_TOOL_NAME} characters, or with one that clients read differently`,
   repeated: 'the tool is listed twice',
 };
 
@@ -47,6 +45,8 @@ export class ToolList {
   readonly #options: Omit<GatewayOptions, 'guard'>;
   /** Judgements of each tool by the listings of this process. */
   readonly #listed = new Map<string, Judgement & { readonly digest: string }>();
+  /** Whether a tool was hidden for lack of room: a forgotten judgement would let a blocked one be called. */
+  #isOverfull = false;
   readonly #reported = new Set<string>();
 
   constructor(options: Omit<GatewayOptions, 'guard'>) {
@@ -65,8 +65,8 @@ export class ToolList {
     const isListing = asked === undefined || asked.method === 'tools/list';
     const tellLimit = (reason: string): void =>
       report({ event: 'limit', runId: guard.runId, action: dryRun ? 'report' : 'hide', reason });
-    if (tools.length > MAX_TOOLS) tellLimit(`a list of more than ${MAX_TOOLS} tools`);
-    const screened = await this.#screenAll(guard, tools.slice(0, MAX_TOOLS), asked);
+    if (tools.length > MAX_PAGE) tellLimit(`a list of more than ${MAX_PAGE} tools`);
+    const screened = await this.#screenAll(guard, tools.slice(0, MAX_PAGE), asked);
     const offers = screened.filter((each) => typeof each !== 'string');
     const judgements = isListing ? await this.#judge(offers, asked, nextCursor) : offers.map(judgeAlone);
     if (isListing)
@@ -93,23 +93,27 @@ export class ToolList {
   /** Why a tool may not be called, also reported; undefined where it may. */
   async deny(guard: Guard, name: string, { call }: Asked): Promise<string | undefined> {
     const { pins, dryRun } = this.#options;
+    const refuse = (said: Pick<GatewayEvent, 'change' | 'reason'>): string | undefined => {
+      this.#tell(String(call.runId ?? guard.runId), name, { ...said, action: 'deny' });
+      return dryRun ? undefined : said.reason;
+    };
+    if (name.length > MAX_TOOL_NAME) return refuse({ change: 'malformed', reason: REASONS.malformed });
     const known = this.#listed.get(name);
-    if (known === undefined && this.#listed.size >= MAX_LISTED) {
-      this.#tell(String(call.runId ?? guard.runId), name, { action: 'deny', reason: TOO_MANY });
-      return dryRun ? undefined : TOO_MANY;
-    }
-    const { change } = known ?? (await pins?.judgeUnlisted(name)) ?? { change: undefined };
+    const judgement = known ?? (await pins?.judgeUnlisted(name));
+    if (judgement === undefined && this.#isOverfull) return refuse({ reason: TOO_MANY });
+    const change = judgement?.change;
     if (change === undefined) return undefined;
     // It may have been approved since.
     if (known !== undefined && (await pins?.approvedByPerson())?.has(known.digest)) return undefined;
-    const reason = `${REASONS[change]}; see portcullis mcp pins list`;
-    this.#tell(String(call.runId ?? guard.runId), name, { change, action: 'deny', reason });
-    return dryRun ? undefined : reason;
+    return refuse({ change, reason: `${REASONS[change]}; see portcullis mcp pins list` });
   }
 
   /** Returns false where there are too many tools already. */
   #remember(name: string, judgement: Judgement & { readonly digest: string }): boolean {
-    if (this.#listed.size >= MAX_LISTED && !this.#listed.has(name)) return false;
+    if (this.#listed.size >= MAX_TOOLS && !this.#listed.has(name)) {
+      this.#isOverfull = true;
+      return false;
+    }
     this.#listed.set(name, judgement);
     return true;
   }
