@@ -145,10 +145,12 @@ function listSpans(verdict: Verdict, explanation: Explanation | undefined): read
  * @throws ScreeningTimeout; the signal's reason
  */
 export async function inTime<T>(answer: Promise<T>, timeoutMs: number, signal: AbortSignal | undefined): Promise<T> {
+  // Where nobody waits for it any more, its failure must not end the process.
+  answer.catch(() => undefined);
+  signal?.throwIfAborted();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let onAbort: (() => void) | undefined;
   try {
-    signal?.throwIfAborted();
     return await Promise.race([
       answer,
       new Promise<never>((_, reject) => {

@@ -25,13 +25,18 @@ const QUOTED_LENGTH = 200;
 /** Flows of one call that are told: more say no more, and add up in events and evidence. */
 const MAX_TOLD = 100;
 
-/** Asks, and waits for an answer until the time is over. False where nobody answers, or the asking fails. */
+/**
+ * Asks, and waits for an answer until the time is over. False where nobody answers, or the asking fails.
+ *
+ * @throws the signal's reason
+ */
 export async function askPerson(
   onAsk: OnAsk,
   asked: Omit<FlowQuestion, 'text' | 'signal'>,
   timeoutMs: number,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
+  signal?.throwIfAborted();
   const expiry = new AbortController();
   const question: FlowQuestion = Object.freeze({ ...asked, text: questionText(asked), signal: expiry.signal });
   const answer = Promise.resolve().then(() => onAsk(question));

@@ -69,6 +69,7 @@ export async function judgeCall(
   signal: AbortSignal | undefined,
 ): Promise<Judgement> {
   if (call.task === undefined) return { failure: 'no task' };
+  signal?.throwIfAborted();
   const expiry = new AbortController();
   const question = { system: SYSTEM, prompt: promptOf(call), schema: SCHEMA, signal: expiry.signal };
   try {
@@ -79,10 +80,13 @@ export async function judgeCall(
     const read = answerSchema.safeParse(typeof said === 'string' ? JSON.parse(said) : said);
     return read.success ? { serves: read.data.serves } : { failure: 'invalid answer' };
   } catch (error) {
-    expiry.abort(error);
+    // Only these: the message of another error may quote the answer.
+    if (signal?.aborted) expiry.abort(signal.reason);
     signal?.throwIfAborted();
-    if (error instanceof ScreeningTimeout) return { failure: 'timeout' };
-    return { failure: error instanceof SyntaxError || error instanceof z.ZodError ? 'invalid answer' : 'error' };
+    if (error instanceof SyntaxError || error instanceof z.ZodError) return { failure: 'invalid answer' };
+    if (!(error instanceof ScreeningTimeout)) return { failure: 'error' };
+    expiry.abort(error);
+    return { failure: 'timeout' };
   }
 }
 
@@ -111,7 +115,10 @@ async function post({ url, model, key }: JudgeEndpoint, question: JudgeQuestion)
     redirect: 'error',
     signal,
   });
-  if (!response.ok || response.body === null) throw new Error(`the judge answered with status ${response.status}`);
+  if (!response.ok || response.body === null) {
+    await response.body?.cancel();
+    throw new Error(`the judge answered with status ${response.status}`);
+  }
   let text = '';
   const decoder = new TextDecoder();
   for await (const chunk of response.body) {
