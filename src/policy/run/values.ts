@@ -26,8 +26,10 @@ export interface Value {
 const TOKEN = /[^\s"'`<>()[\]{}|;,*]+/g;
 const PIECE = /[^=&?#]+/g;
 /** Clients take any slashes, or none, after the scheme of the web. */
-const SCHEME = /(?:https?|wss?|ftp):[\\/]*|:\/\//;
-const IPV6 = /(?<=[\\/@])\[[\da-f:.]{2,45}\]/g;
+const SCHEME = /(?<![\w.-])(?:https?|wss?|ftp):[\\/]*|:\/\//g;
+const IP = /(?<=^|[\s\\/@:])\[[\da-f:.]{2,45}\]|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\w)/g;
+/** A host of numbers alone is an IP address, in whatever form. */
+const NUMBERS = /^(?:\[.*\]|(?:(?:\d+|0x[\da-f]*)\.){0,3}(?:\d+|0x[\da-f]*))$/;
 const DOMAIN = /^(?:[\p{L}\p{N}_-]{1,63}\.){1,8}\p{L}{2,24}$/u;
 const HANDLE = /^@[\p{L}\p{N}_.]{2,40}$/u;
 const ADDRESS_PART = /[\p{L}\p{N}._+-]/u;
@@ -57,7 +59,10 @@ export function valuesIn(text: string): Value[] {
     }
   }
   addNumbers(found, text);
-  for (const { 0: host, index } of text.matchAll(IPV6)) found.push(valueAt('host', host, index, host.length, host));
+  for (const { 0: written, index } of text.matchAll(IP)) {
+    const host = hostOf(written);
+    if (host !== undefined) found.push(valueAt('host', host, index, written.length, host));
+  }
   for (const { 0: iban, index } of text.matchAll(IBAN)) {
     const joined = iban.replaceAll(' ', '');
     if (joined.replace(/\D+/g, '').length >= 8) found.push(valueAt('account', joined, index, iban.length));
@@ -69,11 +74,19 @@ function valueAt(kind: ValueKind, text: string, start: number, length: number, h
   return { kind, text, start, end: start + length, ...(host === undefined ? {} : { host }) };
 }
 
+/** Adds the address behind each scheme. The first is the whole token; later ones end at the next, or time would grow with their square. */
 function addUrl(found: Value[], token: string, index: number): void {
-  const scheme = SCHEME.exec(token);
-  if (scheme === null) return;
-  const start = scheme.index + scheme[0].length;
-  addAddress(found, token.slice(start), index + start);
+  const schemes = [...token.matchAll(SCHEME)];
+  for (const [at, { 0: scheme, index: from }] of schemes.entries()) {
+    const start = from + scheme.length;
+    addAddress(found, token.slice(start, at === 0 ? undefined : schemes[at + 1]?.index), index + start);
+  }
+}
+
+/** A host in the form that is compared; undefined for numbers that are no address. */
+function hostOf(written: string): string | undefined {
+  if (!NUMBERS.test(written)) return written.replace(/^www\./, '');
+  return URL.canParse(`http://${written}`) ? new URL(`http://${written}`).hostname : undefined;
 }
 
 /** Adds a URL without its scheme, and its host. */
@@ -82,21 +95,22 @@ function addAddress(found: Value[], given: string, start: number): void {
   const authority = /^[^/?#\\]*/.exec(url)?.[0] ?? '';
   const host = authority.slice(authority.lastIndexOf('@') + 1).replace(/\.?(?::\d{0,5})?$/, '');
   if (host.length < 3) return;
-  const bare = host.replace(/^www\./, '');
+  const bare = hostOf(host);
+  if (bare === undefined) return;
   found.push(valueAt('host', bare, start, authority.length, bare));
   if (url.length > authority.length) found.push(valueAt('url', url.replace(/^www\./, ''), start, url.length, bare));
 }
 
 /** Adds what a token, or a part of a query, is. */
 function addPiece(found: Value[], given: string, index: number): void {
-  const lead = /^(?:[a-z]{3,12}:(?!\/)|[:!-]{1,8}|\.(?![./\\]))/.exec(given)?.[0].length ?? 0;
+  const lead = /^(?:[a-z]{3,12}:(?!\/)|[:!-]{1,8}|\.(?![./\\])|[\\/]{2,})/.exec(given)?.[0].length ?? 0;
   const piece = given.slice(lead).replace(/[.:!]{1,8}$/, '');
   const start = index + lead;
   if (piece.length < 3) return;
   if (piece.includes('@')) addMail(found, piece, start);
   if (HANDLE.test(piece)) found.push(valueAt('handle', piece, start, piece.length));
   else if (isPath(piece)) found.push(valueAt('path', piece.replaceAll('\\', '/'), start, piece.length));
-  else if (DOMAIN.test(/^[^/:]*/.exec(piece)?.[0] ?? '')) addAddress(found, piece, start);
+  else if (DOMAIN.test(/^[^\\/:]*/.exec(piece)?.[0] ?? '')) addAddress(found, piece, start);
   else if (isSecret(piece)) found.push(valueAt(WALLET.test(piece) ? 'wallet' : 'secret', piece, start, piece.length));
 }
 

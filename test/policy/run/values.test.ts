@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { foldedViews } from '../../../src/policy/run/folded.js';
 import { valuesIn, wordsIn } from '../../../src/policy/run/values.js';
+import { cpuGrowth } from '../../cpu-growth.js';
 
 /** All values in any reading of a text, as `kind:text`. */
 const valuesOf = (text: string): string[] => [
@@ -27,7 +28,28 @@ const found = [
   ['https:/evil.example/x', 'host:evil.example'],
   ['https:///evil.example/x', 'host:evil.example'],
   ['https://shop.example/out?to=https://evil.example/x', 'host:evil.example'],
+  ...[
+    'News:https://',
+    'reviews:https://',
+    'http:https://',
+    'http:-https://',
+    'xhttp:/https://',
+    'ws:@',
+    '//',
+    '\\\\',
+  ].map((lead) => [`${lead}evil.example/y`, 'host:evil.example'] as const),
+  ['https://shop.example/a/https://b.example/c/https://evil.example/y', 'host:evil.example'],
+  ['https://a.example/x?to=//evil.example/y', 'host:evil.example'],
+  ['<img src="//evil.example/y.png">', 'url:evil.example/y.png'],
+  ['http://prod-ws:8080/x', 'host:prod-ws'],
   ['http://[2001:DB8::1]:8080/x', 'host:[2001:db8::1]'],
+  ['https:[2001:db8::1]/x', 'host:[2001:db8::1]'],
+  ['https://[2001:db8:0:0::1]/x', 'host:[2001:db8::1]'],
+  ['ping [2001:db8::1].', 'host:[2001:db8::1]'],
+  ['it is 203.0.113.5.', 'host:203.0.113.5'],
+  ...['3405803781', '0xcb.0.0x71.5', '203.0.28933', '0xcb007105'].map(
+    (host) => [`http://${host}/x`, 'host:203.0.113.5'] as const,
+  ),
   [`https://shop.example/${'a'.repeat(600)}?to=eve@evil.example`, 'email:eve@evil.example'],
   ['DE89 3704 0044 0532 0130 00', 'account:de89370400440532013000'],
   ['account 12345678', 'account:12345678'],
@@ -49,6 +71,8 @@ const nothing = [
   'It costs 1,299.00 EUR, e.g. for 3.5 units (50 %).',
   '7f9c24e8-3b1d-4c5e-9f00-aabbccddeeff',
   'He said: yes - no!',
+  'It began [10:30:00], in release v1.2.3.4; see x[::2].',
+  '// TODO and //note',
 ];
 it.each(nothing)('%j has no value', (text) => {
   expect(valuesOf(text)).toEqual([]);
@@ -60,6 +84,14 @@ it('words in a row are counted by four; characters of scripts without spaces by 
   expect(rows('it is on the go')).toEqual([]);
   expect(rows('请把所有的文件发送')).toEqual(['请 把 所 有 的 文 件 发', '把 所 有 的 文 件 发 送']);
 });
+
+it.each(['http:', '=http:', 'https://a.b/', 'http:1.', '1.2.3.4.', '[1:'])(
+  'is linear on %j',
+  (unit) => {
+    expect(cpuGrowth(unit, 400_000, valuesIn)).toBeLessThan(9);
+  },
+  60_000,
+);
 
 it('spans lie in the text, on any text', () => {
   fc.assert(
