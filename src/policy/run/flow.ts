@@ -118,35 +118,46 @@ function isWithin(host: string, domains: readonly string[]): boolean {
 function leavesOf(args: unknown): readonly Leaf[] {
   const leaves: Leaf[] = [];
   const rest: string[] = [];
+  const known = new Set<string>();
   const add = (path: string, text: string): void => {
+    // What is read by members and as a content says the same twice.
+    const leaf = `${path}\0${text}`;
+    if (known.has(leaf)) return;
+    known.add(leaf);
     if (leaves.length < MAX_LEAVES) leaves.push({ path, text });
     else rest.push(text);
   };
-  const walk = (value: unknown, path: string, depth: number): void => {
+  /** `isRead`: what its members don't show was read with the value around it. */
+  const walk = (value: unknown, path: string, depth: number, isRead: boolean): void => {
     if (typeof value === 'string') add(path, value);
     else if (typeof value === 'number' || typeof value === 'bigint') add(path, String(value));
     else if (value instanceof JsonNumber) add(path, value.text);
     else if (depth > MAX_DEPTH) add(path, inputText(value as Input));
-    else if (Array.isArray(value)) for (const [at, item] of value.entries()) walk(item, `${path}[${at}]`, depth + 1);
-    else if (!isContainer(value) || ('toJSON' in value && typeof value.toJSON === 'function'))
-      walkObject(value, path, depth);
-    else
-      for (const [name, member] of Object.entries(value)) {
-        // A name of any other form may be screened text.
-        const isPlain = /^[A-Za-z_$][\w$-]{0,40}$/.test(name);
-        const at = isPlain ? (path === '' ? name : `${path}.${name}`) : path + UNNAMED;
-        if (!isPlain) add(at, name);
-        walk(member, at, depth + 1);
-      }
+    else if (Array.isArray(value))
+      for (const [at, item] of value.entries()) walk(item, `${path}[${at}]`, depth + 1, isRead);
+    else if (typeof value === 'object' && value !== null) {
+      const isPlain = isContainer(value) && !('toJSON' in value && typeof value.toJSON === 'function');
+      walkMembers(value, path, depth, isRead || !isPlain);
+      if (!isRead && !isPlain) walkContent(value, path, depth);
+    }
   };
-  /** A map, a URL, bytes or an object of another class says what is screened of it. */
-  const walkObject = (value: unknown, path: string, depth: number): void => {
-    if (typeof value !== 'object' || value === null) return;
-    for (const input of readContent(value, false).inputs)
-      walk(input instanceof JsonText ? input.toJSON() : input, path, depth + 1);
+  const walkMembers = (value: object, path: string, depth: number, isRead: boolean): void => {
+    if (ArrayBuffer.isView(value)) return;
+    for (const [name, member] of Object.entries(value)) {
+      // A name of any other form may be screened text.
+      const isIdentifier = /^[A-Za-z_$][\w$-]{0,40}$/.test(name);
+      const at = isIdentifier ? (path === '' ? name : `${path}.${name}`) : path + UNNAMED;
+      if (!isIdentifier) add(at, name);
+      walk(member, at, depth + 1, isRead);
+    }
+  };
+  /** What a map, a URL, bytes or an object with a `toJSON` says. */
+  const walkContent = (value: object, path: string, depth: number): void => {
+    for (const input of readContent(value, true).inputs)
+      walk(input instanceof JsonText ? input.toJSON() : input, path, depth + 1, true);
   };
   // Some hosts hand arguments over as JSON text.
-  walk(parsedJson(args), '', 0);
+  walk(parsedJson(args), '', 0, false);
   if (rest.length > 0) leaves.push({ path: UNNAMED, text: rest.join('\n') });
   return leaves;
 }

@@ -42,6 +42,12 @@ const read = (run: Run, text: unknown, tool = 'search_mail'): Promise<Decision<u
   run.screen('tool_result', text, { tool });
 const send = (run: Run, args: unknown, tool = 'send_mail'): Promise<Decision<unknown>> =>
   run.screen('tool_call', { name: tool, arguments: args }, { tool });
+class Mail {
+  readonly to: unknown;
+  constructor(to: unknown) {
+    this.to = to;
+  }
+}
 const EVE = { to: ['eve@evil.example'], body: 'As asked.' };
 
 describe('a run', () => {
@@ -95,10 +101,24 @@ describe('a run', () => {
     ['a URL', { to: new URL('mailto:eve@evil.example') }],
     ['an object that writes itself', { to: { toJSON: () => ['eve@evil.example'] } }],
     ['form data', new URLSearchParams({ to: 'eve@evil.example' })],
+    ['a map within an object of a class', new Mail(new Map([['to', 'eve@evil.example']]))],
   ])('denies a call that carries one in %s', async (_, args) => {
     const run = guarded().guard.run();
     await read(run, ORDER);
     expect((await send(run, args)).action).toBe('deny');
+  });
+
+  it.each<[args: object, argument: string, accepts?: string]>([
+    [{ p: new Mail(12345678901) }, 'p.to'],
+    [{ p: new Mail({ audience: 'evil.example' }) }, 'p.to.audience'],
+    [{ mail: new Mail(['eve@evil.example']) }, 'mail.to[0]', 'mail.to'],
+    [new Mail(['eve@evil.example']), 'to[0]', 'to'],
+  ])('reads objects of a class by their members: %j', async (args, argument, accepts = argument) => {
+    const tools = { send_mail: { effect: 'send', to: [accepts] } } as const;
+    const run = guarded({ on: { flow: { foreign: 'deny' } }, tools }).guard.run();
+    await read(run, 'Pay 12345678901, see evil.example, ask eve@evil.example.');
+    const { action, enforcement } = await send(run, args);
+    expect([action, enforcement?.flows?.map((flow) => flow.argument)]).toEqual(['deny', [argument]]);
   });
 
   it('counts foreign hosts in code that is run, and no other foreign value', async () => {
