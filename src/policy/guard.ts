@@ -155,7 +155,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
       const { id, brief = false } = given;
       const run = brief ? (runs.find(id) ?? runs.openBrief(ownRun)) : runs.open(id);
       // Of this object, which may be an instrumented guard.
-      return openRun(this, run, given);
+      return openRun(this, run, given, (work) => runs.within(run, work));
     },
     inRun: (work, runId) => runs.within(runs.open(runId), work),
     leavesToHost: policy.tool_call === 'ask' || (onAsk === undefined && [suspicious, foreign].includes('ask')),
@@ -170,6 +170,7 @@ function openRun(
   guard: Pick<Guard, 'screen' | 'outputStream'>,
   run: RunMemory,
   { task, canaries = [] }: RunOptions,
+  within: <R>(work: () => R) => R,
 ): Run {
   if (task !== undefined) run.task = task;
   const recall = (role: 'trusted' | 'call', value: unknown = ''): void => {
@@ -183,8 +184,8 @@ function openRun(
   for (const secret of canaries) canary(secret);
   return {
     id: run.id,
-    screen: (point, value, call) => guard.screen(point, value, { ...call, runId: run }),
-    outputStream: (call) => guard.outputStream({ ...call, runId: run }),
+    screen: (point, value, call) => within(() => guard.screen(point, value, { ...call, runId: run.id })),
+    outputStream: (call) => within(() => guard.outputStream({ ...call, runId: run.id })),
     trust: (value) => recall('trusted', value),
     recall: (call) => recall('call', call),
     canary,

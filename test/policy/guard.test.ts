@@ -3,6 +3,7 @@ import { createEngine, loadPack, type Verdict } from '../../src/index.js';
 import {
   type Analyzer,
   createGuard,
+  type Guard,
   type GuardEvent,
   type GuardOptions,
   guardDocuments,
@@ -322,6 +323,21 @@ describe('runs', () => {
     expect(ids[1]).toBe(ids[0]);
     expect(new Set(ids).size).toBe(3);
     expect(ids[3]).toBe('session-1');
+  });
+
+  it('is an id for a guard around the guard, and current wherever code of the host is called', async () => {
+    const seen: unknown[] = [];
+    const guard = createGuard({ engine, report: () => seen.push(guard.runId) });
+    const around = {
+      ...guard,
+      screen: ((point, value, call) => {
+        seen.push(call?.runId);
+        return guard.screen(point, value, call);
+      }) satisfies Guard['screen'],
+    };
+    const runs = [around.run({ brief: true }), around.run({ id: {} }), around.run({ id: 'session-1' })];
+    for (const run of runs) await run.screen('user', BENIGN);
+    expect(seen).toEqual(runs.flatMap(({ id }) => [id, id]));
   });
 });
 

@@ -80,7 +80,6 @@ export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
     find(id) {
       const current = open.getStore();
       if (id === undefined || id === current?.id) return current;
-      if (id instanceof RunMemory) return id;
       // An object stands for a run where nothing says more.
       return typeof id === 'object' && current !== undefined ? current : named(id);
     },
