@@ -70,6 +70,7 @@ export interface Setup extends CallRules {
   readonly policy: Policy;
   readonly onError: 'block' | 'allow';
   readonly unreadable: 'report' | 'block';
+  readonly timeoutMs: number;
   readonly screener: Screener;
   readonly own: OwnTexts;
   readonly effects: Effects;
@@ -98,7 +99,7 @@ export function readOptions(options: GuardOptions): Setup {
   checkPolicy(policy);
   const analyzer = engine ?? client;
   return {
-    ...{ policy, onAsk, askTimeoutMs, judge, judgeTimeoutMs, onError, unreadable },
+    ...{ policy, onAsk, askTimeoutMs, judge, judgeTimeoutMs, onError, unreadable, timeoutMs },
     screener: createScreener(analyzer === undefined ? openDefault : () => analyzer, timeoutMs, cache),
     own: createOwnTexts(options.quoteUntrusted ?? false),
     effects: createEffects(options.tools),

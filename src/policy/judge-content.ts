@@ -1,11 +1,12 @@
 /** Asks the analyzer about the inputs of a content, and about what stands around its joints. */
+import { orderedMap } from '../engine/limit.js';
 import type { Input } from '../index.js';
 import { type Content, readContent } from './content.js';
 import type { OwnTexts } from './own-texts.js';
 import type { Enforcement } from './policy.js';
 import type { Read } from './run/remember.js';
 import type { Joints } from './run/run-memory.js';
-import { digestInput, type Screened, type Screener, type ScreenRequest } from './screener.js';
+import { digestInput, inTime, type Screened, type Screener, type ScreenRequest } from './screener.js';
 
 /** Verdicts of the analyzer on a content. */
 export interface Judged {
@@ -27,6 +28,8 @@ export interface Asked {
 
 /** Rounds of cutting and screening again, for each input of a content. */
 const REDACTIONS = 3;
+/** Pieces around joints that are screened at a time. */
+const AT_ONCE = 8;
 
 /** Screens the inputs of a content, up to one that is blocked. */
 export async function judgeInputs(
@@ -69,16 +72,35 @@ export async function redactContent(
   return undefined;
 }
 
-/** Judges joints, once where they may pass: the verdict where the pieces together are blocked, and none alone is. */
-export async function judgeJoints(asked: Asked, joints: Joints, request: ScreenRequest): Promise<Screened | undefined> {
+/**
+ * Judges joints, once where they may pass: the verdict where the pieces together are blocked, and none alone is. `timeoutMs` is for
+ * all of them.
+ *
+ * @throws ScreeningTimeout; the signal's reason
+ */
+export async function judgeJoints(
+  asked: Asked,
+  joints: Joints,
+  request: ScreenRequest,
+  timeoutMs: number,
+): Promise<Screened | undefined> {
+  const end = new AbortController();
+  try {
+    return await inTime(judgePieces(asked, joints, { ...request, signal: end.signal }), timeoutMs, request.signal);
+  } finally {
+    end.abort();
+  }
+}
+
+async function judgePieces(asked: Asked, joints: Joints, request: ScreenRequest): Promise<Screened | undefined> {
   while (joints.pieces !== undefined) {
     const { pieces } = joints;
     const { input, found } = await judgeInputs(asked, [...new Set([pieces.join('\n'), rejoined(pieces)])], request);
     if (input === undefined) break;
     const rest: string[] = [];
-    // One after the other: together they would share one deadline.
-    for (const piece of pieces)
-      if ((await asked.screener.screen(piece, request)).verdict.verdict === 'allow') rest.push(piece);
+    const screen = async (piece: string) => ({ piece, alone: await asked.screener.screen(piece, request) });
+    for await (const { piece, alone } of orderedMap(pieces, screen, { items: AT_ONCE }))
+      if (alone.verdict.verdict === 'allow') rest.push(piece);
     if (rest.length === pieces.length) return found;
     // What is blocked alone, such as a quoted attack, was allowed where it stands.
     joints.pieces = rest.length < 2 ? undefined : rest;

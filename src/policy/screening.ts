@@ -133,7 +133,7 @@ async function judgeValue<T>(
     const judged = await judgeInputs(setup, content?.inputs ?? [], request);
     const isAllowed = judged.input === undefined && judged.left === undefined;
     if (!isAllowed || joints?.pieces === undefined) return judged;
-    return { ...judged, halved: await judgeJoints(setup, joints, request) };
+    return { ...judged, halved: await judgeJoints(setup, joints, request, setup.timeoutMs) };
   } catch (error) {
     if (call.signal?.aborted) throw error;
     return failureOf(error);

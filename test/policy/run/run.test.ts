@@ -397,6 +397,25 @@ describe('attacks in pieces', () => {
     expect(asked[1]?.length).toBeLessThan(6_100);
   });
 
+  it('screens few of many pieces at once, and all of them within one deadline', async () => {
+    let [atOnce, most] = [0, 0];
+    const engine: Analyzer = {
+      async analyze(input, call) {
+        if (typeof input !== 'string') return allowed;
+        if (input.length > 1_000) return analyzer.analyze(HALVES.join(' '), call);
+        atOnce += 1;
+        most = Math.max(most, atOnce);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        atOnce -= 1;
+        return allowed;
+      },
+    };
+    const run = guarded({ engine, timeoutMs: 400 }).guard.run();
+    const lines = Array.from({ length: 100 }, (_, at) => ({ body: `The note of number ${at}` }));
+    expect((await read(run, lines)).enforcement).toMatchObject({ cause: 'timeout' });
+    expect(most).toBe(8);
+  });
+
   it('reads results that are screened at once in the order of the calls', async () => {
     const { guard } = guarded();
     const run = guard.run();
