@@ -126,9 +126,10 @@ async function* screenPieces(
   let unread = -STREAM_WINDOW;
   try {
     for await (const piece of source) {
+      if (isBytes(piece) && piece.byteLength === 0) continue;
       // Empty text says nothing, and would be held for as long as nothing else comes.
-      if (piece === '' || (isBytes(piece) && piece.byteLength === 0)) continue;
-      held.push(piece);
+      if (piece === '' && held.length === 0) yield piece;
+      else held.push(piece);
       unread += sizeOf([piece]);
       if (unread < STREAM_WINDOW) continue;
       unread = 0;

@@ -227,6 +227,15 @@ describe('a tool result in pieces', () => {
     const names = divided(long(5 * STREAM_WINDOW), 3);
     expect(await all(await read(pieces(...names)))).toEqual(names);
     expect(await all(await read(pieces<unknown>('a', Buffer.from('b'), Buffer.from('c'), 'd', 'e')))).toHaveLength(5);
+    const blank = ['', 'a', '', { text: 'b' }, '', long(3 * STREAM_WINDOW), '', 'c', ''];
+    expect(await all(await read(pieces<unknown>(...blank)))).toEqual(blank);
+    const waiting = await read(
+      (async function* () {
+        yield '';
+        await new Promise(() => {});
+      })(),
+    );
+    expect(await waiting.next()).toEqual({ done: false, value: '' });
     const decoded = Readable.from([Buffer.from('one'), Buffer.from('two')], { objectMode: false }).setEncoding('utf8');
     expect((await all(await read(decoded))).join('')).toBe('onetwo');
     const large = [long(3 * STREAM_WINDOW), ...Array.from({ length: 500 }, () => 'x')];
