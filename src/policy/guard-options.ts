@@ -7,7 +7,7 @@ import type { FlowPolicy } from './run/flow-policy.js';
 import type { Judge } from './run/judge.js';
 import type { CallRules } from './run/rule-call.js';
 import type { RunLog } from './run/run-log.js';
-import { createRuns, newRunId, type Runs } from './run/run-memory.js';
+import { createRuns, newRunId, type RunMemory, type Runs } from './run/run-memory.js';
 import { type Analyzer, type CacheOptions, createScreener, type Screener } from './screener.js';
 
 /** How a guard is set up. */
@@ -77,8 +77,8 @@ export interface Setup extends CallRules {
   readonly runs: Runs;
   /** Id of what belongs to no run. */
   readonly ownRun: string;
-  /** Tells the guard's `report` of an event, then that of the call. */
-  tell(event: GuardEvent, call: Pick<GuardOptions, 'report'>): void;
+  /** Tells the guard's `report` of an event, then that of the call, within its run. */
+  tell(event: GuardEvent, call: Pick<GuardOptions, 'report'>, run: RunMemory | undefined): void;
 }
 
 /** @throws TypeError where both `engine` and `client` are given, or for an option that does not exist; RangeError for a bad deadline */
@@ -98,16 +98,21 @@ export function readOptions(options: GuardOptions): Setup {
   const policy: Policy = { ...DEFAULT_POLICY, ...Object.fromEntries(chosen), flow };
   checkPolicy(policy);
   const analyzer = engine ?? client;
+  const runs = createRuns(options.runLog, judge !== undefined);
   return {
     ...{ policy, onAsk, askTimeoutMs, judge, judgeTimeoutMs, onError, unreadable, timeoutMs },
     screener: createScreener(analyzer === undefined ? openDefault : () => analyzer, timeoutMs, cache),
     own: createOwnTexts(options.quoteUntrusted ?? false),
     effects: createEffects(options.tools),
-    runs: createRuns(options.runLog, judge !== undefined),
+    runs,
     ownRun: newRunId(),
-    tell(event, call) {
-      report?.(event);
-      call.report?.(event);
+    tell(event, call, run) {
+      const told = [report, call.report].filter((each) => each !== undefined);
+      const tellAll = (): void => {
+        for (const each of told) each(event);
+      };
+      if (run === undefined) tellAll();
+      else if (told.length > 0) runs.within(run, tellAll);
     },
   };
 }

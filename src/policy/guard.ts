@@ -140,11 +140,20 @@ export function createGuard(options: GuardOptions = {}): Guard {
   const setup = readOptions(options);
   const { policy, runs, effects, ownRun, onAsk } = setup;
   const { suspicious, foreign } = policy.flow;
-  return {
+  async function screenIn<T>(
+    run: RunMemory | undefined,
+    point: Point,
+    value: T,
+    call: ScreenCall,
+  ): Promise<Decision<T>> {
+    return point === 'output' ? screenOutput(setup, value, call, run) : screenValue(setup, point, value, call, run);
+  }
+
+  const guard: Guard = {
     policy,
     async screen(point, value, call = {}) {
       checkOptions('screen', call, SCREEN_OPTIONS);
-      return point === 'output' ? screenOutput(setup, value, call) : screenValue(setup, point, value, call);
+      return screenIn(runs.find(call.runId), point, value, call);
     },
     outputStream(call = {}) {
       checkOptions('outputStream', call, SCREEN_OPTIONS);
@@ -154,8 +163,17 @@ export function createGuard(options: GuardOptions = {}): Guard {
       checkOptions('run', given, RUN_OPTIONS);
       const { id, brief = false } = given;
       const run = brief ? (runs.find(id) ?? runs.openBrief(ownRun)) : runs.open(id);
-      // Of this object, which may be an instrumented guard.
-      return openRun(this, run, given, (work) => runs.within(run, work));
+      const within = <R>(work: () => R): R => runs.within(run, work);
+      // A guard around this one, such as an instrumented one, finds the run by its context, which costs more.
+      const screen: Run['screen'] =
+        this.screen === guard.screen
+          ? async (point, value, call = {}) => {
+              checkOptions('screen', call, SCREEN_OPTIONS);
+              return screenIn(run, point, value, call);
+            }
+          : (point, value, call) => within(() => this.screen(point, value, { ...call, runId: run.id }));
+      const outputStream: Run['outputStream'] = (call) => within(() => this.outputStream({ ...call, runId: run.id }));
+      return openRun(run, given, { screen, outputStream });
     },
     inRun: (work, runId) => runs.within(runs.open(runId), work),
     leavesToHost: policy.tool_call === 'ask' || (onAsk === undefined && [suspicious, foreign].includes('ask')),
@@ -164,13 +182,13 @@ export function createGuard(options: GuardOptions = {}): Guard {
       return runs.find(undefined)?.id ?? ownRun;
     },
   };
+  return guard;
 }
 
 function openRun(
-  guard: Pick<Guard, 'screen' | 'outputStream'>,
   run: RunMemory,
   { task, canaries = [] }: RunOptions,
-  within: <R>(work: () => R) => R,
+  screenings: Pick<Run, 'screen' | 'outputStream'>,
 ): Run {
   if (task !== undefined) run.task = task;
   const recall = (role: 'trusted' | 'call', value: unknown = ''): void => {
@@ -184,8 +202,7 @@ function openRun(
   for (const secret of canaries) canary(secret);
   return {
     id: run.id,
-    screen: (point, value, call) => within(() => guard.screen(point, value, { ...call, runId: run.id })),
-    outputStream: (call) => within(() => guard.outputStream({ ...call, runId: run.id })),
+    ...screenings,
     trust: (value) => recall('trusted', value),
     recall: (call) => recall('call', call),
     canary,

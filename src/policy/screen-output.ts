@@ -6,18 +6,23 @@ import type { Setup } from './guard-options.js';
 import type { Decision, Enforcement } from './policy.js';
 import type { OutputPieces, ShownPiece } from './run/output/output-pieces.js';
 import type { OutputRuling } from './run/output/rule-output.js';
+import type { RunMemory } from './run/run-memory.js';
 
 /** Screens a text of the model that is there as a whole. */
-export async function screenOutput<T>(setup: Setup, value: T, call: ScreenCall): Promise<Decision<T>> {
+export async function screenOutput<T>(
+  setup: Setup,
+  value: T,
+  call: ScreenCall,
+  run: RunMemory | undefined,
+): Promise<Decision<T>> {
   const started = performance.now();
   call.signal?.throwIfAborted();
-  const { policy, runs } = setup;
-  const run = runs.find(call.runId);
+  const { policy } = setup;
   if (policy.output === 'off' || run === undefined) return { action: 'allow', value };
   const { ruleOutput } = await import('./run/output/rule-output.js');
   const ruling = await ruleOutput(run, value, policy.output, policy.flow);
   if (ruling === undefined) return { action: 'allow', value };
-  const enforcement = enforce(setup, ruling, call, { runId: run.id, evidenceId: newEvidenceId(), started });
+  const enforcement = enforce(setup, ruling, call, { run, evidenceId: newEvidenceId(), started });
   const { action } = ruling;
   if (action === 'deny') return { action, enforcement };
   const noted = (rule: string): string => noteFor(rule, enforcement);
@@ -31,7 +36,7 @@ export function openOutputStream(setup: Setup, call: ScreenCall): OutputStream {
   const run = runs.find(call.runId);
   if (output === 'off' || run === undefined) return { write: async (piece) => piece, end: async () => '' };
   // All ways out of one text have its evidence id.
-  const [runId, evidenceId] = [run.id, newEvidenceId()];
+  const about = { run, evidenceId: newEvidenceId() };
   const open = async (): Promise<OutputPieces> =>
     (await import('./run/output/output-pieces.js')).openOutput(run, flow, output);
   let pieces: OutputPieces | undefined;
@@ -43,9 +48,9 @@ export function openOutputStream(setup: Setup, call: ScreenCall): OutputStream {
     const started = performance.now();
     pieces ??= await open();
     const { ruling, redact } = next(pieces);
-    const enforcement = ruling && enforce(setup, ruling, call, { runId, evidenceId, started });
+    const enforcement = ruling && enforce(setup, ruling, call, { ...about, started });
     isDenied = enforcement?.action === 'deny';
-    return enforcement !== undefined && isDenied ? enforcement.note : redact((rule) => noteFor(rule, { evidenceId }));
+    return enforcement !== undefined && isDenied ? enforcement.note : redact((rule) => noteFor(rule, about));
   }
 
   return { write: (piece) => show((text) => text.next(piece)), end: () => show((text) => text.rest()) };
@@ -56,12 +61,12 @@ function enforce(
   { tell }: Setup,
   { rule, reason, action, leaks }: OutputRuling,
   call: ScreenCall,
-  { runId, evidenceId, started }: { readonly runId: string; readonly evidenceId: string; readonly started: number },
+  { run, evidenceId, started }: { readonly run: RunMemory; readonly evidenceId: string; readonly started: number },
 ): Enforcement {
   const facts = { ...factsOf('error'), evidenceId, verdict: 'allow', cause: 'output', rule, reason, leaks } as const;
-  const about = { runId, point: 'output', tool: call.tool, action, unreadable: [] } as const;
+  const about = { runId: run.id, point: 'output', tool: call.tool, action, unreadable: [] } as const;
   const event = { ...facts, ...about, durationMs: performance.now() - started };
-  tell(event, call);
+  tell(event, call, run);
   return enforcementOf(event, noteFor(rule, { evidenceId }));
 }
 

@@ -30,9 +30,10 @@ interface Screening<T> {
   readonly point: JudgedPoint;
   readonly value: T;
   readonly call: ScreenCall;
-  /** The run that remembers the value; undefined outside of any. */
+  /** The run that events name; undefined outside of any. */
+  readonly current: RunMemory | undefined;
+  /** The run that remembers the value: the same, unless the value stands apart. */
   readonly run: RunMemory | undefined;
-  readonly runId: string;
   /** Undefined where the value can't be read. */
   readonly content: Content | undefined;
   /** Where the value goes on with what the run read before, and its strings with each other. */
@@ -45,12 +46,13 @@ export async function screenValue<T>(
   point: JudgedPoint,
   value: T,
   call: ScreenCall,
+  run: RunMemory | undefined,
 ): Promise<Decision<T>> {
   call.signal?.throwIfAborted();
   // Numbers, booleans and nothing say nothing.
   if (value === '' || value === null || !['string', 'object', 'bigint'].includes(typeof value))
     return { action: 'allow', value };
-  const { screening, mistake } = readValue(setup, point, value, call);
+  const { screening, mistake } = readValue(setup, point, value, call, run);
   const channel = CHANNELS[point];
   const task = TASK_CHANNELS.has(channel) ? await admitTask(screening) : undefined;
   const explain = setup.policy[point] === 'redact' || call.explain;
@@ -77,10 +79,10 @@ function readValue<T>(
   point: JudgedPoint,
   value: T,
   call: ScreenCall,
+  current: RunMemory | undefined,
 ): { readonly screening: Screening<T>; readonly mistake?: Failure } {
-  const current = setup.runs.find(call.runId);
   const run = call.isApart ? undefined : current;
-  const begun = { setup, point, value, call, run, runId: current?.id ?? setup.ownRun, started: performance.now() };
+  const begun = { setup, point, value, call, current, run, started: performance.now() };
   try {
     const content = readContent(value, isStructure(point));
     const joints = run !== undefined && isData(point) ? jointsOf(begun, run, content) : undefined;
@@ -105,7 +107,7 @@ function jointsOf<T>(
 }
 
 /** The task as far as it may count. One that is blocked, or could not be screened, is reported and left out. */
-async function admitTask<T>({ setup, call, run, runId }: Screening<T>): Promise<string | undefined> {
+async function admitTask<T>({ setup, call, run, current }: Screening<T>): Promise<string | undefined> {
   const { task = run?.task ?? run?.said, explain, signal } = call;
   const text = cropTask(task);
   if (text === undefined) return undefined;
@@ -119,8 +121,15 @@ async function admitTask<T>({ setup, call, run, runId }: Screening<T>): Promise<
     return text;
   }
   const durationMs = performance.now() - started;
-  const about = { runId, point: 'user', tool: undefined, action: 'report', unreadable: [], durationMs } as const;
-  setup.tell({ ...about, ...factsOf(found) }, call);
+  const about = {
+    runId: current?.id ?? setup.ownRun,
+    point: 'user',
+    tool: undefined,
+    action: 'report',
+    unreadable: [],
+    durationMs,
+  } as const;
+  setup.tell({ ...about, ...factsOf(found) }, call, current);
   return undefined;
 }
 
@@ -222,12 +231,13 @@ function fenced<T>({ setup, point, content }: Screening<T>, value: T): T {
 
 /** Reports what was done with a value, and returns the event. */
 function tell<T, E extends Omit<GuardEvent, 'runId' | 'point' | 'tool' | 'unreadable' | 'durationMs'>>(
-  { setup, point, call, runId, content, started }: Screening<T>,
+  { setup, point, call, current, content, started }: Screening<T>,
   said: E,
 ): GuardEvent & E {
+  const runId = current?.id ?? setup.ownRun;
   const about = { runId, point, tool: call.tool, unreadable: content?.unreadable ?? [] };
   const event = { ...said, ...about, durationMs: performance.now() - started };
-  setup.tell(event, call);
+  setup.tell(event, call, current);
   return event;
 }
 
@@ -260,7 +270,8 @@ async function followCall<T>(
   const tool = call.tool ?? (typeof name === 'string' ? name : undefined);
   const effect = setup.effects.of(tool, call.effect);
   const asked = { tool, effect, arguments: args, inputs: content?.inputs ?? [], task: call.task, signal: call.signal };
-  const ruling = await ruleCall(run, asked, setup);
+  // A judge and a person are asked within the run.
+  const ruling = await setup.runs.within(run, () => ruleCall(run, asked, setup));
   if (ruling === undefined) return undefined;
   const { action, rule, judgement } = ruling;
   const facts = { ...factsOf(found ?? 'error'), cause: 'flow', rule, reason: flowReason(ruling) } as const;
