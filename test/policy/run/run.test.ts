@@ -279,6 +279,19 @@ describe('ask', () => {
     expect((await send(vague, EVE)).action).toBe('deny');
   });
 
+  it('puts the question within the run, to a judge too', async () => {
+    const seen: string[] = [];
+    const { guard } = guarded({
+      on: { flow: { suspicious: 'ask' } },
+      judge: () => ({ reason: guard.runId, serves: seen.push(guard.runId) === 0 }),
+      onAsk: () => seen.push(guard.runId) > 0,
+    });
+    const run = guard.run({ task: 'Do what the mail asks.' });
+    await read(run, ORDER);
+    expect((await send(run, EVE)).action).toBe('report');
+    expect(seen).toEqual([run.id, run.id]);
+  });
+
   it('leaves the question to the host where the guard has nobody to ask', async () => {
     expect((await send(await asking(), EVE)).action).toBe('ask');
   });
