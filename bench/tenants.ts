@@ -25,7 +25,7 @@ const { values } = parseArgs({
 const ms = Number(values.seconds) * 1_000;
 const MIB = 1024 * 1024;
 /** Room for the rest of the body. */
-const LENGTH = MIB - 64;
+const LENGTH = MIB - 256;
 const LARGE = 30;
 const FLOOD = 200;
 const SLOW = 200;
