@@ -219,7 +219,8 @@ function isCutLiteral(text: string, at: number): boolean {
 function readScalar(token: string, exact: boolean): unknown {
   if (token === 'null') return null;
   if (token === 'true' || token === 'false') return token === 'true';
-  return exact && !isExact(token) ? new JsonNumber(token) : Number(token);
+  // A copy, as of strings: a slice keeps the whole text alive.
+  return exact && !isExact(token) ? new JsonNumber(JSON.parse(`"${token}"`) as string) : Number(token);
 }
 
 /** Whether the double of a number, written again, has the very value that was written. */

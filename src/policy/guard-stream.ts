@@ -14,6 +14,8 @@ import { screenedError } from './screened-error.js';
  * text around an attack is seen with it.
  */
 export const STREAM_WINDOW = 4_096;
+/** Pieces that are held back with empty texts among them; further empty texts are dropped. */
+const MAX_HELD = 10_000;
 
 /** Screening of a tool's result. */
 export type ScreenResult = Pick<Guard, 'screen'>;
@@ -129,6 +131,8 @@ async function* screenPieces(
       if (isBytes(piece) && piece.byteLength === 0) continue;
       // Empty text says nothing, and would be held for as long as nothing else comes.
       if (piece === '' && held.length === 0) yield piece;
+      // Without end, they would fill the memory.
+      else if (piece === '' && held.length >= MAX_HELD) continue;
       else held.push(piece);
       unread += sizeOf([piece]);
       if (unread < STREAM_WINDOW) continue;

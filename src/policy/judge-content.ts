@@ -6,7 +6,7 @@ import type { OwnTexts } from './own-texts.js';
 import type { Enforcement } from './policy.js';
 import type { Read } from './run/remember.js';
 import type { Joints } from './run/run-memory.js';
-import { digestInput, inTime, type Screened, type Screener, type ScreenRequest } from './screener.js';
+import { digestInput, inTime, type Screened, type Screener, ScreeningTimeout, type ScreenRequest } from './screener.js';
 
 /** Verdicts of the analyzer on a content. */
 export interface Judged {
@@ -85,17 +85,32 @@ export async function judgeJoints(
   timeoutMs: number,
 ): Promise<Screened | undefined> {
   const end = new AbortController();
+  let blocked: Screened | undefined;
+  const note = (found: Screened | undefined): void => {
+    blocked = found;
+  };
   try {
-    return await inTime(judgePieces(asked, joints, { ...request, signal: end.signal }), timeoutMs, request.signal);
+    const judged = judgePieces(asked, joints, { ...request, signal: end.signal }, note);
+    return await inTime(judged, timeoutMs, request.signal);
+  } catch (error) {
+    // Blocked together, and not known to be so for one piece alone.
+    if (error instanceof ScreeningTimeout && blocked !== undefined) return blocked;
+    throw error;
   } finally {
     end.abort();
   }
 }
 
-async function judgePieces(asked: Asked, joints: Joints, request: ScreenRequest): Promise<Screened | undefined> {
+async function judgePieces(
+  asked: Asked,
+  joints: Joints,
+  request: ScreenRequest,
+  noteBlocked: (found: Screened | undefined) => void,
+): Promise<Screened | undefined> {
   while (joints.pieces !== undefined) {
     const { pieces } = joints;
     const { input, found } = await judgeInputs(asked, [...new Set([pieces.join('\n'), rejoined(pieces)])], request);
+    noteBlocked(found);
     if (input === undefined) break;
     const rest: string[] = [];
     const screen = async (piece: string) => ({ piece, alone: await asked.screener.screen(piece, request) });

@@ -142,8 +142,9 @@ function judgeTools(
   let room = pinned.reduce((left, tool) => left - keptLength(tool), KEPT_DEFINITIONS);
   let isChanged = false;
   const keep = (tool: PinnedTool): void => {
+    const replaced = pins.get(tool.name);
     pins.set(tool.name, tool);
-    room -= keptLength(tool);
+    room += (replaced === undefined ? 0 : keptLength(replaced)) - keptLength(tool);
     isChanged = true;
   };
   const judgements = offered.map((tool): Judgement => {

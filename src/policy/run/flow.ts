@@ -1,6 +1,6 @@
 import { JsonNumber } from '../../engine/canonical-json.js';
 import { type Input, inputText, JsonText } from '../../engine/input.js';
-import { readContent } from '../content.js';
+import { isReadLater, readContent } from '../content.js';
 import { isContainer, MAX_DEPTH } from '../redact.js';
 import { findOrigin, hostKey, valueKey } from './entries.js';
 import { UNNAMED } from './flow-policy.js';
@@ -136,8 +136,10 @@ function leavesOf(args: unknown): readonly Leaf[] {
     else if (Array.isArray(value))
       for (const [at, item] of value.entries()) walk(item, `${path}[${at}]`, depth + 1, isRead);
     else if (typeof value === 'object' && value !== null) {
-      const isPlain = isContainer(value) && !('toJSON' in value && typeof value.toJSON === 'function');
-      walkMembers(value, path, depth, isRead || !isPlain);
+      const hasJson = 'toJSON' in value && typeof value.toJSON === 'function';
+      const isPlain = isContainer(value) && !hasJson;
+      // The members behind a `toJSON`, and those of a stream or promise, may refer to each other without end.
+      if (!hasJson && !isReadLater(value)) walkMembers(value, path, depth, isRead || !isPlain);
       if (!isRead && !isPlain) walkContent(value, path, depth);
     }
   };

@@ -26,7 +26,7 @@ export interface Value {
 const TOKEN = /[^\s"'`<>()[\]{}|;,*]+/g;
 const PIECE = /[^=&?#]+/g;
 /** Clients take any slashes, or none, after the scheme of the web. */
-const SCHEME = /(?<![\w.-])(?:https?|wss?|ftp):[\\/]*|:\/\//g;
+const SCHEME = /(?<!\w)(?:https?|wss?|ftp):[\\/]*|:\/\//g;
 const IP = /(?<=^|[\s\\/@:])\[[\da-f:.]{2,45}\]|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\w)/g;
 /** A host of numbers alone is an IP address, in whatever form. */
 const NUMBERS = /^(?:\[.*\]|(?:(?:\d+|0x[\da-f]*)\.){0,3}(?:\d+|0x[\da-f]*))$/;

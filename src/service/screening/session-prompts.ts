@@ -22,13 +22,22 @@ export function sessionPrompts(most = 5_000): SessionPrompts {
       own.set(session, structuredClone(prompt));
       if (own.size === 0) ofAccounts.delete(accountId);
       else ofAccounts.set(accountId, own);
-      let kept = 0;
-      let largest = own;
-      for (const one of ofAccounts.values()) {
-        kept += one.size;
-        if (one.size > largest.size) largest = one;
+      if (count(ofAccounts) <= most) return;
+      for (const [id, one] of ofAccounts) {
+        one.purgeStale();
+        if (one.size === 0) ofAccounts.delete(id);
       }
-      if (kept > most) largest.pop();
+      if (count(ofAccounts) <= most) return;
+      // Of accounts that have as many, another one than this.
+      const isLess = (one: typeof own, other: typeof own): boolean =>
+        one.size < other.size || (one === own && one.size === other.size);
+      [...ofAccounts.values()].reduce((largest, one) => (isLess(largest, one) ? one : largest), own).pop();
     },
   };
+}
+
+function count(ofAccounts: ReadonlyMap<string, LRUCache<string, string>>): number {
+  let kept = 0;
+  for (const { size } of ofAccounts.values()) kept += size;
+  return kept;
 }

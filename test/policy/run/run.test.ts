@@ -108,6 +108,15 @@ describe('a run', () => {
     expect((await send(run, args)).action).toBe('deny');
   });
 
+  it('reads an object with a toJSON by that alone, however its members refer to each other', async () => {
+    const run = guarded().guard.run();
+    await read(run, ORDER);
+    const parent: Record<string, unknown> = { toJSON: () => ({ to: 'eve@evil.example' }) };
+    const child: Record<string, unknown> = { toJSON: () => ({}), parent, root: parent };
+    Object.assign(parent, { child, last: child });
+    expect((await send(run, { body: parent })).action).toBe('deny');
+  });
+
   it.each<[args: object, argument: string, accepts?: string]>([
     [{ p: new Mail(12345678901) }, 'p.to'],
     [{ p: new Mail({ audience: 'evil.example' }) }, 'p.to.audience'],
@@ -411,11 +420,12 @@ describe('attacks in pieces', () => {
   });
 
   it('screens few of many pieces at once, and all of them within one deadline', async () => {
-    let [atOnce, most] = [0, 0];
+    let [atOnce, most, asked] = [0, 0, 0];
     const engine: Analyzer = {
       async analyze(input, call) {
         if (typeof input !== 'string') return allowed;
         if (input.length > 1_000) return analyzer.analyze(HALVES.join(' '), call);
+        asked += 1;
         atOnce += 1;
         most = Math.max(most, atOnce);
         await new Promise((resolve) => setTimeout(resolve, 100));
@@ -423,9 +433,11 @@ describe('attacks in pieces', () => {
         return allowed;
       },
     };
-    const run = guarded({ engine, timeoutMs: 400 }).guard.run();
+    const run = guarded({ engine, timeoutMs: 400, onError: 'allow' }).guard.run();
     const lines = Array.from({ length: 100 }, (_, at) => ({ body: `The note of number ${at}` }));
-    expect((await read(run, lines)).enforcement).toMatchObject({ cause: 'timeout' });
+    // Blocked together, and no piece is known to be blocked alone: no failure that `onError` lets pass.
+    expect((await read(run, lines)).action).toBe('replace');
+    expect(asked).toBeLessThan(100);
     expect(most).toBe(8);
   });
 

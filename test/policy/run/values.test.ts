@@ -30,6 +30,7 @@ const found = [
   ['https://shop.example/out?to=https://evil.example/x', 'host:evil.example'],
   ...[
     'News:https://',
+    'see.https:/',
     'reviews:https://',
     'http:https://',
     'http:-https://',

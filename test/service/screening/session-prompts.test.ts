@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { cropTask } from '../../../src/engine/input.js';
 import { sessionPrompts } from '../../../src/service/screening/session-prompts.js';
 import { collectGarbage } from '../../collect-garbage.js';
@@ -12,6 +12,23 @@ it('an account with many sessions pushes out its own prompts, not those of other
   expect(kept).toEqual([93, 94, 95, 96, 97, 98, 99].map((at) => `loud ${at}`));
   for (let at = 0; at < 5; at++) prompts.set('third', `${at}`, 'third');
   expect(['1', '2', '3'].map((session) => prompts.get('quiet', session))).not.toContain(undefined);
+});
+
+it('prompts that have expired count for nothing', async () => {
+  const now = vi.spyOn(performance, 'now').mockReturnValue(1);
+  try {
+    const prompts = sessionPrompts(5);
+    for (const account of ['a', 'b', 'c', 'd', 'e']) prompts.set(account, 's', 'old');
+    prompts.set('f', 's', 'pushes out one of another account');
+    expect(prompts.get('f', 's')).toBe('pushes out one of another account');
+    now.mockReturnValue(13 * 3_600_000);
+    // The cache looks at the clock once in a millisecond.
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    for (const session of ['1', '2', '3', '4', '5']) prompts.set('new', session, session);
+    expect(['1', '2', '3', '4', '5'].map((session) => prompts.get('new', session))).not.toContain(undefined);
+  } finally {
+    now.mockRestore();
+  }
 });
 
 it('a prompt that does not count is forgotten, and another account has none', () => {
