@@ -153,7 +153,7 @@ function leavesOf(args: unknown): readonly Leaf[] {
       walk(member, at, depth + 1, isRead);
     }
   };
-  /** What a map, a URL, bytes or an object with a `toJSON` says. */
+  /** Reads a map, a URL, bytes or an object with a `toJSON` as the guard reads content. */
   const walkContent = (value: object, path: string, depth: number): void => {
     for (const input of readContent(value, true).inputs)
       walk(input instanceof JsonText ? input.toJSON() : input, path, depth + 1, true);

@@ -29,9 +29,8 @@ export function sessionPrompts(most = 5_000): SessionPrompts {
       }
       if (count(ofAccounts) <= most) return;
       // Of accounts that have as many, another one than this.
-      const isLess = (one: typeof own, other: typeof own): boolean =>
-        one.size < other.size || (one === own && one.size === other.size);
-      [...ofAccounts.values()].reduce((largest, one) => (isLess(largest, one) ? one : largest), own).pop();
+      const others = [...ofAccounts.values()].filter((one) => one !== own);
+      others.reduce((largest, one) => (one.size >= largest.size ? one : largest), own).pop();
     },
   };
 }
