@@ -4,10 +4,16 @@
 // Those of test/hosts are run twice, on the newest and the oldest hosts; their packages are installed first.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { ensureBuilt, ensureHostsInstalled, ensureInstalled, root } from './checkout.mjs';
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
+/** Repeated before the counts, so that the end of a long output says what failed. */
+const failures = [];
+const fail = (name) => {
+  counts.failed += 1;
+  failures.push(name);
+};
 const node = (args) => spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }).status;
 
 /** One step that counts as one test. Its output comes when it ends, so that steps can run side by side. */
@@ -17,7 +23,8 @@ const step = (name, args) =>
     const output = [];
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(chunk));
     child.on('close', (status) => {
-      counts[status === 0 ? 'passed' : 'failed'] += 1;
+      if (status === 0) counts.passed += 1;
+      else fail(name);
       console.log(`\n== ${name}\n${Buffer.concat(output)}${status === 0 ? '' : `FAIL ${name}`}`);
       resolve();
     });
@@ -31,16 +38,22 @@ const vitest = (filters, least = 1) => {
   const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${report}`];
   const status = node([join('node_modules', 'vitest', 'vitest.mjs'), 'run', ...reporters, ...filters]);
   if (!existsSync(report)) {
-    counts.failed += 1;
+    fail('vitest wrote no report');
     return;
   }
   const result = JSON.parse(readFileSync(report, 'utf8'));
   counts.passed += result.numPassedTests;
-  counts.failed += result.numFailedTests;
   counts.skipped += result.numPendingTests + result.numTodoTests;
-  // A file that fails to load, or an error outside every test, fails no test of its own.
-  if (status !== 0 && result.numFailedTests === 0) counts.failed += 1;
-  if (result.numPassedTests < least) counts.failed += 1;
+  const failedBefore = failures.length;
+  for (const { name, message, assertionResults } of result.testResults) {
+    const file = relative(root, name);
+    if (message) fail(`${file}: ${message}`);
+    for (const { status, fullName, failureMessages } of assertionResults)
+      if (status === 'failed') fail(`${file}: ${fullName}\n${failureMessages.join('\n')}`);
+  }
+  // A failing hook, or an error outside every test, fails no test of its own.
+  if (status !== 0 && failures.length === failedBefore) fail('vitest: a hook, or an error outside every test');
+  if (result.numPassedTests < least) fail(`vitest ran ${result.numPassedTests} tests`);
 };
 
 /** The dashboard is tested in a real browser: Debian's, installed where it is missing and we may. */
@@ -55,6 +68,7 @@ const ensureBrowser = () => {
 const close = () => {
   const { passed, failed, skipped } = counts;
   const skippedInCi = process.env.CI === 'true' && skipped > 0;
+  if (failures.length > 0) console.log(`\n== failed\n${failures.join('\n')}`);
   if (skippedInCi) console.log(`${skipped} skipped: in CI a skipped test is a failure`);
   console.log(
     `\n${passed} passed, ${failed + (skippedInCi ? skipped : 0)} failed${skipped > 0 && !skippedInCi ? `, ${skipped} skipped` : ''}`,
@@ -76,12 +90,12 @@ const chosenHosts = ['test/hosts', 'test/hosts/adapters', 'test/hosts/mcp']
   .flatMap((folder) => readdirSync(join(root, folder)).map((file) => `${folder}/${file}`))
   .filter((file) => file.endsWith('.test.ts') && filters.some((filter) => file.includes(filter)));
 if (!(await ensureInstalled()) || !(await ensureBuilt())) {
-  counts.failed += 1;
+  fail('installing or building');
 } else if (isQuick) {
   vitestInProcess();
 } else if (filters.length > 0) {
   // Without them their tests are left out.
-  if (chosenHosts.length > 0 && !(await ensureHostsInstalled())) counts.failed += 1;
+  if (chosenHosts.length > 0 && !(await ensureHostsInstalled())) fail('installing the hosts');
   else {
     vitest(filters);
     // Those of no adapter run on the newest alone.
@@ -92,7 +106,7 @@ if (!(await ensureInstalled()) || !(await ensureBuilt())) {
   ensureBrowser();
   // Without them their tests are left out, so that failing to install them is a failure of its own.
   const hasHosts = await ensureHostsInstalled();
-  if (!hasHosts) counts.failed += 1;
+  if (!hasHosts) fail('installing the hosts');
   vitestInProcess();
   vitest([...inProcess, 'test/hosts/'].map((folder) => `--exclude=${folder}**`));
   if (hasHosts) {
