@@ -31,7 +31,7 @@ const AGENTS_AT_ONCE = 4;
 const OTHERS_AT_ONCE = 2;
 
 /** Heap of the thread for each megabyte that a body may have, and beside it, MB. A body becomes a text, values, JSON again. */
-const HEAP_PER_MB = 16;
+const HEAP_PER_MB = 32;
 const HEAP_MB = 128;
 
 /**
