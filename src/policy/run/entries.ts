@@ -2,6 +2,7 @@ import type { Span } from '../../index.js';
 import { foldedViews } from './folded.js';
 import { type Link, linksIn } from './output/links.js';
 import type { DigestedEntry, Entry, Origin, RunState, UntrustedDigests } from './run-state.js';
+import { formsOf, lettersOf, MIN_LETTERS } from './value-forms.js';
 import { type Value, valuesIn, wordsIn } from './values.js';
 
 const MAX_VALUES = 32_768;
@@ -35,9 +36,11 @@ export function addDigested(state: RunState, entry: DigestedEntry): RunState {
   if (entry.role === 'untrusted') addUntrusted(state, entry);
   else
     for (const value of entry.values) {
+      const forms = [value].flat();
       // The model repeats data in its calls; what it brought in itself may come back as a result.
-      const isEcho = entry.role === 'call' && (state.suspicious.has(value) || state.foreign.has(value));
-      if (!isEcho) put(state.trusted, value, true, MAX_VALUES);
+      const isEcho =
+        entry.role === 'call' && forms.some((form) => state.suspicious.has(form) || state.foreign.has(form));
+      if (!isEcho) for (const form of forms) put(state.trusted, form, true, MAX_VALUES);
     }
   return state;
 }
@@ -45,6 +48,11 @@ export function addDigested(state: RunState, entry: DigestedEntry): RunState {
 /** The digest of a value in a state's maps. */
 export function valueKey({ seed }: Pick<RunState, 'seed'>, { kind, text }: Pick<Value, 'kind' | 'text'>): number {
   return digestOf(kind === 'words' ? text : `\0${text}`, seed);
+}
+
+/** The digest of the letters of a value, by which it is found where it is split. */
+export function lettersKey(state: Pick<RunState, 'seed'>, text: string): number {
+  return valueKey(state, { kind: 'secret', text: lettersOf(text) });
 }
 
 /** The digest of the host of a value. */
@@ -78,14 +86,29 @@ export function findOrigin(state: RunState, key: number): Origin | undefined {
   return { tool, evidenceId, probability: state.suspicious.has(key) ? (probability ?? 1) : undefined, span };
 }
 
-function givenValues(text: string, seed: number): readonly number[] {
-  const keys = new Map<number, true>();
-  for (const view of foldedViews(text))
-    for (const value of [...valuesIn(view.text), ...wordsIn(view.text)]) {
-      put(keys, valueKey({ seed }, value), true, MAX_VALUES);
-      if (value.host !== undefined) put(keys, hostKey({ seed }, value.host), true, MAX_VALUES);
+function givenValues(text: string, seed: number): readonly (number | readonly number[])[] {
+  const keys = new Map<number, number | readonly number[]>();
+  const add = (forms: readonly number[]): void => {
+    const [first] = forms;
+    if (first !== undefined) put(keys, first, forms.length === 1 ? first : forms, MAX_VALUES);
+  };
+  for (const view of foldedViews(text)) {
+    for (const value of valuesIn(view.text)) {
+      const { start, end } = view.toText(value);
+      const { texts, hosts } = formsOf(value, text.slice(start, end));
+      for (const host of hosts) if (!keys.has(hostKey({ seed }, host))) add([hostKey({ seed }, host)]);
+      add(keysOf(value, texts, seed));
     }
-  return [...keys.keys()];
+    for (const words of wordsIn(view.text)) add([valueKey({ seed }, words)]);
+  }
+  return [...keys.values()];
+}
+
+/** The digests of a value, all of them together one value. */
+function keysOf({ kind, text }: Value, texts: readonly string[], seed: number): readonly number[] {
+  const keys = texts.map((each) => valueKey({ seed }, { kind, text: each }));
+  const isSplit = kind !== 'url' && kind !== 'handle' && lettersOf(text).length >= MIN_LETTERS;
+  return [...new Set(isSplit ? [...keys, lettersKey({ seed }, text)] : keys)];
 }
 
 /** Places count the sources of the entry alone: 0 is the text, 1 its first passage. */
@@ -105,7 +128,11 @@ function placedValues(
   };
   for (const link of linksIn(text)) for (const key of Object.values(linkKeys({ seed }, link))) add(key, link);
   for (const view of foldedViews(text)) {
-    for (const value of valuesIn(view.text)) add(valueKey({ seed }, value), view.toText(value));
+    for (const value of valuesIn(view.text)) {
+      const span = view.toText(value);
+      const { texts } = formsOf(value, text.slice(span.start, span.end));
+      for (const key of keysOf(value, texts, seed)) add(key, span);
+    }
     if (passages.length === 0) continue;
     for (const words of wordsIn(view.text)) addSuspicious(valueKey({ seed }, words), view.toText(words));
   }

@@ -2,11 +2,13 @@ import { JsonNumber } from '../../engine/canonical-json.js';
 import { type Input, inputText, JsonText } from '../../engine/input.js';
 import { isReadLater, readContent } from '../content.js';
 import { isContainer, MAX_DEPTH } from '../redact.js';
-import { findOrigin, hostKey, valueKey } from './entries.js';
+import { findOrigin, hostKey, lettersKey, valueKey } from './entries.js';
 import { UNNAMED } from './flow-policy.js';
 import { foldedViews } from './folded.js';
 import { parsedJson } from './run-memory.js';
 import type { Origin, RunState } from './run-state.js';
+import { type Leaf, splitValues } from './split-values.js';
+import { asciiHost, formsOf } from './value-forms.js';
 import { type Value, type ValueKind, valuesIn, wordsIn } from './values.js';
 
 /** A value in a call's arguments that stood first in untrusted data and was never given in trusted words. Says no text. */
@@ -27,18 +29,8 @@ export interface FoundFlow extends Flow {
   readonly text: string;
 }
 
-interface Leaf {
-  readonly path: string;
-  readonly text: string;
-}
-
 /** Leaves of a call that are read; all beyond them are read as one. */
 const MAX_LEAVES = 1_000;
-/** Neighbours that are joined, and how much of each, to find a value that is split over them. */
-const MAX_JOINED = 40;
-const JOINED_LENGTH = 64;
-const JOINTS = ['', ' ', '@', '.', '/'];
-
 /**
  * The flows into the arguments of a call, one for each argument, kind and source. Linear in the arguments. `asked` gets the
  * digests that the state was asked for.
@@ -50,63 +42,77 @@ export function flowOf(
   asked: Set<number> = new Set(),
 ): readonly FoundFlow[] {
   const found = new Map<string, FoundFlow>();
+  const carriers = new Set<string>();
+  const domains = trustedHosts.map(asciiHost);
 
-  function look(path: string, value: Value, text: string): void {
-    const { kind, host } = value;
-    if (host !== undefined && isWithin(host, trustedHosts)) return;
-    const key = valueKey(state, value);
-    asked.add(key);
-    if (state.trusted.has(key)) return;
-    const source = findOrigin(state, key) ?? (host === undefined ? undefined : hostOrigin(state, host, asked));
-    if (source === undefined) return;
+  function add(path: string, kind: ValueKind, source: Origin, text: string): void {
     const level = source.probability === undefined ? 'foreign' : 'suspicious';
     const name = `${path}\0${kind}\0${level}\0${source.evidenceId}\0${source.tool}`;
     if (!found.has(name)) found.set(name, { argument: path, kind, level, source, text });
+    carriers.add(path);
+  }
+
+  function look(path: string, value: Value, text: string): void {
+    const source = valueOrigin(state, value, text, domains, asked);
+    if (source !== undefined && source !== 'trusted') add(path, value.kind, source, text);
   }
 
   const leaves = leavesOf(args).map(({ path, text }) => {
     const views = foldedViews(text);
-    for (const view of views)
-      for (const value of [...valuesIn(view.text), ...wordsIn(view.text)]) {
+    for (const view of views) {
+      for (const value of valuesIn(view.text)) {
         const { start, end } = view.toText(value);
         look(path, value, text.slice(start, end));
       }
+      for (const words of wordsIn(view.text)) {
+        const source = originOf(state, valueKey(state, words), asked);
+        if (source === undefined || source === 'trusted') continue;
+        const { start, end } = view.toText(words);
+        add(path, 'words', source, text.slice(start, end));
+      }
+    }
     return { path, text: views[0]?.text ?? '' };
   });
-  for (const [index, leaf] of leaves.slice(0, MAX_JOINED).entries()) {
-    const next = leaves[index + 1];
-    if (next === undefined) break;
-    lookAcross(leaf, next, look);
-    lookAcross(next, leaf, look);
-  }
+  splitValues(leaves, {
+    value: look,
+    letters(path, kind, letters, text, host) {
+      const source = originOf(state, lettersKey(state, letters), asked);
+      const isFound = source !== undefined && source !== 'trusted' && !carriers.has(path);
+      if (isFound && !isWithin(host, domains)) add(path, kind, source, text);
+    },
+  });
   return [...found.values()];
 }
 
-/** Looks at the values that begin in one leaf and end in another. */
-function lookAcross(first: Leaf, second: Leaf, look: (path: string, value: Value, text: string) => void): void {
-  const before = first.text.slice(-JOINED_LENGTH);
-  const after = second.text.slice(0, JOINED_LENGTH);
-  for (const joint of JOINTS) {
-    // With anything but a space between them, the two words at the joint are one.
-    const head = joint === ' ' ? before : before.slice(before.lastIndexOf(' ') + 1);
-    const tail = joint === ' ' ? after : after.split(' ', 1)[0];
-    const joined = head + joint + tail;
-    for (const value of joint === ' ' ? [...valuesIn(joined), ...wordsIn(joined)] : valuesIn(joined)) {
-      const isSplit = value.start < head.length && value.end > head.length + joint.length;
-      if (isSplit) look(`${first.path} and ${second.path}`, value, joined.slice(value.start, value.end));
-    }
+/** Where a value stood, by its closest form that is known: of each the user's words count before the data's. */
+function valueOrigin(
+  state: RunState,
+  value: Value,
+  text: string,
+  trustedHosts: readonly string[],
+  asked: Set<number>,
+): Origin | 'trusted' | undefined {
+  const { texts, hosts } = formsOf(value, text);
+  if (hosts[0] !== undefined && isWithin(hosts[0], trustedHosts)) return 'trusted';
+  for (const form of texts) {
+    const origin = originOf(state, valueKey(state, { kind: value.kind, text: form }), asked);
+    if (origin !== undefined) return origin;
   }
+  return hostOrigin(state, hosts, asked);
+}
+
+function originOf(state: RunState, key: number, asked: Set<number>): Origin | 'trusted' | undefined {
+  asked.add(key);
+  return state.trusted.has(key) ? 'trusted' : findOrigin(state, key);
 }
 
 /** Another address at a host from the data, or below it, leads to the same people; not at one that trusted words name. */
-function hostOrigin(state: RunState, host: string, asked: Set<number>): Origin | undefined {
-  for (let domain = host; domain.includes('.'); domain = domain.slice(domain.indexOf('.') + 1)) {
-    const key = hostKey(state, domain);
-    asked.add(key);
-    if (state.trusted.has(key)) return undefined;
-    const origin = findOrigin(state, key);
-    if (origin !== undefined) return origin;
-  }
+function hostOrigin(state: RunState, hosts: readonly string[], asked: Set<number>): Origin | 'trusted' | undefined {
+  for (const host of hosts)
+    for (let domain = host; domain.includes('.'); domain = domain.slice(domain.indexOf('.') + 1)) {
+      const origin = originOf(state, hostKey(state, domain), asked);
+      if (origin !== undefined) return origin;
+    }
   return undefined;
 }
 

@@ -39,23 +39,35 @@ export interface CallRuling extends FlowRuling {
 
 /** Rules on the values that a call carries from untrusted data, and adds it to the run; undefined where it carries none. */
 export async function ruleCall(run: RunMemory, call: RuledCall, rules: CallRules): Promise<CallRuling | undefined> {
-  const { policy, effects, onAsk, askTimeoutMs } = rules;
-  await catchUp(run);
-  const flows = flowOf(run.state, call.arguments, policy.flow.trusted);
-  const ruling = ruleFlows(flows, call.effect, effects.policyOf(call.tool), policy.flow);
-  let action = ruling?.action ?? 'report';
-  let judgement: Judgement | undefined;
-  if (ruling !== undefined && action !== 'report') {
-    const asked = { tool: call.tool, effect: call.effect.effect, flows: ruling.flows };
-    judgement = await judgeCall(run, call, asked, rules);
-    if (judgement !== undefined && 'serves' in judgement && judgement.serves) action = 'report';
-    if (action === 'ask' && onAsk !== undefined) {
-      const isPermitted = await askPerson(onAsk, { runId: run.id, ...asked }, askTimeoutMs, call.signal);
-      action = isPermitted ? 'report' : 'deny';
-    }
-  }
+  const { policy, effects } = rules;
+  const permitted = new Set<string>();
+  let ruled: CallRuling | undefined;
+  let isPermitted = false;
+  do {
+    await catchUp(run);
+    const flows = flowOf(run.state, call.arguments, policy.flow.trusted);
+    const ruling = ruleFlows(flows, call.effect, effects.policyOf(call.tool), policy.flow);
+    const names = ruling?.flows.map(({ text: _, ...flow }) => JSON.stringify(flow)) ?? [];
+    if (ruling === undefined || names.every((name) => permitted.has(name))) break;
+    ruled = ruling.action === 'report' ? { ...ruling, judgement: undefined } : await askAbout(ruling, run, call, rules);
+    for (const name of names) permitted.add(name);
+    isPermitted = ruling.action !== 'report' && ruled.action === 'report';
+    // The run may have read more while a judge or a person was asked.
+  } while (isPermitted);
   await rememberCall(run, call.inputs);
-  return ruling && { ...ruling, action, judgement };
+  return ruled;
+}
+
+/** Asks the judge and the person, as far as there are any, whether to make a call that the policy doesn't just report. */
+async function askAbout(ruling: FlowRuling, run: RunMemory, call: RuledCall, rules: CallRules): Promise<CallRuling> {
+  const { onAsk, askTimeoutMs } = rules;
+  const asked = { tool: call.tool, effect: call.effect.effect, flows: ruling.flows };
+  const judgement = await judgeCall(run, call, asked, rules);
+  if (judgement !== undefined && 'serves' in judgement && judgement.serves)
+    return { ...ruling, action: 'report', judgement };
+  if (ruling.action !== 'ask' || onAsk === undefined) return { ...ruling, judgement };
+  const isPermitted = await askPerson(onAsk, { runId: run.id, ...asked }, askTimeoutMs, call.signal);
+  return { ...ruling, action: isPermitted ? 'report' : 'deny', judgement };
 }
 
 /** Asks the judge, if there is one. */

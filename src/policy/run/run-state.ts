@@ -35,7 +35,12 @@ export interface UntrustedDigests {
 /** An entry as a run keeps it. */
 export type DigestedEntry =
   | UntrustedDigests
-  | { readonly role: 'trusted' | 'call'; readonly key: number; readonly values: readonly number[] };
+  | {
+      readonly role: 'trusted' | 'call';
+      readonly key: number;
+      /** Those of the forms of one value in a list. */
+      readonly values: readonly (number | readonly number[])[];
+    };
 
 /** Where a value stood first in untrusted data. `tool` and so on are undefined where the run has forgotten them. */
 export interface Origin {

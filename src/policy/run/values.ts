@@ -1,4 +1,5 @@
 /** Finds the values in a folded text that lead somewhere: addresses, accounts, files, secrets; and words in a row. */
+import { mailboxOf, phoneForms, unicodeHost } from './value-forms.js';
 
 export type ValueKind =
   | 'email'
@@ -16,7 +17,9 @@ export interface Value {
   readonly kind: ValueKind;
   /** The value in the one form that is compared. */
   readonly text: string;
-  /** Where mail or a request to it goes. */
+  /** Other forms that lead to the same place, such as a mail address without its tag. */
+  readonly looser?: readonly string[];
+  /** Where mail or a request to it goes, as it is written. */
   readonly host?: string;
   /** In the folded text. */
   readonly start: number;
@@ -27,10 +30,11 @@ const TOKEN = /[^\s"'`<>()[\]{}|;,*]+/g;
 const PIECE = /[^=&?#]+/g;
 /** Clients take any slashes, or none, after the scheme of the web. */
 const SCHEME = /(?<!\w)(?:https?|wss?|ftp):[\\/]*|:\/\//g;
-const IP = /(?<=^|[\s\\/@:])\[[\da-f:.]{2,45}\]|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\w)/g;
+const IP =
+  /(?<=^|[\s\\/@:])\[[\da-f:.]{2,45}\]|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\w)|(?<![\w:.[])(?=[a-f:]*\d)[\da-f]{1,4}:(?:[\da-f]{0,4}:){1,6}[\da-f]{0,4}(?![\w:\]])/g;
 /** A host of numbers alone is an IP address, in whatever form. */
 const NUMBERS = /^(?:\[.*\]|(?:(?:\d+|0x[\da-f]*)\.){0,3}(?:\d+|0x[\da-f]*))$/;
-const DOMAIN = /^(?:[\p{L}\p{N}_-]{1,63}\.){1,8}\p{L}{2,24}$/u;
+const DOMAIN = /^(?:[\p{L}\p{N}_-]{1,63}\.){1,8}(?:\p{L}{2,24}|xn--[\da-z-]{2,59})$/u;
 const HANDLE = /^@[\p{L}\p{N}_.]{2,40}$/u;
 const ADDRESS_PART = /[\p{L}\p{N}._+-]/u;
 const ROOTED = /^(?:~|\.{1,2}|[a-z]:)?[\\/][^\\/]/;
@@ -45,7 +49,11 @@ const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/;
 const WALLET = /^(?:0x[\da-f]{40}|(?:bc1|ltc1)[a-z\d]{20,60}|[13][a-z\d]{25,34})$/;
 const IBAN = /(?<![a-z\d])[a-z]{2}\d{2}(?: ?[a-z\d]{4}){2,7}(?: ?[a-z\d]{1,3})?(?![a-z\d])/g;
 const DATE = /^(?:19|20)\d\d[-./ ]?\d{1,2}[-./ ]?\d{1,2}(?!\d)|^\d{1,2}[-./ ]\d{1,2}[-./ ](?:19|20)?\d\d(?!\d)/;
+/** Numbers of phones in France or Norway look like dates. */
+const PAIRS = /^\d\d([ .])\d\d(?:\1\d\d){2,3}$/;
 const NUMBER_GAP = /^[ .()/-]{1,2}\+?$/;
+/** Within a number that begins as those of phones do. */
+const PHONE_GAP = /^ [/-] $/;
 
 /** The values in a folded text, words in a row left out. Linear in the text. */
 export function valuesIn(text: string): Value[] {
@@ -60,7 +68,8 @@ export function valuesIn(text: string): Value[] {
   }
   addNumbers(found, text);
   for (const { 0: written, index } of text.matchAll(IP)) {
-    const host = hostOf(written);
+    const isBare = written.includes(':') && !written.startsWith('[');
+    const host = hostOf(isBare ? `[${written}]` : written);
     if (host !== undefined) found.push(valueAt('host', host, index, written.length, host));
   }
   for (const { 0: iban, index } of text.matchAll(IBAN)) {
@@ -70,8 +79,17 @@ export function valuesIn(text: string): Value[] {
   return found;
 }
 
-function valueAt(kind: ValueKind, text: string, start: number, length: number, host?: string): Value {
-  return { kind, text, start, end: start + length, ...(host === undefined ? {} : { host }) };
+function valueAt(
+  kind: ValueKind,
+  text: string,
+  start: number,
+  length: number,
+  host?: string,
+  looser: readonly string[] = [],
+): Value {
+  const value = { kind, text, start, end: start + length };
+  const others = looser.filter((other) => other !== text);
+  return { ...value, ...(others.length === 0 ? {} : { looser: others }), ...(host === undefined ? {} : { host }) };
 }
 
 /** Adds the address behind each scheme. The first is the whole token; later ones end at the next, or time would grow with their square. */
@@ -97,8 +115,11 @@ function addAddress(found: Value[], given: string, start: number): void {
   if (host.length < 3) return;
   const bare = hostOf(host);
   if (bare === undefined) return;
-  found.push(valueAt('host', bare, start, authority.length, bare));
-  if (url.length > authority.length) found.push(valueAt('url', url.replace(/^www\./, ''), start, url.length, bare));
+  const shown = unicodeHost(bare);
+  found.push(valueAt('host', bare, start, authority.length, bare, [shown]));
+  if (url.length === authority.length) return;
+  const bareUrl = url.replace(/^www\./, '');
+  found.push(valueAt('url', bareUrl, start, url.length, bare, [bareUrl.replace(bare, shown)]));
 }
 
 /** Adds what a token, or a part of a query, is. */
@@ -139,7 +160,10 @@ function addMail(found: Value[], piece: string, index: number): void {
     const host = piece.slice(at + 1, end);
     from = at + 1;
     if (start === at || !DOMAIN.test(host)) continue;
-    found.push(valueAt('email', piece.slice(start, end), index + start, end - start, host));
+    const shown = unicodeHost(host);
+    const local = piece.slice(start, at);
+    const looser = [`${local}@${shown}`, mailboxOf(local, shown)];
+    found.push(valueAt('email', piece.slice(start, end), index + start, end - start, host, looser));
   }
 }
 
@@ -151,12 +175,16 @@ function addNumbers(found: Value[], text: string): void {
   const close = (): void => {
     if (digits.length < 7 || digits.length > 24) return;
     const written = text.slice(start, end);
-    if (DATE.test(written)) return;
-    const isPhone = digits.length <= 15 && (text.charAt(start - 1) === '+' || written.length > digits.length);
-    found.push(valueAt(isPhone ? 'phone' : 'account', digits.replace(/^00/, ''), start, end - start));
+    const hasPlus = text.charAt(start - 1) === '+';
+    if (!hasPlus && DATE.test(written) && !PAIRS.test(written)) return;
+    const isPhone = digits.length <= 15 && (hasPlus || written.length > digits.length);
+    const [number = digits, ...looser] = phoneForms(written, hasPlus);
+    found.push(valueAt(isPhone ? 'phone' : 'account', number, start, end - start, undefined, looser));
   };
+  const isGap = (gap: string): boolean =>
+    NUMBER_GAP.test(gap) || (PHONE_GAP.test(gap) && (digits.startsWith('0') || text.charAt(start - 1) === '+'));
   for (const { 0: run, index } of text.matchAll(/\d+/g)) {
-    if (end >= 0 && index - end <= 3 && NUMBER_GAP.test(text.slice(end, index))) digits += run;
+    if (end >= 0 && index - end <= 3 && isGap(text.slice(end, index))) digits += run;
     else {
       close();
       start = index;

@@ -47,6 +47,10 @@ const found = [
   ['https:[2001:db8::1]/x', 'host:[2001:db8::1]'],
   ['https://[2001:db8:0:0::1]/x', 'host:[2001:db8::1]'],
   ['ping [2001:db8::1].', 'host:[2001:db8::1]'],
+  ['ping 2001:DB8:0:0::1, then', 'host:[2001:db8::1]'],
+  ['ssh root@2001:db8:0:0:0:0:0:1', 'host:[2001:db8::1]'],
+  ['https://xn--bcher-kva.example/x', 'host:xn--bcher-kva.example'],
+  ['eve@xn--e1afmkfd.xn--p1ai', 'email:eve@xn--e1afmkfd.xn--p1ai'],
   ['it is 203.0.113.5.', 'host:203.0.113.5'],
   ...['3405803781', '0xcb.0.0x71.5', '203.0.28933', '0xcb007105'].map(
     (host) => [`http://${host}/x`, 'host:203.0.113.5'] as const,
@@ -56,6 +60,8 @@ const found = [
   ['account 12345678', 'account:12345678'],
   ['call +49 (30) 1234-567', 'phone:49301234567'],
   ['call 0049 30 1234567', 'phone:49301234567'],
+  ['call +49 (0)30 - 1234567', 'phone:49301234567'],
+  ['call 030 / 1234567', 'phone:0301234567'],
   ['0x52908400098527886E0F7030069857D2E4169EE7', 'wallet:0x52908400098527886e0f7030069857d2e4169ee7'],
   ['ask @eve_x about it', 'handle:@eve_x'],
   ['cat /etc/passwd', 'path:/etc/passwd'],
@@ -74,6 +80,8 @@ const nothing = [
   'He said: yes - no!',
   'It began [10:30:00], in release v1.2.3.4; see x[::2].',
   '// TODO and //note',
+  'From 10:30:00 to 11:45, a::b, ab:cd:ef, std::vector<int>, 00:1a:2b:3c:4d:5e.',
+  '1200 - 1500 words',
 ];
 it.each(nothing)('%j has no value', (text) => {
   expect(valuesOf(text)).toEqual([]);
