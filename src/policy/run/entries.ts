@@ -23,7 +23,7 @@ export function digestEntry({ seed, entries }: RunState, entry: Entry): Digested
   const suspicious = entry.role === 'untrusted' ? entry.suspicious : [];
   const key = digestOf(`${entry.role}\0${suspicious.length}\0${entry.text}`, seed);
   if (entries.has(key)) return undefined;
-  if (entry.role !== 'untrusted') return { role: entry.role, key, values: givenValues(entry.text, seed) };
+  if (entry.role !== 'untrusted') return { role: entry.role, key, values: givenValues(entry, seed) };
   const { role, tool, evidenceId } = entry;
   const probabilities = suspicious.map(({ probability }) => probability);
   return { role, key, tool, evidenceId, probabilities, ...placedValues(entry, seed) };
@@ -48,11 +48,6 @@ export function addDigested(state: RunState, entry: DigestedEntry): RunState {
 /** The digest of a value in a state's maps. */
 export function valueKey({ seed }: Pick<RunState, 'seed'>, { kind, text }: Pick<Value, 'kind' | 'text'>): number {
   return digestOf(kind === 'words' ? text : `\0${text}`, seed);
-}
-
-/** The digest of the letters of a value, by which it is found where it is split. */
-export function lettersKey(state: Pick<RunState, 'seed'>, text: string): number {
-  return valueKey(state, { kind: 'secret', text: lettersOf(text) });
 }
 
 /** The digest of the host of a value. */
@@ -86,7 +81,7 @@ export function findOrigin(state: RunState, key: number): Origin | undefined {
   return { tool, evidenceId, probability: state.suspicious.has(key) ? (probability ?? 1) : undefined, span };
 }
 
-function givenValues(text: string, seed: number): readonly (number | readonly number[])[] {
+function givenValues({ role, text }: Entry, seed: number): readonly (number | readonly number[])[] {
   const keys = new Map<number, number | readonly number[]>();
   const add = (forms: readonly number[]): void => {
     const [first] = forms;
@@ -96,19 +91,26 @@ function givenValues(text: string, seed: number): readonly (number | readonly nu
     for (const value of valuesIn(view.text)) {
       const { start, end } = view.toText(value);
       const { texts, hosts } = formsOf(value, text.slice(start, end));
-      for (const host of hosts) if (!keys.has(hostKey({ seed }, host))) add([hostKey({ seed }, host)]);
-      add(keysOf(value, texts, seed));
+      // A host in other letters was given, not the one that it is folded to.
+      const given =
+        role === 'trusted' && hosts.length > 1
+          ? { texts: texts.slice(0, 1), hosts: hosts.slice(0, 1) }
+          : { texts, hosts };
+      for (const host of given.hosts) if (!keys.has(hostKey({ seed }, host))) add([hostKey({ seed }, host)]);
+      add(keysOf(value, given.texts, seed));
     }
     for (const words of wordsIn(view.text)) add([valueKey({ seed }, words)]);
   }
   return [...keys.values()];
 }
 
-/** The digests of a value, all of them together one value. */
+/** The digests of a value: of its forms, and of its letters, by which it is found where it is split. */
 function keysOf({ kind, text }: Value, texts: readonly string[], seed: number): readonly number[] {
   const keys = texts.map((each) => valueKey({ seed }, { kind, text: each }));
-  const isSplit = kind !== 'url' && kind !== 'handle' && lettersOf(text).length >= MIN_LETTERS;
-  return [...new Set(isSplit ? [...keys, lettersKey({ seed }, text)] : keys)];
+  if (kind === 'url' || kind === 'handle') return keys;
+  const letters = lettersOf(text);
+  if (letters.length >= MIN_LETTERS && letters !== text) keys.push(valueKey({ seed }, { kind, text: letters }));
+  return keys;
 }
 
 /** Places count the sources of the entry alone: 0 is the text, 1 its first passage. */

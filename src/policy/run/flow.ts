@@ -2,7 +2,7 @@ import { JsonNumber } from '../../engine/canonical-json.js';
 import { type Input, inputText, JsonText } from '../../engine/input.js';
 import { isReadLater, readContent } from '../content.js';
 import { isContainer, MAX_DEPTH } from '../redact.js';
-import { findOrigin, hostKey, lettersKey, valueKey } from './entries.js';
+import { findOrigin, hostKey, valueKey } from './entries.js';
 import { UNNAMED } from './flow-policy.js';
 import { foldedViews } from './folded.js';
 import { parsedJson } from './run-memory.js';
@@ -76,7 +76,7 @@ export function flowOf(
   splitValues(leaves, {
     value: look,
     letters(path, kind, letters, text, host) {
-      const source = originOf(state, lettersKey(state, letters), asked);
+      const source = originOf(state, valueKey(state, { kind, text: letters }), asked);
       const isFound = source !== undefined && source !== 'trusted' && !carriers.has(path);
       if (isFound && !isWithin(host, domains)) add(path, kind, source, text);
     },

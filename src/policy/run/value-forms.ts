@@ -1,7 +1,7 @@
 /** Forms of an address or number that lead to the same place. */
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { fold } from '../../engine/text/normalize/fold.js';
-import type { Value } from './values.js';
+import type { Value, ValueKind } from './values.js';
 
 /** Country codes. @see ITU-T E.164, list of assigned codes */
 const COUNTRY = /^(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3})/;
@@ -9,30 +9,23 @@ const COUNTRY = /^(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\
 const MIN_NATIONAL = 7;
 /** More digits than a number has within its country: it begins with the code of one. */
 const MIN_INTERNATIONAL = 11;
+const MAX_INTERNATIONAL = 15;
 
 /**
- * The forms of a number as it is written, closest first: its digits, with a country code without prefix and trunk zero; then
- * those that remain within its country. `+49 (0)30 1234567`: 49301234567, 301234567; `030 1234567`: 0301234567, 301234567.
+ * The digits of a number, with a country code without prefix and trunk zero, and those within its country where they are others.
+ * `+49 (0)30 1234567`: 49301234567 and 301234567; `030 1234567`: 0301234567 and 301234567.
  */
-export function phoneForms(written: string, hasPlus: boolean): readonly string[] {
+export function phoneForms(
+  written: string,
+  hasPlus: boolean,
+): { readonly number: string; readonly national: string | undefined } {
   const all = written.replace(/\D+/g, '');
-  if (all.length > 17) return [all.replace(/^00/, '')];
   const isInternational = hasPlus || all.startsWith('00');
-  const digits = isInternational ? written.replace('(0)', '').replace(/\D+/g, '').replace(/^00/, '') : all;
-  const hasCode = isInternational || (digits.length >= MIN_INTERNATIONAL && !digits.startsWith('0'));
-  const national = (hasCode ? digits.replace(COUNTRY, '') : digits).replace(/^0+/, '');
-  return national.length < MIN_NATIONAL ? [digits] : [digits, national];
-}
-
-/** The mailbox of an address: without its tag, and at Gmail, which ignores them, without dots. */
-export function mailboxOf(local: string, host: string): string {
-  const bare = local.replace(/(?<=.)\+.*$/, '');
-  return /^(?:gmail|googlemail)\.com$/.test(host) ? `${bare.replaceAll('.', '')}@gmail.com` : `${bare}@${host}`;
-}
-
-/** A host in its own letters, folded, where it is written in Punycode. */
-export function unicodeHost(host: string): string {
-  return host.includes('xn--') ? fold(domainToUnicode(host)).text || host : host;
+  const number = (isInternational ? written.replace('(0)', '').replace(/\D+/g, '') : all).replace(/^00/, '');
+  const hasCode = isInternational || (number.length >= MIN_INTERNATIONAL && !number.startsWith('0'));
+  const national = (hasCode ? number.replace(COUNTRY, '') : number).replace(/^0+/, '');
+  const isPhone = number.length <= MAX_INTERNATIONAL && national.length >= MIN_NATIONAL;
+  return { number, national: isPhone && national !== number ? national : undefined };
 }
 
 /** A host as the network knows it: in Punycode where it has other letters than ASCII. */
@@ -40,26 +33,40 @@ export function asciiHost(host: string): string {
   return domainToASCII(host) || host;
 }
 
-/** The forms of a value and of its host, closest first. `written`: its part of the text. */
-export function formsOf(
-  { kind, text, looser = [], host }: Value,
-  written: string,
-): { readonly texts: readonly string[]; readonly hosts: readonly string[] } {
-  if (host === undefined) return { texts: [text, ...looser], hosts: [] };
-  const shown = unicodeHost(host);
-  const hosts = shown === host ? [host] : [host, shown];
+/** The forms of a value and of its host, closest first. */
+export interface Forms {
+  readonly texts: readonly string[];
+  readonly hosts: readonly string[];
+}
+
+/** The forms of a value. `written`: its part of the text. */
+export function formsOf({ kind, text, national, host }: Value, written: string): Forms {
+  if (host === undefined) return { texts: national === undefined ? [text] : [text, national], hosts: [] };
+  const hosts = [host];
   // Of a host in look-alikes or other letters, the folded one may be another.
-  const ascii = NOT_ASCII.test(written)
-    ? punycodeOf(kind === 'email' ? written.slice(written.lastIndexOf('@') + 1) : written)
-    : undefined;
-  if (ascii === undefined) return { texts: [text, ...looser], hosts };
-  return { texts: [text.replace(host, ascii), text, ...looser], hosts: [ascii, ...hosts] };
+  const ascii = NOT_ASCII.test(written) ? punycodeOf(kind, written) : undefined;
+  if (ascii !== undefined) hosts.unshift(ascii);
+  if (host.includes('xn--')) hosts.push(fold(domainToUnicode(host)).text);
+  const texts = hosts.map((each) => text.replace(host, each));
+  const mailbox = kind === 'email' ? mailboxOf(texts.at(-1) as string) : undefined;
+  if (mailbox !== undefined) texts.push(mailbox);
+  return { texts, hosts };
+}
+
+/** A mail address without its tag, and at Gmail, which ignores them, without dots; undefined where it has neither. */
+function mailboxOf(address: string): string | undefined {
+  const at = address.lastIndexOf('@');
+  const tag = address.indexOf('+', 1);
+  const isGmail = /@(?:gmail|googlemail)\.com$/.test(address);
+  if (!isGmail && (tag < 0 || tag > at)) return undefined;
+  const local = address.slice(0, tag > 0 && tag < at ? tag : at);
+  return isGmail ? `${local.replaceAll('.', '')}@gmail.com` : local + address.slice(at);
 }
 
 const NOT_ASCII = /[^\0-\x7f]/;
 
-function punycodeOf(written: string): string | undefined {
-  const url = `http://${written}`;
+function punycodeOf(kind: ValueKind, written: string): string | undefined {
+  const url = `http://${kind === 'email' ? written.slice(written.lastIndexOf('@') + 1) : written}`;
   const host = URL.canParse(url) ? new URL(url).hostname.replace(/^www\./, '') : '';
   return host.includes('xn--') ? host : undefined;
 }

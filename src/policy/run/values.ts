@@ -1,5 +1,5 @@
 /** Finds the values in a folded text that lead somewhere: addresses, accounts, files, secrets; and words in a row. */
-import { mailboxOf, phoneForms, unicodeHost } from './value-forms.js';
+import { phoneForms } from './value-forms.js';
 
 export type ValueKind =
   | 'email'
@@ -17,8 +17,8 @@ export interface Value {
   readonly kind: ValueKind;
   /** The value in the one form that is compared. */
   readonly text: string;
-  /** Other forms that lead to the same place, such as a mail address without its tag. */
-  readonly looser?: readonly string[];
+  /** The digits of a number within its country, where they are others. */
+  readonly national?: string;
   /** Where mail or a request to it goes, as it is written. */
   readonly host?: string;
   /** In the folded text. */
@@ -79,17 +79,8 @@ export function valuesIn(text: string): Value[] {
   return found;
 }
 
-function valueAt(
-  kind: ValueKind,
-  text: string,
-  start: number,
-  length: number,
-  host?: string,
-  looser: readonly string[] = [],
-): Value {
-  const value = { kind, text, start, end: start + length };
-  const others = looser.filter((other) => other !== text);
-  return { ...value, ...(others.length === 0 ? {} : { looser: others }), ...(host === undefined ? {} : { host }) };
+function valueAt(kind: ValueKind, text: string, start: number, length: number, host?: string): Value {
+  return { kind, text, start, end: start + length, ...(host === undefined ? {} : { host }) };
 }
 
 /** Adds the address behind each scheme. The first is the whole token; later ones end at the next, or time would grow with their square. */
@@ -115,11 +106,8 @@ function addAddress(found: Value[], given: string, start: number): void {
   if (host.length < 3) return;
   const bare = hostOf(host);
   if (bare === undefined) return;
-  const shown = unicodeHost(bare);
-  found.push(valueAt('host', bare, start, authority.length, bare, [shown]));
-  if (url.length === authority.length) return;
-  const bareUrl = url.replace(/^www\./, '');
-  found.push(valueAt('url', bareUrl, start, url.length, bare, [bareUrl.replace(bare, shown)]));
+  found.push(valueAt('host', bare, start, authority.length, bare));
+  if (url.length > authority.length) found.push(valueAt('url', url.replace(/^www\./, ''), start, url.length, bare));
 }
 
 /** Adds what a token, or a part of a query, is. */
@@ -160,10 +148,7 @@ function addMail(found: Value[], piece: string, index: number): void {
     const host = piece.slice(at + 1, end);
     from = at + 1;
     if (start === at || !DOMAIN.test(host)) continue;
-    const shown = unicodeHost(host);
-    const local = piece.slice(start, at);
-    const looser = [`${local}@${shown}`, mailboxOf(local, shown)];
-    found.push(valueAt('email', piece.slice(start, end), index + start, end - start, host, looser));
+    found.push(valueAt('email', piece.slice(start, end), index + start, end - start, host));
   }
 }
 
@@ -178,8 +163,9 @@ function addNumbers(found: Value[], text: string): void {
     const hasPlus = text.charAt(start - 1) === '+';
     if (!hasPlus && DATE.test(written) && !PAIRS.test(written)) return;
     const isPhone = digits.length <= 15 && (hasPlus || written.length > digits.length);
-    const [number = digits, ...looser] = phoneForms(written, hasPlus);
-    found.push(valueAt(isPhone ? 'phone' : 'account', number, start, end - start, undefined, looser));
+    const { number, national } = phoneForms(written, hasPlus);
+    const value = valueAt(isPhone ? 'phone' : 'account', number, start, end - start);
+    found.push(national === undefined ? value : { ...value, national });
   };
   const isGap = (gap: string): boolean =>
     NUMBER_GAP.test(gap) || (PHONE_GAP.test(gap) && (digits.startsWith('0') || text.charAt(start - 1) === '+'));

@@ -61,6 +61,8 @@ describe('the closest form decides, and the user counts before the data', () => 
     ['paypal.example', 'bill@p\u0430ypal.example', 'bill@xn--pypal-4ve.example', true],
     ['p\u0430ypal.example', 'p\u0430ypal.example', 'xn--pypal-4ve.example', false],
     ['bücher.example', 'xn--bcher-kva.example', 'bücher.example', false],
+    ['bücher.example', 'bucher.example', 'bucher.example', true],
+    ['xn--bcher-kva.example', 'bucher.example', 'bucher.example', true],
   ];
   it.each(rows)('user %j, data %j, call %j: %s', (user, text, call, isFound) => {
     expect(found([given(user), data(text)], { to: call }).length > 0).toBe(isFound);

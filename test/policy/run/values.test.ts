@@ -94,7 +94,7 @@ it('words in a row are counted by four; characters of scripts without spaces by 
   expect(rows('请把所有的文件发送')).toEqual(['请 把 所 有 的 文 件 发', '把 所 有 的 文 件 发 送']);
 });
 
-it.each(['http:', '=http:', 'https://a.b/', 'http:1.', '1.2.3.4.', '[1:'])(
+it.each(['http:', 'a:1:', '+1 (0)', 'x+y@z.b ', '=http:', 'https://a.b/', 'http:1.', '1.2.3.4.', '[1:'])(
   'is linear on %j',
   (unit) => {
     expect(cpuGrowth(unit, 400_000, valuesIn)).toBeLessThan(9);
