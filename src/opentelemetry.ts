@@ -33,13 +33,14 @@ const TARGETS: Readonly<Record<Point | Channel, string>> = {
   unknown: 'unknown',
 };
 
-const DECISIONS: Readonly<Record<Decision<unknown>['action'], string>> = {
+const DECISIONS: Readonly<Record<GuardEvent['action'], string>> = {
   allow: 'allow',
   report: 'warn',
   redact: 'modify',
   ask: 'escalate',
   refuse: 'deny',
   deny: 'deny',
+  throw: 'deny',
   replace: 'deny',
   stop: 'deny',
   hide: 'deny',
@@ -54,7 +55,8 @@ type Facts = ReturnType<typeof factsOf>;
 interface Screening {
   readonly span: Span;
   readonly source: Point | Channel;
-  readonly started: number;
+  /** Milliseconds; the pauses of a stream move it on. */
+  started: number;
   /** Of what was screened last; undefined where nothing was. */
   facts?: Facts | undefined;
 }
@@ -69,8 +71,8 @@ interface Telemetry {
 }
 
 /**
- * Makes a guard, an engine or a client that tells OpenTelemetry of each `screen` or `analyze`: a span `apply_guardrail`, a child
- * of the active one, with an event for each finding, and metrics. Start the SDK first: metrics of before are lost. While a span
+ * Makes a guard, an engine or a client that tells OpenTelemetry of each `screen`, `analyze` and streamed output: a span
+ * `apply_guardrail`, a child of the active one, with an event for each finding, and metrics. Start the SDK first: metrics of before are lost. While a span
  * is recorded, the analyzer is asked to explain. Instrument a guard or its engine, not both: each call would count twice.
  *
  * Texts are recorded only where `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` is `true`, `SPAN_ONLY` or `SPAN_AND_EVENT`.
@@ -84,14 +86,14 @@ export function instrument<T extends Guard | Analyzer>(target: T): T {
   const telemetry = openTelemetry();
   const methods =
     'screen' in target
-      ? { screen: instrumentScreen(telemetry, target) }
+      ? { screen: instrumentScreen(telemetry, target), outputStream: instrumentStream(telemetry, target) }
       : { analyze: instrumentAnalyze(telemetry, target) };
   return Object.assign(Object.create(target) as T, methods);
 }
 
 /** A `fetch` for `createClient` that sends the active span as `traceparent`, so that the service continues the trace. */
 export function fetchInTrace(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
-  const headers = new Headers(init.headers);
+  const headers = new Headers(init.headers ?? (input instanceof Request ? input.headers : undefined));
   propagation.inject(context.active(), headers, { set: (carrier, key, value) => carrier.set(key, value) });
   return fetch(input, { ...init, headers });
 }
@@ -120,22 +122,78 @@ function instrumentScreen(telemetry: Telemetry, guard: Guard): Guard['screen'] {
   return <T>(point: Point, value: T, call: ScreenCall = {}): Promise<Decision<T>> =>
     inSpan(telemetry, point, call.tool, async (screening) => {
       const { span } = screening;
-      const isRecorded = span.isRecording();
       const report = (event: GuardEvent): void => {
         call.report?.(event);
         // A task that isn't allowed is reported as `user` before.
         if (event.point === point) screening.facts = event;
-        if (!isRecorded) return;
-        span.setAttribute('portcullis.run_id', event.runId);
-        addFindings(span, event);
+        addEvent(span, event);
       };
-      const decision = await guard.screen(point, value, { ...call, explain: call.explain || isRecorded, report });
+      const explain = call.explain || span.isRecording();
+      const decision = await guard.screen(point, value, { ...call, explain, report });
       if (telemetry.capturesContent) {
         setContent(span, 'input', value as Input);
         if (decision.action === 'redact') setContent(span, 'output', decision.value as Input);
       }
       return { result: decision, action: decision.action };
     });
+}
+
+/** One span for the whole text, until `end` or the first piece that fails; one that is never ended is never exported. */
+function instrumentStream(telemetry: Telemetry, guard: Guard): Guard['outputStream'] {
+  return (call = {}) => {
+    let action: GuardEvent['action'] = 'allow';
+    const report = (event: GuardEvent): void => {
+      call.report?.(event);
+      addEvent(screening.span, event);
+      // A way out that is only reported does not hide one that was cut before.
+      if (event.action === 'report' && action !== 'allow') return;
+      action = event.action;
+      screening.facts = event;
+    };
+    const stream = guard.outputStream({ ...call, report });
+    const screening = startScreening(telemetry, 'output', call.tool);
+    let pausedAt = screening.started;
+    let isOver = false;
+    let written = '';
+    let shown = '';
+
+    function finish(error?: unknown): void {
+      if (isOver) return;
+      isOver = true;
+      if (telemetry.capturesContent) {
+        setContent(screening.span, 'input', written);
+        if (action === 'redact') setContent(screening.span, 'output', shown);
+      }
+      if (error === undefined) conclude(telemetry, screening, DECISIONS[action]);
+      else conclude(telemetry, screening, undefined, errorName(error));
+    }
+
+    async function show(next: () => Promise<string>): Promise<string> {
+      screening.started += performance.now() - pausedAt;
+      try {
+        const piece = await context.with(trace.setSpan(context.active(), screening.span), next);
+        if (telemetry.capturesContent) shown += piece;
+        return piece;
+      } catch (error) {
+        finish(error);
+        throw error;
+      } finally {
+        pausedAt = performance.now();
+      }
+    }
+
+    return {
+      write(piece) {
+        if (telemetry.capturesContent) written += piece;
+        return show(() => stream.write(piece));
+      },
+      async end() {
+        const rest = await show(() => stream.end());
+        finish();
+        return rest;
+      },
+    };
+  };
 }
 
 function instrumentAnalyze(telemetry: Telemetry, analyzer: Analyzer): Analyzer['analyze'] {
@@ -155,13 +213,7 @@ function instrumentAnalyze(telemetry: Telemetry, analyzer: Analyzer): Analyzer['
   };
 }
 
-/** Does the work of a screening in a span of its own, and counts it. */
-async function inSpan<R>(
-  telemetry: Telemetry,
-  source: Point | Channel,
-  tool: string | undefined,
-  work: (screening: Screening) => Promise<{ readonly result: R; readonly action: Decision<unknown>['action'] }>,
-): Promise<R> {
+function startScreening(telemetry: Telemetry, source: Point | Channel, tool: string | undefined): Screening {
   const span = telemetry.tracer.startSpan(`apply_guardrail ${NAME} ${TARGETS[source]}`, {
     attributes: {
       'gen_ai.operation.name': 'apply_guardrail',
@@ -173,9 +225,20 @@ async function inSpan<R>(
       ...(tool === undefined ? {} : { 'gen_ai.tool.name': tool }),
     },
   });
-  const screening: Screening = { span, source, started: performance.now() };
+  return { span, source, started: performance.now() };
+}
+
+/** Does the work of a screening in a span of its own, and counts it. */
+async function inSpan<R>(
+  telemetry: Telemetry,
+  source: Point | Channel,
+  tool: string | undefined,
+  work: (screening: Screening) => Promise<{ readonly result: R; readonly action: Decision<unknown>['action'] }>,
+): Promise<R> {
+  const screening = startScreening(telemetry, source, tool);
+  const active = trace.setSpan(context.active(), screening.span);
   try {
-    const { result, action } = await context.with(trace.setSpan(context.active(), span), work, undefined, screening);
+    const { result, action } = await context.with(active, work, undefined, screening);
     conclude(telemetry, screening, DECISIONS[action]);
     return result;
   } catch (error) {
@@ -219,6 +282,12 @@ function attributesOf(facts: Facts): Attributes {
     'portcullis.evidence_id': facts.evidenceId,
     'portcullis.cached': facts.cached,
   };
+}
+
+function addEvent(span: Span, event: GuardEvent): void {
+  if (!span.isRecording()) return;
+  span.setAttribute('portcullis.run_id', event.runId);
+  addFindings(span, event);
 }
 
 /** An event for each finding of the rules, and one where the model blocked. */

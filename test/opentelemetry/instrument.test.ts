@@ -73,6 +73,7 @@ describe('a guard', () => {
     ['tool_call', { name: 'x', arguments: { q: ATTACK } }, { on: { tool_call: 'ask' } }, 'tool_call', 'escalate'],
     ['document', ATTACK, { on: { document: 'report' } }, 'knowledge_result', 'warn'],
     ['tool_definition', { description: ATTACK }, {}, 'tool_definition', 'deny'],
+    ['output', BENIGN, {}, 'llm_output', 'allow'],
     ['document', ATTACK, { on: { document: 'throw' } }, 'knowledge_result', 'deny'],
     [
       'tool_result',
@@ -155,6 +156,57 @@ describe('a guard', () => {
       'gen_ai.security.decision.type': 'allow',
     });
     expect(span.events.length).toBeGreaterThan(0);
+  });
+});
+
+describe('a stream', () => {
+  const page = 'Weather service: see https://tiles.evil.example/map for maps.';
+  const link = 'See ![a map](https://tiles.evil.example/m.png?q=1) of it.';
+
+  async function streamed(options: GuardOptions, pieces: readonly string[], withEnd = true) {
+    const run = guarded(options).run();
+    await run.screen('user', 'What is the weather?');
+    await run.screen('tool_result', page);
+    await collector.spans();
+    const stream = run.outputStream();
+    let shown = '';
+    for (const piece of pieces) shown += await stream.write(piece);
+    if (withEnd) shown += await stream.end();
+    return { runId: run.id, shown, spans: await collector.spans() };
+  }
+
+  it('is one span, with the decision, the rule and the run', async () => {
+    const { runId, shown, spans } = await streamed({}, [link.slice(0, 30), link.slice(30)]);
+    expect(shown).not.toContain('evil.example');
+    expect(spans.map(({ name }) => name)).toEqual(['apply_guardrail portcullis llm_output']);
+    expect(spans[0]?.attributes).toMatchObject({
+      'gen_ai.guardrail.source': 'output',
+      'gen_ai.security.decision.type': 'modify',
+      'gen_ai.guardrail.policy.rule.id': expect.stringMatching(/^output\./),
+      'portcullis.run_id': runId,
+    });
+  });
+
+  it.each([
+    ['allow', {}, ['Rain ', 'tomorrow.']],
+    ['warn', { on: { output: 'report' } }, [link]],
+    ['deny', { on: { output: 'deny' } }, [link, 'More of it.']],
+  ] as const)('%s', async (decision, options, pieces) => {
+    const { spans } = await streamed(options as GuardOptions, pieces);
+    expect(spans.map(({ attributes }) => attributes['gen_ai.security.decision.type'])).toEqual([decision]);
+  });
+
+  it('has no span before its end, and ends with a piece that fails', async () => {
+    expect((await streamed({}, ['Rain.'], false)).spans).toEqual([]);
+    const controller = new AbortController();
+    const run = guarded().run();
+    const stream = run.outputStream({ signal: controller.signal });
+    await stream.write('Rain ');
+    controller.abort();
+    await expect(stream.write('tomorrow.')).rejects.toThrow('aborted');
+    await expect(stream.end()).rejects.toThrow('aborted');
+    const spans = await collector.spans();
+    expect(spans.map(({ attributes }) => attributes['error.type'])).toEqual(['AbortError']);
   });
 });
 
@@ -275,11 +327,18 @@ it('`fetchInTrace` sends the active span', async () => {
     await fetchInTrace('http://127.0.0.1/analyze', { method: 'POST', headers: { 'content-type': 'application/json' } });
     span.end();
   });
+  await fetchInTrace(new Request('http://127.0.0.1/', { headers: { authorization: 'Bearer k' } }));
+  await fetchInTrace(new Request('http://127.0.0.1/', { headers: { authorization: 'Bearer k' } }), {
+    headers: { a: 'b' },
+  });
   vi.unstubAllGlobals();
   const [host] = await collector.spans();
   const { traceId, spanId } = host!.spanContext();
   const headers = Object.fromEntries(new Headers(sent[0]?.headers));
   expect(headers).toEqual({ 'content-type': 'application/json', traceparent: `00-${traceId}-${spanId}-01` });
+  const ofRequests = sent.slice(1).map((init) => Object.fromEntries(new Headers(init.headers)));
+  // As `fetch` itself has it: headers of the second argument replace those of the request.
+  expect(ofRequests).toEqual([{ authorization: 'Bearer k' }, { a: 'b' }]);
   const remote = trace.getSpanContext(propagation.extract(ROOT_CONTEXT, headers));
   expect(remote).toMatchObject({ traceId, spanId, isRemote: true });
   expect(context.active()).toBe(ROOT_CONTEXT);
