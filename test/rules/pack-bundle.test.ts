@@ -9,6 +9,7 @@ import { readPackFolder } from '../../src/adapters/packs/pack-folder.js';
 import { writePrepared } from '../../src/adapters/packs/prepared-file.js';
 import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
 import { compilePack } from '../../src/engine/rules/compile-pack.js';
+import { PackError } from '../../src/engine/rules/pack/pack-error.js';
 import { stackPacks } from '../../src/engine/rules/pack/stack-packs.js';
 import { buildViews } from '../../src/engine/text/views.js';
 
@@ -72,6 +73,21 @@ describe('a pack bundle', () => {
   it('of another format is refused', () => {
     const other = JSON.stringify({ ...JSON.parse(made.bundle), format: 1 });
     expect(() => readPackBundle(laid(other))).toThrow(/format/);
+  });
+
+  it.each([
+    ['a missing end', made.bundle.slice(0, -100)],
+    ['another kind of content', 'SECRET'],
+    ['null', 'null'],
+  ])('with %s is refused by a PackError that does not quote it, with prepared patterns beside it too', (_, bundle) => {
+    for (const [prepared, message] of [
+      [undefined, /^PACK010 pack: \S+ isn't a pack bundle of format 4\. Rebuild it\.$/],
+      [made.prepared, /^PACK010 pack: \S+ doesn't belong to \S+, or is damaged\. Reinstall, or rebuild both\.$/],
+    ] as const) {
+      const read = () => readPackBundle(laid(bundle, prepared));
+      expect(read).toThrow(PackError);
+      expect(read).toThrow(message);
+    }
   });
 
   it.each([

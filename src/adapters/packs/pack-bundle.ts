@@ -68,23 +68,33 @@ export function readPackBundle(path: string, trusted: readonly MinisignKey[] = [
   const bytes = readFileSync(path);
   if (isTrusted && !isSigned(bytes, signature, trusted))
     throw unsigned(`${path} is not what a trusted key signed in ${path}.minisig.`, 'Get both files again.');
-  const parsed: unknown = JSON.parse(bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8'));
+  const bundle = parseBundle(bytes);
   const preparedPath = path.replace(/\.json$/, '.bin');
   if (!isTrusted && existsSync(preparedPath)) {
-    const { head, words, rules } = parsed as z.infer<typeof bundleSchema>;
+    const { head, words, rules } = (bundle ?? {}) as z.infer<typeof bundleSchema>;
     const file = readPrepared(
       readFileSync(preparedPath),
       rules,
+      // Made together with this very bundle, whose content is then valid: a check would take 50 ms of each start.
       (digests, sections) => digests.pack === sha256(bytes) && digests.sections === sha256(sections),
     );
     if (!file)
       throw bundleError(`${preparedPath} doesn't belong to ${path}, or is damaged.`, 'Reinstall, or rebuild both.');
     return { head, words, rules, isChecked: true, prepared: file.prepared, digest: file.digest };
   }
-  const checked = bundleSchema.safeParse(parsed);
+  const checked = bundleSchema.safeParse(bundle);
   if (!checked.success) throw bundleError(`${path} isn't a pack bundle of format ${FORMAT}.`, 'Rebuild it.');
   const { head, words, rules } = checked.data;
   return { head, words, rules, isChecked: true };
+}
+
+/** Undefined for what isn't JSON: the error of `JSON.parse` would quote it. */
+function parseBundle(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8'));
+  } catch {
+    return undefined;
+  }
 }
 
 function readSignature(path: string): string {
