@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { findModel } from '../adapters/model/model-folder.js';
 import { NO_CORE, TRUST } from '../adapters/packs/load-pack.js';
 import { readPublicKey } from '../adapters/packs/minisign.js';
 import type { Screener } from '../evaluation/scoring/score-texts.js';
-import type { Classifier, Engine, Thresholds } from '../index.js';
+import type { Classifier, Engine, EngineLimits, Thresholds } from '../index.js';
 import { CliError } from './terminal.js';
 
 /** The options that every command takes about the engine. */
@@ -16,6 +16,8 @@ export interface EngineFlags {
   readonly model?: string;
   readonly operatingPoint?: string;
   readonly isolation?: 'process' | 'thread';
+  /** MiB. */
+  readonly regexMemory?: number;
   readonly json?: boolean;
 }
 
@@ -71,6 +73,26 @@ export function withIsolation(command: Command): Command {
   );
 }
 
+/** Parses an option that takes a whole number. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (!Number.isInteger(number) || number < least || number > most)
+      throw new InvalidArgumentError(`give a whole number from ${least} to ${most}.`);
+    return number;
+  };
+}
+
+/** Adds `--regex-memory`, for commands that screen many texts. */
+export function withRegexMemory(command: Command): Command {
+  return command.addOption(
+    new Option(
+      '--regex-memory <mib>',
+      'MiB of memory that the compiled patterns of one engine may take (default: 192)',
+    ).argParser(wholeNumber(1, 65_536)),
+  );
+}
+
 /** Adds `--mode`, `--pack`, `--overlay`, `--model` and `--json` to a command. */
 export function withEngineFlags(command: Command): Command {
   return withScreenerFlags(command).option('--json', 'print JSON');
@@ -123,18 +145,23 @@ async function modelFor({ mode, model, isolation }: EngineFlags): Promise<Classi
  */
 export async function openEngine(flags: EngineFlags): Promise<Engine> {
   const { createEngine, defaultEngine, loadPack } = await import('../index.js');
-  const { mode, pack, overlay, model, operatingPoint, isolation } = flags;
-  if ([mode, pack, overlay, model, operatingPoint, isolation].every((flag) => flag === undefined))
+  const { mode, pack, overlay, model, operatingPoint, isolation, regexMemory } = flags;
+  if ([mode, pack, overlay, model, operatingPoint, isolation, regexMemory].every((flag) => flag === undefined))
     return defaultEngine();
   if (model === 'off' && (mode === 'hybrid' || mode === 'shadow'))
     throw new CliError(`Mode ${mode} needs a model: leave out --model off.`);
-  const compiled = loadPack({ packs: pack, overlays: overlay });
+  const compiled = loadPack({ packs: pack, overlays: overlay, regexMemoryMb: regexMemory });
   return createEngine({
     pack: compiled,
     model: await modelFor(flags),
     mode,
     thresholds: chooseThresholds(flags),
   });
+}
+
+/** The engine's limits that the flags set. */
+export function chooseLimits({ regexMemory }: EngineFlags): Partial<EngineLimits> | undefined {
+  return regexMemory === undefined ? undefined : { regexMemoryMb: regexMemory };
 }
 
 /** The screener that the flags describe: with a model, unless `--mode rules` or `--model off` is given or none is installed. */

@@ -2,9 +2,11 @@ import type RE2 from 're2';
 import { describe, expect, it } from 'vitest';
 import { createPatternMemory } from '../../src/adapters/re2/pattern-memory.js';
 import { createRe2Compiler } from '../../src/adapters/re2/re2-compiler.js';
+import { openEngine } from '../../src/cli/engine-flags.js';
 import { compilePack } from '../../src/engine/rules/compile-pack.js';
 import type { CompiledPack } from '../../src/engine/rules/types.js';
 import { createEngine } from '../../src/index.js';
+import { openWorkerEngine } from '../../src/workers/serve-engine.js';
 import { makePack, makeRule, scan } from './make-pack.js';
 
 const MEBIBYTE = 2 ** 20;
@@ -102,5 +104,13 @@ describe('a pack within a bound of memory', () => {
     expect(little.warmUpRest?.(() => true)).toBe(true);
     const { info } = createEngine({ pack: little });
     expect(info).toMatchObject({ regex_memory_limit_mb: 1, regex_memory_mb: 1 });
+  });
+
+  it('is bounded in a worker and by a flag, too', async () => {
+    const parts = { mode: 'rules', model: false } as const;
+    const worker = await openWorkerEngine({ ...parts, limits: { regexMemoryMb: 7 } });
+    expect(worker.engine.info.regex_memory_limit_mb).toBe(7);
+    const { info } = await openEngine({ mode: 'rules', regexMemory: 8 });
+    expect(info.regex_memory_limit_mb).toBe(8);
   });
 });

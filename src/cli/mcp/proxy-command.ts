@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Gateway } from '../../integrations/mcp/gateway.js';
 import type { GatewayEvent } from '../../integrations/mcp/pin-event.js';
 import type { Guard, GuardOptions } from '../../policy/index.js';
-import { withIsolation, withScreenerFlags } from '../engine-flags.js';
+import { wholeNumber, withIsolation, withRegexMemory, withScreenerFlags } from '../engine-flags.js';
 import { policyOption, readPolicy } from '../policy-file.js';
 import { CliError } from '../terminal.js';
 import { pinFileOption } from './pins-command.js';
@@ -170,15 +170,6 @@ function parseUrl(text: string): URL {
   return url;
 }
 
-function wholeNumber(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const number = Number(text);
-    if (!Number.isInteger(number) || number < least || number > most)
-      throw new InvalidArgumentError(`give a whole number from ${least} to ${most}.`);
-    return number;
-  };
-}
-
 /** `Name: value`; `$VARIABLE` or `${VARIABLE}` in the value is that of the environment. */
 function parseHeader(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
   const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):\s*(.*)$/.exec(text) ?? [];
@@ -256,5 +247,7 @@ export function mcpProxyCommand(): Command {
     new Option('--quiet', 'do not report enforcements on standard error'),
   ];
   for (const option of options) command.addOption(option);
-  return withIsolation(withScreenerFlags(command)).addHelpText('after', HELP).action(run);
+  return withIsolation(withRegexMemory(withScreenerFlags(command)))
+    .addHelpText('after', HELP)
+    .action(run);
 }

@@ -4,7 +4,14 @@ import { Command, Option } from 'commander';
 import { latencyAt } from '../../batch/batch-counts.js';
 import type { RowFormat } from '../../batch/formats/file-format.js';
 import type { BatchProgress, BatchResult } from '../../batch/run-batch.js';
-import { chooseThresholds, type EngineFlags, withEngineFlags } from '../engine-flags.js';
+import {
+  chooseLimits,
+  chooseThresholds,
+  type EngineFlags,
+  wholeNumber,
+  withEngineFlags,
+  withRegexMemory,
+} from '../engine-flags.js';
 import { CliError, formatDuration, formatRate, progressLine } from '../terminal.js';
 
 interface BatchFlags extends EngineFlags {
@@ -69,6 +76,7 @@ async function run(inputs: readonly string[], flags: BatchFlags): Promise<void> 
         model: flags.model === 'off' ? false : flags.model,
         mode: flags.mode,
         thresholds: chooseThresholds(flags),
+        limits: chooseLimits(flags),
       },
       onProgress: report,
     });
@@ -87,16 +95,9 @@ function collect(value: string, before: readonly string[] | undefined): readonly
   return [...(before ?? []), ...value.split(',')];
 }
 
-function count(value: string): number {
-  const number = Number(value);
-  if (!Number.isInteger(number) || number < 1 || number > 1_024)
-    throw new CliError('--workers takes a whole number from 1 to 1024.');
-  return number;
-}
-
 /** `portcullis batch`: rows in, one row of id and Verdict out, in the same order, on all cores. */
 export function batchCommand(): Command {
-  return withEngineFlags(
+  const command = withEngineFlags(
     new Command('batch')
       .description(
         'screen JSON Lines, CSV or Parquet row by row; exits with 0, 1 if some rows could not be screened, 2 for an error, 3 for --fail-on block',
@@ -119,13 +120,16 @@ export function batchCommand(): Command {
         new Option('--keep <fields>', 'fields to copy into the output, separated by commas').argParser(collect),
       )
       .option('--findings', 'add the findings of each rule, with spans')
-      .addOption(new Option('--workers <number>', 'engine workers (default: one per core)').argParser(count))
-      .addOption(new Option('--scorers <number>').argParser(count).hideHelp())
+      .addOption(
+        new Option('--workers <number>', 'engine workers (default: one per core)').argParser(wholeNumber(1, 1_024)),
+      )
+      .addOption(new Option('--scorers <number>').argParser(wholeNumber(1, 1_024)).hideHelp())
       .option('--resume', 'resume an interrupted run')
       .option('--strict', 'stop at the first row that cannot be screened')
       .addOption(new Option('--fail-on <what>', 'exit with 3 if any row is blocked').choices(['block']))
       .option('--summary <file>', 'write the summary as JSON'),
-  ).action(run);
+  );
+  return withRegexMemory(command).action(run);
 }
 
 /** The summary of a batch as JSON. Latencies are upper bounds of power-of-two buckets, milliseconds, of the rows scored. */

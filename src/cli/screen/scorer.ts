@@ -2,7 +2,13 @@ import { once } from 'node:events';
 import { Command } from 'commander';
 import { packageVersion } from '../../adapters/package-version.js';
 import type { OutputRow } from '../../batch/row.js';
-import { chooseThresholds, type EngineFlags, withScreenerFlags } from '../engine-flags.js';
+import {
+  chooseLimits,
+  chooseThresholds,
+  type EngineFlags,
+  withRegexMemory,
+  withScreenerFlags,
+} from '../engine-flags.js';
 
 interface ScorerFlags extends Omit<EngineFlags, 'json'> {
   readonly findings?: boolean;
@@ -28,6 +34,7 @@ async function run(flags: ScorerFlags): Promise<void> {
     model: flags.model === 'off' ? false : flags.model,
     mode: flags.mode,
     thresholds: chooseThresholds(flags),
+    limits: chooseLimits(flags),
     timeoutMs: MODEL_MS,
   });
   await worker.warmUp();
@@ -63,7 +70,7 @@ async function run(flags: ScorerFlags): Promise<void> {
 
 /** `portcullis scorer`: rows in, verdicts out, each as soon as it is ready, by an engine in this process. */
 export function scorerCommand(): Command {
-  return withScreenerFlags(
+  const command = withScreenerFlags(
     new Command('scorer')
       .description(
         'screen JSON Lines {"id", "text"} from standard input to standard output, in one process; the first line of output names the versions. For engines such as Spark, which start one process per core',
@@ -72,5 +79,6 @@ export function scorerCommand(): Command {
       .option('--channel-field <field>', 'the field that says whose words a text is')
       .option('--task-field <field>', 'the field with the task that the user gave the agent')
       .option('--today <date>', 'date as YYYY-MM-DD, for the expiry of allow-list entries (default: today in UTC)'),
-  ).action(run);
+  );
+  return withRegexMemory(command).action(run);
 }
