@@ -35,6 +35,9 @@ export function createMetrics(defaults: boolean, engine: ScreeningEngine): Servi
     labelNames: ['verdict', 'decided_by', 'router_level'] as const,
     registers,
   });
+  // A series that began at 1 would show no increase to an alert, so the first fallback would be missed.
+  for (const verdict of ['allow', 'block'])
+    verdicts.inc({ verdict, decided_by: 'ml-error-rules-fallback', router_level: 'rules' }, 0);
   const underWay = new Gauge({ name: 'portcullis_calls_under_way', help: 'Screening calls in flight.', registers });
   workerMetrics(registry, engine);
   return {
