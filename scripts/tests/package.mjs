@@ -220,26 +220,36 @@ try {
     write('tsconfig.json', JSON.stringify({ compilerOptions, files: ['consumer.ts'] }));
     run(process.execPath, [tsc, '--project', 'tsconfig.json']);
   });
+  const modules = join(project, 'node_modules');
+  // Not .bin/portcullis: on Windows that is a script for a shell.
+  const cli = join(modules, 'portcullis', 'dist', 'cli', 'main.js');
   step('command line', () => {
-    const facts = JSON.parse(run(join(project, 'node_modules', '.bin', 'portcullis'), ['info', '--json']));
+    assert.ok(existsSync(join(modules, '.bin', 'portcullis')));
+    const facts = JSON.parse(run(process.execPath, [cli, 'info', '--json']));
     if (facts.mode !== 'rules') throw new Error(`mode ${facts.mode} without onnxruntime-node`);
     console.log(`     mode ${facts.mode}: ${facts.mode_reason ?? 'no reason given'}`);
   });
-  const modules = join(project, 'node_modules');
   step('doctor --verify finds a changed and a missing file', () => {
-    const cli = join(modules, '.bin', 'portcullis');
-    run(cli, ['doctor', '--verify', '--json']);
+    const verify = [cli, 'doctor', '--verify', '--json'];
+    run(process.execPath, verify);
     const [rules, head] = ['dist/core-pack.json', 'rules/core/pack.yaml'].map((name) =>
       join(modules, 'portcullis', name),
     );
     const before = [rules, head].map((file) => readFileSync(file));
     writeFileSync(rules, `${before[0]} `);
     rmSync(head);
-    const { status, stdout } = spawnSync(cli, ['doctor', '--verify', '--json'], { cwd: project, encoding: 'utf8' });
-    const found = JSON.parse(stdout).checks.find(({ name }) => name === 'Files');
-    if (status !== 1 || found.detail !== 'changed or missing: dist/core-pack.json, rules/core/pack.yaml')
-      throw new Error(`${status}: ${found.detail}`);
+    const expectFailed = (detail) => {
+      const { status, stdout } = spawnSync(process.execPath, verify, { cwd: project, encoding: 'utf8' });
+      assert.equal(JSON.parse(stdout).checks.find(({ name }) => name === 'Files').detail, detail);
+      assert.equal(status, 1);
+    };
+    expectFailed('changed or missing: dist/core-pack.json, rules/core/pack.yaml');
     for (const [at, file] of [rules, head].entries()) writeFileSync(file, before[at]);
+    const list = join(modules, 'portcullis', 'dist', 'digests.json');
+    const content = readFileSync(list);
+    rmSync(list);
+    expectFailed('dist/digests.json is missing');
+    writeFileSync(list, content);
   });
   step('a second build gives the same tarball', () => expectReproducible(packed));
   const total = bytesOf(modules);

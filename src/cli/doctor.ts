@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Command } from 'commander';
@@ -7,7 +7,7 @@ import { findModel, readModelFolder } from '../adapters/model/model-folder.js';
 import { packageVersion } from '../adapters/package-version.js';
 import { errorCode, ModelError } from '../engine/errors.js';
 import type { Engine } from '../index.js';
-import { type EngineFlags, openEngine, withEngineFlags } from './engine-flags.js';
+import { type EngineFlags, openEngine, trustOption, withEngineFlags, withTrust } from './engine-flags.js';
 import { EXAMPLES } from './screen/try.js';
 import { PACKAGES } from './serve.js';
 import { type Paint, paintFor } from './terminal.js';
@@ -150,12 +150,17 @@ async function engineChecks(flags: EngineFlags): Promise<readonly Check[]> {
   }
 }
 
+const REINSTALL = 'Install the package again. In a checkout, run "npm run build".';
+
 const sha256 = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');
 
 /** Compares the installed files with the digests that the build wrote, and a model's with its manifest. */
 async function verifyFiles({ model }: EngineFlags): Promise<readonly Check[]> {
   const root = dirname(createRequire(import.meta.url).resolve('portcullis/package.json'));
-  const list = readFileSync(join(root, 'dist', 'digests.json'), 'utf8');
+  const listPath = join(root, 'dist', 'digests.json');
+  if (!existsSync(listPath))
+    return [{ name: 'Files', state: 'failed', detail: 'dist/digests.json is missing', advice: REINSTALL }];
+  const list = readFileSync(listPath, 'utf8');
   const digests = Object.entries(JSON.parse(list) as Readonly<Record<string, string>>);
   const isAsBuilt = ([path, digest]: readonly [string, string]): boolean => {
     try {
@@ -172,7 +177,7 @@ async function verifyFiles({ model }: EngineFlags): Promise<readonly Check[]> {
           name: 'Files',
           state: 'failed',
           detail: `changed or missing: ${changed.slice(0, 5).join(', ')}${changed.length > 5 ? ` and ${changed.length - 5} more` : ''}`,
-          advice: 'Install the package again. In a checkout, run "npm run build".',
+          advice: REINSTALL,
         };
   const folder = model === 'off' ? undefined : findModel(model);
   if (folder === undefined) return [files];
@@ -191,7 +196,13 @@ function shownCheck({ name, state, detail, advice }: Check, paint: Paint): strin
   return `${word}  ${name.padEnd(12)}  ${detail}\n${advice === undefined ? '' : `${' '.repeat(23)}${advice}\n`}`;
 }
 
-async function run({ verify, ...flags }: EngineFlags & { readonly verify?: boolean }): Promise<void> {
+interface DoctorFlags extends EngineFlags {
+  readonly verify?: boolean;
+  readonly trust?: readonly string[];
+}
+
+async function run({ verify, trust, ...given }: DoctorFlags): Promise<void> {
+  const flags: EngineFlags = trust === undefined ? given : { ...given, pack: withTrust(given.pack, trust) };
   const checks: Check[] = [
     { name: 'Portcullis', state: 'ok', detail: packageVersion() },
     nodeCheck(),
@@ -237,6 +248,7 @@ export function doctorCommand(): Command {
       'check the installation: packages, pack, model and a self-test with timings; exits with 1 if something must be fixed',
     ),
   )
+    .addOption(trustOption())
     .option('--verify', 'compare the installed files, rules and models with their digests')
     .action(run);
 }

@@ -37,6 +37,14 @@ function leaveOutCore(command: Command): void {
   command.setOptionValue('pack', [NO_CORE, ...((command.getOptionValue('pack') as string[] | undefined) ?? [])]);
 }
 
+/** Makes the option `--trust`; `withTrust` applies it. */
+export function trustOption(): Option {
+  return new Option(
+    '--trust <key>',
+    'load only packs that this public key of minisign signed, beside core: a key (RW…) or its file; may be repeated',
+  ).argParser(collect);
+}
+
 /** The list of packs with `--trust` in it: keys, or files of them. @throws CliError for anything else */
 export function withTrust(packs: readonly string[] | undefined, keys: readonly string[]): readonly string[] {
   const trusted = keys.map((key) => {

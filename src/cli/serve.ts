@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { FIRST_EMAIL, type FirstAccount, type UnshownAccount } from '../service/first-account.js';
 import type { RunningService } from '../service/run-service.js';
 import type { ServiceSettings } from '../service/settings.js';
-import { collect, withPackOptions, withTrust } from './engine-flags.js';
+import { collect, trustOption, withPackOptions, withTrust } from './engine-flags.js';
 import { CliError } from './terminal.js';
 
 /** Packages to install for the service. */
@@ -141,10 +141,7 @@ const OPTIONS: readonly Option[] = [
   setting('--stripe-webhook-secret <secret>', 'signing secret of the webhook /dashboard/billing/stripe'),
   setting('--stripe-price <plan=price>', 'Stripe price id of a plan; may be repeated').argParser(collect),
   setting('--stripe-overage-price <price>', 'Stripe price id of one overage pack'),
-  new Option(
-    '--trust <key>',
-    'load only packs that this public key of minisign signed, beside core: a key (RW…) or its file; may be repeated',
-  ).argParser(collect),
+  trustOption(),
   setting('--log-level <level>', 'level of the JSON log on stderr', 'info'),
   new Option('--print-config', 'print the settings as JSON and exit'),
 ];

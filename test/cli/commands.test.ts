@@ -249,6 +249,14 @@ test('doctor says what is installed, which pack runs, and how fast', () => {
   expect(broken).toMatchObject({ status: 1, stdout: expect.stringMatching(/FAILED {3}Engine .*none\.yaml/) });
 });
 
+test('doctor --trust refuses a pack that is not signed', () => {
+  const pack = join(folder, 'unsigned.json');
+  writeFileSync(pack, '{}');
+  const key = 'RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3';
+  const run = runCli(['doctor', ...RULES, '--pack', pack, '--trust', key]);
+  expect(run).toMatchObject({ status: 1, stdout: expect.stringMatching(/FAILED {3}Engine .*PACK016.* is not signed/) });
+});
+
 test('doctor --verify compares a model folder with its manifest', () => {
   const model = writeTinyModel();
   const filesOf = (): unknown =>
