@@ -11,9 +11,16 @@ COPY . .
 RUN node scripts/build.mjs && node scripts/image-modules.mjs .
 
 FROM node:22-bookworm-slim
+# docker build --build-arg VERSION=1.5.0 --build-arg REVISION=$(git rev-parse HEAD) --build-arg SOURCE=https://…
+ARG VERSION=unknown
+ARG REVISION=unknown
+ARG SOURCE=unknown
 LABEL org.opencontainers.image.title="Portcullis" \
   org.opencontainers.image.description="Screens text for prompt injection" \
   org.opencontainers.image.licenses="Apache-2.0" \
+  org.opencontainers.image.version="$VERSION" \
+  org.opencontainers.image.revision="$REVISION" \
+  org.opencontainers.image.source="$SOURCE" \
   org.opencontainers.image.base.name="docker.io/library/node:22-bookworm-slim"
 ENV NODE_ENV=production PORTCULLIS_HOST=0.0.0.0
 WORKDIR /app
@@ -29,6 +36,6 @@ USER 1000
 VOLUME /data
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:8080/readyz').then((it) => process.exit(it.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORTCULLIS_PORT || 8080}/readyz`).then((it) => process.exit(it.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "/app/dist/cli/main.js"]
 CMD ["serve"]

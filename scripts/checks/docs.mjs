@@ -17,7 +17,7 @@ const scripts = JSON.parse(readFileSync('package.json', 'utf8')).scripts;
 const proofs = new Set(
   [...readFileSync('scripts/proof.mjs', 'utf8').matchAll(/^ {2}'?([a-z-]+)'?: \[/gm)].map((match) => match[1]),
 );
-const ROOTS = /^(src|test|docs|rules|models|bench|scripts|integrations)\//;
+const ROOTS = /^(src|test|docs|rules|models|bench|scripts|integrations|deploy|site|\.github)\//;
 const PLACEHOLDER = /[*<>{}…]|\.\.\.|[A-Z]{3,}|\bN\b/;
 const MARKS = ['<!-- parts -->', '<!-- end parts -->'];
 

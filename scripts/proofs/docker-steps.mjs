@@ -131,7 +131,7 @@ for (const line of steps) {
   else if (word === 'HEALTHCHECK') stage().healthcheck = JSON.parse(/CMD (\[.*\])$/.exec(rest)[1]);
   else if (word === 'ENTRYPOINT') stage().entrypoint = JSON.parse(rest);
   else if (word === 'CMD') stage().command = JSON.parse(rest);
-  else if (word !== 'LABEL') fail(`an instruction that is not understood: ${word}`);
+  else if (word !== 'LABEL' && word !== 'ARG') fail(`an instruction that is not understood: ${word}`);
   say(`${((performance.now() - started) / 1000).toFixed(1).padStart(6)} s  ${line.slice(0, 110)}`);
 }
 
