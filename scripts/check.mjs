@@ -26,6 +26,7 @@ const checks = {
     [bin('publint'), '--strict', '--pack', 'npm'],
     // `web/core-pack` is a file to serve, not a module.
     [bin('attw'), '--pack', '.', '--profile', 'esm-only', '--exclude-entrypoints', 'web/core-pack', '--quiet'],
+    ['node', 'scripts/checks/sbom.mjs'],
   ],
 };
 

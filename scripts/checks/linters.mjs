@@ -1,7 +1,8 @@
-// Linters of .github and deploy, in the versions of linters/, installed when first needed: by npm, and by pip into a virtual
+// Linters of .github, deploy and the bill of materials, in the versions of linters/, installed when first needed: by npm, and by pip into a virtual
 // environment beside those.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { ensureFolderInstalled, root } from '../checkout.mjs';
 
@@ -41,4 +42,12 @@ export async function pythonLinter(name, args) {
   if (!(await ensureFolderInstalled(FOLDER))) throw new Error('npm ci failed; its message is above');
   installPython();
   return failure(join(PROGRAMS, name), args);
+}
+
+/** Returns what the schema of CycloneDX 1.5 objects to in a bill of materials. @throws Error where it can't be installed */
+export async function cyclonedx(text) {
+  if (!(await ensureFolderInstalled(FOLDER))) throw new Error('npm ci failed; its message is above');
+  const { Spec, Validation } = createRequire(join(MODULES, 'noop.js'))('@cyclonedx/cyclonedx-library');
+  const found = await new Validation.JsonStrictValidator(Spec.Version.v1dot5).validate(text);
+  return (found ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
 }
