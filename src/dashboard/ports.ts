@@ -5,6 +5,7 @@ import type { Rule } from '../engine/rules/types.js';
 import type { Mode } from '../engine/verdict.js';
 import type { EvidenceLabel, EvidenceRecord, ReplayReport } from '../evidence/evidence-record.js';
 import type { FlowReport } from '../policy/run/flow-report.js';
+import type { WrittenPolicy } from '../policy/run/written-policy.js';
 import type { OverlayVersion } from '../store/account-store.js';
 import type { EvidenceFilter, EvidencePage } from '../store/evidence-store.js';
 import type { Role } from '../store/user-store.js';
@@ -79,6 +80,14 @@ export interface FlowsResponse {
   readonly checked: number;
   /** False where the period has more records than one response reads. */
   readonly isWhole: boolean;
+}
+
+/** The account's policy for values that calls carry from data. */
+export interface FlowPolicyState {
+  /** Null where the account has none: a guard's defaults decide. */
+  readonly policy: WrittenPolicy | null;
+  /** 16 hex digits, equal for equal policies. */
+  readonly version: string;
 }
 
 /** One step of time on the overview. */

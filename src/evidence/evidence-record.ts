@@ -3,7 +3,8 @@ import type { RouterLevel } from '../engine/decide.js';
 import type { ExplainedFinding, Explanation, ModelReport } from '../engine/explain.js';
 import type { EngineLimits } from '../engine/limits.js';
 import type { Verdict } from '../engine/verdict.js';
-import type { AskedDigests, FlowDecision, FlowGrounds } from '../policy/run/decide-flow.js';
+import type { AskedDigests, FlowDecision } from '../policy/run/decide-flow.js';
+import type { FlowGrounds } from '../policy/run/flow-policy.js';
 
 /** How much of an input an account keeps: all of it, with secrets masked, or a digest alone. */
 export type Keep = 'whole' | 'masked' | 'hash';

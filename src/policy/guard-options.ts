@@ -2,12 +2,13 @@ import { checkOptions, type Known } from '../engine/options.js';
 import { createOwnTexts, type OwnTexts } from './own-texts.js';
 import { checkPolicy, DEFAULT_POLICY, type GuardEvent, type Policy } from './policy.js';
 import type { OnAsk } from './run/ask.js';
-import { createEffects, type Effects, type ToolPolicy } from './run/effects.js';
+import { createEffects, type Effects } from './run/effects.js';
 import type { FlowPolicy } from './run/flow-policy.js';
 import type { Judge } from './run/judge.js';
 import type { CallRules } from './run/rule-call.js';
 import type { RunLog } from './run/run-log.js';
 import { createRuns, newRunId, type RunMemory, type Runs } from './run/run-memory.js';
+import type { ToolPolicy } from './run/tool-policy.js';
 import { type Analyzer, type CacheOptions, createScreener, type Screener } from './screener.js';
 
 /** How a guard is set up. */

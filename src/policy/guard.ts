@@ -3,8 +3,9 @@ import { checkOptions, type Known } from '../engine/options.js';
 import { readContent } from './content.js';
 import { type GuardOptions, readOptions } from './guard-options.js';
 import type { Decision, GuardEvent, Point, Policy } from './policy.js';
-import type { Effect, KnownEffect } from './run/effects.js';
+import type { KnownEffect } from './run/effects.js';
 import { plainText, type RunKey, type RunMemory } from './run/run-memory.js';
+import type { Effect } from './run/tool-policy.js';
 import { openOutputStream, screenOutput } from './screen-output.js';
 import { screenValue } from './screening.js';
 

@@ -31,13 +31,14 @@ export {
   type ReportedFinding,
 } from './policy.js';
 export type { FlowQuestion, OnAsk } from './run/ask.js';
-export type { AcceptedValue, Effect, KnownEffect, ToolPolicy } from './run/effects.js';
+export type { KnownEffect } from './run/effects.js';
 export type { Flow } from './run/flow.js';
 export type { FlowPolicy } from './run/flow-policy.js';
 export type { Judge, JudgeEndpoint, Judgement, JudgeQuestion } from './run/judge.js';
 export type { Leak } from './run/output/leaks.js';
 export type { RunEntry, RunLog } from './run/run-log.js';
 export type { Origin } from './run/run-state.js';
+export type { AcceptedValue, Effect, ToolPolicy } from './run/tool-policy.js';
 export type { ValueKind } from './run/values.js';
 export { errorText, screenedError } from './screened-error.js';
 export type { Analyzer, CacheOptions } from './screener.js';

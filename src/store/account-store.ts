@@ -1,5 +1,6 @@
 import type { Overlay } from '../engine/rules/pack/overlay-schema.js';
 import type { Keep } from '../evidence/evidence-record.js';
+import type { WrittenPolicy } from '../policy/run/written-policy.js';
 
 /** Settings that an account's owner chose. */
 export interface AccountSettings {
@@ -26,6 +27,8 @@ export interface Account {
   readonly settings: AccountSettings;
   /** The overlay that its calls are screened under, on top of the server's packs and overlays; null where it never applied one. */
   readonly overlay: AppliedOverlay | null;
+  /** Decides on the calls of its runs; null where it has none, and a guard's defaults decide. */
+  readonly flowPolicy: WrittenPolicy | null;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
 }
@@ -73,7 +76,7 @@ export interface AccountStore {
   /** `at` in milliseconds since 1970. */
   setTrialEnd(id: string, at: number): Promise<Account>;
   /** Changes the given settings alone. */
-  setSettings(id: string, settings: Partial<AccountSettings>): Promise<Account>;
+  setSettings(id: string, settings: Partial<AccountSettings & Pick<Account, 'flowPolicy'>>): Promise<Account>;
   /** Adds bought calls, a whole number above 0. */
   addOverage(id: string, calls: number): Promise<Account>;
 }

@@ -8,8 +8,8 @@ import { databases } from '../store/databases.js';
 /** Fields that some route reads. */
 const NAMES = (
   'accountId action actor account against code cursor decidedBy email events expires find finding format from graceSeconds id input ' +
-  'keep keyId kind label limit name note number operatingPoint overlay packs password plan range replaces retentionDays role ' +
-  'routerLevel rule source text to token totp url verdict verdictForm __proto__ constructor'
+  'keep keyId kind label limit name note number on operatingPoint overlay packs password plan range replaces retentionDays role ' +
+  'routerLevel rule source text to token tools totp url verdict verdictForm __proto__ constructor'
 ).split(' ');
 const OPEN = /^(GET \/session|POST \/(sign-in|sign-up|sign-out|invitation\/(look|accept)))$/;
 const RUNS = 20;

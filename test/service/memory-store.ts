@@ -10,7 +10,12 @@ export interface MemoryStore extends ScreeningStore {
   readonly audited: readonly Parameters<ScreeningStore['audit']['add']>[0][];
   add(
     secret: string,
-    options?: Partial<{ limit: number; trialEnded: boolean; settings: Partial<AccountSettings> }>,
+    options?: Partial<{
+      limit: number;
+      trialEnded: boolean;
+      settings: Partial<AccountSettings>;
+      flowPolicy: Account['flowPolicy'];
+    }>,
   ): string;
   revoke(secret: string): void;
   /** Every call to the store fails from now on. */
@@ -70,7 +75,7 @@ export function memoryStore(): MemoryStore {
     records,
     used,
     audited,
-    add(secret, { limit = 1_000, trialEnded = false, settings = {} } = {}) {
+    add(secret, { limit = 1_000, trialEnded = false, settings = {}, flowPolicy = null } = {}) {
       const id = `acct_${String(entries.size).padStart(16, '0')}`;
       const account: Account = {
         id,
@@ -81,6 +86,7 @@ export function memoryStore(): MemoryStore {
         overageLeft: 0,
         settings: { verdictForm: 'extended', retentionDays: 30, keep: 'whole', ...settings },
         overlay: null,
+        flowPolicy,
         createdAt: 0,
       };
       const key: ApiKey = {

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { accountCommand } from './account.js';
+import { flowPolicyCommand } from './flow-policy.js';
 import { keyCommand } from './key.js';
 import { orderCommand, overageCommand, planCommand } from './plan.js';
 import { printOne, type StoreFlags, storeCommand } from './store-command.js';
@@ -30,6 +31,7 @@ export function adminCommand(): Command {
     .description('manage accounts, keys, plans and users of the service')
     .addCommand(accountCommand())
     .addCommand(keyCommand())
+    .addCommand(flowPolicyCommand())
     .addCommand(planCommand())
     .addCommand(overageCommand())
     .addCommand(orderCommand())

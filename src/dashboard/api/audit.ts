@@ -32,6 +32,8 @@ export const auditedRoutes: Readonly<Record<string, AuditedRoute>> = {
   'GET /evidence/export': { action: 'evidence.export', detail: ['format'] },
   'GET /audit/export': { action: 'audit.export' },
   'POST /overlay': { action: 'overlay.apply', detail: ['note'] },
+  'PUT /flow-policy': { action: 'flow-policy.replace', detail: ['on', 'tools'] },
+  'DELETE /flow-policy': { action: 'flow-policy.remove' },
   'POST /webhooks': { action: 'webhook.create', target: 'url' },
   'DELETE /webhooks/:id': { action: 'webhook.remove', target: 'id' },
   'POST /webhooks/:id/test': { action: 'webhook.test', target: 'id' },
@@ -66,5 +68,6 @@ function asValues(value: unknown): Values {
 }
 
 function actionWord(value: unknown): string {
-  return (value === null ? 'none' : String(value)).slice(0, LONGEST);
+  const word = typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? 'none');
+  return word.slice(0, LONGEST);
 }

@@ -68,7 +68,8 @@ export async function newestRecords<T>(
   return { picked, isWhole: cursor === null };
 }
 
-function lengthOf(flows: readonly object[] = []): number {
+/** UTF-16 code units of flows as JSON. */
+export function lengthOf(flows: readonly object[] = []): number {
   return flows.reduce((sum, flow) => sum + JSON.stringify(flow).length, 0);
 }
 

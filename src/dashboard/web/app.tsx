@@ -169,7 +169,7 @@ function Page({ route, session, onSession }: ShellProps): JSX.Element {
   const [section, id, part] = route.path.split('/');
   switch (section) {
     case 'evidence':
-      if (id === 'flows') return <Flows />;
+      if (id === 'flows') return <Flows owner={owner} />;
       if (id === 'run') return <Run key={part} id={decodeURIComponent(part ?? '')} />;
       return id === undefined ? <Evidence query={route.query} /> : <Record key={id} id={id} marks={marks} />;
     case 'playground':

@@ -1,7 +1,7 @@
 import { visibleText } from '../../engine/text/visible-text.js';
 import { inTime } from '../screener.js';
-import type { Effect } from './effects.js';
 import type { Flow, FoundFlow } from './flow.js';
+import type { Effect } from './tool-policy.js';
 
 /** A question to a person: may this call carry these values? An answer counts for this call alone, once. */
 export interface FlowQuestion {

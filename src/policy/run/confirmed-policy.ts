@@ -1,8 +1,10 @@
 /** Writes the policy that permits what an operator has confirmed. */
-import type { AcceptedValue, ToolPolicy } from './effects.js';
+
 import type { Flow } from './flow.js';
-import { type FlowPolicy, isOneArgument } from './flow-policy.js';
+import { isOneArgument } from './flow-policy.js';
 import { isShortened } from './tool-name.js';
+import { type AcceptedValue, policyOf } from './tool-policy.js';
+import type { WrittenPolicy } from './written-policy.js';
 
 /** Equal flows of some calls. */
 export interface FlowGroup extends Pick<Flow, 'kind' | 'level'> {
@@ -12,12 +14,6 @@ export interface FlowGroup extends Pick<Flow, 'kind' | 'level'> {
   readonly source: string | null;
   /** Path of the argument, with `[*]` for every index. */
   readonly argument: string;
-}
-
-/** Options of `createGuard` that say what calls may carry. */
-export interface WrittenPolicy {
-  readonly on?: { readonly flow?: Partial<FlowPolicy> | undefined } | undefined;
-  readonly tools?: Readonly<Record<string, ToolPolicy>> | undefined;
 }
 
 /** Whether a policy can permit it: both tools and the argument need names that are theirs alone. */
@@ -32,7 +28,7 @@ export function confirmedPolicy(confirmed: readonly FlowGroup[], base: WrittenPo
   for (const { tool, source, argument, kind, level } of confirmed.filter(isAcceptable)) {
     const known = tools.get(tool);
     const value: AcceptedValue = { from: source, argument, kind, ...(level === 'foreign' ? {} : { level }) };
-    const others = known?.accepts?.filter((each) => !isSame(each, value)) ?? [];
+    const others = known?.accepts?.filter((each) => !isValueOf(each, { source, argument, kind, level })) ?? [];
     tools.set(tool, { ...known, accepts: [...others, value] });
   }
   return {
@@ -42,6 +38,24 @@ export function confirmedPolicy(confirmed: readonly FlowGroup[], base: WrittenPo
   };
 }
 
-function isSame(a: AcceptedValue, b: AcceptedValue): boolean {
-  return a.from === b.from && a.argument === b.argument && a.kind === b.kind && a.level === b.level;
+/** Whether a policy permits it. */
+export function isConfirmed({ tools = {} }: WrittenPolicy, flow: FlowGroup): boolean {
+  return flow.tool !== null && policyOf(tools, flow.tool).accepts?.some((each) => isValueOf(each, flow)) === true;
+}
+
+/** Takes one flow out of those that a policy permits. */
+export function withdrawnPolicy(policy: WrittenPolicy, flow: FlowGroup): WrittenPolicy {
+  const { tools = {} } = policy;
+  if (flow.tool === null || !isConfirmed(policy, flow)) return policy;
+  const { [flow.tool]: changed, ...others } = tools;
+  const { accepts = [], ...declared } = changed ?? {};
+  const left = accepts.filter((each) => !isValueOf(each, flow));
+  if (left.length > 0) return { ...policy, tools: { ...tools, [flow.tool]: { ...declared, accepts: left } } };
+  return { ...policy, tools: { ...others, ...(Object.keys(declared).length === 0 ? {} : { [flow.tool]: declared }) } };
+}
+
+function isValueOf(value: AcceptedValue, { source, argument, kind, level }: Omit<FlowGroup, 'tool'>): boolean {
+  return (
+    value.from === source && value.argument === argument && value.kind === kind && (value.level ?? 'foreign') === level
+  );
 }

@@ -1,9 +1,8 @@
 /** Decides on a call from what a run knows, so that it can be decided again. */
 import { withoutTexts } from './ask.js';
-import type { KnownEffect } from './effects.js';
 import { sourceOf } from './entries.js';
 import { type Flow, flowOf } from './flow.js';
-import { type FlowPolicy, flowReason, ruleFlows } from './flow-policy.js';
+import { type FlowGrounds, type FlowRuling, flowReason, ruleFlows } from './flow-policy.js';
 import type { RunState, Source } from './run-state.js';
 
 /** The part of a run's state that the arguments of one call ask for. */
@@ -13,14 +12,6 @@ export interface AskedDigests {
   readonly foreign: readonly (readonly [key: number, place: number])[];
   readonly suspicious: readonly (readonly [key: number, place: number])[];
   readonly sources: readonly (readonly [id: number, source: Source])[];
-}
-
-/** Everything beside the arguments that a decision depends on. */
-export interface FlowGrounds {
-  readonly effect: KnownEffect;
-  readonly policy: FlowPolicy;
-  /** Arguments that say where a `send` goes; undefined: all. */
-  readonly to?: readonly string[] | undefined;
 }
 
 /** Ruling of a policy on the values in a call's arguments. Quotes none of them. */
@@ -33,15 +24,24 @@ export interface FlowDecision {
   readonly flows: readonly Flow[];
 }
 
+/** Rules on the values in a call's arguments. `asked` gets the digests that the state was asked for. */
+export function ruleArguments(
+  state: RunState,
+  args: unknown,
+  grounds: FlowGrounds,
+  asked?: Set<number>,
+): FlowRuling | undefined {
+  return ruleFlows(flowOf(state, args, grounds.policy.trusted, asked), grounds);
+}
+
 /** Decides, and gives the digests that were asked for: the same arguments, grounds and digests are decided alike. */
 export function decideFlow(
   state: RunState,
   args: unknown,
-  { effect, policy, to }: FlowGrounds,
+  grounds: FlowGrounds,
 ): FlowDecision & { readonly digests: AskedDigests } {
   const asked = new Set<number>();
-  const found = flowOf(state, args, policy.trusted, asked);
-  const ruling = ruleFlows(found, effect, { to }, policy);
+  const ruling = ruleArguments(state, args, grounds, asked);
   const digests = askedDigests(state, asked);
   if (ruling === undefined) return { action: 'allow', rule: 'none', reason: null, flows: [], digests };
   const { action, rule } = ruling;

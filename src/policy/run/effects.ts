@@ -1,31 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Flow } from './flow.js';
-import { isOneArgument } from './flow-policy.js';
-import { isShortened } from './tool-name.js';
-import type { ValueKind } from './values.js';
-
-/** Effect of a tool beyond its response, from harmless to grave. */
-export type Effect = 'read' | 'write' | 'send' | 'execute';
-
-/** Values of one kind that an argument of a tool may carry although they come from data. */
-export interface AcceptedValue {
-  /** Tool whose results they stand in. */
-  readonly from: string;
-  /** Path of the argument, with `[*]` for every index: `to[*]`, `event.attendees[*].email`. */
-  readonly argument: string;
-  readonly kind: ValueKind;
-  /** Default `foreign`: a value of a suspicious passage is not accepted. */
-  readonly level?: Flow['level'] | undefined;
-}
-
-/** Declaration of a host or an operator about a tool. */
-export interface ToolPolicy {
-  readonly effect?: Effect | undefined;
-  /** Arguments that say where a `send` goes; default: all. */
-  readonly to?: readonly string[] | undefined;
-  /** Values from data that calls may carry: what `portcullis flow report` writes of confirmed ones. Default: none. */
-  readonly accepts?: readonly AcceptedValue[] | undefined;
-}
+import { checkTools, EFFECTS, type Effect, policyOf, type ToolPolicies, type ToolPolicy } from './tool-policy.js';
 
 /** The effect of a tool, and where that is known from. */
 export interface KnownEffect {
@@ -45,7 +19,6 @@ export interface Effects {
 
 /** Definitions whose annotations are remembered. */
 const MAX_TOOLS = 2_000;
-const EFFECTS: readonly Effect[] = ['read', 'write', 'send', 'execute'];
 
 const VERBS: Readonly<Record<Effect, ReadonlySet<string>>> = {
   read: new Set(
@@ -68,53 +41,41 @@ const VERBS: Readonly<Record<Effect, ReadonlySet<string>>> = {
   ),
 };
 
-/** @throws TypeError for an effect that does not exist, or a member of `accepts` that is none */
-export function createEffects(tools: Readonly<Record<string, ToolPolicy>> = {}): Effects {
-  for (const [tool, { effect, accepts }] of Object.entries(tools)) {
-    if (effect !== undefined && !EFFECTS.includes(effect))
-      throw new TypeError(`${String(effect)} is not an effect of a tool; choose one of ${EFFECTS.join(', ')}`);
-    if (accepts !== undefined) checkAccepted(tool, accepts);
-  }
-  const policyOf = (tool = ''): ToolPolicy => (Object.hasOwn(tools, tool) ? (tools[tool] ?? {}) : {});
+/** @throws TypeError as `checkTools` */
+export function createEffects(tools: ToolPolicies = {}): Effects {
+  checkTools(tools);
   const annotated = new LRUCache<string, Effect>({ max: MAX_TOOLS });
   return {
-    policyOf,
+    policyOf: (tool) => policyOf(tools, tool),
     readDefinition(tool, definition) {
       const effect = annotatedEffect(definition);
       if (tool !== undefined && effect !== undefined) annotated.set(tool, effect);
     },
-    of(tool = '', declared) {
-      const chosen = policyOf(tool).effect;
-      if (chosen !== undefined) return { effect: chosen, why: 'policy' };
-      if (declared !== undefined) return { effect: declared, why: 'host' };
-      const named = namedEffect(tool);
-      const annotation = annotated.get(tool);
-      // A server says this of itself: it isn't believed against the name.
-      const isDoubtful = annotation === 'read' && (named === 'send' || named === 'execute');
-      if (annotation !== undefined && !isDoubtful) return { effect: annotation, why: 'annotation' };
-      return named === undefined ? { effect: 'write', why: 'unknown name' } : { effect: named, why: 'name' };
-    },
+    of: (tool = '', declared) =>
+      effectOf(tool, { policy: policyOf(tools, tool), declared, annotation: annotated.get(tool) }),
   };
 }
 
-const ACCEPTED = ['from', 'argument', 'kind', 'level'];
-
-function checkAccepted(tool: string, accepts: unknown): void {
-  const isValue = (value: unknown): value is AcceptedValue => {
-    if (typeof value !== 'object' || value === null) return false;
-    const { from, argument, kind, level = 'foreign' } = value as Partial<AcceptedValue>;
-    const isKnown = Object.keys(value).every((name) => ACCEPTED.includes(name));
-    const isComplete = [from, argument, kind].every((member) => typeof member === 'string');
-    return isKnown && isComplete && (level === 'foreign' || level === 'suspicious');
-  };
-  if (!Array.isArray(accepts) || !accepts.every(isValue))
-    throw new TypeError(
-      "accepts of a tool is a list of { from, argument, kind, level? }, level 'foreign' or 'suspicious'",
-    );
-  if (isShortened(tool) || accepts.some(({ from, argument }) => isShortened(from) || !isOneArgument(argument)))
-    throw new TypeError(
-      'accepts of a tool permits nothing by "(a name of … characters)" or "[?]": they stand for many tools and arguments',
-    );
+/** The effect of a tool: as declared by the policy, by the host, by its annotation, or by the verb of its name. */
+export function effectOf(
+  tool: string,
+  {
+    policy,
+    declared,
+    annotation,
+  }: {
+    readonly policy: ToolPolicy;
+    readonly declared?: Effect | undefined;
+    readonly annotation?: Effect | undefined;
+  },
+): KnownEffect {
+  if (policy.effect !== undefined) return { effect: policy.effect, why: 'policy' };
+  if (declared !== undefined) return { effect: declared, why: 'host' };
+  const named = namedEffect(tool);
+  // A server says this of itself: it isn't believed against the name.
+  const isDoubtful = annotation === 'read' && (named === 'send' || named === 'execute');
+  if (annotation !== undefined && !isDoubtful) return { effect: annotation, why: 'annotation' };
+  return named === undefined ? { effect: 'write', why: 'unknown name' } : { effect: named, why: 'name' };
 }
 
 /** @see Model Context Protocol, ToolAnnotations */

@@ -1,7 +1,8 @@
 import type { Screened } from '../screener.js';
-import type { AcceptedValue, KnownEffect, ToolPolicy } from './effects.js';
+import type { KnownEffect } from './effects.js';
 import type { Flow, FoundFlow } from './flow.js';
 import type { Origin } from './run-state.js';
+import type { AcceptedValue, ToolPolicy } from './tool-policy.js';
 
 /** Action for a call that carries a value from untrusted data. */
 export interface FlowPolicy {
@@ -39,8 +40,10 @@ export function checkFlowPolicy(policy: FlowPolicy): void {
       throw new TypeError(`${String(value)} is not an action for flow.${name}; choose one of ${SEVERITY.join(', ')}`);
   }
   const { suspicionAt, trusted } = policy;
-  if (!(suspicionAt >= 0 && suspicionAt <= 1)) throw new RangeError('flow.suspicionAt must be a number from 0 to 1');
-  if (!Array.isArray(trusted)) throw new TypeError('flow.trusted is a list of tools and domains');
+  if (typeof suspicionAt !== 'number' || !(suspicionAt >= 0 && suspicionAt <= 1))
+    throw new RangeError('flow.suspicionAt must be a number from 0 to 1');
+  if (!Array.isArray(trusted) || !trusted.every((name) => typeof name === 'string'))
+    throw new TypeError('flow.trusted is a list of tools and domains');
 }
 
 /** Ruling of a policy on the flows into a call; undefined if there is none. */
@@ -50,17 +53,21 @@ export interface FlowRuling {
   readonly flows: readonly FoundFlow[];
 }
 
+/** Everything beside the values that a ruling depends on. */
+export interface FlowGrounds extends Pick<ToolPolicy, 'to' | 'accepts'> {
+  readonly effect: KnownEffect;
+  readonly policy: FlowPolicy;
+}
+
 /** Applies a policy, and what it says of the tool. */
 export function ruleFlows(
   flows: readonly FoundFlow[],
-  { effect }: KnownEffect,
-  { to, accepts }: ToolPolicy,
-  policy: FlowPolicy,
+  { effect: { effect }, policy, to, accepts }: FlowGrounds,
 ): FlowRuling | undefined {
   if (effect === 'read') return undefined;
   const leadsOut = ({ argument, kind }: FoundFlow): boolean =>
     effect === 'send'
-      ? to === undefined || argument.includes(UNNAMED) || to.some((name) => isIn(argument, name))
+      ? to === undefined || argument.includes(UNNAMED) || isInOne(argument, to)
       : effect === 'execute' && (kind === 'url' || kind === 'host');
   const counted = flows.filter((flow) => (flow.level === 'suspicious' || leadsOut(flow)) && !isAccepted(flow, accepts));
   const levels = (['suspicious', 'foreign'] as const).filter((level) => counted.some((flow) => flow.level === level));
@@ -90,10 +97,11 @@ function isAccepted({ argument, kind, level, source }: Flow, accepts: readonly A
   );
 }
 
-function isIn(argument: string, name: string): boolean {
-  return argument
-    .split(' and ')
-    .some((path) => path === name || (/^[.[]/.test(path.slice(name.length)) && path.startsWith(name)));
+function isInOne(argument: string, names: readonly string[]): boolean {
+  const paths = argument.split(' and ');
+  return names.some((name) =>
+    paths.some((path) => path === name || (/^[.[]/.test(path.slice(name.length)) && path.startsWith(name))),
+  );
 }
 
 /** One sentence on where a value comes from. Quotes neither the value nor a name that could be screened text. */

@@ -1,8 +1,8 @@
 /** Asks a model of the user's own whether a call that the flow flagged serves the task. Loaded by the first such call. */
 import { z } from 'zod';
 import { inTime, ScreeningTimeout } from '../screener.js';
-import type { Effect } from './effects.js';
 import type { FoundFlow } from './flow.js';
+import type { Effect } from './tool-policy.js';
 
 /** An endpoint for chat completions as OpenAI has it: vLLM, Ollama, llama.cpp and so on. */
 export interface JudgeEndpoint {

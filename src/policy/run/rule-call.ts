@@ -2,9 +2,9 @@
 import { cropTask, inputText } from '../../engine/input.js';
 import type { Input } from '../../index.js';
 import { askPerson, type FlowQuestion, type OnAsk } from './ask.js';
+import { ruleArguments } from './decide-flow.js';
 import type { Effects, KnownEffect } from './effects.js';
-import { flowOf } from './flow.js';
-import { type FlowPolicy, type FlowRuling, ruleFlows } from './flow-policy.js';
+import type { FlowPolicy, FlowRuling } from './flow-policy.js';
 import type { Judge, JudgedCall, Judgement } from './judge.js';
 import { rememberCall } from './remember.js';
 import { catchUp } from './run-log.js';
@@ -39,14 +39,14 @@ export interface CallRuling extends FlowRuling {
 
 /** Rules on the values that a call carries from untrusted data, and adds it to the run; undefined where it carries none. */
 export async function ruleCall(run: RunMemory, call: RuledCall, rules: CallRules): Promise<CallRuling | undefined> {
-  const { policy, effects } = rules;
+  const { to, accepts } = rules.effects.policyOf(call.tool);
+  const grounds = { effect: call.effect, policy: rules.policy.flow, to, accepts };
   const permitted = new Set<string>();
   let ruled: CallRuling | undefined;
   let isPermitted = false;
   do {
     await catchUp(run);
-    const flows = flowOf(run.state, call.arguments, policy.flow.trusted);
-    const ruling = ruleFlows(flows, call.effect, effects.policyOf(call.tool), policy.flow);
+    const ruling = ruleArguments(run.state, call.arguments, grounds);
     const names = ruling?.flows.map(({ text: _, ...flow }) => JSON.stringify(flow)) ?? [];
     if (ruling === undefined || names.every((name) => permitted.has(name))) break;
     ruled = ruling.action === 'report' ? { ...ruling, judgement: undefined } : await askAbout(ruling, run, call, rules);

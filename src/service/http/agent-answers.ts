@@ -10,6 +10,8 @@ import { HttpError } from './http-error.js';
 export interface AgentCall {
   readonly host: 'claude-code' | 'litellm';
   readonly on: NonNullable<GuardOptions['on']>;
+  /** Of the account's policy. */
+  readonly tools?: GuardOptions['tools'];
 }
 
 /** Screens what an agent's host sent, and keeps what its runs remember. */
@@ -33,14 +35,18 @@ const RUN_ID = /^[\w.:-]{1,100}$/;
  *
  * @throws HttpError 400 for a body of another shape
  */
-export async function answerAgent({ host, on }: AgentCall, body: object, analyzer: AgentAnalyzer): Promise<string> {
+export async function answerAgent(
+  { host, on, tools }: AgentCall,
+  body: object,
+  analyzer: AgentAnalyzer,
+): Promise<string> {
   const { session_id, input_type } = body as HookEvent & Partial<LiteLlmCall>;
   const named = host === 'claude-code' ? session_id : runOf(body as LiteLlmCall);
   const runId = typeof named === 'string' && RUN_ID.test(named) ? named : undefined;
   const isPast = host === 'litellm' && input_type === 'request';
   const engine: Analyzer = { analyze: (input, options) => analyzer.analyze(input, { ...options, runId, isPast }) };
   const runLog = runId === undefined ? undefined : analyzer;
-  const guard = createGuard({ engine, on, runLog, cache: { max: 100 }, timeoutMs: 2 ** 31 - 1 });
+  const guard = createGuard({ engine, on, tools, runLog, cache: { max: 100 }, timeoutMs: 2 ** 31 - 1 });
   if (host === 'claude-code') {
     if (!hookBodySchema.safeParse(body).success) throw notTaken();
     // The body itself: a parsed copy would lose members named `__proto__`. In canonical form, since numbers that no double

@@ -6,6 +6,7 @@ import { whenClosed } from '../../adapters/when-closed.js';
 import { cropTask, inputText } from '../../engine/input.js';
 import type { EvidenceRecord } from '../../evidence/evidence-record.js';
 import type { Policy } from '../../policy/index.js';
+import type { WrittenPolicy } from '../../policy/run/written-policy.js';
 import { digestInput } from '../../policy/screener.js';
 import { LONG } from '../long-texts/long-text-job.js';
 import type { AccountChange } from '../screening/account-overlays.js';
@@ -163,7 +164,7 @@ async function notePin({ store, now }: AgentParts, request: FastifyRequest): Pro
 async function answer(
   parts: AgentParts,
   request: FastifyRequest,
-  call: AgentCall,
+  asked: AgentCall,
   known?: KnownVerdicts,
 ): Promise<string> {
   const body = request.body as object;
@@ -171,6 +172,7 @@ async function answer(
   const { account, key } = ownerOf(request);
   const { store, overlays, longTexts, now } = parts;
   const signal = disconnectSignal(request);
+  const call = underPolicy(asked, account.flowPolicy);
   const screen = screening(parts, request, call, await overlays?.under(account.overlay), known);
   let failure: unknown;
   // A verdict or a run's memory that can't be had fails the whole call.
@@ -200,6 +202,11 @@ async function answer(
   return text as string;
 }
 
+/** A call under the policy of its account; the actions that its query names go first. */
+function underPolicy({ on, ...call }: AgentCall, policy: WrittenPolicy | null): AgentCall {
+  return { ...call, on: { ...on, flow: { ...policy?.on?.flow, ...on.flow } }, tools: policy?.tools };
+}
+
 /** Screens the texts of a call; those in `known` a moment ago are not screened again. */
 function screening(
   { store, engine, metrics, longTexts, now, prompts }: AgentParts,
@@ -226,7 +233,10 @@ function screening(
     if (signal.aborted) throw callerLeft();
     const { verdict, explanation } = await screenCall({ write, engine, now, longTexts, runs: store.runs }, caller, {
       ...{ input, channel, task },
-      run: runId === undefined ? undefined : { id: runId, policy: call.on.flow, isPast, isKeptElsewhere: true },
+      run:
+        runId === undefined
+          ? undefined
+          : { id: runId, policy: { on: { flow: call.on.flow }, tools: call.tools }, isPast, isKeptElsewhere: true },
     });
     metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
     const isAllowed = verdict.verdict === 'allow';

@@ -13,6 +13,7 @@ import type { ZodType } from 'zod';
 import { whenClosed } from '../../adapters/when-closed.js';
 import type { EvidenceRecord, RecordedRun } from '../../evidence/evidence-record.js';
 import { type Input, toMinimal } from '../../index.js';
+import type { WrittenPolicy } from '../../policy/run/written-policy.js';
 import type { Charge } from '../../store/account-store.js';
 import { LONG } from '../long-texts/long-text-job.js';
 import type { LongTexts } from '../long-texts/long-texts.js';
@@ -155,7 +156,7 @@ async function answer(
   const { verdict, explanation, record } = await screenCall(
     { ...parts, write, now, runs: store.runs },
     caller,
-    askedInput(body, query),
+    askedInput(body, query, account.flowPolicy ?? undefined),
   );
   store.keys.used(key.id, at.getTime());
   metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
@@ -185,10 +186,14 @@ function runAnswer({ id, flow }: RecordedRun): RunAnswer {
 }
 
 /** @throws HttpError 400 where the channel is named twice */
-function askedInput({ input, channel, task, run_id: id, tool, effect }: AnalyzeBody, query: AnalyzeQuery): AskedInput {
+function askedInput(
+  { input, channel, task, run_id: id, tool, effect }: AnalyzeBody,
+  query: AnalyzeQuery,
+  policy: WrittenPolicy | undefined,
+): AskedInput {
   if (channel !== undefined && query.channel !== undefined)
     throw new HttpError(400, '`channel` was sent in the body and in the query; send one.');
-  const run = id === undefined ? undefined : { id, tool, effect };
+  const run = id === undefined ? undefined : { id, tool, effect, policy };
   return { input: input as Input, channel: channel ?? query.channel, task, run };
 }
 

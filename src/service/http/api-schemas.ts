@@ -54,7 +54,9 @@ export const analyzeBodySchema: z.ZodType<AnalyzeBody> = z
     effect: z
       .enum(['read', 'write', 'send', 'execute'])
       .optional()
-      .describe('With `run_id`: what the called tool does. Default: by the verb of its name.'),
+      .describe(
+        'With `run_id`: what the called tool does. Default: by the verb of its name. The policy of the account takes precedence.',
+      ),
   })
   .meta({
     id: 'AnalyzeRequest',
@@ -136,7 +138,9 @@ export interface RunAnswer {
 }
 
 const flowSchema: z.ZodType<FlowAnswer> = z.object({
-  action: z.enum(['allow', 'report', 'ask', 'deny']),
+  action: z
+    .enum(['allow', 'report', 'ask', 'deny'])
+    .describe('By the policy of the account. `ask`: ask a person, or deny the call.'),
   rule: z.enum(['none', 'flow.suspicious', 'flow.foreign']),
   reason: z.string().nullable(),
   effect: z.enum(['read', 'write', 'send', 'execute']),

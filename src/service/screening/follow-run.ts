@@ -1,13 +1,15 @@
 import type { Keep, RecordedFlow, RecordedRun } from '../../evidence/evidence-record.js';
 import { type Channel, type ExplainedWindow, type Input, JsonText, type Verdict } from '../../index.js';
 import { decideFlow } from '../../policy/run/decide-flow.js';
-import { createEffects, type Effect } from '../../policy/run/effects.js';
+import { effectOf } from '../../policy/run/effects.js';
 import { argumentsOf } from '../../policy/run/flow.js';
-import { DEFAULT_FLOW_POLICY, type FlowPolicy } from '../../policy/run/flow-policy.js';
+import { DEFAULT_FLOW_POLICY, type FlowGrounds, type FlowPolicy } from '../../policy/run/flow-policy.js';
 import { dataEntry } from '../../policy/run/remember.js';
 import { addLines, applyEntries, type RunEntry, type RunLog, toRunEntry } from '../../policy/run/run-log.js';
 import { plainText } from '../../policy/run/run-memory.js';
 import { type Entry, emptyRun } from '../../policy/run/run-state.js';
+import { type Effect, policyOf } from '../../policy/run/tool-policy.js';
+import type { WrittenPolicy } from '../../policy/run/written-policy.js';
 import { fromPlain, type PlainInput } from '../long-texts/plain-input.js';
 
 /** The run that a call is a part of. */
@@ -16,8 +18,8 @@ export interface AskedRun {
   readonly tool?: string | undefined;
   /** Effect of the tool, where the caller knows it. */
   readonly effect?: Effect | undefined;
-  /** Default: that of a guard. */
-  readonly policy?: Partial<FlowPolicy> | undefined;
+  /** Of the account; default: that of a guard. */
+  readonly policy?: WrittenPolicy | undefined;
   /** The call was made already. */
   readonly isPast?: boolean | undefined;
   /** Something else adds to what the run remembers. */
@@ -50,8 +52,6 @@ export interface FollowedText {
   readonly entries: readonly RunEntry[];
 }
 
-const effects = createEffects();
-
 /** Whether a text is followed through its run: the others are recorded alone. */
 export function isFollowed({ isPast, isKeptElsewhere }: AskedRun, channel: Channel): boolean {
   if (channel === 'tool_call') return isPast !== true;
@@ -71,14 +71,14 @@ export function stepCost({ text: { input, channel }, memory }: RunStep): number 
  * the caller may pass it on all the same.
  */
 export function followRun({ run: asked, text: screened, memory }: RunStep): FollowedText {
-  const { id, tool, effect, policy: chosen, isKeptElsewhere = false } = asked;
+  const { id, tool, effect: declared, policy: { on, tools = {} } = {}, isKeptElsewhere = false } = asked;
   const { task, channel, verdict, windows, keep } = screened;
   const input = fromPlain(screened.input);
   const named = nameOf(input) ?? tool;
-  const recorded: RecordedRun = { id, ...(named === undefined ? {} : { tool: named }) };
+  const recorded: RecordedRun = { id, ...(named === undefined ? {} : { tool: named.slice(0, 200) }) };
   if (memory === undefined) return { recorded, entries: [] };
   const run = { state: addLines(emptyRun(memory.seed), memory.entries) };
-  const policy: FlowPolicy = { ...DEFAULT_FLOW_POLICY, ...chosen };
+  const policy: FlowPolicy = { ...DEFAULT_FLOW_POLICY, ...on?.flow };
   const text = plainText(input);
   const added = [...applyEntries(run, task === undefined ? [] : [{ role: 'trusted', text: task }])];
   if (channel !== 'tool_call') {
@@ -87,7 +87,9 @@ export function followRun({ run: asked, text: screened, memory }: RunStep): Foll
     if (channel !== 'user' || verdict.verdict === 'allow') added.push(...applyEntries(run, [entry]));
     return { recorded, entries: added.map(toRunEntry) };
   }
-  const grounds = { effect: effects.of(named, effect), policy };
+  const ofTool = policyOf(tools, named);
+  const effect = effectOf(named ?? '', { policy: ofTool, declared });
+  const grounds: FlowGrounds = { effect, policy, to: ofTool.to, accepts: ofTool.accepts };
   const { digests, ...decision } = decideFlow(run.state, argumentsOf(input), grounds);
   if (decision.action === 'allow' || decision.action === 'report')
     added.push(...applyEntries(run, [{ role: 'call', text }]));
@@ -98,5 +100,5 @@ export function followRun({ run: asked, text: screened, memory }: RunStep): Foll
 function nameOf(input: Input): string | undefined {
   const call: unknown = input instanceof JsonText && input.isToolCall ? input.toJSON() : undefined;
   const { name } = (typeof call === 'object' && call !== null ? call : {}) as { readonly name?: unknown };
-  return typeof name === 'string' ? name.slice(0, 200) : undefined;
+  return typeof name === 'string' ? name : undefined;
 }

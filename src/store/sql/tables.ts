@@ -4,10 +4,10 @@ import type { Invitation, Member, Session, User } from '../user-store.js';
 
 /** The schema as Kysely's `CamelCasePlugin` names it; `migrate.ts` makes it. Times are milliseconds since 1970. */
 export interface Tables {
-  readonly accounts: Omit<Account, 'settings' | 'overlay'> & {
+  readonly accounts: Omit<Account, 'settings' | 'overlay' | 'flowPolicy'> & {
     /** 1, 2, 3 ...: short, for the search index. */
     readonly number: number;
-    /** JSON: the settings, and the overlay in force. */
+    /** JSON: the settings, the overlay in force, and the policy of calls. */
     readonly settings: string;
   };
   readonly usageMonths: MonthUsage & { readonly accountId: string };

@@ -89,6 +89,9 @@ describe.each(databases)('every route of the dashboard, on $name', ({ make }) =>
     'POST /overlay/preview': ['/overlay/preview', { source: '' }],
     'POST /overlay': ['/overlay', { source: 'threshold: 1', replaces: 0 }],
     'GET /flows': ['/flows'],
+    'GET /flow-policy': ['/flow-policy'],
+    'PUT /flow-policy': ['/flow-policy', { tools: { send: { effect: 'read' } } }],
+    'DELETE /flow-policy': ['/flow-policy'],
     'GET /audit': ['/audit'],
     'GET /audit/export': ['/audit/export?format=csv'],
     'GET /webhooks': ['/webhooks'],
@@ -145,7 +148,16 @@ describe.each(databases)('every route of the dashboard, on $name', ({ make }) =>
 
   /** Everything that Ada's account has, as its owner sees it, but for the clock. */
   const stateOfAda = async () => {
-    const paths = ['/overlay', '/webhooks', '/keys', '/evidence', '/plan', '/settings', '/overview?range=month'];
+    const paths = [
+      '/overlay',
+      '/flow-policy',
+      '/webhooks',
+      '/keys',
+      '/evidence',
+      '/plan',
+      '/settings',
+      '/overview?range=month',
+    ];
     return Promise.all(
       paths.map(async (path) => {
         const { now: _, ...state } = (await ask(it, ada, 'GET', path)).json();
@@ -186,7 +198,7 @@ describe.each(databases)('every route of the dashboard, on $name', ({ make }) =>
   });
 
   test('a viewer looks, screens and replays, and changes nothing else', async () => {
-    const before = (await stateOfAda()).slice(0, 3);
+    const before = (await stateOfAda()).slice(0, 4);
     const got = codes(await each(viewer));
     for (const [route, code] of Object.entries(got)) {
       if (OWNERS_READ.includes(route)) expect(code, route).toBe(403);
@@ -194,20 +206,20 @@ describe.each(databases)('every route of the dashboard, on $name', ({ make }) =>
       else if (!viewersMay.includes(route)) expect(code, route).toBe(403);
     }
     expect(viewersMay.map((route) => got[route])).toEqual([200, 200, 403, 200, 403, 403, 403]);
-    expect((await stateOfAda()).slice(0, 3)).toEqual(before);
+    expect((await stateOfAda()).slice(0, 4)).toEqual(before);
     const { settings, members } = (await ask(it, ada, 'GET', '/settings')).json();
     expect([settings.keep, members.length]).toEqual(['whole', 3]);
   });
 
   test('an analyst marks, drafts and previews, and changes no key, plan, member or overlay', async () => {
-    const before = (await stateOfAda()).slice(0, 3);
+    const before = (await stateOfAda()).slice(0, 4);
     const got = codes(await each(analyst));
     for (const [route, code] of Object.entries(got)) {
       if (OWNERS_READ.includes(route)) expect(code, route).toBe(403);
       else if (!isChange(route) || ANALYSTS_MAY.includes(route)) expect(code, route).toBe(200);
       else if (!viewersMay.includes(route)) expect(code, route).toBe(403);
     }
-    expect((await stateOfAda()).slice(0, 3)).toEqual(before);
+    expect((await stateOfAda()).slice(0, 4)).toEqual(before);
   });
 
   test('every change is in the audit log with who made it, and nothing screened is', async () => {

@@ -72,6 +72,15 @@ test('the report of flows has a bounded number of rows, and says how many more t
   expect([report.calls, report.rows.length, moreRows, isWhole]).toEqual([6, 500, 100, true]);
 });
 
+test('one response keeps a bounded length of flows', async () => {
+  const own = it.store.evidence.list;
+  const records = Array.from({ length: 100 }, () => recordOf(0, 'x'.repeat(400)));
+  Object.assign(it.store.evidence, { list: async () => ({ records, next: null, searchedTo: null }) });
+  const { checked, isWhole } = (await ask(it, owner, 'GET', '/flows')).json();
+  Object.assign(it.store.evidence, { list: own });
+  expect([checked > 20, checked < 50, isWhole]).toEqual([true, true, false]);
+});
+
 test('one response reads a bounded length of flows', async () => {
   const records = Array.from({ length: 500 }, () => recordOf(0, 'x'.repeat(400)));
   const list = vi.fn(async () => ({ records, next: 'more', searchedTo: null }));

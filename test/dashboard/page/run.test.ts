@@ -206,13 +206,29 @@ test('values from data: rows are confirmed, and the policy permits them alone', 
   const rows = page.locator('tbody tr');
   await rows.nth(1).waitFor();
   await expect.poll(() => rows.count()).toBe(2);
-  const policy = async () => JSON.parse(await page.locator('pre.secret').innerText());
+  const editor = page.getByLabel('Policy of this account');
+  const policy = async () => JSON.parse(await editor.inputValue());
   expect((await policy()).tools).toEqual({});
-  await page.getByLabel('Confirm to[*] of send_mail from contacts, email, foreign').check();
-  expect(await policy()).toEqual({
+  const row = page.getByLabel('Confirm to[*] of send_mail from contacts, email, foreign');
+  const confirmed = {
     on: { flow: { suspicious: 'deny', foreign: 'deny' } },
     tools: { send_mail: { accepts: [{ from: 'contacts', argument: 'to[*]', kind: 'email' }] } },
-  });
+  };
+  await row.check();
+  expect(await policy()).toEqual(confirmed);
+  await row.uncheck();
+  expect((await policy()).tools).toEqual({});
+  await editor.fill(JSON.stringify(confirmed).replace('email', 'email"'));
+  await page.getByText('This is not JSON.').waitFor();
+  expect([await row.isDisabled(), await page.getByRole('button', { name: 'Save' }).isDisabled()]).toEqual([true, true]);
+  await editor.fill(JSON.stringify({ ...confirmed, judge: 1 }));
+  await page.getByText("This can't be used: the policy of an account has no option judge").waitFor();
+  await editor.fill(JSON.stringify(confirmed));
+  expect(await row.isChecked()).toBe(true);
+  await press(page, 'Save');
+  await page.getByText('Saved.').waitFor();
+  expect((await it.store.accounts.get(owner.accountId))?.flowPolicy).toEqual(confirmed);
+  expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
   await shoot(page, 'flows-phone-dark');
   await expectNoSideways(page);
   expect(await accessibilityFaults(page)).toEqual([]);
@@ -226,6 +242,20 @@ test('values from data: rows are confirmed, and the policy permits them alone', 
   });
   await page.getByText('Day', { exact: true }).click();
   await page.getByText('2 more rows are not shown').waitFor();
+  await page.reload();
+  await page.getByText('A policy is in force').waitFor();
+  expect([await policy(), await row.isChecked()]).toEqual([confirmed, true]);
+  await it.store.accounts.setSettings(owner.accountId, { flowPolicy: {} });
+  await row.uncheck();
+  await press(page, 'Save');
+  await page.getByText('The policy has been changed in the meantime.').waitFor();
+  await press(page, 'Remove');
+  await expectNoSideways(page);
+  expect(await accessibilityFaults(page)).toEqual([]);
+  await shoot(page, 'flows-remove');
+  await press(page, 'Remove the policy');
+  await page.getByText('No policy is in force').waitFor();
+  expect((await it.store.accounts.get(owner.accountId))?.flowPolicy).toBeNull();
   expect(faults).toEqual([]);
   await page.context().close();
 });

@@ -6,7 +6,12 @@ import { readCalls } from '../../../src/cli/flow/read-events.js';
 import { readPolicy } from '../../../src/cli/policy-file.js';
 import type { Verdict } from '../../../src/index.js';
 import { type Analyzer, createGuard, type Flow, type Guard } from '../../../src/policy/index.js';
-import { confirmedPolicy, isAcceptable } from '../../../src/policy/run/confirmed-policy.js';
+import {
+  confirmedPolicy,
+  isAcceptable,
+  isConfirmed,
+  withdrawnPolicy,
+} from '../../../src/policy/run/confirmed-policy.js';
 import { decideFlow } from '../../../src/policy/run/decide-flow.js';
 import { addEntry } from '../../../src/policy/run/entries.js';
 import { DEFAULT_FLOW_POLICY } from '../../../src/policy/run/flow-policy.js';
@@ -134,6 +139,9 @@ describe('an audit', () => {
       },
     });
     expect(confirmedPolicy([flow], once)).toEqual(once);
+    expect([isConfirmed(base, flow), isConfirmed(once, flow)]).toEqual([false, true]);
+    expect(withdrawnPolicy(once, flow)).toEqual(confirmedPolicy([], base));
+    expect(withdrawnPolicy(base, flow)).toBe(base);
   });
 
   it('counts a call once for each row, and leaves unnamed tools without a permission', () => {

@@ -25,6 +25,7 @@ describe.each(allDatabases)('accounts in $name', ({ make }) => {
       trialUsed: 0,
       overageLeft: 0,
       overlay: null,
+      flowPolicy: null,
       settings: { verdictForm: 'extended', retentionDays: 90, keep: 'whole' },
       createdAt: now,
     });
@@ -54,6 +55,26 @@ describe.each(allDatabases)('accounts in $name', ({ make }) => {
     ]);
     const { settings } = await store.accounts.find(id);
     expect(settings).toEqual({ verdictForm: 'minimal', retentionDays: 7, keep: 'masked' });
+  });
+
+  it('keeps a policy of calls beside the settings, of one account, and removes it', async () => {
+    const [{ id }, other] = await Promise.all([
+      store.accounts.create('With a policy', 'trial'),
+      store.accounts.create('Without', 'trial'),
+    ]);
+    const flowPolicy = {
+      on: { flow: { suspicious: 'deny', foreign: 'deny' } },
+      tools: { 'send \0 \ud800 é': { effect: 'send', to: ['to'], accepts: [] } },
+    } as const;
+    await Promise.all([
+      store.accounts.setSettings(id, { flowPolicy }),
+      store.accounts.setSettings(id, { keep: 'hash' }),
+    ]);
+    const { secret } = await store.keys.create(id, 'k');
+    expect((await store.keys.find(secret))?.account).toMatchObject({ flowPolicy, settings: { keep: 'hash' } });
+    expect((await store.accounts.find(id)).settings).not.toHaveProperty('flowPolicy');
+    expect((await store.accounts.get(other.id))?.flowPolicy).toBeNull();
+    expect((await store.accounts.setSettings(id, { flowPolicy: null })).flowPolicy).toBeNull();
   });
 
   it('makes many at once, each with a number of its own', async () => {

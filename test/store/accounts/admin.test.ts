@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { passwordMatches } from '../../../src/adapters/password-hash.js';
@@ -76,6 +76,21 @@ describe.each(databases)('portcullis admin on $name, beside a process that has i
     expect((await admin('account', 'list')).out).toContain('starter');
   });
 
+  it('sets, shows and removes the policy of calls', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'portcullis-policy-')), 'policy.json');
+    const policy = { on: { flow: { suspicious: 'deny', foreign: 'deny' } }, tools: {} };
+    writeFileSync(file, JSON.stringify(policy));
+    expect((await admin('flow-policy', 'set', 'Acme', file)).out).toBe(`${id}: the policy is in force\n`);
+    expect((await store.accounts.get(id))?.flowPolicy).toEqual(policy);
+    expect(JSON.parse((await admin('flow-policy', 'show', id)).out)).toEqual(policy);
+    writeFileSync(file, '{ "on": { "user": "report" } }');
+    const refused = await admin('flow-policy', 'set', 'Acme', file);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('on of an account has no option user')]);
+    expect((await admin('flow-policy', 'remove', id)).out).toBe(`${id}: no policy\n`);
+    expect((await store.accounts.get(id))?.flowPolicy).toBeNull();
+    rmSync(dirname(file), { recursive: true });
+  });
+
   it('makes users with a password, and resets it', async () => {
     const first = (await admin('user', 'create', 'Ops@example.com', 'Acme')).out.trim();
     const hash = async (): Promise<string> => (await store.users.findByEmail('ops@example.com'))?.passwordHash ?? '';
@@ -121,7 +136,7 @@ describe.each(databases)('portcullis admin on $name, beside a process that has i
     const actions = new Set(entries.map(({ action }) => action));
     for (const action of [
       ...['account.create', 'account.trial-end', 'key.create', 'key.rotate', 'key.revoke', 'plan.set', 'overage.grant'],
-      ...['order.approve', 'member.create', 'password.reset'],
+      ...['order.approve', 'member.create', 'password.reset', 'flow-policy.replace', 'flow-policy.remove'],
     ])
       expect(actions).toContain(action);
     expect(JSON.stringify(entries)).not.toMatch(/svc_live_|password"|argon2/);

@@ -88,6 +88,16 @@ describe.each(allDatabases)('runs on $name', ({ make }) => {
     await other.close();
   });
 
+  it('counts the entries of each account by themselves', async () => {
+    const many = Array.from({ length: 16 }, (_, index) => entry(`${index}`));
+    for (let index = 0; index < 16; index += 1) {
+      at += 1;
+      await store.runs.add('own', `r${index}`, [entry('1', 2 ** 21)]);
+      if (index % 5 === 4) await store.runs.add('other', `r${index}`, many);
+    }
+    expect(await Promise.all(['r0', 'r1', 'r15'].map((run) => names('own', run)))).toEqual([[], ['1'], ['1']]);
+  });
+
   it('reads a run in the same time, whatever else its account has', async () => {
     const timeOf = async (account: string): Promise<number> => {
       const started = performance.now();

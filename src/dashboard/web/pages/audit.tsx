@@ -20,6 +20,7 @@ const KINDS = [
   ['member', 'members'],
   ['invitation', 'invitations'],
   ['overlay', 'overlays'],
+  ['flow-policy', 'policies of calls'],
   ['evidence', 'marks and exports'],
   ['settings', 'settings'],
   ['order', 'orders'],

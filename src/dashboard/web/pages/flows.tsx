@@ -1,11 +1,19 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { confirmedPolicy, isAcceptable } from '../../../policy/run/confirmed-policy.js';
-import type { FlowsResponse } from '../../ports.js';
+import {
+  confirmedPolicy,
+  type FlowGroup,
+  isAcceptable,
+  isConfirmed,
+  withdrawnPolicy,
+} from '../../../policy/run/confirmed-policy.js';
+import { checkAccountPolicy, type WrittenPolicy } from '../../../policy/run/written-policy.js';
+import type { FlowPolicyState, FlowsResponse } from '../../ports.js';
+import { callApi } from '../call-api.js';
 import { count, counted, score } from '../format.js';
-import { useLoad } from '../hooks.js';
-import { Copyable, Empty, Loaded, PageHead, Panel } from '../parts/basics.js';
-import { Segments } from '../parts/fields.js';
+import { type Load, useAction, useLoad } from '../hooks.js';
+import { Ask, Button, CopyButton, Empty, Failure, Loaded, Notice, PageHead, Panel } from '../parts/basics.js';
+import { Segments, TextArea } from '../parts/fields.js';
 import { InlineText } from '../parts/marked-text.js';
 import { Table } from '../parts/table.js';
 
@@ -15,10 +23,11 @@ const PERIODS = [
   ['30', '30 days'],
 ] as const;
 
-/** Values that calls carried from data, and the policy that permits what the reader confirms. */
-export function Flows(): JSX.Element {
+/** Values that calls carried from data, and the account's policy, which permits what the reader confirms. */
+export function Flows({ owner }: { owner: boolean }): JSX.Element {
   const [days, setDays] = useState<'1' | '7' | '30'>('7');
-  const load = useLoad<FlowsResponse>(`/flows?days=${days}`);
+  const flows = useLoad<FlowsResponse>(`/flows?days=${days}`);
+  const policy = useLoad<FlowPolicyState>('/flow-policy');
   return (
     <>
       <nav class="actions back" aria-label="Records">
@@ -27,13 +36,68 @@ export function Flows(): JSX.Element {
       <PageHead title="Values from data" lead="Calls that would be refused, by tool, argument and source.">
         <Segments legend="Period" value={days} onValue={setDays} options={PERIODS} />
       </PageHead>
-      <Loaded of={load}>{(flows) => <Report key={days} {...flows} />}</Loaded>
+      <Loaded of={policy}>{(state) => <Draft state={state} flows={flows} owner={owner} />}</Loaded>
     </>
   );
 }
 
-function Report({ report, moreRows, checked, isWhole }: FlowsResponse): JSX.Element {
-  const [confirmed, setConfirmed] = useState<readonly string[]>([]);
+interface DraftProps {
+  readonly state: FlowPolicyState;
+  readonly flows: Load<FlowsResponse>;
+  readonly owner: boolean;
+}
+
+/** The policy as it is being edited: by its text, and by the rows that it permits. */
+function Draft({ state, flows, owner }: DraftProps): JSX.Element {
+  const [text, setText] = useState(() => policyText(state.policy ?? confirmedPolicy([])));
+  const read = readPolicy(text);
+  const { policy } = read;
+  return (
+    <>
+      <Loaded of={flows}>
+        {(loaded) => (
+          <Report
+            {...loaded}
+            policy={policy}
+            onConfirm={(row, isOn) => {
+              if (policy !== undefined)
+                setText(policyText(isOn ? confirmedPolicy([row], policy) : withdrawnPolicy(policy, row)));
+            }}
+          />
+        )}
+      </Loaded>
+      <Editor state={state} owner={owner} text={text} onText={setText} {...read} />
+    </>
+  );
+}
+
+function policyText(policy: WrittenPolicy): string {
+  return JSON.stringify(policy, null, 2);
+}
+
+interface ReadPolicy {
+  /** Undefined where the text is no policy. */
+  readonly policy?: WrittenPolicy;
+  readonly problem?: string;
+}
+
+function readPolicy(text: string): ReadPolicy {
+  try {
+    const policy: unknown = JSON.parse(text);
+    checkAccountPolicy(policy);
+    return { policy };
+  } catch (error) {
+    if (error instanceof SyntaxError) return { problem: 'This is not JSON.' };
+    return { problem: `This can't be used: ${error instanceof Error ? error.message : 'unknown reason'}.` };
+  }
+}
+
+interface ReportProps extends FlowsResponse {
+  readonly policy: WrittenPolicy | undefined;
+  readonly onConfirm: (row: FlowGroup, isOn: boolean) => void;
+}
+
+function Report({ report, moreRows, checked, isWhole, policy, onConfirm }: ReportProps): JSX.Element {
   const calls = counted(checked, 'call', 'calls');
   if (report.rows.length === 0)
     return (
@@ -45,9 +109,6 @@ function Report({ report, moreRows, checked, isWhole }: FlowsResponse): JSX.Elem
         </p>
       </Empty>
     );
-  const toggle = (id: string): void =>
-    setConfirmed((now) => (now.includes(id) ? now.filter((each) => each !== id) : [...now, id]));
-  const policy = confirmedPolicy(report.rows.filter(({ id }) => confirmed.includes(id)));
   return (
     <>
       <Panel title="What calls carried">
@@ -70,9 +131,9 @@ function Report({ report, moreRows, checked, isWhole }: FlowsResponse): JSX.Elem
                 <input
                   type="checkbox"
                   aria-label={`Confirm ${row.argument} of ${row.tool ?? 'a tool'} from ${row.source ?? 'a document'}, ${row.kind}, ${row.level}`}
-                  disabled={!isAcceptable(row)}
-                  checked={confirmed.includes(row.id)}
-                  onChange={() => toggle(row.id)}
+                  disabled={policy === undefined || !isAcceptable(row)}
+                  checked={policy !== undefined && isConfirmed(policy, row)}
+                  onChange={(event) => onConfirm(row, event.currentTarget.checked)}
                 />
               </td>
               <td>
@@ -103,15 +164,85 @@ function Report({ report, moreRows, checked, isWhole }: FlowsResponse): JSX.Elem
           <p class="hint">{`${counted(moreRows, 'more row is', 'more rows are')} not shown: choose a shorter period.`}</p>
         )}
       </Panel>
-      <Panel title="Policy">
-        <p>
-          {confirmed.length === 0
-            ? 'It permits nothing that comes from data. Confirm rows above: whoever writes these results chooses the values.'
-            : `It permits ${counted(confirmed.length, 'row', 'rows')}, and refuses whatever else comes from data.`}{' '}
-          createGuard, portcullis hook and mcp-proxy take it.
-        </p>
-        <Copyable text={JSON.stringify(policy, null, 2)} label="Copy policy" />
-      </Panel>
     </>
+  );
+}
+
+interface EditorProps extends ReadPolicy {
+  readonly state: FlowPolicyState;
+  readonly owner: boolean;
+  readonly text: string;
+  readonly onText: (text: string) => void;
+}
+
+function Editor({ state, owner, text, onText, policy, problem }: EditorProps): JSX.Element {
+  const [inForce, setInForce] = useState(state);
+  const [said, setSaid] = useState('');
+  const [asking, setAsking] = useState(false);
+  const action = useAction();
+  const isSaved = JSON.stringify(policy) === JSON.stringify(inForce.policy);
+  const save = action.onSubmit(async () => {
+    setSaid('');
+    setInForce(await callApi<FlowPolicyState>('PUT', `/flow-policy?replaces=${inForce.version}`, policy));
+    setSaid('Saved. Calls within the next second are the first to be decided by it.');
+  });
+  const remove = (): void =>
+    action.run(async () => {
+      setAsking(false);
+      setInForce(await callApi<FlowPolicyState>('DELETE', '/flow-policy'));
+      setSaid('Removed. The text is still here, and can be saved again.');
+    });
+  return (
+    <Panel title="Policy">
+      <p>
+        {inForce.policy === null
+          ? 'No policy is in force: calls that carry suspicious values are denied, and other values from data are reported.'
+          : 'A policy is in force for the calls of runs.'}
+      </p>
+      <form onSubmit={save}>
+        <TextArea
+          label="Policy of this account"
+          hint={
+            problem ??
+            'It permits the rows that are confirmed above: whoever writes these results chooses the values. JSON, as portcullis flow report writes it; createGuard, portcullis hook and mcp-proxy take it too.'
+          }
+          rows={14}
+          isCode
+          value={text}
+          onValue={(value) => {
+            setSaid('');
+            onText(value);
+          }}
+        />
+        <div class="actions">
+          {owner ? (
+            <button type="submit" class="primary" disabled={action.busy || policy === undefined || isSaved}>
+              Save
+            </button>
+          ) : null}
+          <CopyButton text={text} label="Copy policy" />
+          {owner && inForce.policy !== null && !asking ? (
+            <Button disabled={action.busy} onClick={() => setAsking(true)}>
+              Remove
+            </Button>
+          ) : null}
+        </div>
+        {asking ? (
+          <Ask
+            yes="Remove the policy"
+            no="Keep it"
+            isDanger
+            busy={action.busy}
+            onYes={remove}
+            onNo={() => setAsking(false)}
+          >
+            <p>Calls that carry suspicious values are still denied; other values from data are only reported.</p>
+          </Ask>
+        ) : null}
+        {owner ? null : <p class="hint">Only an owner can save it.</p>}
+        {said === '' ? null : <Notice kind="good">{said}</Notice>}
+        <Failure error={action.error} />
+      </form>
+    </Panel>
   );
 }

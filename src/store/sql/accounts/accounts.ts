@@ -9,12 +9,18 @@ import type { Tables } from '../tables.js';
 const DAY_MS = 86_400_000;
 const defaultSettings: AccountSettings = { verdictForm: 'extended', retentionDays: 90, keep: 'whole' };
 
+type KeptWithSettings = Pick<Account, 'overlay' | 'flowPolicy'>;
+
 /** An account as callers see it. */
 export function toAccount(row: Tables['accounts']): Account {
   const { id, name, plan, trialEndsAt, trialUsed, overageLeft, createdAt } = row;
-  const { overlay = null, ...given } = JSON.parse(row.settings) as Partial<AccountSettings & Pick<Account, 'overlay'>>;
+  const {
+    overlay = null,
+    flowPolicy = null,
+    ...given
+  }: Partial<AccountSettings & KeptWithSettings> = JSON.parse(row.settings);
   const settings = { ...defaultSettings, ...given };
-  return { id, name, plan, trialEndsAt, trialUsed, overageLeft, settings, overlay, createdAt };
+  return { id, name, plan, trialEndsAt, trialUsed, overageLeft, settings, overlay, flowPolicy, createdAt };
 }
 
 const missing = (id: string): StoreError => new StoreError('STORE_NOT_FOUND', `no account "${id}"`);

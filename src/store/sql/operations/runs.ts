@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import type { RunStore } from '../../store.js';
 import type { Connection } from '../connection.js';
 
@@ -13,6 +14,8 @@ const RUN_BOUND: Bound = { entries: 1_000, bytes: 512 * 1024 };
 const ACCOUNT_BOUND: Bound = { entries: 20_000, bytes: 32 * 1024 * 1024 };
 /** An account is counted each time so many entries were added, since that takes as long as it has entries. */
 const COUNTED_ENTRIES = 16;
+/** Accounts whose added entries are remembered. */
+const COUNTED_ACCOUNTS = 10_000;
 /** Entries that are deleted in one step, about three milliseconds, and its cost among the other long work of the process. */
 const STEP_ENTRIES = 1_000;
 const STEP_BYTES = 128 * 1024;
@@ -66,7 +69,7 @@ async function trimStep(
 /** Memory of runs. */
 export function sqlRuns(connection: Connection): RunStore {
   const { db, pepper } = connection;
-  let added = 0;
+  const added = new LRUCache<string, number>({ max: COUNTED_ACCOUNTS });
   return {
     async read(accountId, runId) {
       const all = db.selectFrom('runEntries').select('entry').where('accountId', '=', accountId);
@@ -82,10 +85,10 @@ export function sqlRuns(connection: Connection): RunStore {
       const put = db.insertInto('runEntries').values(rows);
       await put.onConflict((conflict) => conflict.doNothing()).execute();
       await trim(connection, accountId, run, RUN_BOUND);
-      added += entries.length;
-      if (added < COUNTED_ENTRIES) return;
-      added = 0;
-      await trim(connection, accountId, undefined, ACCOUNT_BOUND);
+      const uncounted = (added.get(accountId) ?? 0) + entries.length;
+      const isDue = uncounted >= COUNTED_ENTRIES;
+      added.set(accountId, isDue ? 0 : uncounted);
+      if (isDue) await trim(connection, accountId, undefined, ACCOUNT_BOUND);
     },
     async purge(before) {
       await db.deleteFrom('runEntries').where('at', '<', before).execute();
