@@ -100,7 +100,7 @@ function isAccepted({ argument, kind, level, source }: Flow, accepts: readonly A
 function isInOne(argument: string, names: readonly string[]): boolean {
   const paths = argument.split(' and ');
   return names.some((name) =>
-    paths.some((path) => path === name || (/^[.[]/.test(path.slice(name.length)) && path.startsWith(name))),
+    paths.some((path) => path.startsWith(name) && /^(?:$|[.[])/.test(path.slice(name.length))),
   );
 }
 
