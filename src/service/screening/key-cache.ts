@@ -19,6 +19,7 @@ export function cachedKeys<Owner>(find: FindKey<Owner>, now: () => number): Find
     max: MAX_KEYS,
     ttl: KEY_BELIEVED_MS,
     ttlResolution: 0,
+    ttlAutopurge: true,
     perf: { now },
   });
   return (secret) => {
