@@ -32,6 +32,8 @@ export function noteBlock(near: readonly unknown[], note: unknown): unknown {
 export interface ModelCall {
   readonly id: unknown;
   readonly call: { readonly name: string; readonly arguments: unknown };
+  /** Whether a result stands before it in the same message, whose values it may repeat. */
+  readonly isAfterResult: boolean;
 }
 
 /** The calls that an answer, message, item or part of the model makes. */
@@ -39,17 +41,27 @@ export function callsOf(message: unknown): readonly ModelCall[] {
   if (!isObject(message)) return [];
   const { content, tool_calls, function_call, choices, output } = message;
   const inside = [...listed(choices).map((choice) => isObject(choice) && choice.message), ...listed(output)];
-  const blocks = [message, function_call, ...listed(content), ...listed(tool_calls)];
-  return [...blocks.filter(isObject).flatMap(callOf), ...inside.flatMap(callsOf)];
+  const blocks = listed(content).filter(isObject);
+  const result = blocks.findIndex(({ type }) => /result$/.test(String(type)));
+  const isAfter = (block: JsonObject): boolean => result >= 0 && blocks.indexOf(block) > result;
+  const others = [message, function_call, ...listed(tool_calls)].filter(isObject);
+  return [...[...others, ...blocks].flatMap((block) => callOf(block, isAfter(block))), ...inside.flatMap(callsOf)];
 }
 
-function callOf(block: JsonObject): readonly ModelCall[] {
+function callOf(block: JsonObject, isAfterResult: boolean): readonly ModelCall[] {
   const { function: named = block.custom } = block;
   const { type, toolName = type, name = toolName, action, operation, ...said } = isObject(named) ? named : block;
-  const given = [said.arguments, said.input, said.args, action, operation].find((args) => args !== undefined);
+  const given = [said.arguments, said.input, said.args, madeBy(action), operation].find((args) => args !== undefined);
   if (typeof name !== 'string' || given === undefined) return [];
   const id = block.call_id ?? block.callId ?? block.toolCallId ?? block.id;
-  return [{ id, call: { name, arguments: parsedJson(given) } }];
+  return [{ id, call: { name, arguments: parsedJson(given) }, isAfterResult }];
+}
+
+/** What the model itself wrote of an action: the sources of a search are its results. */
+function madeBy(action: unknown): unknown {
+  if (!isObject(action)) return action;
+  const { sources: _, ...made } = action;
+  return made;
 }
 
 function listed(value: unknown): readonly unknown[] {

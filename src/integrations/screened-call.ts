@@ -66,13 +66,17 @@ export class CallScreening {
   ): Promise<readonly M[]> {
     const authors = messages.map(authorOf);
     const newest = newestTurn(authors, (author) => author === 'user');
-    const showTurn = (message: M, index: number): Promise<M> => {
+    const showTurn = async (message: M, index: number): Promise<M> => {
       if (authors[index] === 'operator') this.trust((message as JsonObject).content);
-      for (const { id, call } of authors[index] === 'model' ? callsOf(message) : []) {
-        this.#run.recall(call);
-        this.#called.set(id, call.name);
-      }
-      return show(message, { isPast: index < newest });
+      const calls = authors[index] === 'model' ? callsOf(message) : [];
+      for (const { id, call } of calls) this.#called.set(id, call.name);
+      const recall = (isLater: boolean): void => {
+        for (const { call, isAfterResult } of calls) if (isAfterResult === isLater) this.#run.recall(call);
+      };
+      recall(false);
+      const shown = await show(message, { isPast: index < newest });
+      recall(true);
+      return shown;
     };
     const shown: M[] = [];
     for (let at = 0; at < messages.length; at = shown.length) {

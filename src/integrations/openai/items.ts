@@ -1,5 +1,6 @@
 /** Screens the items of a conversation: messages of Chat Completions, items of Responses and of `@openai/agents`. */
-import type { JsonObject } from '../json-value.js';
+import type { ScreenCall } from '../../policy/index.js';
+import { isObject, type JsonObject } from '../json-value.js';
 import type { Author, CallScreening } from '../screened-call.js';
 
 /** Items that are the model's own words. All that isn't listed is screened. */
@@ -26,9 +27,19 @@ export function screenItems<I extends object>(screening: CallScreening, items: r
       const author = authorOf(item as JsonObject);
       const tool = author !== 'tool' ? undefined : typeof name === 'string' ? name : screening.toolOf(tool_call_id);
       const point = author === 'tool' ? 'tool_result' : author === 'user' ? author : undefined;
+      if (type === 'web_search_call') return screenSearch(screening, item, at);
       return screening.item(point, item, { ...at, tool }, MODEL_MEMBERS[String(type)]);
     },
   );
+}
+
+/** A search of the model: what it found stands in it. */
+async function screenSearch<I extends object>(screening: CallScreening, item: I, at: ScreenCall): Promise<I> {
+  const { action } = item as JsonObject;
+  if (!isObject(action)) return item;
+  const own = Object.keys(action).filter((name) => name !== 'sources');
+  const shown = await screening.item('tool_result', action, { ...at, tool: 'web_search' }, own);
+  return shown === action ? item : { ...item, action: shown };
 }
 
 /** Whose words an item has. */

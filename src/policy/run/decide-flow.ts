@@ -1,6 +1,6 @@
 /** Decides on a call from what a run knows, so that it can be decided again. */
 import { withoutTexts } from './ask.js';
-import { sourceOf } from './entries.js';
+import { isGiven, sourceOf } from './entries.js';
 import { type Flow, flowOf } from './flow.js';
 import { type FlowGrounds, type FlowRuling, flowReason, ruleFlows } from './flow-policy.js';
 import type { RunState, Source } from './run-state.js';
@@ -8,6 +8,7 @@ import type { RunState, Source } from './run-state.js';
 /** The part of a run's state that the arguments of one call ask for. */
 export interface AskedDigests {
   readonly seed: number;
+  /** Given by the operator, the user or the model itself. */
   readonly trusted: readonly number[];
   readonly foreign: readonly (readonly [key: number, place: number])[];
   readonly suspicious: readonly (readonly [key: number, place: number])[];
@@ -53,6 +54,7 @@ export function stateOf({ seed, trusted, foreign, suspicious, sources }: AskedDi
   return {
     seed,
     trusted: new Map(trusted.map((key) => [key, true])),
+    own: new Map(),
     foreign: new Map(foreign),
     suspicious: new Map(suspicious),
     sources: new Map(sources),
@@ -76,7 +78,7 @@ function askedDigests(state: RunState, asked: ReadonlySet<number>): AskedDigests
   });
   return {
     seed: state.seed,
-    trusted: [...asked].filter((key) => state.trusted.has(key)),
+    trusted: [...asked].filter((key) => isGiven(state, key)),
     foreign,
     suspicious,
     sources,

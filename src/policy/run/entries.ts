@@ -1,7 +1,7 @@
 import type { Span } from '../../index.js';
 import { foldedViews } from './folded.js';
 import { type Link, linksIn } from './output/links.js';
-import type { DigestedEntry, Entry, Origin, RunState, UntrustedDigests } from './run-state.js';
+import type { DigestedEntry, Entry, GivenDigests, Origin, RunState, UntrustedDigests } from './run-state.js';
 import { formsOf, lettersOf, MIN_LETTERS } from './value-forms.js';
 import { type Value, valuesIn, wordsIn } from './values.js';
 
@@ -23,7 +23,7 @@ export function digestEntry({ seed, entries }: RunState, entry: Entry): Digested
   const suspicious = entry.role === 'untrusted' ? entry.suspicious : [];
   const key = digestOf(`${entry.role}\0${suspicious.length}\0${entry.text}`, seed);
   if (entries.has(key)) return undefined;
-  if (entry.role !== 'untrusted') return { role: entry.role, key, values: givenValues(entry, seed) };
+  if (entry.role !== 'untrusted') return { role: entry.role, key, ...givenValues(entry, seed) };
   const { role, tool, evidenceId } = entry;
   const probabilities = suspicious.map(({ probability }) => probability);
   return { role, key, tool, evidenceId, probabilities, ...placedValues(entry, seed) };
@@ -35,14 +35,26 @@ export function addDigested(state: RunState, entry: DigestedEntry): RunState {
   put(state.entries, entry.key, true, MAX_ENTRIES);
   if (entry.role === 'untrusted') addUntrusted(state, entry);
   else
-    for (const value of entry.values) {
+    for (const [at, value] of entry.values.entries()) {
       const forms = [value].flat();
       // The model repeats data in its calls; what it brought in itself may come back as a result.
-      const isEcho =
-        entry.role === 'call' && forms.some((form) => state.suspicious.has(form) || state.foreign.has(form));
-      if (!isEcho) for (const form of forms) put(state.trusted, form, true, MAX_VALUES);
+      if (entry.role === 'call' && isFromData(state, forms, entry.domains?.[at] ?? [])) continue;
+      const given = entry.role === 'call' ? state.own : state.trusted;
+      for (const form of forms) put(given, form, true, MAX_VALUES);
     }
   return state;
+}
+
+/** Whether the user, the operator or the model itself brought in a value. */
+export function isGiven(state: RunState, key: number): boolean {
+  return state.trusted.has(key) || state.own.has(key);
+}
+
+/** Whether a value stood in data, or is at a host or below a domain that did and that nobody else named. */
+function isFromData(state: RunState, forms: readonly number[], domains: readonly number[]): boolean {
+  const stood = (key: number): boolean => state.suspicious.has(key) || state.foreign.has(key);
+  const domain = domains.find((key) => isGiven(state, key) || stood(key));
+  return forms.some(stood) || (domain !== undefined && !isGiven(state, domain));
 }
 
 /** The digest of a value in a state's maps. */
@@ -81,11 +93,21 @@ export function findOrigin(state: RunState, key: number): Origin | undefined {
   return { tool, evidenceId, probability: state.suspicious.has(key) ? (probability ?? 1) : undefined, span };
 }
 
-function givenValues({ role, text }: Entry, seed: number): readonly (number | readonly number[])[] {
+function givenValues(
+  { role, text }: Pick<Entry, 'role' | 'text'>,
+  seed: number,
+): Pick<GivenDigests, 'values' | 'domains'> {
   const keys = new Map<number, number | readonly number[]>();
-  const add = (forms: readonly number[]): void => {
+  const domains = new Map<number, readonly number[]>();
+  const add = (forms: readonly number[], hosts: readonly string[] = []): void => {
     const [first] = forms;
-    if (first !== undefined) put(keys, first, forms.length === 1 ? first : forms, MAX_VALUES);
+    if (first === undefined || (keys.has(first) && forms.length === 1)) return;
+    put(keys, first, forms.length === 1 ? first : forms, MAX_VALUES);
+    if (role === 'call' && hosts.length > 0)
+      domains.set(
+        first,
+        hosts.flatMap((host) => domainsOf(host).map((domain) => hostKey({ seed }, domain))),
+      );
   };
   for (const view of foldedViews(text)) {
     for (const value of valuesIn(view.text)) {
@@ -96,12 +118,20 @@ function givenValues({ role, text }: Entry, seed: number): readonly (number | re
         role === 'trusted' && hosts.length > 1
           ? { texts: texts.slice(0, 1), hosts: hosts.slice(0, 1) }
           : { texts, hosts };
-      for (const host of given.hosts) if (!keys.has(hostKey({ seed }, host))) add([hostKey({ seed }, host)]);
-      add(keysOf(value, given.texts, seed));
+      for (const host of given.hosts) add([hostKey({ seed }, host)], [host]);
+      add(keysOf(value, given.texts, seed), given.hosts);
     }
     for (const words of wordsIn(view.text)) add([valueKey({ seed }, words)]);
   }
-  return [...keys.values()];
+  const values = [...keys.values()];
+  if (domains.size === 0) return { values };
+  return { values, domains: [...keys.keys()].map((key) => domains.get(key) ?? []) };
+}
+
+/** A host and the domains above it. */
+export function domainsOf(host: string): readonly string[] {
+  const labels = host.split('.');
+  return labels.slice(0, -1).map((_, at) => labels.slice(at).join('.'));
 }
 
 /** The digests of a value: of its forms, and of its letters, by which it is found where it is split. */

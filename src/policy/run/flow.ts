@@ -2,7 +2,7 @@ import { JsonNumber } from '../../engine/canonical-json.js';
 import { type Input, inputText, JsonText } from '../../engine/input.js';
 import { isReadLater, readContent } from '../content.js';
 import { isContainer, MAX_DEPTH } from '../redact.js';
-import { findOrigin, hostKey, valueKey } from './entries.js';
+import { domainsOf, findOrigin, hostKey, isGiven, valueKey } from './entries.js';
 import { UNNAMED } from './flow-policy.js';
 import { foldedViews } from './folded.js';
 import { parsedJson } from './run-memory.js';
@@ -103,16 +103,15 @@ function valueOrigin(
 
 function originOf(state: RunState, key: number, asked: Set<number>): Origin | 'trusted' | undefined {
   asked.add(key);
-  return state.trusted.has(key) ? 'trusted' : findOrigin(state, key);
+  return isGiven(state, key) ? 'trusted' : findOrigin(state, key);
 }
 
 /** Another address at a host from the data, or below it, leads to the same people; not at one that trusted words name. */
 function hostOrigin(state: RunState, hosts: readonly string[], asked: Set<number>): Origin | 'trusted' | undefined {
-  for (const host of hosts)
-    for (let domain = host; domain.includes('.'); domain = domain.slice(domain.indexOf('.') + 1)) {
-      const origin = originOf(state, hostKey(state, domain), asked);
-      if (origin !== undefined) return origin;
-    }
+  for (const domain of hosts.flatMap(domainsOf)) {
+    const origin = originOf(state, hostKey(state, domain), asked);
+    if (origin !== undefined) return origin;
+  }
   return undefined;
 }
 

@@ -37,7 +37,7 @@ export interface CallRuling extends FlowRuling {
   readonly judgement: Judgement | undefined;
 }
 
-/** Rules on the values that a call carries from untrusted data, and adds it to the run; undefined where it carries none. */
+/** Rules on the values that a call carries from untrusted data, and adds one that may be made to the run; undefined where it carries none. */
 export async function ruleCall(run: RunMemory, call: RuledCall, rules: CallRules): Promise<CallRuling | undefined> {
   const { to, accepts } = rules.effects.policyOf(call.tool);
   const grounds = { effect: call.effect, policy: rules.policy.flow, to, accepts };
@@ -54,7 +54,8 @@ export async function ruleCall(run: RunMemory, call: RuledCall, rules: CallRules
     isPermitted = ruling.action !== 'report' && ruled.action === 'report';
     // The run may have read more while a judge or a person was asked.
   } while (isPermitted);
-  await rememberCall(run, call.inputs);
+  // A call that isn't made brings in nothing, nor does one that the host has yet to ask about.
+  if (ruled === undefined || ruled.action === 'report') await rememberCall(run, call.inputs);
   return ruled;
 }
 

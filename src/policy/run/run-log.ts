@@ -24,7 +24,12 @@ export interface RunEntry {
 const digest = z.number().int().min(0);
 const places = z.array(z.tuple([digest, digest]));
 const digestedSchema: z.ZodType<DigestedEntry> = z.discriminatedUnion('role', [
-  z.object({ role: z.enum(['trusted', 'call']), key: digest, values: z.array(z.union([digest, z.array(digest)])) }),
+  z.object({
+    role: z.enum(['trusted', 'call']),
+    key: digest,
+    values: z.array(z.union([digest, z.array(digest)])),
+    domains: z.array(z.array(digest)).optional(),
+  }),
   z.object({
     role: z.literal('untrusted'),
     key: digest,

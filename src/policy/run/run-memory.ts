@@ -94,7 +94,8 @@ function newSeed(): number {
 }
 
 function countDigests(entry: DigestedEntry): number {
-  return 1 + (entry.role === 'untrusted' ? 8 * (entry.foreign.length + entry.suspicious.length) : entry.values.length);
+  if (entry.role === 'untrusted') return 1 + 8 * (entry.foreign.length + entry.suspicious.length);
+  return 1 + entry.values.length + (entry.domains?.flat().length ?? 0);
 }
 
 /** State that a guard keeps of one run. */

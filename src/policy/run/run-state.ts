@@ -32,15 +32,19 @@ export interface UntrustedDigests {
   readonly suspicious: readonly (readonly [key: number, place: number])[];
 }
 
+/** The digests of what the operator, the user or the model said. */
+export interface GivenDigests {
+  readonly role: 'trusted' | 'call';
+  /** Of the whole entry. */
+  readonly key: number;
+  /** Those of the forms of one value in a list. */
+  readonly values: readonly (number | readonly number[])[];
+  /** Of each value of a call its host and the domains above, as far as it has any. */
+  readonly domains?: readonly (readonly number[])[] | undefined;
+}
+
 /** An entry as a run keeps it. */
-export type DigestedEntry =
-  | UntrustedDigests
-  | {
-      readonly role: 'trusted' | 'call';
-      readonly key: number;
-      /** Those of the forms of one value in a list. */
-      readonly values: readonly (number | readonly number[])[];
-    };
+export type DigestedEntry = UntrustedDigests | GivenDigests;
 
 /** Where a value stood first in untrusted data. `tool` and so on are undefined where the run has forgotten them. */
 export interface Origin {
@@ -59,8 +63,10 @@ export type Source = Omit<Origin, 'span'>;
 export interface RunState {
   /** Secret of the run, or of all brief runs of a guard: without it nobody can write a value with the digest of another. */
   readonly seed: number;
-  /** Values and words that the operator, the user or the model itself gave. */
+  /** Values and words that the operator or the user gave. */
   readonly trusted: Map<number, true>;
+  /** Values and words that the model brought in itself. */
+  readonly own: Map<number, true>;
   /** Values in untrusted data, with their places. */
   readonly foreign: Map<number, number>;
   /** Values and words in suspicious passages, with their places. */
@@ -76,6 +82,7 @@ export function emptyRun(seed: number): RunState {
   return {
     seed,
     trusted: new Map(),
+    own: new Map(),
     foreign: new Map(),
     suspicious: new Map(),
     sources: new Map(),

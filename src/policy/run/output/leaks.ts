@@ -120,6 +120,12 @@ function ruleLink(
   const source = url.pathname.startsWith('/') ? firstOrigin(state, known) : undefined;
   const isBare = url.pathname === '/' && url.search === '' && url.hash === '';
   const isQuoted = state.foreign.has(keys.whole) || (isBare && state.foreign.has(keys.host));
+  // What the model itself named may be led to, and gets no values.
+  const isOwn = names.some((name) => state.own.has(hostKey(state, name)));
+  if (isOwn && source?.probability === undefined) {
+    const carried = carriedBy(state, link);
+    return carried && { rule: 'output.carries-values', source: carried.source ?? source };
+  }
   if (source !== undefined && isQuoted) {
     const isSuspicious = source.probability !== undefined;
     if (isPlain && !isSuspicious) return undefined;
