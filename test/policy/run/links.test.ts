@@ -40,6 +40,44 @@ describe('links', () => {
       `<img src="ht\ntps://evil.example/a">`,
       [`image ${E} <- ht\ntps://evil.example/a`, 'link tps://evil.example/a <- tps://evil.example/a'],
     ],
+    ['an image without slashes', '![x](https:evil.example/a)', [`image ${E} <- https:evil.example/a`]],
+    ['a link with one slash', '[x](https:/evil.example/a)', [`link ${E} <- https:/evil.example/a`]],
+    ['an autolink without slashes', '<https:evil.example/a>', [`link ${E} <- https:evil.example/a`]],
+    ['a scheme alone', 'http: or https:, as in https: x', []],
+    [
+      'an image in a picture of lines',
+      '<svg><image href="https:evil.example/a"></svg>',
+      [`image ${E} <- https:evil.example/a`],
+    ],
+    [
+      'sources without slashes',
+      '<img srcset="http:evil.example/a 2x">',
+      ['image http://evil.example/a <- http:evil.example/a 2x', 'link http://evil.example/a <- http:evil.example/a'],
+    ],
+    [
+      'a style without slashes',
+      '<p style="background:url(http:evil.example/a)">',
+      [
+        'image http://evil.example/a <- background:url(http:evil.example/a)',
+        'image http://evil.example/a <- http:evil.example/a',
+      ],
+    ],
+    [
+      'a style with white space',
+      `<style>p{background:url(${' '.repeat(30)}//evil.example/a)}</style>`,
+      [`image ${E} <- //evil.example/a`],
+    ],
+    ['a style that is imported', `<style>@import'https:evil.example/a';</style>`, [`image ${E} <- https:evil.example/a`]],
+    [
+      'relative links behind a base',
+      '![w](b) <base href="//evil.example/c/"> ![x](a) <img src="/a">',
+      [
+        'image https://evil.example/c/ <- //evil.example/c/',
+        'image https://evil.example/c/a <- a',
+        `image ${E} <- /a`,
+      ],
+    ],
+    ['relative links behind a base in code', '`<base href="//evil.example/">` [x](a)', ['plain image https://evil.example/ <- //evil.example/']],
     ['numbers as hosts', '![x](http://3405803783/a)', ['image http://203.0.113.7/a <- http://3405803783/a']],
     [
       'a picture in a data URL',
@@ -129,6 +167,10 @@ describe('links', () => {
     "='",
     '[[a]](b)',
     'url(',
+    'url( ',
+    ' ',
+    '//a ',
+    'https:',
   ])(
     'is linear on %j',
     (unit) => {

@@ -69,6 +69,12 @@ const PARTS = [
     'style="x: url(',
     '">',
     '<img src="//evil.example/i">',
+    '<base href="https://docs.example/b/">',
+    '![x](anna@acme.example)',
+    '<style>',
+    'url( ',
+    "@import '",
+    'https:evil.example/s',
   ],
   ...[
     'https://docs.example/?d=anna@acme.example',

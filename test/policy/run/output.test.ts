@@ -47,6 +47,12 @@ describe('output', () => {
       '![c](https://img.mine.example/q?x=anna@acme.example)',
       '![c](https://img.mine.example/q?x=anna@acme.example)',
     ],
+    ['a value in an image without slashes', '![c](https:docs.example/q?x=anna@acme.example)', '![c]([…])'],
+    [
+      'a value in relative links behind a base',
+      '<base href="//docs.example/"> ![c](anna@acme.example) [c](q?x=anna@acme.example)',
+      '<base href="//docs.example/"> ![c]([…]) [c]([…])',
+    ],
     ['a canary', 'The word is blue-otter-7731.', 'The word is […].'],
     ['a canary spelled out', 'It is B L U E o t t e r 7 7 3 1, twice: Blue Otter 7731', 'It is […], twice: […]'],
     ['letters of a canary in other words', 'A subblue otter 77311', 'A subblue otter 77311'],

@@ -28,10 +28,15 @@ export interface UnfinishedLinks {
   readonly isInTag: boolean;
 }
 
-type Target = Omit<Link, 'url' | 'host'> & { readonly written: string };
+interface Target extends Omit<Link, 'url' | 'host'> {
+  readonly written: string;
+  /** The relative addresses behind it lead on from it. */
+  readonly isBase?: boolean;
+}
 
-/** Any host that nobody has: what resolves to it is relative. */
+/** Any host that nobody has: what resolves to it is relative. An address without slashes is, but only on a page of its scheme. */
 const NOWHERE = 'relative.invalid';
+const PAGES = [`https://${NOWHERE}/`, `http://${NOWHERE}/`];
 /** Markup in markup, as in `srcdoc`. */
 const MAX_NESTED = 2;
 
@@ -72,10 +77,13 @@ export function unfinishedLinks(text: string, from = 0): UnfinishedLinks {
 
 function linksOf(targets: readonly Target[], code: readonly Span[], from: number, nested: number): readonly Link[] {
   const links = new Map<string, Link>();
-  for (const { written, ...place } of targets) {
-    const url = place.end > from ? urlOf(written) : undefined;
+  const base = targets.find((target) => target.isBase && !isWithin(target, code) && urlOf(target.written));
+  for (const { written, isBase: _, ...place } of targets) {
+    const isBehind = base !== undefined && place.start > base.start;
+    const url = place.end > from ? urlOf(written, isBehind ? urlOf(base.written) : undefined) : undefined;
     if (url === undefined) continue;
-    const link = { ...place, url, host: hostOf(url), isPlain: place.isPlain || isWithin(place, code) };
+    const isOpen = place.isOpen || (isBehind && base.isOpen);
+    const link = { ...place, url, host: hostOf(url), isPlain: place.isPlain || isWithin(place, code), isOpen };
     const isMarkup = url.protocol === 'data:' && nested < MAX_NESTED;
     for (const each of isMarkup ? [link, ...nestedLinks(url, link, nested)] : [link]) {
       const name = `${each.start} ${each.end} ${each.url.href}`;
@@ -92,12 +100,13 @@ function hostOf({ hostname, protocol, pathname }: URL): string {
   return shown.replace(/^www\./, '');
 }
 
-function urlOf(written: string): URL | undefined {
+function urlOf(written: string, base?: URL): URL | undefined {
   const decoded = decodeHTML(written).trim();
   const rooted = /^www\./i.test(decoded) ? `https://${decoded}` : decoded;
-  if (!URL.canParse(rooted, `https://${NOWHERE}/`)) return undefined;
-  const url = new URL(rooted, `https://${NOWHERE}/`);
-  return url.hostname === NOWHERE ? undefined : url;
+  const pages = base === undefined ? PAGES : [...PAGES, base.href];
+  return pages.flatMap((page) => (URL.canParse(rooted, page) ? [new URL(rooted, page)] : [])).find(
+    ({ hostname }) => hostname !== NOWHERE,
+  );
 }
 
 function nestedLinks(url: URL, place: Link, nested: number): readonly Link[] {
@@ -235,7 +244,7 @@ const WHOLE = new Set(
   ),
 );
 /** Addresses within a style, a list of sources, a script or a refresh. */
-const ADDRESS = /(?:[a-z][a-z\d+.-]{1,15}:)?[\\/]{2}[^\s"'`<>)\\,;]+/gi;
+const ADDRESS = /(?:(?:https?|wss?|ftp):[\\/]*|(?:[a-z][a-z\d+.-]{1,15}:)?[\\/]{2})[^\s"'`<>)\\,;]+/gi;
 
 function tagTargets(text: string, nested: number): readonly Target[] {
   if (!text.includes('<')) return [];
@@ -251,7 +260,7 @@ function attributeTargets(
     const value = decodeHTML(text.slice(start, end));
     const isLoaded = !(FOLLOWED.has(tag.name) && FOLLOWED_BY.has(name));
     const place = { start, end, isLoaded, isPlain: false, isOpen: false };
-    if (WHOLE.has(name)) return [{ ...place, written: value }];
+    if (WHOLE.has(name)) return [{ ...place, written: value, isBase: tag.name === 'base' && name === 'href' }];
     if (name === 'srcdoc' && nested < MAX_NESTED)
       return within(value, place, nested).map(({ url, isLoaded: loads }) => ({
         ...place,
@@ -264,15 +273,15 @@ function attributeTargets(
 
 // --- Bare ---
 
-/** An address with a scheme, `www.`, or `//` where a string or a style begins. */
+/** An address with a scheme, `www.`, or, where a string or a style begins, `//` or a scheme of the web alone. */
 const BARE =
-  /(?:[a-z][a-z\d+.-]{1,15}:[\\/]{2}|mailto:(?=[^\s@]{1,64}@)|(?<=[=("'])[\\/]{2}(?=[\p{L}\p{N}[])|(?<![\p{L}\p{N}.@/_-])www\.)[^\s<>\u3000-\u303f\uff00-\uff60]+/giu;
+  /(?:[a-z][a-z\d+.-]{1,15}:[\\/]{2}|mailto:(?=[^\s@]{1,64}@)|(?:[\\/]{2}|(?:https?|wss?|ftp):[\\/]?)(?=[\p{L}\p{N}[])(?<=[=("'<]\s*(?:[\\/]{2}|[a-z]{2,5}:[\\/]?))|(?<![\p{L}\p{N}.@/_-])www\.)[^\s<>\u3000-\u303f\uff00-\uff60]+/giu;
 /** A domain with a path. */
 const DOMAIN_PATH =
   /(?<![\p{L}\p{N}.@/:%_\\=-])(?:[\p{L}\p{N}_-]{1,63}\.){1,8}\p{L}{2,24}(?::\d{1,5})?[/?#][^\s<>\u3000-\u303f\uff00-\uff60]+/gu;
 const TRAILING = /[?!.,:;*_~'"`|\\”’»›“]$/;
 const CLOSERS: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' };
-const LOADS = /(?:(?<!new )url\(\s{0,8}["']?|@import\s{1,8}["']?)$/i;
+const LOADS = /(?<=(?:(?<!new )url\(|@import)\s*(?:["']\s*)?)/iy;
 
 function bareTargets(text: string, labelEnds: ReadonlySet<number>): readonly Target[] {
   const isJson = /^\s*[[{]/.test(text);
@@ -284,8 +293,8 @@ function bareTargets(text: string, labelEnds: ReadonlySet<number>): readonly Tar
     for (const { 0: match, index: start } of text.matchAll(pattern)) {
       const written = trimmed(cut(text, start, match, labelEnds, isJson));
       const end = start + written.length;
-      const isLoaded = LOADS.test(text.slice(Math.max(0, start - 20), start));
-      found.push({ start, end, isLoaded, isPlain, isOpen: false, written: isPlain ? `https://${written}` : written });
+      LOADS.lastIndex = start;
+      found.push({ start, end, isLoaded: LOADS.test(text), isPlain, isOpen: false, written: isPlain ? `https://${written}` : written });
     }
   return found;
 }

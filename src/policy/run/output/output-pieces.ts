@@ -22,7 +22,7 @@ const MAX_HELD = 16_384;
 /** A text is read again once it has grown by this share, so that all readings together are linear but for a logarithm. */
 const GROWTH = 1 / 64;
 /** Signs without which there is no target. */
-const TARGET_SIGN = /[:/\\?#&<]|www\./i;
+const TARGET_SIGN = /[:/\\?#&<]|www\.|\]\(/i;
 /** Where no bare address goes on; within JSON a quote ends it, too. */
 const BREAK = /[\s\u3000-\u303f\uff00-\uff60]/;
 const JSON_BREAK = /[\s\u3000-\u303f\uff00-\uff60"]/;
