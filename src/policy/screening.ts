@@ -15,8 +15,7 @@ import {
   type Point,
   PortcullisBlocked,
 } from './policy.js';
-import { withoutTexts } from './run/ask.js';
-import { flowReason, isSuspicious, LONG_TEXT } from './run/flow-policy.js';
+import { flowReason, isSuspicious, LONG_TEXT, withoutTexts } from './run/flow-policy.js';
 import { type Read, rememberData, rememberUser } from './run/remember.js';
 import { type Joints, proseOf, type RunMemory } from './run/run-memory.js';
 import { digestInput, type Screened, type ScreenRequest } from './screener.js';

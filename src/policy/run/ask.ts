@@ -1,7 +1,9 @@
 import { visibleText } from '../../engine/text/visible-text.js';
 import { inTime } from '../screener.js';
 import type { Flow, FoundFlow } from './flow.js';
+import { foldedViews } from './folded.js';
 import type { Effect } from './tool-policy.js';
+import { valuesIn } from './values.js';
 
 /** A question to a person: may this call carry these values? An answer counts for this call alone, once. */
 export interface FlowQuestion {
@@ -19,14 +21,13 @@ export interface FlowQuestion {
 /** Asks a person; only `true` permits the call. */
 export type OnAsk = (question: FlowQuestion) => boolean | Promise<boolean>;
 
-/** Values that a question quotes, and how much of each. */
-const MAX_QUOTED = 5;
-const QUOTED_LENGTH = 200;
-/** Flows of one call that are told: more say no more, and add up in events and evidence. */
-const MAX_TOLD = 100;
+/** Values that a question quotes, and how much of each. Nobody is asked about more: what isn't seen would be permitted, too. */
+const MAX_QUOTED = 20;
+const QUOTED_LENGTH = 300;
 
 /**
- * Asks, and waits for an answer until the time is over. False where nobody answers, or the asking fails.
+ * Asks, and waits for an answer until the time is over. False where nobody answers, the asking fails, or the values are too many
+ * to be shown.
  *
  * @throws the signal's reason
  */
@@ -37,8 +38,11 @@ export async function askPerson(
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
   signal?.throwIfAborted();
+  const values = quotedValues(asked.flows);
+  if (values === undefined) return false;
   const expiry = new AbortController();
-  const question: FlowQuestion = Object.freeze({ ...asked, text: questionText(asked), signal: expiry.signal });
+  const text = questionText(asked, values);
+  const question: FlowQuestion = Object.freeze({ ...asked, text, signal: expiry.signal });
   const answer = Promise.resolve().then(() => onAsk(question));
   try {
     return (await inTime(answer, timeoutMs, signal)) === true;
@@ -49,17 +53,27 @@ export async function askPerson(
   }
 }
 
-function questionText({ tool = 'a tool', effect, flows }: Omit<FlowQuestion, 'text' | 'signal'>): string {
-  const values = flows.slice(0, MAX_QUOTED).map(({ text, argument, source }) => {
-    const quoted = visibleText(text.slice(0, QUOTED_LENGTH));
+function questionText(
+  { tool = 'a tool', effect, flows }: Omit<FlowQuestion, 'text' | 'signal'>,
+  values: readonly string[],
+): string {
+  const said = flows.map(({ argument, source }, at) => {
     const from = source.tool === undefined ? 'a document' : `the result of ${visibleText(source.tool.slice(0, 64))}`;
-    return `“${quoted}” in ${argument}, from ${from}`;
+    return `“${values[at]}” in ${argument}, from ${from}`;
   });
-  const more = flows.length > MAX_QUOTED ? `; and ${flows.length - MAX_QUOTED} more` : '';
-  return `May ${visibleText(tool.slice(0, 64))} (${effect}) use ${values.join('; ')}${more}? The user never gave this.`;
+  return `May ${visibleText(tool.slice(0, 64))} (${effect}) use ${said.join('; ')}? The user never gave this.`;
 }
 
-/** The first 100 flows without the texts, as events, enforcements and evidence tell them. */
-export function withoutTexts(flows: readonly FoundFlow[]): readonly Flow[] {
-  return flows.slice(0, MAX_TOLD).map(({ text: _, ...flow }) => flow);
+/** The values as a question quotes them, with the hosts of each whole; undefined where they are too many or too long. */
+export function quotedValues(flows: readonly Pick<FoundFlow, 'kind' | 'text'>[]): readonly string[] | undefined {
+  const quoted = flows.slice(0, MAX_QUOTED + 1).flatMap(({ kind, text }) => {
+    if (text.length <= QUOTED_LENGTH) return [visibleText(text)];
+    const cut = `${text.slice(0, QUOTED_LENGTH)}…`;
+    if (kind === 'words') return [visibleText(cut)];
+    const address = kind === 'url' || kind === 'host' ? `http://${text}` : text;
+    const hosts = foldedViews(address).flatMap((view) => valuesIn(view.text).flatMap(({ host }) => host ?? []));
+    const to = [...new Set(hosts)].join(', ');
+    return to === '' || to.length > QUOTED_LENGTH ? [] : [visibleText(`${cut} (${to})`)];
+  });
+  return flows.length > MAX_QUOTED || quoted.length < flows.length ? undefined : quoted;
 }

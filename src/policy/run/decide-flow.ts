@@ -1,8 +1,7 @@
 /** Decides on a call from what a run knows, so that it can be decided again. */
-import { withoutTexts } from './ask.js';
 import { isGiven, sourceOf } from './entries.js';
 import { type Flow, flowOf } from './flow.js';
-import { type FlowGrounds, type FlowRuling, flowReason, ruleFlows } from './flow-policy.js';
+import { type FlowGrounds, type FlowRuling, flowReason, ruleFlows, withoutTexts } from './flow-policy.js';
 import type { RunState, Source } from './run-state.js';
 
 /** The part of a run's state that the arguments of one call ask for. */

@@ -21,25 +21,35 @@ export interface Effects {
 const MAX_TOOLS = 2_000;
 
 const VERBS: Readonly<Record<Effect, ReadonlySet<string>>> = {
-  read: new Set(
-    'get list read search find fetch query lookup look show view check describe count browse open load retrieve inspect preview summarize summarise calculate compute compare translate validate verify analyze analyse download select scan watch ask recall grep glob ls cat is has who what'.split(
-      ' ',
-    ),
+  read: words(
+    'get list read search find fetch query lookup look show view check describe count browse load retrieve inspect preview summarize summarise calculate compute compare translate validate verify analyze analyse download select scan watch ask recall grep glob ls cat is has who what',
   ),
-  write: new Set(
-    'write create update delete remove set add edit insert put save move rename append patch modify cancel schedule reschedule reserve change drop grant revoke reset rm clear archive mark assign close merge replace upsert store register enable disable restore copy accept approve reject unsubscribe block'.split(
-      ' ',
-    ),
+  write: words(
+    'write create update delete remove set add edit insert put save move rename append patch modify cancel schedule reschedule reserve change drop revoke reset rm clear archive mark assign close merge replace upsert store register enable disable restore copy accept approve reject unsubscribe block open',
   ),
-  send: new Set(
-    'send post publish share forward reply respond email mail message comment notify invite transfer pay wire upload push tweet submit book buy purchase order checkout donate withdraw deposit refund dispatch broadcast dm announce export'.split(
-      ' ',
-    ),
+  send: words(
+    'send post publish share forward reply respond email mail message comment notify invite transfer pay wire upload push tweet submit book buy purchase order checkout donate withdraw deposit refund dispatch broadcast dm announce export relay transmit deliver remit grant',
   ),
-  execute: new Set(
-    'exec execute run eval shell bash spawn deploy install invoke launch start kill terminal'.split(' '),
-  ),
+  execute: words('exec execute run eval shell bash spawn deploy install invoke launch start kill terminal'),
 };
+
+/** Verbs that are also things: behind another verb, as in `get_post`, they are what it is about. */
+const THINGS = words(
+  'post share reply email mail message comment invite transfer wire upload tweet book purchase order checkout deposit refund dispatch broadcast dm export grant update set edit move patch schedule change drop archive mark close merge store register copy block open run eval shell bash terminal deploy install launch start',
+);
+/** Things that stand before what is done with them: `email_search` reads. */
+const OBJECTS = words('email mail message comment order post share export');
+/** A verb before one of these says which of them: `get_send_status` reads. */
+const KINDS = words(
+  'access address audit button code count counts date dates delay details duration error errors event events form forms history id ids info instructions job jobs key keys limit limits link links list log logs message messages method methods notification notifications option options page pages params parameters period periods permission permissions policy policies price queue rate rates receipt receipts report reports request requests result results rule rules schema session sessions settings stats state status stub stubs template templates time times token tokens type types url urls',
+);
+/** Whom or what the data goes to from then on, once it is written. */
+const RECEIVERS = words('collaborator forwarding webhook attendee invitation');
+const JOINTS = words('and or then plus');
+
+function words(list: string): ReadonlySet<string> {
+  return new Set(list.split(' '));
+}
 
 /** @throws TypeError as `checkTools` */
 export function createEffects(tools: ToolPolicies = {}): Effects {
@@ -49,14 +59,16 @@ export function createEffects(tools: ToolPolicies = {}): Effects {
     policyOf: (tool) => policyOf(tools, tool),
     readDefinition(tool, definition) {
       const effect = annotatedEffect(definition);
-      if (tool !== undefined && effect !== undefined) annotated.set(tool, effect);
+      // Several servers may have tools of one name.
+      if (tool !== undefined && effect !== undefined)
+        annotated.set(tool, graver(effect, annotated.get(tool) ?? effect));
     },
     of: (tool = '', declared) =>
       effectOf(tool, { policy: policyOf(tools, tool), declared, annotation: annotated.get(tool) }),
   };
 }
 
-/** The effect of a tool: as declared by the policy, by the host, by its annotation, or by the verb of its name. */
+/** The effect of a tool: as declared by the policy, by the host, by its annotation, or by the verbs of its name. */
 export function effectOf(
   tool: string,
   {
@@ -72,38 +84,57 @@ export function effectOf(
   if (policy.effect !== undefined) return { effect: policy.effect, why: 'policy' };
   if (declared !== undefined) return { effect: declared, why: 'host' };
   const named = namedEffect(tool);
-  // A server says this of itself: it isn't believed against the name.
-  const isDoubtful = annotation === 'read' && (named === 'send' || named === 'execute');
-  if (annotation !== undefined && !isDoubtful) return { effect: annotation, why: 'annotation' };
+  // A server says this of itself: it isn't believed where it makes less of what the name says.
+  if (annotation !== undefined && (named === undefined || graver(annotation, named) !== named))
+    return { effect: annotation, why: 'annotation' };
   return named === undefined ? { effect: 'write', why: 'unknown name' } : { effect: named, why: 'name' };
 }
 
-/** @see Model Context Protocol, ToolAnnotations */
-function annotatedEffect(definition: unknown): Effect | undefined {
-  const { annotations } = (typeof definition === 'object' && definition !== null ? definition : {}) as {
-    readonly annotations?: { readonly readOnlyHint?: unknown; readonly openWorldHint?: unknown } | null;
-  };
-  if (typeof annotations !== 'object' || annotations === null) return undefined;
-  if (annotations.readOnlyHint === true) return 'read';
-  if (annotations.readOnlyHint === false) return annotations.openWorldHint === true ? 'send' : 'write';
-  return undefined;
+function graver(a: Effect, b: Effect): Effect {
+  return EFFECTS.indexOf(a) > EFFECTS.indexOf(b) ? a : b;
 }
 
-/** Verbs that are also things: in `email_search` the other verb counts. */
-const THINGS = new Set(['email', 'mail', 'message', 'comment', 'order', 'post', 'share', 'export']);
+/** Without `openWorldHint` a tool that writes reaches others. @see Model Context Protocol, ToolAnnotations */
+function annotatedEffect(definition: unknown): Effect | undefined {
+  const { annotations } = (typeof definition === 'object' && definition !== null ? definition : {}) as {
+    readonly annotations?: Readonly<Record<string, unknown>> | null;
+  };
+  const { readOnlyHint, openWorldHint, destructiveHint } = annotations ?? {};
+  if (readOnlyHint === false) return openWorldHint === false ? 'write' : 'send';
+  if (destructiveHint === true) return 'write';
+  return readOnlyHint === true ? 'read' : undefined;
+}
 
-/** The effect of the first verb in a name such as `mail.sendMessage` or `create_issue`. */
+/** The gravest effect that a name such as `mail.sendMessage` or `mcp__server__get_and_forward` says, behind the last `__`. */
 function namedEffect(tool: string): Effect | undefined {
-  const words = tool
+  const named = tool
+    .replace(/^.*__(?=.)/s, '')
     .slice(0, 200)
     .replace(/([a-z\d])([A-Z])/g, '$1 $2')
     .toLowerCase()
-    .split(/[^a-z]+/);
-  const verbs = words.flatMap((word) => {
+    .split(/[^a-z]+/)
+    .filter((word) => word !== '');
+  let gravest: Effect | undefined;
+  for (let from = 0; from < named.length; ) {
+    const joint = named.findIndex((word, at) => at >= from && JOINTS.has(word));
+    const end = joint < 0 ? named.length : joint;
+    const effect = clauseEffect(named.slice(from, end));
+    if (effect !== undefined) gravest = graver(effect, gravest ?? effect);
+    from = end + 1;
+  }
+  return gravest;
+}
+
+/** The effect of words such as `email search` or `get send status`. */
+function clauseEffect(clause: readonly string[]): Effect | undefined {
+  const verbs = clause.flatMap((word, at) => {
     const effect = EFFECTS.find((each) => VERBS[each].has(word));
-    return effect === undefined ? [] : [{ word, effect }];
+    return effect === undefined ? [] : [{ word, effect, isKind: KINDS.has(clause[at + 1] ?? '') }];
   });
   const [first, ...others] = verbs;
   if (first === undefined) return undefined;
-  return THINGS.has(first.word) && others.some(({ effect }) => effect === 'read') ? 'read' : first.effect;
+  const rest = others.filter(({ word, isKind }) => !isKind && !THINGS.has(word)).map(({ effect }) => effect);
+  const own = OBJECTS.has(first.word) && rest.includes('read') ? 'read' : first.effect;
+  const gravest = rest.reduce(graver, own);
+  return gravest === 'write' && clause.some((word) => RECEIVERS.has(word)) ? 'send' : gravest;
 }

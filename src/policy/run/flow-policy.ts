@@ -8,7 +8,10 @@ import type { AcceptedValue, ToolPolicy } from './tool-policy.js';
 export interface FlowPolicy {
   /** A value or four words in a row from a suspicious passage, in a call that writes, sends or executes. Default `deny`. */
   readonly suspicious: 'deny' | 'ask' | 'report';
-  /** An address-like value from any untrusted data in a call that sends, or a host in one that executes. Default `report`. */
+  /**
+   * An address-like value from any untrusted data in a call that sends; in one that writes or executes a URL, a host, or a value
+   * in an argument that says who gets it, such as `attendees`. Default `report`.
+   */
   readonly foreign: 'report' | 'ask' | 'deny';
   /**
    * Score at which an allowed result is suspicious, 0..1; default 0.5. Where the rules alone decided it is a share of their
@@ -50,6 +53,7 @@ export function checkFlowPolicy(policy: FlowPolicy): void {
 export interface FlowRuling {
   readonly action: 'deny' | 'ask' | 'report';
   readonly rule: 'flow.suspicious' | 'flow.foreign';
+  /** All that the policy does more than report, those of the rule's level first; where it only reports, all. */
   readonly flows: readonly FoundFlow[];
 }
 
@@ -58,6 +62,10 @@ export interface FlowGrounds extends Pick<ToolPolicy, 'to' | 'accepts'> {
   readonly effect: KnownEffect;
   readonly policy: FlowPolicy;
 }
+
+/** Arguments that say who gets what a tool writes, as in `event.attendees[0].email`. */
+const RECEIVER =
+  /(?:^|[._\]])(?:to|cc|bcc|attendees?|guests?|invitees?|participants?|recipients?|collaborators?)(?=$|[.[_ ])/i;
 
 /** Applies a policy, and what it says of the tool. */
 export function ruleFlows(
@@ -68,12 +76,16 @@ export function ruleFlows(
   const leadsOut = ({ argument, kind }: FoundFlow): boolean =>
     effect === 'send'
       ? to === undefined || argument.includes(UNNAMED) || isInOne(argument, to)
-      : effect === 'execute' && (kind === 'url' || kind === 'host');
+      : kind === 'url' || kind === 'host' || (kind !== 'words' && RECEIVER.test(argument));
   const counted = flows.filter((flow) => (flow.level === 'suspicious' || leadsOut(flow)) && !isAccepted(flow, accepts));
   const levels = (['suspicious', 'foreign'] as const).filter((level) => counted.some((flow) => flow.level === level));
   const [level] = levels.sort((a, b) => SEVERITY.indexOf(policy[b]) - SEVERITY.indexOf(policy[a]));
   if (level === undefined) return undefined;
-  return { action: policy[level], rule: `flow.${level}`, flows: counted.filter((flow) => flow.level === level) };
+  const action = policy[level];
+  // Who permits the call permits them all.
+  const ruled = counted.filter((flow) => action === 'report' || policy[flow.level] !== 'report');
+  const [first, others] = [ruled.filter((flow) => flow.level === level), ruled.filter((flow) => flow.level !== level)];
+  return { action, rule: `flow.${level}`, flows: [...first, ...others] };
 }
 
 /** Path of an argument with `[*]` for every index. */
@@ -126,4 +138,12 @@ export function isSuspicious({ verdict }: Pick<Screened, 'verdict'>, { suspicion
   const { score, threshold, decided_by } = verdict;
   if (verdict.verdict !== 'allow') return true;
   return score > 0 && score >= (decided_by === 'ml' ? suspicionAt : suspicionAt * threshold);
+}
+
+/** Flows of one call that are told: more say no more, and add up in events and evidence. */
+const MAX_TOLD = 100;
+
+/** The first 100 flows without the texts, as events, enforcements and evidence tell them. */
+export function withoutTexts(flows: readonly FoundFlow[]): readonly Flow[] {
+  return flows.slice(0, MAX_TOLD).map(({ text: _, ...flow }) => flow);
 }

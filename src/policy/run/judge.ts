@@ -1,6 +1,7 @@
 /** Asks a model of the user's own whether a call that the flow flagged serves the task. Loaded by the first such call. */
 import { z } from 'zod';
 import { inTime, ScreeningTimeout } from '../screener.js';
+import { quotedValues } from './ask.js';
 import type { FoundFlow } from './flow.js';
 import type { Effect } from './tool-policy.js';
 
@@ -28,7 +29,7 @@ export type Judge = JudgeEndpoint | ((question: JudgeQuestion) => unknown);
 /** Answer of a judge. Without one that can be read, the policy's own action is taken. */
 export type Judgement =
   | { readonly serves: boolean }
-  | { readonly failure: 'no task' | 'timeout' | 'error' | 'invalid answer' };
+  | { readonly failure: 'no task' | 'too many values' | 'timeout' | 'error' | 'invalid answer' };
 
 /** A flagged call. */
 export interface JudgedCall {
@@ -43,7 +44,6 @@ export interface JudgedCall {
 }
 
 const MAX_CALL = 8_000;
-const MAX_FLOWS = 5;
 /** Characters of a passage around its value. */
 const AROUND = 500;
 const MAX_RESPONSE = 65_536;
@@ -69,9 +69,11 @@ export async function judgeCall(
   signal: AbortSignal | undefined,
 ): Promise<Judgement> {
   if (call.task === undefined) return { failure: 'no task' };
+  const values = quotedValues(call.flows);
+  if (values === undefined) return { failure: 'too many values' };
   signal?.throwIfAborted();
   const expiry = new AbortController();
-  const question = { system: SYSTEM, prompt: promptOf(call), schema: SCHEMA, signal: expiry.signal };
+  const question = { system: SYSTEM, prompt: promptOf(call, values), schema: SCHEMA, signal: expiry.signal };
   try {
     const answer = Promise.resolve().then(() =>
       typeof judge === 'function' ? judge(question) : post(judge, question),
@@ -91,13 +93,12 @@ export async function judgeCall(
 }
 
 /** The question as one JSON text, which no passage can end. */
-function promptOf({ task, tool, effect, call, flows, texts }: JudgedCall): string {
-  const shown = flows.slice(0, MAX_FLOWS);
-  const passages = shown.map(({ source: { tool: from = 'a document', evidenceId, span } }) => {
+function promptOf({ task, tool, effect, call, flows, texts }: JudgedCall, values: readonly string[]): string {
+  const passages = flows.map(({ source: { tool: from = 'a document', evidenceId, span } }) => {
     const text = evidenceId === undefined ? undefined : texts.get(evidenceId);
     return { from, text: text?.slice(Math.max(0, span.start - AROUND), span.end + AROUND) ?? null };
   });
-  const flagged = shown.map(({ argument, kind, text }) => ({ argument, kind, value: text.slice(0, AROUND) }));
+  const flagged = flows.map(({ argument, kind }, at) => ({ argument, kind, value: values[at] }));
   return JSON.stringify({ task, tool, effect, call: call.slice(0, MAX_CALL), flagged, passages }, null, 1);
 }
 

@@ -180,6 +180,16 @@ describe('a judge as a function', () => {
     await expect(inTime(Promise.reject(new Error('late')), 1_000, signal)).rejects.toThrow('over');
   });
 
+  it('is not asked about more values than it would be shown', async () => {
+    const source = { tool: 'read_mail', evidenceId: undefined, probability: undefined, span: { start: 0, end: 9 } };
+    const flow = { argument: 'to', kind: 'email', level: 'foreign', source, text: 'a@b.example' } as const;
+    const about = { task: TASK, tool: 'send_mail', effect: 'send', call: '{}', texts: new Map() } as const;
+    const ask = (count: number) =>
+      judgeCall(() => ({ reason: '', serves: true }), { ...about, flows: Array(count).fill(flow) }, 1_000, undefined);
+    expect(await ask(20)).toEqual({ serves: true });
+    expect(await ask(21)).toEqual({ failure: 'too many values' });
+  });
+
   it('is not told by its signal what it answered', async () => {
     let signal: AbortSignal | undefined;
     const judge = (question: JudgeQuestion) => {

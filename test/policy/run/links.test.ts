@@ -67,17 +67,21 @@ describe('links', () => {
       `<style>p{background:url(${' '.repeat(30)}//evil.example/a)}</style>`,
       [`image ${E} <- //evil.example/a`],
     ],
-    ['a style that is imported', `<style>@import'https:evil.example/a';</style>`, [`image ${E} <- https:evil.example/a`]],
+    [
+      'a style that is imported',
+      `<style>@import'https:evil.example/a';</style>`,
+      [`image ${E} <- https:evil.example/a`],
+    ],
     [
       'relative links behind a base',
       '![w](b) <base href="//evil.example/c/"> ![x](a) <img src="/a">',
-      [
-        'image https://evil.example/c/ <- //evil.example/c/',
-        'image https://evil.example/c/a <- a',
-        `image ${E} <- /a`,
-      ],
+      ['image https://evil.example/c/ <- //evil.example/c/', 'image https://evil.example/c/a <- a', `image ${E} <- /a`],
     ],
-    ['relative links behind a base in code', '`<base href="//evil.example/">` [x](a)', ['plain image https://evil.example/ <- //evil.example/']],
+    [
+      'relative links behind a base in code',
+      '`<base href="//evil.example/">` [x](a)',
+      ['plain image https://evil.example/ <- //evil.example/'],
+    ],
     ['numbers as hosts', '![x](http://3405803783/a)', ['image http://203.0.113.7/a <- http://3405803783/a']],
     [
       'a picture in a data URL',

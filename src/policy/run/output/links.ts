@@ -104,9 +104,9 @@ function urlOf(written: string, base?: URL): URL | undefined {
   const decoded = decodeHTML(written).trim();
   const rooted = /^www\./i.test(decoded) ? `https://${decoded}` : decoded;
   const pages = base === undefined ? PAGES : [...PAGES, base.href];
-  return pages.flatMap((page) => (URL.canParse(rooted, page) ? [new URL(rooted, page)] : [])).find(
-    ({ hostname }) => hostname !== NOWHERE,
-  );
+  return pages
+    .flatMap((page) => (URL.canParse(rooted, page) ? [new URL(rooted, page)] : []))
+    .find(({ hostname }) => hostname !== NOWHERE);
 }
 
 function nestedLinks(url: URL, place: Link, nested: number): readonly Link[] {
@@ -294,7 +294,14 @@ function bareTargets(text: string, labelEnds: ReadonlySet<number>): readonly Tar
       const written = trimmed(cut(text, start, match, labelEnds, isJson));
       const end = start + written.length;
       LOADS.lastIndex = start;
-      found.push({ start, end, isLoaded: LOADS.test(text), isPlain, isOpen: false, written: isPlain ? `https://${written}` : written });
+      found.push({
+        start,
+        end,
+        isLoaded: LOADS.test(text),
+        isPlain,
+        isOpen: false,
+        written: isPlain ? `https://${written}` : written,
+      });
     }
   return found;
 }
