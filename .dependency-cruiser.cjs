@@ -26,6 +26,13 @@ module.exports = {
       from: {},
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
+    {
+      name: 'index-is-for-users',
+      comment: 'Within src a module imports what it needs from where it is defined.',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^src/index.ts$' },
+    },
     { name: 'no-unresolved', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {
       name: 'engine-is-pure',

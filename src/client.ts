@@ -1,19 +1,17 @@
 /** A client of the screening service. Uses `fetch` alone: it runs in Node, Deno, Bun, workers and browsers. */
-import { PortcullisError } from './engine/errors.js';
-import { cropTask, toJsonText } from './engine/input.js';
-import { checkOptions, type Known } from './engine/options.js';
-import type { Channel, ExplainedVerdict, Input, Span, Verdict } from './index.js';
 
-export type {
-  Channel,
-  DecidedBy,
-  ExplainedVerdict,
-  Explanation,
-  Input,
-  MinimalVerdict,
-  Mode,
-  Verdict,
-} from './index.js';
+import type { Channel } from './engine/channel.js';
+import { PortcullisError } from './engine/errors.js';
+import type { ExplainedVerdict } from './engine/explain.js';
+import { cropTask, type Input, toJsonText } from './engine/input.js';
+import { checkOptions, type Known } from './engine/options.js';
+import type { Span } from './engine/span.js';
+import type { Verdict } from './engine/verdict.js';
+
+export type { Channel } from './engine/channel.js';
+export type { ExplainedVerdict, Explanation } from './engine/explain.js';
+export type { Input } from './engine/input.js';
+export type { DecidedBy, MinimalVerdict, Mode, Verdict } from './engine/verdict.js';
 
 /** Reasons for which the service may refuse a call. */
 export type ScreeningErrorCode =

@@ -1,12 +1,12 @@
 /** Screens text for prompt injection before it reaches a tool. */
 
+export { createEngine, type EngineOptions } from './adapters/create-engine.js';
+export { analyze, defaultEngine } from './adapters/default-engine.js';
 export { type LoadModelOptions, loadModel } from './adapters/model/load-model.js';
 export { findModel } from './adapters/model/model-folder.js';
 export type { LoadOptions } from './adapters/packs/load-pack.js';
 export { openPack as loadPack } from './adapters/packs/open-pack.js';
 export { re2Compiler } from './adapters/re2/re2-compiler.js';
-export { createEngine, type EngineOptions } from './create-engine.js';
-export { analyze, defaultEngine } from './default-engine.js';
 export { JsonNumber, type JsonValue } from './engine/canonical-json.js';
 export type { Channel } from './engine/channel.js';
 export type { RouterLevel } from './engine/decide.js';
@@ -23,7 +23,7 @@ export type {
 } from './engine/explain.js';
 export { type Input, inputText, JsonText, type ToolCall, toJsonText } from './engine/input.js';
 export type { EngineLimits } from './engine/limits.js';
-export { unavailableModel } from './engine/model/guard.js';
+export { unavailableModel } from './engine/model/circuit-breaker.js';
 export type { Classifier, ClassifierAnswer, ClassifierInfo, ClassifyOptions, Clock } from './engine/ports.js';
 export { compilePack } from './engine/rules/compile-pack.js';
 export { PackError, type PackProblem } from './engine/rules/pack/pack-error.js';

@@ -12,9 +12,9 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { packageVersion } from './adapters/package-version.js';
+import type { Channel } from './engine/channel.js';
 import { InputError } from './engine/errors.js';
 import { type Input, inputText, toJsonText } from './engine/input.js';
-import type { Channel } from './index.js';
 import { factsOf } from './policy/facts.js';
 import type { Guard, ScreenCall } from './policy/guard.js';
 import { type Decision, type GuardEvent, type Point, PortcullisBlocked } from './policy/policy.js';

@@ -1,5 +1,7 @@
 /** The process that a batch forks: an engine worker that also reads, scores and encodes whole slices of an input. */
-import type { ExplainedVerdict, Input, Verdict } from '../index.js';
+import type { ExplainedVerdict } from '../engine/explain.js';
+import type { Input } from '../engine/input.js';
+import type { Verdict } from '../engine/verdict.js';
 import type { ScoreOptions } from '../workers/calls.js';
 import { serveEngine } from '../workers/serve-engine.js';
 import { createVerdictCache } from './score-row.js';

@@ -1,8 +1,9 @@
 import { stringify } from 'csv-stringify/sync';
-import { ALL_CHANNELS, isChannel } from '../engine/channel.js';
+import { ALL_CHANNELS, type Channel, isChannel } from '../engine/channel.js';
+import type { ExplainedFinding, ExplainedVerdict } from '../engine/explain.js';
+import type { Input } from '../engine/input.js';
 import { visibleText } from '../engine/text/visible-text.js';
-import { verdictFields } from '../engine/verdict.js';
-import type { Channel, ExplainedFinding, ExplainedVerdict, Input, Verdict } from '../index.js';
+import { type Verdict, verdictFields } from '../engine/verdict.js';
 import type { JsonLine } from './record-slices.js';
 
 /** A rule's finding as it stands in an output row: without what quotes the text. */

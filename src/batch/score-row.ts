@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { newEvidenceId } from '../adapters/evidence-id.js';
-import { type ExplainedVerdict, type Input, inputText, type Verdict } from '../index.js';
+import type { ExplainedVerdict } from '../engine/explain.js';
+import { type Input, inputText } from '../engine/input.js';
+import type { Verdict } from '../engine/verdict.js';
 import type { ScoreOptions } from '../workers/calls.js';
 import { ScoringError } from '../workers/calls.js';
 import { type OutputRow, type ReadRow, toOutputRow } from './row.js';

@@ -1,5 +1,6 @@
+import type { ExplainedVerdict } from '../engine/explain.js';
 import { orderedMap } from '../engine/limit.js';
-import type { ExplainedVerdict, Verdict } from '../index.js';
+import type { Verdict } from '../engine/verdict.js';
 import { ScoringError } from '../workers/calls.js';
 import type { EnginePool } from '../workers/engine-pool.js';
 import { type BatchCounts, countRows } from './batch-counts.js';

@@ -1,5 +1,6 @@
+import type { ExplainedVerdict } from '../engine/explain.js';
 import { orderedMap } from '../engine/limit.js';
-import type { ExplainedVerdict, Verdict } from '../index.js';
+import type { Verdict } from '../engine/verdict.js';
 import type { EnginePool } from '../workers/engine-pool.js';
 import type { JsonLine } from './record-slices.js';
 import { type OutputRow, type ReadRow, type RowFields, rowReader } from './row.js';

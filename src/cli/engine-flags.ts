@@ -4,8 +4,11 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { findModel } from '../adapters/model/model-folder.js';
 import { NO_CORE, TRUST } from '../adapters/packs/load-pack.js';
 import { readPublicKey } from '../adapters/packs/minisign.js';
+import type { Engine } from '../engine/engine.js';
+import type { Thresholds } from '../engine/engine-settings.js';
+import type { EngineLimits } from '../engine/limits.js';
+import type { Classifier } from '../engine/ports.js';
 import type { Screener } from '../evaluation/scoring/score-texts.js';
-import type { Classifier, Engine, EngineLimits, Thresholds } from '../index.js';
 import { CliError } from './terminal.js';
 
 /** The options that every command takes about the engine. */
@@ -137,7 +140,7 @@ export function chooseThresholds({ operatingPoint, mode, model }: EngineFlags): 
 }
 
 async function modelFor({ mode, model, isolation }: EngineFlags): Promise<Classifier | false> {
-  const { loadModel } = await import('../index.js');
+  const { loadModel } = await import('../adapters/model/load-model.js');
   if (mode === 'rules' || model === 'off') return false;
   const folder = findModel(model);
   if (folder !== undefined) return loadModel(folder, { isolation });
@@ -152,13 +155,17 @@ async function modelFor({ mode, model, isolation }: EngineFlags): Promise<Classi
  * @throws CliError, PackError, ModelError or ConfigError with what to fix.
  */
 export async function openEngine(flags: EngineFlags): Promise<Engine> {
-  const { createEngine, defaultEngine, loadPack } = await import('../index.js');
+  const [{ openPack }, { createEngine }, { defaultEngine }] = await Promise.all([
+    import('../adapters/packs/open-pack.js'),
+    import('../adapters/create-engine.js'),
+    import('../adapters/default-engine.js'),
+  ]);
   const { mode, pack, overlay, model, operatingPoint, isolation, regexMemory } = flags;
   if ([mode, pack, overlay, model, operatingPoint, isolation, regexMemory].every((flag) => flag === undefined))
     return defaultEngine();
   if (model === 'off' && (mode === 'hybrid' || mode === 'shadow'))
     throw new CliError(`Mode ${mode} needs a model: leave out --model off.`);
-  const compiled = loadPack({ packs: pack, overlays: overlay, regexMemoryMb: regexMemory });
+  const compiled = openPack({ packs: pack, overlays: overlay, regexMemoryMb: regexMemory });
   return createEngine({
     pack: compiled,
     model: await modelFor(flags),

@@ -1,9 +1,9 @@
 import type { WriteStream } from 'node:tty';
 import { PortcullisError } from '../engine/errors.js';
+import type { ExplainedVerdict } from '../engine/explain.js';
 import { edgeAfter, edgeBefore, mergeSpans, type Span } from '../engine/span.js';
 import { chainWords } from '../engine/text/chain-words.js';
 import { visibleText } from '../engine/text/visible-text.js';
-import type { ExplainedVerdict } from '../index.js';
 
 /** Wraps text in terminal styles, or leaves it alone. */
 export interface Paint {

@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import cookie from '@fastify/cookie';
 import serveStatic from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
-import { securePages } from '../adapters/secure-pages.js';
 import { dashboardApi } from './api/api.js';
 import type { DashboardParts } from './api/api-parts.js';
+import { securePages } from './secure-pages.js';
 
 const sources = {
   scriptSrc: ["'self'"],

@@ -12,7 +12,7 @@ import { ConfigError } from './errors.js';
 import { type ExplainedVerdict, explain } from './explain.js';
 import { cropTask, type Input, readInput, type Subjected } from './input.js';
 import { orderedMap } from './limit.js';
-import { type GuardedAnswer, type GuardedClassify, guardClassifier } from './model/guard.js';
+import { type AskModel, createBreaker, type ModelAnswer } from './model/circuit-breaker.js';
 import { HIDING_VIEWS, type ModelTexts, modelTexts } from './model/views.js';
 import { checkOptions, type Known, unknownOptions } from './options.js';
 import type { Classifier, ClassifierInfo, Clock } from './ports.js';
@@ -115,7 +115,7 @@ const MANY_OPTIONS: Known<AnalyzeManyOptions> = { ...ANALYZE_OPTIONS, concurrenc
 interface Shared extends Pick<EngineParts, 'pack' | 'clock' | 'newEvidenceId'> {
   readonly settings: ResolvedSettings;
   readonly model: Classifier | undefined;
-  readonly classify: GuardedClassify | undefined;
+  readonly classify: AskModel | undefined;
   readonly rulesById: ReadonlyMap<string, Rule>;
 }
 
@@ -124,7 +124,7 @@ export function createEngine(parts: EngineParts): Engine {
   const { pack, clock, newEvidenceId } = parts;
   const model = parts.model || undefined;
   const settings = resolveSettings(parts, pack, model, unknownOptions('createEngine', parts, PARTS));
-  const classify = model && guardClassifier(model, clock, settings.limits.breaker);
+  const classify = model && createBreaker(model, clock, settings.limits.breaker);
   const rulesById = new Map(pack.rules.map((rule) => [rule.id, rule]));
   const shared: Shared = { pack, clock, newEvidenceId, settings, model, classify, rulesById };
 
@@ -194,7 +194,7 @@ function readByRules({ pack, clock, settings, rulesById }: Shared, given: Input,
 
 interface Asked {
   readonly texts: ModelTexts;
-  readonly outcome: GuardedAnswer;
+  readonly outcome: ModelAnswer;
 }
 
 /** Asks the model where its answer can matter; undefined where it can't. */

@@ -3,7 +3,7 @@ import type { Decision, RouterLevel, RulesSide } from './decide.js';
 import type { ModelErrorCode } from './errors.js';
 import type { Subjected } from './input.js';
 import type { EngineLimits } from './limits.js';
-import type { GuardedAnswer } from './model/guard.js';
+import type { ModelAnswer } from './model/circuit-breaker.js';
 import type { ModelTexts } from './model/views.js';
 import type { TextSpan } from './ports.js';
 import type { Finding, RulesSignal, Severity } from './rules/types.js';
@@ -92,7 +92,7 @@ export interface Evidence {
   readonly rules: RulesSide;
   readonly decision: Decision;
   /** Undefined when the model wasn't asked. */
-  readonly model: { readonly texts: ModelTexts; readonly outcome: GuardedAnswer } | undefined;
+  readonly model: { readonly texts: ModelTexts; readonly outcome: ModelAnswer } | undefined;
 }
 
 /** Explains a verdict; every span is mapped back to the text screened. */

@@ -1,4 +1,4 @@
-import type { BreakerLimits } from './model/guard.js';
+import type { BreakerLimits } from './model/circuit-breaker.js';
 
 /** Bounds of one engine. Lengths in UTF-16 code units, times in milliseconds. */
 export interface EngineLimits {

@@ -1,7 +1,7 @@
 import { isOmitted, JsonNumber } from '../engine/canonical-json.js';
 import { InputError } from '../engine/errors.js';
 import { type Input, JsonText, toJsonText } from '../engine/input.js';
-import type { Span } from '../index.js';
+import type { Span } from '../engine/span.js';
 import { type BinaryKind, type Encoded, readBrokenBase64, readBytes, readEncoded } from './encoded-text.js';
 import { cutSpans, cutText, MAX_DEPTH } from './redact.js';
 

@@ -128,6 +128,6 @@ function checkJudge(judge: unknown): void {
 }
 
 async function openDefault(): Promise<Analyzer> {
-  const { defaultEngine } = await import('../default-engine.js');
+  const { defaultEngine } = await import('../adapters/default-engine.js');
   return defaultEngine();
 }

@@ -1,6 +1,7 @@
 /** Asks the analyzer about the inputs of a content, and about what stands around its joints. */
+
+import type { Input } from '../engine/input.js';
 import { orderedMap } from '../engine/limit.js';
-import type { Input } from '../index.js';
 import { type Content, readContent } from './content.js';
 import type { OwnTexts } from './own-texts.js';
 import type { Enforcement } from './policy.js';

@@ -1,7 +1,7 @@
 /** Texts of the guard itself, which later layers let pass: notes, redacted and fenced texts. */
 import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Input } from '../index.js';
+import type { Input } from '../engine/input.js';
 import { type Content, readContent } from './content.js';
 import { CHANNELS, type Enforcement, type Point } from './policy.js';
 import { digestInput } from './screener.js';

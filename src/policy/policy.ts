@@ -1,5 +1,7 @@
+import type { Channel } from '../engine/channel.js';
 import { PortcullisError } from '../engine/errors.js';
-import type { Channel, DecidedBy, ExplainedFinding } from '../index.js';
+import type { ExplainedFinding } from '../engine/explain.js';
+import type { DecidedBy } from '../engine/verdict.js';
 import type { Unreadable } from './content.js';
 import type { Flow } from './run/flow.js';
 import { checkFlowPolicy, DEFAULT_FLOW_POLICY, type FlowPolicy } from './run/flow-policy.js';

@@ -1,5 +1,5 @@
 import { isOmitted, JsonNumber } from '../engine/canonical-json.js';
-import type { Span } from '../index.js';
+import type { Span } from '../engine/span.js';
 
 /** Replacement for a removed span. */
 const REMOVED = '[removed]';

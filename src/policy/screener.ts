@@ -1,8 +1,11 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { Channel } from '../engine/channel.js';
 import { PortcullisError } from '../engine/errors.js';
-import { inputText } from '../engine/input.js';
-import type { Channel, ExplainedVerdict, ExplainedWindow, Explanation, Input, Span, Verdict } from '../index.js';
+import type { ExplainedVerdict, ExplainedWindow, Explanation } from '../engine/explain.js';
+import { type Input, inputText } from '../engine/input.js';
+import type { Span } from '../engine/span.js';
+import type { Verdict } from '../engine/verdict.js';
 import type { ReportedFinding } from './policy.js';
 
 /**

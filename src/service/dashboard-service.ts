@@ -6,9 +6,9 @@ import type { LongTexts } from './long-texts/long-texts.js';
 import { previewOverlay } from './preview-overlay.js';
 import type { ReplayService } from './replay-service.js';
 import type { AccountOverlays } from './screening/account-overlays.js';
+import { createFairLimit } from './screening/fair-limit.js';
 import type { ScreeningEngine } from './screening/ports.js';
 import { screenCall } from './screening/screen-call.js';
-import { createTurns } from './screening/turns.js';
 
 /** The parts of the service that its dashboard uses. */
 export interface DashboardServiceParts {
@@ -24,9 +24,9 @@ export interface DashboardServiceParts {
 /** Operations that the dashboard calls: the playground, a replay, and the preview of an overlay. */
 export function dashboardService(parts: DashboardServiceParts): DashboardService {
   const { store, engine, overlays, replays, longTexts, now } = parts;
-  const previewInTurn = createTurns({ atOnce: Number.POSITIVE_INFINITY, perTenant: 1 });
+  const limitPreviews = createFairLimit({ atOnce: Number.POSITIVE_INFINITY, perTenant: 1 });
   // To read an overlay takes the digest of all rules, a tenth of a second of this thread.
-  const readInTurn = createTurns({ atOnce: 1, perTenant: 4 });
+  const limitReads = createFairLimit({ atOnce: 1, perTenant: 4 });
   const find = async (accountId: string) => {
     const account = await store.accounts.get(accountId);
     if (account === undefined) throw new Error('a session of an account that is gone');
@@ -35,14 +35,14 @@ export function dashboardService(parts: DashboardServiceParts): DashboardService
   return {
     async playground(accountId, asked) {
       const account = await find(accountId);
-      const under = await overlays.under(account.overlay);
+      const applied = await overlays.changeOf(account.overlay);
       const charge = await store.usage.charge(accountId, now().getTime());
       if (!charge.allowed) {
         const error = charge.code === 'TRIAL_ENDED' ? 'The trial has ended.' : 'The calls of this month are used up.';
         return { outcome: 'refused', code: charge.code, error };
       }
       try {
-        const owner = { accountId, keyId: null, keep: account.settings.keep, under };
+        const owner = { accountId, keyId: null, keep: account.settings.keep, overlay: applied };
         const { record } = await screenCall({ write: store.evidence.append, engine, longTexts, now }, owner, asked);
         return { outcome: 'answered', record };
       } catch (error) {
@@ -68,16 +68,16 @@ export function dashboardService(parts: DashboardServiceParts): DashboardService
     },
 
     parseOverlay: (accountId, source) =>
-      readInTurn(accountId, async () => {
+      limitReads(accountId, async () => {
         const overlay = overlays.parse(source);
         return { overlay, rulesVersion: overlays.trial(overlay)?.change.rulesVersion ?? engine.info.rules_version };
       }),
 
     preview: (accountId, overlay) =>
-      previewInTurn(accountId, async () => {
+      limitPreviews(accountId, async () => {
         const account = await find(accountId);
         return previewOverlay({ store, engine, now }, accountId, {
-          before: await overlays.under(account.overlay),
+          before: await overlays.changeOf(account.overlay),
           after: overlays.trial(overlay),
         });
       }),

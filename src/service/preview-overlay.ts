@@ -2,9 +2,9 @@ import { newEvidenceId } from '../adapters/evidence-id.js';
 import type { ChangedVerdict, OverlayPreview } from '../dashboard/ports.js';
 import { orderedMap } from '../engine/limit.js';
 import type { PackChange } from '../engine/rules/types.js';
+import type { Verdict } from '../engine/verdict.js';
 import type { EvidenceRecord } from '../evidence/evidence-record.js';
 import { recordedCall } from '../evidence/replay.js';
-import type { Verdict } from '../index.js';
 import type { Store } from '../store/store.js';
 import type { AccountChange } from './screening/account-overlays.js';
 import type { ScreeningEngine } from './screening/ports.js';
@@ -51,11 +51,11 @@ export async function previewOverlay(
     return characters <= MOST_CHARACTERS;
   });
 
-  const screen = async (record: EvidenceRecord, under: AccountChange | undefined): Promise<Verdict> => {
+  const screen = async (record: EvidenceRecord, overlay: AccountChange | undefined): Promise<Verdict> => {
     const found = recordedCall(record);
     if ('missing' in found) throw new Error('a record without its text was chosen');
     const { input, channel, task } = found;
-    const { change } = under ?? {};
+    const { change } = overlay ?? {};
     return bareVerdict(
       await engine.score(input, {
         ...{ explain: true, evidenceId: newEvidenceId(), tenant: accountId, channel, task, change },

@@ -1,17 +1,18 @@
 import { newEvidenceId } from '../adapters/evidence-id.js';
+import type { EngineInfo } from '../engine/engine-settings.js';
 import { overlayChange } from '../engine/rules/pack/stack-packs.js';
 import type { PackChange } from '../engine/rules/types.js';
+import type { Verdict } from '../engine/verdict.js';
 import type { EvidenceRecord, ReplayReport } from '../evidence/evidence-record.js';
 import { type KeptVersions, keptOverlay } from '../evidence/kept-versions.js';
 import { recordedEngines } from '../evidence/recorded-engines.js';
 import type { ReplayCall } from '../evidence/replay.js';
 import { replay, whatIf } from '../evidence/replay.js';
-import type { EngineInfo, Verdict } from '../index.js';
 import type { Store } from '../store/store.js';
 import type { AccountOverlays } from './screening/account-overlays.js';
+import { createFairLimit } from './screening/fair-limit.js';
 import type { ScreeningEngine } from './screening/ports.js';
 import { bareVerdict, recordedLimits } from './screening/screen-call.js';
-import { createTurns } from './screening/turns.js';
 
 /** Replays for accounts' owners. */
 export interface ReplayService {
@@ -33,7 +34,7 @@ export function replayService(
 ): ReplayService {
   const recorded = recordedEngines(store.versions);
 
-  const turns = createTurns({ atOnce: MOST_AT_ONCE, perTenant: MOST_OF_ACCOUNT });
+  const limit = createFairLimit({ atOnce: MOST_AT_ONCE, perTenant: MOST_OF_ACCOUNT });
 
   const now = async (
     tenant: string,
@@ -48,8 +49,8 @@ export function replayService(
     const tenant = record.account_id;
     if (against === 'current') {
       const account = await store.accounts.get(record.account_id);
-      const under = await overlays.under(account?.overlay ?? null);
-      return whatIf(record, (call) => now(tenant, { ...call, mode: engine.info.mode }, under?.change));
+      const applied = await overlays.changeOf(account?.overlay ?? null);
+      return whatIf(record, (call) => now(tenant, { ...call, mode: engine.info.mode }, applied?.change));
     }
     return replay(record, async (call) => {
       if (runsNow(call, engine.info)) return now(tenant, call);
@@ -60,7 +61,7 @@ export function replayService(
   };
 
   return {
-    replay: (record, against) => turns(record.account_id, () => run(record, against)),
+    replay: (record, against) => limit(record.account_id, () => run(record, against)),
     close: () => recorded.close(),
   };
 }

@@ -1,12 +1,12 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
+import { findModel } from '../adapters/model/model-folder.js';
 import { loadPack } from '../adapters/packs/load-pack.js';
 import { overlayStack } from '../adapters/packs/overlay-stack.js';
 import { childProgram } from '../adapters/worker.js';
 import { dashboard } from '../dashboard/dashboard.js';
 import { keepVersions } from '../evidence/kept-versions.js';
-import { findModel } from '../index.js';
 import type { LongWork, Store } from '../store/store.js';
 import { StoreError } from '../store/store-error.js';
 import type { ShortTextPool } from '../workers/short-texts.js';
@@ -18,7 +18,7 @@ import { createLongTexts } from './long-texts/long-texts.js';
 import { openBilling } from './open-billing.js';
 import { replayService } from './replay-service.js';
 import { accountOverlays } from './screening/account-overlays.js';
-import { createTurns } from './screening/turns.js';
+import { createFairLimit } from './screening/fair-limit.js';
 import type { ServiceSettings } from './settings.js';
 import { openTracing } from './tracing.js';
 import { urlProblem } from './webhooks/public-address.js';
@@ -107,10 +107,10 @@ export async function runService(settings: ServiceSettings, parts: OpeningParts)
       watch.close();
       await sender.close();
     });
-    const turns = createTurns({ atOnce: LISTS_AT_ONCE, perTenant: LISTS_PER_ACCOUNT });
+    const limitLists = createFairLimit({ atOnce: LISTS_AT_ONCE, perTenant: LISTS_PER_ACCOUNT });
     // Lists and searches of the dashboard: expensive work that no quota counts.
     const list: Store['evidence']['list'] = (accountId, ...asked) =>
-      turns(accountId, () => store.evidence.list(accountId, ...asked));
+      limitLists(accountId, () => store.evidence.list(accountId, ...asked));
     const shown: Store = { ...store, evidence: { ...store.evidence, list } };
     const replays = replayService(store, engine, overlays);
     opened.push(() => replays.close());

@@ -3,7 +3,7 @@ import type { EngineWorkerSettings } from '../workers/calls.js';
 import { openEnginePool } from '../workers/engine-pool.js';
 import { withShortTextsInline } from '../workers/short-texts.js';
 import type { ProcessShare, RunningService } from './run-service.js';
-import { createLongWork } from './screening/turns.js';
+import { createLongWork } from './screening/fair-limit.js';
 import type { ServiceSettings } from './settings.js';
 
 /**

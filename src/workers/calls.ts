@@ -1,5 +1,9 @@
+import type { Channel } from '../engine/channel.js';
+import type { Thresholds } from '../engine/engine-settings.js';
+import { PortcullisError } from '../engine/errors.js';
+import type { EngineLimits } from '../engine/limits.js';
 import type { PackChange } from '../engine/rules/types.js';
-import { type Channel, type EngineLimits, type Mode, PortcullisError, type Thresholds } from '../index.js';
+import type { Mode } from '../engine/verdict.js';
 
 /** Parts that the engine of each worker is made of; all of them can be sent to another process. */
 export interface EngineWorkerSettings {

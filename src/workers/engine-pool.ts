@@ -1,5 +1,9 @@
 import { systemClock } from '../adapters/system-clock.js';
-import { type Clock, type EngineInfo, type ExplainedVerdict, type Input, toJsonText, type Verdict } from '../index.js';
+import type { EngineInfo } from '../engine/engine-settings.js';
+import type { ExplainedVerdict } from '../engine/explain.js';
+import { type Input, toJsonText } from '../engine/input.js';
+import type { Clock } from '../engine/ports.js';
+import type { Verdict } from '../engine/verdict.js';
 import {
   type EngineWorkerSettings,
   OverloadedError,

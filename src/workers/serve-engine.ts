@@ -1,23 +1,18 @@
 import { LRUCache } from 'lru-cache';
-import { readThresholds } from '../adapters/model/load-model.js';
+import { createEngine } from '../adapters/create-engine.js';
+import { loadModel, readThresholds } from '../adapters/model/load-model.js';
+import { findModel } from '../adapters/model/model-folder.js';
+import { openPack as loadPack } from '../adapters/packs/open-pack.js';
 import { serveWorker } from '../adapters/peer.js';
 import { overlayThresholds } from '../engine/channel.js';
-import type { PackChange } from '../engine/rules/types.js';
-import {
-  type Classifier,
-  type CompiledPack,
-  createEngine,
-  type Engine,
-  type EngineInfo,
-  findModel,
-  JsonText,
-  loadModel,
-  loadPack,
-  ModelError,
-  PortcullisError,
-  unavailableModel,
-  type Verdict,
-} from '../index.js';
+import type { Engine } from '../engine/engine.js';
+import type { EngineInfo } from '../engine/engine-settings.js';
+import { ModelError, PortcullisError } from '../engine/errors.js';
+import { JsonText } from '../engine/input.js';
+import { unavailableModel } from '../engine/model/circuit-breaker.js';
+import type { Classifier } from '../engine/ports.js';
+import type { CompiledPack, PackChange } from '../engine/rules/types.js';
+import type { Verdict } from '../engine/verdict.js';
 import type { EngineWorkerSettings, ScoreCall, ToWorker } from './calls.js';
 
 /** Does a task of a kind that the program knows. */
@@ -54,8 +49,8 @@ export function serveEngine(runTask?: TaskRunner): void {
 
 function score(worker: WorkerEngine, { text, isJson, isToolCall, withoutModel, ...call }: ScoreCall): Promise<Verdict> {
   const { change, ...options } = call.options;
-  const under = worker.under(change);
-  const engine = withoutModel ? under.withoutModel : under.engine;
+  const engines = worker.enginesFor(change);
+  const engine = withoutModel ? engines.withoutModel : engines.engine;
   return engine.analyze(isJson ? new JsonText(text, isToolCall === true) : text, options);
 }
 
@@ -73,7 +68,7 @@ export interface WorkerEngine extends EnginePair {
   /** Compiles the patterns that the warm-up left out, between calls: they hardly wait for it. */
   readonly compileRest: () => void;
   /** Those with an overlay's change on top; its thresholds come before the settings'. The latest changes are remembered. */
-  under(change: PackChange | undefined): EnginePair;
+  enginesFor(change: PackChange | undefined): EnginePair;
 }
 
 /**
@@ -88,7 +83,7 @@ const REMEMBERED_CHANGES = 64;
 /**
  * Opens an engine whose model runs in this very process.
  *
- * @throws ConfigError, PackError; ModelError where the mode asks for a model that can't be had
+ * @throws ConfigError, PackError; ModelError where the mode asks for a model that is missing or unusable
  */
 export async function openWorkerEngine(settings: EngineWorkerSettings): Promise<WorkerEngine> {
   const pack = loadPack({
@@ -107,7 +102,7 @@ export async function openWorkerEngine(settings: EngineWorkerSettings): Promise<
   const own = make(pack, thresholds);
   const { engine } = own;
   const changed = new LRUCache<string, EnginePair>({ max: REMEMBERED_CHANGES });
-  const under = (change: PackChange | undefined): EnginePair => {
+  const enginesFor = (change: PackChange | undefined): EnginePair => {
     if (change === undefined) return own;
     // A replay puts recorded thresholds in the place of those of today.
     const key = `${change.rulesVersion} ${change.threshold} ${JSON.stringify(change.modelThreshold)}`;
@@ -133,7 +128,7 @@ export async function openWorkerEngine(settings: EngineWorkerSettings): Promise<
     const rules = createEngine({ pack, modeReason, mode: 'rules', model: false, thresholds, timeoutMs, limits });
     void rules.warmUp({ share: SHARE_BETWEEN_CALLS });
   };
-  return { ...own, under, warmUp, compileRest };
+  return { ...own, enginesFor, warmUp, compileRest };
 }
 
 interface FoundModel {

@@ -1,4 +1,5 @@
-import { type Input, inputText, type Verdict } from '../index.js';
+import { type Input, inputText } from '../engine/input.js';
+import type { Verdict } from '../engine/verdict.js';
 import { type EngineWorkerSettings, type ScoreOptions, ScoringError } from './calls.js';
 import type { EnginePool } from './engine-pool.js';
 import { openWorkerEngine, SHARE_BETWEEN_CALLS, type WorkerEngine } from './serve-engine.js';
@@ -60,7 +61,7 @@ function scoreWith(pool: EnginePool, here: WorkerEngine, isWarm: () => boolean):
     const fits = length <= TINY || (length <= SHORT && isBusy(pool));
     if (!fits || !isWarm() || (options.mode ?? 'rules') !== 'rules') return pool.score(input, options);
     const { change, channel, explain, evidenceId } = options;
-    return here.under(change).engine.scan(input, { channel, explain, evidenceId });
+    return here.enginesFor(change).engine.scan(input, { channel, explain, evidenceId });
   };
   return score as EnginePool['score'];
 }

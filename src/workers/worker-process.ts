@@ -1,5 +1,5 @@
 import { childProgram, startWorker, type Worker } from '../adapters/worker.js';
-import type { EngineInfo } from '../index.js';
+import type { EngineInfo } from '../engine/engine-settings.js';
 import { type EngineWorkerSettings, ScoringError, type ToWorker } from './calls.js';
 
 /** How an engine worker is started. */

@@ -1,6 +1,6 @@
 import { type Backoff, createBackoff } from '../adapters/worker.js';
-import { errorCode } from '../engine/errors.js';
-import { type Clock, ModelError } from '../index.js';
+import { errorCode, ModelError } from '../engine/errors.js';
+import type { Clock } from '../engine/ports.js';
 import { type EngineWorkerSettings, ScoringError, type WorkerCall } from './calls.js';
 import { startWorkerProcess, type WorkerProcess } from './worker-process.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createEngine } from '../../src/engine/engine.js';
 import { ModelError } from '../../src/engine/errors.js';
-import { unavailableModel } from '../../src/engine/model/guard.js';
+import { unavailableModel } from '../../src/engine/model/circuit-breaker.js';
 import type { Classifier, ClassifierAnswer } from '../../src/engine/ports.js';
 import { type ManualClock, manualClock } from './manual-clock.js';
 import { stubModel, sure } from './stub-model.js';

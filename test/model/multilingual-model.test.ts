@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createEngine } from '../../src/adapters/create-engine.js';
 import { loadModel } from '../../src/adapters/model/load-model.js';
 import { findModel, findModelFile } from '../../src/adapters/model/model-folder.js';
-import { createEngine } from '../../src/create-engine.js';
 import type { Classifier } from '../../src/engine/ports.js';
 
 const FOLDER = 'models/optional/portcullis-multilingual-1';

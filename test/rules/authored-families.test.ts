@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { createEngine } from '../../src/create-engine.js';
+import { createEngine } from '../../src/adapters/create-engine.js';
 
 /** The authored texts `f-*`: attacks and benign twins by family. */
 const rows = readFileSync('models/training/data/authored.jsonl', 'utf8')

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { createEngine } from '../../src/adapters/create-engine.js';
 import { loadPack } from '../../src/adapters/packs/load-pack.js';
-import { createEngine } from '../../src/create-engine.js';
 
 /** Sentences of people who write about attacks, around a quotation. The last two of a language were not used to write the lists. */
 const MENTIONS: Readonly<Record<string, readonly ((attack: string) => string)[]>> = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createEngine } from '../../src/adapters/create-engine.js';
 import { loadPack } from '../../src/adapters/packs/load-pack.js';
-import { createEngine } from '../../src/create-engine.js';
 import { describeRule } from '../../src/engine/engine.js';
 
 /** Sentences of people who write about attacks: support questions, documentation, incident reports. */

@@ -1,4 +1,4 @@
-import { hashPassword } from '../../src/adapters/password-hash.js';
+import { hashPassword } from '../../src/dashboard/api/sign-in/password-hash.js';
 import type { Answer } from '../contract/call.js';
 import type { Service } from '../contract/service.js';
 

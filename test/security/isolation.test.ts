@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, expect, it } from 'vitest';
-import { hashPassword } from '../../src/adapters/password-hash.js';
+import { hashPassword } from '../../src/dashboard/api/sign-in/password-hash.js';
 import { onBothDatabases } from '../contract/on-both-databases.js';
 import { ATTACK, HARMLESS } from '../contract/texts.js';
 import { type Session, signedIn } from './dashboard-session.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createEngine } from '../../src/create-engine.js';
+import { createEngine } from '../../src/adapters/create-engine.js';
 import { exportLines } from '../../src/dashboard/api/evidence-routes.js';
 import type { RecordView } from '../../src/dashboard/ports.js';
 import { readLabelled } from '../../src/evaluation/rows/labelled-text.js';

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { build } from 'tsdown';
 import { describe, expect, it } from 'vitest';
+import { createEngine as createNativeEngine } from '../../src/adapters/create-engine.js';
 import { openPack } from '../../src/adapters/packs/open-pack.js';
 import { bundlePack } from '../../src/adapters/packs/pack-bundle.js';
 import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
-import { createEngine as createNativeEngine } from '../../src/create-engine.js';
 import { createEngine, loadPack, re2jsCompiler } from '../../src/web/index.js';
 
 const made = bundlePack(join('rules', 'core'));

@@ -42,7 +42,7 @@ export function overlayStack(loaded: Pick<LoadedPack, 'contents' | 'overlays' | 
   const ids = new Set(contents.flatMap(({ rules }) => rules.map(({ id }) => id)));
   const stacked = new LRUCache<string, StackedOverlay>({ max: REMEMBERED });
 
-  function lay(overlay: Overlay, day: string): StackedOverlay {
+  function stackTop(overlay: Overlay, day: string): StackedOverlay {
     const rules = Object.fromEntries(Object.entries(overlay.rules).filter(([id]) => ids.has(id)));
     const allow = overlay.allow.filter(({ rule, expires }) => expires >= day && (rule === undefined || ids.has(rule)));
     const active: Overlay = { ...overlay, rules, allow };
@@ -67,7 +67,7 @@ export function overlayStack(loaded: Pick<LoadedPack, 'contents' | 'overlays' | 
     },
     stack(overlay, day) {
       const key = `${day} ${JSON.stringify(overlay)}`;
-      const known = stacked.get(key) ?? lay(overlay, day);
+      const known = stacked.get(key) ?? stackTop(overlay, day);
       stacked.set(key, known);
       return known;
     },

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Duplex } from 'node:stream';
 import zlib from 'node:zlib';
-import { PortcullisError } from '../../index.js';
+import { PortcullisError } from '../../engine/errors.js';
 
 /** How rows are written down. */
 export type RowFormat = 'jsonl' | 'csv' | 'tsv' | 'parquet';

@@ -14,7 +14,7 @@ const LEAST = 12;
 /** The hash, loaded only here: its package is optional. @throws CliError */
 async function hashed(password: string): Promise<string> {
   try {
-    const { hashPassword } = await import('../../adapters/password-hash.js');
+    const { hashPassword } = await import('../../dashboard/api/sign-in/password-hash.js');
     return await hashPassword(password);
   } catch (error) {
     if (errorCode(error) === 'ERR_MODULE_NOT_FOUND')

@@ -124,7 +124,7 @@ async function open(flags: HookFlags, timeoutMs: number): Promise<Analyzer> {
   }
   if ([mode, pack, overlay, model, operatingPoint].every((flag) => flag === undefined)) {
     // A process for each event: the rules alone are there in a fraction of the time.
-    const { createEngine } = await import('../../create-engine.js');
+    const { createEngine } = await import('../../adapters/create-engine.js');
     return createEngine({ model: false });
   }
   const rulesAlone = mode === undefined && model === undefined && operatingPoint === undefined;

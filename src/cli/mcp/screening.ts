@@ -1,4 +1,4 @@
-import type { Engine } from '../../index.js';
+import type { Engine } from '../../engine/engine.js';
 import type { PinEvent } from '../../integrations/mcp/pin-event.js';
 import type { Analyzer } from '../../policy/index.js';
 import { type EngineFlags, openEngine } from '../engine-flags.js';

@@ -1,6 +1,5 @@
 import { Command, Option } from 'commander';
-import { CHANNELS } from '../../engine/channel.js';
-import type { Channel } from '../../index.js';
+import { CHANNELS, type Channel } from '../../engine/channel.js';
 import { type EngineFlags, openEngine, withEngineFlags, withIsolation } from '../engine-flags.js';
 import { CliError, paintFor } from '../terminal.js';
 
@@ -38,7 +37,7 @@ async function analyzeText(argument: string | undefined, flags: AnalyzeFlags): P
       return;
     }
     const verdict = await engine.analyze(text, { channel, task });
-    const { toMinimal } = await import('../../index.js');
+    const { toMinimal } = await import('../../engine/verdict.js');
     const shown = flags.form === 'minimal' ? toMinimal(verdict) : verdict;
     process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
     process.exitCode = verdict.verdict === 'block' ? 1 : 0;

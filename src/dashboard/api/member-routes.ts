@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { hashPassword, passwordMatches } from '../../adapters/password-hash.js';
 import type { ApiApp, DashboardParts } from './api-parts.js';
 import { ApiError, emailSchema, givenPasswordSchema, orRefuse, passwordSchema } from './api-parts.js';
 import { beginAttempt } from './sign-in/attempts.js';
+import { hashPassword, passwordMatches } from './sign-in/password-hash.js';
 import { getMember, openSession, readSessionId, sessionResponse } from './sign-in/session.js';
 
 const roleSchema = z.enum(['owner', 'analyst', 'viewer']);

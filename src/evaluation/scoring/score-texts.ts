@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
+import { createEngine } from '../../adapters/create-engine.js';
 import { loadModel } from '../../adapters/model/load-model.js';
 import { findModel } from '../../adapters/model/model-folder.js';
 import { openPack } from '../../adapters/packs/open-pack.js';
-import { createEngine } from '../../create-engine.js';
 import type { ModelThresholds } from '../../engine/channel.js';
 import { createLimit } from '../../engine/limit.js';
 import type { CompiledPack } from '../../engine/rules/types.js';

@@ -1,4 +1,4 @@
-import type { Span } from '../../index.js';
+import type { Span } from '../../engine/span.js';
 import { foldedViews } from './folded.js';
 import { type Link, linksIn } from './output/links.js';
 import type { DigestedEntry, Entry, GivenDigests, Origin, RunState, UntrustedDigests } from './run-state.js';

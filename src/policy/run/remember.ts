@@ -1,5 +1,5 @@
 /** Reads texts for a run. */
-import type { Input } from '../../index.js';
+import type { Input } from '../../engine/input.js';
 import type { Screened } from '../screener.js';
 import { type FlowPolicy, isSuspicious } from './flow-policy.js';
 import { plainText, type RunMemory } from './run-memory.js';

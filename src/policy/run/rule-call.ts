@@ -1,6 +1,5 @@
 /** Rules on a call of a run. Loaded by the first of them: it needs the engine's readings of texts. */
-import { cropTask, inputText } from '../../engine/input.js';
-import type { Input } from '../../index.js';
+import { cropTask, type Input, inputText } from '../../engine/input.js';
 import { askPerson, type FlowQuestion, type OnAsk } from './ask.js';
 import { ruleArguments } from './decide-flow.js';
 import type { Effects, KnownEffect } from './effects.js';

@@ -1,4 +1,4 @@
-import type { Span } from '../../index.js';
+import type { Span } from '../../engine/span.js';
 
 /** A part of a text, and how probably it is an attack. */
 export interface Passage extends Span {

@@ -6,7 +6,7 @@ export interface Place {
    * To be asked once, before the work on a short call: undefined where it may begin, else a promise of its turn. The promise rejects
    * where the call leaves first.
    */
-  turn(): Promise<void> | undefined;
+  begin(): Promise<void> | undefined;
   /** Gives the place back, however often it is called. */
   leave(): void;
 }
@@ -82,7 +82,7 @@ export class Admission {
       account.working += 1;
     };
     return {
-      turn: () => {
+      begin: () => {
         if (hasLeft) return Promise.reject(callerLeft());
         if (account.waiting.size === 0 && account.working < this.#share()) {
           begin();

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../engine/canonical-json.js';
-import type { Input } from '../../index.js';
+import type { Input } from '../../engine/input.js';
 import { answerHook, type HookEvent } from '../../integrations/claude-agent/answer-hook.js';
 import { answerLiteLlm, type LiteLlmCall, runOf } from '../../integrations/litellm/answer-litellm.js';
 import { type Analyzer, createGuard, type GuardOptions, type RunLog } from '../../policy/index.js';

@@ -168,12 +168,12 @@ async function answer(
   known?: KnownVerdicts,
 ): Promise<string> {
   const body = request.body as object;
-  if (!Buffer.isBuffer(body)) await request.agentPlace?.turn();
+  if (!Buffer.isBuffer(body)) await request.agentPlace?.begin();
   const { account, key } = ownerOf(request);
   const { store, overlays, longTexts, now } = parts;
   const signal = disconnectSignal(request);
   const call = underPolicy(asked, account.flowPolicy);
-  const screen = screening(parts, request, call, await overlays?.under(account.overlay), known);
+  const screen = screening(parts, request, call, await overlays?.changeOf(account.overlay), known);
   let failure: unknown;
   // A verdict or a run's memory that can't be had fails the whole call.
   const failing = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -212,13 +212,13 @@ function screening(
   { store, engine, metrics, longTexts, now, prompts }: AgentParts,
   request: FastifyRequest,
   call: AgentCall,
-  under: AccountChange | undefined,
+  overlay: AccountChange | undefined,
   known: KnownVerdicts | undefined,
 ): AgentAnalyzer['analyze'] {
   const { account, key } = ownerOf(request);
   const caller = {
     ...{ accountId: account.id, keyId: key.id, keep: account.settings.keep },
-    ...{ under, traceId: request.traceId },
+    ...{ overlay, traceId: request.traceId },
   };
   const write = (record: EvidenceRecord): Promise<void> => store.evidence.append(record);
   const signal = disconnectSignal(request);
@@ -226,7 +226,7 @@ function screening(
     const isPrompt = channel === 'user';
     const task = given ?? (runId === undefined || isPrompt ? undefined : prompts.get(account.id, runId));
     const digest = known === undefined ? '' : digestInput(input, channel ?? 'user', task);
-    const name = `${account.id} ${under?.change.rulesVersion ?? ''} ${digest}`;
+    const name = `${account.id} ${overlay?.change.rulesVersion ?? ''} ${digest}`;
     const seen = known?.get(name);
     if (seen !== undefined) return seen;
     // Nobody waits for the rest.

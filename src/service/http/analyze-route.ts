@@ -11,8 +11,9 @@ import type { FastifyRouteSchemaDef } from 'fastify/types/schema.js';
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { ZodType } from 'zod';
 import { whenClosed } from '../../adapters/when-closed.js';
+import type { Input } from '../../engine/input.js';
+import { toMinimal } from '../../engine/verdict.js';
 import type { EvidenceRecord, RecordedRun } from '../../evidence/evidence-record.js';
-import { type Input, toMinimal } from '../../index.js';
 import type { WrittenPolicy } from '../../policy/run/written-policy.js';
 import type { Charge } from '../../store/account-store.js';
 import { LONG } from '../long-texts/long-text-job.js';
@@ -140,11 +141,11 @@ async function answer(
 ): Promise<void> {
   if (call === null) throw new Error('a call without an owner');
   const { owner, counted, place } = call;
-  const turn = bodyBytes > LONG ? undefined : place.turn();
-  if (turn !== undefined) await turn;
+  const admitted = bodyBytes > LONG ? undefined : place.begin();
+  if (admitted !== undefined) await admitted;
   const { account, key } = owner;
-  const under = await overlays?.under(account.overlay);
-  const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep, under, traceId };
+  const overlay = await overlays?.changeOf(account.overlay);
+  const caller = { accountId: account.id, keyId: key.id, keep: account.settings.keep, overlay, traceId };
   const at = now();
   let quota = counted.charge;
   const write = async (record: EvidenceRecord): Promise<void> => {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { FlowAnswer } from '../../client.js';
-import { ALL_CHANNELS } from '../../engine/channel.js';
+import { ALL_CHANNELS, type Channel } from '../../engine/channel.js';
 import { TASK_LENGTH } from '../../engine/input.js';
-import { type Channel, minimalVerdictSchema, verdictSchema } from '../../index.js';
+import { minimalVerdictSchema, verdictSchema } from '../../engine/verdict.js';
 import type { Effect } from '../../policy/index.js';
 import type { QuotaCode } from './http-error.js';
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { BlockList, isIP, type Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
-import { toNetwork, withoutMapping } from '../../adapters/client-network.js';
+import { toNetwork, withoutMapping } from '../../dashboard/client-network.js';
 import { createKeyedLimit } from '../../engine/limit.js';
 import { type AllowedMethods, dropQuery } from './http-error.js';
 

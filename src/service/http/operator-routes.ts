@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { securePages } from '../../adapters/secure-pages.js';
+import { securePages } from '../../dashboard/secure-pages.js';
 import type { ScreeningEngine, ScreeningStore } from '../screening/ports.js';
 import { docsPage, docsStyleSource } from './docs-page.js';
 import { sendJson } from './responses.js';

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { Explanation } from '../../index.js';
+import type { Explanation } from '../../engine/explain.js';
 
 /** The last moment of the deprecated pair: they are removed after 10 January 2027. */
 const DEPRECATED_UNTIL = Date.UTC(2027, 0, 11) - 1000;

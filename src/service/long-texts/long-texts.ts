@@ -2,8 +2,8 @@ import { asError, type Failure } from '../../adapters/peer.js';
 import { startWorker, type Worker } from '../../adapters/worker.js';
 import type { AgentAnalyzer } from '../http/agent-answers.js';
 import { HttpError } from '../http/http-error.js';
+import { createFairLimit } from '../screening/fair-limit.js';
 import { stepCost } from '../screening/follow-run.js';
-import { createTurns } from '../screening/turns.js';
 import { doLongTextJob, type LongTextJob, type LongTextResult } from './long-text-job.js';
 import { fromPlainResult, type JobRequest, type PlainResult, type Question } from './messages.js';
 import { fromPlain } from './plain-input.js';
@@ -44,8 +44,8 @@ export function createLongTexts(program?: string, bodyBytes: number = 1024 * 102
       run: (job, { analyzer = noQuestions }) => doLongTextJob(job, analyzer),
       close: () => undefined,
     };
-  const agentsInTurn = createTurns({ atOnce: AGENTS_AT_ONCE, rest: 'never' });
-  const othersInTurn = createTurns({ atOnce: OTHERS_AT_ONCE, rest: 'never' });
+  const agentLimit = createFairLimit({ atOnce: AGENTS_AT_ONCE, rest: 'never' });
+  const otherLimit = createFairLimit({ atOnce: OTHERS_AT_ONCE, rest: 'never' });
   const underWay = new Map<number, AgentAnalyzer | undefined>();
   let thread: Worker | undefined;
   let ids = 0;
@@ -87,8 +87,8 @@ export function createLongTexts(program?: string, bodyBytes: number = 1024 * 102
 
   return {
     async run(job, caller) {
-      const inTurn = job.kind === 'agent' ? agentsInTurn : othersInTurn;
-      return inTurn(caller.tenant, () => work(job, caller), { cost: costOf(job), signal: caller.signal });
+      const limit = job.kind === 'agent' ? agentLimit : otherLimit;
+      return limit(caller.tenant, () => work(job, caller), { cost: costOf(job), signal: caller.signal });
     },
     close: () => thread?.kill(),
   };

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { OverlayStack } from '../../adapters/packs/overlay-stack.js';
 import { OverlayError } from '../../dashboard/ports.js';
+import type { EngineInfo } from '../../engine/engine-settings.js';
 import type { Overlay } from '../../engine/rules/pack/overlay-schema.js';
 import type { PackChange } from '../../engine/rules/types.js';
 import { type KeptVersions, keepOverlay } from '../../evidence/kept-versions.js';
-import type { EngineInfo } from '../../index.js';
 import type { AppliedOverlay } from '../../store/account-store.js';
 
 /** The settings that a call of an account is screened under, on top of the server's packs, overlays and operating point. */
@@ -22,7 +22,7 @@ export interface AccountOverlays {
    * Returns the changes of an account's overlay as of today; undefined where there are none. Its rules version is kept for replays by the time
    * this resolves.
    */
-  under(applied: AppliedOverlay | null): Promise<AccountChange | undefined>;
+  changeOf(applied: AppliedOverlay | null): Promise<AccountChange | undefined>;
   /** The same for an overlay that is only tried: nothing is kept of it. */
   trial(overlay: Overlay): AccountChange | undefined;
 }
@@ -44,7 +44,7 @@ export function accountOverlays(
     return stack;
   };
 
-  function lay(overlay: Overlay) {
+  function stackToday(overlay: Overlay) {
     const { operating_point: point, ...others } = overlay;
     // A newer model may have no such point: its default one counts then.
     const isKnown = info.mode === 'rules' || pointsIn(point).every((one) => info.operating_points.includes(one));
@@ -62,9 +62,9 @@ export function accountOverlays(
         );
       return overlay;
     },
-    async under(applied) {
+    async changeOf(applied) {
       if (applied === null || isEmpty(applied.overlay)) return undefined;
-      const { overlay, change } = lay(applied.overlay);
+      const { overlay, change } = stackToday(applied.overlay);
       const { rulesVersion } = change;
       let done = kept.get(rulesVersion);
       if (done === undefined) {
@@ -75,7 +75,7 @@ export function accountOverlays(
       await done;
       return { number: applied.number, change };
     },
-    trial: (overlay) => (isEmpty(overlay) ? undefined : { number: null, change: lay(overlay).change }),
+    trial: (overlay) => (isEmpty(overlay) ? undefined : { number: null, change: stackToday(overlay).change }),
   };
 }
 

@@ -1,5 +1,8 @@
+import type { Channel } from '../../engine/channel.js';
+import type { ExplainedWindow } from '../../engine/explain.js';
+import { type Input, JsonText } from '../../engine/input.js';
+import type { Verdict } from '../../engine/verdict.js';
 import type { Keep, RecordedFlow, RecordedRun } from '../../evidence/evidence-record.js';
-import { type Channel, type ExplainedWindow, type Input, JsonText, type Verdict } from '../../index.js';
 import { decideFlow } from '../../policy/run/decide-flow.js';
 import { effectOf } from '../../policy/run/effects.js';
 import { argumentsOf } from '../../policy/run/flow.js';

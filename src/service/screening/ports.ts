@@ -1,5 +1,9 @@
+import type { Channel } from '../../engine/channel.js';
+import type { EngineInfo } from '../../engine/engine-settings.js';
+import type { ExplainedVerdict } from '../../engine/explain.js';
+import type { Input } from '../../engine/input.js';
 import type { PackChange } from '../../engine/rules/types.js';
-import type { Channel, EngineInfo, ExplainedVerdict, Input, Mode } from '../../index.js';
+import type { Mode } from '../../engine/verdict.js';
 import type { Store } from '../../store/store.js';
 
 /** How one input is to be scored. */

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { ExplainedVerdict } from '../../index.js';
+import type { ExplainedVerdict } from '../../engine/explain.js';
 
 /** Results of the rules for texts that an account sent a moment ago. */
 export interface RecentVerdicts {

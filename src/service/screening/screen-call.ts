@@ -1,8 +1,12 @@
 import { newEvidenceId } from '../../adapters/evidence-id.js';
 import { packageVersion } from '../../adapters/package-version.js';
-import { thresholdOf } from '../../engine/channel.js';
+import { type Channel, thresholdOf } from '../../engine/channel.js';
+import type { EngineInfo } from '../../engine/engine-settings.js';
+import type { ExplainedFinding, ExplainedVerdict, Explanation } from '../../engine/explain.js';
+import { type Input, inputText, toJsonText } from '../../engine/input.js';
 import { DEFAULT_LIMITS } from '../../engine/limits.js';
 import type { PackChange } from '../../engine/rules/types.js';
+import type { Mode, Verdict } from '../../engine/verdict.js';
 import type {
   EvidenceFinding,
   EvidenceRecord,
@@ -12,18 +16,6 @@ import type {
 } from '../../evidence/evidence-record.js';
 import { keepInput, keepText } from '../../evidence/keep-input.js';
 import { replayDigest } from '../../evidence/replay-digest.js';
-import {
-  type Channel,
-  type EngineInfo,
-  type ExplainedFinding,
-  type ExplainedVerdict,
-  type Explanation,
-  type Input,
-  inputText,
-  type Mode,
-  toJsonText,
-  type Verdict,
-} from '../../index.js';
 import type { RunStore } from '../../store/store.js';
 import { LONG } from '../long-texts/long-text-job.js';
 import type { LongTexts } from '../long-texts/long-texts.js';
@@ -61,7 +53,7 @@ export interface CallOwner {
   readonly keyId: string | null;
   readonly keep: Keep;
   /** Default: nothing on top of the server's own settings. */
-  readonly under?: AccountChange | undefined;
+  readonly overlay?: AccountChange | undefined;
   /** Of the trace that the call is a part of. */
   readonly traceId?: string | undefined;
 }
@@ -85,7 +77,7 @@ export interface ScreenedInput {
 /** Scores an input and stores its evidence; resolves when the record is durable. */
 export async function screenCall(parts: ScreenParts, owner: CallOwner, asked: AskedInput): Promise<ScreenedInput> {
   const { write, engine, now, longTexts, runs } = parts;
-  const { accountId, keyId, keep, under, traceId } = owner;
+  const { accountId, keyId, keep, overlay, traceId } = owner;
   const { task, run } = asked;
   const input = typeof asked.input === 'string' ? asked.input : toJsonText(asked.input);
   const evidenceId = newEvidenceId();
@@ -116,7 +108,7 @@ export async function screenCall(parts: ScreenParts, owner: CallOwner, asked: As
     findings: explanation.findings.map(kept),
     shadow_findings: explanation.shadow_findings.map(kept),
     unseen: explanation.unseen,
-    settings: replaySettings(engine.info, explanation, verdict.mode, under),
+    settings: replaySettings(engine.info, explanation, verdict.mode, overlay),
     replay_digest: replayDigest(verdict),
     label: null,
   };
@@ -129,11 +121,11 @@ export async function screenCall(parts: ScreenParts, owner: CallOwner, asked: As
 /** Returns the engine's verdict, or in mode `rules` the recent one of the same text. A model may fail, so its verdicts are not reused. */
 async function score(
   { engine, recent }: ScreenParts,
-  { accountId, under }: CallOwner,
+  { accountId, overlay }: CallOwner,
   { input, channel, task }: AskedInput,
   evidenceId: string,
 ): Promise<ExplainedVerdict> {
-  const change = under?.change;
+  const change = overlay?.change;
   const ask = () => engine.score(input, { explain: true, evidenceId, tenant: accountId, channel, task, change });
   if (recent === undefined || typeof input !== 'string' || channel !== undefined || engine.info.mode !== 'rules')
     return ask();
@@ -150,7 +142,7 @@ function replaySettings(
   info: EngineInfo,
   { rules, channel }: Explanation,
   mode: Mode,
-  under: AccountChange | undefined,
+  overlay: AccountChange | undefined,
 ): ReplaySettings {
   const limits = recordedLimits(mode);
   return {
@@ -159,8 +151,8 @@ function replaySettings(
     paranoia: null,
     timeout_ms: info.timeout_ms,
     limits,
-    ...(under === undefined || under.number === null ? {} : { overlay: under.number }),
-    ...(limits === null ? {} : { operating_point: operatingPoint(info, channel, under?.change) }),
+    ...(overlay === undefined || overlay.number === null ? {} : { overlay: overlay.number }),
+    ...(limits === null ? {} : { operating_point: operatingPoint(info, channel, overlay?.change) }),
   };
 }
 

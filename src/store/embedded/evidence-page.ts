@@ -25,12 +25,12 @@ interface Search {
   readonly folded: string | undefined;
   /** The rarest first. */
   readonly terms: readonly SearchTerm[];
-  readonly turns: Turns;
+  readonly work: SearchWork;
 }
 
 /** The steps of one search, each of which keeps this thread for itself. */
-interface Turns extends SearchClock {
-  take<T>(step: () => T | Promise<T>): Promise<T>;
+interface SearchWork extends SearchClock {
+  run<T>(step: () => T | Promise<T>): Promise<T>;
 }
 
 const FIRST_BATCH = 64;
@@ -58,23 +58,23 @@ export function embeddedPage({ db: all, longWork }: Pick<Connection, 'db' | 'lon
   return async (accountId, filter, after, limit) => {
     const text = searched(filter);
     const from = after?.seq ?? Number.MAX_SAFE_INTEGER;
-    const turns = turnsOf(longWork, accountId);
+    const work = searchWork(longWork, accountId);
     if (text === undefined && hasIndex(filter)) {
       const own = db
         .selectFrom('evidence')
         .select(['seq', 'id', bytesOfRecord.as('bytes')])
         .where((where) => where.and([...filterConditions(where, accountId, filter), where('seq', '<', from)]));
-      const places = await turns.take(() => own.orderBy('seq', 'desc').limit(limit).execute());
+      const places = await work.run(() => own.orderBy('seq', 'desc').limit(limit).execute());
       return { places, stoppedAt: null };
     }
-    const asked = { accountId, filter, folded: text && foldText(text), terms: [], turns };
+    const asked = { accountId, filter, folded: text && foldText(text), terms: [], work };
     // Where few records have another value of the filter they are read sooner than the index.
     const terms = text === undefined || rareValue(filter) ? [] : await rarestFirst(db, asked, searchTerms(text), from);
     const search = { ...asked, terms };
     const steps = {
       lowOf: (high: number, size: number) => findLow(db, search, high, size),
       search: (window: Window, most: number, isOver: () => boolean) => searchWindow(db, search, window, most, isOver),
-      clock: turns,
+      clock: work,
       // A list without a text is given whole.
       budgetMs: text === undefined ? Number.POSITIVE_INFINITY : undefined,
     };
@@ -82,11 +82,11 @@ export function embeddedPage({ db: all, longWork }: Pick<Connection, 'db' | 'lon
   };
 }
 
-function turnsOf(longWork: LongWork, accountId: string): Turns {
+function searchWork(longWork: LongWork, accountId: string): SearchWork {
   let spent = 0;
   let longest = 0;
   return {
-    take: (step) =>
+    run: (step) =>
       longWork(accountId, STEP_BYTES, async () => {
         const started = performance.now();
         try {
@@ -117,7 +117,7 @@ function hasIndex({ text: _text, from: _from, to: _to, ...values }: EvidenceFilt
 /** Where a window of `size` records below `high` begins, of the account's or of those that have the filter's rare value; 0 at the end. */
 async function findLow(
   db: Kysely<EvidenceTables>,
-  { accountId, filter, turns }: Search,
+  { accountId, filter, work }: Search,
   high: number,
   size: number,
 ): Promise<number> {
@@ -126,7 +126,7 @@ async function findLow(
     .select('seq')
     .where((where) => where.and(filterConditions(where, accountId, rareValue(filter) ?? {})))
     .where('seq', '<', high);
-  const first = await turns.take(() => rows.orderBy('seq', 'desc').offset(size).limit(1).executeTakeFirst());
+  const first = await work.run(() => rows.orderBy('seq', 'desc').offset(size).limit(1).executeTakeFirst());
   return first?.seq ?? 0;
 }
 
@@ -138,16 +138,16 @@ async function searchWindow(
   limit: number,
   isOver: () => boolean,
 ): Promise<Found> {
-  const { folded, turns } = search;
+  const { folded, work } = search;
   const seqs = await candidates(db, search, window);
   const found: ListedPlace[] = [];
   let bytes = 0;
   let batch = FIRST_BATCH;
   for (let at = 0; at < seqs.length; ) {
     const some = seqs.slice(at, at + batch);
-    const before = turns.spent();
-    const listed = await turns.take(() => compareShort(db, search, some));
-    const took = turns.spent() - before;
+    const before = work.spent();
+    const listed = await work.run(() => compareShort(db, search, some));
+    const took = work.spent() - before;
     at += some.length;
     const known = new Map<number, boolean>();
     for (const [place, one] of listed.entries()) {
@@ -156,7 +156,7 @@ async function searchWindow(
           if (isOver() && place > 0) return { places: found, low: one.seq + 1 };
           const long = listed.slice(place).filter((it) => it.text_bytes > SHORT_TEXT);
           const group = long.slice(0, countWithin(long, TEXTS_AT_ONCE)).map(({ seq }) => seq);
-          const having = new Set(await turns.take(() => compareLong(db, folded, group)));
+          const having = new Set(await work.run(() => compareLong(db, folded, group)));
           for (const seq of group) known.set(seq, having.has(seq));
         }
         if (known.get(one.seq) !== true) continue;
@@ -178,19 +178,19 @@ async function candidates(db: Kysely<EvidenceTables>, search: Search, window: Wi
   if (search.terms.length === 0) return unread(db, search, window);
   // In this order: a record that is indexed meanwhile is found twice rather than never.
   const indexedTo = db.selectFrom('evidence_indexed').select('seq');
-  const mark = (await search.turns.take(() => indexedTo.executeTakeFirst()))?.seq ?? 0;
+  const mark = (await search.work.run(() => indexedTo.executeTakeFirst()))?.seq ?? 0;
   const past = high > mark + 1 ? await unread(db, search, { ...window, low: Math.max(low, mark + 1) }) : [];
   const late = db.selectFrom('evidence_unsearched').select('seq').where('seq', '>=', low).where('seq', '<', high);
-  const waiting = (await search.turns.take(() => late.execute())).map(({ seq }) => seq);
+  const waiting = (await search.work.run(() => late.execute())).map(({ seq }) => seq);
   const found = low <= mark ? await indexed(db, search, window) : [];
   if (found === undefined) return unread(db, search, window);
-  return search.turns.take(() => [...new Set([...past, ...waiting, ...found])].sort((a, b) => b - a));
+  return search.work.run(() => [...new Set([...past, ...waiting, ...found])].sort((a, b) => b - a));
 }
 
 /** All that fits the rest of the filter. */
 async function unread(
   db: Kysely<EvidenceTables>,
-  { accountId, filter, turns }: Search,
+  { accountId, filter, work }: Search,
   { low, high }: Pick<Window, 'low' | 'high'>,
 ): Promise<readonly number[]> {
   const rows = db
@@ -199,7 +199,7 @@ async function unread(
     .where((where) => where.and(filterConditions(where, accountId, filter)))
     .where('seq', '>=', low)
     .where('seq', '<', high);
-  return turns.take(async () => (await rows.orderBy('seq', 'desc').execute()).map(({ seq }) => seq));
+  return work.run(async () => (await rows.orderBy('seq', 'desc').execute()).map(({ seq }) => seq));
 }
 
 /**
@@ -208,21 +208,21 @@ async function unread(
  */
 async function indexed(
   db: Kysely<EvidenceTables>,
-  { terms, turns }: Search,
+  { terms, work }: Search,
   window: Window,
 ): Promise<readonly number[] | undefined> {
   const most = MOST_BETWEEN * window.size;
   let found: readonly number[] | undefined;
   for (const term of terms) {
     if (found !== undefined && found.length <= FEW) break;
-    const list = await turns.take(() => findPlaces(db, term, window, most));
+    const list = await work.run(() => findPlaces(db, term, window, most));
     if (list.length === most) break;
     if (found === undefined) {
       found = list;
       continue;
     }
     const before = found;
-    found = await turns.take(() => {
+    found = await work.run(() => {
       const both = new Set(list);
       return before.filter((seq) => both.has(seq));
     });
@@ -255,7 +255,7 @@ async function rarestFirst(
   for (const term of terms)
     counted.push([
       term,
-      (await search.turns.take(() => findPlaces(db, term, { low, high }, MOST_BETWEEN * SAMPLE))).length,
+      (await search.work.run(() => findPlaces(db, term, { low, high }, MOST_BETWEEN * SAMPLE))).length,
     ]);
   return counted.sort(([, a], [, b]) => a - b).map(([term]) => term);
 }

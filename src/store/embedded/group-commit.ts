@@ -47,7 +47,7 @@ export class GroupCommit {
   #keptBack = 0;
   #asked = 0;
   #waiting = 0;
-  #turn: Promise<unknown> = Promise.resolve();
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(db: Database, parts: GroupCommitParts) {
     this.#db = db;
@@ -86,10 +86,10 @@ export class GroupCommit {
   /** Keeps commits back while `work` runs a transaction of its own on another connection. */
   alone<T>(work: () => Promise<T>): Promise<T> {
     this.#keptBack += 1;
-    const done = this.#turn.then(work).finally(() => {
+    const done = this.#last.then(work).finally(() => {
       this.#keptBack -= 1;
     });
-    this.#turn = done.catch(() => undefined);
+    this.#last = done.catch(() => undefined);
     return done;
   }
 
@@ -117,7 +117,7 @@ export class GroupCommit {
       // From here to the commit nothing is awaited: no transaction of another connection comes in between.
       for (;;) {
         if (this.#keptBack > 0) {
-          await this.#turn;
+          await this.#last;
           busySince = performance.now();
         } else if (this.#hasBegun(busySince)) break;
         else await setTimeout(RETRY_MS);

@@ -6,7 +6,7 @@ import { childProgram } from '../../adapters/worker.js';
 import { loadPlans } from '../plans.js';
 import { newPepper, settledPepper } from '../secrets.js';
 import { requirePlansInUse } from '../sql/accounts/accounts.js';
-import { type Connection, sqlNotes, withoutTurns } from '../sql/connection.js';
+import { type Connection, sqlNotes, withoutLimit } from '../sql/connection.js';
 import { toRow } from '../sql/evidence/evidence-row.js';
 import { updateOldRecords } from '../sql/evidence/old-records.js';
 import { migrate } from '../sql/migrate.js';
@@ -81,7 +81,7 @@ async function openFolder(folder: string, options: StoreOptions, release: () => 
     const connection: Connection = {
       ...{ db, dialect: 'sqlite', plans, pepper },
       now: options.now ?? Date.now,
-      longWork: options.longWork ?? withoutTurns,
+      longWork: options.longWork ?? withoutLimit,
       transaction: (work) => writer.alone(() => inTransaction(db, reader, work)),
     };
     await updateOldRecords(connection, () =>

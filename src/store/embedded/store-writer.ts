@@ -24,10 +24,10 @@ function answer(job: WriterJob): unknown {
     case 'empty-log':
       return writer.emptyLog();
     case 'hold':
-      return hold(writer, job.turn);
+      return hold(writer, job.id);
     case 'release':
-      releases.get(job.turn)?.();
-      releases.delete(job.turn);
+      releases.get(job.id)?.();
+      releases.delete(job.id);
       return undefined;
     case 'close':
       return writer.close();
@@ -39,11 +39,11 @@ async function open({ file, plans }: WriterSettings): Promise<void> {
   writer = await openWriter({ file, plans: buildPlans(plans), onFull });
 }
 
-function hold(held: Writer, turn: number): Promise<void> {
+function hold(held: Writer, id: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const work = () =>
       new Promise<void>((release) => {
-        releases.set(turn, release);
+        releases.set(id, release);
         resolve();
       });
     held.alone(work).catch(reject);

@@ -50,7 +50,7 @@ class WriterThread {
   readonly #backoff: Backoff;
   readonly #calls: Batcher<WriterJob, unknown>;
   #thread: Worker | undefined;
-  #turns = 0;
+  #holds = 0;
   #restart: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
 
@@ -106,13 +106,13 @@ class WriterThread {
   }
 
   async alone<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turns++;
-    await this.ask({ kind: 'hold', turn });
+    const id = this.#holds++;
+    await this.ask({ kind: 'hold', id });
     try {
       return await work();
     } finally {
       // A thread that has ended holds nothing.
-      this.#tell({ kind: 'release', turn }).catch(() => undefined);
+      this.#tell({ kind: 'release', id }).catch(() => undefined);
     }
   }
 

@@ -50,9 +50,9 @@ export type WriterJob =
   | { readonly kind: 'append'; readonly row: PackedRow; readonly at: number | null }
   | { readonly kind: 'delete'; readonly accountId: string; readonly before: number; readonly limit: number }
   | { readonly kind: 'empty-log' }
-  /** Answered once no commit is in progress; none starts until the same `turn` is released. */
-  | { readonly kind: 'hold'; readonly turn: number }
-  | { readonly kind: 'release'; readonly turn: number }
+  /** Answered once no commit is in progress; none starts until the same `id` is released. */
+  | { readonly kind: 'hold'; readonly id: number }
+  | { readonly kind: 'release'; readonly id: number }
   | { readonly kind: 'close' };
 
 /** The values of a row, in the order of `COLUMNS`: their names in each message would cost more than what they hold. */

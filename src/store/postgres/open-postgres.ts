@@ -6,7 +6,7 @@ import { Batcher } from '../batcher.js';
 import { loadPlans } from '../plans.js';
 import { newPepper, settledPepper } from '../secrets.js';
 import { requirePlansInUse } from '../sql/accounts/accounts.js';
-import { type Connection, sqlNotes, withoutTurns } from '../sql/connection.js';
+import { type Connection, sqlNotes, withoutLimit } from '../sql/connection.js';
 import { updateOldRecords } from '../sql/evidence/old-records.js';
 import { migrate } from '../sql/migrate.js';
 import { sqlStore } from '../sql/sql-store.js';
@@ -94,7 +94,7 @@ export async function openPostgres(url: string, options: StoreOptions): Promise<
     const connection: Connection = {
       ...{ db, dialect: 'postgres', plans, pepper },
       now: options.now ?? Date.now,
-      longWork: options.longWork ?? withoutTurns,
+      longWork: options.longWork ?? withoutLimit,
       transaction: (work) => db.transaction().execute(work),
     };
     const alive = async (): Promise<readonly string[]> => {

@@ -30,7 +30,7 @@ export function evidenceDb(db: Kysely<Tables>): Kysely<EvidenceTables> {
 }
 
 /** Each step at once. */
-export const withoutTurns: LongWork = async (_accountId, _size, step) => step();
+export const withoutLimit: LongWork = async (_accountId, _size, step) => step();
 
 /** Notes in SQL. */
 export function sqlNotes({ db }: Pick<Connection, 'db'>): NoteStore {

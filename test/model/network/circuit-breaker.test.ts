@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type BreakerEvent, type BreakerState, CLOSED, stepBreaker } from '../../../src/engine/model/guard.js';
+import {
+  type BreakerEvent,
+  type BreakerState,
+  CLOSED,
+  stepBreaker,
+} from '../../../src/engine/model/circuit-breaker.js';
 
 const LIMITS = { failures: 3, restMs: 100, maxRestMs: 350 };
 const closed = (failures: number): BreakerState => ({ kind: 'closed', failures });

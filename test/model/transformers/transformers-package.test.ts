@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { createEngine } from '../../../src/adapters/create-engine.js';
 import {
   loadTransformersClassifier,
   type TransformersOptions,
 } from '../../../src/adapters/model/transformers-classifier.js';
-import { createEngine } from '../../../src/create-engine.js';
 import type { Classifier } from '../../../src/engine/ports.js';
 import { stubPack } from '../../engine/stub-pack.js';
 import { writeTwoLabelNetwork } from '../tiny-model.js';

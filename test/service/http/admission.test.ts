@@ -11,10 +11,10 @@ function callsOf(all: Admission, account: string, count: number) {
   const gaveUp = new Set<Place>();
   const places = Array.from({ length: count }, () => {
     const place = all.enter(account);
-    const turn = place.turn();
-    if (turn === undefined) begun.add(place);
+    const admitted = place.begin();
+    if (admitted === undefined) begun.add(place);
     else
-      turn.then(
+      admitted.then(
         () => begun.add(place),
         () => gaveUp.add(place),
       );
@@ -86,7 +86,7 @@ it('a call that has left gets no turn', async () => {
   for (let at = 0; at < 100; at++) {
     const place = both.enter('noisy');
     place.leave();
-    await expect(place.turn()).rejects.toThrow('The caller left');
+    await expect(place.begin()).rejects.toThrow('The caller left');
   }
   expect(noisy.begun.size + callsOf(both, 'noisy', 15).begun.size).toBe(16);
 });

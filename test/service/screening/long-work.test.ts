@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { keepInput } from '../../../src/evidence/keep-input.js';
-import { createLongWork } from '../../../src/service/screening/turns.js';
+import { createLongWork } from '../../../src/service/screening/fair-limit.js';
 import { KEY, testApp } from '../test-app.js';
 
 it('takes the tenants in turn, whoever came first with how much', async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { passwordMatches } from '../../../src/adapters/password-hash.js';
+import { passwordMatches } from '../../../src/dashboard/api/sign-in/password-hash.js';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 import { emailAttempts } from '../../../src/store/user-store.js';

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { toNetwork } from '../../../adapters/client-network.js';
 import type { AttemptStore } from '../../../store/user-store.js';
+import { toNetwork } from '../../client-network.js';
 import { ApiError } from '../api-parts.js';
 
 /** Failures that cost nothing; from the next one on the delay doubles from a second. */

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { passwordMatches } from '../../../adapters/password-hash.js';
 import { errorCode } from '../../../engine/errors.js';
 import type { Store } from '../../../store/store.js';
 import { type ApiApp, ApiError, type DashboardParts, givenPasswordSchema, orRefuse } from '../api-parts.js';
 import { beginAttempt } from './attempts.js';
+import { passwordMatches } from './password-hash.js';
 import { getMember } from './session.js';
 
 /** Six digits of an app, or a recovery code. */

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { hashPassword, passwordMatches } from '../../../adapters/password-hash.js';
 import { emailAttempts, type User } from '../../../store/user-store.js';
 import type { ApiApp, DashboardParts } from '../api-parts.js';
 import { ApiError, emailSchema, givenPasswordSchema, orRefuse, passwordSchema } from '../api-parts.js';
 import { type Attempt, beginAttempt } from './attempts.js';
+import { hashPassword, passwordMatches } from './password-hash.js';
 import { codeSchema, requireCode } from './second-factor.js';
 import {
   nobody,

@@ -1,4 +1,4 @@
-import type { Span } from '../../../index.js';
+import type { Span } from '../../../engine/span.js';
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/gm;
 const TICKS = /`+|\n/g;

@@ -1,6 +1,7 @@
 /** Rules on what may leave with a text that the model wrote. */
+
+import type { Span } from '../../../engine/span.js';
 import { keepSpans } from '../../../engine/text/rewrite.js';
-import type { Span } from '../../../index.js';
 import { findOrigin, hostKey, linkKeys, valueKey } from '../entries.js';
 import { flowOf } from '../flow.js';
 import type { FlowPolicy } from '../flow-policy.js';

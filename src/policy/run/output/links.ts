@@ -1,8 +1,8 @@
 /** Finds the links of a text that a model wrote or read: Markdown, HTML, autolinks, bare addresses. Linear in the text. */
 import { domainToUnicode } from 'node:url';
 import { decodeHTML } from 'entities';
+import type { Span } from '../../../engine/span.js';
 import { htmlAttributes, htmlTags, type Markup } from '../../../engine/text/html/tags.js';
-import type { Span } from '../../../index.js';
 import { codeSpans, openCode } from './code-spans.js';
 import { openMarkup } from './open-markup.js';
 

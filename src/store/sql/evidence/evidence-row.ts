@@ -17,12 +17,12 @@ export function timeOfSeq(seq: number): number {
   return Math.floor(seq / SLOTS);
 }
 
-let turn = 0;
+let slot = 0;
 
 /** A place in the order of lists. Two may come out alike: the embedded database takes the next one then. */
 const nextSeq = (at: number): number => {
-  turn = (turn + 1) % SLOTS;
-  return firstSeq(at) + turn;
+  slot = (slot + 1) % SLOTS;
+  return firstSeq(at) + slot;
 };
 
 /** Returns a text that a text column can hold: no NUL (PostgreSQL), no lone surrogates (UTF-8). */

@@ -1,12 +1,12 @@
-import { loadModel, readThresholds } from './adapters/model/load-model.js';
-import { findModel } from './adapters/model/model-folder.js';
+import type { AnalyzeOptions, Engine } from '../engine/engine.js';
+import { ModelError } from '../engine/errors.js';
+import type { ExplainedVerdict } from '../engine/explain.js';
+import type { Input } from '../engine/input.js';
+import { unavailableModel } from '../engine/model/circuit-breaker.js';
+import type { Verdict } from '../engine/verdict.js';
 import { createEngine } from './create-engine.js';
-import type { AnalyzeOptions, Engine } from './engine/engine.js';
-import { ModelError } from './engine/errors.js';
-import type { ExplainedVerdict } from './engine/explain.js';
-import type { Input } from './engine/input.js';
-import { unavailableModel } from './engine/model/guard.js';
-import type { Verdict } from './engine/verdict.js';
+import { loadModel, readThresholds } from './model/load-model.js';
+import { findModel } from './model/model-folder.js';
 
 let engine: Promise<Engine> | undefined;
 

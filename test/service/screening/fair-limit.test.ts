@@ -2,15 +2,15 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { keepInput } from '../../../src/evidence/keep-input.js';
 import { replayService } from '../../../src/service/replay-service.js';
-import { createTurns } from '../../../src/service/screening/turns.js';
+import { createFairLimit } from '../../../src/service/screening/fair-limit.js';
 import { makeRecord } from '../../store/make-record.js';
 
 describe('turns', () => {
   it('are given to the tenants one after the other, however much one of them asks for', async () => {
-    const turns = createTurns({ atOnce: 1, perTenant: 100 });
+    const limit = createFairLimit({ atOnce: 1, perTenant: 100 });
     const done: string[] = [];
     const ask = (tenant: string, at: number): Promise<unknown> =>
-      turns(tenant, async () => {
+      limit(tenant, async () => {
         await setTimeout(1);
         done.push(`${tenant}${at}`);
       });
@@ -20,23 +20,23 @@ describe('turns', () => {
   });
 
   it('are refused beyond the bound of a tenant, and given again once some ended, failed or not', async () => {
-    const turns = createTurns({ atOnce: 2, perTenant: 3 });
+    const limit = createFairLimit({ atOnce: 2, perTenant: 3 });
     const ends: (() => void)[] = [];
-    const hold = (tenant: string) => turns(tenant, () => new Promise<void>((end) => ends.push(end)));
+    const hold = (tenant: string) => limit(tenant, () => new Promise<void>((end) => ends.push(end)));
     const held = [hold('a'), hold('a'), hold('a')];
     await expect(hold('a')).rejects.toMatchObject({ name: 'OverloadedError' });
     await vi.waitFor(() => expect(ends, 'two at once').toHaveLength(2));
     for (const end of ends.splice(0)) end();
     await Promise.all(held.slice(0, 2));
     await expect(
-      turns('a', async () => {
+      limit('a', async () => {
         throw new Error('own');
       }),
     ).rejects.toThrow('own');
-    expect(await turns('b', async () => 'done')).toBe('done');
+    expect(await limit('b', async () => 'done')).toBe('done');
     for (const end of ends) end();
     await held[2];
-    expect(await turns('a', async () => 'done')).toBe('done');
+    expect(await limit('a', async () => 'done')).toBe('done');
   });
 });
 
@@ -53,7 +53,7 @@ it('replays wait among the calls of their account, a bounded number at once', as
   };
   const account = { overlay: null } as never;
   const store = { accounts: { get: async () => account }, versions: {} } as never;
-  const replays = replayService(store, scorers, { under: async () => undefined } as never);
+  const replays = replayService(store, scorers, { changeOf: async () => undefined } as never);
   const replay = () =>
     replays.replay({ ...makeRecord({ accountId: 'acc_a' }), input: keepInput('a text', false, 'whole') }, 'current');
   const held = Promise.allSettled(Array.from({ length: 4 }, replay));

@@ -1,8 +1,8 @@
-import { newEvidenceId } from './adapters/evidence-id.js';
-import { openPack } from './adapters/packs/open-pack.js';
-import { systemClock } from './adapters/system-clock.js';
-import { createEngine as createEngineOf, type Engine, type EngineParts } from './engine/engine.js';
-import type { CompiledPack } from './engine/rules/types.js';
+import { createEngine as createEngineOf, type Engine, type EngineParts } from '../engine/engine.js';
+import type { CompiledPack } from '../engine/rules/types.js';
+import { newEvidenceId } from './evidence-id.js';
+import { openPack } from './packs/open-pack.js';
+import { systemClock } from './system-clock.js';
 
 /** The parts of an engine; what is left out is the library's own. */
 export interface EngineOptions extends Omit<Partial<EngineParts>, 'pack'> {

@@ -6,7 +6,7 @@ import { FairQueue } from '../../workers/fair-queue.js';
 import { callerLeft } from '../http/http-error.js';
 
 /** A piece of work that waits for its turn. */
-export interface TurnOptions {
+export interface WorkOptions {
   /** Its rough cost: tenants are served by it. Default 1. */
   readonly cost?: number | undefined;
   /** Of the caller: work that still waits when it leaves is dropped, with an `HttpError`. */
@@ -17,15 +17,15 @@ export interface TurnOptions {
  * Runs a tenant's work when its turn comes. Rejects with an `OverloadedError` where too much of the
  * tenant's waits.
  */
-export type Turns = <T>(tenant: string, work: () => Promise<T>, options?: TurnOptions) => Promise<T>;
+export type FairLimit = <T>(tenant: string, work: () => Promise<T>, options?: WorkOptions) => Promise<T>;
 
-/** Bounds of turns. */
-export interface TurnLimits {
-  /** How many have their turn at once, of all tenants. */
+/** Bounds of a fair limit. */
+export interface FairLimitOptions {
+  /** Pieces of work that run at once, of all tenants. */
   readonly atOnce: number;
-  /** How many of one tenant may have it or wait for it. Default: no bound. */
+  /** Pieces of work of one tenant that may run or wait. Default: no bound. */
   readonly perTenant?: number | undefined;
-  /** Whether a rest as long as a turn follows it, so that the thread has time for others. Default: where somebody waits. */
+  /** Whether a rest as long as the work follows it, so that the thread has time for others. Default: where somebody waits. */
   readonly rest?: 'never' | 'always' | undefined;
 }
 
@@ -35,11 +35,11 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-/** A turn that took longer gives the thread no longer rest, milliseconds. */
+/** Longest rest after a piece of work, milliseconds. */
 const MAX_REST_MS = 100;
 
-/** Gives turns to the tenants by the cost of what they had before. */
-export function createTurns({ atOnce, perTenant = Number.POSITIVE_INFINITY, rest }: TurnLimits): Turns {
+/** Makes a limit on how much runs at once; waiting tenants are served by the cost of what they had before. */
+export function createFairLimit({ atOnce, perTenant = Number.POSITIVE_INFINITY, rest }: FairLimitOptions): FairLimit {
   const waiting = new FairQueue<Waiting>({ tenantOf: ({ tenant }) => tenant, costOf: ({ cost }) => cost });
   const held = createKeyedLimit(perTenant);
   let running = 0;
@@ -59,7 +59,7 @@ export function createTurns({ atOnce, perTenant = Number.POSITIVE_INFINITY, rest
     next();
   }
 
-  function wait(tenant: string, { cost = 1, signal }: TurnOptions): Promise<void> {
+  function wait(tenant: string, { cost = 1, signal }: WorkOptions): Promise<void> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         waiting.remove(one);
@@ -72,7 +72,7 @@ export function createTurns({ atOnce, perTenant = Number.POSITIVE_INFINITY, rest
       const one: Waiting = { tenant, cost, begin };
       signal?.addEventListener('abort', leave, { once: true });
       waiting.push(one);
-      // Those of the same moment share it.
+      // So that all that comes in the same moment is compared.
       queueMicrotask(next);
     });
   }
@@ -96,6 +96,6 @@ export function createTurns({ atOnce, perTenant = Number.POSITIVE_INFINITY, rest
 
 /** One step at a time, the tenants in turn, and after each step a rest as long as the step: half of the thread is for others. */
 export function createLongWork(): LongWork {
-  const turns = createTurns({ atOnce: 1, rest: 'always' });
-  return (tenant, cost, step) => turns(tenant, async () => step(), { cost });
+  const limit = createFairLimit({ atOnce: 1, rest: 'always' });
+  return (tenant, cost, step) => limit(tenant, async () => step(), { cost });
 }

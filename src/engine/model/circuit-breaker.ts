@@ -2,15 +2,12 @@ import { ModelError, type ModelErrorCode } from '../errors.js';
 import type { Classifier, ClassifierAnswer, ClassifierInfo, ClassifyOptions, Clock } from '../ports.js';
 
 /** The outcome of one call to the model. */
-export type GuardedAnswer =
+export type ModelAnswer =
   | { readonly kind: 'answer'; readonly answer: ClassifierAnswer }
   | { readonly kind: 'error'; readonly code: ModelErrorCode };
 
-/** Asks a classifier behind a deadline and a circuit breaker. Never rejects because of the model. */
-export type GuardedClassify = (
-  texts: readonly string[],
-  options: Omit<ClassifyOptions, 'signal'>,
-) => Promise<GuardedAnswer>;
+/** Asks a model. Never rejects because of it. */
+export type AskModel = (texts: readonly string[], options: Omit<ClassifyOptions, 'signal'>) => Promise<ModelAnswer>;
 
 /** Milliseconds after its deadline within which a classifier is expected to reject by itself. */
 const GRACE_MS = 50;
@@ -18,8 +15,8 @@ const GRACE_MS = 50;
 /** Failures that do not count against the model: a long text took too long, or the caller closed it. */
 const NEUTRAL: ReadonlySet<ModelErrorCode> = new Set(['MODEL_TIMEOUT', 'MODEL_CLOSED']);
 
-/** Puts a model behind the engine's one catch. */
-export function guardClassifier(model: Classifier, clock: Clock, limits: BreakerLimits): GuardedClassify {
+/** Puts a model behind a deadline and a circuit breaker: the engine's one catch. */
+export function createBreaker(model: Classifier, clock: Clock, limits: BreakerLimits): AskModel {
   let state: BreakerState = CLOSED;
   const step = (event: BreakerEvent): boolean => {
     const next = stepBreaker(state, event, clock.now(), limits);
