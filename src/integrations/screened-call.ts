@@ -181,7 +181,7 @@ export class CallScreening {
       return passes(await this.#guard.screen('tool_definition', definition, call));
     };
     if (!isObject(described)) return (await allows(described)) ? [given] : [];
-    // Secrets for the tool's server say nothing to the model.
+    // The model never sees the secrets for the tool's server.
     const { tools: inner, headers: _, authorization: __, ...definition } = described;
     const { name = described.server_label } = isObject(described.function) ? described.function : described;
     if (hasMoreThanIdentifiers(definition) && !(await allows(definition, name))) return [];

@@ -10,7 +10,7 @@ import { screenedError } from './screened-error.js';
  *
  * The wrapped function throws `PortcullisBlocked` where a call is denied, and for a blocked result that is no string;
  * a blocked string becomes the note. An async iterable, a stream or the body of a `Response` is screened as it comes, see
- * `STREAM_WINDOW`. It throws a TypeError for an iterator, a blob or a request, which say nothing yet.
+ * `STREAM_WINDOW`. It throws a TypeError for an iterator, a blob or a request, whose content can't be read here.
  *
  * @example
  * ```ts

@@ -41,7 +41,7 @@ function guardResponse(guard: ScreenResult, response: Response, call: ScreenCall
   const headers = new Headers(response.headers);
   const mediaType = headers.get('content-type') ?? undefined;
   const pieces = guardPieces(guard, response.body as ReadableStream<Uint8Array>, call, mediaType);
-  // The length of what was sent, and how it was packed, say nothing of what is passed on.
+  // The length of what was sent, and how it was packed, don't describe what is passed on.
   for (const name of ['content-length', 'content-encoding']) headers.delete(name);
   const guarded = new Response(ReadableStream.from(pieces) as never, {
     status,

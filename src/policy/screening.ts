@@ -48,7 +48,7 @@ export async function screenValue<T>(
   run: RunMemory | undefined,
 ): Promise<Decision<T>> {
   call.signal?.throwIfAborted();
-  // Numbers, booleans and nothing say nothing.
+  // Numbers, booleans and null hold no text to screen.
   if (value === '' || value === null || !['string', 'object', 'bigint'].includes(typeof value))
     return { action: 'allow', value };
   const { screening, mistake } = readValue(setup, point, value, call, run);

@@ -63,7 +63,7 @@ export class WorkerSlot {
     return this.#failedStarts;
   }
 
-  /** Rejects when the worker can't be had; an unfit start is tried again later by itself. */
+  /** Rejects if no worker is available; a failed start is retried by itself. */
   async start(): Promise<WorkerProcess> {
     const { settings, fits, onFree } = this.#options;
     let mine: WorkerProcess | undefined;

@@ -78,7 +78,7 @@ function readsAlike(chain: readonly string[]): boolean {
 
 /** From this share of its letters on a text is disguised; the fold brings out fewer than a third of the letters of Vietnamese. */
 const DISGUISED = 0.4;
-/** Fewer letters say nothing. */
+/** Fewer letters are too few to judge. */
 const MIN_LETTERS = 8;
 
 /** The input as the model reads it. */

@@ -10,13 +10,13 @@ import { type Features, scanFeatures } from './scan-features.js';
 import { DECODINGS, DEOBFUSCATIONS, findRuns, type RunTransform } from './transforms.js';
 import { DEFAULT_TEXT_LIMITS, type TextLimits, type Unseen, type View, type ViewKind, type ViewSet } from './view.js';
 
-/** Shorter readings say nothing. */
+/** Shorter readings are too short to match a rule. */
 const MIN_VIEW = 4;
 /** Deobfuscations that may follow one another on top of the nested decodings. */
 const MAX_DEOBFUSCATIONS = 4;
 /** Fewer disguised characters are an emoji or a spelling. */
 const MIN_DISGUISED = 4;
-/** Further records would say nothing new. */
+/** Further records would repeat the same reason. */
 const MAX_UNSEEN = 64;
 
 /**

@@ -93,7 +93,7 @@ export function argumentPath(argument: string): string {
   return argument.replace(/\[\d+\]/g, '[*]');
 }
 
-/** Stands in a path for any name that is no identifier, and for arguments beyond those that are read one by one. */
+/** Placeholder in a path: a name that is not an identifier, or an argument beyond those that are read one by one. */
 export const UNNAMED = '[?]';
 
 /** Whether a path leads to one argument alone, whatever the index. */

@@ -175,7 +175,7 @@ async function answer(
   const call = underPolicy(asked, account.flowPolicy);
   const screen = screening(parts, request, call, await overlays?.changeOf(account.overlay), known);
   let failure: unknown;
-  // A verdict or a run's memory that can't be had fails the whole call.
+  // If a verdict or a run's memory is unavailable, the whole call fails.
   const failing = async <T>(work: () => Promise<T>): Promise<T> => {
     if (failure !== undefined) throw failure;
     try {
