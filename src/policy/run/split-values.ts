@@ -24,16 +24,29 @@ const MAX_LENGTH = 64;
 const MIN_DIGITS = 9;
 /** Labels of a word beside a joint with which a value may begin or end. */
 const MAX_LABELS = 4;
+/** A word that stands for a sign. */
+const SIGN = /^\W*(?:(at|%40)|dot|%2e)\W*$/;
+/** Gaps beside an at sign, or between all signs. */
+const GAPS = /@.*[\s,;]|[\s,;].*@|^\S(?:\s\S){3,}$/s;
 const LABEL = /[\p{L}\p{N}]+/gu;
 
 /** Finds the values that may be split over arguments, in their order and in the reverse. Linear in the arguments. */
 export function splitValues(leaves: readonly Leaf[], found: SplitValues): void {
+  for (const leaf of leaves) readWhole(leaf, found);
   const pieces = leaves.map(({ path, text }) => ({ path, text: text.trim() })).filter(({ text }) => text !== '');
   if (pieces.length < 2) return;
   for (const row of [pieces, pieces.toReversed()]) {
     readThrough(row, found);
     joinWords(row, found);
   }
+}
+
+/** Reads an argument that is nothing but an address with gaps in it. */
+function readWhole({ path, text }: Leaf, found: SplitValues): void {
+  if (text.length > 2 * MAX_LENGTH || !GAPS.test(text)) return;
+  const letters = lettersOf(text);
+  if (letters.length >= MIN_LETTERS)
+    found.letters(path, kindOf(text), letters, text, text.slice(text.lastIndexOf('@') + 1).trim());
 }
 
 /** Reads the arguments as one text: finds words in a row, and numbers. */
@@ -88,7 +101,8 @@ function joinWords(row: readonly Leaf[], found: SplitValues): void {
         readAddress(joined, found);
         readLetters(joined, found);
       }
-      between += last;
+      const [sign, at] = SIGN.exec(last) ?? [];
+      between += sign === undefined ? last : at === undefined ? '.' : '@';
       if (last !== next.text || between.length > MAX_LENGTH) break;
     }
   }
@@ -110,6 +124,8 @@ function readLetters({ path, first, between, last }: Joined, found: SplitValues)
   const middle = lettersOf(between);
   const text = first + between + last;
   const kind = kindOf(text);
+  // A company and its country make no host.
+  if (kind === 'host' && between === '' && !path.endsWith(']') && lettersOf(text) === text) return;
   const ends = endsOf(last, 1);
   for (const before of endsOf(first, -1))
     for (const after of ends) {

@@ -34,6 +34,8 @@ const IP =
   /(?<=^|[\s\\/@:])\[[\da-f:.]{2,45}\]|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\w)|(?<![\w:.[])(?=[a-f:]*\d)[\da-f]{1,4}:(?:[\da-f]{0,4}:){1,6}[\da-f]{0,4}(?![\w:\]])/g;
 /** A host of numbers alone is an IP address, in whatever form. */
 const NUMBERS = /^(?:\[.*\]|(?:(?:\d+|0x[\da-f]*)\.){0,3}(?:\d+|0x[\da-f]*))$/;
+/** An IPv4 address as one of IPv6. */
+const MAPPED = /^\[::ffff:([\da-f]{1,4}):([\da-f]{1,4})\]$/;
 const DOMAIN = /^(?:[\p{L}\p{N}_-]{1,63}\.){1,8}(?:\p{L}{2,24}|xn--[\da-z-]{2,59})$/u;
 const HANDLE = /^@[\p{L}\p{N}_.]{2,40}$/u;
 const ADDRESS_PART = /[\p{L}\p{N}._+-]/u;
@@ -95,7 +97,10 @@ function addUrl(found: Value[], token: string, index: number): void {
 /** A host in the form that is compared; undefined for numbers that are no address. */
 function hostOf(written: string): string | undefined {
   if (!NUMBERS.test(written)) return written.replace(/^www\./, '');
-  return URL.canParse(`http://${written}`) ? new URL(`http://${written}`).hostname : undefined;
+  if (!URL.canParse(`http://${written}`)) return undefined;
+  const { hostname } = new URL(`http://${written}`);
+  const [, high, low] = MAPPED.exec(hostname) ?? [];
+  return high === undefined ? hostname : new URL(`http://0x${high}${low?.padStart(4, '0')}`).hostname;
 }
 
 /** Adds a URL without its scheme, and its host. */

@@ -41,6 +41,18 @@ const pairs: readonly (readonly [string, string, boolean])[] = [
   ['eve@пример.example', 'eve@xn--e1afmkfd.example', true],
   ['eve@xn--e1afmkfd.example', 'ask@sub.пример.example', false],
   ['see xn--e1afmkfd.example', 'ask@sub.пример.example', true],
+  ['collect.evil.example', 'collect。evil。example', true],
+  ['203.0.113.5', 'http://[::ffff:203.0.113.5]/x', true],
+  ['203.0.113.5', 'http://[::ffff:cb00:7106]/x', false],
+  ...[
+    '"eve"@evil.example',
+    'eve(her)@evil.example',
+    'eve at evil dot example',
+    'eve @ evil . example',
+    'e v e @ e v i l . e x a m p l e',
+    'eve,@,evil.example',
+    'eve\n@evil.example',
+  ].map((call) => ['eve@evil.example', call, true] as const),
 ];
 it.each(pairs)('data with %j, a call with %j: %s', (text, call, isSame) => {
   expect(found([data(text)], { to: call }).length > 0).toBe(isSame);
@@ -90,6 +102,8 @@ describe('a value split over several arguments', () => {
     [MAIL, [...'eve@evil.example']],
     [MAIL, ['eve', '', '@', ' ', 'evil.example']],
     [MAIL, ['eve+1', '@', 'evil.example']],
+    [MAIL, ['eve', 'at', 'evil', '[dot]', 'example']],
+    [MAIL, ['eve', '%40', 'evil.example']],
     [MAIL, { intro: 'Please write to eve', at: '@evil', rest: '.example and wait.' }],
     [MAIL, [...Array.from({ length: 100 }, (_, at) => `word${at}`), 'eve', '@', 'evil.example']],
     [[data('https://collect.evil.example/in')], { host: ['collect', 'evil', 'example'] }],
@@ -132,7 +146,7 @@ describe('ordinary calls beside a full inbox', () => {
     'From anna.berg@corp.example, +49 30 1234567: invoice 2026-1138 is due on 2026-12-01, 1,250.00 EUR to DE89 3704 0044 0532 0130 00.',
     'Bob (bob+sales@shop.example, (555) 123-4567) asks for the files at https://files.shop.example/in/plan.pdf and src/index.ts.',
     'carl@gmail.com wrote from 203.0.113.5 and 2001:db8::1; order 0012345678, ticket 87654321, read /home/carl/report.txt.',
-    'Meet at 10:30 in room 12, see bücher.example or team.work.example, call 01 42 68 53 00 or 030 / 7654321.',
+    'Meet at 10:30 in room 12, see bücher.example or team.work.example, initech.de, call 01 42 68 53 00 or 030 / 7654321.',
   ];
   const calls: readonly unknown[] = [
     { to: ['dora@home.example'], subject: 'Invoice', body: 'The invoice is due on 2026-12-01, 1,250.00 EUR.' },
@@ -140,6 +154,8 @@ describe('ordinary calls beside a full inbox', () => {
     { first: 'Anna', last: 'Miller', city: 'Berlin', street: 'Corp Street', number: 30 },
     { first: 'Bob', last: 'Sales', company: 'Shop', country: 'Germany' },
     { title: 'Team', topic: 'Work', example: 'none' },
+    { company: 'Initech', country: 'DE', city: 'Berlin' },
+    { text: 'Anna and Bob meet Carl at 10:30, at room 12 . See the dot on the map.' },
     { name: 'Carl', mail: 'carl.b@home.example', plan: 'pro' },
     { phone: '+49 40 7654329' },
     { phone: '030 1234568', extension: 12 },
