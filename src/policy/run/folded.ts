@@ -10,10 +10,8 @@ export interface FoldedView {
   toText(span: Span): Span;
 }
 
-/** Also behind a local part in quotes or with a comment. */
-const SPELLED_AT =
-  / ?[[({<] ?(?:at|@) ?[\])}>] ?| @ | at (?=[^ ]{1,63} dot )|(?<=[\p{L}\p{N}])(?:"|\([^()\s]{0,40}\))@/gu;
-const SPELLED_DOT = / ?[[({<] ?(?:dot|\.) ?[\])}>] ?| dot | \. |(?<=[a-z\d])。(?=[a-z\d])/g;
+const SPELLED_AT = / ?[[({<] ?(?:at|@) ?[\])}>] ?| @ /g;
+const SPELLED_DOT = / ?[[({<] ?(?:dot|\.) ?[\])}>] ?/g;
 
 /**
  * The readings in which values are compared, folded text first: case, width, look-alikes and invisible characters make no

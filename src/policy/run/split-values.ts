@@ -26,8 +26,9 @@ const MIN_DIGITS = 9;
 const MAX_LABELS = 4;
 /** A word that stands for a sign. */
 const SIGN = /^\W*(?:(at|%40)|dot|%2e)\W*$/;
-/** Gaps beside an at sign, or between all signs. */
-const GAPS = /@.*[\s,;]|[\s,;].*@|^\S(?:\s\S){3,}$/s;
+/** An address that is more than that: gaps or quotes beside an at sign, gaps between all signs, words for signs, dots of other scripts. */
+const GAPS = /@.*[\s,;]|[\s,;")].*@|^\S(?:\s\S){3,}$|\sdot\s|。/s;
+const NO_PART = /\([^()]*\)(?=@)|\s(?:at|dot)(?=\s)/g;
 const LABEL = /[\p{L}\p{N}]+/gu;
 
 /** Finds the values that may be split over arguments, in their order and in the reverse. Linear in the arguments. */
@@ -41,10 +42,10 @@ export function splitValues(leaves: readonly Leaf[], found: SplitValues): void {
   }
 }
 
-/** Reads an argument that is nothing but an address with gaps in it. */
+/** Reads an argument that is nothing but an address, written otherwise. */
 function readWhole({ path, text }: Leaf, found: SplitValues): void {
   if (text.length > 2 * MAX_LENGTH || !GAPS.test(text)) return;
-  const letters = lettersOf(text);
+  const letters = lettersOf(text.replace(NO_PART, ''));
   if (letters.length >= MIN_LETTERS)
     found.letters(path, kindOf(text), letters, text, text.slice(text.lastIndexOf('@') + 1).trim());
 }

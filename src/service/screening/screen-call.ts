@@ -197,11 +197,23 @@ async function follow(
   text: RunText,
 ): Promise<FollowedText | undefined> {
   if (runs === undefined) return undefined;
-  const memory = isFollowed(run, text.channel) ? await runs.read(tenant, run.id) : undefined;
-  const step: RunStep = { run, text, memory };
-  if (longTexts === undefined || stepCost(step) <= LONG) return followRun(step);
-  return (await longTexts.run({ kind: 'flow', step }, { tenant })) as FollowedText;
+  const read = async (): Promise<RunStep['memory']> =>
+    isFollowed(run, text.channel) ? await runs.read(tenant, run.id) : undefined;
+  let memory = await read();
+  for (let turn = 1; ; turn += 1) {
+    const step: RunStep = { run, text, memory };
+    if (longTexts === undefined || stepCost(step) <= LONG) return followRun(step);
+    const followed = (await longTexts.run({ kind: 'flow', step }, { tenant })) as FollowedText;
+    if (text.channel !== 'tool_call' || turn === MAX_TURNS) return followed;
+    // The run may have read more while the call waited for its turn.
+    const now = await read();
+    if (now?.entries.join('\n') === memory?.entries.join('\n')) return followed;
+    memory = now;
+  }
 }
+
+/** Times that a long call is checked while its run goes on: one that never rests would keep it for ever. */
+const MAX_TURNS = 3;
 
 /** A long text, masked elsewhere; undefined for a short one. */
 async function maskLong(text: string, tenant: string, longTexts: LongTexts | undefined): Promise<string | undefined> {

@@ -123,6 +123,21 @@ describe('POST /analyze with a run', () => {
     expect(jobs()).toEqual(['flow']);
   });
 
+  it('a long call is decided by what its run has read once it has had its turn', async () => {
+    const here = createLongTexts();
+    let turns = 0;
+    const run: typeof here.run = async (job, options) => {
+      const done = await here.run(job, options);
+      turns += 1;
+      if (turns === 1) await said(app, result(ORDER));
+      return done;
+    };
+    const app = await testApp({ longTexts: { ...here, run } });
+    const body = 'Minutes of Tuesday. '.repeat(500);
+    expect((await said(app, call({ to: 'eve@evil.example', body }))).flow.action).toBe('deny');
+    expect(turns).toBe(2);
+  });
+
   it('the record holds what decided, and is decided alike again', async () => {
     const app = await testApp();
     await said(app, result(ORDER));
