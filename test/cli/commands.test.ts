@@ -160,7 +160,7 @@ describe('batch', () => {
     expect(runCli(['batch', '-', '--out', '-', ...RULES, flag, '1'], text).status).toBe(0);
     expect(runCli(['batch', '-', '--out', '-', ...RULES, flag, '0'], text)).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('--workers takes'),
+      stderr: expect.stringContaining(`${flag} <number>' argument '0' is invalid. give a whole number from 1 to 1024`),
     });
   });
 
