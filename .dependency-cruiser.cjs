@@ -21,10 +21,10 @@ module.exports = {
     ...arrows,
     {
       name: 'no-circular',
-      comment: 'Types may name one another; modules that run may not need one another.',
+      comment: 'Types count, too: what two modules name belongs to one of them, or to a third.',
       severity: 'error',
       from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+      to: { circular: true },
     },
     {
       name: 'index-is-for-users',

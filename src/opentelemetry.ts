@@ -16,7 +16,8 @@ import type { Channel } from './engine/channel.js';
 import { InputError } from './engine/errors.js';
 import { type Input, inputText, toJsonText } from './engine/input.js';
 import { factsOf } from './policy/facts.js';
-import type { Guard, ScreenCall } from './policy/guard.js';
+import type { Guard } from './policy/guard.js';
+import type { ScreenCall } from './policy/policy.js';
 import { type Decision, type GuardEvent, type Point, PortcullisBlocked } from './policy/policy.js';
 import { type Analyzer, toScreened } from './policy/screener.js';
 

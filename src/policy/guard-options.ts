@@ -6,8 +6,8 @@ import { createEffects, type Effects } from './run/effects.js';
 import type { FlowPolicy } from './run/flow-policy.js';
 import type { Judge } from './run/judge.js';
 import type { CallRules } from './run/rule-call.js';
-import type { RunLog } from './run/run-log.js';
 import { createRuns, newRunId, type RunMemory, type Runs } from './run/run-memory.js';
+import type { RunLog } from './run/run-state.js';
 import type { ToolPolicy } from './run/tool-policy.js';
 import { type Analyzer, type CacheOptions, createScreener, type Screener } from './screener.js';
 

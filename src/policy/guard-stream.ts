@@ -3,7 +3,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 import { readBytes, utf16Mark } from './encoded-text.js';
-import type { Guard, ScreenCall } from './guard.js';
+import type { Guard } from './guard.js';
+import type { ScreenCall } from './policy.js';
 import { PortcullisBlocked, passes } from './policy.js';
 import { screenedError } from './screened-error.js';
 

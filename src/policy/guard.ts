@@ -2,40 +2,12 @@
 import { checkOptions, type Known } from '../engine/options.js';
 import { readContent } from './content.js';
 import { type GuardOptions, readOptions } from './guard-options.js';
-import type { Decision, GuardEvent, Point, Policy } from './policy.js';
+import type { Decision, OutputStream, Point, Policy, ScreenCall } from './policy.js';
 import type { KnownEffect } from './run/effects.js';
 import { plainText, type RunKey, type RunMemory } from './run/run-memory.js';
 import type { Effect } from './run/tool-policy.js';
 import { openOutputStream, screenOutput } from './screen-output.js';
 import { screenValue } from './screening.js';
-
-/** How one value is to be screened. */
-export interface ScreenCall {
-  /** The host's id of the run, or the object that stands for it; default: that of `inRun`, else the guard's own. */
-  readonly runId?: RunKey | undefined;
-  /** The name of the tool. */
-  readonly tool?: string | undefined;
-  /** Effect of the tool, where the host knows it. */
-  readonly effect?: Effect | undefined;
-  /**
-   * Task that the user gave the agent, as evidence for the model; its last 4,000 characters count. Goes with tool results
-   * and documents. It is screened as user text first, and left out if that isn't allowed.
-   */
-  readonly task?: string | undefined;
-  /**
-   * Content of an earlier turn, which stays in the history: a note takes its place where the policy would end the run, or
-   * every later turn would be refused too. See `newestTurn`.
-   */
-  readonly isPast?: boolean | undefined;
-  /** The model doesn't read the value as it is, e.g. a header: events name the run, but it remembers nothing. Default false. */
-  readonly isApart?: boolean | undefined;
-  /** Asks the engine for its findings, for `report`. */
-  readonly explain?: boolean | undefined;
-  /** Told of the screenings of this call, after the guard's own `report`. */
-  readonly report?: ((event: GuardEvent) => void) | undefined;
-  /** Ends the call; it rejects with the signal's reason. */
-  readonly signal?: AbortSignal | undefined;
-}
 
 /** A policy with an engine behind it: what every adapter asks. Reusable; calls may overlap. */
 export interface Guard {
@@ -61,17 +33,6 @@ export interface Guard {
   readonly leavesToHost: boolean;
   /** The current run's id. */
   readonly runId: string;
-}
-
-/**
- * A text of the model that comes in pieces. What is shown together is what would be shown of the whole text: a piece is held back
- * while a link in it could still go on, or lead elsewhere. Where the policy says `deny`, the note takes the place of the rest.
- */
-export interface OutputStream {
-  /** Takes the next piece, and returns what may be shown by now. One at a time. */
-  write(piece: string): Promise<string>;
-  /** Ends the text, and returns the rest. */
-  end(): Promise<string>;
 }
 
 /** How a run is started. */

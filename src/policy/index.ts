@@ -4,10 +4,8 @@ export type { Unreadable } from './content.js';
 export {
   createGuard,
   type Guard,
-  type OutputStream,
   type Run,
   type RunOptions,
-  type ScreenCall,
 } from './guard.js';
 export {
   allowCall,
@@ -24,11 +22,12 @@ export {
   type Enforcement,
   type GuardEvent,
   newestTurn,
+  type OutputStream,
   type Point,
   type Policy,
   PortcullisBlocked,
   passes,
-  type ReportedFinding,
+  type ScreenCall,
 } from './policy.js';
 export type { FlowQuestion, OnAsk } from './run/ask.js';
 export type { KnownEffect } from './run/effects.js';
@@ -36,9 +35,7 @@ export type { Flow } from './run/flow.js';
 export type { FlowPolicy } from './run/flow-policy.js';
 export type { Judge, JudgeEndpoint, Judgement, JudgeQuestion } from './run/judge.js';
 export type { Leak } from './run/output/leaks.js';
-export type { RunEntry, RunLog } from './run/run-log.js';
-export type { Origin } from './run/run-state.js';
+export type { Origin, RunEntry, RunLog, ValueKind } from './run/run-state.js';
 export type { AcceptedValue, Effect, ToolPolicy } from './run/tool-policy.js';
-export type { ValueKind } from './run/values.js';
 export { errorText, screenedError } from './screened-error.js';
-export type { Analyzer, CacheOptions } from './screener.js';
+export type { Analyzer, CacheOptions, ReportedFinding } from './screener.js';

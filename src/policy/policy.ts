@@ -1,12 +1,14 @@
 import type { Channel } from '../engine/channel.js';
 import { PortcullisError } from '../engine/errors.js';
-import type { ExplainedFinding } from '../engine/explain.js';
 import type { DecidedBy } from '../engine/verdict.js';
 import type { Unreadable } from './content.js';
 import type { Flow } from './run/flow.js';
 import { checkFlowPolicy, DEFAULT_FLOW_POLICY, type FlowPolicy } from './run/flow-policy.js';
 import type { Judgement } from './run/judge.js';
 import type { Leak } from './run/output/leaks.js';
+import type { RunKey } from './run/run-memory.js';
+import type { Effect } from './run/tool-policy.js';
+import type { ReportedFinding } from './screener.js';
 
 /** Where in an agent a text is screened. */
 export type Point = 'user' | 'tool_call' | 'tool_result' | 'document' | 'tool_definition' | 'output';
@@ -134,8 +136,44 @@ export function passes<T>(
   return decision.action === 'allow' || decision.action === 'redact' || decision.action === 'report';
 }
 
-/** A finding as an event tells it: without the text. */
-export type ReportedFinding = Pick<ExplainedFinding, 'rule' | 'severity' | 'score'>;
+/** How one value is to be screened. */
+export interface ScreenCall {
+  /** The host's id of the run, or the object that stands for it; default: that of `inRun`, else the guard's own. */
+  readonly runId?: RunKey | undefined;
+  /** The name of the tool. */
+  readonly tool?: string | undefined;
+  /** Effect of the tool, where the host knows it. */
+  readonly effect?: Effect | undefined;
+  /**
+   * Task that the user gave the agent, as evidence for the model; its last 4,000 characters count. Goes with tool results
+   * and documents. It is screened as user text first, and left out if that isn't allowed.
+   */
+  readonly task?: string | undefined;
+  /**
+   * Content of an earlier turn, which stays in the history: a note takes its place where the policy would end the run, or
+   * every later turn would be refused too. See `newestTurn`.
+   */
+  readonly isPast?: boolean | undefined;
+  /** The model doesn't read the value as it is, e.g. a header: events name the run, but it remembers nothing. Default false. */
+  readonly isApart?: boolean | undefined;
+  /** Asks the engine for its findings, for `report`. */
+  readonly explain?: boolean | undefined;
+  /** Told of the screenings of this call, after the guard's own `report`. */
+  readonly report?: ((event: GuardEvent) => void) | undefined;
+  /** Ends the call; it rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * A text of the model that comes in pieces. What is shown together is what would be shown of the whole text: a piece is held back
+ * while a link in it could still go on, or lead elsewhere. Where the policy says `deny`, the note takes the place of the rest.
+ */
+export interface OutputStream {
+  /** Takes the next piece, and returns what may be shown by now. One at a time. */
+  write(piece: string): Promise<string>;
+  /** Ends the text, and returns the rest. */
+  end(): Promise<string>;
+}
 
 /** One screening or enforcement, without any screened text: safe to log. */
 export interface GuardEvent {

@@ -1,9 +1,8 @@
 /** Looks for ways out in what the model wrote. Outside of a run there is nothing to compare it with. */
 import { newEvidenceId } from '../adapters/evidence-id.js';
 import { enforcementOf, factsOf, noteOf } from './facts.js';
-import type { OutputStream, ScreenCall } from './guard.js';
 import type { Setup } from './guard-options.js';
-import type { Decision, Enforcement } from './policy.js';
+import type { Decision, Enforcement, OutputStream, ScreenCall } from './policy.js';
 import type { OutputPieces, ShownPiece } from './run/output/output-pieces.js';
 import type { OutputRuling } from './run/output/rule-output.js';
 import type { RunMemory } from './run/run-memory.js';

@@ -2,11 +2,10 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Channel } from '../engine/channel.js';
 import { PortcullisError } from '../engine/errors.js';
-import type { ExplainedVerdict, ExplainedWindow, Explanation } from '../engine/explain.js';
+import type { ExplainedFinding, ExplainedVerdict, ExplainedWindow, Explanation } from '../engine/explain.js';
 import { type Input, inputText } from '../engine/input.js';
 import type { Span } from '../engine/span.js';
 import type { Verdict } from '../engine/verdict.js';
-import type { ReportedFinding } from './policy.js';
 
 /**
  * Screener of a guard: an `Engine`, a `ScreeningClient` of `portcullis/client`, or anything with their `analyze`. A guard gives it a
@@ -23,6 +22,9 @@ export interface Analyzer {
     },
   ): Promise<Verdict>;
 }
+
+/** A finding as an event tells it: without the text. */
+export type ReportedFinding = Pick<ExplainedFinding, 'rule' | 'severity' | 'score'>;
 
 /** A verdict with the spans behind it. */
 export interface Screened {

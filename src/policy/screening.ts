@@ -3,9 +3,9 @@ import { TASK_CHANNELS } from '../engine/channel.js';
 import { cropTask, inputText } from '../engine/input.js';
 import { type Content, readContent } from './content.js';
 import { enforcementOf, type Failure, factsOf, failureOf, noteOf } from './facts.js';
-import type { ScreenCall } from './guard.js';
 import type { Setup } from './guard-options.js';
 import { type Judged, judgeInputs, judgeJoints, redactContent } from './judge-content.js';
+import type { ScreenCall } from './policy.js';
 import {
   type Action,
   CHANNELS,

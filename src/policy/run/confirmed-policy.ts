@@ -1,8 +1,7 @@
 /** Writes the policy that permits what an operator has confirmed. */
 
 import type { Flow } from './flow.js';
-import { isOneArgument } from './flow-policy.js';
-import { isShortened } from './tool-name.js';
+import { isOneArgument, isShortened } from './tool-name.js';
 import { type AcceptedValue, policyOf } from './tool-policy.js';
 import type { WrittenPolicy } from './written-policy.js';
 

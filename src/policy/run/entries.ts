@@ -1,9 +1,9 @@
 import type { Span } from '../../engine/span.js';
 import { foldedViews } from './folded.js';
 import { type Link, linksIn } from './output/links.js';
-import type { DigestedEntry, Entry, GivenDigests, Origin, RunState, UntrustedDigests } from './run-state.js';
+import type { DigestedEntry, Entry, GivenDigests, Origin, RunState, UntrustedDigests, Value } from './run-state.js';
 import { formsOf, lettersOf, MIN_LETTERS } from './value-forms.js';
-import { type Value, valuesIn, wordsIn } from './values.js';
+import { valuesIn, wordsIn } from './values.js';
 
 const MAX_VALUES = 32_768;
 const MAX_SOURCES = 4_096;

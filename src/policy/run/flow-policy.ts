@@ -2,6 +2,7 @@ import type { Screened } from '../screener.js';
 import type { KnownEffect } from './effects.js';
 import type { Flow, FoundFlow } from './flow.js';
 import type { Origin } from './run-state.js';
+import { argumentPath, UNNAMED } from './tool-name.js';
 import type { AcceptedValue, ToolPolicy } from './tool-policy.js';
 
 /** Action for a call that carries a value from untrusted data. */
@@ -86,19 +87,6 @@ export function ruleFlows(
   const ruled = counted.filter((flow) => action === 'report' || policy[flow.level] !== 'report');
   const [first, others] = [ruled.filter((flow) => flow.level === level), ruled.filter((flow) => flow.level !== level)];
   return { action, rule: `flow.${level}`, flows: [...first, ...others] };
-}
-
-/** Path of an argument with `[*]` for every index. */
-export function argumentPath(argument: string): string {
-  return argument.replace(/\[\d+\]/g, '[*]');
-}
-
-/** Placeholder in a path: a name that is not an identifier, or an argument beyond those that are read one by one. */
-export const UNNAMED = '[?]';
-
-/** Whether a path leads to one argument alone, whatever the index. */
-export function isOneArgument(argument: string): boolean {
-  return !argument.includes(UNNAMED);
 }
 
 function isAccepted({ argument, kind, level, source }: Flow, accepts: readonly AcceptedValue[] = []): boolean {

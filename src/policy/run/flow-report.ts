@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { FlowGroup } from './confirmed-policy.js';
 import type { Flow } from './flow.js';
-import { argumentPath } from './flow-policy.js';
+import { argumentPath } from './tool-name.js';
 
 /** A call that carried values from data, as an event or an evidence record tells it. */
 export interface ReportedCall {

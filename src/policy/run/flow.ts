@@ -3,13 +3,13 @@ import { type Input, inputText, JsonText } from '../../engine/input.js';
 import { isReadLater, readContent } from '../content.js';
 import { isContainer, MAX_DEPTH } from '../redact.js';
 import { domainsOf, findOrigin, hostKey, isGiven, valueKey } from './entries.js';
-import { UNNAMED } from './flow-policy.js';
 import { foldedViews } from './folded.js';
 import { parsedJson } from './run-memory.js';
-import type { Origin, RunState } from './run-state.js';
+import type { Origin, RunState, Value, ValueKind } from './run-state.js';
 import { type Leaf, splitValues } from './split-values.js';
+import { UNNAMED } from './tool-name.js';
 import { asciiHost, formsOf } from './value-forms.js';
-import { type Value, type ValueKind, valuesIn, wordsIn } from './values.js';
+import { valuesIn, wordsIn } from './values.js';
 
 /** A value in a call's arguments that stood first in untrusted data and was never given in trusted words. Says no text. */
 export interface Flow {

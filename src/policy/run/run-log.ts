@@ -3,23 +3,7 @@ import { z } from 'zod';
 import { digestInput } from '../screener.js';
 import { addDigested, digestEntry } from './entries.js';
 import type { BriefRuns, RunMemory } from './run-memory.js';
-import { type DigestedEntry, type Entry, emptyRun, type RunState } from './run-state.js';
-
-/** Where runs are kept whose next step another process may take. It gets digests, never a text. */
-export interface RunLog {
-  /** The secret of a run, a whole number from 0 to 2^32 - 1 that stays the same, and its entries, oldest first. */
-  read(runId: string): Promise<{ readonly seed: number; readonly entries: readonly string[] }>;
-  /** Adds entries. The same one may be added twice. */
-  add(runId: string, entries: readonly RunEntry[]): Promise<void>;
-}
-
-/** An entry of a run. */
-export interface RunEntry {
-  /** The same for the same text in a run. */
-  readonly name: string;
-  /** A line of JSON. */
-  readonly line: string;
-}
+import { type DigestedEntry, type Entry, emptyRun, type RunEntry, type RunState } from './run-state.js';
 
 const digest = z.number().int().min(0);
 const places = z.array(z.tuple([digest, digest]));

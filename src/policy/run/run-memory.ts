@@ -3,8 +3,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { type Input, JsonText } from '../../engine/input.js';
 import { isContainer, MAX_DEPTH } from '../redact.js';
-import type { RunLog } from './run-log.js';
-import { type DigestedEntry, type Entry, emptyRun, type RunState } from './run-state.js';
+import { type DigestedEntry, type Entry, emptyRun, type RunLog, type RunState } from './run-state.js';
 
 /** State that the brief runs of a guard share, as each has the history of the one before once more. */
 export interface BriefRuns {

@@ -1,5 +1,30 @@
 import type { Span } from '../../engine/span.js';
 
+export type ValueKind =
+  | 'email'
+  | 'url'
+  | 'host'
+  | 'account'
+  | 'phone'
+  | 'wallet'
+  | 'handle'
+  | 'path'
+  | 'secret'
+  | 'words';
+
+export interface Value {
+  readonly kind: ValueKind;
+  /** The value in the one form that is compared. */
+  readonly text: string;
+  /** The digits of a number within its country, where they are others. */
+  readonly national?: string;
+  /** Where mail or a request to it goes, as it is written. */
+  readonly host?: string;
+  /** In the folded text. */
+  readonly start: number;
+  readonly end: number;
+}
+
 /** A part of a text, and how probably it is an attack. */
 export interface Passage extends Span {
   readonly probability: number;
@@ -45,6 +70,22 @@ export interface GivenDigests {
 
 /** An entry as a run keeps it. */
 export type DigestedEntry = UntrustedDigests | GivenDigests;
+
+/** Where runs are kept whose next step another process may take. It gets digests, never a text. */
+export interface RunLog {
+  /** The secret of a run, a whole number from 0 to 2^32 - 1 that stays the same, and its entries, oldest first. */
+  read(runId: string): Promise<{ readonly seed: number; readonly entries: readonly string[] }>;
+  /** Adds entries. The same one may be added twice. */
+  add(runId: string, entries: readonly RunEntry[]): Promise<void>;
+}
+
+/** An entry of a run. */
+export interface RunEntry {
+  /** The same for the same text in a run. */
+  readonly name: string;
+  /** A line of JSON. */
+  readonly line: string;
+}
 
 /** Where a value stood first in untrusted data. `tool` and so on are undefined where the run has forgotten them. */
 export interface Origin {

@@ -1,6 +1,8 @@
 /** Finds values that are split over neighbouring arguments of a call. */
+
+import type { Value, ValueKind } from './run-state.js';
 import { lettersOf, MIN_LETTERS } from './value-forms.js';
-import { type Value, type ValueKind, valuesIn, wordsIn } from './values.js';
+import { valuesIn, wordsIn } from './values.js';
 
 /** An argument of a call, folded. */
 export interface Leaf {

@@ -1,3 +1,5 @@
+/** Names of tools and paths of their arguments, as reports and policies write them. */
+
 /** A tool's name as `shownName` gives it. */
 export const TOOL_NAME: RegExp = /^(?:[\p{L}\p{N}_./:-]{1,64}|\(a name of \d{1,9} characters\))$/u;
 
@@ -9,4 +11,17 @@ export function shownName(name: string): string {
 /** Whether it only describes a name, and so may stand for several tools. */
 export function isShortened(name: string): boolean {
   return /^\(a name of \d+ characters\)$/.test(name);
+}
+
+/** Path of an argument with `[*]` for every index. */
+export function argumentPath(argument: string): string {
+  return argument.replace(/\[\d+\]/g, '[*]');
+}
+
+/** Placeholder in a path: a name that is not an identifier, or an argument beyond those that are read one by one. */
+export const UNNAMED = '[?]';
+
+/** Whether a path leads to one argument alone, whatever the index. */
+export function isOneArgument(argument: string): boolean {
+  return !argument.includes(UNNAMED);
 }

@@ -1,9 +1,8 @@
 /** What an operator declares about tools. */
 import { checkOptions, type Known } from '../../engine/options.js';
 import type { Flow } from './flow.js';
-import { isOneArgument } from './flow-policy.js';
-import { isShortened } from './tool-name.js';
-import type { ValueKind } from './values.js';
+import type { ValueKind } from './run-state.js';
+import { isOneArgument, isShortened } from './tool-name.js';
 
 /** Effect of a tool beyond its response, from harmless to grave. */
 export type Effect = 'read' | 'write' | 'send' | 'execute';

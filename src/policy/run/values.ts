@@ -1,30 +1,6 @@
 /** Finds the values in a folded text that lead somewhere: addresses, accounts, files, secrets; and words in a row. */
+import type { Value, ValueKind } from './run-state.js';
 import { phoneForms } from './value-forms.js';
-
-export type ValueKind =
-  | 'email'
-  | 'url'
-  | 'host'
-  | 'account'
-  | 'phone'
-  | 'wallet'
-  | 'handle'
-  | 'path'
-  | 'secret'
-  | 'words';
-
-export interface Value {
-  readonly kind: ValueKind;
-  /** The value in the one form that is compared. */
-  readonly text: string;
-  /** The digits of a number within its country, where they are others. */
-  readonly national?: string;
-  /** Where mail or a request to it goes, as it is written. */
-  readonly host?: string;
-  /** In the folded text. */
-  readonly start: number;
-  readonly end: number;
-}
 
 const TOKEN = /[^\s"'`<>()[\]{}|;,*]+/g;
 const PIECE = /[^=&?#]+/g;

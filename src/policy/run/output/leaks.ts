@@ -6,8 +6,8 @@ import { findOrigin, hostKey, linkKeys, valueKey } from '../entries.js';
 import { flowOf } from '../flow.js';
 import type { FlowPolicy } from '../flow-policy.js';
 import { type FoldedView, foldedViews } from '../folded.js';
-import type { Origin, RunState } from '../run-state.js';
-import { type ValueKind, valuesIn, wordsIn } from '../values.js';
+import type { Origin, RunState, ValueKind } from '../run-state.js';
+import { valuesIn, wordsIn } from '../values.js';
 import { type Link, linksIn, percentDecoded, type UnfinishedLinks, unfinishedLinks } from './links.js';
 
 /** A way out in a text that the model wrote. Says no text. */
