@@ -144,7 +144,7 @@ describe('buildViews', () => {
     );
   });
 
-  test('a span of a reading is the hull of the spans of its parts', () => {
+  test('a span of a reading is the hull of the spans of its parts in the input', () => {
     fc.assert(
       fc.property(anyText, fc.nat(), fc.nat(), (text, a, b) => {
         for (const view of buildViews(text).views) {
@@ -154,7 +154,8 @@ describe('buildViews', () => {
           for (let at = 0; at <= view.text.length; at += 1) if (isEdge(view.text, at)) edges.push(at);
           const [first = 0, last = 0] = [a % found.length, b % found.length].sort((x, y) => x - y);
           const whole = view.map.toInput({ start: edges[first] ?? 0, end: edges[last + 1] ?? 0 });
-          const parts = found.slice(first, last + 1);
+          // A separator that a decoder has put in stands nowhere: beside what was left out, it has either edge of that.
+          const parts = found.slice(first, last + 1).filter(({ start, end }) => start < end);
           expect(whole.start).toBeLessThanOrEqual(Math.min(...parts.map((part) => part.start)));
           expect(whole.end).toBeGreaterThanOrEqual(Math.max(...parts.map((part) => part.end)));
         }
