@@ -64,6 +64,13 @@ export async function* scoreRows(
 /**
  * Scores texts or rows (objects with the fields that `options` name): an output row for each, in their order, with
  * back-pressure both ways.
+ *
+ * @example
+ * ```ts
+ * const workers = await openEnginePool({ workers: 2 });
+ * for await (const row of scoreStream(texts, { workers })) console.log(row);
+ * await workers.close();
+ * ```
  */
 export async function* scoreStream(
   source: Iterable<unknown> | AsyncIterable<unknown>,

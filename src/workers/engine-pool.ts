@@ -78,7 +78,17 @@ const LONG_TEXT = 64 * 1024;
 /** Starts in a row that may fail on every worker before waiting calls are given up. */
 const MAX_FAILURES = 5;
 
-/** Starts the workers. @throws ScoringError `SCORER_REFUSED`, `SCORER_UNAVAILABLE` */
+/**
+ * Starts the workers.
+ *
+ * @throws ScoringError `SCORER_REFUSED`, `SCORER_UNAVAILABLE`
+ * @example
+ * ```ts
+ * const workers = await openEnginePool({ workers: 2, mode: 'rules' });
+ * const { verdict } = await workers.score(text);
+ * await workers.close();
+ * ```
+ */
 export async function openEnginePool(options: EnginePoolOptions = {}): Promise<EnginePool> {
   const pool = new Pool(options);
   const info = await pool.start();

@@ -25,6 +25,11 @@ export interface LoadModelOptions extends Omit<ProcessScorerOptions, 'threads'> 
  * the network itself is loaded, and tried on its golden vectors, by `warmUp` or with the first text.
  *
  * @throws ModelError `MODEL_MISSING`, `MODEL_MANIFEST`, `MODEL_DIGEST`, `MODEL_GOLDEN`, `MODEL_RUNTIME_MISSING`
+ * @example
+ * ```ts
+ * const model = await loadModel('portcullis-minilm-1', { isolation: 'thread' });
+ * const engine = createEngine({ model });
+ * ```
  */
 export async function loadModel(named: string, options: LoadModelOptions = {}): Promise<Classifier> {
   const folder = findModel(named) ?? named;

@@ -11,6 +11,11 @@ import { withPlaces } from './pack-folder.js';
  * Synchronous; takes part of a second, so do it once.
  *
  * @throws PackError with every mistake, each with its file, line and a caret
+ * @example
+ * ```ts
+ * const pack = loadPack({ packs: ['./our-pack'], overlays: ['./overlay.yaml'] });
+ * const engine = createEngine({ pack });
+ * ```
  */
 export function openPack({ regexMemoryMb, ...options }: OpenOptions = {}): CompiledPack {
   const loaded = loadPack({ today: new Date().toISOString().slice(0, 10), ...options });
