@@ -1,6 +1,6 @@
 // `npm test`: installs and builds what is missing, then runs every check and test, and closes with the counts.
 // Names after `--` go to vitest alone: npm test -- test/text
-// `npm run test:quick`: the tests that run in one process, without checks; about a minute on two idle cores.
+// `npm run test:quick`: the tests that run in one process, without checks; three to four minutes on two cores.
 // Those of test/hosts are run twice, on the newest and the oldest hosts; their packages are installed first.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
