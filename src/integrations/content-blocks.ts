@@ -43,9 +43,12 @@ export function callsOf(message: unknown): readonly ModelCall[] {
   const inside = [...listed(choices).map((choice) => isObject(choice) && choice.message), ...listed(output)];
   const blocks = listed(content).filter(isObject);
   const result = blocks.findIndex(({ type }) => /result$/.test(String(type)));
-  const isAfter = (block: JsonObject): boolean => result >= 0 && blocks.indexOf(block) > result;
   const others = [message, function_call, ...listed(tool_calls)].filter(isObject);
-  return [...[...others, ...blocks].flatMap((block) => callOf(block, isAfter(block))), ...inside.flatMap(callsOf)];
+  return [
+    ...others.flatMap((block) => callOf(block, false)),
+    ...blocks.flatMap((block, at) => callOf(block, result >= 0 && at > result)),
+    ...inside.flatMap(callsOf),
+  ];
 }
 
 function callOf(block: JsonObject, isAfterResult: boolean): readonly ModelCall[] {
@@ -57,7 +60,7 @@ function callOf(block: JsonObject, isAfterResult: boolean): readonly ModelCall[]
   return [{ id, call: { name, arguments: parsedJson(given) }, isAfterResult }];
 }
 
-/** What the model itself wrote of an action: the sources of a search are its results. */
+/** An action as the model wrote it: without the sources of a search, which are its results. */
 function madeBy(action: unknown): unknown {
   if (!isObject(action)) return action;
   const { sources: _, ...made } = action;

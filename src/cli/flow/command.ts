@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { visibleText } from '../../engine/text/visible-text.js';
 import type { FlowPolicy } from '../../policy/index.js';
-import { confirmedPolicy, isAcceptable } from '../../policy/run/confirmed-policy.js';
 import { type FlowReport, type FlowRow, reportFlows } from '../../policy/run/flow-report.js';
+import { confirmedPolicy, isAcceptable } from '../../policy/run/written-policy.js';
 import { choice } from '../engine-flags.js';
 import { readPolicyIfThere } from '../policy-file.js';
 import { writeReport } from '../screen/text-files.js';

@@ -1,8 +1,8 @@
 /** Adds up what calls carried from data, so that an operator can decide what to permit. */
 import { hash } from 'node:crypto';
-import type { FlowGroup } from './confirmed-policy.js';
 import type { Flow } from './flow.js';
 import { argumentPath } from './tool-name.js';
+import type { FlowGroup } from './written-policy.js';
 
 /** A call that carried values from data, as an event or an evidence record tells it. */
 export interface ReportedCall {

@@ -1,4 +1,4 @@
-/** What an operator declares about tools. */
+/** Declarations of an operator about tools. */
 import { checkOptions, type Known } from '../../engine/options.js';
 import type { Flow } from './flow.js';
 import type { ValueKind } from './run-state.js';

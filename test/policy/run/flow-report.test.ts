@@ -6,17 +6,12 @@ import { readCalls } from '../../../src/cli/flow/read-events.js';
 import { readPolicy } from '../../../src/cli/policy-file.js';
 import type { Verdict } from '../../../src/index.js';
 import { type Analyzer, createGuard, type Flow, type Guard } from '../../../src/policy/index.js';
-import {
-  confirmedPolicy,
-  isAcceptable,
-  isConfirmed,
-  withdrawnPolicy,
-} from '../../../src/policy/run/confirmed-policy.js';
 import { decideFlow } from '../../../src/policy/run/decide-flow.js';
 import { addEntry } from '../../../src/policy/run/entries.js';
 import { DEFAULT_FLOW_POLICY } from '../../../src/policy/run/flow-policy.js';
 import { type FlowReport, type ReportedCall, reportFlows } from '../../../src/policy/run/flow-report.js';
 import { type Entry, emptyRun } from '../../../src/policy/run/run-state.js';
+import { confirmedPolicy, isAcceptable, isConfirmed, withdrawnPolicy } from '../../../src/policy/run/written-policy.js';
 import { cpuGrowth } from '../../cpu-growth.js';
 
 const allowed: Verdict = {

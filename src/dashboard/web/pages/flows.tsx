@@ -1,13 +1,14 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import {
+  checkAccountPolicy,
   confirmedPolicy,
   type FlowGroup,
   isAcceptable,
   isConfirmed,
+  type WrittenPolicy,
   withdrawnPolicy,
-} from '../../../policy/run/confirmed-policy.js';
-import { checkAccountPolicy, type WrittenPolicy } from '../../../policy/run/written-policy.js';
+} from '../../../policy/run/written-policy.js';
 import type { FlowPolicyState, FlowsResponse } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { count, counted, score } from '../format.js';

@@ -2,7 +2,7 @@
 
 import type { Span } from '../../../engine/span.js';
 import { keepSpans } from '../../../engine/text/rewrite.js';
-import { findOrigin, hostKey, linkKeys, valueKey } from '../entries.js';
+import { domainsOf, findOrigin, hostKey, linkKeys, valueKey } from '../entries.js';
 import { flowOf } from '../flow.js';
 import type { FlowPolicy } from '../flow-policy.js';
 import { type FoldedView, foldedViews } from '../folded.js';
@@ -138,11 +138,9 @@ function ruleLink(
   return source === undefined || (isPlain && !isLoaded) ? undefined : { rule: 'output.foreign-host', source };
 }
 
-/** A host and the domains above it. */
+/** The names of a host: itself, and the domains above it, where it isn't an address. */
 function namesOf(host: string): readonly string[] {
-  if (host === '' || /^[\d.]+$|^\[/.test(host)) return [host];
-  const labels = host.split('.');
-  return labels.slice(0, Math.max(1, labels.length - 1)).map((_, at) => labels.slice(at).join('.'));
+  return !host.includes('.') || /^[\d.]+$|^\[/.test(host) ? [host] : domainsOf(host);
 }
 
 function firstOrigin(state: RunState, keys: readonly number[]): Origin | undefined {
