@@ -7,6 +7,26 @@ export function isText(block: unknown): boolean {
   return !isObject(block) || (typeof block.type === 'string' && /^(\w+_)?text$/.test(block.type));
 }
 
+/** Whether a part of an answer holds what the model thinks. */
+export function isThought(part: unknown): boolean {
+  return isObject(part) && /^(?:reasoning|thinking)\b/.test(String(part.type));
+}
+
+/** Whether the provider signed or encrypted what the model thinks, in a member or in what the host keeps of the provider's. */
+export function isSigned(part: unknown, levels = 2): boolean {
+  if (!isObject(part)) return false;
+  return Object.entries(part).some(([name, value]) =>
+    typeof value === 'string'
+      ? value !== '' && /signature|encrypted/i.test(name)
+      : levels > 0 && isSigned(value, levels - 1),
+  );
+}
+
+/** Whether a part of an answer holds what the model says or thinks. */
+export function isSaid(part: unknown): boolean {
+  return isText(part) || isThought(part);
+}
+
 /** Kind of a block of a user's message: words of the user, or a result or document beside them. */
 export function pointOfBlock(block: unknown): Point {
   if (!isObject(block) || isText(block)) return 'user';

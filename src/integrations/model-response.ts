@@ -26,7 +26,7 @@ export async function showResponse(
   const mediaType = response.headers.get('content-type') ?? '';
   const headers = new Headers(response.headers);
   for (const name of ['content-length', 'content-encoding']) headers.delete(name);
-  if (ok && /^application\/json\b/i.test(mediaType)) {
+  if (ok && /^[^;]*[/+]json\b/i.test(mediaType)) {
     const answer = parsedJson(await response.clone().text());
     const refusal = await screening.refuseCall(answer);
     if (refusal !== undefined) return refused(refusal);

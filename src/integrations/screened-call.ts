@@ -9,10 +9,13 @@ import {
   type Run,
   type ScreenCall,
 } from '../policy/index.js';
-import { callsOf, isPassage, isText, noteBlock, pointOfBlock } from './content-blocks.js';
+import { callsOf, isPassage, isSaid, isSigned, isText, isThought, noteBlock, pointOfBlock } from './content-blocks.js';
 import { isObject, type JsonObject, showEach } from './json-value.js';
 import { hasMoreThanIdentifiers, withNote } from './noted-content.js';
 import { type StreamedTexts, streamTexts } from './streamed-texts.js';
+
+/** Members of an answer's parts that hold what the model says or thinks. */
+const TEXTS = ['text', 'reasoning', 'reasoning_content', 'thinking', 'summary'];
 
 /** Whose words a message has. */
 export type Author = 'operator' | 'user' | 'model' | 'tool';
@@ -198,27 +201,48 @@ export class CallScreening {
     return undefined;
   }
 
-  /** An answer, or a message or text of one, in the words of any host; its texts without ways out. */
-  async answer<A>(answer: A): Promise<A> {
+  /**
+   * An answer, or a message or text of one, in the words of any host; its texts without ways out, also over several of a list, which
+   * hosts join. What the model thinks counts as well, since hosts show it as they show the rest; signed, it stays as it is.
+   */
+  async answer<A>(answer: A, isWithinSigned = false): Promise<A> {
     if (!isObject(answer)) return answer;
-    const { text, content, message, choices, output } = answer;
+    const { content, message, choices, output } = answer;
+    const isFixed = isWithinSigned || (isThought(answer) && isSigned(answer));
     const each = (list: readonly unknown[], isShown: (item: unknown) => boolean): Promise<readonly unknown[]> =>
-      showEach(list, async (item) => [isShown(item) ? await this.answer(item) : item]);
+      showEach(list, async (item) => [isShown(item) ? await this.answer(item, isFixed) : item]);
     const shown: Record<string, unknown> = {};
-    if (typeof text === 'string' && (answer.type === undefined || isText(answer)))
-      shown.text = await this.#output(text);
-    if (typeof content === 'string') shown.content = await this.#output(content);
-    if (Array.isArray(content)) shown.content = await each(content, isText);
+    for (const name of answer.type === undefined || isSaid(answer) ? TEXTS : []) {
+      const text = answer[name];
+      if (typeof text === 'string') shown[name] = await this.#output(text, isFixed);
+      else if (isThought(text)) shown[name] = await this.answer(text);
+    }
+    if (typeof content === 'string') shown.content = await this.#output(content, isFixed);
+    for (const name of ['content', 'summary', 'rawContent', 'reasoning_details']) {
+      const list = answer[name];
+      if (Array.isArray(list)) shown[name] = await this.joined(await each(list, isSaid), isFixed);
+    }
     if (isObject(message)) shown.message = await this.answer(message);
     if (Array.isArray(choices)) shown.choices = await each(choices, isObject);
-    if (Array.isArray(output)) shown.output = await each(output, (item) => isObject(item) && item.type === 'message');
+    if (Array.isArray(output))
+      shown.output = await each(output, (item) => isObject(item) && (item.type === 'message' || isThought(item)));
     return Object.entries(shown).every(([name, value]) => answer[name] === value) ? answer : { ...answer, ...shown };
   }
 
-  async #output(text: string): Promise<string> {
-    const shown = this.streamed.shown(text);
+  /** Texts of an answer without a way out over several of them: where there is one, the first holds them all. */
+  async joined<P>(parts: readonly P[], isFixed = false): Promise<readonly P[]> {
+    const texts = parts.filter((part) => isObject(part) && isText(part) && typeof part.text === 'string');
+    if (texts.length < 2) return parts;
+    const whole = texts.map((part) => (part as { text?: unknown }).text).join('');
+    const text = await this.#output(whole, isFixed);
+    if (text === whole) return parts;
+    return parts.flatMap((part) => (part === texts[0] ? { ...part, text } : texts.includes(part) ? [] : part));
+  }
+
+  async #output(text: string, isFixed: boolean): Promise<string> {
+    const shown = this.streamed.shown(text, isFixed);
     if (shown !== undefined) return shown;
-    const decision = await this.screen('output', text);
+    const decision = await this.screen('output', text, { isSigned: isFixed });
     return passes(decision) ? decision.value : decision.enforcement.note;
   }
 }

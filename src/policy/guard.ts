@@ -73,6 +73,7 @@ const SCREEN_OPTIONS: Known<ScreenCall> = {
   task: true,
   isPast: true,
   isApart: true,
+  isSigned: true,
   explain: true,
   report: true,
   signal: true,

@@ -156,6 +156,11 @@ export interface ScreenCall {
   readonly isPast?: boolean | undefined;
   /** The model doesn't read the value as it is, e.g. a header: events name the run, but it remembers nothing. Default false. */
   readonly isApart?: boolean | undefined;
+  /**
+   * Output that its provider signed or encrypted, as some do with thoughts, and refuses once it is changed: it stays as it is, and ways
+   * out are only reported. In a stream it may be signed: from the first way out on it is held back until its end tells. Default false.
+   */
+  readonly isSigned?: boolean | undefined;
   /** Asks the engine for its findings, for `report`. */
   readonly explain?: boolean | undefined;
   /** Told of the screenings of this call, after the guard's own `report`. */
@@ -171,8 +176,11 @@ export interface ScreenCall {
 export interface OutputStream {
   /** Takes the next piece, and returns what may be shown by now. One at a time. */
   write(piece: string): Promise<string>;
-  /** Ends the text, and returns the rest. */
-  end(): Promise<string>;
+  /**
+   * Ends the text, and returns the rest. Where a host joins another text to it, that may be written next. `isSigned`: of one that may
+   * be, whether it is.
+   */
+  end(isSigned?: boolean): Promise<string>;
 }
 
 /** One screening or enforcement, without any screened text: safe to log. */

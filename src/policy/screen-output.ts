@@ -2,7 +2,7 @@
 import { newEvidenceId } from '../adapters/evidence-id.js';
 import { enforcementOf, factsOf, noteOf } from './facts.js';
 import type { Setup } from './guard-options.js';
-import type { Decision, Enforcement, OutputStream, ScreenCall } from './policy.js';
+import { type Decision, type Enforcement, type OutputStream, passes, type ScreenCall } from './policy.js';
 import type { OutputPieces, ShownPiece } from './run/output/output-pieces.js';
 import type { OutputRuling } from './run/output/rule-output.js';
 import type { RunMemory } from './run/run-memory.js';
@@ -16,10 +16,10 @@ export async function screenOutput<T>(
 ): Promise<Decision<T>> {
   const started = performance.now();
   call.signal?.throwIfAborted();
-  const { policy } = setup;
-  if (policy.output === 'off' || run === undefined) return { action: 'allow', value };
+  const { output, flow } = setup.policy;
+  if (output === 'off' || run === undefined) return { action: 'allow', value };
   const { ruleOutput } = await import('./run/output/rule-output.js');
-  const ruling = await ruleOutput(run, value, policy.output, policy.flow);
+  const ruling = await ruleOutput(run, value, call.isSigned ? 'report' : output, flow);
   if (ruling === undefined) return { action: 'allow', value };
   const enforcement = enforce(setup, ruling, call, { run, evidenceId: newEvidenceId(), started });
   const { action } = ruling;
@@ -38,6 +38,7 @@ export function openOutputStream(setup: Setup, call: ScreenCall): OutputStream {
   const about = { run, evidenceId: newEvidenceId() };
   const open = async (): Promise<OutputPieces> =>
     (await import('./run/output/output-pieces.js')).openOutput(run, flow, output);
+  if (call.isSigned) return openSignable(setup, call, run, open);
   let pieces: OutputPieces | undefined;
   let isDenied = false;
 
@@ -53,6 +54,29 @@ export function openOutputStream(setup: Setup, call: ScreenCall): OutputStream {
   }
 
   return { write: (piece) => show((text) => text.next(piece)), end: () => show((text) => text.rest()) };
+}
+
+/** A text that may be signed: with a way out in it, its end decides on the whole. */
+function openSignable(setup: Setup, call: ScreenCall, run: RunMemory, open: () => Promise<OutputPieces>): OutputStream {
+  let pieces: OutputPieces | undefined;
+  let text = '';
+  let shown = '';
+  let isHeld = false;
+  return {
+    async write(piece) {
+      text += piece;
+      pieces ??= await open();
+      const { ruling, redact } = pieces.next(piece);
+      isHeld ||= ruling !== undefined && ruling.action !== 'report';
+      const fresh = isHeld ? '' : redact(() => '');
+      shown += fresh;
+      return fresh;
+    },
+    async end(isSigned = false) {
+      const decision = await screenOutput(setup, text, { ...call, isSigned }, run);
+      return passes(decision) ? decision.value.slice(shown.length) : decision.enforcement.note;
+    },
+  };
 }
 
 /** Reports ways out, and says why they don't pass. */

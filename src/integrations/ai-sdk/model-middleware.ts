@@ -1,6 +1,7 @@
 import { ReadableStream, TransformStream } from 'node:stream/web';
 import { checkOptions } from '../../engine/options.js';
 import { type Enforcement, type Guard, passes } from '../../policy/index.js';
+import { isSigned } from '../content-blocks.js';
 import { isObject, showEach, withMember } from '../json-value.js';
 import { CallScreening } from '../screened-call.js';
 import { isWrapped } from './guard-tools.js';
@@ -67,7 +68,8 @@ export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
       if (screening.refusal !== undefined) return refusedAnswer(screening.refusal) as never;
       const result = (await doGenerate()) as { readonly content?: readonly unknown[] };
       const show = (part: unknown): Promise<readonly unknown[]> => showPart(guard, screening, part, noteText);
-      return withMember(result, 'content', result.content && (await showEach(result.content, show))) as never;
+      const content = result.content && (await screening.joined(await showEach(result.content, show)));
+      return withMember(result, 'content', content) as never;
     },
     async wrapStream({ doStream, params }) {
       const screening = screeningOf(params);
@@ -102,7 +104,7 @@ async function showPart(
   write: (refusal: Enforcement) => readonly unknown[],
 ): Promise<readonly unknown[]> {
   if (!isObject(part)) return [part];
-  if (part.type === 'text') return [await screening.answer(part)];
+  if (part.type === 'text' || part.type === 'reasoning') return [await screening.answer(part)];
   if (part.type === 'tool-call' && !part.providerExecuted && !isWrapped(guard, part.toolName)) {
     const refused = await screening.refuseCall(part);
     return refused === undefined ? [part] : write(refused);
@@ -117,20 +119,25 @@ async function showPart(
 function showStream(guard: Guard, screening: CallScreening): TransformStream<unknown, unknown> {
   const { streamed } = screening;
   async function show(part: unknown): Promise<readonly unknown[]> {
-    if (!isObject(part) || (part.type !== 'text-delta' && part.type !== 'text-end'))
-      return showPart(guard, screening, part, noteParts);
-    const { id, delta, ...others } = part;
-    const isEnd = part.type === 'text-end';
-    const text = await (isEnd ? streamed.end(id) : streamed.write(id, String(delta)));
-    const shown = text === '' ? [] : [{ ...others, type: 'text-delta', id, delta: text }];
-    return isEnd ? [...shown, part] : shown;
+    const [, kind, step] = (isObject(part) && /^(text|reasoning)-(delta|end)$/.exec(String(part.type))) || [];
+    if (!isObject(part) || kind === undefined) return showPart(guard, screening, part, noteParts);
+    const { id, delta = '' } = part;
+    const key = `${kind} ${id}`;
+    let text = delta === '' ? '' : await streamed.write(key, String(delta), kind === 'text' ? 'joined' : 'thought');
+    // A piece without a text may bring the signature of the thought.
+    if (step === 'end' || (kind === 'reasoning' && isSigned(part))) text += await streamed.end(key, isSigned(part));
+    if (delta !== '') return text === '' ? [] : [{ ...part, delta: text }];
+    return text === '' ? [part] : [{ type: `${kind}-delta`, id, delta: text }, part];
   }
   return new TransformStream({
     async transform(part, controller) {
       for (const shown of await show(part)) controller.enqueue(shown);
     },
     async flush(controller) {
-      for (const id of streamed.open()) controller.enqueue({ type: 'text-delta', id, delta: await streamed.end(id) });
+      for (const text of streamed.open()) {
+        const [, kind, id] = /^(\w+) (.*)$/s.exec(String(text)) ?? [];
+        controller.enqueue({ type: `${kind}-delta`, id, delta: await streamed.end(text) });
+      }
     },
   });
 }

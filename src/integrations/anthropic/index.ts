@@ -1,6 +1,6 @@
 /** Guards clients of `@anthropic-ai/sdk`. Imports nothing of it: its types are met by shape. */
 import type { Enforcement, Guard, ScreenCall } from '../../policy/index.js';
-import { isText } from '../content-blocks.js';
+import { isSigned, isText } from '../content-blocks.js';
 import { isObject, showEach, withMember } from '../json-value.js';
 import { badRequest, eventData, type ShownEvents, showResponse } from '../model-response.js';
 import { type Author, CallScreening } from '../screened-call.js';
@@ -114,27 +114,36 @@ async function screenMessage(screening: CallScreening, message: Message, at: Scr
   return withMember(message, 'content', await screening.blocks(changed, pointOf, at));
 }
 
-/** Takes ways out from the text blocks of a stream. */
+/** Takes ways out from the texts and thoughts of a stream. */
 function showStream({ streamed }: CallScreening): ShownEvents {
+  const thoughts = new Set<unknown>();
   const written = (data: object, event = 'content_block_delta'): ServerSentEvent => ({
     event,
     data: JSON.stringify(data),
   });
-  const piece = (index: unknown, text: string): ServerSentEvent =>
-    written({ type: 'content_block_delta', index, delta: { type: 'text_delta', text } });
+  const piece = (index: unknown, text: string): ServerSentEvent => {
+    const delta = thoughts.has(index) ? { type: 'thinking_delta', thinking: text } : { type: 'text_delta', text };
+    return written({ type: 'content_block_delta', index, delta });
+  };
+  const write = (index: unknown, text: unknown): Promise<string> =>
+    streamed.write(index, String(text), thoughts.has(index) ? 'thought' : 'joined');
   return {
     async show(event) {
       const data = /^content_block_/.test(event.event ?? '') ? eventData(event) : undefined;
       if (data === undefined) return [event];
       const { index, content_block: block, delta } = data;
-      if (isObject(block) && block.type === 'text' && typeof block.text === 'string') {
-        const text = await streamed.write(index, block.text);
-        return [written({ ...data, content_block: { ...block, text } }, event.event)];
+      if (isObject(block) && (block.type === 'text' || block.type === 'thinking')) {
+        const { type } = block;
+        if (type === 'thinking') thoughts.add(index);
+        const text = await write(index, block[type] ?? '');
+        return [written({ ...data, content_block: { ...block, [type]: text } }, event.event)];
       }
-      if (isObject(delta) && delta.type === 'text_delta')
-        return [piece(index, await streamed.write(index, String(delta.text)))];
-      if (event.event !== 'content_block_stop') return [event];
-      const rest = await streamed.end(index);
+      if (isObject(delta) && (delta.type === 'text_delta' || delta.type === 'thinking_delta'))
+        return [piece(index, await write(index, delta.text ?? delta.thinking))];
+      // The last of a thought.
+      const isSignature = thoughts.has(index) && isSigned(delta);
+      if (!isSignature && event.event !== 'content_block_stop') return [event];
+      const rest = await streamed.end(index, isSignature);
       return rest === '' ? [event] : [piece(index, rest), event];
     },
     // A stream that breaks off has an error, and no message.

@@ -32,6 +32,8 @@ interface Message {
   readonly content: string | readonly Block[];
   readonly name?: string;
   readonly tool_call_id?: string;
+  /** What a provider calls `reasoning_content` is there. */
+  readonly additional_kwargs?: object;
   readonly lc_kwargs?: object;
 }
 
@@ -79,8 +81,9 @@ export function guardMiddleware<L extends LangChain>(guard: Guard, langchain: L)
     if (screening.refusal === undefined) {
       const answer = (await handler({ ...request, messages, ...(tools && { tools }) })) as Message;
       if (answer?.type !== 'ai') return answer;
-      const { content } = await screening.answer({ content: answer.content });
-      return withMembers(answer, { content });
+      const { content, additional_kwargs } = answer;
+      const shown = await screening.answer({ content, message: additional_kwargs });
+      return withMembers(answer, { content: shown.content, additional_kwargs: shown.message });
     }
     const { note, evidenceId, runId } = screening.refusal;
     return new AIMessage({ content: note, response_metadata: { portcullis: { evidenceId, runId } } });
@@ -170,9 +173,16 @@ async function showMessage(screening: CallScreening, message: Message, at: Scree
 }
 
 /** A message with these members; a copy, of any class, where they differ. A constructor's arguments are what it is serialised from. */
-function withMembers(message: Message, members: Partial<Record<'content' | 'name', unknown>>): Message {
-  if (members.content === message.content && (members.name ?? message.name) === message.name) return message;
-  const copy = { ...members, ...(message.lc_kwargs && { lc_kwargs: { ...message.lc_kwargs, ...members } }) };
+function withMembers(
+  message: Message,
+  members: Partial<Record<'content' | 'name' | 'additional_kwargs', unknown>>,
+): Message {
+  const names = (['content', 'name', 'additional_kwargs'] as const).filter(
+    (name) => members[name] !== undefined && members[name] !== message[name],
+  );
+  if (names.length === 0) return message;
+  const changed = Object.fromEntries(names.map((name) => [name, members[name]]));
+  const copy = { ...changed, ...(message.lc_kwargs && { lc_kwargs: { ...message.lc_kwargs, ...changed } }) };
   return Object.assign(Object.create(Object.getPrototypeOf(message)), message, copy);
 }
 

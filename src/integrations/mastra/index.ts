@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Guard, ScreenCall } from '../../policy/index.js';
 import { type ExecuteOptions, guardParts, type ModelTool, mustAsk, type RunOf } from '../ai-sdk/guard-tools.js';
 import { AUTHORS, screenPrompt } from '../ai-sdk/prompt.js';
+import { isSigned } from '../content-blocks.js';
 import { isObject, type JsonObject, showEach, withMember } from '../json-value.js';
 import { CallScreening, createSteps } from '../screened-call.js';
 import { readSchema } from '../tool-schema.js';
@@ -108,15 +109,21 @@ async function showChunk<C extends Chunk>(
   const payload = isObject(part.payload) ? part.payload : {};
   state.portcullis ??= new CallScreening(guard, readCall(args));
   const { streamed } = state.portcullis as CallScreening;
-  if (part.type === 'text-delta') {
-    const text = await streamed.write(payload.id, String(payload.text));
+  const [, kind, step] = /^(text|reasoning)-(delta|end)$/.exec(part.type) ?? [];
+  const key = `${kind} ${payload.id}`;
+  const isOver = kind === 'reasoning' && isSigned(payload);
+  if (step === 'delta' && payload.text !== '') {
+    let text = await streamed.write(key, String(payload.text), kind === 'text' ? 'joined' : 'thought');
+    if (isOver) text += await streamed.end(key, true);
     return text === '' ? null : { ...part, payload: { ...payload, text } };
   }
-  const ended = part.type === 'text-end' ? [payload.id] : ENDS.has(part.type) ? streamed.open() : [];
-  for (const id of ended) {
-    const text = await streamed.end(id);
+  // A piece without a text may bring the signature of the thought.
+  const ended = step === 'end' || isOver ? [key] : ENDS.has(part.type) ? streamed.open() : [];
+  for (const open of ended) {
+    const text = await streamed.end(open, isOver);
+    const [, said, id] = /^(\w+) (.*)$/s.exec(String(open)) ?? [];
     // A processor may return one chunk for each, but write more.
-    if (text !== '') await writer?.custom({ ...part, type: 'text-delta', payload: { id, text } } as never);
+    if (text !== '') await writer?.custom({ ...part, type: `${said}-delta`, payload: { id, text } } as never);
   }
   return part;
 }

@@ -61,10 +61,13 @@ async function* showEvents(screening: CallScreening, events: AsyncIterable<unkno
     if (event.type === 'output_text_delta') {
       const { itemId = '', delta } = event;
       yield* endTexts(itemId);
-      yield textDelta(itemId, await streamed.write(itemId, String(delta)));
+      yield textDelta(itemId, await streamed.write(itemId, String(delta), 'joined'));
       continue;
     }
-    if (event.type !== 'response_done') yield event;
+    if (event.type === 'model' && isObject(event.event)) {
+      const { output } = await screening.answer({ output: [event.event.item] });
+      yield output[0] === event.event.item ? event : { ...event, event: { ...event.event, item: output[0] } };
+    } else if (event.type !== 'response_done') yield event;
     else {
       yield* endTexts();
       yield { ...event, response: await screening.answer(event.response) };

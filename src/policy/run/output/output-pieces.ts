@@ -85,8 +85,9 @@ export class OutputPieces {
     return isTooLong || (fresh !== '' && hasGrown) ? this.#readOn(isTooLong) : this.#pass(this.#shown, []);
   }
 
-  /** Returns the rest. */
+  /** Returns the rest. What is written after it may go on with a target. */
   rest(): ShownPiece {
+    this.#isOpen = true;
     const isShown = this.#action === 'report';
     const leaks = leaksIn(this.#run.state, this.#text, this.#flow, this.#canaries, isShown ? 0 : this.#shown);
     if (!isShown) return this.#pass(this.#text.length, leaks);
