@@ -1,6 +1,6 @@
 import { visibleText } from '../../engine/text/visible-text.js';
 import { inTime } from '../screener.js';
-import type { Flow, FoundFlow } from './flow.js';
+import { type Flow, type FoundFlow, MAX_ASKED } from './flow.js';
 import { foldedViews } from './folded.js';
 import type { Effect } from './tool-policy.js';
 import { valuesIn } from './values.js';
@@ -21,8 +21,7 @@ export interface FlowQuestion {
 /** Asks a person; only `true` permits the call. */
 export type OnAsk = (question: FlowQuestion) => boolean | Promise<boolean>;
 
-/** Values that a question quotes, and how much of each. Nobody is asked about more: what isn't seen would be permitted, too. */
-const MAX_QUOTED = 20;
+/** Characters of a value that a question quotes. */
 const QUOTED_LENGTH = 300;
 
 /**
@@ -57,16 +56,19 @@ function questionText(
   { tool = 'a tool', effect, flows }: Omit<FlowQuestion, 'text' | 'signal'>,
   values: readonly string[],
 ): string {
-  const said = flows.map(({ argument, source }, at) => {
+  const said = new Map<string, readonly string[]>();
+  for (const [at, { argument, source }] of flows.entries()) {
     const from = source.tool === undefined ? 'a document' : `the result of ${visibleText(source.tool.slice(0, 64))}`;
-    return `“${values[at]}” in ${argument}, from ${from}`;
-  });
-  return `May ${visibleText(tool.slice(0, 64))} (${effect}) use ${said.join('; ')}? The user never gave this.`;
+    const place = `in ${argument}, from ${from}`;
+    said.set(place, [...(said.get(place) ?? []), `“${values[at]}”`]);
+  }
+  const asked = [...said].map(([place, quoted]) => `${quoted.join(', ')} ${place}`);
+  return `May ${visibleText(tool.slice(0, 64))} (${effect}) use ${asked.join('; ')}? The user never gave this.`;
 }
 
 /** The values as a question quotes them, with the hosts of each whole; undefined where they are too many or too long. */
 export function quotedValues(flows: readonly Pick<FoundFlow, 'kind' | 'text'>[]): readonly string[] | undefined {
-  const quoted = flows.slice(0, MAX_QUOTED + 1).flatMap(({ kind, text }) => {
+  const quoted = flows.slice(0, MAX_ASKED + 1).flatMap(({ kind, text }) => {
     if (text.length <= QUOTED_LENGTH) return [visibleText(text)];
     const cut = `${text.slice(0, QUOTED_LENGTH)}…`;
     if (kind === 'words') return [visibleText(cut)];
@@ -75,5 +77,5 @@ export function quotedValues(flows: readonly Pick<FoundFlow, 'kind' | 'text'>[])
     const to = [...new Set(hosts)].join(', ');
     return to === '' || to.length > QUOTED_LENGTH ? [] : [visibleText(`${cut} (${to})`)];
   });
-  return flows.length > MAX_QUOTED || quoted.length < flows.length ? undefined : quoted;
+  return flows.length > MAX_ASKED || quoted.length < flows.length ? undefined : quoted;
 }

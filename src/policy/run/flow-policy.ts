@@ -106,11 +106,12 @@ function isInOne(argument: string, names: readonly string[]): boolean {
 
 /** One sentence on where a value comes from. Quotes neither the value nor a name that could be screened text. */
 export function flowReason({ flows }: FlowRuling): string {
-  const [flow] = flows;
+  const [flow, ...others] = flows;
   if (flow === undefined) return 'A value comes from untrusted data.';
   const { argument, kind, source } = flow;
   const carried = kind === 'words' ? 'words' : `a value (${kind})`;
-  return `The argument ${argument} carries ${carried} from ${whereFrom(source)}; the user never gave it.`;
+  const more = others.length === 0 ? '' : ` The call carries ${others.length} more.`;
+  return `The argument ${argument} carries ${carried} from ${whereFrom(source)}; the user never gave it.${more}`;
 }
 
 /** The place of an origin in words. */

@@ -31,9 +31,13 @@ export interface FoundFlow extends Flow {
 
 /** Leaves of a call that are read; all beyond them are read as one. */
 const MAX_LEAVES = 1_000;
+/** Values that a person is asked about at most: what isn't seen would be permitted, too. */
+export const MAX_ASKED = 20;
+
 /**
- * The flows into the arguments of a call, one for each argument, kind and source. Linear in the arguments. `asked` gets the
- * digests that the state was asked for.
+ * The flows into the arguments of a call, one for each value; words of one source in one argument are one. Of one kind from one
+ * source in one argument there are as many as nobody is asked about any more. Linear in the arguments. `asked` gets the digests
+ * that the state was asked for.
  */
 export function flowOf(
   state: RunState,
@@ -41,20 +45,22 @@ export function flowOf(
   trustedHosts: readonly string[] = [],
   asked: Set<number> = new Set(),
 ): readonly FoundFlow[] {
-  const found = new Map<string, FoundFlow>();
+  const found = new Map<string, Map<string, FoundFlow>>();
   const carriers = new Set<string>();
   const domains = trustedHosts.map(asciiHost);
 
-  function add(path: string, kind: ValueKind, source: Origin, text: string): void {
+  function add(path: string, kind: ValueKind, value: string, source: Origin, text: string): void {
     const level = source.probability === undefined ? 'foreign' : 'suspicious';
     const name = `${path}\0${kind}\0${level}\0${source.evidenceId}\0${source.tool}`;
-    if (!found.has(name)) found.set(name, { argument: path, kind, level, source, text });
+    const flows = found.get(name) ?? new Map<string, FoundFlow>();
+    found.set(name, flows);
+    if (!flows.has(value) && flows.size <= MAX_ASKED) flows.set(value, { argument: path, kind, level, source, text });
     carriers.add(path);
   }
 
   function look(path: string, value: Value, text: string): void {
     const source = valueOrigin(state, value, text, domains, asked);
-    if (source !== undefined && source !== 'trusted') add(path, value.kind, source, text);
+    if (source !== undefined && source !== 'trusted') add(path, value.kind, value.text, source, text);
   }
 
   const leaves = leavesOf(args).map(({ path, text }) => {
@@ -68,7 +74,7 @@ export function flowOf(
         const source = originOf(state, valueKey(state, words), asked);
         if (source === undefined || source === 'trusted') continue;
         const { start, end } = view.toText(words);
-        add(path, 'words', source, text.slice(start, end));
+        add(path, 'words', '', source, text.slice(start, end));
       }
     }
     return { path, text: views[0]?.text ?? '' };
@@ -78,10 +84,10 @@ export function flowOf(
     letters(path, kind, letters, text, host) {
       const source = originOf(state, valueKey(state, { kind, text: letters }), asked);
       const isFound = source !== undefined && source !== 'trusted' && !carriers.has(path);
-      if (isFound && !isWithin(host, domains)) add(path, kind, source, text);
+      if (isFound && !isWithin(host, domains)) add(path, kind, letters, source, text);
     },
   });
-  return [...found.values()];
+  return [...found.values()].flatMap((flows) => [...flows.values()]);
 }
 
 /** Where a value stood, by its closest form that is known: of each the user's words count before the data's. */

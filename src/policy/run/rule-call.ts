@@ -46,7 +46,7 @@ export async function ruleCall(run: RunMemory, call: RuledCall, rules: CallRules
   do {
     await catchUp(run);
     const ruling = ruleArguments(run.state, call.arguments, grounds);
-    const names = ruling?.flows.map(({ text: _, ...flow }) => JSON.stringify(flow)) ?? [];
+    const names = ruling?.flows.map((flow) => JSON.stringify(flow)) ?? [];
     if (ruling === undefined || names.every((name) => permitted.has(name))) break;
     ruled = ruling.action === 'report' ? { ...ruling, judgement: undefined } : await askAbout(ruling, run, call, rules);
     for (const name of names) permitted.add(name);

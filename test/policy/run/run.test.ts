@@ -309,6 +309,30 @@ describe('ask', () => {
     expect(questions).toHaveLength(1);
   });
 
+  it('shows every address of one string, and denies more than it shows', async () => {
+    const questions: FlowQuestion[] = [];
+    const { guard, events } = guarded({
+      on: { flow: { suspicious: 'deny', foreign: 'ask' } },
+      onAsk: (question) => questions.push(question) > 0,
+    });
+    const run = guard.run();
+    const mails = Array.from({ length: 40 }, (_, at) => `p${at}@shop.example`);
+    await read(run, mails.join(' '));
+    await read(run, ORDER);
+    const decision = await send(run, { to: `${mails.slice(0, 3).join(', ')}, ${mails[0]}` });
+    expect(decision.action).toBe('report');
+    expect(questions[0]?.text).toBe(
+      'May send_mail (send) use “p0@shop.example”, “p1@shop.example”, “p2@shop.example” in to, from the result of search_mail? The user never gave this.',
+    );
+    expect(decision.enforcement?.flows?.map(({ source }) => source.span.start)).toEqual([0, 16, 32]);
+    expect(decision.enforcement?.reason).toMatch(/the user never gave it\. The call carries 2 more\.$/);
+    expect(events.at(-1)?.flows).toHaveLength(3);
+    expect((await send(run, { to: mails.slice(0, 20).join(',') })).action).toBe('report');
+    expect((await send(run, { to: mails.slice(0, 21).join(',') })).action).toBe('deny');
+    expect((await send(run, { to: `${mails.join(',')},eve@evil.example` })).enforcement?.rule).toBe('flow.suspicious');
+    expect(questions).toHaveLength(2);
+  });
+
   it('shows the whole host of a value, however long that is, or denies', async () => {
     const questions: FlowQuestion[] = [];
     const { guard } = guarded({ on: { flow: { foreign: 'ask' } }, onAsk: (question) => questions.push(question) > 0 });
