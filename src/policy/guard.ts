@@ -74,6 +74,7 @@ const SCREEN_OPTIONS: Known<ScreenCall> = {
   isPast: true,
   isApart: true,
   isSigned: true,
+  onAsk: true,
   explain: true,
   report: true,
   signal: true,

@@ -2,6 +2,7 @@ import type { Channel } from '../engine/channel.js';
 import { PortcullisError } from '../engine/errors.js';
 import type { DecidedBy } from '../engine/verdict.js';
 import type { Unreadable } from './content.js';
+import type { OnAsk } from './run/ask.js';
 import type { Flow } from './run/flow.js';
 import { checkFlowPolicy, DEFAULT_FLOW_POLICY, type FlowPolicy } from './run/flow-policy.js';
 import type { Judgement } from './run/judge.js';
@@ -161,6 +162,8 @@ export interface ScreenCall {
    * out are only reported. In a stream it may be signed: from the first way out on it is held back until its end tells. Default false.
    */
   readonly isSigned?: boolean | undefined;
+  /** Asks a person about this call, where the guard has no `onAsk` of its own. */
+  readonly onAsk?: OnAsk | undefined;
   /** Asks the engine for its findings, for `report`. */
   readonly explain?: boolean | undefined;
   /** Told of the screenings of this call, after the guard's own `report`. */

@@ -270,7 +270,8 @@ async function followCall<T>(
   const effect = setup.effects.of(tool, call.effect);
   const asked = { tool, effect, arguments: args, inputs: content?.inputs ?? [], task: call.task, signal: call.signal };
   // A judge and a person are asked within the run.
-  const ruling = await setup.runs.within(run, () => ruleCall(run, asked, setup));
+  const { onAsk = call.onAsk } = setup;
+  const ruling = await setup.runs.within(run, () => ruleCall(run, asked, { ...setup, onAsk }));
   if (ruling === undefined) return undefined;
   const { action, rule, judgement } = ruling;
   const facts = { ...factsOf(found ?? 'error'), cause: 'flow', rule, reason: flowReason(ruling) } as const;

@@ -1,6 +1,7 @@
 import { errorCode } from '../../engine/errors.js';
-import { type Guard, passes } from '../../policy/index.js';
+import { type Guard, type OnAsk, passes, type ScreenCall } from '../../policy/index.js';
 import { isObject, type JsonObject } from '../json-value.js';
+import type { ClientQuestions } from './client-questions.js';
 import { isId, type Message, type MessageId, readMessages } from './messages.js';
 import {
   type Asked,
@@ -19,6 +20,14 @@ import { screenServerValue } from './screen-values.js';
 import { type ResponseScreening, screenResponse } from './shown-responses.js';
 import { type GatewayOptions, ToolList } from './tool-list.js';
 
+/** A client whose person may be asked. */
+export interface AskedClient {
+  /** Those of its session. */
+  questions(): ClientQuestions;
+  /** Sends it a message of the gateway's own; undefined where it reads none. */
+  readonly send: ((message: JsonObject) => void) | undefined;
+}
+
 /** Decision on a message of one peer. */
 export interface Passed {
   /** For the other peer; undefined where nothing is left to pass on. */
@@ -27,6 +36,8 @@ export interface Passed {
   readonly reply?: JsonObject;
   /** Errors for the client, of requests that get no other response. */
   readonly failed?: readonly JsonObject[];
+  /** Of a call that a person is asked about: the decision, once there is an answer. */
+  readonly later?: Promise<Passed> | undefined;
 }
 
 /** Decision on a text of one peer. */
@@ -37,19 +48,24 @@ export interface Turn {
   readonly replies: readonly JsonObject[];
   /** Errors for the client, of requests that get no other response. */
   readonly failed?: readonly JsonObject[];
+  /** Where a person is asked about a call in it: the decision, once there is an answer. */
+  readonly later?: Promise<Turn> | undefined;
 }
 
 /** A gateway in front of one MCP server, on JSON-RPC messages: it knows no transport. */
 export interface Gateway {
-  /** Begins an exchange. `session` gives the object whose run it belongs to; without it, the guard's current run. */
-  connect(session?: () => object | undefined): Connection;
+  /**
+   * Begins an exchange. `session` gives the object whose run it belongs to; without it, the guard's current run. Without `client`
+   * nobody is asked.
+   */
+  connect(session?: () => object | undefined, client?: AskedClient): Connection;
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
   const tools = new ToolList(options);
   return {
-    connect: (session = () => undefined) =>
-      new Connection({ ...options, guard: inSession(options.guard, session), tools }),
+    connect: (session = () => undefined, client) =>
+      new Connection({ ...options, guard: inSession(options.guard, session), tools }, client),
   };
 }
 
@@ -71,12 +87,14 @@ function inSession(guard: Guard, session: () => object | undefined): Guard {
 /** One exchange of messages: a session, or one HTTP request with its response. Its methods never reject. */
 export class Connection {
   readonly #screening: GatewayOptions & ResponseScreening;
+  readonly #client: AskedClient | undefined;
   readonly #waiting = new WaitingRequests();
   /** Requests of the client that are being screened: a cancellation ends that, and neither reaches the server. */
   readonly #underWay = new Map<string, AbortController>();
 
-  constructor(screening: GatewayOptions & ResponseScreening) {
+  constructor(screening: GatewayOptions & ResponseScreening, client?: AskedClient) {
     this.#screening = screening;
+    this.#client = client;
   }
 
   /** Requests that the server has not answered. */
@@ -86,7 +104,9 @@ export class Connection {
 
   /** Screens a line or body of the client. */
   fromClient(text: string): Promise<Turn> {
-    return screenTurn(text, (message) => this.screenClient(message));
+    return orLater<Turn>({ forward: undefined, replies: [] }, (asks) =>
+      screenTurn(text, (message) => this.#screenClient(message, asks)),
+    );
   }
 
   /** Screens a line, body or event of the server. */
@@ -106,17 +126,26 @@ export class Connection {
   }
 
   /** Screens a message of the client. */
-  async screenClient(message: Message): Promise<Passed> {
-    if (message.kind === 'invalid') return refuseInvalid(this.#screening, 'client', message);
-    if (message.kind === 'response') return { forward: message.raw };
+  screenClient(message: Message): Promise<Passed> {
+    return orLater<Passed>({}, (asks) => this.#screenClient(message, asks));
+  }
+
+  /** `asks` is called once a person is asked. */
+  async #screenClient(message: Message, asks: () => void): Promise<Passed> {
+    const questions = this.#client?.questions();
+    if (message.kind === 'invalid')
+      return questions?.takes(message) ? {} : refuseInvalid(this.#screening, 'client', message);
+    if (message.kind === 'response') return questions?.takes(message) ? {} : { forward: message.raw };
     if (message.kind === 'notification') return cancels(message, this.#underWay) ? {} : { forward: message.raw };
+    questions?.meet(message);
     const asked = readRequest(message);
     const key = requestKey(message.id);
     const aborted = new AbortController();
     this.#underWay.set(key, aborted);
     try {
       const isCall = message.method === 'tools/call';
-      const reply = isCall ? await refuseCall(this.#screening, message, asked, aborted.signal) : undefined;
+      const more = { signal: aborted.signal, onAsk: this.#onAsk(asks) };
+      const reply = isCall ? await refuseCall(this.#screening, message, asked, more) : undefined;
       if (reply !== undefined) return { reply };
     } catch (error) {
       return aborted.signal.aborted ? {} : { reply: reportFailure(this.#screening, message.id, error) };
@@ -125,6 +154,15 @@ export class Connection {
     }
     this.#waiting.add(asked);
     return { forward: message.raw };
+  }
+
+  #onAsk(asks: () => void): OnAsk | undefined {
+    const { send, questions } = this.#client ?? {};
+    if (send === undefined || !questions?.().canAsk) return undefined;
+    return (question) => {
+      asks();
+      return questions().ask(question, send);
+    };
   }
 
   /** Screens a message of the server. */
@@ -147,6 +185,8 @@ export class Connection {
         const shown = (): Promise<JsonObject> => screenResponse(this.#screening, message.raw, asked);
         return { forward: await (asked === undefined ? shown() : asked.within(shown)) };
       }
+      if (message.kind === 'request' && this.#client?.questions().has(message.id))
+        return { reply: errorResponse(message.id, INVALID_REQUEST, 'portcullis: the id is taken') };
       if (message.method === 'notifications/tools/list_changed') pins?.endFirstUse();
       const decision = await screenServerValue(guard, 'document', message.raw);
       if (passes(decision)) return { forward: decision.value as JsonObject };
@@ -169,12 +209,12 @@ async function refuseCall(
   { guard, tools }: ResponseScreening,
   message: Message & { kind: 'request' },
   asked: Asked,
-  signal: AbortSignal,
+  more: Pick<ScreenCall, 'signal' | 'onAsk'>,
 ): Promise<JsonObject | undefined> {
   const { name = null, arguments: args = {} } = isObject(message.raw.params) ? message.raw.params : {};
   const reason = typeof name === 'string' ? await tools.deny(guard, name, asked) : undefined;
   if (reason !== undefined) return toolRefusal(message.id, `[denied by portcullis: ${reason}]`, asked);
-  const decision = await guard.screen('tool_call', { name, arguments: args }, { ...asked.call, signal });
+  const decision = await guard.screen('tool_call', { name, arguments: args }, { ...asked.call, ...more });
   return passes(decision) ? undefined : refusal(message.id, decision.enforcement, asked);
 }
 
@@ -219,6 +259,14 @@ function reportFailure({ guard, report }: GatewayOptions, id: MessageId | null, 
   const reason = errorCode(error) === 'PIN_FILE_INVALID' ? (error as Error).message : 'screening failed';
   report({ event: 'invalid_message', runId: guard.runId, from: 'server', action: 'drop', reason });
   return errorResponse(id, INTERNAL_ERROR, `portcullis: ${reason}`);
+}
+
+/** A decision, or one in which nothing passes yet as soon as a person is asked: what comes next needn't wait for the answer. */
+function orLater<T extends Passed | Turn>(nothing: T, decide: (asks: () => void) => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const later = decide(() => resolve({ ...nothing, later }));
+    later.then(resolve, reject);
+  });
 }
 
 /** Screens the messages of a text. */

