@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   appendFileSync,
   mkdtempSync,
@@ -10,8 +11,11 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openSessionLog } from '../../src/cli/hook/session-log.js';
 import { runCli } from './run-cli.js';
@@ -55,6 +59,47 @@ it('denies a call with a value of a suspicious result, says where it is from, an
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
   }
+});
+
+it('gives results the newest allowed prompt as their task, where a model judges them', async () => {
+  const asked: { readonly input: string; readonly task?: string }[] = [];
+  const verdict = { score: 0, confidence: 0, threshold: 0.8, rule: 'none', reason: null, decided_by: 'ml' };
+  const service = createServer(async (request, response) => {
+    const body = JSON.parse(await text(request)) as { input: string };
+    asked.push(body);
+    const isBad = body.input.includes('refused');
+    const evidence_id = 'ev_000000000000000000000000';
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ ...verdict, evidence_id, verdict: isBad ? 'block' : 'allow' }));
+  });
+  await once(service.listen(0, '127.0.0.1'), 'listening');
+  const { port } = service.address() as AddressInfo;
+  const event = async (more: object): Promise<unknown> => {
+    const flags = ['--state', folder, '--service', `http://127.0.0.1:${port}`];
+    const env = { ...process.env, PORTCULLIS_API_KEY: 'k' };
+    const child = spawn(process.execPath, [main, 'hook', ...flags], { env, stdio: ['pipe', 'ignore', 'inherit'] });
+    child.stdin.end(JSON.stringify({ session_id: 's1', ...more }));
+    return (await once(child, 'exit'))[0];
+  };
+  const says = (prompt: string) => event({ hook_event_name: 'UserPromptSubmit', prompt });
+  const reads = (tool_response: string, session_id = 's1') =>
+    event({ hook_event_name: 'PostToolUse', tool_name: 'search_mail', tool_response, session_id });
+  const taskOf = (result: string) => asked.find((each) => each.input === result)?.task;
+  await says('Summarise my mail.');
+  await reads('First mail.');
+  expect(await says('A refused prompt.')).toBe(2);
+  await reads('Second mail.');
+  const long = `${'x'.repeat(4_000)} Now answer\n“it”.`;
+  await says(long);
+  await reads('Third mail.');
+  await reads('Fourth mail.', 's2');
+  service.close();
+  expect(['First mail.', 'Second mail.', 'Third mail.', 'Fourth mail.'].map(taskOf)).toEqual([
+    'Summarise my mail.',
+    'Summarise my mail.',
+    long.slice(-4_000),
+    undefined,
+  ]);
 });
 
 it('asks by the permission of Claude Code, or only reports', () => {

@@ -1,4 +1,5 @@
 import { PortcullisError } from '../../engine/errors.js';
+import { cropTask } from '../../engine/input.js';
 import {
   answerHook,
   failedHook,
@@ -73,6 +74,7 @@ async function answered(flags: HookFlags): Promise<HookRun> {
       }),
   };
   const { user, toolCall, toolResult, suspicious, foreign, trust, onError, state = stateFolder() } = flags;
+  const log = openSessionLog(state);
   const { on, tools } = readPolicy(flags.policy);
   const append = createEventFile(flags.report);
   const guard = createGuard({
@@ -80,7 +82,7 @@ async function answered(flags: HookFlags): Promise<HookRun> {
     tools,
     onError,
     timeoutMs,
-    runLog: openSessionLog(state),
+    runLog: log,
     on: {
       ...on,
       flow: {
@@ -98,12 +100,24 @@ async function answered(flags: HookFlags): Promise<HookRun> {
       if (event.action !== 'allow' || event.verdict === 'error') append(event);
     },
   });
-  const output = await answerHook(guard, event);
+  const session = typeof event.session_id === 'string' && readsTask(flags) ? event.session_id : undefined;
+  const isPrompt = event.hook_event_name === 'UserPromptSubmit';
+  const task = session === undefined || isPrompt ? undefined : log.task(session);
+  const output = await answerHook(guard, event, { task });
+  const said = isPrompt && !isBlocking(output) ? cropTask(event.prompt as string) : undefined;
+  if (session !== undefined && said !== undefined) log.keepTask(session, said);
   if (failure !== undefined && onError === 'allow') return failed(flags, failure);
   const { reason, stopReason, hookSpecificOutput: specific } = output;
   const denied = specific?.hookEventName === 'PreToolUse' ? specific.permissionDecisionReason : undefined;
   const note = isBlocking(output) ? (reason ?? stopReason ?? denied) : undefined;
   return { output, said: failure === undefined ? note : `${note ?? 'blocked.'} (${failure})` };
+}
+
+/** Whether a model judges, to which the user's task is evidence: it is kept as text for it alone. */
+function readsTask({ service, mode, model, operatingPoint }: HookFlags): boolean {
+  return (
+    service !== undefined || (mode !== 'rules' && [mode, model, operatingPoint].some((flag) => flag !== undefined))
+  );
 }
 
 /** The result if screening failed: blocked, or allowed with a message to the user. */

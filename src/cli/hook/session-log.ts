@@ -17,6 +17,7 @@ import {
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { errorCode } from '../../engine/errors.js';
+import { parsedJson } from '../../integrations/json-value.js';
 import type { RunLog } from '../../policy/index.js';
 import { CliError } from '../terminal.js';
 
@@ -25,6 +26,17 @@ const LIFE_MS = 24 * 3_600_000;
 const MAX_SESSIONS = 200;
 /** Bytes of a file, after which a session goes on in a new one; the one before it is kept. */
 const MAX_BYTES = 4 * 1024 * 1024;
+
+/** What sessions remember. */
+export interface SessionLog extends RunLog {
+  /** The task that was kept last; undefined without any. */
+  task(session: string): string | undefined;
+  /** Keeps what the user asks for, as text. */
+  keepTask(session: string, text: string): void;
+}
+
+/** Begins the line of a task: no entry does. */
+const TASK = 'task ';
 
 /** The folder of a user's sessions. @see XDG Base Directory Specification */
 export function stateFolder(): string {
@@ -38,7 +50,7 @@ export function stateFolder(): string {
  *
  * @throws CliError where the folder can't be used, from the functions of the log too
  */
-export function openSessionLog(folder: string): RunLog {
+export function openSessionLog(folder: string): SessionLog {
   let secret: Buffer | undefined;
   const derive = (use: string, session: string): Buffer => {
     secret ??= readSecret(folder);
@@ -46,25 +58,47 @@ export function openSessionLog(folder: string): RunLog {
   };
   const fileOf = (session: string): string => join(folder, `${derive('file', session).toString('hex', 0, 16)}.log`);
 
+  const linesOf = (session: string): readonly string[] => {
+    prepareFolder(folder);
+    const file = fileOf(session);
+    return [`${file}.1`, file].flatMap(readLines);
+  };
+  const append = (session: string, lines: readonly string[]): void => {
+    const file = fileOf(session);
+    const { size } = statOf(file) ?? {};
+    if (size === undefined) forgetOld(folder);
+    else if (size > MAX_BYTES) renameSync(file, `${file}.1`);
+    // After a line break: a write that was cut off spoils its own line alone.
+    appendOnce(file, `\n${lines.join('\n')}\n`);
+  };
+
   return {
     async read(session) {
       return usable(folder, () => {
-        prepareFolder(folder);
-        const file = fileOf(session);
-        const lines = [`${file}.1`, file].flatMap(readLines);
-        return { seed: derive('seed', session).readUInt32BE(), entries: lines };
+        const entries = linesOf(session).filter((line) => !line.startsWith(TASK));
+        return { seed: derive('seed', session).readUInt32BE(), entries };
       });
     },
     async add(session, entries) {
-      usable(folder, () => {
-        const file = fileOf(session);
-        const { size } = statOf(file) ?? {};
-        if (size === undefined) forgetOld(folder);
-        else if (size > MAX_BYTES) renameSync(file, `${file}.1`);
-        // After a line break: a write that was cut off spoils its own line alone.
-        appendOnce(file, `\n${entries.map(({ line }) => line).join('\n')}\n`);
-      });
+      usable(folder, () =>
+        append(
+          session,
+          entries.map(({ line }) => line),
+        ),
+      );
     },
+    task: (session) =>
+      usable(folder, () => {
+        const line = linesOf(session).findLast((each) => each.startsWith(TASK));
+        const text = parsedJson(line?.slice(TASK.length));
+        // A line that was cut off is no text of JSON.
+        return line === `${TASK}${JSON.stringify(text)}` ? String(text) : undefined;
+      }),
+    keepTask: (session, text) =>
+      usable(folder, () => {
+        prepareFolder(folder);
+        append(session, [`${TASK}${JSON.stringify(text)}`]);
+      }),
   };
 }
 
