@@ -18,15 +18,15 @@ export function addEntry(state: RunState, entry: Entry): RunState {
   return digested === undefined ? state : addDigested(state, digested);
 }
 
-/** The digests of an entry; undefined for one that is there. Reads nothing else of the state than its seed. */
-export function digestEntry({ seed, entries }: RunState, entry: Entry): DigestedEntry | undefined {
+/** The digests of an entry that came in at a time; undefined for one that is there. Reads nothing else of the state than its seed. */
+export function digestEntry({ seed, entries }: RunState, entry: Entry, time?: string): DigestedEntry | undefined {
   const suspicious = entry.role === 'untrusted' ? entry.suspicious : [];
   const key = digestOf(`${entry.role}\0${suspicious.length}\0${entry.text}`, seed);
   if (entries.has(key)) return undefined;
   if (entry.role !== 'untrusted') return { role: entry.role, key, ...givenValues(entry, seed) };
   const { role, tool, evidenceId } = entry;
   const probabilities = suspicious.map(({ probability }) => probability);
-  return { role, key, tool, evidenceId, probabilities, ...placedValues(entry, seed) };
+  return { role, key, tool, evidenceId, time, probabilities, ...placedValues(entry, seed) };
 }
 
 /** Adds the digests of an entry, which may come from another process. */
@@ -89,8 +89,8 @@ export function findOrigin(state: RunState, key: number): Origin | undefined {
   const place = state.suspicious.get(key) ?? state.foreign.get(key);
   if (place === undefined) return undefined;
   const { source, span } = readPlace(place);
-  const { tool, evidenceId, probability } = state.sources.get(source) ?? {};
-  return { tool, evidenceId, probability: state.suspicious.has(key) ? (probability ?? 1) : undefined, span };
+  const { tool, evidenceId, time, probability } = state.sources.get(source) ?? {};
+  return { tool, evidenceId, time, probability: state.suspicious.has(key) ? (probability ?? 1) : undefined, span };
 }
 
 function givenValues(
@@ -173,11 +173,11 @@ function placedValues(
 
 function addUntrusted(
   state: RunState,
-  { tool, evidenceId, probabilities, foreign, suspicious }: UntrustedDigests,
+  { tool, evidenceId, time, probabilities, foreign, suspicious }: UntrustedDigests,
 ): void {
   const first = state.nextSource;
   for (const probability of [undefined, ...probabilities]) {
-    put(state.sources, state.nextSource, { tool, evidenceId, probability }, MAX_SOURCES);
+    put(state.sources, state.nextSource, { tool, evidenceId, time, probability }, MAX_SOURCES);
     state.nextSource += 1;
   }
   for (const [key, place] of foreign) addFirst(state.foreign, key, movePlace(place, first));

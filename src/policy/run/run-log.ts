@@ -19,6 +19,7 @@ const digestedSchema: z.ZodType<DigestedEntry> = z.discriminatedUnion('role', [
     key: digest,
     tool: z.string().optional(),
     evidenceId: z.string().optional(),
+    time: z.iso.datetime().optional(),
     probabilities: z.array(z.number().min(0).max(1)),
     foreign: places,
     suspicious: places,
@@ -65,12 +66,17 @@ export function applyEntries(
 ): readonly DigestedEntry[] {
   const added: DigestedEntry[] = [];
   for (const entry of entries) {
-    const digested = run.brief === undefined ? digestEntry(run.state, entry) : digestOnce(run.state, entry, run.brief);
+    const { state, brief } = run;
+    const digested = brief === undefined ? digestEntry(state, entry, now()) : digestOnce(state, entry, brief);
     if (digested === undefined) continue;
     addDigested(run.state, digested);
     added.push(digested);
   }
   return added;
+}
+
+function now(): string {
+  return new Date().toISOString();
 }
 
 /** An entry as a log keeps it. */
@@ -83,7 +89,7 @@ function digestOnce(state: RunState, entry: Entry, { digested }: BriefRuns): Dig
   const name = digestInput(JSON.stringify(entry), 'unknown');
   const known = digested.get(name);
   if (known !== undefined) return known;
-  const read = digestEntry(state, entry);
+  const read = digestEntry(state, entry, now());
   if (read !== undefined) digested.set(name, read);
   return read;
 }

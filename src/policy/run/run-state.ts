@@ -51,6 +51,7 @@ export interface UntrustedDigests {
   readonly key: number;
   readonly tool: string | undefined;
   readonly evidenceId: string | undefined;
+  readonly time?: string | undefined;
   /** Of its suspicious passages. */
   readonly probabilities: readonly number[];
   readonly foreign: readonly (readonly [key: number, place: number])[];
@@ -91,6 +92,8 @@ export interface RunEntry {
 export interface Origin {
   readonly tool: string | undefined;
   readonly evidenceId: string | undefined;
+  /** When it came in, ISO 8601. */
+  readonly time?: string | undefined;
   /** Of the passage, 0..1; undefined for one that isn't suspicious. */
   readonly probability: number | undefined;
   /** In the text of the source, UTF-16 code units. */

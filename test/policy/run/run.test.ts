@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Verdict } from '../../../src/index.js';
 import {
   type Analyzer,
@@ -9,6 +9,7 @@ import {
   type GuardOptions,
   guardFunction,
   type Run,
+  type RunLog,
 } from '../../../src/policy/index.js';
 import { collectGarbage } from '../../collect-garbage.js';
 
@@ -69,6 +70,25 @@ describe('a run', () => {
     );
     expect(events.at(-1)).toMatchObject({ action: 'deny', cause: 'flow', verdict: 'allow', tool: 'send_mail' });
     expect(JSON.stringify([decision, events])).not.toMatch(/eve@|evil\.example|quarterly/);
+  });
+
+  it('tells when the source of a value came in, also from another process', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-20T09:00:00Z') });
+    try {
+      const kept: string[] = [];
+      const runLog: RunLog = {
+        read: async () => ({ seed: 7, entries: kept }),
+        add: async (_, entries) => void kept.push(...entries.map(({ line }) => line)),
+      };
+      await read(guarded({ runLog }).guard.run({ id: 'r' }), ORDER);
+      vi.setSystemTime(new Date('2026-11-20T10:00:00Z'));
+      const again = guarded({ runLog }).guard.run({ id: 'r' });
+      await read(again, ORDER);
+      const [flow] = (await send(again, EVE)).enforcement?.flows ?? [];
+      expect(flow?.source).toMatchObject({ tool: 'search_mail', time: '2026-11-20T09:00:00.000Z' });
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('lets pass what the user named, by screening, by task and by the words of the operator', async () => {
