@@ -199,3 +199,81 @@ describe('a hostile server', () => {
     expect((await later)?.forward).toBeUndefined();
   });
 });
+
+describe('in protocol version 2026-07-28, where the answer comes with the call once more', () => {
+  const meta = (more: object = {}): object => ({
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': ABLE,
+    ...more,
+  });
+  const call = (connection: Connection, id: number, more: object = {}, args: object = EVE): Promise<Turn> =>
+    says(connection, {
+      id,
+      method: 'tools/call',
+      params: { name: 'send_mail', arguments: args, _meta: meta(), ...more },
+    });
+  /** The key of the question that a response to a call is. */
+  const keyOf = ({ replies, forward }: Turn): string => {
+    expect(forward).toBeUndefined();
+    const { result } = replies[0] as { result: { resultType: string; inputRequests: Record<string, Question> } };
+    expect(result.resultType).toBe('input_required');
+    const [[key, question] = []] = Object.entries(result.inputRequests);
+    expect(question).toMatchObject({ method: 'elicitation/create' });
+    expect(question?.params.message).toContain('“eve@evil.example” in to, from the result of get_contacts');
+    expect(key).toMatch(/^portcullis-[\da-f-]{36}$/);
+    return String(key);
+  };
+  const answered = (key: string, answer: object = ALLOW): object => ({ inputResponses: { [key]: answer } });
+
+  it('a call is made once, as it was asked about', async () => {
+    const { connection, asked } = await setUp({});
+    const first = { requestState: 'of the server', inputResponses: { own: { action: 'decline' } } };
+    const key = keyOf(await call(connection, 2, first));
+    const retry = { ...answered(key), _meta: meta({ progressToken: 7 }) };
+    const { forward } = await call(connection, 3, retry, { to: 'mallory@evil.example' });
+    expect(JSON.parse(String(forward))).toEqual({
+      ...{ jsonrpc: '2.0', id: 3, method: 'tools/call' },
+      params: { name: 'send_mail', arguments: EVE, ...first, _meta: meta({ progressToken: 7 }) },
+    });
+    expect(connection.waiting).toBe(1);
+    expect(await call(connection, 4, retry)).toMatchObject({ forward: undefined, replies: [{ id: 4, error: {} }] });
+    keyOf(await call(connection, 5));
+    expect(asked).toEqual([]);
+  });
+
+  it.each([{ action: 'decline' }, { action: 'cancel' }, { action: 'accept', content: { allow: 1 } }, {}])(
+    'a call is denied for %j',
+    async (answer) => {
+      const { connection } = await setUp({});
+      const key = keyOf(await call(connection, 2));
+      const denied = await call(connection, 3, answered(key, answer));
+      expect(denied).toMatchObject({
+        forward: undefined,
+        replies: [{ id: 3, result: { isError: true, resultType: 'complete' } }],
+      });
+    },
+  );
+
+  it('a call is denied for an answer that comes too late, and where the client shows no forms', async () => {
+    const { connection } = await setUp({}, { askTimeoutMs: 20 });
+    const key = keyOf(await call(connection, 2));
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    expect((await call(connection, 3, answered(key))).replies).toMatchObject([{ result: { isError: true } }]);
+    const without = { _meta: meta({ 'io.modelcontextprotocol/clientCapabilities': {} }) };
+    expect((await call(connection, 4, without)).replies).toMatchObject([{ result: { isError: true } }]);
+  });
+
+  it('a call is put again where the run read more meanwhile', async () => {
+    const { connection } = await setUp({});
+    const args = { to: ['eve@evil.example', 'new@evil.example'] };
+    const ask = await call(connection, 2, {}, args);
+    const [key] = Object.keys((ask.replies[0] as { result: { inputRequests: object } }).result.inputRequests);
+    const content = [{ type: 'text', text: 'New: new@evil.example' }];
+    await says(connection, { id: 3, method: 'tools/call', params: { name: 'get_contacts', arguments: {} } });
+    await serverSays(connection, { id: 3, result: { content } });
+    const again = await call(connection, 4, answered(String(key)), args);
+    expect(JSON.stringify(again.replies)).toContain('new@evil.example');
+    const [next] = Object.keys((again.replies[0] as { result: { inputRequests: object } }).result.inputRequests);
+    expect((await call(connection, 5, answered(String(next)), args)).forward).toContain('new@');
+  });
+});

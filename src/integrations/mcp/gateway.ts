@@ -1,7 +1,7 @@
 import { errorCode } from '../../engine/errors.js';
 import { type Guard, type OnAsk, passes, type ScreenCall } from '../../policy/index.js';
 import { isObject, type JsonObject } from '../json-value.js';
-import type { ClientQuestions } from './client-questions.js';
+import { type CallOutcome, type ClientQuestions, HeldCalls } from './client-questions.js';
 import { isId, type Message, type MessageId, readMessages } from './messages.js';
 import {
   type Asked,
@@ -63,9 +63,10 @@ export interface Gateway {
 
 export function createGateway(options: GatewayOptions): Gateway {
   const tools = new ToolList(options);
+  const held = new HeldCalls();
   return {
     connect: (session = () => undefined, client) =>
-      new Connection({ ...options, guard: inSession(options.guard, session), tools }, client),
+      new Connection({ ...options, guard: inSession(options.guard, session), tools, held }, client),
   };
 }
 
@@ -84,15 +85,20 @@ function inSession(guard: Guard, session: () => object | undefined): Guard {
   };
 }
 
+interface ConnectionOptions extends GatewayOptions, ResponseScreening {
+  readonly guard: Guard;
+  readonly held: HeldCalls;
+}
+
 /** One exchange of messages: a session, or one HTTP request with its response. Its methods never reject. */
 export class Connection {
-  readonly #screening: GatewayOptions & ResponseScreening;
+  readonly #screening: ConnectionOptions;
   readonly #client: AskedClient | undefined;
   readonly #waiting = new WaitingRequests();
   /** Requests of the client that are being screened: a cancellation ends that, and neither reaches the server. */
   readonly #underWay = new Map<string, AbortController>();
 
-  constructor(screening: GatewayOptions & ResponseScreening, client?: AskedClient) {
+  constructor(screening: ConnectionOptions, client?: AskedClient) {
     this.#screening = screening;
     this.#client = client;
   }
@@ -138,22 +144,33 @@ export class Connection {
     if (message.kind === 'response') return questions?.takes(message) ? {} : { forward: message.raw };
     if (message.kind === 'notification') return cancels(message, this.#underWay) ? {} : { forward: message.raw };
     questions?.meet(message);
-    const asked = readRequest(message);
-    const key = requestKey(message.id);
+    const { id } = message;
+    const key = requestKey(id);
     const aborted = new AbortController();
     this.#underWay.set(key, aborted);
     try {
-      const isCall = message.method === 'tools/call';
-      const more = { signal: aborted.signal, onAsk: this.#onAsk(asks) };
-      const reply = isCall ? await refuseCall(this.#screening, message, asked, more) : undefined;
-      if (reply !== undefined) return { reply };
+      const outcome = await this.#decide(message, aborted.signal, asks);
+      if ('reply' in outcome) return { reply: { ...outcome.reply, id } };
+      this.#waiting.add(readRequest({ ...message, raw: outcome.forward }));
+      return outcome;
     } catch (error) {
-      return aborted.signal.aborted ? {} : { reply: reportFailure(this.#screening, message.id, error) };
+      return aborted.signal.aborted ? {} : { reply: reportFailure(this.#screening, id, error) };
     } finally {
       this.#underWay.delete(key);
     }
-    this.#waiting.add(asked);
-    return { forward: message.raw };
+  }
+
+  async #decide(message: Message & { kind: 'request' }, signal: AbortSignal, asks: () => void): Promise<CallOutcome> {
+    const { held } = this.#screening;
+    if (message.method !== 'tools/call') return { forward: message.raw };
+    const heldCall = held.take(message);
+    if (heldCall !== undefined) return heldCall;
+    const asked = readRequest(message);
+    const decide = (onAsk: OnAsk | undefined): Promise<JsonObject | undefined> =>
+      refuseCall(this.#screening, message, asked, { signal, onAsk });
+    if (asked.showsForms) return held.begin(message, decide);
+    const reply = await decide(this.#onAsk(asks));
+    return reply === undefined ? { forward: message.raw } : { reply };
   }
 
   #onAsk(asks: () => void): OnAsk | undefined {

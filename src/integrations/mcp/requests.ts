@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Enforcement, ScreenCall } from '../../policy/index.js';
 import { shownName } from '../../policy/run/tool-name.js';
 import { isObject, type JsonObject } from '../json-value.js';
+import { showsForms } from './client-questions.js';
 import type { Message, MessageId } from './messages.js';
 
 /** A request of the client, as its response is judged by it. */
@@ -12,6 +13,8 @@ export interface Asked {
   readonly cursor: string | undefined;
   /** Protocol version 2026-07-28 and later: results say their type. */
   readonly isModern: boolean;
+  /** Of such a version: whether the client can put a form to a person. */
+  readonly showsForms: boolean;
   readonly call: ScreenCall;
   /** Calls a function where the request was made: its response belongs to the same run of `guard.inRun`. */
   readonly within: <R>(work: () => R) => R;
@@ -22,6 +25,7 @@ const MAX_WAITING = 10_000;
 /** The `_meta` member in which a host may say which run a request belongs to. */
 const RUN_ID = 'portcullis/runId';
 const VERSION = 'io.modelcontextprotocol/protocolVersion';
+const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 
 /** Reads a request of the client. */
 export function readRequest({ id, method, raw }: Message & { kind: 'request' }): Asked {
@@ -34,6 +38,7 @@ export function readRequest({ id, method, raw }: Message & { kind: 'request' }):
     method,
     cursor: typeof params.cursor === 'string' ? params.cursor : undefined,
     isModern: VERSION in meta,
+    showsForms: VERSION in meta && showsForms(meta[CAPABILITIES]),
     within: AsyncLocalStorage.snapshot(),
     call: {
       ...(typeof runId === 'string' && /^[\w.:-]{1,100}$/.test(runId) ? { runId } : {}),

