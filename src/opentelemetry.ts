@@ -139,7 +139,7 @@ function instrumentScreen(telemetry: Telemetry, guard: Guard): Guard['screen'] {
     });
 }
 
-/** One span for the whole text, until `end` or the first piece that fails; one that is never ended is never exported. */
+/** One span for each whole text, until `end` or the first piece that fails; one that is never ended is never exported. */
 function instrumentStream(telemetry: Telemetry, guard: Guard): Guard['outputStream'] {
   return (call = {}) => {
     let action: GuardEvent['action'] = 'allow';
@@ -152,11 +152,23 @@ function instrumentStream(telemetry: Telemetry, guard: Guard): Guard['outputStre
       screening.facts = event;
     };
     const stream = guard.outputStream({ ...call, report });
-    const screening = startScreening(telemetry, 'output', call.tool);
+    let screening = startScreening(telemetry, 'output', call.tool);
     let pausedAt = screening.started;
     let isOver = false;
+    let hasEnded = false;
     let written = '';
     let shown = '';
+
+    /** Starts the span of a text that goes on with the last one. */
+    function restart(): void {
+      screening = startScreening(telemetry, 'output', call.tool);
+      pausedAt = screening.started;
+      isOver = false;
+      hasEnded = false;
+      action = 'allow';
+      written = '';
+      shown = '';
+    }
 
     function finish(error?: unknown): void {
       if (isOver) return;
@@ -185,12 +197,14 @@ function instrumentStream(telemetry: Telemetry, guard: Guard): Guard['outputStre
 
     return {
       write(piece) {
+        if (hasEnded) restart();
         if (telemetry.capturesContent) written += piece;
         return show(() => stream.write(piece));
       },
-      async end() {
-        const rest = await show(() => stream.end());
+      async end(isSigned) {
+        const rest = await show(() => stream.end(isSigned));
         finish();
+        hasEnded = true;
         return rest;
       },
     };

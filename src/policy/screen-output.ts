@@ -64,6 +64,7 @@ function openSignable(setup: Setup, call: ScreenCall, run: RunMemory, open: () =
   let isHeld = false;
   return {
     async write(piece) {
+      call.signal?.throwIfAborted();
       text += piece;
       pieces ??= await open();
       const { ruling, redact } = pieces.next(piece);

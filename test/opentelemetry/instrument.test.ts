@@ -196,6 +196,24 @@ describe('a stream', () => {
     expect(spans.map(({ attributes }) => attributes['gen_ai.security.decision.type'])).toEqual([decision]);
   });
 
+  it('leaves a signed text as it is, and has a span for each text that goes on with the last', async () => {
+    const run = guarded({}).run();
+    await run.screen('tool_result', page);
+    await collector.spans();
+    const thought = run.outputStream({ isSigned: true });
+    expect((await thought.write(link)) + (await thought.end(true))).toBe(link);
+    const stream = run.outputStream();
+    const first = (await stream.write('Rain. See ![a map](https://tiles.evil')) + (await stream.end());
+    const next = (await stream.write('.example/m.png?q=1)')) + (await stream.end());
+    expect(first + next).toContain('removed by portcullis');
+    const spans = await collector.spans();
+    expect(spans.map(({ attributes }) => attributes['gen_ai.security.decision.type'])).toEqual([
+      'warn',
+      'allow',
+      'modify',
+    ]);
+  });
+
   it('has no span before its end, and ends with a piece that fails', async () => {
     expect((await streamed({}, ['Rain.'], false)).spans).toEqual([]);
     const controller = new AbortController();
