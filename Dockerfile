@@ -5,8 +5,8 @@ FROM node:22-bookworm AS build
 WORKDIR /build
 ENV ONNXRUNTIME_NODE_INSTALL=skip PORTCULLIS_SKIP_PREPARE=1
 COPY package.json package-lock.json .npmrc ./
-# re2 and better-sqlite3 are compiled here, with the compilers that this image has and the last one lacks.
-RUN npm ci --ignore-scripts --no-audit --no-fund && npm rebuild re2 better-sqlite3
+# better-sqlite3 is compiled here, with the compilers that this image has and the last one lacks.
+RUN npm ci --ignore-scripts --no-audit --no-fund && npm rebuild better-sqlite3
 COPY . .
 RUN node scripts/build.mjs && node scripts/image-modules.mjs .
 

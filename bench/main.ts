@@ -3,12 +3,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { loadPack } from '../src/adapters/packs/load-pack.js';
-import { re2Compiler } from '../src/adapters/re2/re2-compiler.js';
 import { compilePack } from '../src/engine/rules/compile-pack.js';
 import type { WordLists } from '../src/engine/rules/types.js';
 import { createEngine } from '../src/index.js';
 import { checkAnswers } from './answers.js';
-import { bareSets, recordingCompiler } from './bare-set.js';
 import { fileCorpus, installedCorpus } from './corpus.js';
 import { timeFreshProcesses } from './fresh-process.js';
 import { generators } from './hostile/generators.js';
@@ -28,20 +26,18 @@ const { quick } = values;
 const say = (line: string): void => console.error(`bench: ${line}`);
 
 const loadBefore = loadavg()[0] ?? 0;
-const recording = recordingCompiler(re2Compiler);
 const { pack } = loadPack({ packs: ['rules/core'], today: new Date().toISOString().slice(0, 10) });
-const compiled = compilePack(pack, recording.compiler);
+const compiled = compilePack(pack);
 const { rules } = compiled;
 const words: WordLists = Object.assign({}, ...pack.layers.map((layer) => layer.words));
-const bare = bareSets(recording.sources);
 const engine = createEngine({ pack: compiled, model: false });
 await engine.warmUp();
 const corpus = values.data === undefined ? installedCorpus() : fileCorpus(values.data);
-say(`${rules.length} rules, ${bare.patterns} patterns; ${corpus.length} characters of ${corpus.name}`);
+say(`${rules.length} rules, ${compiled.size.patterns} patterns; ${corpus.length} characters of ${corpus.name}`);
 
 const answersChecked = await checkAnswers(engine);
 say(`${answersChecked} answers are right; timing by size ...`);
-const sizes = await timeSizes(engine, bare, corpus, quick);
+const sizes = await timeSizes(engine, corpus, quick);
 const soups = [...generators, ...triggerSoups(words, rules)];
 const hostileTexts = quick ? soups : [...soups, ...nearMisses(rules)];
 say(`${hostileTexts.length} hostile texts ...`);
@@ -60,7 +56,7 @@ const record: BenchRecord = {
   loadBefore,
   rulesVersion: compiled.rulesVersion,
   rules: rules.length,
-  patterns: bare.patterns,
+  patterns: compiled.size.patterns,
   corpus: corpus.name,
   answersChecked,
   sizes,

@@ -24,10 +24,7 @@ export interface BenchRecord {
 
 const time = (microseconds: number): string =>
   microseconds < 1000 ? `${microseconds.toFixed(1)} µs` : `${(microseconds / 1000).toFixed(2)} ms`;
-const timing = (value: Timing | undefined): string =>
-  value === undefined ? '' : `${time(value.p50)} / ${time(value.p95)} / ${time(value.p99)}`;
-const ratio = (scan: Timing, bare: Timing | undefined): string =>
-  bare === undefined ? '' : (scan.p50 / bare.p50).toFixed(2);
+const timing = (value: Timing): string => `${time(value.p50)} / ${time(value.p95)} / ${time(value.p99)}`;
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '-'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
@@ -40,10 +37,6 @@ export function recordPage(record: BenchRecord): string {
     String(result.scan.n),
     timing(result.scan),
     timing(result.analyze),
-    timing(result.oneSet),
-    timing(result.shardedSets),
-    ratio(result.scan, result.oneSet),
-    ratio(result.scan, result.shardedSets),
   ]);
   const hostileRows = hostile.results
     .slice(0, 60)
@@ -59,7 +52,7 @@ ${record.answersChecked} answers checked before the first time was taken. Mode \
 
 ## By size (p50 / p95 / p99; every text is another one)
 
-${table(['size', 'n', 'scan', 'analyze', 'bare RE2.Sets, fewest', 'bare RE2.Set, sharded', 'scan : fewest', 'scan : sharded'], sizeRows)}
+${table(['size', 'n', 'scan', 'analyze'], sizeRows)}
 
 Growth of the median from ${growth.from} to ${growth.to}: exponent ${growth.scan.toFixed(3)} (scan), ${growth.analyze.toFixed(3)} (analyze).
 

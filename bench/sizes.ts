@@ -1,5 +1,4 @@
 import type { Engine } from '../src/index.js';
-import type { BareSets } from './bare-set.js';
 import type { Corpus } from './corpus.js';
 import { growthExponent, type Timing, timeEach } from './measure.js';
 
@@ -9,9 +8,6 @@ export interface SizeResult {
   readonly size: number;
   readonly scan: Timing;
   readonly analyze: Timing;
-  /** The bare passes; undefined for the sizes at which they would take minutes. */
-  readonly oneSet: Timing | undefined;
-  readonly shardedSets: Timing | undefined;
 }
 
 export interface Growth {
@@ -26,33 +22,22 @@ const plans = {
   quick: { 100: 400, 1000: 400, 16000: 40, 1000000: 2 },
 } as const;
 
-// A set of over a thousand patterns builds its automaton anew for almost every text: seconds for 100 kB.
-const LARGEST_FOR_ONE_SET = 1000;
-const LARGEST_FOR_SHARDS = 16_000;
-
-/** Times scan, analyze and the bare passes on distinct texts of each size. */
-export async function timeSizes(
-  engine: Engine,
-  bare: BareSets,
-  corpus: Corpus,
-  quick: boolean,
-): Promise<readonly SizeResult[]> {
+/** Times scan and analyze on distinct texts of each size. */
+export async function timeSizes(engine: Engine, corpus: Corpus, quick: boolean): Promise<readonly SizeResult[]> {
   const results: SizeResult[] = [];
   for (const [name, most] of Object.entries(quick ? plans.quick : plans.full)) {
     const size = Number(name);
     const texts = corpus.pieces(size, most);
     if (texts.length === 0) continue;
-    const { scan, analyze, oneSet, shardedSets } = await timeEach(
+    const { scan, analyze } = await timeEach(
       [
         { name: 'scan', run: (text) => engine.scan(text) },
         { name: 'analyze', run: (text) => engine.analyze(text), async: true },
-        ...(size <= LARGEST_FOR_ONE_SET ? [{ name: 'oneSet', run: bare.one }] : []),
-        ...(size <= LARGEST_FOR_SHARDS ? [{ name: 'shardedSets', run: bare.sharded }] : []),
       ],
       texts,
     );
     if (!scan || !analyze) throw new Error('a timing is missing');
-    results.push({ size, scan, analyze, oneSet, shardedSets });
+    results.push({ size, scan, analyze });
   }
   return results;
 }

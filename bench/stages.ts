@@ -5,8 +5,12 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { loadPack } from '../src/adapters/packs/load-pack.js';
-import { re2Compiler } from '../src/adapters/re2/re2-compiler.js';
 import { compilePack } from '../src/engine/rules/compile-pack.js';
+import { compileSource } from '../src/engine/rules/matcher/pattern.js';
+import { ProgramWriter } from '../src/engine/rules/matcher/programs.js';
+import { createWordLookup } from '../src/engine/rules/pack/word-lists.js';
+import type { PreparedGroup } from '../src/engine/rules/pattern/compiled-pattern.js';
+import { preparePatterns } from '../src/engine/rules/pattern/prepare-patterns.js';
 import { buildViews } from '../src/engine/text/views.js';
 import { createEngine } from '../src/index.js';
 import { installedCorpus } from './corpus.js';
@@ -14,16 +18,23 @@ import { growthExponent, quantile } from './measure.js';
 
 const { values } = parseArgs({ options: { base: { type: 'string' }, record: { type: 'string' } } });
 const { pack } = loadPack({ packs: ['rules/core'], today: new Date().toISOString().slice(0, 10) });
-const engine = createEngine({ pack: compilePack({ ...pack, isChecked: true }, re2Compiler), model: false });
+const engine = createEngine({ pack: compilePack({ ...pack, isChecked: true }), model: false });
 // Nothing matches: what is left are the views and the prefilter.
-const unmatched = compilePack(
-  { ...pack, isChecked: true },
-  {
-    prepare: (text) => ({ text }),
-    compile: () => ({ occursIn: () => false, findAll: () => [] }),
-    compileSet: () => ({ match: () => [] }),
-  },
-);
+const programs = new ProgramWriter();
+const nothing = compileSource('[^\\s\\S]', programs);
+const emptied = ({ patterns, index }: PreparedGroup): PreparedGroup => ({
+  patterns: new Map([...patterns].map(([key, pattern]) => [key, { ...pattern, program: () => nothing }])),
+  index,
+});
+const unmatched = compilePack({
+  ...pack,
+  isChecked: true,
+  layers: pack.layers.map((layer) => {
+    const words = createWordLookup(layer.words, () => {});
+    const { raw, folded } = preparePatterns(layer.rules, words, () => {});
+    return { ...layer, prepared: { raw: emptied(raw), folded: emptied(folded), programs } };
+  }),
+});
 type Scan = (text: string) => unknown;
 const scans: Record<string, Scan> = {
   scan: (text) => engine.scan(text),
@@ -76,7 +87,7 @@ const page = `# CPU time of a scan by stage and length
 
 Made by \`npm run bench -- stages${values.base === undefined ? '' : ' --base DIST'}\`, Node ${process.versions.node}, after \`warmUp()\`; milliseconds of CPU time (garbage collection and compilation by V8
 included), every text another one, ${corpus.name}.${values.base === undefined ? '' : ' `base`: another build on the same texts by turns.'} \`scan\` less \`views and
-prefilter\` is RE2 and the weighing of what it finds.
+prefilter\` is the matcher and the weighing of what it finds.
 
 | characters | n | what | mean | p50 | p99 |
 | -: | -: | - | -: | -: | -: |

@@ -48,9 +48,10 @@ const dependenciesAreInstalled = () => {
   );
 };
 
-/** Native modules are built for one version of Node: asks a fresh process whether this one can load them. */
-const nativeModulesLoad = () =>
-  spawnSync(process.execPath, ['-e', "require('re2')"], { cwd: root, stdio: 'ignore' }).status === 0;
+/** The database's native module is built for one version of Node: asks a fresh process whether this one can load it. */
+const databaseLoads = () =>
+  spawnSync(process.execPath, ['-e', "new (require('better-sqlite3'))(':memory:')"], { cwd: root, stdio: 'ignore' })
+    .status === 0;
 
 /** Installs what is missing. Returns false, having said why, when that failed. */
 export async function ensureInstalled() {
@@ -60,18 +61,22 @@ export async function ensureInstalled() {
       say('node_modules is a link to another checkout and lacks something: install there');
       return false;
     }
-    say('installing dependencies (npm ci); the regular-expression engine is compiled, which takes 2-3 minutes ...');
+    say('installing dependencies (npm ci); better-sqlite3 may have to be compiled, which takes 2-3 minutes ...');
     const started = performance.now();
     if (!(await npm(['ci']))) {
-      say('npm ci failed; its message is above. A C++ compiler, make and Python 3 are needed to build re2.');
+      say(
+        'npm ci failed; its message is above. To compile better-sqlite3, a C++ compiler, make and Python 3 are needed.',
+      );
       return false;
     }
     say(`installed in ${secondsSince(started)} s`);
   }
-  if (nativeModulesLoad()) return true;
-  say(`building re2 for Node ${process.versions.node} (npm rebuild re2), 2-3 minutes ...`);
-  if ((await npm(['rebuild', 're2'])) && nativeModulesLoad()) return true;
-  say('re2 cannot be loaded. A C++ compiler, make and Python 3 are needed; then: npm rebuild re2');
+  if (databaseLoads()) return true;
+  say(`building better-sqlite3 for Node ${process.versions.node} (npm rebuild better-sqlite3), 2-3 minutes ...`);
+  if ((await npm(['rebuild', 'better-sqlite3'])) && databaseLoads()) return true;
+  say(
+    'better-sqlite3 cannot be loaded. A C++ compiler, make and Python 3 are needed; then: npm rebuild better-sqlite3',
+  );
   return false;
 }
 

@@ -11,7 +11,7 @@ if (folder === undefined) {
 /** Half a gigabyte that only users of other people's models need, and what native modules are installed with. */
 const leftOut = new Set([
   '@huggingface/transformers',
-  ...['node-gyp', 'nan', 'prebuild-install', 'install-artifact-from-github', 'adm-zip', 'global-agent', '@types/node'],
+  ...['prebuild-install', 'adm-zip', 'global-agent', '@types/node'],
 ]);
 const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 const { packages } = JSON.parse(readFileSync(join(folder, 'node_modules', '.package-lock.json'), 'utf8'));
@@ -60,11 +60,5 @@ for (const abi of existsSync(join(folder, runtimes)) ? readdirSync(join(folder, 
         if (arch !== process.arch) remove(join(runtimes, abi, system, arch));
   }
 }
-// What native modules were built from.
-for (const place of [
-  're2/vendor',
-  're2/build/Release/obj.target',
-  'better-sqlite3/deps',
-  'better-sqlite3/build/Release/obj.target',
-])
-  remove(join('node_modules', place));
+// What the native module was built from.
+for (const place of ['deps', 'build/Release/obj.target']) remove(join('node_modules', 'better-sqlite3', place));

@@ -6,7 +6,6 @@ export { type LoadModelOptions, loadModel } from './adapters/model/load-model.js
 export { findModel } from './adapters/model/model-folder.js';
 export type { LoadOptions } from './adapters/packs/load-pack.js';
 export { openPack as loadPack } from './adapters/packs/open-pack.js';
-export { re2Compiler } from './adapters/re2/re2-compiler.js';
 export { JsonNumber, type JsonValue } from './engine/canonical-json.js';
 export type { Channel } from './engine/channel.js';
 export type { RouterLevel } from './engine/decide.js';
@@ -25,7 +24,7 @@ export { type Input, inputText, JsonText, type ToolCall, toJsonText } from './en
 export type { EngineLimits } from './engine/limits.js';
 export { unavailableModel } from './engine/model/circuit-breaker.js';
 export type { Classifier, ClassifierAnswer, ClassifierInfo, ClassifyOptions, Clock } from './engine/ports.js';
-export { compilePack } from './engine/rules/compile-pack.js';
+export { compilePack, re2Compiler } from './engine/rules/compile-pack.js';
 export { PackError, type PackProblem } from './engine/rules/pack/pack-error.js';
 export type { CompiledPack, Pack, Rule, Severity } from './engine/rules/types.js';
 export type { Span } from './engine/span.js';

@@ -17,7 +17,7 @@ interface Sample {
   readonly rss: number;
   /** Objects that live or wait for the next collection. */
   readonly heapUsed: number;
-  /** All that isn't V8's heap: SQLite's page caches, RE2's programs and DFAs, buffers, code. */
+  /** All that isn't V8's heap: SQLite's page caches, buffers, code. */
   readonly outsideHeap: number;
   readonly workers: number;
 }

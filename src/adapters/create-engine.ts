@@ -33,10 +33,9 @@ export function createEngine(options: EngineOptions = {}): Engine {
   });
 }
 
-function openChosenPack({ pack, limits }: EngineOptions): CompiledPack {
-  const regexMemoryMb = limits?.regexMemoryMb;
-  if (typeof pack === 'string') return openPack({ packs: [pack], regexMemoryMb });
-  return isNames(pack) ? openPack({ packs: pack, regexMemoryMb }) : (pack ?? openPack({ regexMemoryMb }));
+function openChosenPack({ pack }: EngineOptions): CompiledPack {
+  if (typeof pack === 'string') return openPack({ packs: [pack] });
+  return isNames(pack) ? openPack({ packs: pack }) : (pack ?? openPack());
 }
 
 const isNames = (pack: EngineOptions['pack']): pack is readonly string[] => Array.isArray(pack);

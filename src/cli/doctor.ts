@@ -23,7 +23,6 @@ interface Check {
 }
 
 const ADVICE = {
-  re2: 'Run "npm rebuild re2". npm 12 needs re2 under allowScripts in package.json.',
   onnx: 'For the model: npm install onnxruntime-node@1',
   sqlite: 'For the embedded database: npm install better-sqlite3@12.11.1',
   service: `For "portcullis serve": npm install ${PACKAGES}`,
@@ -206,7 +205,6 @@ async function run({ verify, trust, ...given }: DoctorFlags): Promise<void> {
   const checks: Check[] = [
     { name: 'Portcullis', state: 'ok', detail: packageVersion() },
     nodeCheck(),
-    await packageCheck('RE2', ['re2'], { state: 'failed', advice: ADVICE.re2 }),
     await packageCheck('ONNX Runtime', ['onnxruntime-node'], { state: 'missing', advice: ADVICE.onnx }),
     await packageCheck(
       'Service',
@@ -229,7 +227,6 @@ async function run({ verify, trust, ...given }: DoctorFlags): Promise<void> {
     await packageCheck('SQLite', ['better-sqlite3'], { state: 'missing', advice: ADVICE.sqlite }),
   ];
   if (verify) checks.push(...(await verifyFiles(flags)));
-  // Without RE2 no engine opens, and the reason is above.
   if (checks.every(({ state }) => state !== 'failed')) checks.push(...(await engineChecks(flags)));
   const failed = checks.filter(({ state }) => state === 'failed').length;
   const paint = paintFor(process.stdout);

@@ -6,7 +6,6 @@ import { NO_CORE, TRUST } from '../adapters/packs/load-pack.js';
 import { readPublicKey } from '../adapters/packs/minisign.js';
 import type { Engine } from '../engine/engine.js';
 import type { Thresholds } from '../engine/engine-settings.js';
-import type { EngineLimits } from '../engine/limits.js';
 import type { Classifier } from '../engine/ports.js';
 import type { Screener } from '../evaluation/scoring/score-texts.js';
 import { CliError } from './terminal.js';
@@ -20,7 +19,6 @@ export interface EngineFlags {
   readonly operatingPoint?: string;
   readonly isolation?: 'process' | 'thread';
   /** MiB. */
-  readonly regexMemory?: number;
   readonly json?: boolean;
 }
 
@@ -94,16 +92,6 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-/** Adds `--regex-memory`, for commands that screen many texts. */
-export function withRegexMemory(command: Command): Command {
-  return command.addOption(
-    new Option(
-      '--regex-memory <mib>',
-      'MiB of memory that the compiled patterns of one engine may take (default: 192)',
-    ).argParser(wholeNumber(1, 65_536)),
-  );
-}
-
 /** Adds `--mode`, `--pack`, `--overlay`, `--model` and `--json` to a command. */
 export function withEngineFlags(command: Command): Command {
   return withScreenerFlags(command).option('--json', 'print JSON');
@@ -160,23 +148,18 @@ export async function openEngine(flags: EngineFlags): Promise<Engine> {
     import('../adapters/create-engine.js'),
     import('../adapters/default-engine.js'),
   ]);
-  const { mode, pack, overlay, model, operatingPoint, isolation, regexMemory } = flags;
-  if ([mode, pack, overlay, model, operatingPoint, isolation, regexMemory].every((flag) => flag === undefined))
+  const { mode, pack, overlay, model, operatingPoint, isolation } = flags;
+  if ([mode, pack, overlay, model, operatingPoint, isolation].every((flag) => flag === undefined))
     return defaultEngine();
   if (model === 'off' && (mode === 'hybrid' || mode === 'shadow'))
     throw new CliError(`Mode ${mode} needs a model: leave out --model off.`);
-  const compiled = openPack({ packs: pack, overlays: overlay, regexMemoryMb: regexMemory });
+  const compiled = openPack({ packs: pack, overlays: overlay });
   return createEngine({
     pack: compiled,
     model: await modelFor(flags),
     mode,
     thresholds: chooseThresholds(flags),
   });
-}
-
-/** The engine's limits that the flags set. */
-export function chooseLimits({ regexMemory }: EngineFlags): Partial<EngineLimits> | undefined {
-  return regexMemory === undefined ? undefined : { regexMemoryMb: regexMemory };
 }
 
 /** The screener that the flags describe: with a model, unless `--mode rules` or `--model off` is given or none is installed. */

@@ -109,7 +109,6 @@ const OPTIONS: readonly Option[] = [
   new Option('--overlay <file>', 'overlay file; may be repeated').argParser(collect),
   setting('--model <name>', 'name, npm package or folder of a model; "off" runs the rules alone'),
   setting('--operating-point <name>', 'where the model blocks: strict, balanced or permissive'),
-  setting('--regex-memory <mib>', 'MiB of memory that the compiled patterns of one engine may take (default: 192)'),
   setting('--processes <number>', 'processes that share the port', '1'),
   setting('--workers <number>', 'engine workers (default: one per core, less one per process)'),
   setting('--scorers <number>'),

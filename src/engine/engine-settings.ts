@@ -145,13 +145,9 @@ export interface EngineInfo {
   /** Names that `thresholds.model` may take. */
   readonly operating_points: readonly string[];
   readonly timeout_ms: number;
-  /** MiB that compiled patterns may take outside the JavaScript heap; null in browsers, where they take none. */
-  readonly regex_memory_limit_mb: number | null;
-  /** Estimate of the MiB in use. */
-  readonly regex_memory_mb: number | null;
 }
 
-/** Describes an engine by its parts and settings. `regex_memory_mb` is read anew each time. */
+/** Describes an engine by its parts and settings. */
 export function describeEngine(
   {
     pack,
@@ -179,9 +175,5 @@ export function describeEngine(
     channels: settings.channels,
     operating_points: Object.keys(model?.thresholds ?? {}),
     timeout_ms: settings.timeoutMs,
-    regex_memory_limit_mb: pack.memory?.limitMb ?? null,
-    get regex_memory_mb() {
-      return pack.memory?.usedMb ?? null;
-    },
   };
 }

@@ -17,11 +17,6 @@ export interface EngineLimits {
   /** Characters of an excerpt. */
   readonly excerptLength: number;
   readonly breaker: BreakerLimits;
-  /**
-   * MiB of native memory that compiled patterns may take, by estimate; those not used lately are dropped and compiled again when needed. Of
-   * packs that `createEngine` opens itself; a process has one such bound for all engines with the default.
-   */
-  readonly regexMemoryMb: number;
 }
 
 /** Long enough for several windows of any script. */
@@ -36,7 +31,6 @@ export const DEFAULT_LIMITS: EngineLimits = {
   findings: 100,
   excerptLength: 120,
   breaker: { failures: 3, restMs: 5_000, maxRestMs: 60_000 },
-  regexMemoryMb: 192,
 };
 
 /** Default time a call may take before the rules answer alone. */

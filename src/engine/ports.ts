@@ -2,43 +2,6 @@
 import type { Channel } from './channel.js';
 import type { Span } from './span.js';
 
-/** A text prepared for many patterns: encoded once. */
-export interface Subject {
-  readonly text: string;
-}
-
-/** One compiled pattern. Matching never throws. */
-export interface Pattern {
-  /** Non-overlapping matches, leftmost first, in UTF-16 code units of the subject; at most `max`. */
-  findAll(subject: Subject, max: number): readonly Span[];
-  /** Whether the pattern occurs in the part of the subject; the text around the part is not seen. */
-  occursIn(subject: Subject, part: Span): boolean;
-}
-
-/** Many patterns matched in one pass. */
-export interface PatternSet {
-  /**
-   * Indices of the patterns that occur, ascending; `undefined` when the matcher ran out of its memory
-   * budget: the caller then asks the patterns one by one. Never a silent "no match".
-   */
-  match(subject: Subject): readonly number[] | undefined;
-}
-
-/** Compiles RE2 syntax. Building may throw an error whose message says what is wrong; matching may not. */
-export interface RegexCompiler {
-  prepare(text: string): Subject;
-  compile(source: string): Pattern;
-  compileSet(sources: readonly string[]): PatternSet;
-  /** Absent where patterns take no memory outside the JavaScript heap. */
-  readonly memory?: RegexMemory | undefined;
-}
-
-/** Memory of compiled patterns outside the JavaScript heap, in MiB: the bound, and an estimate of what is used. */
-export interface RegexMemory {
-  readonly limitMb: number;
-  readonly usedMb: number;
-}
-
 /** Time, handed in so that the engine has no clock of its own. */
 export interface Clock {
   /** Milliseconds, monotone, from any start. */

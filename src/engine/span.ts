@@ -18,6 +18,17 @@ export function codePointRanges(ranges: string): readonly (readonly [first: numb
     });
 }
 
+/** Gives the least span that holds all of some; there must be one. */
+export function hullOf(spans: readonly Span[]): Span {
+  let start = Number.POSITIVE_INFINITY;
+  let end = 0;
+  for (const span of spans) {
+    start = Math.min(start, span.start);
+    end = Math.max(end, span.end);
+  }
+  return { start, end };
+}
+
 /** Joins spans that touch or overlap; sorted by start. */
 export function mergeSpans(spans: readonly Span[]): readonly Span[] {
   const merged: Span[] = [];

@@ -6,9 +6,8 @@ import type { CompiledPack, Rule } from './rules/types.js';
 /** Options of a warm-up. */
 export interface WarmUpOptions {
   /**
-   * `common`: the 200 likeliest patterns, 0.1 s of CPU time and 17 MB. `all` (default): every pattern, so that no later call
-   * compiles one, but for a few that are slow to compile, and then a scan of benign texts, so that the code is optimised and
-   * RE2's automata know ordinary words; 1.2 s and 150 MB, which a long-lived process comes to use anyway.
+   * `common`: scans one text. `all` (default): compiles what no bundle holds (a millisecond for each pattern) and scans benign texts, so
+   * that the code is optimised.
    */
   readonly patterns?: 'all' | 'common' | undefined;
   /**
@@ -39,11 +38,10 @@ export async function warmUpRules(
   checkOptions('warmUp', options, { patterns: true, share: true });
   const { patterns = 'all', share = 1 } = options;
   if (!(share > 0 && share <= 1)) throw new ConfigError(['`share` must be above 0 and at most 1']);
-  await inSlices(clock, share, (shouldContinue) => pack.warmUp(shouldContinue));
   scan('Please summarise the attached report.');
   return async () => {
     if (patterns !== 'all') return;
-    await inSlices(clock, share, (shouldContinue) => pack.warmUpRest?.(shouldContinue) ?? true);
+    await inSlices(clock, share, (shouldContinue) => pack.warmUp(shouldContinue));
     const texts = warmUpTexts(pack.rules);
     await inSlices(clock, share, (shouldContinue) => {
       do {

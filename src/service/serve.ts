@@ -23,7 +23,6 @@ export async function serve(settings: ServiceSettings, share?: ProcessShare): Pr
     model: model === 'off' ? false : model,
     mode,
     thresholds: settings.operatingPoint === undefined ? undefined : { model: settings.operatingPoint },
-    limits: settings.regexMemory === undefined ? undefined : { regexMemoryMb: settings.regexMemory },
   };
   const pool = openEnginePool({
     ...engineSettings,

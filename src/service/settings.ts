@@ -29,7 +29,6 @@ export const settingsSchema: z.ZodType<ServiceSettings> = z
     overlay: z.array(z.string()).optional(),
     model: z.string().min(1).optional(),
     operatingPoint: z.string().min(1).optional(),
-    regexMemory: whole(1, 65_536).optional(),
     workers: whole(1, 256),
     processes: whole(1, 64),
     bodyLimit: whole(1_024, 64 * 1024 * 1024),
@@ -101,8 +100,6 @@ export interface ServiceSettings {
   readonly model?: string | undefined;
   /** Where the model blocks: the name of one of its operating points; overrides an overlay's. */
   readonly operatingPoint?: string | undefined;
-  /** MiB that the compiled patterns of each engine may take. Default 192. */
-  readonly regexMemory?: number | undefined;
   /** Engine workers. */
   readonly workers: number;
   /** Processes that share the port, each with a part of the engine workers. */

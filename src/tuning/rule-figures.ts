@@ -1,4 +1,3 @@
-import { re2Compiler } from '../adapters/re2/re2-compiler.js';
 import { compilePack } from '../engine/rules/compile-pack.js';
 import { bestCluster, type WeighedHit } from '../engine/rules/scan/clusters.js';
 import type { Pack, Rule } from '../engine/rules/types.js';
@@ -181,7 +180,7 @@ export function ruleCosts(pack: Pack, texts: readonly string[]): ReadonlyMap<str
   if (views.length === 0) return costs;
   for (const { id } of pack.layers.flatMap(({ rules }) => rules)) {
     const layers = pack.layers.map((layer) => ({ ...layer, rules: layer.rules.filter((rule) => rule.id === id) }));
-    const alone = compilePack({ ...pack, layers }, re2Compiler);
+    const alone = compilePack({ ...pack, layers });
     let least = Number.POSITIVE_INFINITY;
     for (let round = 0; round < ROUNDS; round++) {
       const start = performance.now();

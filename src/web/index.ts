@@ -1,4 +1,4 @@
-/** The engine for browsers, service workers and edge runtimes: RE2 in JavaScript, the model in WebAssembly, nothing of Node. */
+/** The engine for browsers, service workers and edge runtimes: rules and views as in Node, the model in WebAssembly, nothing of Node. */
 import { systemClock } from '../adapters/system-clock.js';
 import { createEngine as createEngineOf, type Engine, type EngineParts } from '../engine/engine.js';
 import type { CompiledPack } from '../engine/rules/types.js';
@@ -10,6 +10,7 @@ export { ConfigError, InputError, ModelError, type ModelErrorCode, PortcullisErr
 export type { ExplainedFinding, ExplainedVerdict, Explanation } from '../engine/explain.js';
 export type { Input } from '../engine/input.js';
 export type { Classifier, ClassifierAnswer, ClassifierInfo } from '../engine/ports.js';
+export { re2Compiler as re2jsCompiler } from '../engine/rules/compile-pack.js';
 export { PackError } from '../engine/rules/pack/pack-error.js';
 export type { CompiledPack, Rule } from '../engine/rules/types.js';
 export type { Span } from '../engine/span.js';
@@ -18,7 +19,6 @@ export type { WarmUpOptions } from '../engine/warm-up.js';
 export { type LoadModelOptions, loadModel } from './load-model.js';
 export type { BytesSource } from './load-pack.js';
 export { loadPack } from './load-pack.js';
-export { re2jsCompiler } from './re2js-compiler.js';
 
 /** The parts of an engine; `pack` is what `loadPack` gives. */
 export interface WebEngineOptions extends Omit<Partial<EngineParts>, 'pack'> {

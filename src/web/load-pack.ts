@@ -3,7 +3,6 @@ import { compilePack } from '../engine/rules/compile-pack.js';
 import { PackError } from '../engine/rules/pack/pack-error.js';
 import { type PackContent, stackPacks } from '../engine/rules/pack/stack-packs.js';
 import type { CompiledPack } from '../engine/rules/types.js';
-import { re2jsCompiler } from './re2js-compiler.js';
 
 /**
  * Loads and compiles the pack that comes with the library, `portcullis/web/core-pack`: its address, or its bytes. The rules
@@ -16,7 +15,7 @@ export async function loadPack(source: BytesSource): Promise<CompiledPack> {
   const content = parts && readContent(parts.pack, parts.prepared);
   if (!content) throw notAPack();
   const { pack } = stackPacks([content], { overlays: [], today: '', sha256: () => '' });
-  return compilePack(pack, re2jsCompiler);
+  return compilePack(pack);
 }
 
 function readContent(text: string, prepared: Uint8Array): PackContent | undefined {

@@ -89,7 +89,6 @@ export async function openWorkerEngine(settings: EngineWorkerSettings): Promise<
   const pack = loadPack({
     packs: settings.packs,
     overlays: settings.overlays,
-    regexMemoryMb: settings.limits?.regexMemoryMb,
     ...(settings.today === undefined ? {} : { today: settings.today }),
   });
   const { model, modeReason } = await openModel(settings);

@@ -37,7 +37,7 @@ test.each([
 
 test.each([
   ['page.md', `npx --no-install ${OURS} info`],
-  ['page.md', `npm install ./${OURS}-1.4.0.tgz re2js`],
+  ['page.md', `npm install ./${OURS}-1.4.0.tgz zod`],
   ['page.md', 'npm install\n\nThen portcullis serve.'],
   ['page.md', '`npm ci` and `portcullis serve`'],
   ['page.md', `npx -y @modelcontextprotocol/server-everything | ${OURS} hook`],

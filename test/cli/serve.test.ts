@@ -14,7 +14,7 @@ serve.mockResolvedValue(service);
 
 it('goes on serving where it could not be noted that the first account was shown', async () => {
   const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
-  await serveCommand().parseAsync(['--data', 'unused', '--mode', 'rules', '--regex-memory', '64'], { from: 'user' });
+  await serveCommand().parseAsync(['--data', 'unused', '--mode', 'rules'], { from: 'user' });
   expect(written.mock.calls.join('')).toContain('ready http://127.0.0.1:1');
-  expect(serve).toHaveBeenCalledWith(expect.objectContaining({ mode: 'rules', regexMemory: 64 }));
+  expect(serve).toHaveBeenCalledWith(expect.objectContaining({ mode: 'rules' }));
 });

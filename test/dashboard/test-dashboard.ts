@@ -1,7 +1,6 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { loadPack } from '../../src/adapters/packs/load-pack.js';
 import { overlayStack } from '../../src/adapters/packs/overlay-stack.js';
-import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
 import type { DashboardParts } from '../../src/dashboard/api/api-parts.js';
 import { operatorBilling, orderBook } from '../../src/dashboard/billing/billing.js';
 import { dashboard } from '../../src/dashboard/dashboard.js';
@@ -22,7 +21,7 @@ import { databases, type TestDatabase } from '../store/databases.js';
 
 const loaded = loadPack({ today: '2026-11-22' });
 const { pack } = loaded;
-const compiled = compilePack(pack, re2Compiler);
+const compiled = compilePack(pack);
 const rulesOnly = createEngine({ pack: compiled, mode: 'rules', model: false });
 /** The engine with an account's overlay on top. */
 const engineUnder = (change: PackChange | undefined) =>

@@ -34,7 +34,7 @@ export const stubPack: CompiledPack = {
   threshold: 0.5,
   paranoia: 1,
   rules: RULES.map((one) => one.rule),
-  size: { patterns: 3, sets: 0, literals: 0 },
+  size: { patterns: 3, literals: 0 },
   warmUp: () => true,
   nearMisses: () => [],
   withChange: () => stubPack,

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { loadPack } from '../../src/adapters/packs/load-pack.js';
 import { reportProblems } from '../../src/adapters/packs/pack-yaml.js';
 import { readEvidence, readSuppressions, readTags } from '../../src/adapters/packs/rules-data.js';
-import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
 import { compilePack } from '../../src/engine/rules/compile-pack.js';
 import { languageSchema, multilingualSchema, ruleSchema } from '../../src/engine/rules/pack/rule-schema.js';
 import type { CompiledPack, Rule } from '../../src/engine/rules/types.js';
@@ -17,7 +16,7 @@ import { testPack } from '../../src/rule-authoring/test-pack.js';
 
 describe('the core pack', () => {
   const { pack, sources } = loadPack({ packs: ['rules/core'], today: '2026-01-01' });
-  const compiled = compilePack(pack, re2Compiler);
+  const compiled = compilePack(pack);
   const rules = pack.layers.flatMap((layer) => layer.rules);
 
   it('passes its linter', () => {
@@ -54,7 +53,7 @@ describe('the core pack', () => {
         .map(({ view, shown }) => `${view} ${shown.start}-${shown.end}`);
     };
     const different = excepting.flatMap(({ layer, rule }) => {
-      const alone = compilePack({ ...pack, layers: [{ ...layer, rules: [rule], prepared: undefined }] }, re2Compiler);
+      const alone = compilePack({ ...pack, layers: [{ ...layer, rules: [rule], prepared: undefined }] });
       const { positive, negative } = rule.examples;
       return [...positive, ...negative].flatMap(({ text }) => {
         const { views } = buildViews(text);

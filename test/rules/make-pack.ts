@@ -1,4 +1,3 @@
-import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
 import { compilePack } from '../../src/engine/rules/compile-pack.js';
 import type { CompileOptions } from '../../src/engine/rules/compile-rules.js';
 import { ruleSchema } from '../../src/engine/rules/pack/rule-schema.js';
@@ -32,7 +31,7 @@ export function makePack(rules: readonly Rule[], words: WordLists = {}): Pack {
 }
 
 export function compile(rules: readonly Rule[], words: WordLists = {}, options: CompileOptions = {}): CompiledPack {
-  return compilePack(makePack(rules, words), re2Compiler, options);
+  return compilePack(makePack(rules, words), options);
 }
 
 export function scan(pack: CompiledPack, text: string, options: ScanOptions = {}): RulesSignal {

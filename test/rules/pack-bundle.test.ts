@@ -7,7 +7,6 @@ import { loadPack } from '../../src/adapters/packs/load-pack.js';
 import { bundlePack, readPackBundle } from '../../src/adapters/packs/pack-bundle.js';
 import { readPackFolder } from '../../src/adapters/packs/pack-folder.js';
 import { writePrepared } from '../../src/adapters/packs/prepared-file.js';
-import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
 import { compilePack } from '../../src/engine/rules/compile-pack.js';
 import { PackError } from '../../src/engine/rules/pack/pack-error.js';
 import { stackPacks } from '../../src/engine/rules/pack/stack-packs.js';
@@ -52,7 +51,7 @@ describe('a pack bundle', () => {
     writeFileSync(overlay, 'rules: { override.ignore-all-instructions: off }\n');
     const open = (name: string, overlays: readonly string[]) => {
       const { pack } = loadPack({ packs: [name], overlays, today: '2026-01-01' });
-      return compilePack({ ...pack, isChecked: true }, re2Compiler);
+      return compilePack({ ...pack, isChecked: true });
     };
     const { views } = buildViews(readFileSync(join('bench', 'texts', 'attacks.txt'), 'utf8').repeat(8));
     const bundle = laid(made.bundle, made.prepared);

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
 import { compilePack } from '../../src/engine/rules/compile-pack.js';
 import { overlaySchema } from '../../src/engine/rules/pack/overlay-schema.js';
 import { PackError } from '../../src/engine/rules/pack/pack-error.js';
@@ -38,7 +37,7 @@ const stack = (contents: readonly PackContent[], overlays: readonly unknown[] = 
     today,
     sha256,
   } satisfies StackOptions);
-const compiled = (...args: Parameters<typeof stack>) => compilePack(stack(...args).pack, re2Compiler);
+const compiled = (...args: Parameters<typeof stack>) => compilePack(stack(...args).pack);
 const entry = { reason: 'a test', expires: '2026-12-31' };
 
 describe('stacked packs', () => {

@@ -7,8 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { createEngine as createNativeEngine } from '../../src/adapters/create-engine.js';
 import { openPack } from '../../src/adapters/packs/open-pack.js';
 import { bundlePack } from '../../src/adapters/packs/pack-bundle.js';
-import { re2Compiler } from '../../src/adapters/re2/re2-compiler.js';
-import { createEngine, loadPack, re2jsCompiler } from '../../src/web/index.js';
+import { createEngine, loadPack } from '../../src/web/index.js';
 
 const made = bundlePack(join('rules', 'core'));
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-web-'));
@@ -22,8 +21,7 @@ const native = (() => {
 describe('portcullis/web', () => {
   it('says of texts what the native build says', async () => {
     const engine = createEngine({ pack: await loadPack(gzipSync(made.web)) });
-    // The memory of RE2's native build.
-    expect(engine.info).toEqual({ ...native.info, regex_memory_limit_mb: null, regex_memory_mb: null });
+    expect(engine.info).toEqual(native.info);
     const lines = ['attacks.txt', 'benign.txt'].flatMap((name) =>
       readFileSync(join('bench', 'texts', name), 'utf8')
         .split('\n')
@@ -60,31 +58,6 @@ describe('portcullis/web', () => {
     });
     const code = readFileSync(join(outDir, 'index.js'), 'utf8');
     const imported = [...code.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map(([, name]) => name);
-    expect(new Set(imported)).toEqual(new Set(['entities/decode', 'zod', 're2js', 'onnxruntime-web/wasm']));
+    expect(new Set(imported)).toEqual(new Set(['entities/decode', 'zod', 'onnxruntime-web/wasm']));
   }, 60_000);
-});
-
-describe('RE2 in JavaScript', () => {
-  it.each([
-    ['a+', 'baab a', 'ab'],
-    ['\\bignore\\b', 'ignore, Ignore. ignored', ' '],
-    ['(?:ignore|forget) (?:all|every)', 'forget all, ignore every', 'forget'],
-    ['\\p{Han}{2}', 'ab 忽略 指令 😀忽略', '😀'],
-    ['[^a-z]+', '😀😀a\u{10ffff}', ''],
-    ['x*', 'axxb', ''],
-    ['(?i)straße|k', 'STRASSE Straße \u212a', 'k'],
-    ['^a|b$', 'a\nb\nab', 'a'],
-  ])('finds %s where native RE2 does', (source, text, other) => {
-    const [js, cpp] = [re2jsCompiler, re2Compiler].map((compiler) => {
-      const pattern = compiler.compile(source);
-      return [text, other].map((one) => {
-        const subject = compiler.prepare(one);
-        return [pattern.findAll(subject, 100), pattern.occursIn(subject, { start: 0, end: one.length })];
-      });
-    });
-    expect(js).toEqual(cpp);
-    const sources = ['zz', source];
-    const matched = (compiler: typeof re2Compiler) => compiler.compileSet(sources).match(compiler.prepare(text));
-    expect(matched(re2jsCompiler)).toEqual(matched(re2Compiler));
-  });
 });

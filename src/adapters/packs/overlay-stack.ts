@@ -6,7 +6,6 @@ import { PackError } from '../../engine/rules/pack/pack-error.js';
 import { overlayChange, overlayProblems, type PackContent, stackPacks } from '../../engine/rules/pack/stack-packs.js';
 
 import type { PackChange } from '../../engine/rules/types.js';
-import { re2Compiler } from '../re2/re2-compiler.js';
 import type { LoadedPack } from './load-pack.js';
 import { parseOverlay } from './pack-overlay.js';
 
@@ -61,7 +60,7 @@ export function overlayStack(loaded: Pick<LoadedPack, 'contents' | 'overlays' | 
       allowed?.(overlay);
       const problems = overlayProblems(contents, [{ name: 'overlay', overlay }]);
       if (problems.length > 0) throw new PackError(problems);
-      const unfit = allowListProblems(pack, overlay.allow, re2Compiler);
+      const unfit = allowListProblems(pack, overlay.allow);
       if (unfit.length > 0) throw new PackError(unfit);
       return overlay;
     },

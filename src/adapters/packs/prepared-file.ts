@@ -1,3 +1,5 @@
+import { readCharClass } from '../../engine/rules/matcher/char-class.js';
+import { readPrograms } from '../../engine/rules/matcher/programs.js';
 import {
   type IndexedPattern,
   type PreparedGroup,
@@ -15,7 +17,7 @@ import type { Rule } from '../../engine/rules/types.js';
  * Without Node's own modules: `portcullis/web` reads it too.
  */
 const MAGIC = 'portcullis-prepared\n';
-const FORMAT = 3;
+const FORMAT = 4;
 /** Sections begin on multiples of this, so that typed arrays can lie in them. */
 const ALIGNMENT = 8;
 
@@ -30,15 +32,8 @@ interface Header {
   readonly table: Readonly<Record<string, readonly [number, number]>>;
 }
 
-/** A pattern without its source: longest match (null: no bound), scripts, frequency, relaxed source, screen, alternatives. */
-type StoredPattern = readonly [
-  number | null,
-  number,
-  number,
-  string | null,
-  string | null,
-  readonly (readonly number[])[],
-];
+/** A pattern: address of its program, longest match (null: no bound), scripts, frequency, alternatives. */
+type StoredPattern = readonly [number, number | null, number, number, readonly (readonly number[])[]];
 
 /** SHA-256 of bytes as 64 small hex digits. */
 export type Sha256 = (bytes: Uint8Array) => string;
@@ -68,11 +63,6 @@ export function writePrepared(
     const { patterns, index } = prepared[group];
     const distinct = [...new Set(patterns.values())];
     const numbers = new Map(distinct.map((pattern, number) => [pattern, number]));
-    const sources = distinct.map(({ source }) => encodeUtf8(source));
-    const ends = sources.map(({ length }) => length);
-    ends.forEach((length, at) => {
-      ends[at] = length + (ends[at - 1] ?? 0);
-    });
     const byKey = listPatternKeys(rules, group).map((key) => {
       const pattern = patterns.get(key);
       if (!pattern) throw new Error('only patterns without mistakes can be stored');
@@ -80,8 +70,6 @@ export function writePrepared(
     });
     add(`${group}.byKey`, toBytes(Int32Array.from(byKey)));
     add(`${group}.patterns`, encodeUtf8(JSON.stringify(distinct.map(store))));
-    add(`${group}.ends`, toBytes(Int32Array.from(ends)));
-    add(`${group}.sources`, concat(sources));
     add(`${group}.table`, toBytes(index.automaton.table));
     add(`${group}.cells`, toBytes(index.automaton.cells));
     add(`${group}.symbols`, toBytes(index.automaton.symbols));
@@ -90,6 +78,9 @@ export function writePrepared(
     add(`${group}.items`, toBytes(index.setsByLiteral.items));
     add(`${group}.sets`, toBytes(Int32Array.of(index.sets)));
   }
+  const { programs } = prepared;
+  add('programs', toBytes(programs.code.subarray(0, programs.length)));
+  add('classes', encodeUtf8(JSON.stringify(programs.classes.map(({ key }) => key))));
   const sections = concat(parts);
   const header: Header = { format: FORMAT, pack: sha256(encodeUtf8(pack)), sections: sha256(sections), digest, table };
   return concat([padToAlignment(`${MAGIC}${JSON.stringify(header)}\n`), sections]);
@@ -124,12 +115,8 @@ export function readPrepared(
     return new Uint8Array(buffer, byteOffset + at, length);
   };
   const readGroup = (group: RuleGroupName): PreparedGroup => {
-    const ends = ints(`${group}.ends`);
-    const sources = bytes(`${group}.sources`);
     const stored = JSON.parse(utf8.decode(bytes(`${group}.patterns`))) as readonly StoredPattern[];
-    const distinct = stored.map((one, at) =>
-      restore(one, sources, at === 0 ? 0 : (ends[at - 1] as number), ends[at] as number),
-    );
+    const distinct = stored.map(restore);
     const byKey = ints(`${group}.byKey`);
     const patterns = listPatternKeys(rules, group).map((key, at): [string, IndexedPattern] => [
       key,
@@ -149,16 +136,19 @@ export function readPrepared(
       },
     };
   };
-  return { prepared: { raw: readGroup('raw'), folded: readGroup('folded') }, digest: header.digest };
+  const [at, length] = section('programs');
+  const code = new Uint16Array(buffer, byteOffset + at, length / Uint16Array.BYTES_PER_ELEMENT);
+  const classes = (JSON.parse(utf8.decode(bytes('classes'))) as readonly string[]).map(readCharClass);
+  const programs = readPrograms(code, classes);
+  return { prepared: { raw: readGroup('raw'), folded: readGroup('folded'), programs }, digest: header.digest };
 }
 
-function store({ longest, scripts, frequency, relaxed, screen, alternatives }: IndexedPattern): StoredPattern {
+function store({ program, longest, scripts, frequency, alternatives }: IndexedPattern): StoredPattern {
   return [
+    program(),
     Number.isFinite(longest) ? longest : null,
     scripts,
     frequency,
-    relaxed ?? null,
-    screen ?? null,
     alternatives.map(({ trigger, before, after, nearby }) => [
       trigger,
       before,
@@ -168,15 +158,9 @@ function store({ longest, scripts, frequency, relaxed, screen, alternatives }: I
   ];
 }
 
-/** The source is decoded when it is first asked for: most patterns never are. */
-function restore(stored: StoredPattern, sources: Uint8Array, from: number, to: number): IndexedPattern {
-  const [longest, scripts, frequency, relaxed, screen, alternatives] = stored;
+function restore([address, longest, scripts, frequency, alternatives]: StoredPattern): IndexedPattern {
   return {
-    get source() {
-      return utf8.decode(sources.subarray(from, to));
-    },
-    relaxed: relaxed ?? undefined,
-    screen: screen ?? undefined,
+    program: () => address,
     longest: longest ?? Number.POSITIVE_INFINITY,
     scripts,
     frequency,
@@ -192,7 +176,7 @@ function restoreAlternative([trigger = 0, before = 0, after = 0, ...rest]: reado
   return { trigger, before, after, nearby };
 }
 
-function toBytes(array: Int32Array | Uint8Array): Uint8Array {
+function toBytes(array: Int32Array | Uint16Array | Uint8Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
 

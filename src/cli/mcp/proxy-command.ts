@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Gateway } from '../../integrations/mcp/gateway.js';
 import type { GatewayEvent } from '../../integrations/mcp/pin-event.js';
 import type { Guard, GuardOptions } from '../../policy/index.js';
-import { wholeNumber, withIsolation, withRegexMemory, withScreenerFlags } from '../engine-flags.js';
+import { wholeNumber, withIsolation, withScreenerFlags } from '../engine-flags.js';
 import { policyOption, readPolicy } from '../policy-file.js';
 import { CliError } from '../terminal.js';
 import { pinFileOption } from './pins-command.js';
@@ -247,7 +247,5 @@ export function mcpProxyCommand(): Command {
     new Option('--quiet', 'do not report enforcements on standard error'),
   ];
   for (const option of options) command.addOption(option);
-  return withIsolation(withRegexMemory(withScreenerFlags(command)))
-    .addHelpText('after', HELP)
-    .action(run);
+  return withIsolation(withScreenerFlags(command)).addHelpText('after', HELP).action(run);
 }

@@ -28,10 +28,10 @@ const MAX_PIN_EVENTS = 1_000;
 export async function openScreening(flags: ScreeningFlags): Promise<Screening> {
   const { service } = flags;
   if (service !== undefined) {
-    for (const name of ['mode', 'pack', 'overlay', 'model', 'operatingPoint', 'regexMemory'] as const)
+    for (const name of ['mode', 'pack', 'overlay', 'model', 'operatingPoint'] as const)
       if (flags[name] !== undefined)
         throw new CliError(
-          'the service uses its own rules and model: with --service, leave out --mode, --pack, --overlay, --model, --operating-point and --regex-memory.',
+          'the service uses its own rules and model: with --service, leave out --mode, --pack, --overlay, --model and --operating-point.',
         );
     const apiKey = flags.key;
     if (!apiKey)

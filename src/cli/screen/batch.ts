@@ -4,14 +4,7 @@ import { Command, Option } from 'commander';
 import { latencyAt } from '../../batch/batch-counts.js';
 import type { RowFormat } from '../../batch/formats/file-format.js';
 import type { BatchProgress, BatchResult } from '../../batch/run-batch.js';
-import {
-  chooseLimits,
-  chooseThresholds,
-  type EngineFlags,
-  wholeNumber,
-  withEngineFlags,
-  withRegexMemory,
-} from '../engine-flags.js';
+import { chooseThresholds, type EngineFlags, wholeNumber, withEngineFlags } from '../engine-flags.js';
 import { CliError, formatDuration, formatRate, progressLine } from '../terminal.js';
 
 interface BatchFlags extends EngineFlags {
@@ -76,7 +69,6 @@ async function run(inputs: readonly string[], flags: BatchFlags): Promise<void> 
         model: flags.model === 'off' ? false : flags.model,
         mode: flags.mode,
         thresholds: chooseThresholds(flags),
-        limits: chooseLimits(flags),
       },
       onProgress: report,
     });
@@ -97,7 +89,7 @@ function collect(value: string, before: readonly string[] | undefined): readonly
 
 /** `portcullis batch`: rows in, one row of id and Verdict out, in the same order, on all cores. */
 export function batchCommand(): Command {
-  const command = withEngineFlags(
+  return withEngineFlags(
     new Command('batch')
       .description(
         'screen JSON Lines, CSV or Parquet row by row; exits with 0, 1 if some rows could not be screened, 2 for an error, 3 for --fail-on block',
@@ -128,8 +120,7 @@ export function batchCommand(): Command {
       .option('--strict', 'stop at the first row that cannot be screened')
       .addOption(new Option('--fail-on <what>', 'exit with 3 if any row is blocked').choices(['block']))
       .option('--summary <file>', 'write the summary as JSON'),
-  );
-  return withRegexMemory(command).action(run);
+  ).action(run);
 }
 
 /** The summary of a batch as JSON. Latencies are upper bounds of power-of-two buckets, milliseconds, of the rows scored. */

@@ -2,13 +2,7 @@ import { once } from 'node:events';
 import { Command } from 'commander';
 import { packageVersion } from '../../adapters/package-version.js';
 import type { OutputRow } from '../../batch/row.js';
-import {
-  chooseLimits,
-  chooseThresholds,
-  type EngineFlags,
-  withRegexMemory,
-  withScreenerFlags,
-} from '../engine-flags.js';
+import { chooseThresholds, type EngineFlags, withScreenerFlags } from '../engine-flags.js';
 
 interface ScorerFlags extends Omit<EngineFlags, 'json'> {
   readonly findings?: boolean;
@@ -34,7 +28,6 @@ async function run(flags: ScorerFlags): Promise<void> {
     model: flags.model === 'off' ? false : flags.model,
     mode: flags.mode,
     thresholds: chooseThresholds(flags),
-    limits: chooseLimits(flags),
     timeoutMs: MODEL_MS,
   });
   await worker.warmUp();
@@ -70,7 +63,7 @@ async function run(flags: ScorerFlags): Promise<void> {
 
 /** `portcullis scorer`: rows in, verdicts out, each as soon as it is ready, by an engine in this process. */
 export function scorerCommand(): Command {
-  const command = withScreenerFlags(
+  return withScreenerFlags(
     new Command('scorer')
       .description(
         'screen JSON Lines {"id", "text"} from standard input to standard output, in one process; the first line of output names the versions. For engines such as Spark, which start one process per core',
@@ -79,6 +72,5 @@ export function scorerCommand(): Command {
       .option('--channel-field <field>', 'the field that says whose words a text is')
       .option('--task-field <field>', 'the field with the task that the user gave the agent')
       .option('--today <date>', 'date as YYYY-MM-DD, for the expiry of allow-list entries (default: today in UTC)'),
-  );
-  return withRegexMemory(command).action(run);
+  ).action(run);
 }

@@ -1,5 +1,4 @@
 import { overlayThresholds } from '../channel.js';
-import type { RegexCompiler } from '../ports.js';
 import { type AllowanceLookup, type CompileOptions, compileAllowances, compileRules } from './compile-rules.js';
 import { type CompiledRule, countedScore } from './compiled-rule.js';
 import { PackError, type PackProblem } from './pack/pack-error.js';
@@ -16,24 +15,26 @@ import type { Allowance, CompiledPack, Pack, PackChange } from './types.js';
  *
  * @throws PackError with all mistakes of all rules and word lists
  */
-export function compilePack(pack: Pack, compiler: RegexCompiler, options: CompileOptions = {}): CompiledPack {
-  const { rules, groups, patterns, problems } = compileRules(pack, compiler, options);
+export function compilePack(pack: Pack, options: CompileOptions = {}): CompiledPack {
+  const { rules, groups, patterns, problems } = compileRules(pack);
   if (problems.length > 0) throw new PackError(problems);
   const prefilters = groups.map((group) =>
-    options.plain ? buildPlainPrefilter(group.rules) : buildPrefilter(group.rules, group.index, compiler),
+    options.plain ? buildPlainPrefilter(group.rules) : buildPrefilter(group.rules, group.index),
   );
-  const warmUp = createWarmUp(patterns, compiler);
-  const parts: ScanParts = { rules, prefilters, compiler, paranoia: pack.paranoia };
+  const warmUp = createWarmUp(patterns);
+  const parts: ScanParts = { rules, prefilters, paranoia: pack.paranoia };
   return assemblePack(pack, {
     parts,
     warmUp,
     size: {
       patterns: patterns.length,
-      sets: prefilters.reduce((sum, { size }) => sum + size.sets, 0),
-      literals: prefilters.reduce((sum, { size }) => sum + size.literals, 0),
+      literals: prefilters.reduce((sum, { literals }) => sum + literals, 0),
     },
   });
 }
+
+/** @deprecated Patterns are matched by the library itself: `compilePack` needs no compiler. */
+export const re2Compiler: CompileOptions = {};
 
 interface CompiledParts {
   readonly parts: ScanParts;
@@ -56,11 +57,7 @@ function assemblePack(pack: Pack, compiled: CompiledParts): CompiledPack {
     paranoia: pack.paranoia,
     rules: pack.layers.flatMap((layer) => layer.rules),
     size,
-    get memory() {
-      return parts.compiler.memory;
-    },
-    warmUp: (goOn = () => true) => warmUp(COMMON_PATTERNS, goOn),
-    warmUpRest: (goOn) => warmUp(Number.POSITIVE_INFINITY, goOn),
+    warmUp,
     scan: (views, scanOptions) => scanViews(parts, views, scanOptions),
     nearMisses: (views) => findNearMisses(parts, views),
     withChange: (change) => changedPack(pack, compiled, change),
@@ -68,15 +65,11 @@ function assemblePack(pack: Pack, compiled: CompiledParts): CompiledPack {
 }
 
 /** Reports mistakes in an allow-list on top of a pack. Compiles its patterns, not the pack's. */
-export function allowListProblems(
-  { layers }: Pack,
-  allow: readonly Allowance[],
-  compiler: RegexCompiler,
-): readonly PackProblem[] {
+export function allowListProblems({ layers }: Pack, allow: readonly Allowance[]): readonly PackProblem[] {
   const problems: PackProblem[] = [];
   // The uppermost pack sees the word lists of all.
   const lookup = createWordLookup(layers.at(-1)?.words ?? {}, () => {});
-  const allowances = compileAllowances(allow, lookup, compiler, problems);
+  const allowances = compileAllowances(allow, lookup, problems);
   for (const { rules } of layers) for (const rule of rules) allowances(rule);
   return problems;
 }
@@ -88,7 +81,7 @@ function changedPack(pack: Pack, compiled: CompiledParts, change: PackChange): C
   const lookups = new Map<string, AllowanceLookup>();
   for (const { words, rules } of pack.layers) {
     const lookup = createWordLookup(words, () => {});
-    const allowances = compileAllowances(change.allow, lookup, parts.compiler, problems);
+    const allowances = compileAllowances(change.allow, lookup, problems);
     for (const { id } of rules) lookups.set(id, allowances);
   }
   const rules: CompiledRule[] = [];
@@ -133,30 +126,15 @@ function changedRule(
   };
 }
 
-/** Patterns that a short warm-up compiles: some 60 ms and 16 MB, for a fourth of what 1,230 texts of 1 kB compile. */
-const COMMON_PATTERNS = 200;
-
-/**
- * Compiles patterns, those whose literals are most common first, so that no text needs to wait for them. Resumes where it stopped; ends
- * where more would push the first ones out of the compiler's memory.
- */
-function createWarmUp(patterns: readonly CompiledPattern[], compiler: RegexCompiler): WarmUp {
-  let byFrequency: readonly CompiledPattern[] | undefined;
+/** Compiles patterns that no bundle holds, so that no text needs to wait for them. Resumes where it stopped. */
+function createWarmUp(patterns: readonly CompiledPattern[]): CompiledPack['warmUp'] {
   let next = 0;
-  return (until, goOn) => {
-    byFrequency ??= [...patterns].sort((a, b) => b.frequency - a.frequency);
-    const end = Math.min(until, byFrequency.length);
-    const subject = compiler.prepare(' ');
-    while (next < end) {
-      const { memory } = compiler;
-      if (memory && memory.usedMb >= memory.limitMb) return true;
-      byFrequency[next]?.pattern.occursIn(subject, { start: 0, end: 1 });
+  return (goOn = () => true) => {
+    while (next < patterns.length) {
+      patterns[next]?.pattern.compile();
       next += 1;
       if (!goOn()) break;
     }
-    return next >= end;
+    return next >= patterns.length;
   };
 }
-
-/** Compiles up to this many patterns in all, while `goOn` says so; true when none of them is left. */
-type WarmUp = (until: number, goOn: () => boolean) => boolean;

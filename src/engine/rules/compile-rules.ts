@@ -1,4 +1,3 @@
-import type { Pattern, RegexCompiler } from '../ports.js';
 import {
   type CompiledRule,
   chooseGroup,
@@ -9,16 +8,18 @@ import {
   readSteps,
   viewBit,
 } from './compiled-rule.js';
+import { compileSource, createPattern, type Pattern } from './matcher/pattern.js';
+import { ProgramWriter } from './matcher/programs.js';
 import type { PackPlace, PackProblem } from './pack/pack-error.js';
 import { createWordLookup } from './pack/word-lists.js';
 import {
   type CompiledPattern,
-  compileLazily,
   type IndexedPattern,
   type PreparedPatterns,
   RULE_GROUPS,
 } from './pattern/compiled-pattern.js';
 import type { WordLookup } from './pattern/parse-pattern.js';
+import { PatternError } from './pattern/pattern-error.js';
 import { type PatternForm, preparePattern } from './pattern/prepare-pattern.js';
 import { preparePatterns } from './pattern/prepare-patterns.js';
 import type { LiteralIndex } from './prefilter/literal-index.js';
@@ -32,7 +33,7 @@ export interface RuleGroup {
 
 /** Options for tests and benchmarks. */
 export interface CompileOptions {
-  /** True: no prefilter and no screens; every pattern of every rule runs alone on every text. Slow, with the same result. */
+  /** True: no prefilter; every pattern of every rule runs on every text. Slow, with the same result. */
   readonly plain?: boolean | undefined;
 }
 
@@ -45,13 +46,13 @@ export interface CompiledRules {
 }
 
 /** Prepares and compiles every pattern of a pack's active rules. Mistakes are collected, not thrown. */
-export function compileRules(pack: Pack, compiler: RegexCompiler, options: CompileOptions): CompiledRules {
+export function compileRules(pack: Pack): CompiledRules {
   const problems: PackProblem[] = [];
   const rules: CompiledRule[] = [];
   const groups: RuleGroup[] = [];
   const patterns: CompiledPattern[] = [];
   for (const layer of pack.layers) {
-    const compiled = compileLayer(layer, pack, rules.length, compiler, options, problems);
+    const compiled = compileLayer(layer, pack, rules.length, problems);
     rules.push(...compiled.rules);
     groups.push(...compiled.groups);
     patterns.push(...compiled.patterns);
@@ -63,8 +64,6 @@ function compileLayer(
   layer: PackLayer,
   pack: Pack,
   firstIndex: number,
-  compiler: RegexCompiler,
-  options: CompileOptions,
   problems: PackProblem[],
 ): Omit<CompiledRules, 'problems'> {
   const words = lazyWordLookup(layer.words, problems);
@@ -74,8 +73,11 @@ function compileLayer(
       problems.push({ ...problem, place: { in: 'rule', name: id, path, at, length } });
     });
   const isChecked = pack.isChecked || layer.prepared !== undefined;
-  const build = (indexed: IndexedPattern): Pattern =>
-    isChecked ? compileLazily(indexed, compiler, options.plain !== true) : compiler.compile(indexed.source);
+  const build = (indexed: IndexedPattern): Pattern => {
+    const pattern = createPattern(prepared.programs, indexed.program);
+    if (!isChecked) pattern.compile();
+    return pattern;
+  };
   const compiled = new Map<IndexedPattern, readonly CompiledPattern[]>();
   const compileSource = (source: string, rule: Rule, path: PackPlace['path']): readonly CompiledPattern[] => {
     const indexed = prepared[chooseGroup(rule)].patterns.get(patternKey(rule, source));
@@ -86,7 +88,7 @@ function compileLayer(
     return known;
   };
 
-  const allowances = compileAllowances(pack.allow, words, compiler, problems);
+  const allowances = compileAllowances(pack.allow, words, problems);
   const active = layer.rules.filter((rule) => rule.status !== 'deprecated');
   const rules = active.map((rule, at) => compileRule(rule, firstIndex + at, compileSource, allowances));
   const groups = RULE_GROUPS.map((name) => ({
@@ -142,12 +144,12 @@ function compilePattern(
   place: PackPlace,
   problems: PackProblem[],
 ): readonly CompiledPattern[] {
-  const { relaxed, longest, scripts, frequency, alternatives } = indexed;
+  const { longest, scripts, frequency, alternatives } = indexed;
   try {
-    return [{ pattern: build(indexed), relaxed, longest, scripts, frequency, alternatives }];
+    return [{ pattern: build(indexed), longest, scripts, frequency, alternatives }];
   } catch (error) {
-    // The compiler's refusal is the author's mistake, reported with all the others.
-    const message = `RE2 rejects this pattern: ${error instanceof Error ? error.message : String(error)}.`;
+    if (!(error instanceof PatternError)) throw error;
+    const message = `This pattern can't be compiled: ${error.message}.`;
     problems.push({ code: 'PACK027', message, advice: 'See the RE2 syntax page.', place });
     return [];
   }
@@ -166,9 +168,9 @@ export type AllowanceLookup = (rule: Rule) => readonly CompiledPattern[];
 export function compileAllowances(
   allow: readonly Allowance[],
   words: WordLookup,
-  compiler: RegexCompiler,
   problems: PackProblem[],
 ): AllowanceLookup {
+  const writer = new ProgramWriter();
   const compiled = new Map<string, readonly CompiledPattern[]>();
   const compileEntry = (entry: Allowance, index: number, form: PatternForm): readonly CompiledPattern[] => {
     const source = entry.pattern ?? (entry.text === undefined ? undefined : quoteText(entry.text, form));
@@ -181,8 +183,14 @@ export function compileAllowances(
       }
       return [];
     }
-    const indexed = { ...prepared.pattern, frequency: 0, alternatives: [] };
-    return compilePattern(indexed, ({ source: made }) => compiler.compile(made), place, problems);
+    const { source: exact, ...rest } = prepared.pattern;
+    const program = (): number => compileSource(exact, writer);
+    const build = (): Pattern => {
+      const pattern = createPattern(writer, program);
+      pattern.compile();
+      return pattern;
+    };
+    return compilePattern({ ...rest, program, frequency: 0, alternatives: [] }, build, place, problems);
   };
   return (rule) => {
     const form = choosePatternForm(rule);

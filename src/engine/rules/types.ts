@@ -1,5 +1,4 @@
 import type { Channel, ModelThresholds } from '../channel.js';
-import type { RegexMemory } from '../ports.js';
 import type { Span } from '../span.js';
 import type { View, ViewKind } from '../text/view.js';
 import type { PreparedPatterns } from './pattern/compiled-pattern.js';
@@ -203,23 +202,16 @@ export interface CompiledPack {
   readonly modelThreshold?: ModelThresholds | undefined;
   readonly paranoia: Paranoia;
   readonly rules: readonly Rule[];
-  /** Distinct patterns; the pattern sets and literals that tell which of them to run. */
+  /** Distinct patterns, and the literals that tell which of them to run. */
   readonly size: {
     readonly patterns: number;
-    readonly sets: number;
     readonly literals: number;
   };
-  /** Absent where patterns take no memory outside the JavaScript heap. */
-  readonly memory?: RegexMemory | undefined;
   /**
-   * Compiles the most common patterns, which otherwise are compiled when a text first needs them. With `goOn`, asked after
-   * each, it stops where that says false; true when none of them is left.
+   * Compiles the patterns of packs that aren't bundles, which otherwise are compiled when a text first needs them. With `goOn`, asked
+   * after each, it stops where that says false. True when none is left.
    */
   readonly warmUp: (goOn?: () => boolean) => boolean;
-  /**
-   * Compiles the next patterns while `goOn`, asked after each, says true. True when none is left.
-   */
-  readonly warmUpRest?: ((goOn: () => boolean) => boolean) | undefined;
   /** Scans the views of one input. Synchronous; never throws because of what the text says. */
   readonly scan: (views: readonly View[], options: ScanOptions) => RulesSignal;
   /**

@@ -4,24 +4,17 @@ import { foldPattern } from './fold-pattern.js';
 import { measurePattern } from './measure-pattern.js';
 import { parsePattern, type WordLookup } from './parse-pattern.js';
 import { childrenOf, type PatternNode, type PatternProblem } from './pattern-node.js';
-import { printPattern, tellsLettersAlone } from './print-pattern.js';
+import { printPattern } from './print-pattern.js';
 import { requiredScripts, type ScriptMask } from './scripts.js';
 
 /** `raw` patterns read the input as it was written; `folded` ones read every other view. */
 export type PatternForm = 'raw' | 'folded';
 
-/** A pattern ready for the compiler and the prefilter. */
+/** A pattern ready for the matcher and the prefilter. */
 export interface PreparedPattern {
   readonly form: PatternForm;
   /** RE2 source of the exact pattern. */
   readonly source: string;
-  /** RE2 source that occurs at least wherever `source` does, for sets; only of a pattern without `alternatives`. */
-  readonly relaxed?: string | undefined;
-  /**
-   * RE2 source that differs from `source` only in taking every character beyond ASCII for a letter or mark, and compiles far
-   * faster: matched in its place, in a text whose other characters beyond ASCII are masked.
-   */
-  readonly screen?: string | undefined;
   /** Longest match in UTF-16 code units; may be infinite. */
   readonly longest: number;
   /** Script families that every match holds. */
@@ -43,20 +36,14 @@ export function preparePattern(source: string, form: PatternForm, words: WordLoo
   checkPattern(parsed.node, source.length, report);
   const node = form === 'raw' ? parsed.node : foldPattern(parsed.node, report);
   if (problems.length > 0) return { ok: false, problems };
-  const separators = form === 'folded';
-  const alternatives = requiredLiterals(node, form === 'raw');
-  const exact = printPattern(node, { separators, relaxed: false });
-  const screen = printPattern(node, { separators, relaxed: false, wide: true });
   return {
     ok: true,
     pattern: {
       form,
-      source: exact,
-      ...(alternatives.length === 0 ? { relaxed: printPattern(node, { separators, relaxed: true }) } : {}),
-      ...(screen === exact || !tellsLettersAlone(node) ? {} : { screen }),
+      source: printPattern(node, form === 'folded'),
       longest: measurePattern(node).longest,
       scripts: requiredScripts(node),
-      alternatives,
+      alternatives: requiredLiterals(node, form === 'raw'),
     },
   };
 }
@@ -96,7 +83,7 @@ function checkRepeats(node: PatternNode, report: (problem: PatternProblem) => vo
     report({
       code: 'PACK023',
       message: `The pattern repeats something more than ${MAX_COUNT} times.`,
-      advice: 'Use `sequence` with `gap`: counts this large make the automaton too big.',
+      advice: 'Use `sequence` with `gap`: counts this large make the program too big.',
       at: node.at,
       length: 1,
     });

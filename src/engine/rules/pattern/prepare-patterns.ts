@@ -1,4 +1,6 @@
 import { chooseGroup, choosePatternForm, patternKey, readSteps } from '../compiled-rule.js';
+import { compileSource } from '../matcher/pattern.js';
+import { ProgramWriter } from '../matcher/programs.js';
 import { indexLiterals } from '../prefilter/literal-index.js';
 import type { Alternative } from '../prefilter/literal-set.js';
 import type { Rule } from '../types.js';
@@ -15,14 +17,16 @@ export type ReportPattern = (problem: PatternProblem, rule: Rule, path: readonly
  * not repeat it. Patterns with mistakes are reported and left out. Deprecated rules never run and have no patterns.
  */
 export function preparePatterns(rules: readonly Rule[], words: WordLookup, report: ReportPattern): PreparedPatterns {
-  const prepare = (group: RuleGroupName): PreparedGroup => prepareGroup(rules, group, words, report);
-  return { raw: prepare('raw'), folded: prepare('folded') };
+  const programs = new ProgramWriter();
+  const prepare = (group: RuleGroupName): PreparedGroup => prepareGroup(rules, group, words, programs, report);
+  return { raw: prepare('raw'), folded: prepare('folded'), programs };
 }
 
 function prepareGroup(
   rules: readonly Rule[],
   group: RuleGroupName,
   words: WordLookup,
+  programs: ProgramWriter,
   report: ReportPattern,
 ): PreparedGroup {
   const byKey = new Map<string, PreparedPattern>();
@@ -48,12 +52,14 @@ function prepareGroup(
   const { index, alternatives } = indexLiterals(wanted);
   const indexed = new Map<PreparedPattern, IndexedPattern>();
   distinct.forEach((pattern, at) => {
-    const { source, relaxed, screen, longest, scripts } = pattern;
+    const { source, longest, scripts } = pattern;
     const frequency = estimatePatternFrequency(pattern.alternatives);
+    let address: number | undefined;
     indexed.set(pattern, {
-      source,
-      relaxed,
-      screen,
+      program() {
+        address ??= compileSource(source, programs);
+        return address;
+      },
       longest,
       scripts,
       frequency,

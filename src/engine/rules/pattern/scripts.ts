@@ -47,11 +47,6 @@ export function findScripts(text: string): ScriptMask {
   return mask;
 }
 
-/** The rarest family of a mask (a Japanese pattern is recognised by its kana, not by its Han); 0 for none. */
-export function rarestScript(mask: ScriptMask): ScriptMask {
-  return mask & -mask;
-}
-
 /** The script families that every match of a pattern holds. 0: none is certain. */
 export function requiredScripts(node: PatternNode): ScriptMask {
   switch (node.kind) {

@@ -1,7 +1,6 @@
-import type { RegexCompiler, Subject } from '../../ports.js';
 import type { Span } from '../../span.js';
 import { type CompiledRule, measureSteps } from '../compiled-rule.js';
-import { type CompiledPattern, isUnfiltered, type UnfilteredPattern } from '../pattern/compiled-pattern.js';
+import type { CompiledPattern } from '../pattern/compiled-pattern.js';
 import { findScripts, type ScriptMask } from '../pattern/scripts.js';
 import {
   BOUNDARY_SLACK,
@@ -11,7 +10,6 @@ import {
   packLists,
 } from './literal-index.js';
 import { createLiteralMatches, type LiteralMatches } from './literal-matches.js';
-import { buildPatternSets, type PatternShard } from './pattern-sets.js';
 
 /** Characters of a part on either side of its segment: a match that starts in a segment and is as short as that lies inside its part. */
 export const REACH = 256;
@@ -22,8 +20,8 @@ export interface TextPart {
   /** Whether more text stands before and after it. */
   readonly isFirst: boolean;
   readonly isLast: boolean;
-  /** Makes the part ready for RE2. Called only when a pattern set must be matched. */
-  readonly subject: () => Subject;
+  /** Gives the text's UTF-16 code units. */
+  readonly units: () => Uint16Array;
 }
 
 /** The rules that may match in a part. */
@@ -34,7 +32,7 @@ export interface Candidates {
   readonly leaving: ReadonlySet<CompiledRule>;
   /** Rules longer than `REACH` that may match from the segment before, with literals that its part doesn't have. */
   readonly entering: ReadonlySet<CompiledRule>;
-  /** Where in the part a trigger pattern can match if its rule matches inside the part; absent for nowhere. */
+  /** Where in the part a match of a trigger pattern can begin if its rule matches inside the part; absent for nowhere. */
   readonly windows: ReadonlyMap<CompiledPattern, Span>;
   /** Number of the scan: later scans of the same text have higher ones. */
   readonly generation: number;
@@ -49,12 +47,13 @@ export interface Candidates {
  */
 export interface Prefilter {
   readonly rules: readonly CompiledRule[];
-  readonly size: { readonly literals: number; readonly sets: number };
+  /** Distinct literals. */
+  readonly literals: number;
   /** Scans the next part of a text. Linear in the part, whatever the number of rules. */
   scan(part: TextPart): Candidates;
   /** False when a pattern can't match in the part that has these candidates: the last one, or the one before it. */
   mayMatch(pattern: CompiledPattern, candidates: Candidates): boolean;
-  /** Where a trigger pattern can match; undefined for nowhere. The end may lie beyond the part. */
+  /** Where a match of a trigger pattern can begin; undefined for nowhere. The bounds may lie beyond the part. */
   window(pattern: CompiledPattern, candidates: Candidates): Span | undefined;
 }
 
@@ -82,7 +81,7 @@ interface OtherStep {
 /** Occurrences of one trigger literal that are examined in one part; with more, the rule is a candidate anyway. */
 const MAX_OCCURRENCES = 24;
 
-const EVERYWHERE: Span = { start: 0, end: Number.POSITIVE_INFINITY };
+export const EVERYWHERE: Span = { start: 0, end: Number.POSITIVE_INFINITY };
 const WHOLE_TEXT: Span = { start: Number.NEGATIVE_INFINITY, end: Number.POSITIVE_INFINITY };
 const ALL_SCRIPTS: ScriptMask = -1;
 
@@ -92,7 +91,7 @@ export function buildPlainPrefilter(rules: readonly CompiledRule[]): Prefilter {
   const candidates = { inside: all, leaving: all, entering: all, windows: new Map(), generation: 0 };
   return {
     rules,
-    size: { literals: 0, sets: 0 },
+    literals: 0,
     scan: () => candidates,
     mayMatch: () => true,
     window: () => EVERYWHERE,
@@ -104,11 +103,7 @@ export function buildPlainPrefilter(rules: readonly CompiledRule[]): Prefilter {
  * a text, so it scans one text at a time; scans are synchronous.
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: `scan` is the inner loop over triggers, with its state in closures: it runs for every segment of a text
-export function buildPrefilter(
-  rules: readonly CompiledRule[],
-  index: LiteralIndex,
-  compiler: RegexCompiler,
-): Prefilter {
+export function buildPrefilter(rules: readonly CompiledRule[], index: LiteralIndex): Prefilter {
   const triggers = rules.flatMap(listTriggers);
   const bySet = listTriggersBySet(triggers, index.sets);
   const { first, items } = index.setsByLiteral;
@@ -116,12 +111,11 @@ export function buildPrefilter(
   /** By trigger: a second set that must occur, checked before anything else of the trigger is touched. */
   const secondSets = Int32Array.from(triggers, secondSet);
   const unfiltered = listUnfiltered(rules);
-  const shards = buildPatternSets([...unfiltered.keys()], compiler);
 
   return {
     rules,
-    size: { literals: index.automaton.suffixes.length, sets: shards.length },
-    scan({ text, isFirst, isLast, subject }) {
+    literals: index.automaton.suffixes.length,
+    scan({ text, isFirst, isLast, units }) {
       const { found, generation, hasNonAscii } = matches.scan(text);
       const scripts = hasNonAscii ? findScripts(text) : 0;
       const inside = new Set<CompiledRule>();
@@ -174,8 +168,9 @@ export function buildPrefilter(
           }
         }
       }
-      for (const pattern of matchShards(shards, text, subject)) {
-        for (const rule of unfiltered.get(pattern) ?? []) {
+      for (const [{ pattern, scripts: needed }, triggered] of unfiltered) {
+        if ((needed & ~scripts) !== 0 || !pattern.beginsIn(units(), EVERYWHERE)) continue;
+        for (const rule of triggered) {
           inside.add(rule);
           leaving.add(rule);
           entering.add(rule);
@@ -265,16 +260,16 @@ function findWindow(
     patterns.some(({ alternatives }) => alternatives.some((one) => allOccurIn(matches, one, generation)));
   const { alternative, otherSteps } = trigger;
   if (!otherSteps.every(occurs)) return undefined;
-  const { before, after, nearby } = alternative;
+  const { before, nearby } = alternative;
   const count = matches.count(literal);
   if (count > MAX_OCCURRENCES || (nearby.length === 0 && otherSteps.length === 0)) {
-    return { start: matches.end(literal, 0) - before, end: matches.end(literal, count - 1) + after };
+    return { start: matches.end(literal, 0) - before, end: matches.end(literal, count - 1) };
   }
   let window: Span | undefined;
   for (let i = 0; i < count; i++) {
     const end = matches.end(literal, i);
     if (!isSurrounded(matches, trigger, end, scripts, WHOLE_TEXT)) continue;
-    window = widen(window, { start: end - before, end: end + after });
+    window = widen(window, { start: end - before, end });
   }
   return window;
 }
@@ -327,35 +322,16 @@ function widen(window: Span | undefined, { start, end }: Span): Span {
   return { start: Math.min(window?.start ?? start, start), end: Math.max(window?.end ?? end, end) };
 }
 
-/** The rules that unfiltered patterns trigger. */
-function listUnfiltered(rules: readonly CompiledRule[]): ReadonlyMap<UnfilteredPattern, readonly CompiledRule[]> {
-  const triggered = new Map<UnfilteredPattern, CompiledRule[]>();
+/** The rules that patterns without required literals trigger: these run on every text. */
+function listUnfiltered(rules: readonly CompiledRule[]): ReadonlyMap<CompiledPattern, readonly CompiledRule[]> {
+  const triggered = new Map<CompiledPattern, CompiledRule[]>();
   for (const rule of rules) {
-    for (const pattern of (rule.steps[rule.order[0] ?? 0] ?? []).filter(isUnfiltered)) {
+    for (const pattern of rule.steps[rule.order[0] ?? 0] ?? []) {
+      if (pattern.alternatives.length > 0) continue;
       const known = triggered.get(pattern);
       if (known) known.push(rule);
       else triggered.set(pattern, [rule]);
     }
   }
   return triggered;
-}
-
-/** The patterns of the sets that occur in a text; all of a set that ran out of memory, as each then decides alone. */
-function matchShards(
-  shards: readonly PatternShard[],
-  text: string,
-  subject: () => Subject,
-): readonly UnfilteredPattern[] {
-  const found: UnfilteredPattern[] = [];
-  let scripts = -1;
-  for (const { patterns, script, set } of shards) {
-    if (script !== 0) {
-      if (scripts < 0) scripts = findScripts(text);
-      if ((scripts & script) === 0) continue;
-    }
-    const matched = set.match(subject());
-    if (matched === undefined) found.push(...patterns);
-    else for (const index of matched) found.push(patterns[index] as UnfilteredPattern);
-  }
-  return found;
 }

@@ -1,7 +1,7 @@
-import type { Span } from '../../span.js';
+import { hullOf, type Span } from '../../span.js';
 import type { CompiledRule } from '../compiled-rule.js';
 import type { CompiledPattern } from '../pattern/compiled-pattern.js';
-import { REACH } from '../prefilter/prefilter.js';
+import { EVERYWHERE, REACH } from '../prefilter/prefilter.js';
 import { matchAll, matchSequence } from './match-steps.js';
 import { type FindWide, isWide, type SegmentScan } from './scan-segment.js';
 
@@ -38,13 +38,15 @@ function fire(rule: CompiledRule, text: string, { here, after }: Neighbourhood):
   const isInside = rule.maxSpan <= REACH || !(isLeaving || isEntering);
   if (!isInside && !steps.every((patterns) => scans.some((scan) => patterns.some(scan.mayMatch)))) return NOWHERE;
   const spans: (readonly Span[])[] = [];
+  let starts = EVERYWHERE;
   // The step whose literals are least common comes first: most rules end there.
   for (const step of rule.order) {
     let patterns = steps[step] as readonly CompiledPattern[];
     if (isInside && step === rule.order[0]) patterns = patterns.filter(here.mayTrigger);
-    const found = findLikely(patterns, scans);
+    const found = findLikely(patterns, scans, starts);
     if (found.length === 0) return NOWHERE;
     spans[step] = found;
+    starts = around(found, rule.maxSpan);
   }
   const before = here.segment.end;
   if (shape.kind === 'any') return spans[0] ?? NOWHERE;
@@ -56,11 +58,21 @@ function fire(rule: CompiledRule, text: string, { here, after }: Neighbourhood):
 const NOWHERE: readonly Span[] = [];
 
 /** The matches of patterns in the segments that have their literals. */
-function findLikely(patterns: readonly CompiledPattern[], scans: readonly SegmentScan[]): readonly Span[] {
+function findLikely(
+  patterns: readonly CompiledPattern[],
+  scans: readonly SegmentScan[],
+  starts: Span,
+): readonly Span[] {
   const found = scans.flatMap((scan) =>
-    patterns.flatMap((pattern) => (scan.mayMatch(pattern) ? scan.findAll(pattern) : NOWHERE)),
+    patterns.flatMap((pattern) => (scan.mayMatch(pattern) ? scan.findAll(pattern, starts) : NOWHERE)),
   );
   return patterns.length < 2 ? found : found.sort(bySpan);
+}
+
+/** Where matches begin that lie within a distance of some spans. */
+function around(spans: readonly Span[], distance: number): Span {
+  const hull = hullOf(spans);
+  return { start: hull.start - distance, end: hull.end + distance };
 }
 
 const bySpan = (a: Span, b: Span): number => a.start - b.start || a.end - b.end;
@@ -73,15 +85,26 @@ function dropExcepted(
   findWide: FindWide,
 ): readonly Span[] {
   const scans = before ? [before, here] : [here];
-  const exceptions = except
-    .flatMap((pattern) => (isWide(pattern) ? findWide(pattern) : scans.flatMap((scan) => scan.findAll(pattern))))
-    .sort(bySpan);
-  const sorted = [...spans].sort(bySpan);
+  let kept = [...spans].sort(bySpan);
+  for (const pattern of except) {
+    const last = kept.at(-1)?.start;
+    if (last === undefined) break;
+    const starts = { start: (kept[0] as Span).start - pattern.longest, end: last };
+    const exceptions = isWide(pattern)
+      ? findWide(pattern, last)
+      : scans.flatMap((scan) => scan.findAll(pattern, starts));
+    kept = dropInside(kept, exceptions);
+  }
+  return kept;
+}
+
+/** Drops spans that lie inside one of others. Both in ascending order. */
+function dropInside(spans: readonly Span[], others: readonly Span[]): Span[] {
   let next = 0;
   let reach = -1;
-  return sorted.filter((span) => {
-    for (; next < exceptions.length && (exceptions[next] as Span).start <= span.start; next++) {
-      reach = Math.max(reach, (exceptions[next] as Span).end);
+  return spans.filter((span) => {
+    for (; next < others.length && (others[next] as Span).start <= span.start; next++) {
+      reach = Math.max(reach, (others[next] as Span).end);
     }
     return reach < span.end;
   });

@@ -1,6 +1,6 @@
 import type { View } from '../../text/view.js';
 import { viewBit } from '../compiled-rule.js';
-import { buildPlainPrefilter } from '../prefilter/prefilter.js';
+import { buildPlainPrefilter, EVERYWHERE } from '../prefilter/prefilter.js';
 import type { NearMiss } from '../types.js';
 import { matchRule } from './match-rule.js';
 import { createFindWide, cutSegments, scanSegment } from './scan-segment.js';
@@ -13,14 +13,14 @@ export function findNearMisses(parts: ScanParts, views: readonly View[]): readon
   const fired = new Set<string>();
   for (const view of views) {
     const bit = viewBit(view.kind);
-    const findWide = createFindWide(view.text, parts.compiler);
-    const scans = cutSegments(view.text).map((segment) => scanSegment(view.text, segment, prefilter, parts.compiler));
+    const findWide = createFindWide(view.text);
+    const scans = cutSegments(view.text).map((segment) => scanSegment(view.text, segment, prefilter));
     scans.forEach((here, at) => {
       const near = { before: scans[at - 1], here, after: scans[at + 1] };
       for (const rule of parts.rules) {
         if ((rule.views & bit) === 0) continue;
         const occurs = rule.steps.map((patterns) =>
-          patterns.some((one) => here.findAll(one).length > 0 || (near.after?.findAll(one).length ?? 0) > 0),
+          patterns.some((one) => [here, near.after].some((scan) => scan && scan.findAll(one, EVERYWHERE).length > 0)),
         );
         const steps = occurs.flatMap((held, step) => (held ? [step + 1] : []));
         if (steps.length === 0) continue;

@@ -1,5 +1,5 @@
-import type { RegexCompiler, Subject } from '../../ports.js';
 import type { Span } from '../../span.js';
+import { toUnits } from '../matcher/programs.js';
 import type { CompiledPattern } from '../pattern/compiled-pattern.js';
 import { type Candidates, type Prefilter, REACH } from '../prefilter/prefilter.js';
 
@@ -46,46 +46,42 @@ export interface SegmentScan {
   /** True when the segment is the whole text. */
   readonly isWhole: boolean;
   readonly candidates: Candidates;
-  /** The matches of a pattern that start in this segment, in view offsets, ascending. */
-  findAll(pattern: CompiledPattern): readonly Span[];
+  /** The matches of a pattern that begin in this segment and in `starts`, both ends included, in view offsets, ascending. */
+  findAll(pattern: CompiledPattern, starts: Span): readonly Span[];
   /** False when a pattern can't match in this segment: the last one scanned, or the one before it. */
   mayMatch(pattern: CompiledPattern): boolean;
-  /** False when a trigger pattern doesn't match where it could make its rule fire inside the segment's part. */
+  /** False when no match of a trigger pattern begins where it could make its rule fire inside the segment's part. */
   mayTrigger(pattern: CompiledPattern): boolean;
 }
 
 /** Scans a segment. The segments of a text must be scanned in order. */
-export function scanSegment(
-  text: string,
-  segment: Segment,
-  prefilter: Prefilter,
-  compiler: RegexCompiler,
-): SegmentScan {
+export function scanSegment(text: string, segment: Segment, prefilter: Prefilter): SegmentScan {
   const isWhole = segment.from === 0 && segment.to === text.length;
   const part = isWhole ? text : text.slice(segment.from, segment.to);
-  let prepared: Subject | undefined;
-  const subject = (): Subject => {
-    prepared ??= compiler.prepare(part);
-    return prepared;
+  let made: Uint16Array | undefined;
+  const units = (): Uint16Array => {
+    made ??= toUnits(part);
+    return made;
   };
   const candidates = prefilter.scan({
     text: part,
     isFirst: segment.from === 0,
     isLast: segment.to === text.length,
-    subject,
+    units,
   });
-  const found = new Map<CompiledPattern, readonly Span[]>();
+  const found = new Map<CompiledPattern, Found>();
   const triggered = new Map<CompiledPattern, boolean>();
   return {
     segment,
     isWhole,
     candidates,
-    findAll(pattern) {
-      let spans = found.get(pattern);
-      if (!spans) {
-        spans = keepOwn(pattern.pattern.findAll(subject(), Number.MAX_SAFE_INTEGER), segment);
-        found.set(pattern, spans);
-      }
+    findAll(pattern, starts) {
+      const start = Math.max(0, starts.start - segment.from);
+      const end = Math.min(part.length, starts.end - segment.from);
+      const last = found.get(pattern);
+      if (last?.start === start && last.end === end) return last.spans;
+      const spans = keepOwn(pattern.pattern.findAll(units(), { start, end }), segment);
+      found.set(pattern, { start, end, spans });
       return spans;
     },
     mayMatch: (pattern) => prefilter.mayMatch(pattern, candidates),
@@ -94,7 +90,7 @@ export function scanSegment(
       if (!window || (window.start <= 0 && window.end >= part.length)) return window !== undefined;
       let isThere = triggered.get(pattern);
       if (isThere === undefined) {
-        isThere = pattern.pattern.occursIn(subject(), addContext(part, window));
+        isThere = pattern.pattern.beginsIn(units(), window);
         triggered.set(pattern, isThere);
       }
       return isThere;
@@ -102,14 +98,9 @@ export function scanSegment(
   };
 }
 
-/** The characters on either side of a match decide `\b` and the like: a code point. */
-const CONTEXT = 2;
-
-/** The window with the characters on either side; it splits no surrogate pair. */
-function addContext(text: string, { start, end }: Span): Span {
-  const isLow = (at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xdc00;
-  const [from, to] = [Math.max(0, start - CONTEXT), Math.min(text.length, end + CONTEXT)];
-  return { start: isLow(from) ? from - 1 : from, end: isLow(to) ? to + 1 : to };
+/** The last search for a pattern in a part: the matches that begin in a range. A range always gives the same ones, whatever was sought before. */
+interface Found extends Span {
+  readonly spans: readonly Span[];
 }
 
 /** The matches that start in the segment, in view offsets. */
@@ -122,23 +113,28 @@ function keepOwn(spans: readonly Span[], { from, start, end }: Segment): readonl
   return own;
 }
 
-/** Finds all matches of a pattern in the whole text of a view. */
-export type FindWide = (pattern: CompiledPattern) => readonly Span[];
+/** Finds the matches of a pattern in the whole text of a view that begin up to a place, and perhaps others behind it. */
+export type FindWide = (pattern: CompiledPattern, last: number) => readonly Span[];
 
 /** For exceptions, whose matches may be longer than `REACH`. */
 export function isWide(pattern: CompiledPattern): boolean {
   return pattern.longest > REACH;
 }
 
-export function createFindWide(text: string, compiler: RegexCompiler): FindWide {
-  const found = new Map<CompiledPattern, readonly Span[]>();
-  let subject: Subject | undefined;
-  return (pattern) => {
-    let spans = found.get(pattern);
-    if (!spans) {
-      subject ??= compiler.prepare(text);
-      spans = pattern.pattern.findAll(subject, Number.MAX_SAFE_INTEGER);
-      found.set(pattern, spans);
+export function createFindWide(text: string): FindWide {
+  const found = new Map<CompiledPattern, { readonly spans: Span[]; next: number }>();
+  let units: Uint16Array | undefined;
+  return (pattern, last) => {
+    let known = found.get(pattern);
+    if (!known) {
+      known = { spans: [], next: 0 };
+      found.set(pattern, known);
+    }
+    const { spans, next } = known;
+    if (last >= next) {
+      units ??= toUnits(text);
+      spans.push(...pattern.pattern.findAll(units, { start: next, end: last }));
+      known.next = Math.max(last + 1, spans.at(-1)?.end ?? 0);
     }
     return spans;
   };

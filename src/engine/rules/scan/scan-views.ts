@@ -1,5 +1,4 @@
 import type { Channel } from '../../channel.js';
-import type { RegexCompiler } from '../../ports.js';
 import type { View } from '../../text/view.js';
 import { type CompiledRule, viewBit } from '../compiled-rule.js';
 import type { Prefilter } from '../prefilter/prefilter.js';
@@ -13,7 +12,6 @@ export interface ScanParts {
   readonly rules: readonly CompiledRule[];
   /** Each with rules of its own; together they have all. */
   readonly prefilters: readonly Prefilter[];
-  readonly compiler: RegexCompiler;
   readonly paranoia: Paranoia;
   /** Rules that differ from those the prefilters know, by index; null for one that is switched off. */
   readonly changed?: ReadonlyMap<number, CompiledRule | null> | undefined;
@@ -32,14 +30,14 @@ export function scanViews(parts: ScanParts, views: readonly View[], options: Sca
     const isEnabled = ({ views: read, rule }: CompiledRule): boolean =>
       (read & bit) !== 0 && rule.paranoia <= level && runsOn(rule, options.channel);
     const segments = cutSegments(view.text);
-    const findWide = createFindWide(view.text, parts.compiler);
+    const findWide = createFindWide(view.text);
     for (const { prefilter, views: read } of readers) {
       if ((read & bit) === 0) continue;
       let before: SegmentScan | undefined;
       let here: SegmentScan | undefined;
       for (let i = 0; i <= segments.length; i++) {
         const segment = segments[i];
-        const after = segment && scanSegment(view.text, segment, prefilter, parts.compiler);
+        const after = segment && scanSegment(view.text, segment, prefilter);
         if (here) {
           for (const candidate of listCandidates(here, after)) {
             const change = parts.changed?.get(candidate.index);
