@@ -61,9 +61,10 @@ test('channel and task: in the playground, in the record, and as a filter of the
   // The draft is still there after another page.
   await page.goto(`${it.origin}/dashboard/#/evidence`);
   await page.getByLabel('Channel').selectOption('tool result');
+  // The record is in the list without a filter, too.
+  await expect.poll(() => page.locator('.records .channel').allInnerTexts()).toEqual(['tool result']);
   await page.getByText('The minutes of Tuesday').waitFor();
   expect(page.url()).toContain('channel=tool_result');
-  expect(await page.locator('.records .channel').allInnerTexts()).toEqual(['tool result']);
   expect(await accessibilityFaults(page)).toEqual([]);
   await page.goto(`${it.origin}/dashboard/#/playground`);
   expect(await page.getByLabel('Task').inputValue()).toBe('Sum up the minutes.');
