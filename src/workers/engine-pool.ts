@@ -17,7 +17,7 @@ import { type PendingCall, type SlotOptions, WorkerSlot } from './worker-slot.js
 
 /** Bounds of a pool; times in milliseconds. */
 export interface EnginePoolOptions extends EngineWorkerSettings {
-  /** Worker processes; default 1. An engine takes about 230 MB, with the model about 340 MB. */
+  /** Worker processes; default 1. An engine takes about 100 MB, with the model about 220 MB. */
   readonly workers?: number | undefined;
   /** The name of `workers` in 1.0. */
   readonly scorers?: number | undefined;
