@@ -28,7 +28,7 @@ onBothDatabases((service) => {
     ['a form', `input=${MARKER}`, /position 0/],
     ['bytes of gzip', Buffer.from('1f8b0800000000000003', 'hex'), /position \d/],
     ['UTF-16', Buffer.from(`{"input":"${MARKER}"}`, 'utf16le'), /position 1/],
-  ])('row Malformed JSON: %s is a 400 that names the position', async (_name, body, words) => {
+  ])('malformed JSON: %s is a 400 that names the position', async (_name, body, words) => {
     const { key } = await service().account();
     const headers = body === undefined ? { 'content-type': 'application/json' } : {};
     const answer = await service().call({ body, key, headers });
@@ -45,7 +45,7 @@ onBothDatabases((service) => {
     ['7', 'a number'],
     ['true', 'a boolean'],
     ['null', 'null'],
-  ])('row a non-object body: %s is a 400 that names the type', async (body, type) => {
+  ])('a body that is no object: %s is a 400 that names the type', async (body, type) => {
     const { key } = await service().account();
     const answer = await service().call({ body, key });
     expect(answer.status).toBe(400);
@@ -53,7 +53,7 @@ onBothDatabases((service) => {
   });
 
   it.each([{}, { text: 'a' }, { Input: 'a' }, { input_: 'a' }, { nested: { input: 'a' } }])(
-    'fact 6: %j lacks `input`, which is a 400',
+    '%j lacks `input`, which is a 400',
     async (body) => {
       const { key } = await service().account();
       const answer = await service().call({ body, key });
@@ -74,7 +74,7 @@ onBothDatabases((service) => {
       '{"__proto__":{"a":1},"constructor":"b"}',
     ],
     ['64 levels', `${'['.repeat(63)}${']'.repeat(63)}`, `${'['.repeat(63)}${']'.repeat(63)}`],
-  ])('row `input` of another JSON type: %s is screened as its JSON text', async (_name, json, text) => {
+  ])('`input` of another JSON type: %s is screened as its JSON text', async (_name, json, text) => {
     const { key, accountId } = await service().account();
     const answer = await service().call({ body: `{"input":${json}}`, key });
     expect(answer.status).toBe(200);
@@ -87,7 +87,7 @@ onBothDatabases((service) => {
     `["${ATTACK}"]`,
     `{"__proto__":{"a":"${ATTACK}"}}`,
     `{"${ATTACK}":1}`,
-  ])('row `input` of another JSON type: an attack in %s is not let by', async (json) => {
+  ])('`input` of another JSON type: an attack in %s is blocked', async (json) => {
     const { key } = await service().account();
     expect((await service().call({ body: `{"input":${json}}`, key })).json()).toMatchObject({ verdict: 'block' });
   });
@@ -99,19 +99,16 @@ onBothDatabases((service) => {
     ['NUL, escaped', Buffer.from('\\u0000')],
     ['noncharacters', Buffer.from('\\uffff\\ufffe\ufdd0')],
     ['the tag characters', Buffer.from('\u{e0041}\u{e0042}')],
-  ])(
-    'row Invalid UTF-8, lone surrogates, NUL: %s is screened, an attack beside it is blocked',
-    async (_name, bytes) => {
-      const { key, accountId } = await service().account();
-      const body = (text: string) => Buffer.concat([Buffer.from('{"input":"'), bytes, Buffer.from(`${text}"}`)]);
-      const harmless = await service().call({ body: body(` ${HARMLESS}`), key });
-      expect(harmless.status).toBe(200);
-      const attack = await service().call({ body: body(` ${ATTACK}`), key });
-      expect(attack.json()).toMatchObject({ verdict: 'block' });
-      const record = await service().store.evidence.get(accountId, attack.json().evidence_id);
-      expect(record?.input.text).toContain(ATTACK);
-    },
-  );
+  ])('%s is screened, and an attack beside it is blocked', async (_name, bytes) => {
+    const { key, accountId } = await service().account();
+    const body = (text: string) => Buffer.concat([Buffer.from('{"input":"'), bytes, Buffer.from(`${text}"}`)]);
+    const harmless = await service().call({ body: body(` ${HARMLESS}`), key });
+    expect(harmless.status).toBe(200);
+    const attack = await service().call({ body: body(` ${ATTACK}`), key });
+    expect(attack.json()).toMatchObject({ verdict: 'block' });
+    const record = await service().store.evidence.get(accountId, attack.json().evidence_id);
+    expect(record?.input.text).toContain(ATTACK);
+  });
 
   it.each([
     'text/plain',
@@ -122,7 +119,7 @@ onBothDatabases((service) => {
     'application/json; charset=utf-16',
     'nonsense',
     '',
-  ])('row Wrong `Content-Type`: "%s" is a 415', async (type) => {
+  ])('the content type "%s" is a 415', async (type) => {
     const { key } = await service().account();
     const answer = await service().call({ body: { input: HARMLESS }, key, headers: { 'content-type': type } });
     expect(answer.status).toBe(415);
@@ -134,20 +131,20 @@ onBothDatabases((service) => {
     'application/json; charset=utf-8',
     'application/json;charset="UTF-8"',
     'Application/JSON',
-  ])('row Wrong `Content-Type`: "%s" is not one', async (type) => {
+  ])('the content type "%s" is JSON', async (type) => {
     const { key } = await service().account();
     const answer = await service().call({ body: { input: HARMLESS }, key, headers: { 'content-type': type } });
     expect(answer.status).toBe(200);
   });
 
-  it.each(['gzip', 'br', 'deflate, gzip'])('row Wrong `Content-Type`: a body in %s is a 415', async (coding) => {
+  it.each(['gzip', 'br', 'deflate, gzip'])('a body in %s is a 415', async (coding) => {
     const { key } = await service().account();
     const answer = await service().call({ body: { input: HARMLESS }, key, headers: { 'content-encoding': coding } });
     expect(answer.status).toBe(415);
     expect(answer.headers['accept-encoding']).toBe('identity');
   });
 
-  it('row body over the limit: 1 MiB is screened, one byte more is a 413, announced or not', async () => {
+  it('a body of 1 MiB is screened, one byte more is a 413, announced or not', async () => {
     const { key } = await service().account();
     const body = (bytes: number) => `{"input":"${'a '.repeat(bytes).slice(0, bytes - 12)}"}`;
     expect((await service().call({ body: body(1_048_576), key })).status).toBe(200);

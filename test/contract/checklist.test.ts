@@ -25,23 +25,28 @@ interface Row {
 }
 
 const rows: readonly Row[] = [
-  { name: 'fact 1: the alias', call: { body: attack, path: '/v30/analyze' }, status: 200, body: { verdict: 'block' } },
-  { name: 'fact 2: a bearer key', call: { body: attack }, key: false, status: 401, body: { error: /key/ } },
   {
-    name: 'fact 3: a complete Verdict',
+    name: '/v30/analyze is an alias of /analyze',
+    call: { body: attack, path: '/v30/analyze' },
+    status: 200,
+    body: { verdict: 'block' },
+  },
+  { name: 'a call without a key is a 401', call: { body: attack }, key: false, status: 401, body: { error: /key/ } },
+  {
+    name: 'the body is a complete Verdict',
     call: { body: attack },
     status: 200,
     check: (it) => expect(verdictSchema.safeParse(it.json()).error).toBeUndefined(),
   },
   {
-    name: 'fact 4: without a model the rules decide, and say so',
+    name: 'without a model the rules decide, and the response says so',
     call: { body: harmless },
     status: 200,
     body: { decided_by: 'rules', ml_version: 'off', mode: 'rules' },
     headers: { 'x-svc-model-score': 'n/a', 'x-svc-model-verdict': 'off' },
   },
   {
-    name: 'fact 5: headers',
+    name: 'a verdict has its headers',
     call: { body: harmless },
     status: 200,
     headers: {
@@ -54,16 +59,16 @@ const rows: readonly Row[] = [
     },
     check: (it) => expect(it.headers).not.toHaveProperty('retry-after'),
   },
-  { name: 'fact 6: 400 without `input`', call: { body: {} }, status: 400, body: { error: /input/ } },
+  { name: 'a body without `input` is a 400', call: { body: {} }, status: 400, body: { error: /input/ } },
   {
-    name: 'fact 6: 402',
+    name: 'a trial that has ended is a 402',
     call: { body: harmless },
     account: { plan: 'trial', trialEndsAt: Date.UTC(2020, 0) },
     status: 402,
     body: { error: /trial/i, code: 'TRIAL_ENDED' },
   },
   {
-    name: 'fact 6: 429',
+    name: 'a call over the plan is a 429',
     call: { body: harmless },
     account: { plan: 'tiny' },
     before: 3,
@@ -72,88 +77,122 @@ const rows: readonly Row[] = [
     headers: { 'retry-after': expect.stringMatching(/^\d+$/) },
   },
   {
-    name: 'fact 7: every call counts',
+    name: 'every call counts, also one that is repeated',
     call: { body: harmless },
     before: 2,
     status: 200,
     headers: { 'ratelimit-remaining': '249997' },
   },
   {
-    name: 'fact 8: a bought pack lets calls in',
+    name: 'an overage pack admits calls over the plan',
     call: { body: harmless },
     account: { plan: 'tiny', overage: 5 },
     before: 3,
     status: 200,
   },
   {
-    name: 'fact 9: the schema, without a key',
+    name: 'the schema is public',
     call: { method: 'GET', path: '/openapi.json' },
     key: false,
     status: 200,
     check: (it) => expect(it.json().info.version).toBe('1.0.0'),
   },
-  { name: 'fact 10: versions', call: { body: attack }, status: 200, body: { rules_version: /\+[0-9a-f]{12}$/ } },
-  { name: 'row rule: an id', call: { body: attack }, status: 200, body: { rule: 'override.ignore-previous' } },
-  { name: 'row rule, reason: none', call: { body: harmless }, status: 200, body: { rule: 'none', reason: null } },
   {
-    name: 'row score, threshold, confidence',
+    name: 'a verdict names the version of its rules',
+    call: { body: attack },
+    status: 200,
+    body: { rules_version: /\+[0-9a-f]{12}$/ },
+  },
+  {
+    name: '`rule` is the id of the rule that blocks',
+    call: { body: attack },
+    status: 200,
+    body: { rule: 'override.ignore-previous' },
+  },
+  {
+    name: 'an allowed text has the rule `none` and no reason',
+    call: { body: harmless },
+    status: 200,
+    body: { rule: 'none', reason: null },
+  },
+  {
+    name: 'the score of a block reaches the threshold',
     call: { body: attack },
     status: 200,
     check: (it) => expect(it.json().score).toBeGreaterThanOrEqual(it.json().threshold),
   },
   {
-    name: 'row Minimal form: asked for',
+    name: 'a call may ask for the minimal form',
     call: { body: attack, path: '/analyze?form=minimal' },
     status: 200,
     check: (it) => expect(Object.keys(it.json())).toEqual(MINIMAL),
   },
   {
-    name: 'row Minimal form: the account’s setting',
+    name: 'an account may choose the minimal form',
     call: { body: attack },
     account: { settings: { verdictForm: 'minimal' } },
     status: 200,
     check: (it) => expect(Object.keys(it.json())).toEqual(MINIMAL),
   },
   ...[null, false, 7, [ATTACK], { name: 'send', arguments: { body: ATTACK } }].map((input) => ({
-    name: `row input of another JSON type: ${typeof input}`,
+    name: `an input of another JSON type is screened: ${typeof input}`,
     call: { body: { input } },
     status: 200,
     body: { verdict: JSON.stringify(input).includes(ATTACK) ? 'block' : 'allow' },
   })),
-  { name: 'row Malformed JSON', call: { body: '{"input": }' }, status: 400, body: { error: /position 10/ } },
-  { name: 'row a body that is no object', call: { body: '[]' }, status: 400, body: { error: /an array/ } },
   {
-    name: 'row Wrong Content-Type',
+    name: 'malformed JSON is a 400 that names the position',
+    call: { body: '{"input": }' },
+    status: 400,
+    body: { error: /position 10/ },
+  },
+  {
+    name: 'a body that is no object is a 400 that names its type',
+    call: { body: '[]' },
+    status: 400,
+    body: { error: /an array/ },
+  },
+  {
+    name: 'another content type is a 415',
     call: { body: attack, headers: { 'content-type': 'text/plain' } },
     status: 415,
     body: { error: /application\/json/ },
   },
-  { name: 'row body over the limit', call: { body: 'x'.repeat(1_048_577) }, status: 413, body: { error: /larger/ } },
-  { name: 'row unknown path', call: { body: attack, path: '/nothing' }, status: 404, body: { error: /path/ } },
   {
-    name: 'row other methods',
+    name: 'a body over the limit is a 413',
+    call: { body: 'x'.repeat(1_048_577) },
+    status: 413,
+    body: { error: /larger/ },
+  },
+  { name: 'an unknown path is a 404', call: { body: attack, path: '/nothing' }, status: 404, body: { error: /path/ } },
+  {
+    name: 'another method is a 405 with `Allow`',
     call: { method: 'PUT', body: attack },
     status: 405,
     headers: { allow: 'OPTIONS, POST' },
   },
   {
-    name: 'row CORS preflight',
+    name: 'a CORS preflight needs no key',
     call: { method: 'OPTIONS' },
     key: false,
     status: 204,
     headers: { 'access-control-allow-methods': 'OPTIONS, POST' },
   },
-  { name: 'row NUL', call: { body: '{"input":"a\\u0000b"}' }, status: 200 },
-  { name: 'row lone surrogates', call: { body: '{"input":"\\ud800"}' }, status: 200 },
+  { name: 'a NUL character is screened', call: { body: '{"input":"a\\u0000b"}' }, status: 200 },
+  { name: 'a lone surrogate is screened', call: { body: '{"input":"\\ud800"}' }, status: 200 },
   {
-    name: 'row invalid UTF-8',
+    name: 'invalid UTF-8 is screened',
     call: { body: Buffer.from([0x7b, ...Buffer.from('"input":"'), 0xff, 0x22, 0x7d]) },
     status: 200,
   },
-  { name: 'numbers that no double holds', call: { body: '{"input":1e400}' }, status: 200 },
-  { name: 'V6: an unknown page of the dashboard', call: { method: 'GET', path: '/dashboard/nothing' }, status: 404 },
+  { name: 'a number that no double holds is screened', call: { body: '{"input":1e400}' }, status: 200 },
   {
-    name: 'V6: malformed JSON to the dashboard',
+    name: 'an unknown page of the dashboard is a 404',
+    call: { method: 'GET', path: '/dashboard/nothing' },
+    status: 404,
+  },
+  {
+    name: 'malformed JSON to the dashboard is a 400 that names the position',
     call: { path: '/dashboard/api/sign-in', body: '{"email": }' },
     key: false,
     status: 400,
@@ -183,7 +222,7 @@ onBothDatabases((service) => {
     expect(record?.input.text).toMatch(/^\{"n":12345678901234567890,/);
   });
 
-  it('V6: what a stranger sends leaves no error in the log', () => {
+  it('what a stranger sends leaves no error in the log', () => {
     expect(service().output()).not.toMatch(/"level":(50|60)/);
   });
 });

@@ -4,7 +4,7 @@ import { onBothDatabases } from './on-both-databases.js';
 import { ATTACK, HARMLESS } from './texts.js';
 
 onBothDatabases((service) => {
-  it('row Evidence record: id, time, account, key, input, length, the whole Verdict, router level, rules with spans, versions, digest', async () => {
+  it('an evidence record has id, time, account, key, input, length, the whole Verdict, router level, rules with spans, versions, digest', async () => {
     const { key, keyId, accountId } = await service().account();
     const input = `\u{1f512} Hello. ${ATTACK}`;
     const before = Date.now();
@@ -27,7 +27,7 @@ onBothDatabases((service) => {
   });
 
   it.each(['masked', 'hash'] as const)(
-    'row Evidence record: an account that keeps its input %s has no more of it',
+    'the record of an account that keeps its input %s has no more of it',
     async (keep) => {
       const { key, accountId } = await service().account({ settings: { keep } });
       const input = `Write to zebra@example.com. ${ATTACK}`;
@@ -43,7 +43,7 @@ onBothDatabases((service) => {
     },
   );
 
-  it('fact 8: keys are made and rotated on the dashboard, and each decision is seen there by its account alone', async () => {
+  it('keys are made and rotated on the dashboard, and each decision is seen there by its account alone', async () => {
     const { email, password } = service().first;
     const api = (method: string, path: string, body?: object, headers = {}) =>
       service().call({ method, path: `/dashboard/api${path}`, ...(body === undefined ? {} : { body }), headers });
@@ -70,7 +70,7 @@ onBothDatabases((service) => {
     expect(replay.json()).toMatchObject({ outcome: 'identical' });
   });
 
-  it('row Evidence written: the record and its count are in the database before the answer is', async () => {
+  it('the record and its count are in the database before the answer is', async () => {
     const { key, accountId } = await service().account();
     for (let call = 1; call <= 10; call++) {
       const { evidence_id } = (await service().call({ body: { input: HARMLESS }, key })).json();

@@ -33,7 +33,7 @@ onBothDatabases((service) => {
     ['2027-01-10T23:59:50Z', true],
     ['2027-01-11T00:00:01Z', false],
     ['2028-02-29T00:00:00Z', false],
-  ])('fact 5: every header of a verdict byte by byte at %s; the deprecated pair is there: %s', async (time, there) => {
+  ])('every header of a verdict byte by byte at %s; the deprecated pair is there: %s', async (time, there) => {
     const { key } = await service().account();
     await service().setClock(time);
     const { lines, body } = await service().call({ body: { input: ATTACK }, key });
@@ -52,7 +52,7 @@ onBothDatabases((service) => {
     ]);
   });
 
-  it('row Compatibility: Deprecation names a moment before now, Sunset one after it, as RFC 9745 and RFC 8594 write them', async () => {
+  it('Deprecation names a moment before now, Sunset one after it, as RFC 9745 and RFC 8594 write them', async () => {
     const { key } = await service().account();
     await service().setClock('2026-12-24T00:00:00Z');
     const { headers } = await service().call({ body: { input: HARMLESS }, key });
@@ -61,7 +61,7 @@ onBothDatabases((service) => {
     expect(new Date(headers.sunset ?? '').toUTCString()).toBe(headers.sunset);
   });
 
-  it('fact 5: content type and CORS on every answer, and Retry-After on none of them but a 429', async () => {
+  it('content type and CORS on every answer, and Retry-After on none of them but a 429', async () => {
     const { key } = await service().account();
     const tiny = await service().account({ plan: 'tiny' });
     for (let spent = 0; spent < 3; spent++) await service().call({ body: { input: HARMLESS }, key: tiny.key });
@@ -96,7 +96,7 @@ onBothDatabases((service) => {
     }
   });
 
-  it('row X-SVC-Router-Level: `rules` where the rules alone decided, and no verdict headers on an error', async () => {
+  it('X-SVC-Router-Level is `rules` where the rules alone decided, and no verdict headers on an error', async () => {
     const { key } = await service().account();
     const verdict = await service().call({ body: { input: HARMLESS }, key });
     expect(verdict.headers['x-svc-router-level']).toBe('rules');

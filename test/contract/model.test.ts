@@ -12,7 +12,7 @@ const SCORE = /^(0\.\d+|1\.0)$/;
 
 onBothDatabases(
   (service) => {
-    it('row mode: in `hybrid` both may block; each verdict says who decided, by its threshold', async () => {
+    it('in `hybrid` both may block; each verdict says who decided, by its threshold', async () => {
       const { key, accountId } = await service().account();
       const byRules = await service().call({ body: { input: ATTACK }, key });
       expect(byRules.json()).toMatchObject({ mode: 'hybrid', verdict: 'block', decided_by: 'rules' });
@@ -30,7 +30,7 @@ onBothDatabases(
       expect(record?.verdict).toEqual(verdict);
     });
 
-    it('row X-SVC-Router-Level: `rules`, `advanced` for one pass of the model, `deep` for several', async () => {
+    it('X-SVC-Router-Level is `rules`, `advanced` for one pass of the model, `deep` for several', async () => {
       const { key } = await service().account();
       const levels = [];
       for (const input of [ATTACK, HARMLESS, HARMLESS.repeat(60)])
@@ -54,7 +54,7 @@ describe.each(databases)('a model that is watched, or that fails, on $name', ({ 
   });
   const started = (...flags: readonly string[]): Promise<Service> => startService(database, folder, flags);
 
-  it('row mode: in `shadow` the model runs and is reported, and the rules alone decide', async () => {
+  it('in `shadow` the model runs and is reported, and the rules alone decide', async () => {
     const shadow = await started('--mode', 'shadow');
     const { key } = await shadow.account();
     const { headers, json } = await shadow.call({ body: { input: HARMLESS }, key });
@@ -64,7 +64,7 @@ describe.each(databases)('a model that is watched, or that fails, on $name', ({ 
     expect(headers['x-svc-model-verdict']).toMatch(/^(allow|block)$/);
   }, 120_000);
 
-  it('fact 4: where the model fails, here by a flipped bit, the rules decide, and the answer says so', async () => {
+  it('where the model fails, here by a flipped bit, the rules decide, and the answer says so', async () => {
     const model = join(folder, 'model');
     const shipped = readdirSync('models').find((name) => name.startsWith('portcullis-')) ?? '';
     cpSync(join('models', shipped), model, { recursive: true });

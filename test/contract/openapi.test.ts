@@ -9,7 +9,7 @@ const STATUSES = ['200', '400', '401', '402', '408', '413', '415', '429', '431',
 const AGENT_PATHS = ['/hooks/claude-code', '/beta/litellm_basic_guardrail_api', '/hooks/mcp'];
 
 onBothDatabases((service) => {
-  it('fact 9: GET /openapi.json publishes the schema of both paths, interface version 1.0.0, without a key', async () => {
+  it('GET /openapi.json publishes the schema of both paths, interface version 1.0.0, without a key', async () => {
     const answer = await service().call({ method: 'GET', path: '/openapi.json' });
     expect(answer.status).toBe(200);
     const document = answer.json();
@@ -23,7 +23,7 @@ describe('the published schema', async () => {
   const document = (await app.inject('/openapi.json')).json();
   const operations = Object.entries<{ post: Operation }>(document.paths);
 
-  it('fact 9: is valid OpenAPI 3.1 to a linter, strictly, and its examples fit its schemas', async () => {
+  it('the schema is valid OpenAPI 3.1 to a linter, strictly, and its examples fit its schemas', async () => {
     const config = await createConfig({ extends: ['recommended-strict'] });
     const problems = await lintFromString({ source: JSON.stringify(document), config });
     expect(problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`)).toEqual(
@@ -31,7 +31,7 @@ describe('the published schema', async () => {
     );
   });
 
-  it.each(operations)('fact 9: %s has every status, each with its headers and an example', (path, { post }) => {
+  it.each(operations)('%s has every status, each with its headers and an example', (path, { post }) => {
     expect(Object.keys(post.responses)).toEqual(STATUSES);
     for (const [status, { content, headers }] of Object.entries(post.responses)) {
       expect(Object.keys(content)).toEqual(['application/json']);
@@ -42,7 +42,7 @@ describe('the published schema', async () => {
     }
   });
 
-  it('fact 9: `input` is required, and of any JSON type', () => {
+  it('`input` is required, and of any JSON type', () => {
     const body = document.components.schemas.AnalyzeRequest;
     expect(body.required).toEqual(['input']);
     expect(body.properties.input.type).toEqual(['string', 'number', 'boolean', 'null', 'array', 'object']);

@@ -10,7 +10,7 @@ onBothDatabases((service) => {
   afterEach(() => service().setClock(undefined));
   const usedBy = async (accountId: string) => (await service().store.usage.months(accountId, 1))[0]?.used ?? 0;
 
-  it('fact 7: every call counts, the same one again too, and nothing is deduplicated', async () => {
+  it('every call counts, the same one again too, and nothing is deduplicated', async () => {
     const { key, accountId } = await service().account();
     const answers = await Promise.all(Array.from({ length: 20 }, () => service().call({ body, key })));
     expect(new Set(answers.map((answer) => answer.json().evidence_id)).size).toBe(20);
@@ -20,7 +20,7 @@ onBothDatabases((service) => {
     );
   });
 
-  it('row What counts: every authenticated call that the quota let in, whatever its status', async () => {
+  it('every authenticated call that the quota lets in counts, whatever its status', async () => {
     const { key, accountId } = await service().account();
     const counted = [
       { body, key },
@@ -48,7 +48,7 @@ onBothDatabases((service) => {
     expect(await usedBy(accountId)).toBe(10);
   });
 
-  it('row What counts: not a 401, a 402 or a 429', async () => {
+  it('a 401, a 402 or a 429 does not count', async () => {
     const trial = await service().account({ plan: 'trial', trialEndsAt: service().now() - 1000 });
     const tiny = await service().account({ plan: 'tiny' });
     for (let of = 0; of < 3; of++) await service().call({ body, key: tiny.key });
@@ -62,7 +62,7 @@ onBothDatabases((service) => {
     expect(before).toEqual([0, 3]);
   });
 
-  it('fact 6: an ended trial is a 402 TRIAL_ENDED, at its last moment not yet, after an upgrade no more', async () => {
+  it('an ended trial is a 402 TRIAL_ENDED, at its last moment not yet, after an upgrade no more', async () => {
     const trial = await service().account({ plan: 'trial', trialEndsAt: Date.UTC(2026, 11, 24, 12) });
     await service().setClock('2026-12-24T11:59:50Z');
     expect((await service().call({ body, key: trial.key })).status).toBe(200);
@@ -75,7 +75,7 @@ onBothDatabases((service) => {
     expect((await service().call({ body, key: trial.key })).status).toBe(200);
   });
 
-  it('fact 6: a used-up month is a 429 MONTHLY_LIMIT_REACHED with Retry-After, and the turn of the month ends it', async () => {
+  it('a used-up month is a 429 MONTHLY_LIMIT_REACHED with Retry-After, and the turn of the month ends it', async () => {
     const { key } = await service().account({ plan: 'tiny' });
     await service().setClock('2026-12-31T23:50:00Z');
     const quotas = [];
@@ -96,7 +96,7 @@ onBothDatabases((service) => {
     expect(quotaOf(await service().call({ body, key }))).toEqual(['3', '2']);
   });
 
-  it('fact 8: a bought pack lets more calls in, and is not gone when the month turns', async () => {
+  it('a bought pack lets more calls in, and is not gone when the month turns', async () => {
     const { key, accountId } = await service().account({ plan: 'tiny' });
     await service().setClock('2026-12-31T23:50:00Z');
     for (let of = 0; of < 3; of++) await service().call({ body, key });
@@ -110,7 +110,7 @@ onBothDatabases((service) => {
     expect(quotaOf(await service().call({ body, key }))).toEqual(['12', '12']);
   });
 
-  it('row Plans: their calls a month, the pack of 10,000 and the trial of 14 days, from a file of the operator', async () => {
+  it('plans have their calls a month, the pack of 10,000 and the trial of 14 days, from a file of the operator', async () => {
     const limits = [];
     for (const plan of ['trial', 'starter', 'pro', 'scale', 'tiny']) {
       const { key } = await service().account({ plan });
@@ -128,7 +128,7 @@ onBothDatabases((service) => {
     ['2027-02-28T23:59:00Z', 60],
     ['2028-02-28T12:00:00Z', 129_600],
     ['2027-01-01T00:00:00Z', 2_678_400],
-  ])('row A month: at %s the calendar month turns in %i seconds, UTC', async (time, seconds) => {
+  ])('at %s the calendar month turns in %i seconds, UTC', async (time, seconds) => {
     const { key } = await service().account();
     await service().setClock(time);
     const reset = Number((await service().call({ body, key })).headers['ratelimit-reset']);

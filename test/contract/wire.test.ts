@@ -24,7 +24,7 @@ const read = (text: string): { readonly status: number; readonly error: string; 
 };
 
 onBothDatabases((service) => {
-  describe('row all JSON, what Node refuses before there is a request too', () => {
+  describe('every error is JSON, also what Node refuses before there is a request', () => {
     it.each<[string, string, number]>([
       ['a request line that is none', `${MARKER}\r\n\r\n`, 400],
       ['a line of TLS', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003', 400],
@@ -64,7 +64,7 @@ onBothDatabases((service) => {
   });
 
   it.each(METHODS.filter((it) => !['POST', 'OPTIONS', 'HEAD', 'CONNECT'].includes(it)))(
-    'row other methods 405 with `Allow`: %s',
+    'another method is a 405 with `Allow`: %s',
     async (method) => {
       for (const path of ['/analyze', '/v30/analyze', 'http://other.example/analyze']) {
         const answer = read(await wire(service().url, ask(`${method} ${path} HTTP/1.1`)));
@@ -74,7 +74,7 @@ onBothDatabases((service) => {
     },
   );
 
-  it('row other methods 405 with `Allow`: HEAD, which has no body', async () => {
+  it('HEAD is a 405 with `Allow` and without a body', async () => {
     const text = await wire(service().url, ask('HEAD /analyze HTTP/1.1'));
     expect(text).toMatch(/^HTTP\/1.1 405 .*\r\n\r\n$/s);
     expect(text).toMatch(/^allow: OPTIONS, POST\r$/im);
@@ -82,7 +82,7 @@ onBothDatabases((service) => {
   });
 
   it.each(['/analyze', '/v30/analyze', '/analyze?form=minimal'])(
-    'row OPTIONS answers the CORS preflight with 204: %s',
+    'OPTIONS responds to a CORS preflight with 204: %s',
     async (path) => {
       const headers = [
         'Origin: https://app.example',
@@ -111,7 +111,7 @@ onBothDatabases((service) => {
     '/analyze;a',
     '/./analyze',
     '*',
-  ])('row unknown path 404: POST %s', async (path) => {
+  ])('an unknown path is a 404: POST %s', async (path) => {
     expect(read(await wire(service().url, ask(`POST ${path} HTTP/1.1`, ['Content-Length: 0']))).status).toBe(
       path === '/' ? 405 : 404,
     );
@@ -123,7 +123,7 @@ onBothDatabases((service) => {
     ['POST', '/healthz', 405],
     ['POST', '/nowhere', 404],
     ['GET', '/nowhere', 404],
-  ])('row unknown path 404: %s %s is refused whatever its body is', async (method, path, status) => {
+  ])('an unknown path is refused whatever the body is: %s %s', async (method, path, status) => {
     for (const body of ['{', 'text', 'x'.repeat(2_000_000)])
       for (const type of ['application/json', 'text/plain'])
         expect((await service().call({ method, path, body, headers: { 'content-type': type } })).status).toBe(status);
