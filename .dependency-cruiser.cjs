@@ -66,7 +66,7 @@ module.exports = {
     },
     {
       name: 'integrations-import-no-host',
-      comment: 'A host’s types are met by shape, so that no framework is needed to import an adapter.',
+      comment: 'A host’s types are met by shape, so that no framework is needed to import an integration.',
       severity: 'error',
       from: { path: '^src/integrations/' },
       to: {

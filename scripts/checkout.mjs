@@ -95,9 +95,9 @@ export async function ensureFolderInstalled(path, note = '') {
   return true;
 }
 
-/** Installs the packages that the adapters are tested against, newest and oldest. Returns false, having said why, when that failed. */
+/** Installs the packages that the integrations are tested against, newest and oldest. Returns false, having said why, when that failed. */
 export async function ensureHostsInstalled() {
-  const note = ': the hosts of the adapters, 1-2 minutes and 700 MB';
+  const note = ': the hosts of the integrations, 1-2 minutes and 700 MB';
   for (const path of ['test/hosts', 'test/hosts/oldest']) if (!(await ensureFolderInstalled(path, note))) return false;
   return true;
 }

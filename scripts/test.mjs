@@ -80,7 +80,7 @@ const close = () => {
 const inProcess = ['contract', 'engine', 'evidence', 'policy', 'rules', 'text'].map((name) => `test/${name}/`);
 const vitestInProcess = () => vitest(['--no-isolate', ...inProcess]);
 
-/** The tests of the adapters again, on the oldest versions that are supported. */
+/** The tests of the integrations again, on the oldest versions that are supported. */
 const oldestHosts = ['--config', join('test', 'hosts', 'oldest.config.ts')];
 
 const isQuick = process.argv[2] === '--quick';
@@ -98,7 +98,7 @@ if (!(await ensureInstalled()) || !(await ensureBuilt())) {
   if (chosenHosts.length > 0 && !(await ensureHostsInstalled())) fail('installing the hosts');
   else {
     vitest(filters);
-    // Those of no adapter run on the newest alone.
+    // Those of no integration run on the newest alone.
     if (chosenHosts.length > 0) vitest([...oldestHosts, '--passWithNoTests', ...filters], 0);
   }
 } else {

@@ -61,7 +61,7 @@ const DEPENDENCIES_OF_1_0 = [
 ];
 // Libraries in place of code of our own (docs/decisions/2026-11-21-build-and-layout.md).
 const DEPENDENCIES_SINCE = ['entities', 'jsonc-parser', 'lru-cache'];
-/** What the adapters, the gateway (`portcullis/mcp` since 1.5), the hooks and the policy (with runs, values in other forms, `output`, streams, a judge and questions in forms of a client since 1.5) may add to an install. */
+/** What the integrations, the gateway (`portcullis/mcp` since 1.5), the hooks and the policy (with runs, values in other forms, `output`, streams, a judge and questions in forms of a client since 1.5) may add to an install. */
 const MOST_FOR_AGENTS = 374_000;
 /** What the whole package may weigh without models; since 1.5 with a bill of materials, notices, digests, rules by channel, runs in process and in the service, signed packs, and patterns as programs (in the place of re2 with its 37 MB). */
 const MOST_IN_ALL = 19_000_000;
@@ -82,7 +82,7 @@ const expectSize = (files) => {
   const agents = bytesOfAgents(files);
   const since = megabytes(all - BYTES_OF_1_0);
   console.log(
-    `     without models ${megabytes(all)} (1.0: ${megabytes(BYTES_OF_1_0)}, +${since}); adapters, gateway, hooks, policy ${(agents / 1e3).toFixed(0)} kB`,
+    `     without models ${megabytes(all)} (1.0: ${megabytes(BYTES_OF_1_0)}, +${since}); integrations, gateway, hooks, policy ${(agents / 1e3).toFixed(0)} kB`,
   );
   // None would mean that the bundler names its sources no longer.
   if (agents < 50_000 || agents > MOST_FOR_AGENTS)

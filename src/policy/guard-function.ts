@@ -7,7 +7,7 @@ import { screenedError } from './screened-error.js';
 
 /**
  * Wraps a tool's function: its arguments are screened before it runs, then its result, or the message of what it throws.
- * For an agent loop of your own; the adapters do the same in the terms of their hosts.
+ * For an agent loop of your own; the integrations do the same in the terms of their hosts.
  *
  * The wrapped function throws `PortcullisBlocked` where a call is denied, and for a blocked result that is no string;
  * a blocked string becomes the note. An async iterable, a stream or the body of a `Response` is screened as it comes, see

@@ -9,13 +9,13 @@ import type { Effect } from './run/tool-policy.js';
 import { openOutputStream, screenOutput } from './screen-output.js';
 import { screenValue } from './screening.js';
 
-/** A policy with an engine behind it: what every adapter asks. Reusable; calls may overlap. */
+/** A policy with an engine behind it: what every integration asks. Reusable; calls may overlap. */
 export interface Guard {
   readonly policy: Policy;
   /**
    * Screens a value and does what the policy says. Give it a content whole, e.g. all blocks of a message: an attack may be
    * split over them. The texts of its blocks are screened as the one text that a model reads, those in bytes, base64 and data
-   * URLs too, and whatever else it holds as canonical JSON. An adapter says where content stands, and puts the note in the
+   * URLs too, and whatever else it holds as canonical JSON. An integration says where content stands, and puts the note in the
    * place of one that does not pass.
    *
    * @throws PortcullisBlocked for the action `throw`; TypeError for an option that does not exist; the signal's reason

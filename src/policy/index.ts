@@ -1,4 +1,4 @@
-/** One policy for all layers of an agent. The adapters (`portcullis/ai-sdk` and so on) take a guard. */
+/** One policy for all layers of an agent. The integrations (`portcullis/ai-sdk` and so on) take a guard. */
 
 export type { Unreadable } from './content.js';
 export {

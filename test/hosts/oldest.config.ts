@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { configDefaults, defineConfig } from 'vitest/config';
 import newest from '../../vitest.config.js';
 
-// The tests of the adapters again, on the oldest versions that are supported. `npm test` runs them; by hand:
+// The tests of the integrations again, on the oldest versions that are supported. `npm test` runs them; by hand:
 // npx vitest run --config test/hosts/oldest.config.ts
 const { dependencies } = JSON.parse(readFileSync(`${import.meta.dirname}/oldest/package.json`, 'utf8')) as {
   readonly dependencies: Readonly<Record<string, string>>;

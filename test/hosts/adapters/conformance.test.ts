@@ -18,11 +18,11 @@ import { type Shape, shapesOf } from './shapes.js';
 
 const guard = createGuard({ engine: counting() });
 
-/** What of a value comes through an adapter; undefined for a call that is refused. */
+/** What of a value comes through an integration; undefined for a call that is refused. */
 type Send = (value: unknown) => Promise<unknown>;
 
 interface Row {
-  readonly adapter: string;
+  readonly integration: string;
   readonly type: string;
   readonly send: Send;
   /** Strings that say nothing to the model, or are the words of the operator or the model itself. */
@@ -113,7 +113,7 @@ const withoutGuardrails = (tool: object): object => {
 const mcp = createGateway({ guard, report: () => {} });
 /** A row for the results of a method, or for the params of messages of the server. */
 const mcpRow = (method: string, type: string): Row => ({
-  adapter: `mcp, ${method}`,
+  integration: `mcp, ${method}`,
   type: `import('@modelcontextprotocol/sdk/types.js').${type}`,
   send: async (result) => {
     const connection = mcp.connect();
@@ -168,35 +168,35 @@ const FUNCTION = "import('@langchain/core/language_models/base').FunctionDefinit
 const ROWS: readonly Row[] = [
   ...['3', '4'].map(
     (version): Row => ({
-      adapter: `ai-sdk, messages of version ${version}`,
+      integration: `ai-sdk, messages of version ${version}`,
       type: `${LANGUAGE_MODEL}${version}Message`,
       send: async (value) => (await aiSdk({ prompt: [value] }))?.prompt[0],
       own: AI_SDK_OWN,
     }),
   ),
   {
-    adapter: 'ai-sdk, tools',
+    integration: 'ai-sdk, tools',
     type: `${LANGUAGE_MODEL}4FunctionTool | ${LANGUAGE_MODEL}4ProviderTool`,
     send: async (value) => (await aiSdk({ prompt: [hello], tools: [value] }))?.tools?.[0],
   },
   {
-    adapter: 'ai-sdk, results of the provider',
+    integration: 'ai-sdk, results of the provider',
     type: `${LANGUAGE_MODEL}4ToolResult`,
     send: generated,
     own: /\.(toolCallId|toolName|providerMetadata\b.*)$/,
   },
   {
-    adapter: 'langchain, blocks of users',
+    integration: 'langchain, blocks of users',
     type: CHAIN_BLOCKS,
     send: (value) => inMessage(new HumanMessage({ content: [value as never] })),
   },
   {
-    adapter: 'langchain, blocks of results',
+    integration: 'langchain, blocks of results',
     type: CHAIN_BLOCKS,
     send: (value) => inMessage(new ToolMessage({ content: [value as never], tool_call_id: 'c' })),
   },
   {
-    adapter: 'langchain, results of tools',
+    integration: 'langchain, results of tools',
     type: CHAIN_BLOCKS,
     send: async (value) => {
       const result = new ToolMessage({ content: [value as never], tool_call_id: 'c' });
@@ -205,19 +205,19 @@ const ROWS: readonly Row[] = [
     },
   },
   {
-    adapter: 'langchain, blocks of the model',
+    integration: 'langchain, blocks of the model',
     type: CHAIN_BLOCKS,
     send: (value) => inMessage(new AIMessage({ content: [value as never] })),
     own: /^\w+\((text|reasoning|refusal|tool_call|tool_call_chunk|invalid_tool_call|server_tool_call|server_tool_call_chunk)\)/,
   },
   {
-    adapter: 'langchain, tools',
+    integration: 'langchain, tools',
     // Its parameters are declared as every kind of schema within every other.
     type: `{ type: 'function'; function: Omit<${FUNCTION}, 'parameters'> & { parameters: Record<string, unknown> } }`,
     send: async (value) => (await langchain({ messages: [new HumanMessage('Hello')], tools: [value] }))?.tools?.[0],
   },
   {
-    adapter: 'mastra, messages',
+    integration: 'mastra, messages',
     // The package whose types Mastra's own prompts have.
     type: "import('@ai-sdk/provider-v5').LanguageModelV2Message",
     send: async (value) => {
@@ -227,53 +227,53 @@ const ROWS: readonly Row[] = [
     own: AI_SDK_OWN,
   },
   {
-    adapter: 'mastra, tools',
+    integration: 'mastra, tools',
     type: `Pick<${LANGUAGE_MODEL}4FunctionTool, 'description' | 'inputExamples'> & { parameters: { jsonSchema: ${LANGUAGE_MODEL}4FunctionTool['inputSchema'] } }`,
     send: step,
   },
   {
-    adapter: 'openai, Chat Completions',
+    integration: 'openai, Chat Completions',
     type: "import('openai').OpenAI.ChatCompletionMessageParam",
     send: async (value) => (await openai('chat/completions', { messages: [value] }))?.messages?.[0],
     own: /^\w+\((developer|system|assistant)\)/,
   },
   {
-    adapter: 'openai, tools of Chat Completions',
+    integration: 'openai, tools of Chat Completions',
     type: "import('openai').OpenAI.ChatCompletionTool",
     send: async (value) => (await openai('chat/completions', { messages: [hello], tools: [value] }))?.tools?.[0],
   },
   {
-    adapter: 'openai, Responses',
+    integration: 'openai, Responses',
     type: "import('openai/resources/responses/responses').ResponseInputItem",
     send: async (value) => (await openai('responses', { input: [value] }))?.input?.[0],
     own: new RegExp(`${MODEL_WORDS}|${SECRETS}`),
   },
   {
-    adapter: 'openai, items of conversations',
+    integration: 'openai, items of conversations',
     type: "import('openai/resources/responses/responses').ResponseInputItem",
     send: async (value) => (await openai('conversations', { items: [value] }))?.items?.[0],
     own: new RegExp(`${MODEL_WORDS}|${SECRETS}`),
   },
   {
-    adapter: 'openai, tools of Responses',
+    integration: 'openai, tools of Responses',
     type: "import('openai/resources/responses/responses').Tool",
     send: async (value) => (await openai('responses', { input: 'Hello', tools: [value] }))?.tools?.[0],
     own: new RegExp(SECRETS),
   },
   {
-    adapter: 'openai, prompt templates',
+    integration: 'openai, prompt templates',
     type: "import('openai/resources/responses/responses').ResponsePrompt",
     send: async (value) => (await openai('responses', { prompt: value }))?.prompt,
     own: /\.(id|version)$/,
   },
   {
-    adapter: 'anthropic, Messages',
+    integration: 'anthropic, Messages',
     type: "import('@anthropic-ai/sdk').Anthropic.MessageParam",
     send: async (value) => (await anthropic({ messages: [value] }))?.messages?.[0],
     own: new RegExp(String.raw`^\w+\((assistant|system)\)\.content(\[\]\((${MODEL_BLOCK})\)(?!\.tool_changes)|$)`),
   },
   {
-    adapter: 'anthropic, beta Messages',
+    integration: 'anthropic, beta Messages',
     type: "import('@anthropic-ai/sdk/resources/beta/messages').BetaMessageParam",
     send: async (value) => (await anthropic({ messages: [value] }))?.messages?.[0],
     own: new RegExp(
@@ -281,23 +281,23 @@ const ROWS: readonly Row[] = [
     ),
   },
   {
-    adapter: 'anthropic, tools',
+    integration: 'anthropic, tools',
     type: "import('@anthropic-ai/sdk').Anthropic.ToolUnion",
     send: async (value) => (await anthropic({ messages: [hello], tools: [value] }))?.tools?.[0],
   },
   {
-    adapter: 'anthropic, beta tools',
+    integration: 'anthropic, beta tools',
     type: "import('@anthropic-ai/sdk/resources/beta/messages').BetaToolUnion",
     send: async (value) => (await anthropic({ messages: [hello], tools: [value] }))?.tools?.[0],
   },
   {
-    adapter: 'openai-agents, items',
+    integration: 'openai-agents, items',
     type: "import('@openai/agents').AgentInputItem",
     send: async (value) => (await agents.callModelInputFilter({ modelData: { input: [value as object] } })).input[0],
     own: new RegExp(MODEL_WORDS),
   },
   {
-    adapter: 'openai-agents, tools',
+    integration: 'openai-agents, tools',
     type: "import('@openai/agents').HostedTool | import('@openai/agents').FunctionTool",
     send: async (value) => {
       const [tool] = await agents.tools([value as object]);
@@ -307,7 +307,7 @@ const ROWS: readonly Row[] = [
     honest: (value) => withoutGuardrails(value as object),
   },
   {
-    adapter: 'claude-agent, results of tools',
+    integration: 'claude-agent, results of tools',
     type: "import('@anthropic-ai/claude-agent-sdk/sdk-tools').ToolOutputSchemas",
     send: async (value) => {
       const output = await answerHook(guard, { hook_event_name: 'PostToolUse', tool_name: 't', tool_response: value });
@@ -317,7 +317,7 @@ const ROWS: readonly Row[] = [
     },
   },
   {
-    adapter: 'litellm',
+    integration: 'litellm',
     type: "import('openai').OpenAI.ChatCompletionMessageParam",
     send: async (value) => {
       const { action } = await answerLiteLlm(guard, { input_type: 'request', structured_messages: [value as never] });
@@ -347,7 +347,7 @@ const arrived = (row: Row, value: unknown): Promise<unknown> =>
     throw error;
   });
 
-describe.each(ROWS.map((row, index) => [row.adapter, row, index] as const))('%s', (_, row, index) => {
+describe.each(ROWS.map((row, index) => [row.integration, row, index] as const))('%s', (_, row, index) => {
   const shapes = shapesByType[`T${index}`] as readonly Shape[];
   const foreign = shapes.filter(({ name }) => row.own === undefined || !row.own.test(name));
 
@@ -355,7 +355,7 @@ describe.each(ROWS.map((row, index) => [row.adapter, row, index] as const))('%s'
     const leaks: string[] = [];
     for (const { name, make } of foreign)
       if (written(await arrived(row, make(ATTACK))).includes(ATTACK)) leaks.push(name);
-    figures.push(`${row.adapter}: ${foreign.length} of ${shapes.length} strings are foreign`);
+    figures.push(`${row.integration}: ${foreign.length} of ${shapes.length} strings are foreign`);
     expect(foreign.length).toBeGreaterThan(1);
     expect(leaks).toEqual([]);
   });
