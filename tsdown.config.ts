@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'tsdown';
 
 /** Every file of `dist` that something outside imports, starts or forks by name. */
@@ -8,16 +8,8 @@ const entries = {
   'cli/main': 'src/cli/main.ts',
   'adapters/transformers-classifier': 'src/adapters/model/transformers-classifier.ts',
   policy: 'src/policy/index.ts',
-  'ai-sdk': 'src/integrations/ai-sdk/index.ts',
-  anthropic: 'src/integrations/anthropic/index.ts',
-  'claude-agent': 'src/integrations/claude-agent/index.ts',
-  http: 'src/integrations/http/index.ts',
-  langchain: 'src/integrations/langchain/index.ts',
-  mastra: 'src/integrations/mastra/index.ts',
-  mcp: 'src/integrations/mcp/index.ts',
-  openai: 'src/integrations/openai/index.ts',
   opentelemetry: 'src/opentelemetry.ts',
-  'openai-agents': 'src/integrations/openai-agents/index.ts',
+  ...Object.fromEntries(readdirSync('src/integrations').map((name) => [name, `src/integrations/${name}/index.ts`])),
   'model-worker': 'src/adapters/model/model-worker.ts',
   'batch/score-stream': 'src/batch/score-stream.ts',
   'workers/engine-pool': 'src/workers/engine-pool.ts',

@@ -15,6 +15,7 @@ const checks = {
   lint: [[bin('biome'), 'check', '--error-on-warnings', '.']],
   layers: [['node', 'scripts/checks/layers.mjs']],
   documents: [['node', 'scripts/checks/docs.mjs']],
+  integrations: [['node', 'scripts/checks/integrations.mjs']],
   names: [['node', 'scripts/checks/names.mjs']],
   licences: [['node', 'scripts/checks/licences.mjs']],
   lock: [['node', 'scripts/checks/lock.mjs']],

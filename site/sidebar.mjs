@@ -38,6 +38,7 @@ const tasks = [
       page('LiteLLM', '/hosts/litellm'),
       page('Python', '/hosts/python'),
       page('Spark', '/hosts/spark'),
+      page('Writing an integration', '/writing-an-integration'),
     ],
   },
   {

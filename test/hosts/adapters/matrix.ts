@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createEngine, type Verdict } from '../../../src/index.js';
 import type { Analyzer } from '../../../src/policy/index.js';
 
-/** What every adapter is tested for, in the order of the table's columns. */
+/** What every integration is tested for, in the order of the table's columns. */
 const SCENARIOS = [
   'clean run',
   'user text',
@@ -31,7 +31,10 @@ function versionOf(name: string): string {
   const [file] = [folder, new URL('../../../node_modules/', import.meta.url)]
     .map((each) => new URL(`${name}/package.json`, each))
     .filter((each) => existsSync(each));
-  if (file === undefined) throw new Error(`${name} is not installed`);
+  if (file === undefined)
+    throw new Error(
+      `${name} is not installed: npm install ${name}@VERSION --prefix test/hosts${isOldest ? '/oldest' : ''}`,
+    );
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
 
@@ -63,7 +66,7 @@ export function matrix(
       const key = `| ${host} | ${isOldest ? 'oldest' : 'newest'}: `;
       const row = `${key}${version} | ${cells.join(' | ')} |`;
       if (process.env.UPDATE_HOSTS === '1') writeFileSync(PAGE, withRow(readFileSync(PAGE, 'utf8'), key, row));
-      expect(readFileSync(PAGE, 'utf8').split('\n')).toContain(row);
+      expect(readFileSync(PAGE, 'utf8').split('\n'), 'UPDATE_HOSTS=1 writes the row').toContain(row);
     });
   });
 }
