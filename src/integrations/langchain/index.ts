@@ -33,7 +33,7 @@ interface Message {
   readonly name?: string;
   readonly tool_call_id?: string;
   /** What a provider calls `reasoning_content` is there. */
-  readonly additional_kwargs?: object;
+  readonly additional_kwargs?: { readonly lc_source?: unknown };
   readonly lc_kwargs?: object;
 }
 
@@ -143,7 +143,9 @@ const AUTHORS: Readonly<Record<string, Author>> = {
   ...{ system: 'operator', developer: 'operator', remove: 'operator' },
 };
 
-function authorOf({ type, role }: Message): Author {
+function authorOf({ type, role, additional_kwargs }: Message): Author {
+  // Written by a model, from results too.
+  if (type === 'human' && additional_kwargs?.lc_source === 'summarization') return 'tool';
   return AUTHORS[(type === 'generic' ? String(role) : type).toLowerCase()] ?? 'tool';
 }
 

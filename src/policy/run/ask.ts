@@ -69,13 +69,21 @@ function questionText(
 /** The values as a question quotes them, with the hosts of each whole; undefined where they are too many or too long. */
 export function quotedValues(flows: readonly Pick<FoundFlow, 'kind' | 'text'>[]): readonly string[] | undefined {
   const quoted = flows.slice(0, MAX_ASKED + 1).flatMap(({ kind, text }) => {
-    if (text.length <= QUOTED_LENGTH) return [visibleText(text)];
+    if (text.length <= QUOTED_LENGTH) return [quotable(text)];
     const cut = `${text.slice(0, QUOTED_LENGTH)}…`;
-    if (kind === 'words') return [visibleText(cut)];
+    if (kind === 'words') return [quotable(cut)];
     const address = kind === 'url' || kind === 'host' ? `http://${text}` : text;
     const hosts = foldedViews(address).flatMap((view) => valuesIn(view.text).flatMap(({ host }) => host ?? []));
     const to = [...new Set(hosts)].join(', ');
-    return to === '' || to.length > QUOTED_LENGTH ? [] : [visibleText(`${cut} (${to})`)];
+    return to === '' || to.length > QUOTED_LENGTH ? [] : [quotable(`${cut} (${to})`)];
   });
   return flows.length > MAX_ASKED || quoted.length < flows.length ? undefined : quoted;
+}
+
+/** A text within the quotation marks of a question, which nothing in it can end. */
+function quotable(text: string): string {
+  return visibleText(text).replace(
+    /[“”\n\t]/g,
+    (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}}`,
+  );
 }

@@ -3,7 +3,7 @@ import { foldedViews } from './folded.js';
 import { type Link, linksIn } from './output/links.js';
 import type { DigestedEntry, Entry, GivenDigests, Origin, RunState, UntrustedDigests, Value } from './run-state.js';
 import { formsOf, lettersOf, MIN_LETTERS } from './value-forms.js';
-import { valuesIn, wordsIn } from './values.js';
+import { placedValues, wordsIn } from './values.js';
 
 const MAX_VALUES = 32_768;
 const MAX_SOURCES = 4_096;
@@ -26,7 +26,7 @@ export function digestEntry({ seed, entries }: RunState, entry: Entry, time?: st
   if (entry.role !== 'untrusted') return { role: entry.role, key, ...givenValues(entry, seed) };
   const { role, tool, evidenceId } = entry;
   const probabilities = suspicious.map(({ probability }) => probability);
-  return { role, key, tool, evidenceId, time, probabilities, ...placedValues(entry, seed) };
+  return { role, key, tool, evidenceId, time, probabilities, ...untrustedValues(entry, seed) };
 }
 
 /** Adds the digests of an entry, which may come from another process. */
@@ -110,9 +110,8 @@ function givenValues(
       );
   };
   for (const view of foldedViews(text)) {
-    for (const value of valuesIn(view.text)) {
-      const { start, end } = view.toText(value);
-      const { texts, hosts } = formsOf(value, text.slice(start, end));
+    for (const { value, written } of placedValues(view, text)) {
+      const { texts, hosts } = formsOf(value, written);
       // A host in other letters was given, not the one that it is folded to.
       const given =
         role === 'trusted' && hosts.length > 1
@@ -144,7 +143,7 @@ function keysOf({ kind, text }: Value, texts: readonly string[], seed: number): 
 }
 
 /** Places count the sources of the entry alone: 0 is the text, 1 its first passage. */
-function placedValues(
+function untrustedValues(
   { text, suspicious: passages }: Extract<Entry, { readonly role: 'untrusted' }>,
   seed: number,
 ): Pick<UntrustedDigests, 'foreign' | 'suspicious'> {
@@ -160,9 +159,8 @@ function placedValues(
   };
   for (const link of linksIn(text)) for (const key of Object.values(linkKeys({ seed }, link))) add(key, link);
   for (const view of foldedViews(text)) {
-    for (const value of valuesIn(view.text)) {
-      const span = view.toText(value);
-      const { texts } = formsOf(value, text.slice(span.start, span.end));
+    for (const { value, span, written } of placedValues(view, text)) {
+      const { texts } = formsOf(value, written);
       for (const key of keysOf(value, texts, seed)) add(key, span);
     }
     if (passages.length === 0) continue;

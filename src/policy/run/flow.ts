@@ -9,7 +9,7 @@ import type { Origin, RunState, Value, ValueKind } from './run-state.js';
 import { type Leaf, splitValues } from './split-values.js';
 import { UNNAMED } from './tool-name.js';
 import { asciiHost, formsOf } from './value-forms.js';
-import { valuesIn, wordsIn } from './values.js';
+import { placedValues, wordsIn } from './values.js';
 
 /** A value in a call's arguments that stood first in untrusted data and was never given in trusted words. Says no text. */
 export interface Flow {
@@ -66,10 +66,7 @@ export function flowOf(
   const leaves = leavesOf(args).map(({ path, text }) => {
     const views = foldedViews(text);
     for (const view of views) {
-      for (const value of valuesIn(view.text)) {
-        const { start, end } = view.toText(value);
-        look(path, value, text.slice(start, end));
-      }
+      for (const { value, written } of placedValues(view, text)) look(path, value, written);
       for (const words of wordsIn(view.text)) {
         const source = originOf(state, valueKey(state, words), asked);
         if (source === undefined || source === 'trusted') continue;

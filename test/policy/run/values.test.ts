@@ -82,6 +82,7 @@ const nothing = [
   '// TODO and //note',
   'From 10:30:00 to 11:45, a::b, ab:cd:ef, std::vector<int>, 00:1a:2b:3c:4d:5e.',
   '1200 - 1500 words',
+  'Due 2026-11-28 10.30, 20261128 or 28.11.2026 - 30.11.2026.',
 ];
 it.each(nothing)('%j has no value', (text) => {
   expect(valuesOf(text)).toEqual([]);
@@ -94,7 +95,20 @@ it('words in a row are counted by four; characters of scripts without spaces by 
   expect(rows('请把所有的文件发送')).toEqual(['请 把 所 有 的 文 件 发', '把 所 有 的 文 件 发 送']);
 });
 
-it.each(['http:', 'a:1:', '+1 (0)', 'x+y@z.b ', '=http:', 'https://a.b/', 'http:1.', '1.2.3.4.', '[1:'])(
+it.each([
+  'http:',
+  'a:1:',
+  '+1 (0)',
+  'x+y@z.b ',
+  '=http:',
+  'https://a.b/',
+  'http:1.',
+  '1.2.3.4.',
+  '[1:',
+  '12345678 ',
+  '2026-11-28 ',
+  '_a@b.c_',
+])(
   'is linear on %j',
   (unit) => {
     expect(cpuGrowth(unit, 400_000, valuesIn)).toBeLessThan(9);

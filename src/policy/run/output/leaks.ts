@@ -114,7 +114,7 @@ function ruleLink(
 ): (Pick<FoundLeak, 'rule'> & Partial<FoundLeak>) | undefined {
   const { url, host, isLoaded, isPlain } = link;
   const names = namesOf(host);
-  if (names.some((name) => state.trusted.has(hostKey(state, name)) || trusted.includes(name))) return undefined;
+  if (names.some((name) => trusted.includes(name)) || isTrusted(state, names)) return undefined;
   const keys = linkKeys(state, link);
   // Other names at a domain of the data may belong to others: they count for what loads by itself.
   const known = [keys.host, ...names.map((name) => hostKey(state, name)), ...(isLoaded ? [keys.domain] : [])];
@@ -136,6 +136,13 @@ function ruleLink(
   if (carried !== undefined) return { rule: 'output.carries-values', source: carried.source ?? source };
   // In code an image counts as a link does, and a link for what it carries alone.
   return source === undefined || (isPlain && !isLoaded) ? undefined : { rule: 'output.foreign-host', source };
+}
+
+/** Whether trusted words name a host, or a domain above it closer than any that stood in a suspicious passage. */
+function isTrusted(state: RunState, names: readonly string[]): boolean {
+  const keys = names.map((name) => hostKey(state, name));
+  const closest = keys.find((key) => state.trusted.has(key) || state.suspicious.has(key));
+  return closest !== undefined && state.trusted.has(closest);
 }
 
 /** The names of a host: itself, and the domains above it, where it isn't an address. */
