@@ -153,6 +153,9 @@ describe('the matcher', () => {
     '(?:\\w+ ?)+:',
     '(?:a|b|ab)*c',
     '(?:(?:a|aa){1,12} ?){1,12}x',
+    '(?:(?:\\w|[a-z]|.|[a-m]){12}#|xx|yy|zz)',
+    '(?:(?:a|aa|aaa|aaaa){12}b|xx|yy|zz)',
+    '(?:(?:|a|aa|ab){12}#|xx|yy|zz)',
   ])(
     'takes time linear in the text: %s',
     (source) => {
@@ -175,6 +178,76 @@ describe('the matcher', () => {
     const text = `${'a'.repeat(60)} `.repeat(3_500);
     expect(find(source, `${text}aaa7 b`)).toEqual([{ start: text.length, end: text.length + 6 }]);
   }, 20_000);
+
+  it('takes no time for a character that is in none of many ranges, whatever their case', () => {
+    const letters = Array.from({ length: 280 }, (_, n) => String.fromCodePoint(0x10400 + n)).join('');
+    const text = toUnits('\u{1f600}'.repeat(50_000));
+    for (const flags of ['(?i)', ''])
+      expect(compile(`${flags}[^${letters}]{1,12}x`).findAll(text, everywhere)).toEqual([]);
+  }, 5_000);
+
+  it.each([
+    [
+      'letters of any case',
+      `(?i)(?:${Array.from({ length: 1_000 }, (_, n) => String.fromCodePoint(0x10c0 + n)).join('|')})x`,
+      'é'.repeat(100),
+    ],
+    ['choices left open', `#(?:${'a??'.repeat(90)}b)+x`, `#${'b'.repeat(100_000)}`],
+    ['calls', `#(?:${'(?:|a|c|d)'.repeat(28)}b)+x`, `#${'b'.repeat(100_000)}`],
+  ])(
+    'bounds its memory: %s',
+    (_, source, text) => {
+      const units = toUnits(text);
+      const before = process.memoryUsage().arrayBuffers;
+      expect(compile(source).findAll(units, everywhere)).toEqual([]);
+      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(40_000_000);
+    },
+    20_000,
+  );
+
+  it('writes nothing for what is repeated no times, however often', () => {
+    expect(find('a(?:(?:(?:(?:(?:b{0}){64}){64}){64}){64}){64}c', 'ac')).toEqual([{ start: 0, end: 2 }]);
+  });
+
+  it('finds the members of classes', () => {
+    const point = fc.constantFrom(
+      'a',
+      'k',
+      's',
+      'z',
+      'A',
+      'K',
+      '0',
+      'é',
+      'ж',
+      'Ж',
+      'ſ',
+      '\u212a',
+      '\uffff',
+      '\u{10400}',
+      '\u{10428}',
+      '\u{10ffff}',
+    );
+    const item = fc.oneof(
+      fc.tuple(point, point).map((ends) => {
+        const [low = '', high = ''] = [...ends].sort(
+          (a, b) => (a.codePointAt(0) as number) - (b.codePointAt(0) as number),
+        );
+        return `${low}-${high}`;
+      }),
+      point,
+      fc.constantFrom('\\d', '\\D', '\\W', '\\pL', '\\PL', '\\p{Cyrillic}', '[:^alpha:]', '[:punct:]'),
+    );
+    const members = fc.array(item, { minLength: 1, maxLength: 5 });
+    fc.assert(
+      fc.property(members, fc.constantFrom('', '(?i)'), fc.constantFrom('', '^'), (items, flags, caret) => {
+        const source = `${flags}[${caret}${items.join('')}]`;
+        const text = 'akszAKS0éÉжЖſ\u212a\uffff\u{10400}\u{10428}\u{10ffff}-!一';
+        expect(find(source, text), source).toEqual(findByRe2(source, text));
+      }),
+      { numRuns: 500 },
+    );
+  });
 
   it.each([
     ['\\p{Klingon}', /`\\p\{Klingon\}` names no script or category of Unicode/],

@@ -13,6 +13,7 @@ export interface CharClass {
   readonly hasBeyond: (point: number) => boolean;
 }
 
+type Range = Exclude<ClassItem, { readonly escape: string }>;
 type Test = (point: number) => boolean;
 
 /** Named classes of ASCII characters, as in RE2. */
@@ -36,6 +37,9 @@ const NAMED: Readonly<Record<string, string>> = {
   xdigit: '0-9A-Fa-f',
 };
 
+/** Classes remembered, at most: an account's overlay can have a thousand. The core pack has 600. */
+const MOST_CLASSES = 2048;
+
 const classes = new Map<string, CharClass>();
 
 /** Makes the class of some items. @throws PatternError when there is no such script or category */
@@ -44,6 +48,7 @@ export function charClass(items: readonly ClassItem[], negated: boolean, ignores
   let known = classes.get(key);
   if (!known) {
     known = { key, ...build(items, negated, ignoresCase) };
+    if (classes.size === MOST_CLASSES) classes.clear();
     classes.set(key, known);
   }
   return known;
@@ -54,22 +59,42 @@ export function readCharClass(key: string): CharClass {
 }
 
 function build(items: readonly ClassItem[], negated: boolean, ignoresCase: boolean): Omit<CharClass, 'key'> {
-  const tests = items.map((item) => itemTest(item, ignoresCase));
-  const beyond = tests.filter((_, index) => reachesBeyondAscii(items[index] as ClassItem, ignoresCase));
-  const ascii = Uint8Array.from({ length: 128 }, (_, point) => Number(tests.some((test) => test(point)) !== negated));
-  if (beyond.length === 0) return { ascii, mayBeBeyond: negated, hasBeyond: () => negated };
-  return { ascii, mayBeBeyond: true, hasBeyond: (point) => beyond.some((test) => test(point)) !== negated };
+  const isPlain = (item: ClassItem): item is Range => !ignoresCase && !('escape' in item);
+  const ranges = items.filter(isPlain).sort((a, b) => a.low - b.low);
+  const others = items.filter((item) => !isPlain(item));
+  const isIn = rangesTest(ranges);
+  const isOther = others.length === 0 ? () => false : regexTest(others, ignoresCase);
+  const isMember: Test = (point) => (isIn(point) || isOther(point)) !== negated;
+  const ascii = Uint8Array.from({ length: 128 }, (_, point) => Number(isMember(point)));
+  const isAscii = !items.some((item) => reachesBeyondAscii(item, ignoresCase));
+  return isAscii
+    ? { ascii, mayBeBeyond: negated, hasBeyond: () => negated }
+    : { ascii, mayBeBeyond: true, hasBeyond: isMember };
 }
 
 function reachesBeyondAscii(item: ClassItem, ignoresCase: boolean): boolean {
   return ignoresCase || ('escape' in item ? !/^(?:\\[dsw]|\[:[^^])/.test(item.escape) : item.high > 0x7f);
 }
 
-function itemTest(item: ClassItem, ignoresCase: boolean): Test {
-  if ('escape' in item) return regexTest(translateEscape(item.escape), ignoresCase, item.escape);
-  const { low, high } = item;
-  if (!ignoresCase) return (point) => point >= low && point <= high;
-  return regexTest(`[\\u{${low.toString(16)}}-\\u{${high.toString(16)}}]`, true, '');
+/** Tells members of ranges, which ascend by their lower ends. */
+function rangesTest(ranges: readonly Range[]): Test {
+  const lows = Int32Array.from(ranges, ({ low }) => low);
+  let reach = -1;
+  /** By range, the highest end up to there. */
+  const highs = Int32Array.from(ranges, ({ high }) => {
+    reach = Math.max(reach, high);
+    return reach;
+  });
+  return (point) => {
+    let from = 0;
+    let to = lows.length;
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((lows[middle] as number) <= point) from = middle + 1;
+      else to = middle;
+    }
+    return from > 0 && (highs[from - 1] as number) >= point;
+  };
 }
 
 /** Writes an RE2 escape of a class in JavaScript's syntax. */
@@ -87,32 +112,40 @@ function translateEscape(written: string): string {
   return `[${letter === letter.toLowerCase() ? '' : '^'}${NAMED[letter.toLowerCase()]}]`;
 }
 
-const tests = new Map<string, Test>();
-
-/** Asks a regular expression about single characters; answers for the Basic Multilingual Plane are remembered. */
-function regexTest(source: string, ignoresCase: boolean, written: string): Test {
-  const key = `${ignoresCase} ${source}`;
-  const known = tests.get(key);
-  if (known) return known;
-  const regex = compileClass(source, ignoresCase, written);
+/** Asks a regular expression about single characters; answers for the Basic Multilingual Plane are remembered: 16 KB. */
+function regexTest(items: readonly ClassItem[], ignoresCase: boolean): Test {
+  const regex = compileItems(items, ignoresCase);
+  const ask: Test = (point) => regex.test(String.fromCodePoint(point));
+  const [only] = items;
+  // A pattern can have hundreds of single letters.
+  if (items.length === 1 && only && 'low' in only && only.low === only.high && only.low > 0x7f) return ask;
+  /** Two bits each: known, and a member. */
   let answers: Uint8Array | undefined;
-  const test: Test = (point) => {
-    if (point > 0xffff) return regex.test(String.fromCodePoint(point));
-    answers ??= new Uint8Array(0x10000);
-    const answer = answers[point];
-    if (answer !== 0) return answer === 1;
-    const isMember = regex.test(String.fromCharCode(point));
-    answers[point] = isMember ? 1 : 2;
+  return (point) => {
+    if (point > 0xffff) return ask(point);
+    answers ??= new Uint8Array(0x4000);
+    const shift = (point & 3) << 1;
+    const answer = ((answers[point >> 2] as number) >> shift) & 3;
+    if (answer !== 0) return answer === 3;
+    const isMember = ask(point);
+    answers[point >> 2] = (answers[point >> 2] as number) | ((isMember ? 3 : 1) << shift);
     return isMember;
   };
-  tests.set(key, test);
-  return test;
 }
 
-function compileClass(source: string, ignoresCase: boolean, written: string): RegExp {
-  try {
-    return new RegExp(`^${source}$`, ignoresCase ? 'iu' : 'u');
-  } catch {
-    throw new PatternError(`\`${written}\` names no script or category of Unicode`);
+function compileItems(items: readonly ClassItem[], ignoresCase: boolean): RegExp {
+  const compileOptions = (options: readonly string[]): RegExp =>
+    new RegExp(`^(?:${options.join('|')})$`, ignoresCase ? 'iu' : 'u');
+  const escapes = items.flatMap((item) => ('escape' in item ? [item.escape] : []));
+  for (const written of escapes) {
+    try {
+      compileOptions([translateEscape(written)]);
+    } catch {
+      throw new PatternError(`\`${written}\` names no script or category of Unicode`);
+    }
   }
+  const ranges = items.map((item) =>
+    'escape' in item ? '' : `\\u{${item.low.toString(16)}}-\\u{${item.high.toString(16)}}`,
+  );
+  return compileOptions([`[${ranges.join('')}]`, ...new Set(escapes.map(translateEscape))]);
 }

@@ -53,7 +53,8 @@ export function toExpression(root: PatternNode): Expression {
         return visit(node.of);
       case 'repeat': {
         const { min, max, lazy } = node;
-        return { kind: 'repeat', of: visit(node.of), min, max, lazy: lazy !== flags.U };
+        const of = visit(node.of);
+        return max === 0 || of.kind === 'empty' ? EMPTY : { kind: 'repeat', of, min, max, lazy: lazy !== flags.U };
       }
       case 'group': {
         const outside = flags;
@@ -90,7 +91,7 @@ function toEdge(source: string, isMultiline: boolean): Edge {
   }
 }
 
-const hasCase = (text: string): boolean => /[\p{L}\p{M}\p{N}\p{S}]/u.test(text);
+const hasCase = (text: string): boolean => /\p{Changes_When_Casemapped}/u.test(text);
 
 function classOf(text: string): Expression {
   const point = text.codePointAt(0) as number;

@@ -451,7 +451,7 @@ function beginsAtWord(node: Expression): boolean {
   return first?.kind === 'edge' && first.edge === 'word';
 }
 
-/** In how many ways an expression can match one text, roughly. */
+/** In how many ways an expression can match what a text has at one place, at most; of whatever length. */
 function countWays(node: Expression, follow: First): number {
   switch (node.kind) {
     case 'sequence':
@@ -460,7 +460,7 @@ function countWays(node: Expression, follow: First): number {
         1,
       );
     case 'choice':
-      return node.options.reduce((ways, option) => ways + countWays(option, follow) - 1, 1);
+      return countWaysOf(node.options, follow);
     case 'repeat': {
       const { of, min, max } = node;
       if (max === Number.POSITIVE_INFINITY) return max;
@@ -472,9 +472,29 @@ function countWays(node: Expression, follow: First): number {
   }
 }
 
-function beginsWith(node: Expression, unit: number): boolean {
+/** The same for a choice: of the options that begin with a text, only those of one code unit can match. */
+function countWaysOf(options: readonly Expression[], follow: First): number {
+  const byUnit = new Map<number, Expression[]>();
+  let others = 0;
+  for (const option of options) {
+    const unit = firstUnit(option);
+    if (unit === undefined) others += countWays(option, follow);
+    else if (!byUnit.get(unit)?.push(option)) byUnit.set(unit, [option]);
+  }
+  const ways = [...byUnit.values()].map((some) =>
+    some.length === 1 ? countWays(some[0] as Expression, follow) : countWaysOf(some.map(dropFirst), follow),
+  );
+  return others + Math.max(0, ...ways);
+}
+
+/** The code unit that an expression begins with, where it begins with a text. */
+function firstUnit(node: Expression): number | undefined {
   const first = node.kind === 'sequence' ? node.parts[0] : node;
-  return first?.kind === 'text' && first.text.charCodeAt(0) === unit;
+  return first?.kind === 'text' ? first.text.charCodeAt(0) : undefined;
+}
+
+function beginsWith(node: Expression, unit: number): boolean {
+  return firstUnit(node) === unit;
 }
 
 function dropFirst(node: Expression): Expression {

@@ -6,6 +6,8 @@ import { BEGINS_AT_WORD, BEGINS_BEYOND, HEADER, type Programs, REMEMBERS } from 
 const FREE_STEPS = 6;
 /** Words of `visited`, at most: 8 MB. */
 const MOST_WORDS = 2 ** 21;
+/** Words of `stack`, and of `frames`, at most: 16 MB each. */
+const MOST_OPEN = 2 ** 22;
 
 // The memory of a search, kept from one to the next: searches are synchronous.
 
@@ -16,8 +18,9 @@ let frames = new Int32Array(256);
 /** By place and mark, whether the program was there: a bit each, from the place `origin` on. */
 let visited = new Uint32Array(1024);
 let origin = 0;
-/** Places that `visited` has room for, and its words for each. */
+/** Places that there is room for, those of them that `visited` is ready for, and its words for each. */
 let places = 0;
+let ready = 0;
 let wordsPerPlace = 0;
 let isRemembering = false;
 /** Steps that are left before places are remembered. */
@@ -29,8 +32,9 @@ const NOWHERE: readonly Span[] = [];
  * Finds the matches of a program that begin in `[low, high]`, leftmost first, without overlap; at most `most`. `text` is well-formed UTF-16.
  *
  * Backtracks, with the leftmost-first choices of RE2 and Perl. Linear in the text all the same: after a number of steps every mark of the
- * program remembers the places where it was, and none is visited twice. Memory for that is bounded: in a text that needs it, a match that
- * goes on for longer than `MOST_WORDS` has room for isn't found. That is far more than a segment, for any program.
+ * program remembers the places where it was, and none is visited twice. Memory is bounded: in a text that needs it, a match that goes on
+ * for longer than `MOST_WORDS` has room for isn't found, nor one that leaves more choices open than `MOST_OPEN` has. That is far more than
+ * a segment needs, for any program.
  */
 export function search(
   programs: Programs,
@@ -129,7 +133,7 @@ function matchAt({ code, classes, ascii }: Programs, address: number, text: Uint
               if (to < 0) break;
             }
             if (mayBeFewer && count >= least && (unit >= 0x80 || isIn(code, follow, unit))) {
-              if (depth + 4 > stack.length) stack = lengthen(stack);
+              if (depth + 4 > stack.length && !lengthenStack()) return -1;
               stack[depth++] = pc;
               stack[depth++] = at;
               stack[depth++] = frame;
@@ -161,7 +165,7 @@ function matchAt({ code, classes, ascii }: Programs, address: number, text: Uint
               if (to < 0) break;
             }
             if (mayBeFewer && (unit >= 0x80 || isIn(code, follow, unit))) {
-              if (depth + 4 > stack.length) stack = lengthen(stack);
+              if (depth + 4 > stack.length && !lengthenStack()) return -1;
               stack[depth++] = pc;
               stack[depth++] = at;
               stack[depth++] = frame;
@@ -180,7 +184,7 @@ function matchAt({ code, classes, ascii }: Programs, address: number, text: Uint
           pc += code[pc + 1] as number;
           continue;
         case 7: // FORK
-          if (depth + 4 > stack.length) stack = lengthen(stack);
+          if (depth + 4 > stack.length && !lengthenStack()) return -1;
           stack[depth++] = pc + (code[pc + 1] as number);
           stack[depth++] = at;
           stack[depth++] = frame;
@@ -188,7 +192,7 @@ function matchAt({ code, classes, ascii }: Programs, address: number, text: Uint
           pc += 2;
           continue;
         case 8: // FORK_LAST
-          if (depth + 4 > stack.length) stack = lengthen(stack);
+          if (depth + 4 > stack.length && !lengthenStack()) return -1;
           stack[depth++] = pc + 2;
           stack[depth++] = at;
           stack[depth++] = frame;
@@ -225,7 +229,7 @@ function matchAt({ code, classes, ascii }: Programs, address: number, text: Uint
           pc += 2;
           continue;
         case 13: // CALL
-          if (top + 2 > frames.length) frames = lengthen(frames);
+          if (top + 2 > frames.length && !lengthenFrames()) return -1;
           frames[top] = pc + 3;
           frames[top + 1] = frame;
           frame = top;
@@ -251,7 +255,7 @@ function matchAt({ code, classes, ascii }: Programs, address: number, text: Uint
             pc += code[pc + 1] as number;
             continue;
           }
-          if (depth + 4 > stack.length) stack = lengthen(stack);
+          if (depth + 4 > stack.length && !lengthenStack()) return -1;
           stack[depth++] = pc + (code[pc + 1] as number);
           stack[depth++] = at;
           stack[depth++] = frame;
@@ -282,21 +286,35 @@ function forget(start: number, length: number): void {
   isRemembering = true;
   origin = start;
   places = Math.min(length + 1 - start, Math.floor(MOST_WORDS / wordsPerPlace));
-  const words = wordsPerPlace * places;
-  if (visited.length < words) visited = new Uint32Array(words);
-  else visited.fill(0, 0, words);
+  ready = 0;
 }
 
 /** Whether the program was at a mark at this place before, and so failed from there; true as well for a place there is no room for. */
 function wasAt(mark: number, at: number, start: number, length: number): boolean {
   if (!isRemembering) forget(start, length);
-  if (at - origin >= places) return true;
-  const word = (at - origin) * wordsPerPlace + (mark >> 5);
+  const place = at - origin;
+  if (place >= ready) {
+    if (place >= places) return true;
+    makeReady(place);
+  }
+  const word = place * wordsPerPlace + (mark >> 5);
   const bit = 1 << (mark & 31);
   const seen = visited[word] as number;
   if ((seen & bit) !== 0) return true;
   visited[word] = seen | bit;
   return false;
+}
+
+/** Clears `visited` for a place and some behind it: a search often needs few. */
+function makeReady(place: number): void {
+  const from = ready * wordsPerPlace;
+  ready = Math.min(places, place + 64);
+  const to = ready * wordsPerPlace;
+  if (to > visited.length) {
+    const longer = new Uint32Array(Math.min(MOST_WORDS, Math.max(to, 2 * visited.length)));
+    longer.set(visited.subarray(0, from));
+    visited = longer;
+  } else visited.fill(0, from, to);
 }
 
 /** Gives the end of the character beyond ASCII that begins at `at`; -1 when the class lacks it. */
@@ -331,6 +349,19 @@ function isWordUnit(unit: number): boolean {
   return (
     (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39) || (unit >= 0x41 && unit <= 0x5a) || unit === 0x5f
   );
+}
+
+/** False where it is as long as it may be. */
+function lengthenStack(): boolean {
+  if (stack.length >= MOST_OPEN) return false;
+  stack = lengthen(stack);
+  return true;
+}
+
+function lengthenFrames(): boolean {
+  if (frames.length >= MOST_OPEN) return false;
+  frames = lengthen(frames);
+  return true;
 }
 
 function lengthen(words: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
