@@ -265,4 +265,15 @@ describe('the matcher', () => {
     expect(before?.findAll(toUnits('two x two y'), everywhere)).toEqual([{ start: 0, end: 5 }]);
     expect(after.findAll(toUnits('two x two y'), everywhere)).toEqual([{ start: 6, end: 11 }]);
   });
+
+  it('gives up after so many steps a character where it is told to', () => {
+    const source = `(?:(?:${'\\w ?|'.repeat(48)}q){1,12})+#`;
+    const text = toUnits(`${'ordinary words '.repeat(40)}! some words#`);
+    const writer = new ProgramWriter();
+    const address = compileSource(source, writer);
+    const [patient, impatient] = [1_000_000, 16].map((steps) => createPattern(writer, () => address, steps));
+    expect(impatient?.findAll(text, everywhere)).toEqual([]);
+    expect(patient?.findAll(text, everywhere)).toEqual([{ start: 601, end: 613 }]);
+    expect(impatient?.findAll(toUnits('some words#'), everywhere)).toEqual([{ start: 0, end: 11 }]);
+  });
 });

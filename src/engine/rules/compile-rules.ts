@@ -161,6 +161,12 @@ function orderSteps(steps: readonly (readonly CompiledPattern[])[]): readonly nu
   return steps.map((_, step) => step).sort((a, b) => (frequencies[a] as number) - (frequencies[b] as number));
 }
 
+/**
+ * Steps a character for a pattern of an allow-list, whose author may be a tenant: one that takes more excepts nothing. Each is sought once in a
+ * view, as if it had no longest match.
+ */
+const PATIENCE = 16;
+
 /** The allow-list's patterns for a rule: exceptions, which need no literals. */
 export type AllowanceLookup = (rule: Rule) => readonly CompiledPattern[];
 
@@ -183,14 +189,15 @@ export function compileAllowances(
       }
       return [];
     }
-    const { source: exact, ...rest } = prepared.pattern;
+    const { source: exact, scripts } = prepared.pattern;
     const program = (): number => compileSource(exact, writer);
     const build = (): Pattern => {
-      const pattern = createPattern(writer, program);
+      const pattern = createPattern(writer, program, PATIENCE);
       pattern.compile();
       return pattern;
     };
-    return compilePattern({ ...rest, program, frequency: 0, alternatives: [] }, build, place, problems);
+    const longest = Number.POSITIVE_INFINITY;
+    return compilePattern({ program, longest, scripts, frequency: 0, alternatives: [] }, build, place, problems);
   };
   return (rule) => {
     const form = choosePatternForm(rule);

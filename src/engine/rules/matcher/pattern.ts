@@ -15,8 +15,15 @@ export interface Pattern {
   beginsIn(text: Uint16Array, starts: Span): boolean;
 }
 
-/** A pattern whose program is at an address, which is asked for once, when it is first needed. */
-export function createPattern(programs: Programs, addressOf: () => number): Pattern {
+/**
+ * A pattern whose program is at an address, which is asked for once, when it is first needed. With `patience` a search gives up after so many
+ * steps a character.
+ */
+export function createPattern(
+  programs: Programs,
+  addressOf: () => number,
+  patience: number = Number.POSITIVE_INFINITY,
+): Pattern {
   let address = -1;
   const compile = (): number => {
     if (address < 0) address = addressOf();
@@ -24,8 +31,8 @@ export function createPattern(programs: Programs, addressOf: () => number): Patt
   };
   return {
     compile,
-    findAll: (text, starts) => search(programs, compile(), text, starts, Number.POSITIVE_INFINITY),
-    beginsIn: (text, starts) => search(programs, compile(), text, starts, 1).length > 0,
+    findAll: (text, starts) => search(programs, compile(), text, starts, Number.POSITIVE_INFINITY, patience),
+    beginsIn: (text, starts) => search(programs, compile(), text, starts, 1, patience).length > 0,
   };
 }
 

@@ -4,6 +4,8 @@ import { BEGINS_AT_WORD, BEGINS_BEYOND, HEADER, type Programs, REMEMBERS } from 
 
 /** Steps for each character of a text, on average, before places are remembered. */
 const FREE_STEPS = 6;
+/** Steps of any search, at most. */
+const MOST_STEPS = 2 ** 30;
 /** Words of `visited`, at most: 8 MB. */
 const MOST_WORDS = 2 ** 21;
 /** Words of `stack`, and of `frames`, at most: 16 MB each. */
@@ -25,6 +27,8 @@ let wordsPerPlace = 0;
 let isRemembering = false;
 /** Steps that are left before places are remembered. */
 let free = 0;
+/** Where `free` is when the search gives up. */
+let least = 0;
 
 const NOWHERE: readonly Span[] = [];
 
@@ -34,7 +38,7 @@ const NOWHERE: readonly Span[] = [];
  * Backtracks, with the leftmost-first choices of RE2 and Perl. Linear in the text all the same: after a number of steps every mark of the
  * program remembers the places where it was, and none is visited twice. Memory is bounded: in a text that needs it, a match that goes on
  * for longer than `MOST_WORDS` has room for isn't found, nor one that leaves more choices open than `MOST_OPEN` has. That is far more than
- * a segment needs, for any program.
+ * a segment needs, for any program. After `patience` more steps a character it gives up: what was found so far is all.
  */
 export function search(
   programs: Programs,
@@ -42,6 +46,7 @@ export function search(
   text: Uint16Array,
   { start: low, end: high }: Span,
   most: number,
+  patience: number,
 ): readonly Span[] {
   const { code } = programs;
   const { length } = text;
@@ -54,6 +59,7 @@ export function search(
   wordsPerPlace = Math.max(1, ((code[header + 9] as number) + 31) >> 5);
   isRemembering = false;
   free = (flags & REMEMBERS) === 0 ? FREE_STEPS * (to - from + 64) : -1;
+  least = Math.max(-MOST_STEPS, -patience * (to - from + 64)) | 0;
   let spans: Span[] | undefined;
   for (let start = from; start <= to; start++) {
     if (start < length) {
@@ -65,7 +71,10 @@ export function search(
     }
     if (isRemembering && start - origin > places >> 1) forget(start, length);
     const end = matchAt(programs, header + HEADER, text, start);
-    if (end < 0) continue;
+    if (end < 0) {
+      if (free < least) break;
+      continue;
+    }
     spans ??= [];
     spans.push({ start, end });
     if (spans.length === most) break;
@@ -273,6 +282,7 @@ function matchAt({ code, classes, ascii }: Programs, address: number, text: Uint
     at = stack[--depth] as number;
     pc = stack[--depth] as number;
     free -= 1;
+    if (free < least) return -1;
   }
 }
 
