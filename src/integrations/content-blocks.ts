@@ -12,12 +12,15 @@ export function isThought(part: unknown): boolean {
   return isObject(part) && /^(?:reasoning|thinking)\b/.test(String(part.type));
 }
 
-/** Whether the provider signed or encrypted what the model thinks, in a member or in what the host keeps of the provider's. */
+/**
+ * Whether the provider signed what the model thinks, in a member or in what the host keeps of the provider's. OpenAI reads the encrypted
+ * content of a thought alone, and never its summary.
+ */
 export function isSigned(part: unknown, levels = 2): boolean {
   if (!isObject(part)) return false;
   return Object.entries(part).some(([name, value]) =>
     typeof value === 'string'
-      ? value !== '' && /signature|encrypted/i.test(name)
+      ? value !== '' && /^(?:thought_?)?signature$/i.test(name)
       : levels > 0 && isSigned(value, levels - 1),
   );
 }

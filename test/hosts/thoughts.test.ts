@@ -18,7 +18,7 @@ import { mastraAgent } from './mastra-agent.js';
 import { HONEST, history, items, LEAK, MAIL, SAID, toolCalls, usage } from './read-mail.js';
 
 // What a model thinks after it read a mail, and an answer in several texts: each host shows no way out that only the mail opened. A
-// thought that the provider signed stays as it is: the provider refuses a history in which it is changed.
+// thought that the provider signed stays as it is: the provider refuses a history in which it is changed. OpenAI signs none.
 
 interface Answer {
   readonly thinks: string;
@@ -304,7 +304,34 @@ describe.each(Object.entries(hosts))('%s', (_, see) => {
     expect([thought, text]).toEqual([HONEST, HONEST]);
   });
 
-  it('leaves a signed thought as it is, and reports what it finds', async () => {
+  it('leaves no way out over two texts of an answer', async () => {
+    const [from, to] = [LEAK.indexOf('![c](') + 1, LEAK.lastIndexOf(')') + 1];
+    for (let at = from; at < to; at += 7) {
+      const guard = createGuard({ engine: counting() });
+      const { text } = await see(guard, { thinks: 'Hm.', says: [LEAK.slice(0, at), LEAK.slice(at)] });
+      expect(text).not.toContain('d=anna');
+      expect(text).toContain('removed by portcullis');
+      expect(text.endsWith(' Done.')).toBe(true);
+    }
+  });
+});
+
+const isOpenAi = ([host]: readonly [string, Host]): boolean => host.startsWith('OpenAI');
+
+it.each(Object.entries(hosts).filter(isOpenAi))(
+  '%s: an encrypted thought has no ways out of what is readable',
+  async (_, see) => {
+    const guard = createGuard({ engine: counting() });
+    const { thought, raw } = await see(guard, { thinks: LEAK, signature: 'c2lnbmVk', says: ['Done.'] });
+    expect(hidden(thought)).toBe(`${HONEST}![c]([…]) Done.`);
+    expect(raw).toContain('c2lnbmVk');
+    expect(raw).not.toContain('d=anna');
+  },
+);
+
+it.each(Object.entries(hosts).filter((host) => !isOpenAi(host)))(
+  '%s: a signed thought stays as it is, and what is found is reported',
+  async (_, see) => {
     const told: GuardEvent[] = [];
     const guard = createGuard({ engine: counting(), report: (event) => told.push(event) });
     const { thought, raw } = await see(guard, { thinks: LEAK, signature: 'c2lnbmVk', says: ['Done.'] });
@@ -317,19 +344,8 @@ describe.each(Object.entries(hosts))('%s', (_, see) => {
       expect(action).toBe('report');
       expect(leaks).toMatchObject([{ rule: 'output.carries-values' }]);
     }
-  });
-
-  it('leaves no way out over two texts of an answer', async () => {
-    const [from, to] = [LEAK.indexOf('![c](') + 1, LEAK.lastIndexOf(')') + 1];
-    for (let at = from; at < to; at += 7) {
-      const guard = createGuard({ engine: counting() });
-      const { text } = await see(guard, { thinks: 'Hm.', says: [LEAK.slice(0, at), LEAK.slice(at)] });
-      expect(text).not.toContain('d=anna');
-      expect(text).toContain('removed by portcullis');
-      expect(text.endsWith(' Done.')).toBe(true);
-    }
-  });
-});
+  },
+);
 
 describe.each(['reasoning_content', 'reasoning'])('`%s` of Chat Completions', (name) => {
   it('has no ways out', async () => {
@@ -373,4 +389,19 @@ it('takes ways out from JSON of any media type', async () => {
     const shown = await (await fetch('http://openai.test/v1/chat/completions', sent)).text();
     expect(shown).not.toContain('d=anna');
   }
+});
+
+it.each<[string, object, boolean]>([
+  ['Anthropic', { anthropic: { signature: 'c2ln' } }, true],
+  ['Gemini', { google: { thoughtSignature: 'c2ln' } }, true],
+  ['OpenAI', { openai: { itemId: 'r', reasoningEncryptedContent: 'ZW5j' } }, false],
+  ['a member whose name only sounds like it', { custom: { isSignatureValid: 'no', encryptedBy: 'me' } }, false],
+])('AI SDK: a thought of %s', async (_, providerMetadata, isSigned) => {
+  const content = [{ type: 'reasoning', text: LEAK, providerMetadata }];
+  const model = new MockLanguageModelV4({
+    doGenerate: async () => ({ content, finishReason, usage, warnings: [] }),
+  } as never);
+  const middleware = guardModel(createGuard({ engine: counting() }));
+  const { reasoningText } = await generateText({ model: wrapLanguageModel({ model, middleware }), messages: history });
+  expect(reasoningText === LEAK).toBe(isSigned);
 });
