@@ -1,6 +1,6 @@
 import { checkOptions, type Known } from '../engine/options.js';
 import { createOwnTexts, type OwnTexts } from './own-texts.js';
-import { checkPolicy, DEFAULT_POLICY, type GuardEvent, type Policy } from './policy.js';
+import { ASK_TIMEOUT_MS, checkPolicy, DEFAULT_POLICY, type GuardEvent, type Policy } from './policy.js';
 import type { OnAsk } from './run/ask.js';
 import { createEffects, type Effects } from './run/effects.js';
 import type { FlowPolicy } from './run/flow-policy.js';
@@ -86,7 +86,7 @@ export interface Setup extends CallRules {
 export function readOptions(options: GuardOptions): Setup {
   checkOptions('createGuard', options, GUARD_OPTIONS);
   const { engine, client, on, onError = 'block', unreadable = 'report', timeoutMs = 10_000, cache = {} } = options;
-  const { onAsk, askTimeoutMs = 60_000, judge, judgeTimeoutMs = 10_000, report } = options;
+  const { onAsk, askTimeoutMs = ASK_TIMEOUT_MS, judge, judgeTimeoutMs = 10_000, report } = options;
   if (engine !== undefined && client !== undefined)
     throw new TypeError('give createGuard an engine or a client, not both');
   if (onError !== 'block' && onError !== 'allow') throw new TypeError("onError is 'block' or 'allow'");

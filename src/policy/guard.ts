@@ -73,6 +73,7 @@ const SCREEN_OPTIONS: Known<ScreenCall> = {
   task: true,
   isPast: true,
   isApart: true,
+  isShared: true,
   isSigned: true,
   onAsk: true,
   explain: true,

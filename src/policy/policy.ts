@@ -83,6 +83,9 @@ export function newestTurn<M>(messages: readonly M[], isUser: (message: M) => bo
   return Math.max(messages.findLastIndex(isUser), 0);
 }
 
+/** Milliseconds in which a person answers, unless a guard says more. */
+export const ASK_TIMEOUT_MS = 60_000;
+
 /** The engine's channel of each point; `output` isn't screened by the engine. */
 export const CHANNELS: Readonly<Record<Point, Channel>> = {
   user: 'user',
@@ -128,6 +131,8 @@ export type Decision<T> =
       readonly action: 'refuse' | 'deny' | 'ask' | 'replace' | 'stop' | 'hide';
       readonly value?: undefined;
       readonly enforcement: Enforcement;
+      /** Of a flow that the host asks a person about: the question in words. It quotes the values: show it, don't log it. */
+      readonly question?: string | undefined;
     };
 
 /** Whether a decision has a value to pass on. */
@@ -158,7 +163,12 @@ export interface ScreenCall {
   /** The model doesn't read the value as it is, e.g. a header: events name the run, but it remembers nothing. Default false. */
   readonly isApart?: boolean | undefined;
   /**
-   * Output that its provider signed or encrypted, as some do with thoughts, and refuses once it is changed: it stays as it is, and ways
+   * The run belongs to several models, each with users of its own: a value that one of them brings into a call doesn't count as given
+   * in the calls of another. Default false.
+   */
+  readonly isShared?: boolean | undefined;
+  /**
+   * Output that its provider signed, as some do with thoughts, and refuses once it is changed: it stays as it is, and ways
    * out are only reported. In a stream it may be signed: from the first way out on it is held back until its end tells. Default false.
    */
   readonly isSigned?: boolean | undefined;

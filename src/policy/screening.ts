@@ -18,6 +18,7 @@ import {
 import { flowReason, isSuspicious, LONG_TEXT, withoutTexts } from './run/flow-policy.js';
 import { type Read, rememberData, rememberUser } from './run/remember.js';
 import { type Joints, proseOf, type RunMemory } from './run/run-memory.js';
+import { fullName } from './run/tool-name.js';
 import { digestInput, type Screened, type ScreenRequest } from './screener.js';
 
 /** A point whose texts the engine judges. */
@@ -250,7 +251,10 @@ async function follow<T>(
   found: Screened | undefined,
 ): Promise<Decision<T> | undefined> {
   const { setup, point, value, call, run } = screening;
-  if (point === 'tool_definition') setup.effects.readDefinition(call.tool, value);
+  if (point === 'tool_definition') {
+    const { name } = value as { readonly name?: unknown };
+    setup.effects.readDefinition(fullName(call.tool, name), value);
+  }
   if (run === undefined || point === 'tool_definition') return undefined;
   if (point === 'tool_call') return followCall(screening, run, found);
   if (point === 'user') await rememberUser(run, read);
@@ -267,19 +271,21 @@ async function followCall<T>(
   const { ruleCall } = await import('./run/rule-call.js');
   const { name, arguments: args = value } = value as { readonly name?: unknown; readonly arguments?: unknown };
   const tool = call.tool ?? (typeof name === 'string' ? name : undefined);
-  const effect = setup.effects.of(tool, call.effect);
-  const asked = { tool, effect, arguments: args, inputs: content?.inputs ?? [], task: call.task, signal: call.signal };
+  const known = fullName(tool, name);
+  const [effect, declared] = [setup.effects.of(known, call.effect), setup.effects.policyOf(known)];
+  const inputs = content?.inputs ?? [];
+  const asked = { ...call, tool, effect, declared, arguments: args, inputs };
   // A judge and a person are asked within the run.
   const { onAsk = call.onAsk } = setup;
   const ruling = await setup.runs.within(run, () => ruleCall(run, asked, { ...setup, onAsk }));
   if (ruling === undefined) return undefined;
-  const { action, rule, judgement } = ruling;
+  const { action, rule, judgement, question } = ruling;
   const facts = { ...factsOf(found ?? 'error'), cause: 'flow', rule, reason: flowReason(ruling) } as const;
   const event = tell(screening, { ...facts, action, flows: withoutTexts(ruling.flows), judgement });
   const enforcement = enforcementOf(event, noteOf(point, facts.reason, facts));
   if (action === 'report') return { action, value, enforcement };
   setup.own.add([enforcement.note], 'tool_result');
-  return { action, enforcement };
+  return { action, enforcement, ...(question !== undefined && { question }) };
 }
 
 /** Verdicts on long suspicious texts with the windows that the model scored, so that the rest of them stays usable. */

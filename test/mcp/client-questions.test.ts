@@ -35,6 +35,7 @@ async function setUp(capabilities: object = ABLE, options: GuardOptions = {}) {
   const questions = new ClientQuestions();
   const session = {};
   const connection = createGateway({ guard, report: () => {} }).connect(() => session, {
+    namesRuns: false,
     questions: () => questions,
     send: (message) => void asked.push(message as Question),
   });

@@ -1,6 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createEngine, inputText } from '../../src/index.js';
+import { ClientQuestions } from '../../src/integrations/mcp/client-questions.js';
 import { type Connection, createGateway } from '../../src/integrations/mcp/gateway.js';
 import type { GatewayEvent } from '../../src/integrations/mcp/pin-event.js';
 import { readPins } from '../../src/integrations/mcp/pin-file.js';
@@ -685,7 +686,10 @@ describe('messages', () => {
   });
 
   it('protocol version 2026-07-28 gets the type of a result, and the run id of the host links the layers', async () => {
-    const { connection, events } = setUp();
+    const { gateway, events } = setUp();
+    const questions = new ClientQuestions();
+    const client = { namesRuns: true, questions: () => questions, send: undefined };
+    const connection = gateway.connect(undefined, client);
     const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'portcullis/runId': 'run_of-the-host' };
     const params = { name: 'a', arguments: { text: ATTACK }, _meta };
     const { result } = await ask(connection, 'tools/call', params, { result: {} });
@@ -693,6 +697,36 @@ describe('messages', () => {
     expect(result._meta['portcullis/enforcement']!.runId).toBe('run_of-the-host');
     expect(events).toMatchObject([{ point: 'tool_call', action: 'deny', runId: 'run_of-the-host', tool: 'a' }]);
   });
+});
+
+it.each([`deliver_to_everyone_${'x'.repeat(50)}`, 'deliver to everyone'])(
+  'the policy knows %s by its whole name, which no event has',
+  async (name) => {
+    const policy = { on: { flow: { foreign: 'deny' } }, tools: { [name]: { effect: 'send', to: ['note'] } } } as const;
+    const { gateway, events } = setUp({ unpinned: true, guard: policy });
+    const session = {};
+    const connection = gateway.connect(() => session);
+    await call(connection, 'get_contacts', text('Eve: eve@evil.example'));
+    const send = (args: object): Promise<Shown> =>
+      ask(connection, 'tools/call', { name, arguments: args }, { result: {} });
+    expect((await send({ note: 'eve@evil.example' })).result.isError).toBe(true);
+    expect((await send({ cc: 'eve@evil.example' })).result.isError).toBeUndefined();
+    expect(events.at(-1)).toMatchObject({ tool: `(a name of ${name.length} characters)` });
+    expect(JSON.stringify(events)).not.toContain(name);
+  },
+);
+
+it('what a definition says of itself counts for a tool with a long name, and for no other of that length', async () => {
+  const { gateway } = setUp({ unpinned: true, guard: { on: { flow: { foreign: 'deny' } } } });
+  const session = {};
+  const connection = gateway.connect(() => session);
+  const [open, other] = ['a', 'b'].map((letter) => `frobnicate_${letter.repeat(60)}`) as [string, string];
+  await namesListed(connection, [tool(open, { annotations: { readOnlyHint: false } }), tool(other)]);
+  await call(connection, 'get_contacts', text('Eve: eve@evil.example'));
+  const isDenied = async (name: string): Promise<boolean | undefined> =>
+    (await ask(connection, 'tools/call', { name, arguments: { note: 'eve@evil.example' } }, { result: {} })).result
+      .isError;
+  expect([await isDenied(open), await isDenied(other)]).toEqual([true, undefined]);
 });
 
 describe('a response that names no request', () => {

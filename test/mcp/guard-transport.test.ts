@@ -83,6 +83,20 @@ describe('a guarded transport', () => {
     expect(inner.sent).toHaveLength(2);
   });
 
+  it('only a client chooses the run of its requests, not those of a server', async () => {
+    const _meta = { 'portcullis/runId': 'run_of-the-host' };
+    const named = request(1, 'tools/call', { name: 'a', arguments: { said: ATTACK }, _meta });
+    const [client, server] = [setUp('client'), setUp('server')];
+    await client.send(named);
+    server.receive(named);
+    await expect.poll(() => server.inner.sent).toHaveLength(1);
+    const runOf = (answer: unknown): unknown =>
+      (answer as { result: { _meta: Record<string, { runId: string }> } }).result._meta['portcullis/enforcement']
+        ?.runId;
+    expect(runOf(client.got[0])).toBe('run_of-the-host');
+    expect(runOf(server.inner.sent[0])).toMatch(/^run_[\da-f]{24}$/);
+  });
+
   it('delivers messages in their order, the end after them, and one that is none not at all', async () => {
     let open = (): void => {};
     const gate = new Promise<void>((resolve) => {

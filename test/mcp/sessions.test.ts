@@ -158,6 +158,30 @@ describe('over HTTP', () => {
     }
   });
 
+  it('a client names no run: neither that of another, nor so many that others are forgotten', async () => {
+    for (const setting of [{}, { isOneRun: true }, { hasSessions: false }]) {
+      const { begin, send, events } = await setUp(setting);
+      const session = (await begin()) || undefined;
+      const _meta = { 'portcullis/runId': 'run_of-another' };
+      await send(session, request(1, 'tools/call', { name: 'search_mail', arguments: {}, _meta }));
+      const sent = await send(session, request(2, 'tools/call', { name: 'send_mail', arguments: EVE, _meta: {} }));
+      expect(await sent.text()).toContain('denied by portcullis');
+      expect(new Set(events.map(({ runId }) => runId)).has('run_of-another')).toBe(false);
+    }
+  });
+
+  it.each([
+    ['without sessions a call of one client excuses none of another', { hasSessions: false }, false],
+    ['in a session the model may use its own values again', {}, true],
+    ["so it may where the gateway belongs to the agent's run", { isOneRun: true }, true],
+  ])('%s', async (_, setting, isAgain) => {
+    const { begin, read, isSent } = await setUp(setting);
+    const session = (await begin()) || undefined;
+    expect(await isSent(session)).toBe(true);
+    await read(session);
+    expect(await isSent(session)).toBe(isAgain);
+  });
+
   it('an order that is halved over two results is found, also with names and numbers between them', async () => {
     const { begin, read, mails, send } = await setUp();
     mails.splice(0, 1, `${HALVES[0]}`, HALVES[1], ...HALVES);

@@ -20,8 +20,10 @@ import { screenServerValue } from './screen-values.js';
 import { type ResponseScreening, screenResponse } from './shown-responses.js';
 import { type GatewayOptions, ToolList } from './tool-list.js';
 
-/** A client whose person may be asked. */
+/** A client, and the person behind it. */
 export interface AskedClient {
+  /** Whether it is a process of the operator's own: only such a one may name the run that a request belongs to. */
+  readonly namesRuns: boolean;
   /** Those of its session. */
   questions(): ClientQuestions;
   /** Sends it a message of the gateway's own; undefined where it reads none. */
@@ -55,8 +57,8 @@ export interface Turn {
 /** A gateway in front of one MCP server, on JSON-RPC messages: it knows no transport. */
 export interface Gateway {
   /**
-   * Begins an exchange. `session` gives the object whose run it belongs to; without it, the guard's current run. Without `client`
-   * nobody is asked.
+   * Begins an exchange. `session` gives the object whose run it belongs to, or undefined where clients without a session share the
+   * guard's current run; without it, that run is the client's own. Without `client` nobody is asked.
    */
   connect(session?: () => object | undefined, client?: AskedClient): Connection;
 }
@@ -65,18 +67,20 @@ export function createGateway(options: GatewayOptions): Gateway {
   const tools = new ToolList(options);
   const held = new HeldCalls();
   return {
-    connect: (session = () => undefined, client) =>
-      new Connection({ ...options, guard: inSession(options.guard, session), tools, held }, client),
+    connect(session, client) {
+      const guard = session === undefined ? options.guard : inSession(options.guard, session);
+      return new Connection({ ...options, guard, tools, held }, client);
+    },
   };
 }
 
-/** A guard whose screenings belong to the run of a session, where nothing names another. */
+/** A guard whose screenings belong to the run of a session, where nothing names another; outside of any, to one that is shared. */
 function inSession(guard: Guard, session: () => object | undefined): Guard {
   return {
     ...guard,
     screen(point, value, call) {
       const runId = session();
-      return guard.screen(point, value, runId === undefined ? call : { runId, ...call });
+      return guard.screen(point, value, runId === undefined ? { ...call, isShared: true } : { runId, ...call });
     },
     get runId() {
       const id = session();
@@ -151,7 +155,7 @@ export class Connection {
     try {
       const outcome = await this.#decide(message, aborted.signal, asks);
       if ('reply' in outcome) return { reply: { ...outcome.reply, id } };
-      this.#waiting.add(readRequest({ ...message, raw: outcome.forward }));
+      this.#waiting.add(this.#read({ ...message, raw: outcome.forward }));
       return outcome;
     } catch (error) {
       return aborted.signal.aborted ? {} : { reply: reportFailure(this.#screening, id, error) };
@@ -165,12 +169,16 @@ export class Connection {
     if (message.method !== 'tools/call') return { forward: message.raw };
     const heldCall = held.take(message);
     if (heldCall !== undefined) return heldCall;
-    const asked = readRequest(message);
+    const asked = this.#read(message);
     const decide = (onAsk: OnAsk | undefined): Promise<JsonObject | undefined> =>
       refuseCall(this.#screening, message, asked, { signal, onAsk });
     if (asked.showsForms) return held.begin(message, decide);
     const reply = await decide(this.#onAsk(asks));
     return reply === undefined ? { forward: message.raw } : { reply };
+  }
+
+  #read(message: Message & { kind: 'request' }): Asked {
+    return readRequest(message, this.#client?.namesRuns ?? false);
   }
 
   #onAsk(asks: () => void): OnAsk | undefined {

@@ -52,6 +52,8 @@ export function guardTransport<T extends McpTransport>(
   const session = {};
   const questions = new ClientQuestions();
   const connection = createGateway({ guard, pins, report }).connect(() => session, {
+    // Who connects to a server is anyone.
+    namesRuns: side === 'client',
     questions: () => questions,
     send(message) {
       if (side === 'client') own.onmessage?.(message);

@@ -100,6 +100,7 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, opti
   const session = options.sessions.of(incoming);
   const readsEvents = incoming.method === 'POST' && /\btext\/event-stream\b/i.test(incoming.headers.accept ?? '');
   const connection = gateway.connect(isOneRun ? undefined : session.run, {
+    namesRuns: false,
     questions: session.questions,
     send: readsEvents ? (message) => void sendEvents(outgoing, [message]) : undefined,
   });

@@ -27,11 +27,11 @@ const RUN_ID = 'portcullis/runId';
 const VERSION = 'io.modelcontextprotocol/protocolVersion';
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 
-/** Reads a request of the client. */
-export function readRequest({ id, method, raw }: Message & { kind: 'request' }): Asked {
+/** Reads a request of the client. `namesRun`: whether it may name its run. */
+export function readRequest({ id, method, raw }: Message & { kind: 'request' }, namesRun: boolean): Asked {
   const params = isObject(raw.params) ? raw.params : {};
   const meta = isObject(params._meta) ? params._meta : {};
-  const runId = meta[RUN_ID];
+  const runId = namesRun ? meta[RUN_ID] : undefined;
   const tool = method === 'tools/call' && typeof params.name === 'string' ? shownName(params.name) : undefined;
   return {
     id,

@@ -52,6 +52,7 @@ export function startStdioProxy(options: StdioOptions): StdioSession {
   const { gateway, server, client, ready, maxMessageBytes, report } = options;
   const questions = new ClientQuestions();
   const connection = gateway.connect(undefined, {
+    namesRuns: true,
     questions: () => questions,
     send: (message) => void write(client.output, `${JSON.stringify(message)}\n`),
   });

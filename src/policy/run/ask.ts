@@ -37,10 +37,9 @@ export async function askPerson(
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
   signal?.throwIfAborted();
-  const values = quotedValues(asked.flows);
-  if (values === undefined) return false;
+  const text = questionText(asked);
+  if (text === undefined) return false;
   const expiry = new AbortController();
-  const text = questionText(asked, values);
   const question: FlowQuestion = Object.freeze({ ...asked, text, signal: expiry.signal });
   const answer = Promise.resolve().then(() => onAsk(question));
   try {
@@ -52,10 +51,14 @@ export async function askPerson(
   }
 }
 
-function questionText(
-  { tool = 'a tool', effect, flows }: Omit<FlowQuestion, 'text' | 'signal'>,
-  values: readonly string[],
-): string {
+/** The question in words; undefined where the values are too many to be shown. */
+export function questionText({
+  tool = 'a tool',
+  effect,
+  flows,
+}: Pick<FlowQuestion, 'tool' | 'effect' | 'flows'>): string | undefined {
+  const values = quotedValues(flows);
+  if (values === undefined) return undefined;
   const said = new Map<string, readonly string[]>();
   for (const [at, { argument, source }] of flows.entries()) {
     const from = source.tool === undefined ? 'a document' : `the result of ${visibleText(source.tool.slice(0, 64))}`;

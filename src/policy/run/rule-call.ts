@@ -1,30 +1,33 @@
 /** Rules on a call of a run. Loaded by the first of them: it needs the engine's readings of texts. */
 import { cropTask, type Input, inputText } from '../../engine/input.js';
-import { askPerson, type FlowQuestion, type OnAsk } from './ask.js';
+import { askPerson, type FlowQuestion, type OnAsk, questionText } from './ask.js';
 import { ruleArguments } from './decide-flow.js';
-import type { Effects, KnownEffect } from './effects.js';
+import type { KnownEffect } from './effects.js';
 import type { FlowPolicy, FlowRuling } from './flow-policy.js';
 import type { Judge, JudgedCall, Judgement } from './judge.js';
 import { rememberCall } from './remember.js';
 import { catchUp } from './run-log.js';
 import type { RunMemory } from './run-memory.js';
+import type { ToolPolicy } from './tool-policy.js';
 
 /** A call of a tool. */
 export interface RuledCall {
   readonly tool: string | undefined;
   readonly effect: KnownEffect;
+  /** Declarations of the operator about the tool. */
+  readonly declared: ToolPolicy;
   readonly arguments: unknown;
   /** The whole of it, as it is screened. */
   readonly inputs: readonly Input[];
   /** Task that was given with the call. */
-  readonly task: string | undefined;
-  readonly signal: AbortSignal | undefined;
+  readonly task?: string | undefined;
+  readonly isShared?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Whom a guard asks, and by which policy. */
 export interface CallRules {
   readonly policy: { readonly flow: FlowPolicy };
-  readonly effects: Pick<Effects, 'policyOf'>;
   readonly onAsk?: OnAsk | undefined;
   readonly askTimeoutMs: number;
   readonly judge?: Judge | undefined;
@@ -34,11 +37,13 @@ export interface CallRules {
 /** A ruling as it stands once a judge and a person were asked. */
 export interface CallRuling extends FlowRuling {
   readonly judgement: Judgement | undefined;
+  /** Set where the host asks a person. */
+  readonly question?: string | undefined;
 }
 
 /** Rules on the values that a call carries from untrusted data, and adds one that may be made to the run; undefined where it carries none. */
 export async function ruleCall(run: RunMemory, call: RuledCall, rules: CallRules): Promise<CallRuling | undefined> {
-  const { to, accepts } = rules.effects.policyOf(call.tool);
+  const { to, accepts } = call.declared;
   const grounds = { effect: call.effect, policy: rules.policy.flow, to, accepts };
   const permitted = new Set<string>();
   let ruled: CallRuling | undefined;
@@ -53,8 +58,8 @@ export async function ruleCall(run: RunMemory, call: RuledCall, rules: CallRules
     isPermitted = ruling.action !== 'report' && ruled.action === 'report';
     // The run may have read more while a judge or a person was asked.
   } while (isPermitted);
-  // A call that isn't made brings in nothing, nor does one that the host has yet to ask about.
-  if (ruled === undefined || ruled.action === 'report') await rememberCall(run, call.inputs);
+  // A call that isn't made brings in nothing, nor does one that the host has yet to ask about, or whose model may be another's.
+  if (!call.isShared && (ruled === undefined || ruled.action === 'report')) await rememberCall(run, call.inputs);
   return ruled;
 }
 
@@ -65,7 +70,11 @@ async function askAbout(ruling: FlowRuling, run: RunMemory, call: RuledCall, rul
   const judgement = await judgeCall(run, call, asked, rules);
   if (judgement !== undefined && 'serves' in judgement && judgement.serves)
     return { ...ruling, action: 'report', judgement };
-  if (ruling.action !== 'ask' || onAsk === undefined) return { ...ruling, judgement };
+  if (ruling.action !== 'ask') return { ...ruling, judgement };
+  if (onAsk === undefined) {
+    const question = questionText(asked);
+    return { ...ruling, action: question === undefined ? 'deny' : 'ask', judgement, question };
+  }
   const isPermitted = await askPerson(onAsk, { runId: run.id, ...asked }, askTimeoutMs, call.signal);
   return { ...ruling, action: isPermitted ? 'report' : 'deny', judgement };
 }

@@ -13,6 +13,11 @@ export function isShortened(name: string): boolean {
   return /^\(a name of \d+ characters\)$/.test(name);
 }
 
+/** The name that a policy knows a tool by: the tool's own, where the given one only describes it. */
+export function fullName(given: string | undefined, own: unknown): string | undefined {
+  return typeof own === 'string' && given === shownName(own) ? own : given;
+}
+
 /** Path of an argument with `[*]` for every index. */
 export function argumentPath(argument: string): string {
   return argument.replace(/\[\d+\]/g, '[*]');
