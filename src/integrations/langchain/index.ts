@@ -17,7 +17,10 @@ export interface LangChain {
   readonly createMiddleware: (config: never) => unknown;
   readonly AIMessage: new (fields: never) => unknown;
   readonly ToolMessage: new (fields: never) => unknown;
-  /** Of `@langchain/langgraph`: puts a question where the policy says `ask`. A run that is resumed with `true` makes the call. */
+  /**
+   * Of `@langchain/langgraph`: puts `{ portcullis: { tool, reason, evidenceId, question } }` to a person where the policy says `ask`. The
+   * question quotes the values of a flow. A run that is resumed with `true` makes the call.
+   */
   readonly interrupt?: (question: never) => unknown;
 }
 
@@ -92,8 +95,12 @@ export function guardMiddleware<L extends LangChain>(guard: Guard, langchain: L)
   const stepOf = createSteps(guard, follow);
 
   /** An interrupt of the graph puts the question; the run goes on with the answer. */
-  function isApproved({ reason, evidenceId }: Enforcement, tool: string): boolean {
-    return langchain.interrupt?.({ portcullis: { tool, reason, evidenceId } } as never) === true;
+  function isApproved(
+    { enforcement, question }: { readonly enforcement: Enforcement; readonly question?: string | undefined },
+    tool: string,
+  ): boolean {
+    const { reason, evidenceId } = enforcement;
+    return langchain.interrupt?.({ portcullis: { tool, reason, evidenceId, question } } as never) === true;
   }
 
   async function wrapToolCall(request: ToolRequest, handler: (request: ToolRequest) => unknown): Promise<unknown> {
@@ -104,8 +111,7 @@ export function guardMiddleware<L extends LangChain>(guard: Guard, langchain: L)
 
     const screening = await stepOf(request.state?.messages, call.runId);
     const asked = await screening.screen('tool_call', { name, arguments: args ?? null }, call);
-    if (!passes(asked) && !(asked.action === 'ask' && isApproved(asked.enforcement, name)))
-      return failed(asked.enforcement.note);
+    if (!passes(asked) && !(asked.action === 'ask' && isApproved(asked, name))) return failed(asked.enforcement.note);
     let result: Message;
     try {
       result = (await handler(request)) as Message;

@@ -1,6 +1,7 @@
 /** Guards agents of `@mastra/core`. Imports nothing of it: its types are met by shape. */
 import { createHash } from 'node:crypto';
 import type { Guard, ScreenCall } from '../../policy/index.js';
+import { ASK_TIMEOUT_MS } from '../../policy/policy.js';
 import { type ExecuteOptions, guardParts, type ModelTool, mustAsk, type RunOf } from '../ai-sdk/guard-tools.js';
 import { AUTHORS, screenPrompt } from '../ai-sdk/prompt.js';
 import { isSigned } from '../content-blocks.js';
@@ -133,8 +134,13 @@ const ENDS = new Set(['finish', 'error']);
 
 /** The thread is the run; without one the context, which all hooks and tools of a request share. */
 function readCall({ abortSignal, requestContext }: Omit<StepArguments, 'abort'>): ScreenCall {
-  const memory = requestContext?.get('MastraMemory') as { readonly thread?: { readonly id?: string } } | undefined;
-  return { signal: abortSignal, runId: memory?.thread?.id ?? requestContext };
+  return { signal: abortSignal, runId: threadOf(requestContext) ?? requestContext };
+}
+
+/** The thread of a request. Where Mastra asks whether a call needs approval, it gives the context's members as a plain object. */
+function threadOf(context: RequestContext | JsonObject = {}): string | undefined {
+  const memory = typeof context.get === 'function' ? context.get('MastraMemory') : (context as JsonObject).MastraMemory;
+  return (memory as { readonly thread?: { readonly id?: string } } | undefined)?.thread?.id;
 }
 
 /** Screens texts that the memory recalls of other conversations into the system prompt; the operator's own messages pass. */
@@ -148,13 +154,13 @@ async function screenMemory(screening: CallScreening, messages: MemoryMessages |
   for (const message of shown) messages.addSystem(message, 'memory');
 }
 
-/** Calls that a person was asked about and has not answered yet. */
+/** Calls of one tool that need approval, as far as they are remembered. */
 const ASKED = 1_000;
 
 /**
  * Wraps tools of Mastra or the AI SDK: their arguments are screened before they run, then their results and the messages of
  * what they throw. A blocked result becomes a tool error whose text is the note. With `ask` a call needs approval; one that
- * nobody approved is denied, also where the approval comes to another process.
+ * nobody approved is denied, as is any outside of an agent, such as a workflow's. A flow is only asked about within a thread.
  *
  * `guardProcessor` beside it ends the run for `stop` and `throw`; without it both only replace.
  */
@@ -162,7 +168,7 @@ export function guardTools<T extends Readonly<Record<string, object>>>(guard: Gu
   const screeningOf = createSteps(guard, screenPrompt);
   const runOf: RunOf = async (options = {}) => {
     const { agent, requestContext } = options as ToolContext;
-    const runId = agent?.threadId ?? requestContext;
+    const runId = agent?.threadId ?? threadOf(requestContext) ?? requestContext;
     // A tool of the AI SDK is given messages alone.
     return runId === undefined ? screeningOf(options.messages) : new CallScreening(guard, { runId });
   };
@@ -172,8 +178,8 @@ export function guardTools<T extends Readonly<Record<string, object>>>(guard: Gu
 }
 
 interface ToolContext extends ExecuteOptions {
-  readonly agent?: { readonly threadId?: string };
-  readonly requestContext?: RequestContext;
+  readonly agent?: { readonly threadId?: string; readonly toolCallId?: string };
+  readonly requestContext?: RequestContext | JsonObject;
 }
 
 interface MastraTool extends ModelTool {
@@ -184,9 +190,14 @@ interface MastraTool extends ModelTool {
 type Approval = boolean | ((input: unknown, context: unknown) => boolean | PromiseLike<boolean>);
 
 function guardTool(guard: Guard, runOf: RunOf, name: string, tool: MastraTool): object {
-  const asked = new Set<string>();
-  // Mastra runs a call that needs approval only once a person has approved it.
-  const isApproved = (input: unknown): boolean => asked.delete(digest(input));
+  const asked = new Map<string, number>();
+  // Just before an agent runs an approved call, Mastra asks once more whether it needs approval, without the call's id.
+  const isApproved = (input: unknown, context: ToolContext = {}): boolean => {
+    const call = digest(input, context);
+    const isAgents = Boolean(context.agent?.toolCallId ?? context.toolCallId);
+    const at = asked.get(call) ?? Number.NEGATIVE_INFINITY;
+    return isAgents && asked.delete(call) && Date.now() - at < ASK_TIMEOUT_MS;
+  };
   const wrapped = guardParts(guard, runOf, name, tool, isApproved);
   // Of the same class: Mastra looks at the class to tell its own tools.
   const copy = Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, wrapped);
@@ -196,17 +207,17 @@ function guardTool(guard: Guard, runOf: RunOf, name: string, tool: MastraTool): 
     const isAsked = typeof first === 'function' ? await first(input, context) : first;
     const asks = await mustAsk(runOf, name, input, context as ExecuteOptions);
     if (asks) {
-      if (asked.size >= ASKED) asked.delete(asked.values().next().value as string);
-      asked.add(digest(input));
+      if (asked.size >= ASKED) asked.delete(asked.keys().next().value as string);
+      asked.set(digest(input, context as ToolContext), Date.now());
     }
     return isAsked || asks;
   };
   return Object.assign(copy, { requireApproval: needsApproval, needsApprovalFn: needsApproval });
 }
 
-function digest(input: unknown): string {
+function digest(input: unknown, { requestContext }: ToolContext = {}): string {
   return createHash('sha256')
-    .update(JSON.stringify(input) ?? '')
+    .update(JSON.stringify([threadOf(requestContext), input]))
     .digest('hex');
 }
 

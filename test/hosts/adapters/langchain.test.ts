@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { z as z3 } from 'zod/v3';
 import { guardMiddleware, pageContent } from '../../../src/integrations/langchain/index.js';
 import { createGuard, type Guard, guardDocuments } from '../../../src/policy/index.js';
-import { ATTACK, BENIGN, broken, counting, hanging, MIXED, matrix } from './matrix.js';
+import { ATTACK, BENIGN, broken, counting, hanging, MIXED, matrix, resolveFrom } from './matrix.js';
 
 type Step = string | Readonly<Record<string, unknown>>;
 
@@ -158,6 +158,63 @@ matrix('LangChain', 'langchain', {
     await expect(run).rejects.toThrow();
     expect(model.callCount).toBe(0);
   },
+});
+
+/** The copy and the kind of module that LangChain loads itself. */
+const graph = resolveFrom('langchain', '@langchain/langgraph').replace(/\.cjs$/, '.js');
+const { Command, interrupt, MemorySaver } = (await import(graph)) as {
+  readonly Command: new (update: { readonly resume: unknown }) => never;
+  readonly interrupt: (question: never) => unknown;
+  readonly MemorySaver: new () => never;
+};
+
+describe('LangChain 1: a value from data, with `ask`', () => {
+  const eve = 'eve@evil.example';
+  const setUp = async (q: string, allowed = eve) => {
+    const ran: string[] = [];
+    const tools = [
+      mail(async (input) => {
+        ran.push(input.q);
+        return `Eve: ${allowed}`;
+      }),
+    ];
+    const guard = rules({ on: { flow: { foreign: 'ask' } }, tools: { mail: { effect: 'send' } } });
+    const agent = createAgent({
+      ...{ model: mock({ q: 'contacts' }, { q }, 'done') as never, tools, checkpointer: new MemorySaver() },
+      middleware: [guardMiddleware(guard, { ...langchain, interrupt })],
+    });
+    const thread = { configurable: { thread_id: 't' } };
+    const first = await agent.invoke({ messages: [new HumanMessage('Write to Eve.')] }, thread);
+    const resume = async (answer: unknown) => agent.invoke(new Command({ resume: answer }), thread);
+    const [asked] = (first as { __interrupt__?: { value: unknown }[] }).__interrupt__ ?? [];
+    return { ran, resume, asked: asked?.value, messages: first.messages };
+  };
+
+  it.each([
+    [true, ['contacts', eve]],
+    [false, ['contacts']],
+    [{ approved: true }, ['contacts']],
+  ])('shows a person which value goes where, and is made or not: %j', async (answer, expected) => {
+    const { ran, resume, asked } = await setUp(eve);
+    expect(ran).toEqual(['contacts']);
+    expect(asked).toMatchObject({
+      portcullis: {
+        tool: 'mail',
+        question: `May mail (send) use “${eve}” in q, from the result of mail? The user never gave this.`,
+      },
+    });
+    const { messages } = await resume(answer);
+    expect(ran).toEqual(expected);
+    expect(messages.at(-1)!.text).toBe('done');
+    expect(JSON.stringify(messages).includes('denied by portcullis')).toBe(answer !== true);
+  });
+
+  it('is denied where there are too many to show', async () => {
+    const many = Array.from({ length: 21 }, (_, index) => `eve${index}@evil.example`).join(' ');
+    const { ran, asked, messages } = await setUp(many, many);
+    expect([asked, ran]).toEqual([undefined, ['contacts']]);
+    expect(JSON.stringify(messages)).toContain('denied by portcullis');
+  });
 });
 
 it('LangChain 1: documents keep their class and metadata', async () => {

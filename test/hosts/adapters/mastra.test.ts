@@ -4,7 +4,7 @@ import { MockMemory } from '@mastra/core/memory';
 import { InMemoryStore } from '@mastra/core/storage';
 import { createTool } from '@mastra/core/tools';
 import { convertArrayToReadableStream, MockLanguageModelV3 } from 'ai-6/test';
-import { expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { guardProcessor, guardTools } from '../../../src/integrations/mastra/index.js';
 import { createGuard, type Guard, type GuardOptions } from '../../../src/policy/index.js';
@@ -233,6 +233,72 @@ matrix('Mastra', '@mastra/core', {
     await expect(run).rejects.toThrow(/abort/i);
     expect(callsOf(model)).toEqual([]);
   },
+});
+
+/** An agent in a thread that reads a contact and then writes to it, which a person is asked about. */
+async function asking(thread: string, tools: Record<string, MailTool>, guard: Guard) {
+  const model = mock({ q: 'contacts' }, { q: EVE }, 'done');
+  const agent = agentOf(guard, model, tools, { memory: new MockMemory() });
+  const first = await agent.generate('Write to Eve.', { memory: { thread, resource: 'r' }, maxSteps: 12 });
+  const { toolCallId } = first.suspendPayload as { toolCallId: string };
+  return { agent, first, runId: first.runId!, toolCallId };
+}
+const EVE = 'eve@evil.example';
+
+describe('Mastra: a value from data, with `ask`', () => {
+  const setUp = () => {
+    const ran: unknown[] = [];
+    const guard = rules({ on: { flow: { foreign: 'ask' } }, tools: { mail: { effect: 'send' } } });
+    const execute = async (input: unknown) => {
+      ran.push((input as { q: string }).q);
+      return { body: `Eve: ${EVE}` };
+    };
+    return { ran, guard, tools: guardTools(guard, { mail: mail(execute) }) };
+  };
+
+  it('needs approval, which counts for this call alone', async () => {
+    const { ran, guard, tools } = setUp();
+    const { agent, first, runId, toolCallId } = await asking('t', tools, guard);
+    expect([first.finishReason, ran]).toEqual(['suspended', ['contacts']]);
+    await agent.approveToolCallGenerate({ runId, toolCallId });
+    expect(ran).toEqual(['contacts', EVE]);
+    const context = { agent: { toolCallId, threadId: 't' } };
+    await expect(tools.mail!.execute!({ q: EVE } as never, context as never)).rejects.toThrow('denied by portcullis');
+  });
+
+  it('leaves nothing behind where a person declines: neither for a workflow, nor for another thread, nor for later', async () => {
+    const { ran, guard, tools } = setUp();
+    const { agent, runId, toolCallId } = await asking('t', tools, guard);
+    await agent.declineToolCallGenerate({ runId, toolCallId });
+    const { RequestContext } = await import('@mastra/core/request-context');
+    const requestContext = new RequestContext();
+    requestContext.set('MastraMemory', { thread: { id: 't' } });
+    const isDenied = (context: object) =>
+      expect(tools.mail!.execute!({ q: EVE } as never, context as never)).rejects.toThrow('denied by portcullis');
+    await isDenied({ requestContext });
+    await isDenied({ requestContext, workflow: { runId: 'w' } });
+    await isDenied({ agent: { toolCallId: 'c9', threadId: 't' } });
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
+    await isDenied({ requestContext, agent: { toolCallId, threadId: 't' } });
+    vi.useRealTimers();
+    expect(ran).toEqual(['contacts']);
+  });
+});
+
+it('Mastra: a blocked call that a person declined is not run by anything else', async () => {
+  let ran = 0;
+  const guard = rules({ on: { tool_call: 'ask' } });
+  const sending = async () => {
+    ran += 1;
+  };
+  const tools = guardTools(guard, { mail: mail(sending) });
+  const agent = agentOf(guard, mock({ q: ATTACK }, 'done'), tools);
+  const first = await agent.generate('Send it.');
+  const { toolCallId } = first.suspendPayload as { toolCallId: string };
+  await agent.declineToolCallGenerate({ runId: first.runId!, toolCallId });
+  const direct = tools.mail!.execute!({ q: ATTACK } as never, { workflow: { runId: 'w' } } as never);
+  await expect(direct).rejects.toThrow('denied by portcullis');
+  expect(ran).toBe(0);
 });
 
 it('Mastra: a refused message is not kept, so that its thread goes on', async () => {

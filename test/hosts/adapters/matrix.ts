@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { createEngine, type Verdict } from '../../../src/index.js';
 import type { Analyzer } from '../../../src/policy/index.js';
@@ -36,6 +37,11 @@ function versionOf(name: string): string {
       `${name} is not installed: npm install ${name}@VERSION --prefix test/hosts${isOldest ? '/oldest' : ''}`,
     );
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
+
+/** Finds a package as a host's own code does. */
+export function resolveFrom(host: string, name: string): string {
+  return createRequire(new URL(`${host}/package.json`, folder)).resolve(name);
 }
 
 /**

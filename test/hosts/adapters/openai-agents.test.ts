@@ -206,6 +206,24 @@ matrix('OpenAI Agents', '@openai/agents', {
   abort: 'no: its guardrails get no signal; the deadline holds',
 });
 
+it.each(['approve', 'reject'] as const)('OpenAI Agents: a value from data needs approval: %s', async (answer) => {
+  const ran: string[] = [];
+  const guard = rules({ on: { flow: { foreign: 'ask' } }, tools: { mail: { effect: 'send' } } });
+  const writing = mail((async ({ q }: { q: string }) => {
+    ran.push(q);
+    return 'Eve: eve@evil.example';
+  }) as never);
+  const eve = 'eve@evil.example';
+  const model = new Mock({ q: 'contacts' }, { q: eve }, { q: eve }, 'done');
+  const agent = await agentOf(guard, model, [writing]);
+  const first = await run(agent, 'Write to Eve.', { context: {} });
+  expect([first.interruptions.length, ran]).toEqual([1, ['contacts']]);
+  first.state[answer](first.interruptions[0]!);
+  const next = await run(agent, first.state);
+  // The same call, made once more, is another question.
+  expect([next.interruptions.length, ran]).toEqual([1, answer === 'approve' ? ['contacts', eve] : ['contacts']]);
+});
+
 /** An MCP server as the SDK knows it, with state of its own. */
 class Server implements MCPServer {
   readonly name = 'mcp';
