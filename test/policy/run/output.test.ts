@@ -151,7 +151,7 @@ describe('output', () => {
   it('is linear in the repetitions of a canary', () => {
     const leaks = (text: string) => leaksIn(emptyRun(1), text, { trusted: [] }, ['blue-otter-7731']);
     expect(leaks('blue-otter-7731 '.repeat(50))).toHaveLength(50);
-    expect(cpuGrowth('blue-otter-7731 ', 160_000, leaks)).toBeLessThan(9);
+    expect(cpuGrowth('blue-otter-7731 ', 160_000, leaks)).toBeLessThan(12);
   }, 60_000);
 
   it('refuses a canary that stands in any text', () => {
