@@ -27,7 +27,7 @@ const MAX_SESSIONS = 200;
 /** Bytes of a file, after which a session goes on in a new one; the one before it is kept. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** What sessions remember. */
+/** The memory of sessions. */
 export interface SessionLog extends RunLog {
   /** The task that was kept last; undefined without any. */
   task(session: string): string | undefined;

@@ -35,7 +35,7 @@ interface Message {
   readonly content: string | readonly Block[];
   readonly name?: string;
   readonly tool_call_id?: string;
-  /** What a provider calls `reasoning_content` is there. */
+  /** Holds a provider's `reasoning_content`, among others. */
   readonly additional_kwargs?: { readonly lc_source?: unknown };
   readonly lc_kwargs?: object;
 }

@@ -85,7 +85,7 @@ export class ClientQuestions {
   }
 }
 
-/** What a call comes to: a response to it, or the call as it is to be made. */
+/** The outcome of a call: a response to it, or the call as it is to be made. */
 export type CallOutcome = { readonly reply: JsonObject } | { readonly forward: JsonObject };
 
 /**

@@ -1,7 +1,7 @@
 import type { CharClass } from './char-class.js';
 import type { Expression } from './expression.js';
 
-/** What a match of an expression can begin with: code units, members of classes, or whatever follows where it may be empty. */
+/** The beginnings of an expression's matches: code units, members of classes, or whatever follows where it may be empty. */
 export interface First {
   readonly units: ReadonlySet<number>;
   readonly classes: readonly CharClass[];
@@ -43,7 +43,7 @@ function compute(node: Expression): First {
   }
 }
 
-/** What the parts from an index on can begin with, and what follows them. */
+/** Finds the beginnings of the parts from an index on, and of what follows them. */
 export function firstOf(parts: readonly Expression[], from: number, follow: First): First {
   const seen: First[] = [];
   for (let i = from; i < parts.length; i++) {
@@ -57,7 +57,7 @@ export function firstOf(parts: readonly Expression[], from: number, follow: Firs
 }
 
 /**
- * What can come behind an ASCII character that a match of an expression begins with; nothing where none does. `empty` where the expression
+ * Finds the characters that can come behind an ASCII one that begins a match of an expression; none where it begins no match. `empty` where the expression
  * may end there, so that what follows it comes next.
  */
 export function findSecond(node: Expression, unit: number): First {

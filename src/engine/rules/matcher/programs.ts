@@ -96,7 +96,7 @@ type Elsewhere = ReadonlyMap<Expression, number[]>;
 /** Options that are chosen by the code unit that comes next, or by the one behind it. */
 interface Dispatch {
   readonly options: readonly Expression[];
-  /** What each can have at that place. */
+  /** The characters that each can have at that place. */
   readonly firsts: readonly First[];
   readonly ahead: 0 | 1;
   readonly elsewhere: Elsewhere;

@@ -13,7 +13,7 @@ const MOST_OPEN = 2 ** 22;
 
 // The memory of a search, kept from one to the next: searches are synchronous.
 
-/** What is tried when the present way fails: address, place, frame, end of the frames. */
+/** Ways to try when the present one fails: address, place, frame, end of the frames. */
 let stack = new Int32Array(4096);
 /** Calls that have not returned: address to return to, frame of the caller. */
 let frames = new Int32Array(256);
@@ -142,11 +142,8 @@ function matchAt({ code, classes, ascii }: Programs, address: number, text: Uint
               if (to < 0) break;
             }
             if (mayBeFewer && count >= least && (unit >= 0x80 || isIn(code, follow, unit))) {
-              if (depth + 4 > stack.length && !lengthenStack()) return -1;
-              stack[depth++] = pc;
-              stack[depth++] = at;
-              stack[depth++] = frame;
-              stack[depth++] = top;
+              depth = keep(depth, pc, at, frame, top);
+              if (depth < 0) return -1;
             }
             at = to;
           }
@@ -174,11 +171,8 @@ function matchAt({ code, classes, ascii }: Programs, address: number, text: Uint
               if (to < 0) break;
             }
             if (mayBeFewer && (unit >= 0x80 || isIn(code, follow, unit))) {
-              if (depth + 4 > stack.length && !lengthenStack()) return -1;
-              stack[depth++] = pc;
-              stack[depth++] = at;
-              stack[depth++] = frame;
-              stack[depth++] = top;
+              depth = keep(depth, pc, at, frame, top);
+              if (depth < 0) return -1;
             }
             free -= 1;
             at = to;
@@ -193,19 +187,13 @@ function matchAt({ code, classes, ascii }: Programs, address: number, text: Uint
           pc += code[pc + 1] as number;
           continue;
         case 7: // FORK
-          if (depth + 4 > stack.length && !lengthenStack()) return -1;
-          stack[depth++] = pc + (code[pc + 1] as number);
-          stack[depth++] = at;
-          stack[depth++] = frame;
-          stack[depth++] = top;
+          depth = keep(depth, pc + (code[pc + 1] as number), at, frame, top);
+          if (depth < 0) return -1;
           pc += 2;
           continue;
         case 8: // FORK_LAST
-          if (depth + 4 > stack.length && !lengthenStack()) return -1;
-          stack[depth++] = pc + 2;
-          stack[depth++] = at;
-          stack[depth++] = frame;
-          stack[depth++] = top;
+          depth = keep(depth, pc + 2, at, frame, top);
+          if (depth < 0) return -1;
           pc += code[pc + 1] as number;
           continue;
         case 9: {
@@ -264,11 +252,8 @@ function matchAt({ code, classes, ascii }: Programs, address: number, text: Uint
             pc += code[pc + 1] as number;
             continue;
           }
-          if (depth + 4 > stack.length && !lengthenStack()) return -1;
-          stack[depth++] = pc + (code[pc + 1] as number);
-          stack[depth++] = at;
-          stack[depth++] = frame;
-          stack[depth++] = top;
+          depth = keep(depth, pc + (code[pc + 1] as number), at, frame, top);
+          if (depth < 0) return -1;
           pc += 10;
           continue;
         }
@@ -362,10 +347,17 @@ function isWordUnit(unit: number): boolean {
 }
 
 /** False where it is as long as it may be. */
-function lengthenStack(): boolean {
-  if (stack.length >= MOST_OPEN) return false;
-  stack = lengthen(stack);
-  return true;
+/** Keeps what is tried when the present way fails; gives the new depth of the stack, -1 where it has no room. */
+function keep(depth: number, pc: number, at: number, frame: number, top: number): number {
+  if (depth + 4 > stack.length) {
+    if (stack.length >= MOST_OPEN) return -1;
+    stack = lengthen(stack);
+  }
+  stack[depth] = pc;
+  stack[depth + 1] = at;
+  stack[depth + 2] = frame;
+  stack[depth + 3] = top;
+  return depth + 4;
 }
 
 function lengthenFrames(): boolean {
