@@ -14,7 +14,7 @@ const leftOut = [
 ];
 
 // Compiling the core pack from its folder takes seconds in every file: while the bundle in dist is of these sources, it is read.
-const { isCorePackBuilt } = (await import(`${import.meta.dirname}/scripts/checkout.mjs`)) as {
+const { isCorePackBuilt } = (await import(new URL('scripts/checkout.mjs', import.meta.url).href)) as {
   isCorePackBuilt(): boolean;
 };
 const corePack = isCorePackBuilt()

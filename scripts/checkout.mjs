@@ -19,7 +19,8 @@ const run = (command, args, environment = {}) =>
       cwd: root,
       stdio: ['ignore', 2, 2],
       env: { ...process.env, ...environment },
-      shell: process.platform === 'win32',
+      // On Windows npm is a script for the shell, which would take a path with a space for two words.
+      shell: command === 'npm' && process.platform === 'win32',
     });
     const alive = setInterval(() => say(`... ${secondsSince(started)} s`), 30_000);
     const end = (good) => {

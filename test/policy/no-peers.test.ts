@@ -1,16 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-no-peers-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 // The MCP gateway is a command, not an integration: it imports packages that the library depends on.
-const sources = readdirSync('src/integrations', { recursive: true, encoding: 'utf8' }).filter(
-  (name) => name.endsWith('.ts') && !name.startsWith('mcp/'),
-);
+const sources = readdirSync('src/integrations', { recursive: true, encoding: 'utf8' })
+  .map((name) => name.replaceAll(sep, '/'))
+  .filter((name) => name.endsWith('.ts') && !name.startsWith('mcp/'));
 const names = sources.filter((name) => name.endsWith('/index.ts')).map((name) => name.replace('/index.ts', ''));
 
 it('no integration imports a package: each loads where no host is installed, and its types too', () => {

@@ -30,8 +30,8 @@ export interface PackFolder {
   readonly sources: PackSources;
 }
 
-const WORDS = `words${sep}`;
-const LANGUAGES = `languages${sep}`;
+const WORDS = 'words/';
+const LANGUAGES = 'languages/';
 const MULTILINGUAL = /\.multilingual\.ya?ml$/;
 
 /**
@@ -63,7 +63,8 @@ export function readPackFolder(folder: string): PackFolder {
     return undefined;
   };
   const open = (name: string): YamlFile => {
-    const file = parseYamlFile(join(folder, name), readFileSync(join(folder, name), 'utf8'));
+    const path = join(folder, name);
+    const file = parseYamlFile(path.replaceAll(sep, '/'), readFileSync(path, 'utf8'));
     for (const { message, place } of file.errors) {
       const problem = { code: 'PACK001', message: `Invalid YAML: ${message}.`, advice: 'Correct the syntax.' };
       problems.push({ ...problem, place: { in: 'pack', name: '', path: [] } });
@@ -147,7 +148,7 @@ export function readPackFolder(folder: string): PackFolder {
     }
   };
   for (const name of names.filter(
-    (path) => path.includes(sep) && !path.startsWith(WORDS) && !path.startsWith(LANGUAGES),
+    (path) => path.includes('/') && !path.startsWith(WORDS) && !path.startsWith(LANGUAGES),
   )) {
     const file = open(name);
     const isMultilingual = MULTILINGUAL.test(name);
@@ -158,8 +159,7 @@ export function readPackFolder(folder: string): PackFolder {
     const stem = name
       .replace(MULTILINGUAL, '-{code}')
       .replace(/\.ya?ml$/, '')
-      .split(sep)
-      .join('.');
+      .replaceAll('/', '.');
     if (rule.id !== stem) {
       const message = `The id \`${rule.id}\` does not match the file's path.`;
       const advice = `Write \`${stem}\`, or move the file.`;
@@ -201,9 +201,10 @@ export function readLanguages(folder: string): {
   };
 }
 
-/** Paths below the folder, sorted, so that the content doesn't hang on the file system's order. */
+/** Paths below the folder, with `/` on every system, sorted, so that the content doesn't hang on the file system's order. */
 function yamlFiles(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => name.replaceAll(sep, '/'))
     .filter((name) => /\.ya?ml$/.test(name))
     .sort();
 }
