@@ -64,7 +64,11 @@ export async function loadModel(folder: string | URL, options: LoadModelOptions 
   });
 }
 
-const SESSION_OPTIONS = { executionProviders: ['wasm'], enableCpuMemArena: false, enableMemPattern: false } as const;
+const SESSION_OPTIONS = {
+  executionProviders: ['wasm'],
+  enableCpuMemArena: false,
+  enableMemPattern: false,
+} as const satisfies import('onnxruntime-web').InferenceSession.SessionOptions;
 
 async function importRuntime(): Promise<OnnxRuntime> {
   try {

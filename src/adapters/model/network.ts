@@ -2,10 +2,25 @@ import { ModelError } from '../../engine/errors.js';
 import type { NetworkInputs } from '../../engine/model/manifest.js';
 import type { WindowInput, WindowScore } from '../../engine/ports.js';
 
-/** The part of ONNX Runtime that is used: `onnxruntime-node` and `onnxruntime-web` both have it. */
-export type OnnxRuntime = Pick<typeof import('onnxruntime-node'), 'InferenceSession' | 'Tensor'>;
-type Session = import('onnxruntime-node').InferenceSession;
-type Tensor = import('onnxruntime-node').Tensor;
+interface Tensor {
+  readonly type: string;
+  readonly dims: readonly number[];
+  readonly data: unknown;
+}
+
+interface Session {
+  run(feeds: Readonly<Record<string, Tensor>>): Promise<Readonly<Record<string, Tensor>>>;
+  release(): Promise<void>;
+}
+
+/**
+ * The part of ONNX Runtime that is used: `onnxruntime-node` and `onnxruntime-web` both have it. In types of its own, since either package
+ * may be missing where this one is compiled against.
+ */
+export interface OnnxRuntime {
+  readonly InferenceSession: { create(bytes: Uint8Array, options?: object): Promise<Session> };
+  readonly Tensor: new (type: 'int64', data: BigInt64Array, dims: readonly number[]) => Tensor;
+}
 
 /** A window whose logit is known, to prove that this machine computes what the training's did. */
 export interface GoldenWindow extends WindowInput {

@@ -19,7 +19,7 @@ const SESSION_OPTIONS = {
   enableMemPattern: false,
   logSeverityLevel: 4,
   ...EXACT_SUMS,
-} as const;
+} as const satisfies import('onnxruntime-node').InferenceSession.SessionOptions;
 
 /**
  * Loads a network from bytes whose sha256 was checked, and tries it on the golden windows.
