@@ -229,7 +229,7 @@ function instrumentAnalyze(telemetry: Telemetry, analyzer: Analyzer): Analyzer['
 }
 
 function startScreening(telemetry: Telemetry, source: Point | Channel, tool: string | undefined): Screening {
-  const span = telemetry.tracer.startSpan(`apply_guardrail ${NAME} ${TARGETS[source]}`, {
+  const span = telemetry.tracer.startSpan(`apply_guardrail ${NAME}`, {
     attributes: {
       'gen_ai.operation.name': 'apply_guardrail',
       'gen_ai.provider.name': NAME,
@@ -312,11 +312,13 @@ function addFindings(span: Span, { findings, rule, score }: Facts): void {
 }
 
 function addFinding(span: Span, rule: string, score: number, severity?: string): void {
-  span.addEvent('gen_ai.security.finding', {
-    'gen_ai.security.risk.category': 'prompt_injection',
-    ...(severity === undefined ? {} : { 'gen_ai.security.risk.severity': severity }),
-    'gen_ai.security.risk.score': score,
+  span.addEvent('gen_ai.guardrail.result', {
+    'gen_ai.guardrail.risk.category': 'prompt_injection',
+    'gen_ai.guardrail.risk.score': score,
     'gen_ai.guardrail.policy.rule.id': rule,
+    ...(severity === undefined
+      ? {}
+      : { 'gen_ai.guardrail.result.type': 'severity', 'gen_ai.guardrail.result.value': severity }),
   });
 }
 

@@ -29,21 +29,22 @@ export function drawTrace(spans: readonly Span[]): string {
     const decision = span.attributes['gen_ai.security.decision.type'];
     const colour = COLOURS[decision === undefined ? 'host' : decision === 'allow' ? 'allow' : 'deny'];
     const left = 16 + depthOf(span) * 18;
-    const scale = (WIDTH - NAMES - 90) / whole;
+    const scale = (WIDTH - NAMES - 170) / whole;
     const x = NAMES + (microseconds(span.startTime) - start) * scale;
     const width = Math.max(2, microseconds(span.duration) * scale);
     text(left, `fill="${colour}"`, span.name);
     rows.push(
       `<rect x="${x.toFixed(1)}" y="${y - 11}" width="${width.toFixed(1)}" height="13" rx="2" fill="${colour}"/>`,
     );
-    text(x + width + 6, 'class="s"', `${took(span)}${decision === undefined ? '' : ` · ${decision}`}`);
+    const ours = decision === undefined ? '' : ` · ${span.attributes['gen_ai.security.target.type']}: ${decision}`;
+    text(x + width + 6, 'class="s"', `${took(span)}${ours}`);
     y += ROW;
     if (decision === undefined || decision === 'allow') continue;
     for (const { name, attributes = {} } of span.events) {
       const of = (key: string): unknown => attributes[key];
       const rule = of('gen_ai.guardrail.policy.rule.id');
-      const severity = of('gen_ai.security.risk.severity');
-      text(left + 18, 'class="s"', `${name}: ${rule}, ${severity}, ${of('gen_ai.security.risk.score')}`);
+      const severity = of('gen_ai.guardrail.result.value');
+      text(left + 18, 'class="s"', `${name}: ${rule}, ${severity}, ${of('gen_ai.guardrail.risk.score')}`);
       y += 18;
     }
     y += 8;

@@ -30,7 +30,7 @@ describe('a guard', () => {
   it('tells of a block: decision, versions, rule, and an event for each finding', async () => {
     const guard = guarded();
     const span = await spanOf(() => guard.screen('tool_result', ATTACK, { tool: 'read_mail', runId: 'run_1' }));
-    expect(span.name).toBe('apply_guardrail portcullis tool_output');
+    expect(span.name).toBe('apply_guardrail portcullis');
     const { explanation, ...verdict } = await engine.analyze(ATTACK, { channel: 'tool_result', explain: true });
     expect(span.attributes).toEqual({
       'gen_ai.operation.name': 'apply_guardrail',
@@ -55,12 +55,13 @@ describe('a guard', () => {
     expect(explanation.findings.length).toBeGreaterThan(1);
     expect(span.events.map(({ name, attributes }) => [name, attributes])).toEqual(
       explanation.findings.map(({ rule, severity, score }) => [
-        'gen_ai.security.finding',
+        'gen_ai.guardrail.result',
         {
-          'gen_ai.security.risk.category': 'prompt_injection',
-          'gen_ai.security.risk.severity': severity,
-          'gen_ai.security.risk.score': score,
+          'gen_ai.guardrail.risk.category': 'prompt_injection',
+          'gen_ai.guardrail.risk.score': score,
           'gen_ai.guardrail.policy.rule.id': rule,
+          'gen_ai.guardrail.result.type': 'severity',
+          'gen_ai.guardrail.result.value': severity,
         },
       ]),
     );
@@ -178,7 +179,7 @@ describe('a stream', () => {
   it('is one span, with the decision, the rule and the run', async () => {
     const { runId, shown, spans } = await streamed({}, [link.slice(0, 30), link.slice(30)]);
     expect(shown).not.toContain('evil.example');
-    expect(spans.map(({ name }) => name)).toEqual(['apply_guardrail portcullis llm_output']);
+    expect(spans.map(({ name }) => name)).toEqual(['apply_guardrail portcullis']);
     expect(spans[0]?.attributes).toMatchObject({
       'gen_ai.guardrail.source': 'output',
       'gen_ai.security.decision.type': 'modify',
@@ -237,7 +238,7 @@ describe('an engine', () => {
         expect(verdict).toMatchObject({ verdict: 'block' });
         expect('explanation' in verdict).toBe(explain === true);
       });
-      expect(span.name).toBe('apply_guardrail portcullis knowledge_result');
+      expect(span.attributes['gen_ai.security.target.type']).toBe('knowledge_result');
       expect(span.events.length).toBeGreaterThan(1);
     }
     expect(told.info).toBe(engine.info);
@@ -261,8 +262,8 @@ describe('an engine', () => {
     const span = await spanOf(() => by(model).analyze(BENIGN));
     expect(span.events.map(({ attributes }) => attributes)).toEqual([
       {
-        'gen_ai.security.risk.category': 'prompt_injection',
-        'gen_ai.security.risk.score': 0.9,
+        'gen_ai.guardrail.risk.category': 'prompt_injection',
+        'gen_ai.guardrail.risk.score': 0.9,
         'gen_ai.guardrail.policy.rule.id': 'ml.classifier',
       },
     ]);

@@ -123,15 +123,17 @@ it('exports spans of calls in the caller’s trace, with decision and findings, 
   expect(first).toMatchObject({ traceId: TRACE, parentSpanId: PARENT });
   expect(attributesOf(first!)).toMatchObject({ 'http.response.status_code': 200, 'http.route': '/analyze' });
   const [screening] = children(first!);
-  expect(screening).toMatchObject({ name: 'apply_guardrail portcullis unknown', traceId: TRACE });
+  expect(screening).toMatchObject({ name: 'apply_guardrail portcullis', traceId: TRACE });
   const records = [...store.records.values()];
   expect(attributesOf(screening!)).toMatchObject({
+    'gen_ai.security.target.type': 'unknown',
     'gen_ai.security.decision.type': 'deny',
     'portcullis.evidence_id': records[0]?.id,
   });
   expect(screening?.events.length).toBeGreaterThan(1);
   expect(second?.parentSpanId ?? '').toBe('');
-  expect(children(hook!).map(({ name }) => name)).toEqual(['apply_guardrail portcullis llm_input']);
+  const ofHook = children(hook!).map((span) => attributesOf(span)['gen_ai.security.target.type']);
+  expect(ofHook).toEqual(['llm_input']);
   expect(records.map((record) => record.trace_id)).toEqual([TRACE, second?.traceId, TRACE]);
 
   const resource = JSON.stringify(bodies[0].resourceSpans[0].resource);
