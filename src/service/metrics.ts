@@ -9,8 +9,8 @@ export interface ServiceMetrics {
   readonly underWay: Gauge;
 }
 
-/** Metrics of one app, in a registry of their own. */
-export function createMetrics(defaults: boolean, engine: ScreeningEngine): ServiceMetrics {
+/** Metrics of one app, in a registry of their own. `callsAtOnce`: its bound on calls in flight. */
+export function createMetrics(defaults: boolean, engine: ScreeningEngine, callsAtOnce: number): ServiceMetrics {
   const registry = new Registry();
   if (defaults) collectDefaultMetrics({ register: registry });
   const registers = [registry];
@@ -39,6 +39,8 @@ export function createMetrics(defaults: boolean, engine: ScreeningEngine): Servi
   for (const verdict of ['allow', 'block'])
     verdicts.inc({ verdict, decided_by: 'ml-error-rules-fallback', router_level: 'rules' }, 0);
   const underWay = new Gauge({ name: 'portcullis_calls_under_way', help: 'Screening calls in flight.', registers });
+  const limit = { name: 'portcullis_calls_limit', help: 'Screening calls that may be in flight.', registers };
+  new Gauge(limit).set(callsAtOnce);
   workerMetrics(registry, engine);
   return {
     registry,
@@ -64,6 +66,7 @@ function workerMetrics(registry: Registry, { stats }: ScreeningEngine): void {
         this.set(value());
       },
     });
+  gauge('portcullis_scorers_wanted', 'Engine workers that there should be.', () => stats().workers);
   gauge('portcullis_scorers_ready', 'Engine workers ready for calls.', () => stats().pids.length);
   gauge('portcullis_scorers_waiting', 'Calls waiting for an engine worker.', () => stats().waiting);
   gauge('portcullis_scorers_lost', 'Engine workers lost since the start.', () => stats().lost);

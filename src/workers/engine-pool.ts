@@ -46,6 +46,8 @@ export interface EnginePoolStats {
   readonly lost: number;
   readonly waiting: number;
   readonly underWay: number;
+  /** How many workers there should be. */
+  readonly workers: number;
   /** Process ids of the workers that are ready. */
   readonly pids: readonly number[];
 }
@@ -215,6 +217,7 @@ class Pool {
       lost: this.#lost,
       waiting: this.#waits(),
       underWay: this.#slots.reduce((sum, { held }) => sum + held, 0),
+      workers: this.#slots.length,
       pids: this.#slots.flatMap(({ pid }) => pid ?? []),
     };
   }

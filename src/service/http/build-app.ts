@@ -98,7 +98,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   // Node drops those beyond it without a word: one more than allowed shows that there are too many.
   app.server.maxHeadersCount = MAX_HEADERS + 1;
   watch(app.server);
-  const metrics = createMetrics(parts.nodeMetrics ?? true, engine);
+  const metrics = createMetrics(parts.nodeMetrics ?? true, engine, callsAtOnce);
   methods = watchMethods(app);
   addHooks(app, { methods, metrics, drainedBytes: Math.max(MIN_DRAINED_BYTES, 4 * bodyBytes) });
   readBodies(app, longTexts);

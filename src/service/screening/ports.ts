@@ -31,6 +31,8 @@ export interface ScreeningEngine {
 
 /** Metrics of scorer processes. */
 export interface WorkerStats {
+  /** How many there should be. */
+  readonly workers: number;
   /** Process ids of those that are ready. */
   readonly pids: readonly number[];
   /** Those that ended on their own, were killed from outside, hung, or ran out of memory, since the start. */

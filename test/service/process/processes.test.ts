@@ -61,6 +61,7 @@ describe.each(['embedded', 'postgres'])('a service of two processes on %s', (kin
       /^portcullis_http_requests_total\{route="\/analyze",status="200"\} 100$/m,
     );
     expect(metrics).toMatch(/^portcullis_scorers_ready 2$/m);
+    expect(metrics).toMatch(/^portcullis_scorers_wanted 2$/m);
 
     process.kill(before[1] ?? 0, 'SIGKILL');
     await until(() => pidsOf(service).length === PROCESSES && !pidsOf(service).includes(before[1] ?? 0));
