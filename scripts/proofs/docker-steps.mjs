@@ -27,15 +27,18 @@ const patternOf = (glob) =>
       .replace(/[.+?^${}()|[\]\\]/g, '\\$&')
       .replaceAll('*', '[^/]*')}(/|$)`,
   );
-const files = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
-  cwd: root,
-  encoding: 'utf8',
-});
-for (const file of files.stdout.split('\n').filter(Boolean)) {
-  let isIn = true;
-  for (const glob of ignored) if (patternOf(glob).test(file)) isIn = glob.startsWith('!');
-  if (isIn && existsSync(join(root, file))) cpSync(join(root, file), join(context, file));
-}
+const isIn = (file) => ignored.findLast((glob) => patternOf(glob).test(file))?.startsWith('!') ?? true;
+const list = (...flags) =>
+  spawnSync('git', ['ls-files', '--others', '--exclude-standard', ...flags], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+  })
+    .stdout.split('\n')
+    .filter((file) => file !== '' && isIn(file) && existsSync(join(root, file)));
+for (const file of list('--cached')) cpSync(join(root, file), join(context, file));
+const [stray] = list('--ignored');
+if (stray !== undefined) fail(`${stray} would be in the build context: name it in .dockerignore`);
 
 /** Reads the instructions; a line that ends with a backslash goes on. */
 const text = readFileSync(join(root, 'Dockerfile'), 'utf8').replace(/\\\n\s*/g, ' ');
