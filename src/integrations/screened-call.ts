@@ -28,6 +28,8 @@ export class CallScreening {
   readonly #run: Run;
   readonly #call: ScreenCall;
   readonly #called = new Map<unknown, string>();
+  /** Calls of the answer that may be made: a stream may repeat them at its end. */
+  readonly #allowed = new Set<string>();
   #refusal: Enforcement | undefined;
 
   constructor(guard: Guard, call: ScreenCall = {}) {
@@ -192,11 +194,17 @@ export class CallScreening {
     return [kept === inner ? given : { ...given, tools: kept }];
   }
 
-  /** Why a call that the model makes in its answer may not be made; undefined where it may. Nobody can be asked here. */
+  /**
+   * Why a call that the model makes in its answer may not be made; undefined where it may, and where it was said before. Nobody can
+   * be asked here.
+   */
   async refuseCall(answer: unknown): Promise<Enforcement | undefined> {
-    for (const { call } of callsOf(answer)) {
+    for (const { id, call } of callsOf(answer)) {
+      const said = JSON.stringify([id, call]);
+      if (this.#allowed.has(said)) continue;
       const decision = await this.screen('tool_call', call, { tool: call.name });
       if (!passes(decision)) return decision.enforcement;
+      this.#allowed.add(said);
     }
     return undefined;
   }

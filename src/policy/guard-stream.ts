@@ -83,10 +83,10 @@ function guardPieces(
 }
 
 /** Reads a stream so that it can be cancelled while a piece is awaited. */
-function readStream(stream: ReadableStream<unknown>): AsyncIterator<unknown> {
+export function readStream<T>(stream: ReadableStream<T>): AsyncIterator<T> {
   const reader = stream.getReader();
   return {
-    next: () => reader.read() as Promise<IteratorResult<unknown>>,
+    next: () => reader.read() as Promise<IteratorResult<T>>,
     return: () => reader.cancel().then(() => ({ done: true, value: undefined })),
   };
 }

@@ -233,6 +233,18 @@ describe('a comment between the pieces of a link', () => {
     expect(text).toContain(':\n\n');
   });
 
+  it('is cut from a whole message, with which some servers end', async () => {
+    const messages = [
+      { role: 'user', content: SAID },
+      { role: 'assistant', content: null, tool_calls: toolCalls },
+      { role: 'tool', tool_call_id: 't', content: MAIL },
+    ];
+    const choices = [{ index: 0, delta: {}, message: { role: 'assistant', content: pieces.join('') } }];
+    const text = await shown('chat/completions', { messages }, [`data: ${JSON.stringify({ choices })}\n\n`]);
+    expect(text).toContain('removed by portcullis');
+    expect(text).not.toContain('evil');
+  });
+
   it('ends no text of Responses; one that never came in pieces is shown as in one piece', async () => {
     const input = [
       { role: 'user', content: SAID },

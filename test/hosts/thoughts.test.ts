@@ -379,6 +379,67 @@ describe.each(['reasoning_content', 'reasoning'])('`%s` of Chat Completions', (n
   });
 });
 
+describe.each([false, true])('`reasoning_details` of Chat Completions, streamed: %s', (isStreamed) => {
+  type Detail = Readonly<Record<string, unknown>>;
+
+  /** The details that an application joins, by index. */
+  async function see(details: readonly Detail[], guard: Guard): Promise<readonly Detail[]> {
+    if (!isStreamed) {
+      const message = { role: 'assistant', content: 'Done.', reasoning_details: details };
+      const reply = { id: 'c', object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] };
+      const client = openAi(guard, () => Response.json(reply));
+      const { choices } = await client.chat.completions.create({ model: 'm', messages: chatMessages });
+      return (choices[0]!.message as unknown as { reasoning_details: Detail[] }).reasoning_details;
+    }
+    const chunk = (delta: object, finish_reason: string | null = null): object => ({
+      ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' },
+      choices: [{ index: 0, delta, finish_reason }],
+    });
+    const pieces = details.flatMap(({ text, summary, signature, ...rest }) => [
+      ...piecesOf(String(text ?? summary ?? '')).map((piece) => ({
+        ...{ ...rest, [text === undefined ? 'summary' : 'text']: piece },
+      })),
+      ...(signature === undefined && (text ?? summary) !== undefined
+        ? []
+        : [{ ...rest, ...(signature && { signature }) }]),
+    ]);
+    const all = [
+      ...pieces.map((piece) => chunk({ reasoning_details: [piece] })),
+      chunk({ content: 'Done.' }),
+      chunk({}, 'stop'),
+    ];
+    const client = openAi(guard, () => events(all as never));
+    const stream = await client.chat.completions.create({ model: 'm', stream: true, messages: chatMessages });
+    const joinedDetails: Record<string, unknown>[] = [];
+    for await (const { choices } of stream)
+      for (const piece of (choices[0]!.delta as { reasoning_details?: Detail[] }).reasoning_details ?? []) {
+        joinedDetails[Number(piece.index)] ??= {};
+        const detail = joinedDetails[Number(piece.index)]!;
+        for (const [name, value] of Object.entries(piece))
+          detail[name] = name === 'text' || name === 'summary' ? `${detail[name] ?? ''}${value}` : value;
+      }
+    return joinedDetails;
+  }
+
+  it.each(['text', 'summary'])('have no ways out in a %s, also beside an encrypted one', async (name) => {
+    const details = [
+      { type: `reasoning.${name}`, [name]: LEAK, format: 'f', index: 0 },
+      { type: 'reasoning.encrypted', data: 'c2VjcmV0', format: 'f', index: 1 },
+    ];
+    const shown = await see(details, createGuard({ engine: counting() }));
+    expect(hidden(String(shown[0]?.[name]))).toBe(`${HONEST}![c]([…]) Done.`);
+    expect(shown[1]).toEqual(details[1]);
+  });
+
+  it('stay as they are where the provider signed them, or they are honest', async () => {
+    const details = [
+      { type: 'reasoning.text', text: LEAK, signature: 'c2lnbmVk', format: 'f', index: 0 },
+      { type: 'reasoning.text', text: HONEST, format: 'f', index: 1 },
+    ];
+    expect(await see(details, createGuard({ engine: counting() }))).toEqual(details);
+  });
+});
+
 it('takes ways out from JSON of any media type', async () => {
   const message = { role: 'assistant', content: LEAK };
   const body = JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] });

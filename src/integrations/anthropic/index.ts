@@ -1,10 +1,11 @@
 /** Guards clients of `@anthropic-ai/sdk`. Imports nothing of it: its types are met by shape. */
-import type { Enforcement, Guard, ScreenCall } from '../../policy/index.js';
-import { isSigned, isText } from '../content-blocks.js';
+import type { Guard, ScreenCall } from '../../policy/index.js';
+import { isText } from '../content-blocks.js';
 import { isObject, showEach, withMember } from '../json-value.js';
-import { badRequest, eventData, type ShownEvents, showResponse } from '../model-response.js';
+import { badRequest, showResponse } from '../model-response.js';
 import { type Author, CallScreening } from '../screened-call.js';
-import { eventStream, type ServerSentEvent } from '../server-sent-events.js';
+import { type Asked, refused } from './refused.js';
+import { showStream } from './stream.js';
 
 /** Members of a request that the middleware reads. */
 export interface AnthropicRequest {
@@ -18,18 +19,17 @@ interface Message {
   readonly content?: unknown;
 }
 
-interface Body {
+interface Body extends Asked {
   readonly messages: readonly Message[];
   readonly tools?: unknown;
   readonly system?: unknown;
-  readonly model?: string;
-  readonly stream?: boolean;
 }
 
 /**
  * A function for the client's `middleware`: screens what a call of Messages would show the model: user texts, documents,
- * search results, tool results and failures, tool definitions. The texts of the answer lose ways out. A refused call isn't made; its response is the note, with
- * stop reason `refusal`.
+ * search results, tool results and failures, tool definitions. The texts of the answer lose ways out, and its calls of tools are
+ * checked, also in a stream. A refused call isn't made; its response is the note, or ends with it in a stream, with stop reason
+ * `refusal`.
  *
  * The package runs no tools itself, but for its tool runner: wrap their functions by `guardFunction`.
  *
@@ -112,64 +112,4 @@ async function screenMessage(screening: CallScreening, message: Message, at: Scr
   const pointOf = (block: unknown): 'tool_result' | undefined =>
     isObject(block) && MODEL_BLOCKS.has(block.type) ? undefined : 'tool_result';
   return withMember(message, 'content', await screening.blocks(changed, pointOf, at));
-}
-
-/** Takes ways out from the texts and thoughts of a stream. */
-function showStream({ streamed }: CallScreening): ShownEvents {
-  const thoughts = new Set<unknown>();
-  const written = (data: object, event = 'content_block_delta'): ServerSentEvent => ({
-    event,
-    data: JSON.stringify(data),
-  });
-  const piece = (index: unknown, text: string): ServerSentEvent => {
-    const delta = thoughts.has(index) ? { type: 'thinking_delta', thinking: text } : { type: 'text_delta', text };
-    return written({ type: 'content_block_delta', index, delta });
-  };
-  const write = (index: unknown, text: unknown): Promise<string> =>
-    streamed.write(index, String(text), thoughts.has(index) ? 'thought' : 'joined');
-  return {
-    async show(event) {
-      const data = /^content_block_/.test(event.event ?? '') ? eventData(event) : undefined;
-      if (data === undefined) return [event];
-      const { index, content_block: block, delta } = data;
-      if (isObject(block) && (block.type === 'text' || block.type === 'thinking')) {
-        const { type } = block;
-        if (type === 'thinking') thoughts.add(index);
-        const text = await write(index, block[type] ?? '');
-        return [written({ ...data, content_block: { ...block, [type]: text } }, event.event)];
-      }
-      if (isObject(delta) && (delta.type === 'text_delta' || delta.type === 'thinking_delta'))
-        return [piece(index, await write(index, delta.text ?? delta.thinking))];
-      // The last of a thought.
-      const isSignature = thoughts.has(index) && isSigned(delta);
-      if (!isSignature && event.event !== 'content_block_stop') return [event];
-      const rest = await streamed.end(index, isSignature);
-      return rest === '' ? [event] : [piece(index, rest), event];
-    },
-    // A stream that breaks off has an error, and no message.
-    rest: async () => [],
-  };
-}
-
-function refused({ note, evidenceId }: Enforcement, { model = 'portcullis', stream }: Body): Response {
-  const usage = { input_tokens: 0, output_tokens: 0 };
-  const message = {
-    id: evidenceId,
-    type: 'message',
-    role: 'assistant',
-    model,
-    content: [] as object[],
-    stop_sequence: null,
-    usage,
-  };
-  if (!stream) return Response.json({ ...message, content: [{ type: 'text', text: note }], stop_reason: 'refusal' });
-  const events = [
-    { type: 'message_start', message: { ...message, stop_reason: null } },
-    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: note } },
-    { type: 'content_block_stop', index: 0 },
-    { type: 'message_delta', delta: { stop_reason: 'refusal', stop_sequence: null }, usage },
-    { type: 'message_stop' },
-  ];
-  return eventStream(events.map((event) => ({ event: event.type, data: event })));
 }

@@ -1,11 +1,20 @@
 /** The generic guardrail API of LiteLLM: what its proxy sends, and what to say. @see https://docs.litellm.ai/docs/adding_provider/generic_guardrail_api */
 import type { Guard, Point } from '../../policy/index.js';
+import { callsOf, pointOfBlock } from '../content-blocks.js';
+import { isObject, type JsonObject } from '../json-value.js';
+
+interface LiteLlmMessage {
+  readonly role: string;
+  readonly content?: unknown;
+  readonly name?: unknown;
+  readonly tool_call_id?: unknown;
+}
 
 /** A call of LiteLLM; what isn't named is not read. */
 export interface LiteLlmCall {
   readonly input_type: 'request' | 'response';
   readonly texts?: readonly string[] | null | undefined;
-  readonly structured_messages?: readonly { readonly role: string; readonly content?: unknown }[] | null | undefined;
+  readonly structured_messages?: readonly LiteLlmMessage[] | null | undefined;
   readonly tools?: readonly unknown[] | null | undefined;
   readonly tool_calls?: readonly unknown[] | null | undefined;
   readonly litellm_trace_id?: string | null | undefined;
@@ -27,6 +36,8 @@ interface Item {
   readonly value: unknown;
   /** The newest user turn before it. */
   readonly task: string | undefined;
+  /** The tool whose result it is, where the call stands in the conversation. */
+  readonly tool?: string | undefined;
 }
 
 /**
@@ -37,7 +48,7 @@ interface Item {
 export async function answerLiteLlm(guard: Guard, call: LiteLlmCall): Promise<LiteLlmAnswer> {
   const run = guard.run({ id: runOf(call) });
   const isRequest = call.input_type === 'request';
-  for (const { point, value, task } of bounded(listItems(call))) {
+  for (const { point, value, task, tool } of bounded(listItems(call))) {
     if (point === 'operator') {
       for (const text of listStrings(value)) run.trust(text);
       continue;
@@ -45,7 +56,7 @@ export async function answerLiteLlm(guard: Guard, call: LiteLlmCall): Promise<Li
     // The calls of a request were made before its results were read; a text of a response is the model's or a tool's,
     // which isn't said. Neither says anything of the run.
     const isOutside = point === (isRequest ? 'tool_call' : 'tool_result');
-    const decision = await (isOutside ? guard : run).screen(point, value, { task });
+    const decision = await (isOutside ? guard : run).screen(point, value, { task, tool });
     if (decision.action !== 'allow' && decision.action !== 'report')
       return { action: 'BLOCKED', blocked_reason: decision.enforcement.note };
   }
@@ -68,8 +79,12 @@ function listItems({ input_type, texts, structured_messages, tools, tool_calls }
   const items: Item[] = [];
   /** Texts whose role is known, so that the bare list needn't tell of them. */
   const placed = new Set<string>();
+  /** The tools of calls, by the id that a result repeats. */
+  const called = new Map<unknown, string>();
   let task: string | undefined;
-  for (const { role, content } of structured_messages ?? []) {
+  for (const message of structured_messages ?? []) {
+    const { role, content, tool_call_id, name = called.get(tool_call_id) } = message;
+    for (const { id, call } of callsOf(message)) called.set(id, call.name);
     for (const text of listStrings(content)) placed.add(text);
     const isTrusted = TRUSTED.has(role.toLowerCase()) && input_type === 'request';
     if (isTrusted) {
@@ -77,9 +92,16 @@ function listItems({ input_type, texts, structured_messages, tools, tool_calls }
       continue;
     }
     const point = ROLES[role.toLowerCase()] ?? 'tool_result';
-    items.push({ point, value: content, task });
-    const said = readUserText(content);
-    if (point === 'user' && said !== '') task = said;
+    const [said, results] = point === 'user' ? divide(content) : [content, []];
+    for (const result of results)
+      items.push({
+        ...{ point: 'tool_result', value: result.content ?? result, task },
+        tool: called.get(result.tool_use_id),
+      });
+    const tool = point === 'tool_result' && typeof name === 'string' ? name : undefined;
+    items.push({ point, value: said, task, tool });
+    const text = readUserText(said);
+    if (point === 'user' && text !== '') task = text;
   }
   const point = input_type === 'request' ? 'user' : 'tool_result';
   for (const text of texts ?? []) if (!placed.has(text)) items.push({ point, value: text, task });
@@ -105,6 +127,15 @@ function bounded(items: readonly Item[]): readonly Item[] {
     return { point, value: isText ? values.join('\n\n') : values, task: some.at(-1)?.task };
   });
   return [...joined, ...items.slice(-MAX_TEXTS)];
+}
+
+/** What a user says, and the results that Anthropic has in the same message. */
+function divide(content: unknown): readonly [said: unknown, results: readonly JsonObject[]] {
+  const blocks: readonly unknown[] = Array.isArray(content) ? content : [];
+  const results = blocks.filter(isObject).filter((block) => pointOfBlock(block) === 'tool_result');
+  if (results.length === 0) return [content, results];
+  const said = blocks.filter((block) => !results.includes(block as JsonObject));
+  return [said.length === 0 ? undefined : said, results];
 }
 
 function listStrings(content: unknown): readonly string[] {

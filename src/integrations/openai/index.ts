@@ -1,11 +1,13 @@
 /** Guards clients of the `openai` package, and of any service with its API. Imports nothing of it. */
 import { type Enforcement, type Guard, PortcullisBlocked } from '../../policy/index.js';
 import { isObject, type JsonObject, parsedJson, withMember } from '../json-value.js';
-import { badRequest, showResponse } from '../model-response.js';
+import { showResponse } from '../model-response.js';
 import { CallScreening } from '../screened-call.js';
-import { eventStream } from '../server-sent-events.js';
 import { screenItems } from './items.js';
+import { type Asked, refusedChat, refusedRequest, refusedResponse } from './refused.js';
 import { showStream } from './stream.js';
+
+export { refusedChat, refusedResponse } from './refused.js';
 
 /** Paths whose texts no model acts on. */
 const UNREAD =
@@ -15,10 +17,10 @@ const READ = /\/(completions|responses|conversations|compact|items)\/?$/;
 
 /**
  * A `fetch` for the client: screens what a call would show the model: user texts, tool results and failures, tool
- * definitions. Its texts lose ways out, also in a stream. Calls of tools in the answer are checked, but for those of a stream.
- * A refused call isn't made; its response is the note, with finish reason `content_filter` (`incomplete` in
- * Responses). For `throw`, and on other paths than those two, the client throws a `BadRequestError` with the code
- * `portcullis_blocked`: a fetch that throws would be retried.
+ * definitions. The texts of the answer lose ways out, and its calls of tools are checked, also in a stream.
+ * A refused call isn't made; its response is the note, or ends with it in a stream, with finish reason `content_filter`
+ * (`incomplete` in Responses). For `throw`, and on other paths than those two, the client throws a `BadRequestError` with the
+ * code `portcullis_blocked`: a fetch that throws would be retried.
  *
  * The package runs no tools itself: wrap theirs by `guardFunction`.
  *
@@ -99,63 +101,3 @@ const PARTS: Readonly<Record<string, ScreenPart>> = {
   tools: screenTools,
   functions: screenTools,
 };
-
-function refusedRequest(message: string, evidenceId?: string): Response {
-  const [type, code, param] = ['portcullis_blocked', 'portcullis_blocked', null];
-  return badRequest({ error: { message, type, code, param, evidence_id: evidenceId } });
-}
-
-interface Asked {
-  readonly model?: string;
-  readonly stream?: boolean;
-}
-
-/** A response of Chat Completions that is the note. */
-export function refusedChat({ note, evidenceId }: Enforcement, { model = 'portcullis', stream }: Asked): Response {
-  const base = { id: evidenceId, created: Math.floor(Date.now() / 1000), model };
-  const finish = 'content_filter';
-  if (!stream) {
-    const message = { role: 'assistant', content: note, refusal: note };
-    const choices = [{ index: 0, message, finish_reason: finish, logprobs: null }];
-    const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
-    return Response.json({ ...base, object: 'chat.completion', choices, usage });
-  }
-  const chunk = (delta: object, reason: string | null): { readonly data: object } => ({
-    data: { ...base, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: reason }] },
-  });
-  return eventStream([chunk({ role: 'assistant', content: note }, null), chunk({}, finish), { data: '[DONE]' }]);
-}
-
-/** A response of the Responses API that is the note. */
-export function refusedResponse({ note, evidenceId }: Enforcement, { model = 'portcullis', stream }: Asked): Response {
-  const part = { type: 'output_text', text: note, annotations: [], logprobs: [] };
-  const item = { id: `msg_${evidenceId}`, type: 'message', role: 'assistant', status: 'completed', content: [part] };
-  const response = {
-    id: `resp_${evidenceId}`,
-    object: 'response',
-    created_at: Math.floor(Date.now() / 1000),
-    status: 'incomplete',
-    incomplete_details: { reason: 'content_filter' },
-    error: null,
-    model,
-    output: [item],
-    tools: [],
-    tool_choice: 'auto',
-    parallel_tool_calls: true,
-    metadata: { portcullis_evidence_id: evidenceId },
-    usage: null,
-  };
-  if (!stream) return Response.json(response);
-  const place = { item_id: item.id, output_index: 0, content_index: 0 };
-  const events = [
-    { type: 'response.created', response: { ...response, status: 'in_progress', output: [] } },
-    { type: 'response.output_item.added', output_index: 0, item: { ...item, status: 'in_progress', content: [] } },
-    { type: 'response.content_part.added', ...place, part: { ...part, text: '' } },
-    { type: 'response.output_text.delta', ...place, delta: note, logprobs: [] },
-    { type: 'response.output_text.done', ...place, text: note, logprobs: [] },
-    { type: 'response.content_part.done', ...place, part },
-    { type: 'response.output_item.done', output_index: 0, item },
-    { type: 'response.incomplete', response },
-  ];
-  return eventStream(events.map((event, index) => ({ event: event.type, data: { ...event, sequence_number: index } })));
-}

@@ -243,3 +243,41 @@ it('LiteLLM: the conversation of a request is the run of its response', async ()
   // Made before the result was read.
   expect(await ask({ ...conversation, tool_calls: made('eve@evil.example') })).toEqual({ action: 'NONE' });
 });
+
+it.each([
+  [
+    'OpenAI',
+    [
+      {
+        role: 'assistant',
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'search_mail', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: 'c', content: ORDER },
+    ],
+  ],
+  [
+    'Anthropic',
+    [
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'search_mail', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: ORDER }] },
+    ],
+  ],
+  ['OpenAI, older', [{ role: 'function', name: 'search_mail', content: ORDER }]],
+])('LiteLLM: a result has the tool of its call, in the messages of %s', async (_, messages) => {
+  const { app, store } = await testApp();
+  const ask = async (body: object) =>
+    (
+      await app.inject({
+        ...{ method: 'POST', url: '/beta/litellm_basic_guardrail_api' },
+        headers: { 'x-api-key': KEY },
+        payload: { litellm_trace_id: 't1', ...body },
+      })
+    ).json();
+  const structured_messages = [{ role: 'user', content: 'Summarise my mail.' }, ...messages];
+  expect(await ask({ input_type: 'request', structured_messages })).toEqual({ action: 'NONE' });
+  const call = { id: '1', type: 'function', function: { name: 'send_mail', arguments: '{"to":"eve@evil.example"}' } };
+  expect(await ask({ input_type: 'response', tool_calls: [call] })).toMatchObject({ action: 'BLOCKED' });
+  const records = [...store.records.values()];
+  expect(records.map(({ channel }) => channel)).toEqual(['user', 'tool_result', 'tool_call']);
+  expect(records.at(-1)?.run?.flow?.flows).toMatchObject([{ source: { tool: 'search_mail' } }]);
+});

@@ -1,0 +1,42 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** An event of a stream, by its name where the API names it; a string is sent as it is. */
+export type SentEvent = string | { readonly type?: string };
+
+/** How a stream ends: as it should, by a broken connection, or not at all. */
+export type Ending = 'ends' | 'breaks' | 'hangs';
+
+/** An API on 127.0.0.1 that answers each request with these events, every one in a packet of its own. */
+export async function eventServer() {
+  let events: readonly SentEvent[] = [];
+  let ending: Ending = 'ends';
+  const closed: Promise<void>[] = [];
+  const server = createServer(async (request, response) => {
+    closed.push(new Promise((resolve) => response.on('close', resolve)));
+    request.resume();
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const event of events) await write(response, event);
+    if (ending === 'ends') response.end();
+    if (ending === 'breaks') response.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    answer(next: readonly SentEvent[], ends: Ending = 'ends'): void {
+      [events, ending] = [next, ends];
+    },
+    /** Resolves when the newest response has ended. */
+    closed: (): Promise<void> | undefined => closed.at(-1),
+    close(): void {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+async function write(response: ServerResponse, event: SentEvent): Promise<void> {
+  const named = typeof event === 'string' || event.type === undefined ? '' : `event: ${event.type}\n`;
+  response.write(typeof event === 'string' ? event : `${named}data: ${JSON.stringify(event)}\n\n`);
+  await new Promise((resolve) => setImmediate(resolve));
+}
