@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from portcullis_train.data.channels import DATA, INSTRUCTIONS, TOOL_CALL, USER, channel_of, contrast_rows
+from portcullis_train.data.channels import DATA, INSTRUCTIONS, TOOL_CALL, USER, channel_of, contrast_rows, may_be_learnt
 from portcullis_train.training.net import TASK_BOUND, Screener, padded
 from portcullis_train.training.sampling import Archive, Sample, batches, plain, told
 
@@ -28,6 +28,19 @@ def row(text: str, **fields: object) -> dict[str, object]:
 )
 def test_every_row_has_a_channel(fields: dict[str, object], channel: int) -> None:
     assert channel_of(row("a text", **fields)) == channel
+
+
+@pytest.mark.parametrize(
+    ("licence", "licence_class", "learnt"),
+    [
+        ("MIT", "permissive", True),
+        ("GPL-3.0", "copyleft", False),
+        ("other (sustainable use license version 1.0 copy)", "permissive", False),
+        ("none", "unstated", False),
+    ],
+)
+def test_licences_that_are_left_out(licence: str, licence_class: str, learnt: bool) -> None:
+    assert may_be_learnt(row("a text", licence=licence, licence_class=licence_class), {"source-available", "unstated"}) is learnt
 
 
 def test_contrast_rows_differ_in_channel_and_task_alone() -> None:

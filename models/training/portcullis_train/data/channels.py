@@ -57,9 +57,15 @@ def channel_of(row: Row) -> int:
     return next((channel for fits, channel in first_that_fits if fits), _GROUPS.get(group, UNKNOWN))
 
 
+def may_be_learnt(row: Row, excluded: set[str]) -> bool:
+    """Whether a row's licence class is none of the excluded ones. The data calls the Sustainable Use License permissive: it is source-available."""
+    is_available = "sustainable use" in str(row.get("licence")).lower()
+    return ("source-available" if is_available else row.get("licence_class")) not in excluded | {"copyleft"}
+
+
 def channel_rows(data: Path, excluded: set[str]) -> list[Row]:
     """Rows with a channel that may be learnt from: other people's, and those written for this project."""
-    rows = [row for row in read_rows(data / "world-3-train.jsonl.gz") if row.get("licence_class") not in excluded | {"copyleft"}]
+    rows = [row for row in read_rows(data / "world-3-train.jsonl.gz") if may_be_learnt(row, excluded)]
     rows += [row for name in ("authored-3", "authored-4") for row in read_rows(data / f"{name}.jsonl.gz") if row["split"] == "train"]
     return rows + [row for row in own_texts("channel") if row["split"] == "train"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..data.channels import CHANNEL_NAMES, UNKNOWN
+from ..data.channels import CHANNEL_NAMES, UNKNOWN, may_be_learnt
 from ..data.devset import WORLD_DEV, Item, channel_items, dev_items
 from ..data.rows import digest, own_digest, read_rows
 from ..scoring.arguments import model_parser
@@ -233,7 +233,7 @@ def row_licences(data: Path, excluded: set[str]) -> dict[str, dict[str, str]]:
     """Licences of the sources whose rows name one each, as `licences.json` names those of the others."""
     found: dict[str, set[str]] = defaultdict(set)
     for row in read_rows(data / "world-3-train.jsonl.gz"):
-        if row["licence_class"] not in excluded | {"copyleft"}:
+        if may_be_learnt(row, excluded):
             found[str(row["source"])].add(str(row["licence"]))
     return {source: {"licence": ", ".join(sorted(names))} for source, names in found.items()}
 
