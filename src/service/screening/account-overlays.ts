@@ -89,7 +89,7 @@ const MOST_ALLOWED = 200;
 const MOST_PATTERNS = 20;
 /** UTF-16 code units of an allow-list's pattern. */
 const LONGEST_PATTERN = 300;
-/** RE2 writes a counted repetition out: a thousand copies of `\\pL` take it a tenth of a second. Of all patterns together. */
+/** A counted repetition may be written out, a copy each time. Of all patterns together. */
 const MOST_REPETITIONS = 500;
 
 /** Before a pattern is compiled, which this thread does. @throws OverlayError */
