@@ -1,7 +1,7 @@
 /** Shows the responses of a model over HTTP, in one piece or in events. */
 import { ReadableStream } from 'node:stream/web';
-import { readStream } from '../policy/guard-stream.js';
 import type { Enforcement } from '../policy/index.js';
+import { readStream } from '../policy/read-stream.js';
 import { isObject, type JsonObject, parsedJson } from './json-value.js';
 import type { CallScreening } from './screened-call.js';
 import { readEvents, type ServerSentEvent, writeEvent } from './server-sent-events.js';

@@ -6,6 +6,7 @@ import { readBytes, utf16Mark } from './encoded-text.js';
 import type { Guard } from './guard.js';
 import type { ScreenCall } from './policy.js';
 import { PortcullisBlocked, passes } from './policy.js';
+import { readStream } from './read-stream.js';
 import { screenedError } from './screened-error.js';
 
 /**
@@ -80,15 +81,6 @@ function guardPieces(
     return: (value: unknown) => within(() => close().then(() => stop.call(pieces, value))),
     throw: (error: unknown) => within(() => close().then(() => fail.call(pieces, error))),
   });
-}
-
-/** Reads a stream so that it can be cancelled while a piece is awaited. */
-export function readStream<T>(stream: ReadableStream<T>): AsyncIterator<T> {
-  const reader = stream.getReader();
-  return {
-    next: () => reader.read() as Promise<IteratorResult<T>>,
-    return: () => reader.cancel().then(() => ({ done: true, value: undefined })),
-  };
 }
 
 async function* screenPieces(
