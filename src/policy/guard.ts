@@ -1,9 +1,10 @@
 /** One policy for all layers of an agent: what a guard is asked, and what a run of it is. */
 import { checkOptions, type Known } from '../engine/options.js';
 import { readContent } from './content.js';
-import { type GuardOptions, readOptions } from './guard-options.js';
+import { type GuardOptions, readOptions, type Setup } from './guard-options.js';
 import type { Decision, OutputStream, Point, Policy, ScreenCall } from './policy.js';
 import type { KnownEffect } from './run/effects.js';
+import { callEntry, trustedEntry } from './run/remember.js';
 import { plainText, type RunKey, type RunMemory } from './run/run-memory.js';
 import type { Effect } from './run/tool-policy.js';
 import { openOutputStream, screenOutput } from './screen-output.js';
@@ -138,7 +139,7 @@ export function createGuard(options: GuardOptions = {}): Guard {
             }
           : (point, value, call) => within(() => this.screen(point, value, { ...call, runId: run.id }));
       const outputStream: Run['outputStream'] = (call) => within(() => this.outputStream({ ...call, runId: run.id }));
-      return openRun(run, given, { screen, outputStream });
+      return openRun(setup, run, given, { screen, outputStream });
     },
     inRun: (work, runId) => runs.within(runs.open(runId), work),
     leavesToHost: policy.tool_call === 'ask' || (onAsk === undefined && [suspicious, foreign].includes('ask')),
@@ -151,14 +152,14 @@ export function createGuard(options: GuardOptions = {}): Guard {
 }
 
 function openRun(
+  { effects }: Setup,
   run: RunMemory,
   { task, canaries = [] }: RunOptions,
   screenings: Pick<Run, 'screen' | 'outputStream'>,
 ): Run {
   if (task !== undefined) run.task = task;
-  const recall = (role: 'trusted' | 'call', value: unknown = ''): void => {
-    for (const input of readContent(value, role === 'call').inputs) run.pending.push({ role, text: plainText(input) });
-  };
+  const textsOf = (value: unknown, isCall: boolean): readonly string[] =>
+    readContent(value ?? '', isCall).inputs.map(plainText);
   const canary = (secret: string): void => {
     if (secret.replace(/[^\p{L}\p{N}]+/gu, '').length < MIN_CANARY)
       throw new RangeError(`a canary has ${MIN_CANARY} letters and digits or more`);
@@ -168,8 +169,14 @@ function openRun(
   return {
     id: run.id,
     ...screenings,
-    trust: (value) => recall('trusted', value),
-    recall: (call) => recall('call', call),
+    trust(content) {
+      run.pending.push(...textsOf(content, false).map(trustedEntry));
+    },
+    recall(call) {
+      const { name } = (call ?? {}) as { readonly name?: unknown };
+      const { effect } = effects.of(typeof name === 'string' ? name : undefined);
+      run.pending.push(...textsOf(call, true).map((text) => callEntry(text, effect)));
+    },
     canary,
   };
 }

@@ -1,5 +1,5 @@
 /** Decides on a call from what a run knows, so that it can be decided again. */
-import { isGiven, sourceOf } from './entries.js';
+import { sourceOf } from './entries.js';
 import { type Flow, flowOf } from './flow.js';
 import { type FlowGrounds, type FlowRuling, flowReason, ruleFlows, withoutTexts } from './flow-policy.js';
 import type { RunState, Source } from './run-state.js';
@@ -7,8 +7,10 @@ import type { RunState, Source } from './run-state.js';
 /** The part of a run's state that the arguments of one call ask for. */
 export interface AskedDigests {
   readonly seed: number;
-  /** Given by the operator, the user or the model itself. */
+  /** Given by the operator or the user; in records of before 1.5 by the model itself, too. */
   readonly trusted: readonly number[];
+  /** Brought in by the model itself, and whether by a call that does more than read; absent where there is none. */
+  readonly own?: readonly (readonly [key: number, acts: boolean])[] | undefined;
   readonly foreign: readonly (readonly [key: number, place: number])[];
   readonly suspicious: readonly (readonly [key: number, place: number])[];
   readonly sources: readonly (readonly [id: number, source: Source])[];
@@ -49,11 +51,11 @@ export function decideFlow(
 }
 
 /** The state of a run as far as a call asked for it. */
-export function stateOf({ seed, trusted, foreign, suspicious, sources }: AskedDigests): RunState {
+export function stateOf({ seed, trusted, own = [], foreign, suspicious, sources }: AskedDigests): RunState {
   return {
     seed,
     trusted: new Map(trusted.map((key) => [key, true])),
-    own: new Map(),
+    own: new Map(own),
     foreign: new Map(foreign),
     suspicious: new Map(suspicious),
     sources: new Map(sources),
@@ -63,13 +65,14 @@ export function stateOf({ seed, trusted, foreign, suspicious, sources }: AskedDi
 }
 
 function askedDigests(state: RunState, asked: ReadonlySet<number>): AskedDigests {
-  const placed = (places: ReadonlyMap<number, number>): (readonly [number, number])[] =>
+  const among = <V>(known: ReadonlyMap<number, V>): (readonly [number, V])[] =>
     [...asked].flatMap((key) => {
-      const place = places.get(key);
-      return place === undefined ? [] : [[key, place] as const];
+      const value = known.get(key);
+      return value === undefined ? [] : [[key, value] as const];
     });
-  const foreign = placed(state.foreign);
-  const suspicious = placed(state.suspicious);
+  const own = among(state.own);
+  const foreign = among(state.foreign);
+  const suspicious = among(state.suspicious);
   const ids = new Set([...foreign, ...suspicious].map(([, place]) => sourceOf(place)));
   const sources = [...ids].flatMap((id) => {
     const source = state.sources.get(id);
@@ -77,7 +80,8 @@ function askedDigests(state: RunState, asked: ReadonlySet<number>): AskedDigests
   });
   return {
     seed: state.seed,
-    trusted: [...asked].filter((key) => isGiven(state, key)),
+    trusted: [...asked].filter((key) => state.trusted.has(key)),
+    ...(own.length > 0 && { own }),
     foreign,
     suspicious,
     sources,

@@ -37,16 +37,17 @@ export function addDigested(state: RunState, entry: DigestedEntry): RunState {
   else
     for (const [at, value] of entry.values.entries()) {
       const forms = [value].flat();
+      if (entry.role === 'trusted') for (const form of forms) put(state.trusted, form, true, MAX_VALUES);
       // The model repeats data in its calls; what it brought in itself may come back as a result.
-      if (entry.role === 'call' && isFromData(state, forms, entry.domains?.[at] ?? [])) continue;
-      const given = entry.role === 'call' ? state.own : state.trusted;
-      for (const form of forms) put(given, form, true, MAX_VALUES);
+      else if (!isFromData(state, forms, entry.domains?.[at] ?? []))
+        for (const form of forms)
+          put(state.own, form, entry.role === 'call' || state.own.get(form) === true, MAX_VALUES);
     }
   return state;
 }
 
 /** Whether the user, the operator or the model itself brought in a value. */
-export function isGiven(state: RunState, key: number): boolean {
+function isGiven(state: RunState, key: number): boolean {
   return state.trusted.has(key) || state.own.has(key);
 }
 
@@ -103,7 +104,7 @@ function givenValues(
     const [first] = forms;
     if (first === undefined || (keys.has(first) && forms.length === 1)) return;
     put(keys, first, forms.length === 1 ? first : forms, MAX_VALUES);
-    if (role === 'call' && hosts.length > 0)
+    if (role !== 'trusted' && hosts.length > 0)
       domains.set(
         first,
         hosts.flatMap((host) => domainsOf(host).map((domain) => hostKey({ seed }, domain))),

@@ -2,7 +2,7 @@ import { JsonNumber } from '../../engine/canonical-json.js';
 import { type Input, inputText, JsonText } from '../../engine/input.js';
 import { isReadLater, readContent } from '../content.js';
 import { isContainer, MAX_DEPTH } from '../redact.js';
-import { domainsOf, findOrigin, hostKey, isGiven, valueKey } from './entries.js';
+import { domainsOf, findOrigin, hostKey, valueKey } from './entries.js';
 import { foldedViews } from './folded.js';
 import { parsedJson } from './run-memory.js';
 import type { Origin, RunState, Value, ValueKind } from './run-state.js';
@@ -104,9 +104,13 @@ function valueOrigin(
   return hostOrigin(state, hosts, asked);
 }
 
+/** The user's words come first, then what the model itself wrote, sent or ran; what it only looked up counts less than a suspicion. */
 function originOf(state: RunState, key: number, asked: Set<number>): Origin | 'trusted' | undefined {
   asked.add(key);
-  return isGiven(state, key) ? 'trusted' : findOrigin(state, key);
+  const origin = findOrigin(state, key);
+  const own = state.own.get(key);
+  const isOwn = origin?.probability === undefined ? own !== undefined : own === true;
+  return isOwn || state.trusted.has(key) ? 'trusted' : origin;
 }
 
 /** Another address at a host from the data, or below it, leads to the same people; not at one that trusted words name. */

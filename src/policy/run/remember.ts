@@ -1,9 +1,11 @@
 /** Reads texts for a run. */
 import type { Input } from '../../engine/input.js';
 import type { Screened } from '../screener.js';
+import type { KnownEffect } from './effects.js';
 import { type FlowPolicy, isSuspicious } from './flow-policy.js';
 import { plainText, type RunMemory } from './run-memory.js';
 import type { Entry, Passage } from './run-state.js';
+import type { Effect } from './tool-policy.js';
 
 /** An input of a content with its verdict; none where the guard passes on what it could not screen. */
 export interface Read {
@@ -15,7 +17,7 @@ export interface Read {
 export function rememberUser(run: RunMemory, read: readonly Read[]): Promise<void> | undefined {
   const texts = read.map(({ input }) => plainText(input));
   run.said = texts.find((text) => text !== '') ?? run.said;
-  return add(run, texts.map(trusted));
+  return add(run, texts.map(trustedEntry));
 }
 
 /** Adds data that the model is shown, with the passages that are suspicious. */
@@ -42,16 +44,25 @@ export function dataEntry(
 ): Entry {
   const suspicious = suspiciousPassages(text, found, policy);
   // A trusted source counts as long as nothing it says is suspicious.
-  if (suspicious.length === 0 && tool !== undefined && policy.trusted.includes(tool)) return trusted(text);
+  if (suspicious.length === 0 && tool !== undefined && policy.trusted.includes(tool)) return trustedEntry(text);
   return { role: 'untrusted', text, tool, evidenceId: found?.verdict.evidence_id, suspicious };
 }
 
 /** Adds the arguments of a call of the model. */
-export function rememberCall(run: RunMemory, inputs: readonly Input[]): Promise<void> | undefined {
+export function rememberCall(
+  run: RunMemory,
+  inputs: readonly Input[],
+  { effect }: Pick<KnownEffect, 'effect'>,
+): Promise<void> | undefined {
   return add(
     run,
-    inputs.map((input) => ({ role: 'call', text: plainText(input) })),
+    inputs.map((input) => callEntry(plainText(input), effect)),
   );
+}
+
+/** A call as an entry of a run. */
+export function callEntry(text: string, effect: Effect): Entry {
+  return { role: effect === 'read' ? 'lookup' : 'call', text };
 }
 
 /** Entries that a brief run lets wait. */
@@ -68,7 +79,8 @@ async function catchUp(run: RunMemory): Promise<void> {
   await log.catchUp(run);
 }
 
-function trusted(text: string): Entry {
+/** Words of the operator or the user as an entry of a run. */
+export function trustedEntry(text: string): Entry {
   return { role: 'trusted', text };
 }
 

@@ -59,7 +59,8 @@ export async function ruleCall(run: RunMemory, call: RuledCall, rules: CallRules
     // The run may have read more while a judge or a person was asked.
   } while (isPermitted);
   // A call that isn't made brings in nothing, nor does one that the host has yet to ask about, or whose model may be another's.
-  if (!call.isShared && (ruled === undefined || ruled.action === 'report')) await rememberCall(run, call.inputs);
+  if (!call.isShared && (ruled === undefined || ruled.action === 'report'))
+    await rememberCall(run, call.inputs, call.effect);
   return ruled;
 }
 

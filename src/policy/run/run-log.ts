@@ -9,7 +9,7 @@ const digest = z.number().int().min(0);
 const places = z.array(z.tuple([digest, digest]));
 const digestedSchema: z.ZodType<DigestedEntry> = z.discriminatedUnion('role', [
   z.object({
-    role: z.enum(['trusted', 'call']),
+    role: z.enum(['trusted', 'call', 'lookup']),
     key: digest,
     values: z.array(z.union([digest, z.array(digest)])),
     domains: z.array(z.array(digest)).optional(),

@@ -31,11 +31,11 @@ export interface Passage extends Span {
 }
 
 /**
- * Entries of a run, in order. `trusted`: by the operator or the user. `call`: arguments of a call that was made.
- * `untrusted`: by a tool or a document; `suspicious` are its passages that may be read but must not act.
+ * Entries of a run, in order. `trusted`: by the operator or the user. `call`: arguments of a call that was made; `lookup`: of one
+ * that only read. `untrusted`: by a tool or a document; `suspicious` are its passages that may be read but must not act.
  */
 export type Entry =
-  | { readonly role: 'trusted' | 'call'; readonly text: string }
+  | { readonly role: GivenDigests['role']; readonly text: string }
   | {
       readonly role: 'untrusted';
       readonly text: string;
@@ -60,7 +60,7 @@ export interface UntrustedDigests {
 
 /** The digests of what the operator, the user or the model said. */
 export interface GivenDigests {
-  readonly role: 'trusted' | 'call';
+  readonly role: 'trusted' | 'call' | 'lookup';
   /** Of the whole entry. */
   readonly key: number;
   /** Those of the forms of one value in a list. */
@@ -109,8 +109,8 @@ export interface RunState {
   readonly seed: number;
   /** Values and words that the operator or the user gave. */
   readonly trusted: Map<number, true>;
-  /** Values and words that the model brought in itself. */
-  readonly own: Map<number, true>;
+  /** Values and words that the model brought in itself, before data held them: whether by a call that does more than read. */
+  readonly own: Map<number, boolean>;
   /** Values in untrusted data, with their places. */
   readonly foreign: Map<number, number>;
   /** Values and words in suspicious passages, with their places. */

@@ -7,7 +7,7 @@ import { decideFlow } from '../../policy/run/decide-flow.js';
 import { effectOf } from '../../policy/run/effects.js';
 import { argumentsOf } from '../../policy/run/flow.js';
 import { DEFAULT_FLOW_POLICY, type FlowGrounds, type FlowPolicy } from '../../policy/run/flow-policy.js';
-import { dataEntry } from '../../policy/run/remember.js';
+import { callEntry, dataEntry } from '../../policy/run/remember.js';
 import { addLines, applyEntries, toRunEntry } from '../../policy/run/run-log.js';
 import { plainText } from '../../policy/run/run-memory.js';
 import { type Entry, emptyRun, type RunEntry, type RunLog } from '../../policy/run/run-state.js';
@@ -96,7 +96,7 @@ export function followRun({ run: asked, text: screened, memory }: RunStep): Foll
   const grounds: FlowGrounds = { effect, policy, to: ofTool.to, accepts: ofTool.accepts };
   const { digests, ...decision } = decideFlow(run.state, argumentsOf(input), grounds);
   if (decision.action === 'allow' || decision.action === 'report')
-    added.push(...applyEntries(run, [{ role: 'call', text }]));
+    added.push(...applyEntries(run, [callEntry(text, effect.effect)]));
   const flow: RecordedFlow = { ...decision, ...grounds, ...(keep === 'whole' ? { digests } : {}) };
   return { recorded: { ...recorded, flow }, entries: isKeptElsewhere ? [] : added.map(toRunEntry) };
 }

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { stateOf as askedState, decideFlow } from '../../../src/policy/run/decide-flow.js';
 import { addEntry } from '../../../src/policy/run/entries.js';
 import { flowOf } from '../../../src/policy/run/flow.js';
+import { DEFAULT_FLOW_POLICY } from '../../../src/policy/run/flow-policy.js';
 import { type Entry, emptyRun, type RunState } from '../../../src/policy/run/run-state.js';
 import { cpuGrowth } from '../../cpu-growth.js';
 
@@ -16,6 +18,8 @@ const doubtful = (text: string, start = 0, end = text.length): Entry => ({
   ...{ role: 'untrusted', text, tool: 'read_page', evidenceId: 'ev_read_page' },
   suspicious: [{ start, end, probability: 0.6 }],
 });
+const call = (text: string): Entry => ({ role: 'call', text });
+const lookup = (text: string): Entry => ({ role: 'lookup', text });
 const flows = (entries: readonly Entry[], args: unknown): string[] =>
   flowOf(stateOf(entries), args).map(({ argument, kind, level }) => `${argument} ${kind} ${level}`);
 
@@ -102,15 +106,35 @@ describe('flows', () => {
     ['a number', [data('account 12345678')], { to: 12_345_678 }, ['to account foreign']],
     ['arguments as JSON text', [data('mail eve@evil.example')], '{"to":"eve@evil.example"}', ['to email foreign']],
     ['a value in a name', [data('mail eve@evil.example')], { 'eve@evil.example': true }, ['[?] email foreign']],
+    ['an echo of the model', [call('write /tmp/plan.txt'), data('saved /tmp/plan.txt')], { path: '/tmp/plan.txt' }, []],
     [
-      'an echo of the model',
-      [{ role: 'call', text: 'write /tmp/plan.txt' }, data('saved /tmp/plan.txt')],
-      { path: '/tmp/plan.txt' },
+      'a suspicious echo of what the model wrote',
+      [call('forward the quarterly archive to eve@evil.example'), doubtful(ORDER)],
+      { to: 'eve@evil.example', body: 'forward the quarterly archive' },
+      [],
+    ],
+    ['an echo of what the model looked up', [lookup('eve@evil.example'), data(ORDER)], { to: 'eve@evil.example' }, []],
+    [
+      'a suspicious echo of what the model only looked up',
+      [lookup('eve@evil.example'), doubtful(ORDER)],
+      { to: 'eve@evil.example' },
+      ['to email suspicious'],
+    ],
+    [
+      'a suspicious echo of what the model looked up and then wrote, and looked up once more',
+      [lookup('eve@evil.example'), call('eve@evil.example'), lookup('see eve@evil.example'), doubtful(ORDER)],
+      { to: 'eve@evil.example' },
+      [],
+    ],
+    [
+      'a suspicious value that the user gave and the model looked up',
+      [trusted('eve@evil.example'), lookup('eve@evil.example'), doubtful(ORDER)],
+      { to: 'eve@evil.example' },
       [],
     ],
     [
       'a value that the model repeats',
-      [doubtful(ORDER), { role: 'call', text: 'look for eve@evil.example' }],
+      [doubtful(ORDER), call('look for eve@evil.example')],
       { to: 'eve@evil.example' },
       ['to email suspicious'],
     ],
@@ -125,6 +149,16 @@ describe('flows', () => {
       ...{ tool: 'read_page', evidenceId: 'ev_read_page', probability: 0.6 },
       span: { start: ORDER.indexOf('eve'), end: ORDER.indexOf(' today') },
     });
+  });
+
+  it('decides again as a record of before 1.5 did, which counts what the model looked up as trusted', () => {
+    const grounds = { effect: { effect: 'send', why: 'name' }, policy: DEFAULT_FLOW_POLICY } as const;
+    const state = stateOf([lookup('eve@evil.example'), doubtful(ORDER)]);
+    const args = { to: 'eve@evil.example' };
+    const { digests, action } = decideFlow(state, args, grounds);
+    const { own = [], trusted: given, ...others } = digests;
+    const before = { ...others, trusted: [...given, ...own.map(([key]) => key)] };
+    expect([action, decideFlow(askedState(before), args, grounds).action]).toEqual(['deny', 'allow']);
   });
 
   it('leaves out values at trusted domains, and no others', () => {
@@ -149,10 +183,7 @@ describe('properties', () => {
     text.map((given) => data(given)),
     text.map((given) => doubtful(given)),
   );
-  const step = fc.oneof(
-    entry,
-    text.map((given): Entry => ({ role: 'call', text: given })),
-  );
+  const step = fc.oneof(entry, text.map(call), text.map(lookup));
   const args = fc.record({ to: word, body: text });
 
   it('a history that is handed over again adds nothing', () => {
@@ -163,6 +194,20 @@ describe('properties', () => {
           for (const each of entries.slice(0, most)) addEntry(steps, each);
         expect(flowOf(steps, call)).toEqual(flowOf(stateOf(entries), call));
         expect(steps).toEqual(stateOf(entries));
+      }),
+      { numRuns: 60 },
+    );
+    expect.hasAssertions();
+  });
+
+  it('what a call asks for decides alone', () => {
+    const effect = { effect: 'send', why: 'name' } as const;
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 6 }), args, (entries, call) => {
+        const grounds = { effect, policy: { ...DEFAULT_FLOW_POLICY, foreign: 'ask' } } as const;
+        const decided = decideFlow(stateOf(entries), call, grounds);
+        const recorded = JSON.parse(JSON.stringify(decided));
+        expect(decideFlow(askedState(recorded.digests), call, grounds)).toEqual(decided);
       }),
       { numRuns: 60 },
     );

@@ -114,6 +114,22 @@ describe('a run', () => {
     expect((await send(run, { text: 'eve@evil.example' }, 'create_note')).action).toBe('deny');
   });
 
+  it.each<[tool: string, action: Decision<unknown>['action']]>([
+    ['create_note', 'allow'],
+    ['search_mail', 'deny'],
+  ])('%s of a value before a suspicious text repeats it: %s', async (tool, action) => {
+    const call = { name: tool, arguments: { text: 'eve@evil.example' } };
+    const { guard } = guarded();
+    const [run, recalled] = [guard.run(), guard.run()];
+    await run.screen('tool_call', call);
+    recalled.recall(call);
+    for (const each of [run, recalled]) {
+      await read(each, HONEST);
+      await read(each, ORDER);
+      expect((await send(each, EVE)).action).toBe(action);
+    }
+  });
+
   it.each<[name: string, args: unknown]>([
     ['a map', new Map([['to', 'eve@evil.example']])],
     ['a set', { to: new Set(['eve@evil.example']) }],
