@@ -3,7 +3,7 @@ import { checkOptions, type Known } from '../engine/options.js';
 import { readContent } from './content.js';
 import { type GuardOptions, readOptions, type Setup } from './guard-options.js';
 import type { Decision, OutputStream, Point, Policy, ScreenCall } from './policy.js';
-import type { KnownEffect } from './run/effects.js';
+import type { KnownEffect, KnownTool } from './run/effects.js';
 import { callEntry, trustedEntry } from './run/remember.js';
 import { plainText, type RunKey, type RunMemory } from './run/run-memory.js';
 import type { Effect } from './run/tool-policy.js';
@@ -30,10 +30,20 @@ export interface Guard {
   inRun<R>(work: () => R, runId?: string): R;
   /** Returns what a tool is taken to do, and why. */
   effectOf(tool: string, declared?: Effect): KnownEffect;
+  /** Reads the annotations of a definition that isn't screened, such as one that a person approved. */
+  readDefinition(tool: string, definition: unknown): void;
+  /** Returns what the guard takes things for. */
+  info(): GuardInfo;
   /** Whether the policy leaves questions to the host: `ask` for calls, or for flows without an `onAsk`. */
   readonly leavesToHost: boolean;
   /** The current run's id. */
   readonly runId: string;
+}
+
+/** A guard's view of an agent. */
+export interface GuardInfo {
+  /** The tools that `tools` names, that were defined and that were called, by name: what each is taken to do, and why. */
+  readonly tools: readonly KnownTool[];
 }
 
 /** How a run is started. */
@@ -144,6 +154,8 @@ export function createGuard(options: GuardOptions = {}): Guard {
     inRun: (work, runId) => runs.within(runs.open(runId), work),
     leavesToHost: policy.tool_call === 'ask' || (onAsk === undefined && [suspicious, foreign].includes('ask')),
     effectOf: (tool, declared) => effects.of(tool, declared),
+    readDefinition: (tool, definition) => effects.readDefinition(tool, definition),
+    info: () => ({ tools: effects.list() }),
     get runId() {
       return runs.find(undefined)?.id ?? ownRun;
     },

@@ -4,6 +4,7 @@ export type { Unreadable } from './content.js';
 export {
   createGuard,
   type Guard,
+  type GuardInfo,
   type Run,
   type RunOptions,
 } from './guard.js';
@@ -30,7 +31,7 @@ export {
   type ScreenCall,
 } from './policy.js';
 export type { FlowQuestion, OnAsk } from './run/ask.js';
-export type { KnownEffect } from './run/effects.js';
+export type { KnownEffect, KnownTool } from './run/effects.js';
 export type { Flow } from './run/flow.js';
 export type { FlowPolicy } from './run/flow-policy.js';
 export type { Judge, JudgeEndpoint, Judgement, JudgeQuestion } from './run/judge.js';

@@ -3,6 +3,7 @@ import { PortcullisError } from '../engine/errors.js';
 import type { DecidedBy } from '../engine/verdict.js';
 import type { Unreadable } from './content.js';
 import type { OnAsk } from './run/ask.js';
+import type { KnownEffect } from './run/effects.js';
 import type { Flow } from './run/flow.js';
 import { checkFlowPolicy, DEFAULT_FLOW_POLICY, type FlowPolicy } from './run/flow-policy.js';
 import type { Judgement } from './run/judge.js';
@@ -203,6 +204,8 @@ export interface GuardEvent {
   readonly point: Point;
   /** The name of the tool, where there is one. */
   readonly tool: string | undefined;
+  /** Of a call or a definition: what the tool is taken to do, and why. */
+  readonly effect?: KnownEffect | undefined;
   /** Verdict of the engine; `error` without one. */
   readonly verdict: 'allow' | 'block' | 'error';
   /** Action that was taken. */

@@ -231,11 +231,13 @@ function fenced<T>({ setup, point, content }: Screening<T>, value: T): T {
 
 /** Reports what was done with a value, and returns the event. */
 function tell<T, E extends Omit<GuardEvent, 'runId' | 'point' | 'tool' | 'unreadable' | 'durationMs'>>(
-  { setup, point, call, current, content, started }: Screening<T>,
+  screening: Screening<T>,
   said: E,
 ): GuardEvent & E {
+  const { setup, point, call, current, content, started } = screening;
   const runId = current?.id ?? setup.ownRun;
-  const about = { runId, point, tool: call.tool, unreadable: content?.unreadable ?? [] };
+  const effect = isStructure(point) ? setup.effects.of(toolOf(screening), call.effect) : undefined;
+  const about = { runId, point, tool: call.tool, ...(effect && { effect }), unreadable: content?.unreadable ?? [] };
   const event = { ...said, ...about, durationMs: performance.now() - started };
   setup.tell(event, call, current);
   return event;
@@ -251,10 +253,7 @@ async function follow<T>(
   found: Screened | undefined,
 ): Promise<Decision<T> | undefined> {
   const { setup, point, value, call, run } = screening;
-  if (point === 'tool_definition') {
-    const { name } = value as { readonly name?: unknown };
-    setup.effects.readDefinition(fullName(call.tool, name), value);
-  }
+  if (point === 'tool_definition') setup.effects.readDefinition(toolOf(screening), value);
   if (run === undefined || point === 'tool_definition') return undefined;
   if (point === 'tool_call') return followCall(screening, run, found);
   if (point === 'user') await rememberUser(run, read);
@@ -271,8 +270,8 @@ async function followCall<T>(
   const { ruleCall } = await import('./run/rule-call.js');
   const { name, arguments: args = value } = value as { readonly name?: unknown; readonly arguments?: unknown };
   const tool = call.tool ?? (typeof name === 'string' ? name : undefined);
-  const known = fullName(tool, name);
-  const [effect, declared] = [setup.effects.of(known, call.effect), setup.effects.policyOf(known)];
+  const known = toolOf(screening);
+  const [effect, declared] = [setup.effects.ofCall(known, call.effect), setup.effects.policyOf(known)];
   const inputs = content?.inputs ?? [];
   const asked = { ...call, tool, effect, declared, arguments: args, inputs };
   // A judge and a person are asked within the run.
@@ -286,6 +285,12 @@ async function followCall<T>(
   if (action === 'report') return { action, value, enforcement };
   setup.own.add([enforcement.note], 'tool_result');
   return { action, enforcement, ...(question !== undefined && { question }) };
+}
+
+/** The name that the policy knows the tool of a call or a definition by. */
+function toolOf<T>({ value, call }: Screening<T>): string | undefined {
+  const { name } = value as { readonly name?: unknown };
+  return fullName(call.tool ?? (typeof name === 'string' ? name : undefined), name);
 }
 
 /** Verdicts on long suspicious texts with the windows that the model scored, so that the rest of them stays usable. */

@@ -297,6 +297,18 @@ describe('pins', () => {
     expect(await namesListed(connection, tools)).toEqual(['a', 'b']);
   });
 
+  it('an approved definition says what its tool does, although it is not screened', async () => {
+    const { connection, path } = setUp({ requireApproval: true });
+    const tools = [tool('sync', { annotations: { readOnlyHint: false } })];
+    await namesListed(connection, tools);
+    await approvePins(path, 'test', 'all');
+    const { connection: next, events } = setUp({ path });
+    await namesListed(next, tools);
+    await call(next, 'sync', text('Done.'));
+    const called = events.find((event) => 'point' in event && event.point === 'tool_call');
+    expect(called).toMatchObject({ effect: { effect: 'send', why: 'annotation' } });
+  });
+
   it('definitions that could not be screened are hidden, and trusted once they can be', async () => {
     let isDown = true;
     const flaky: Analyzer = {

@@ -68,6 +68,7 @@ function reportText({ calls, runs, from, to, tools, rows }: FlowReport, events: 
   const head = `${read}: ${counted(calls, 'call')} in ${counted(runs, 'run')} carried values from data${period}.`;
   const byTool = textTable(tools, {
     Tool: ({ tool }) => shownName(tool, '(no name)'),
+    Effect: ({ effect }) => (effect === null ? '-' : `${effect.effect} (${effect.why})`),
     Suspicious: ({ suspicious }) => String(suspicious),
     Foreign: ({ foreign }) => String(foreign),
   });

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { findInputs } from '../../batch/formats/input-files.js';
 import { readFileRows } from '../../evaluation/rows/labelled-text.js';
-import type { Flow } from '../../policy/index.js';
+import type { Flow, KnownEffect } from '../../policy/index.js';
 import { type ReportedCall, recordedCall } from '../../policy/run/flow-report.js';
 import { CliError } from '../terminal.js';
 
@@ -18,13 +18,24 @@ const flows: z.ZodType<readonly Flow[]> = z.array(
       .extend({ span: z.object({ start: z.number(), end: z.number() }) }),
   }),
 ) as z.ZodType<readonly Flow[]>;
+const effect: z.ZodType<KnownEffect> = z.object({
+  effect: z.enum(['read', 'write', 'send', 'execute']),
+  why: z.enum(['policy', 'host', 'annotation', 'name', 'unknown name']),
+});
 /** An event of a guard, or of `mcp-proxy --report`. */
-const guardEvent = z.object({ runId: name, evidenceId: name, tool: name.optional(), time: name.optional(), flows });
+const guardEvent = z.object({
+  runId: name,
+  evidenceId: name,
+  tool: name.optional(),
+  time: name.optional(),
+  effect: effect.optional(),
+  flows,
+});
 /** A line of an evidence export whose call carried values. */
 const record = z.object({
   id: name,
   time: name,
-  run: z.object({ id: name, tool: name.optional(), flow: z.object({ flows }) }),
+  run: z.object({ id: name, tool: name.optional(), flow: z.object({ effect, flows }) }),
 });
 
 /** Calls of event files that carried values from data. */
@@ -77,8 +88,8 @@ function readEvent(row: unknown): { readonly call?: ReportedCall | undefined } |
   if ('cause' in row && row.cause === 'flow') {
     const read = guardEvent.safeParse(row);
     if (!read.success) return `its flow can't be read: ${firstPath(read.error)}`;
-    const { runId, evidenceId, tool = null, time = null, flows: found } = read.data;
-    return { call: { runId, evidenceId, tool, time, flows: found } };
+    const { runId, evidenceId, tool = null, time = null, effect: known = null, flows: found } = read.data;
+    return { call: { runId, evidenceId, tool, time, effect: known, flows: found } };
   }
   const isEvent = ('runId' in row && ('point' in row || 'event' in row)) || ('id' in row && 'verdict' in row);
   return isEvent ? {} : 'not an event';

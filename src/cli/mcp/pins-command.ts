@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { visibleText } from '../../engine/text/visible-text.js';
 import type { OfferedDefinition, PinnedServer, PinnedTool } from '../../integrations/mcp/pin-file.js';
+import type { KnownEffect } from '../../policy/index.js';
+import { policyOption, readPolicy } from '../policy-file.js';
 import { CliError, type Paint, paintFor } from '../terminal.js';
 
 interface PinFlags {
   readonly pins: string;
   readonly json?: boolean;
   readonly all?: boolean;
+  readonly policy?: string;
 }
 
 function say(text: string): void {
@@ -42,12 +45,21 @@ const CHANGES: Readonly<Record<OfferedDefinition['change'], string>> = {
 
 async function list(server: string | undefined, flags: PinFlags): Promise<void> {
   const servers = await listServers(flags, server);
+  const { createEffects } = await import('../../policy/run/effects.js');
+  const { tools: declared } = readPolicy(flags.policy);
+  const effectOf = ({ name, approved, offered }: PinnedTool): KnownEffect => {
+    const effects = createEffects(declared);
+    for (const { definition } of [approved, offered].filter((each) => each !== undefined))
+      if (definition !== undefined) effects.readDefinition(name, JSON.parse(definition));
+    return effects.of(name);
+  };
   if (flags.json) {
     const shown = servers.map(({ tools, ...rest }) => ({
       ...rest,
       tools: tools.map((tool) => ({
         name: tool.name,
         state: describeState(tool),
+        ...effectOf(tool),
         approved: withoutDefinition(tool.approved),
         offered: withoutDefinition(tool.offered),
       })),
@@ -64,8 +76,9 @@ async function list(server: string | undefined, flags: PinFlags): Promise<void> 
       const of = offered?.of === undefined ? '' : ` (${visibleText(offered.of)})`;
       const proof =
         offered?.rule === undefined ? '' : `  rule=${offered.rule} evidence=${offered.evidenceId ?? 'none'}`;
+      const { effect, why } = effectOf(tool);
       const state = offered === undefined || offered.rejected ? describeState(tool) : paint.red(describeState(tool));
-      say(`  ${visibleText(tool.name)}  ${state}${of}${proof}`);
+      say(`  ${visibleText(tool.name)}  ${state}${of}  ${effect} (${why})${proof}`);
     }
   }
 }
@@ -139,7 +152,10 @@ export function mcpCommand(): Command {
   const pins = new Command('pins').description('list, approve and reject pinned tool definitions');
   const add = (name: string, description: string): Command =>
     pins.command(name).description(description).addOption(pinFileOption());
-  add('list [server]', 'list servers, their tools and pending approvals').option('--json', 'print JSON').action(list);
+  add('list [server]', 'list servers, their tools with what each is taken to do and why, and pending approvals')
+    .option('--json', 'print JSON')
+    .addOption(policyOption())
+    .action(list);
   add('show <server> <tool>', 'show the approved definition of a tool next to the one now offered').action(show);
   add('approve <server> [tools...]', 'approve the definitions now offered, even if the engine blocked them')
     .option('--all', 'all pending definitions')

@@ -150,7 +150,10 @@ export class ToolList {
         this.#hide(guard, tool?.name ?? '', tool === undefined ? 'malformed' : 'repeated', tool?.digest);
         return tool?.name ?? '';
       }
-      if (approved.has(tool.digest)) return { value, tool: { ...tool, blocked: undefined } };
+      if (approved.has(tool.digest)) {
+        guard.readDefinition(tool.name, value);
+        return { value, tool: { ...tool, blocked: undefined } };
+      }
       const call = { ...asked?.call, tool: shownName(tool.name) };
       const { enforcement } = await screenServerValue(guard, 'tool_definition', value, call);
       return { value, tool: { ...tool, blocked: enforcement } };

@@ -7,17 +7,26 @@ export interface KnownEffect {
   readonly why: 'policy' | 'host' | 'annotation' | 'name' | 'unknown name';
 }
 
+/** A tool with its effect. */
+export interface KnownTool extends KnownEffect {
+  readonly tool: string;
+}
+
 /** Finds out the effects of tools. */
 export interface Effects {
   /** Reads the annotations of a tool's definition, where it has any. */
   readDefinition(tool: string | undefined, definition: unknown): void;
   /** `declared`: by the host, for one call. */
   of(tool: string | undefined, declared?: Effect): KnownEffect;
+  /** The same for a call that is made: the tool is listed from then on. */
+  ofCall(tool: string | undefined, declared?: Effect): KnownEffect;
+  /** The tools that the policy names, that were defined and that were called, by name; of the latter two the newest 2,000. */
+  list(): readonly KnownTool[];
   /** Declarations of the operator about a tool. */
   policyOf(tool: string | undefined): ToolPolicy;
 }
 
-/** Definitions whose annotations are remembered. */
+/** Definitions and called tools that are remembered, each. */
 const MAX_TOOLS = 2_000;
 
 const VERBS: Readonly<Record<Effect, ReadonlySet<string>>> = {
@@ -54,17 +63,28 @@ function words(list: string): ReadonlySet<string> {
 /** @throws TypeError as `checkTools` */
 export function createEffects(tools: ToolPolicies = {}): Effects {
   checkTools(tools);
-  const annotated = new LRUCache<string, Effect>({ max: MAX_TOOLS });
+  const defined = new LRUCache<string, { readonly annotation: Effect | undefined }>({ max: MAX_TOOLS });
+  const called = new LRUCache<string, { readonly declared: Effect | undefined }>({ max: MAX_TOOLS });
+  const of: Effects['of'] = (tool = '', declared) =>
+    effectOf(tool, { policy: policyOf(tools, tool), declared, annotation: defined.get(tool)?.annotation });
   return {
     policyOf: (tool) => policyOf(tools, tool),
     readDefinition(tool, definition) {
-      const effect = annotatedEffect(definition);
+      if (tool === undefined) return;
+      const before = defined.get(tool)?.annotation;
+      const effect = annotatedEffect(definition) ?? before;
       // Several servers may have tools of one name.
-      if (tool !== undefined && effect !== undefined)
-        annotated.set(tool, graver(effect, annotated.get(tool) ?? effect));
+      defined.set(tool, { annotation: effect && graver(effect, before ?? effect) });
     },
-    of: (tool = '', declared) =>
-      effectOf(tool, { policy: policyOf(tools, tool), declared, annotation: annotated.get(tool) }),
+    of,
+    ofCall(tool, declared) {
+      if (tool !== undefined) called.set(tool, { declared });
+      return of(tool, declared);
+    },
+    list() {
+      const names = new Set([...Object.keys(tools), ...defined.keys(), ...called.keys()]);
+      return [...names].sort().map((tool) => ({ tool, ...of(tool, called.get(tool)?.declared) }));
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 /** Adds up what calls carried from data, so that an operator can decide what to permit. */
 import { hash } from 'node:crypto';
+import type { KnownEffect } from './effects.js';
 import type { Flow } from './flow.js';
 import { argumentPath } from './tool-name.js';
 import type { FlowGroup } from './written-policy.js';
@@ -12,6 +13,8 @@ export interface ReportedCall {
   readonly evidenceId: string;
   /** ISO 8601; null where the event doesn't say. */
   readonly time: string | null;
+  /** Of the tool; null in events of before. */
+  readonly effect: KnownEffect | null;
   readonly flows: readonly Flow[];
 }
 
@@ -23,7 +26,7 @@ export interface RecordedCall {
     | {
         readonly id: string;
         readonly tool?: string | undefined;
-        readonly flow?: { readonly flows: readonly Flow[] } | undefined;
+        readonly flow?: { readonly effect: KnownEffect; readonly flows: readonly Flow[] } | undefined;
       }
     | undefined;
 }
@@ -31,7 +34,8 @@ export interface RecordedCall {
 /** The call of an evidence record; undefined where none was checked. */
 export function recordedCall({ id, time, run }: RecordedCall): ReportedCall | undefined {
   if (run?.flow === undefined) return undefined;
-  return { tool: run.tool ?? null, runId: run.id, evidenceId: id, time, flows: run.flow.flows };
+  const { effect, flows } = run.flow;
+  return { tool: run.tool ?? null, runId: run.id, evidenceId: id, time, effect, flows };
 }
 
 /** Equal flows of many calls. */
@@ -53,10 +57,18 @@ export interface FlowReport {
   /** Of the oldest and the newest call; null where no event says. */
   readonly from: string | null;
   readonly to: string | null;
-  /** Calls by tool, `suspicious` counting first: a call that carries both is one of it. Most calls first. */
-  readonly tools: readonly { readonly tool: string | null; readonly suspicious: number; readonly foreign: number }[];
+  /** Calls by tool, with the effect in the last of them that says it. Most calls first. */
+  readonly tools: readonly ReportedTool[];
   /** By tool as above, then suspicious ones first, then by the number of calls. */
   readonly rows: readonly FlowRow[];
+}
+
+/** Calls of a tool. One that carries values of both levels counts as `suspicious` alone. */
+export interface ReportedTool {
+  readonly tool: string | null;
+  readonly effect: KnownEffect | null;
+  readonly suspicious: number;
+  readonly foreign: number;
 }
 
 interface Group {
@@ -70,9 +82,10 @@ interface Group {
 /** Adds up calls, in any order. */
 export function reportFlows(calls: readonly ReportedCall[]): FlowReport {
   const groups = new Map<string, Group>();
-  const tools = new Map<string | null, { suspicious: number; foreign: number }>();
+  const tools = new Map<string | null, { effect: KnownEffect | null; suspicious: number; foreign: number }>();
   for (const call of calls) {
-    const counts = tools.get(call.tool) ?? { suspicious: 0, foreign: 0 };
+    const counts = tools.get(call.tool) ?? { effect: null, suspicious: 0, foreign: 0 };
+    counts.effect = call.effect ?? counts.effect;
     counts[call.flows.some(({ level }) => level === 'suspicious') ? 'suspicious' : 'foreign'] += 1;
     tools.set(call.tool, counts);
     addCall(groups, call);

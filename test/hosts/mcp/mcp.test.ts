@@ -171,7 +171,7 @@ describe.each(GENERATIONS)('a client of %s', (generation) => {
     expect(second.stderr()).toContain('hide tool_pin subtract: the tool is new and not approved');
 
     const listed = runCli(['mcp', 'pins', 'list', '--pins', pins]);
-    expect(listed.stdout).toMatch(/add {2}changed, pending approval/);
+    expect(listed.stdout).toMatch(/add {2}changed, pending approval {2}write \(name\)/);
     expect(listed.stdout).toMatch(/subtract {2}new, pending approval/);
     expect(runCli(['mcp', 'pins', 'show', 'test', 'add', '--pins', pins]).stdout).toContain(
       '+   "description": "Adds two numbers, and more."',

@@ -65,7 +65,12 @@ async function audited(): Promise<FlowReport> {
 describe('an audit', () => {
   it('lists what would be refused by tool, argument, source and level', async () => {
     const report = await audited();
-    expect(report).toMatchObject({ calls: 3, runs: 1, tools: [{ tool: 'send_mail', suspicious: 1, foreign: 2 }] });
+    const effect = { effect: 'send', why: 'name' };
+    expect(report).toMatchObject({
+      calls: 3,
+      runs: 1,
+      tools: [{ tool: 'send_mail', effect, suspicious: 1, foreign: 2 }],
+    });
     expect(report.from).toMatch(/^\d{4}-\d\d-\d\dT/);
     const shown = report.rows.map(({ tool, argument, kind, source, level, calls, probability }) => [
       ...[tool, argument, kind, source, level, calls, probability],
@@ -145,7 +150,7 @@ describe('an audit', () => {
       source: { tool, evidenceId: 'ev_1', probability: at / 10, span: { start: 0, end: 5 } },
     });
     const call = (runId: string, flows: readonly Flow[]): ReportedCall => ({
-      ...{ tool: 'send_mail', runId, evidenceId: `ev_${runId}`, time: null, flows },
+      ...{ tool: 'send_mail', runId, evidenceId: `ev_${runId}`, time: null, effect: null, flows },
     });
     const { rows, from } = reportFlows([
       call('a', [flow(1, 'search'), flow(5, 'search'), flow(2, undefined)]),
@@ -216,7 +221,7 @@ describe('an audit', () => {
     // Ids of 8 digits would be equal for tool 24869 and tool 39976.
     const callsOf = (length: number): readonly ReportedCall[] =>
       Array.from({ length }, (_, at): readonly ReportedCall[] => {
-        const call = { tool: `tool ${at}`, runId: 'a', evidenceId: 'ev_a', time: null, flows };
+        const call = { tool: `tool ${at}`, runId: 'a', evidenceId: 'ev_a', time: null, effect: null, flows };
         return at % 2 === 0 ? [call] : [call, call];
       }).flat();
     expect(cpuGrowth('x', 40_000, ({ length }) => void reportFlows(callsOf(length)))).toBeLessThan(10);

@@ -285,6 +285,31 @@ describe('effects', () => {
     expect(guard.effectOf('send_it', 'read')).toEqual({ effect: 'read', why: 'host' });
   });
 
+  it('stand in events and in the info, with the reason', async () => {
+    const { guard, events } = guarded({ tools: { look: { effect: 'execute' } } });
+    const run = guard.run();
+    const definition = { name: 'sync', annotations: { readOnlyHint: false } };
+    await run.screen('tool_definition', definition);
+    await run.screen('tool_definition', { name: 'get_weather' });
+    guard.readDefinition('frob', { annotations: { readOnlyHint: true } });
+    await run.screen('tool_call', { name: 'post_it', arguments: { to: 'x' } }, { effect: 'read' });
+    await read(run, 'Sunny.', 'get_weather');
+    expect(guard.effectOf('unknown')).toEqual({ effect: 'write', why: 'unknown name' });
+    expect(guard.info().tools).toEqual([
+      { tool: 'frob', effect: 'read', why: 'annotation' },
+      { tool: 'get_weather', effect: 'read', why: 'name' },
+      { tool: 'look', effect: 'execute', why: 'policy' },
+      { tool: 'post_it', effect: 'read', why: 'host' },
+      { tool: 'sync', effect: 'send', why: 'annotation' },
+    ]);
+    expect(events.map(({ point, effect }) => [point, effect])).toEqual([
+      ['tool_definition', { effect: 'send', why: 'annotation' }],
+      ['tool_definition', { effect: 'read', why: 'name' }],
+      ['tool_call', { effect: 'read', why: 'host' }],
+      ['tool_result', undefined],
+    ]);
+  });
+
   it('and policies that do not exist are refused', () => {
     expect(() => createGuard({ tools: { a: { effect: 'fly' as 'send' } } })).toThrow(TypeError);
     expect(() => createGuard({ on: { flow: { foreign: 'hide' as 'deny' } } })).toThrow('flow.foreign');
