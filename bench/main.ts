@@ -11,6 +11,7 @@ import { fileCorpus, installedCorpus } from './corpus.js';
 import { timeFreshProcesses } from './fresh-process.js';
 import { generators } from './hostile/generators.js';
 import { nearMisses, triggerSoups } from './hostile/near-misses.js';
+import { patternSamples } from './hostile/pattern-samples.js';
 import { timeHostile } from './hostile/time-hostile.js';
 import { type BenchRecord, recordPage } from './record.js';
 import { growth, timeSizes } from './sizes.js';
@@ -38,7 +39,7 @@ say(`${rules.length} rules, ${compiled.size.patterns} patterns; ${corpus.length}
 const answersChecked = await checkAnswers(engine);
 say(`${answersChecked} answers are right; timing by size ...`);
 const sizes = await timeSizes(engine, corpus, quick);
-const soups = [...generators, ...triggerSoups(words, rules)];
+const soups = [...generators, ...triggerSoups(words, rules), ...patternSamples(words, rules)];
 const hostileTexts = quick ? soups : [...soups, ...nearMisses(rules)];
 say(`${hostileTexts.length} hostile texts ...`);
 const hostile = timeHostile(engine, corpus, hostileTexts, 100_000, quick ? 1 : 3);

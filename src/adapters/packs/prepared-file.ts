@@ -17,7 +17,7 @@ import type { Rule } from '../../engine/rules/types.js';
  * Without Node's own modules: `portcullis/web` reads it too.
  */
 const MAGIC = 'portcullis-prepared\n';
-const FORMAT = 4;
+const FORMAT = 5;
 /** Sections begin on multiples of this, so that typed arrays can lie in them. */
 const ALIGNMENT = 8;
 
@@ -153,7 +153,7 @@ function store({ program, longest, scripts, frequency, alternatives }: IndexedPa
       trigger,
       before,
       after,
-      ...nearby.flatMap(({ set, minOffset, maxOffset }) => [set, minOffset, maxOffset]),
+      ...nearby.flatMap(({ set, before, minOffset, maxOffset }) => [set, before, minOffset, maxOffset]),
     ]),
   ];
 }
@@ -170,8 +170,9 @@ function restore([address, longest, scripts, frequency, alternatives]: StoredPat
 
 function restoreAlternative([trigger = 0, before = 0, after = 0, ...rest]: readonly number[]): IndexedAlternative {
   const nearby = [];
-  for (let at = 0; at < rest.length; at += 3) {
-    nearby.push({ set: rest[at] as number, minOffset: rest[at + 1] as number, maxOffset: rest[at + 2] as number });
+  for (let at = 0; at < rest.length; at += 4) {
+    const [set = 0, before = 0, minOffset = 0, maxOffset = 0] = rest.slice(at, at + 4);
+    nearby.push({ set, before, minOffset, maxOffset });
   }
   return { trigger, before, after, nearby };
 }

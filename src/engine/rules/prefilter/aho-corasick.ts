@@ -12,7 +12,7 @@ export interface AhoCorasick {
   readonly table: Int32Array;
   /** `CELL` numbers a state: what one step reads of it lies together. */
   readonly cells: Int32Array;
-  /** The symbol that leads into each state. */
+  /** The symbol that leads into each state, with `ENDS` where a literal ends in it: few states are looked up in `cells`. */
   readonly symbols: Uint8Array;
   /** By literal: the longest other literal that is its suffix; -1 for none. */
   readonly suffixes: Int32Array;
@@ -45,10 +45,17 @@ const FAILURE = 2;
 /** The literal that ends in the state, else the nearest one along its failure links; -1 for none. */
 const OUTPUT = 3;
 
+/** Added to a symbol, which has seven bits. */
+const ENDS = 128;
+
 /** Builds the automaton of distinct, non-empty rows of symbols (as char codes). */
 export function buildAhoCorasick(rows: readonly string[]): AhoCorasick {
   const trie = buildTrie(rows);
-  return { ...layOutCells(trie, rows.length), table: layOutTable(trie), symbols: trie.symbol };
+  const { cells, suffixes } = layOutCells(trie, rows.length);
+  const symbols = trie.symbol.map(
+    (symbol, state) => symbol + ((cells[CELL * state + OUTPUT] as number) < 0 ? 0 : ENDS),
+  );
+  return { cells, suffixes, table: layOutTable(trie), symbols };
 }
 
 /** Finds where literals end; linear in the text, whatever the number of literals. Leaves the text's symbols in the buffer. */
@@ -70,9 +77,8 @@ export function findLiterals(automaton: AhoCorasick, text: string, buffer: Symbo
       state < shallow
         ? (table[state * SYMBOL_COUNT + symbol] as number)
         : stepDeep(table, cells, symbols, shallow, state, symbol);
-    const output = cells[CELL * state + OUTPUT] as number;
-    if (output < 0) continue;
-    literals[found] = output;
+    if ((symbols[state] as number) < ENDS) continue;
+    literals[found] = cells[CELL * state + OUTPUT] as number;
     logged[found++] = ends[i] as number;
   }
   hits.size = found;
@@ -93,7 +99,7 @@ function stepDeep(
     const children = cells[cell + CHILDREN] as number;
     if ((children & FIRST_SYMBOL) === symbol) return first;
     const end = first + (children >> CHILDREN_SHIFT);
-    for (let child = first + 1; child < end; child++) if (symbols[child] === symbol) return child;
+    for (let child = first + 1; child < end; child++) if (((symbols[child] as number) & ~ENDS) === symbol) return child;
     at = cells[cell + FAILURE] as number;
   }
   return table[at * SYMBOL_COUNT + symbol] as number;

@@ -30,6 +30,8 @@ export interface IndexedAlternative {
 /** Another set of an alternative: its literal ends `minOffset` to `maxOffset` after that of the trigger. */
 export interface NearbySet {
   readonly set: number;
+  /** How far before the end of its literal a match can begin. */
+  readonly before: number;
   readonly minOffset: number;
   readonly maxOffset: number;
 }
@@ -98,11 +100,12 @@ function indexAlternative(
     after: bounded(maxDistance(rarest.from, end) + BOUNDARY_SLACK),
     nearby: selective.map((other) => {
       const set = numberSet(other);
+      const before = bounded(maxDistance(START, other.to) + BOUNDARY_SLACK);
       const maxOffset = bounded(maxDistance(rarest.from, other.to) + BOUNDARY_SLACK);
       const minOffset = -bounded(maxDistance(other.from, rarest.to) + BOUNDARY_SLACK);
-      if (isAfter(rarest, other)) return { set, minOffset: 0, maxOffset };
-      if (isAfter(other, rarest)) return { set, minOffset, maxOffset: 0 };
-      return { set, minOffset, maxOffset };
+      if (isAfter(rarest, other)) return { set, before, minOffset: 0, maxOffset };
+      if (isAfter(other, rarest)) return { set, before, minOffset, maxOffset: 0 };
+      return { set, before, minOffset, maxOffset };
     }),
   };
 }

@@ -15,6 +15,8 @@ export interface LiteralMatches {
   end(literal: number, nth: number): number;
   /** True when an occurrence of the set ends in `[from, to]`. */
   endsBetween(set: number, from: number, to: number): boolean;
+  /** Lists where occurrences of the set end in `[from, to]`, in no order. */
+  listEnds(set: number, from: number, to: number): readonly number[];
   /** True when the set occurred in the text of that generation: the last one, or the one before it. */
   occurredIn(set: number, generation: number): boolean;
 }
@@ -151,6 +153,20 @@ export function createLiteralMatches(
         if (hasBetween(ends, cells[cell + START] as number, cells[cell + COUNT] as number, from, to)) return true;
       }
       return false;
+    },
+    listEnds(set, from, to) {
+      if (lastSeen[set] !== generation) return [];
+      const listed: number[] = [];
+      for (let slot = lastSlot[set] as number; slot >= 0; slot = slots[slot + BEFORE] as number) {
+        const cell = slots[slot + CELL_OF] as number;
+        const start = cells[cell + START] as number;
+        const stop = start + (cells[cell + COUNT] as number);
+        for (let i = start; i < stop; i++) {
+          const end = ends[i] as number;
+          if (end >= from && end <= to) listed.push(end);
+        }
+      }
+      return listed;
     },
     occurredIn: (set, wanted) => lastSeen[set] === wanted || seenBefore[set] === wanted,
   };

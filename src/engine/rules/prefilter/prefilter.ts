@@ -1,4 +1,4 @@
-import type { Span } from '../../span.js';
+import { mergeSpans, type Span } from '../../span.js';
 import { type CompiledRule, measureSteps } from '../compiled-rule.js';
 import type { CompiledPattern } from '../pattern/compiled-pattern.js';
 import { findScripts, type ScriptMask } from '../pattern/scripts.js';
@@ -6,6 +6,7 @@ import {
   BOUNDARY_SLACK,
   type IndexedAlternative,
   type LiteralIndex,
+  type NearbySet,
   type PackedLists,
   packLists,
 } from './literal-index.js';
@@ -32,8 +33,8 @@ export interface Candidates {
   readonly leaving: ReadonlySet<CompiledRule>;
   /** Rules longer than `REACH` that may match from the segment before, with literals that its part doesn't have. */
   readonly entering: ReadonlySet<CompiledRule>;
-  /** Where in the part a match of a trigger pattern can begin if its rule matches inside the part; absent for nowhere. */
-  readonly windows: ReadonlyMap<CompiledPattern, Span>;
+  /** Where in the part a match of a trigger pattern can begin if its rule matches inside the part, in no order; absent for nowhere. */
+  readonly windows: ReadonlyMap<CompiledPattern, readonly Span[]>;
   /** Number of the scan: later scans of the same text have higher ones. */
   readonly generation: number;
 }
@@ -53,8 +54,8 @@ export interface Prefilter {
   scan(part: TextPart): Candidates;
   /** False when a pattern can't match in the part that has these candidates: the last one, or the one before it. */
   mayMatch(pattern: CompiledPattern, candidates: Candidates): boolean;
-  /** Where a match of a trigger pattern can begin; undefined for nowhere. The bounds may lie beyond the part. */
-  window(pattern: CompiledPattern, candidates: Candidates): Span | undefined;
+  /** Lists where a match of a trigger pattern can begin, both ends included; ascending and apart. The bounds may lie beyond the part. */
+  windows(pattern: CompiledPattern, candidates: Candidates): readonly Span[];
 }
 
 /** An alternative of a pattern that triggers a rule. */
@@ -62,6 +63,8 @@ interface Trigger {
   readonly rule: CompiledRule;
   readonly pattern: CompiledPattern;
   readonly alternative: IndexedAlternative;
+  /** The set that tells best where a match begins; undefined for the trigger's own. */
+  readonly nearest: NearbySet | undefined;
   /** The other steps of the rule whose patterns all require literals. */
   readonly otherSteps: readonly OtherStep[];
   /** How far after the end of a trigger literal the last step can start, and how far before it the first step can end. */
@@ -82,6 +85,7 @@ interface OtherStep {
 const MAX_OCCURRENCES = 24;
 
 export const EVERYWHERE: Span = { start: 0, end: Number.POSITIVE_INFINITY };
+const NOWHERE: readonly Span[] = [];
 const WHOLE_TEXT: Span = { start: Number.NEGATIVE_INFINITY, end: Number.POSITIVE_INFINITY };
 const ALL_SCRIPTS: ScriptMask = -1;
 
@@ -94,7 +98,7 @@ export function buildPlainPrefilter(rules: readonly CompiledRule[]): Prefilter {
     literals: 0,
     scan: () => candidates,
     mayMatch: () => true,
-    window: () => EVERYWHERE,
+    windows: () => [EVERYWHERE],
   };
 }
 
@@ -121,7 +125,7 @@ export function buildPrefilter(rules: readonly CompiledRule[], index: LiteralInd
       const inside = new Set<CompiledRule>();
       const leaving = new Set<CompiledRule>();
       const entering = new Set<CompiledRule>();
-      const windows = new Map<CompiledPattern, Span>();
+      const windows = new Map<CompiledPattern, Span[]>();
       const isWhole = isFirst && isLast;
       /** Whether the last step of a rule can start in the next segment, given the end of a trigger literal. */
       const crosses = ({ lastStart }: Trigger, end: number): boolean => end + lastStart > text.length - REACH - 2;
@@ -145,15 +149,18 @@ export function buildPrefilter(rules: readonly CompiledRule[], index: LiteralInd
       const visit = (trigger: Trigger, hasSecond: boolean, literal: number): void => {
         if (!allOccur(matches, trigger, scripts, generation)) return;
         const { rule, pattern } = trigger;
-        const window = hasSecond ? findWindow(matches, trigger, literal, scripts, generation) : undefined;
-        if (window) {
+        const found = hasSecond ? findWindows(matches, trigger, literal, scripts, generation) : NOWHERE;
+        const isInside = found.length > 0;
+        if (isInside) {
           inside.add(rule);
-          windows.set(pattern, widen(windows.get(pattern), window));
+          const known = windows.get(pattern);
+          if (known) known.push(...found);
+          else windows.set(pattern, [...found]);
         }
         // A rule of one step matches inside the part or not at all. Steps are found in the part of the segment where they start.
         if (isWhole || rule.steps.length === 1) return;
         if (rule.maxSpan > REACH) findCrossing(trigger, literal);
-        else if (window && !isLast && crosses(trigger, matches.end(literal, matches.count(literal) - 1)))
+        else if (isInside && !isLast && crosses(trigger, matches.end(literal, matches.count(literal) - 1)))
           leaving.add(rule);
       };
       for (const literal of found) {
@@ -181,7 +188,8 @@ export function buildPrefilter(rules: readonly CompiledRule[], index: LiteralInd
     mayMatch({ alternatives }, { generation }) {
       return alternatives.length === 0 || alternatives.some((one) => allOccurIn(matches, one, generation));
     },
-    window: (pattern, { windows }) => (pattern.alternatives.length === 0 ? EVERYWHERE : windows.get(pattern)),
+    windows: (pattern, { windows }) =>
+      pattern.alternatives.length === 0 ? [EVERYWHERE] : mergeSpans(windows.get(pattern) ?? NOWHERE),
   };
 }
 
@@ -196,12 +204,19 @@ function listTriggers(rule: CompiledRule): readonly Trigger[] {
         rule,
         pattern,
         alternative,
+        nearest: nearestSet(alternative),
         otherSteps: others.filter(({ patterns }) => patterns.every(({ alternatives }) => alternatives.length > 0)),
         lastStart: reach('before'),
         firstEnd: reach('after'),
       };
     }),
   );
+}
+
+function nearestSet({ before, nearby }: IndexedAlternative): NearbySet | undefined {
+  let nearest: NearbySet | undefined;
+  for (const set of nearby) if (set.before < (nearest?.before ?? before)) nearest = set;
+  return nearest;
 }
 
 /** Where a step lies from a literal of the rule's own step. */
@@ -246,32 +261,36 @@ function allOccur(matches: LiteralMatches, trigger: Trigger, scripts: ScriptMask
 }
 
 /**
- * Where a triggered pattern can match, given the occurrences of one literal of its trigger set; undefined when what the
+ * Lists where a match of a triggered pattern can begin, given the occurrences of one literal of its trigger set; nowhere when what the
  * rule requires is not near any of them.
  */
-function findWindow(
+function findWindows(
   matches: LiteralMatches,
   trigger: Trigger,
   literal: number,
   scripts: ScriptMask,
   generation: number,
-): Span | undefined {
+): readonly Span[] {
   const occurs = ({ patterns }: OtherStep): boolean =>
     patterns.some(({ alternatives }) => alternatives.some((one) => allOccurIn(matches, one, generation)));
-  const { alternative, otherSteps } = trigger;
-  if (!otherSteps.every(occurs)) return undefined;
-  const { before, nearby } = alternative;
+  const { alternative, nearest, otherSteps } = trigger;
+  if (!otherSteps.every(occurs)) return NOWHERE;
+  const { before } = alternative;
   const count = matches.count(literal);
-  if (count > MAX_OCCURRENCES || (nearby.length === 0 && otherSteps.length === 0)) {
-    return { start: matches.end(literal, 0) - before, end: matches.end(literal, count - 1) };
+  if (count > MAX_OCCURRENCES) {
+    return [{ start: matches.end(literal, 0) - before, end: matches.end(literal, count - 1) }];
   }
-  let window: Span | undefined;
+  const windows: Span[] = [];
   for (let i = 0; i < count; i++) {
     const end = matches.end(literal, i);
     if (!isSurrounded(matches, trigger, end, scripts, WHOLE_TEXT)) continue;
-    window = widen(window, { start: end - before, end });
+    if (nearest) {
+      for (const at of matches.listEnds(nearest.set, end + nearest.minOffset, end + nearest.maxOffset)) {
+        windows.push({ start: at - nearest.before, end: at });
+      }
+    } else windows.push({ start: end - before, end });
   }
-  return window;
+  return windows;
 }
 
 /**
@@ -316,10 +335,6 @@ function isNear(
           ) && nearby.every(({ set }) => mayEnd(set, from, to)),
       ),
   );
-}
-
-function widen(window: Span | undefined, { start, end }: Span): Span {
-  return { start: Math.min(window?.start ?? start, start), end: Math.max(window?.end ?? end, end) };
 }
 
 /** The rules that patterns without required literals trigger: these run on every text. */

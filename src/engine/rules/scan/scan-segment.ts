@@ -86,11 +86,13 @@ export function scanSegment(text: string, segment: Segment, prefilter: Prefilter
     },
     mayMatch: (pattern) => prefilter.mayMatch(pattern, candidates),
     mayTrigger(pattern) {
-      const window = prefilter.window(pattern, candidates);
-      if (!window || (window.start <= 0 && window.end >= part.length)) return window !== undefined;
       let isThere = triggered.get(pattern);
       if (isThere === undefined) {
-        isThere = pattern.pattern.beginsIn(units(), window);
+        // A search of all of the part follows anyway.
+        const isAll = ({ start, end }: Span): boolean => start <= 0 && end >= part.length;
+        isThere = prefilter
+          .windows(pattern, candidates)
+          .some((window) => isAll(window) || pattern.pattern.beginsIn(units(), window));
         triggered.set(pattern, isThere);
       }
       return isThere;
