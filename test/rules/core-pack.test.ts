@@ -21,18 +21,17 @@ describe('the core pack', () => {
   const compiled = compilePack(pack);
   const rules = pack.layers.flatMap((layer) => layer.rules);
 
-  it('passes its linter', () => {
-    const options = { tags: readTags(), suppressions: readSuppressions() };
-    expect(reportProblems(lintPack(pack, options), sources)).toBe('');
-  });
-
-  it('suppresses exactly the lint problems that it has', () => {
+  it('has exactly the lint problems that are suppressed', () => {
+    const problems = lintPack(pack, { tags: readTags() });
+    const suppressions = readSuppressions();
+    const isNew = ({ code, place }: (typeof problems)[number]): boolean => !suppressions[place.name]?.[code];
+    expect(reportProblems(problems.filter(isNew), sources)).toBe('');
     const counts: Record<string, Record<string, number>> = {};
-    for (const { code, place } of lintPack(pack, { tags: readTags() })) {
+    for (const { code, place } of problems) {
       counts[place.name] = { ...counts[place.name], [code]: (counts[place.name]?.[code] ?? 0) + 1 };
     }
     // A suppression of a problem that was solved must go, too.
-    const suppressed = Object.entries(readSuppressions()).map(([rule, codes]) => [
+    const suppressed = Object.entries(suppressions).map(([rule, codes]) => [
       rule,
       Object.fromEntries(Object.entries(codes).map(([code, { count }]) => [code, count])),
     ]);

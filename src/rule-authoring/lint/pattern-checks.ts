@@ -2,7 +2,7 @@ import { readSteps } from '../../engine/rules/compiled-rule.js';
 import { type PackProblem, ruleProblem } from '../../engine/rules/pack/pack-error.js';
 import { measurePattern } from '../../engine/rules/pattern/measure-pattern.js';
 import { parsePattern, type WordLookup } from '../../engine/rules/pattern/parse-pattern.js';
-import { childrenOf, type PatternNode } from '../../engine/rules/pattern/pattern-node.js';
+import { childrenOf, type PatternNode, rememberChoices } from '../../engine/rules/pattern/pattern-node.js';
 import type { Rule } from '../../engine/rules/types.js';
 
 /** The widest run of gaps with no literal between them; one gap may be as wide (PACK023). */
@@ -44,7 +44,7 @@ export function checkPatternShapes(rule: Rule, words: WordLookup): readonly Pack
 }
 
 /** The widest run of counted gaps (`.{0,12}`, `[^x]{0,9}`) that no necessary literal interrupts, in characters. */
-function widestGap(node: PatternNode): number {
+const widestGap = rememberChoices((node): number => {
   let widest = 0;
   let run = 0;
   for (const part of flatten(node)) {
@@ -53,7 +53,7 @@ function widestGap(node: PatternNode): number {
     if (isAnchor(part)) run = 0;
   }
   return widest;
-}
+});
 
 /** The parts of a sequence, those of plain groups in it included. */
 function flatten(node: PatternNode): readonly PatternNode[] {
@@ -63,7 +63,7 @@ function flatten(node: PatternNode): readonly PatternNode[] {
 }
 
 /** The width of the gap; undefined if the node is not a gap. */
-function gapWidth(node: PatternNode): number | undefined {
+const gapWidth = rememberChoices((node): number | undefined => {
   switch (node.kind) {
     case 'repeat': {
       if (node.max <= 1) return gapWidth(node.of);
@@ -88,7 +88,7 @@ function gapWidth(node: PatternNode): number | undefined {
     default:
       return undefined;
   }
-}
+});
 
 const isAnyCharacter = (node: PatternNode): boolean => {
   const [only, ...rest] = flatten(node);
@@ -96,7 +96,7 @@ const isAnyCharacter = (node: PatternNode): boolean => {
 };
 
 /** True when every match of the node has a literal. */
-function isAnchor(node: PatternNode): boolean {
+const isAnchor = rememberChoices((node): boolean => {
   switch (node.kind) {
     case 'char':
       return true;
@@ -111,7 +111,7 @@ function isAnchor(node: PatternNode): boolean {
     default:
       return false;
   }
-}
+});
 
 /** Alternatives of the longest alternation that the pattern lists itself; those of word lists don't count. */
 function longestChoice(node: PatternNode): number {

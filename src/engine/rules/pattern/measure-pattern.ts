@@ -1,4 +1,4 @@
-import type { PatternNode } from './pattern-node.js';
+import { type PatternNode, rememberChoices } from './pattern-node.js';
 
 /** Shortest and longest match in UTF-16 code units; `longest` may be infinite. */
 export interface PatternLength {
@@ -11,7 +11,9 @@ const NOTHING: PatternLength = { shortest: 0, longest: 0 };
 const SPACE: PatternLength = { shortest: 1, longest: 4 };
 
 /** The shortest and the longest match of a pattern. */
-export function measurePattern(node: PatternNode): PatternLength {
+export const measurePattern: (node: PatternNode) => PatternLength = rememberChoices(measure);
+
+function measure(node: PatternNode): PatternLength {
   switch (node.kind) {
     case 'empty':
     case 'edge':

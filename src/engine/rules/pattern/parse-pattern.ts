@@ -38,7 +38,7 @@ interface Parser {
 
 /**
  * Parses RE2 syntax with Portcullis's conveniences (`{{words}}`, a literal space). Captures become plain groups:
- * a finding is the whole match, and without captures RE2 stays in its fast automaton.
+ * a finding is the whole match.
  */
 export function parsePattern(source: string, words: WordLookup): ParseResult {
   const parser: Parser = { source, words, at: 0, depth: 0 };

@@ -24,6 +24,17 @@ export type PatternNode =
   /** `{{name}}`: one of a word list. */
   | { readonly kind: 'words'; readonly name: string; readonly of: PatternNode; readonly at: number };
 
+/** Remembers what was answered of choices: those of word lists are long, and stand in many patterns. */
+export function rememberChoices<T>(ask: (node: PatternNode) => T): (node: PatternNode) => T {
+  const answers = new WeakMap<PatternNode, { readonly answer: T }>();
+  return (node) => {
+    if (node.kind !== 'choice') return ask(node);
+    const known = answers.get(node) ?? { answer: ask(node) };
+    answers.set(node, known);
+    return known.answer;
+  };
+}
+
 /** The nodes directly inside a node. */
 export function childrenOf(node: PatternNode): readonly PatternNode[] {
   switch (node.kind) {

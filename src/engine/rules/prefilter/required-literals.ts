@@ -1,5 +1,5 @@
 import { measurePattern } from '../pattern/measure-pattern.js';
-import type { PatternNode } from '../pattern/pattern-node.js';
+import { type PatternNode, rememberChoices } from '../pattern/pattern-node.js';
 import { collapseSpaces } from './alphabet.js';
 import {
   alternate,
@@ -37,7 +37,7 @@ const MAX_ALTERNATIVES = 12;
  * @see Cox, Regular expression matching with a trigram index (2012), and `prefilter.cc` of RE2
  */
 export function requiredLiterals(node: PatternNode, isRaw: boolean): readonly Alternative[] {
-  const alternatives = readAlternatives(node, createReader(isRaw), '', '').map((info) => ({
+  const alternatives = readAlternatives(node, isRaw ? readRaw : readFolded, '', '').map((info) => ({
     required: rarestSets(listSets(info)),
     end: info.end,
   }));
@@ -100,6 +100,8 @@ function readAlternatives(node: PatternNode, read: Reader, left: string, right: 
 }
 
 function createReader(isRaw: boolean): Reader {
+  /** What was read of a choice, by the boundaries around it. */
+  const readsOf = rememberChoices(() => new Map<string, LiteralInfo>());
   const read: Reader = (node, left, right) => {
     const end = endPosition(node);
     const only = (...exact: readonly string[]): LiteralInfo =>
@@ -125,11 +127,18 @@ function createReader(isRaw: boolean): Reader {
       }
       case 'sequence':
         return readSequence(node.parts, left, right, read);
-      case 'choice':
-        return alternate(
-          node.options.map((option) => read(option, left, right)),
-          end,
-        );
+      case 'choice': {
+        const reads = readsOf(node);
+        const boundaries = `${left} ${right}`;
+        const info =
+          reads.get(boundaries) ??
+          alternate(
+            node.options.map((option) => read(option, left, right)),
+            end,
+          );
+        reads.set(boundaries, info);
+        return info;
+      }
       case 'group':
         return node.of ? read(node.of, left, right) : only('');
       case 'words':
@@ -146,6 +155,9 @@ function createReader(isRaw: boolean): Reader {
   };
   return read;
 }
+
+const readRaw = createReader(true);
+const readFolded = createReader(false);
 
 const isBoundary = (node: PatternNode | undefined): boolean => node?.kind === 'edge' && node.source === '\\b';
 
