@@ -3,14 +3,16 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 
 const bin = (name) => join('node_modules', '.bin', name);
+// TypeScript 7 checks in a tenth of the time. It has no interface for programs, so that version 6 is there as well, for the build.
+const tsc = ['node', join('node_modules', 'typescript-7', 'bin', 'tsc')];
 const checks = {
   types: [
-    [bin('tsc'), '-p', 'src'],
-    [bin('tsc'), '-p', 'src/engine'],
-    [bin('tsc'), '-p', 'src/web', '--noEmit'],
-    [bin('tsc'), '-p', 'src/dashboard/web'],
-    [bin('tsc'), '-p', 'docs/playground'],
-    [bin('tsc'), '-p', '.'],
+    [...tsc, '-p', 'src'],
+    [...tsc, '-p', 'src/engine'],
+    [...tsc, '-p', 'src/web', '--noEmit'],
+    [...tsc, '-p', 'src/dashboard/web'],
+    [...tsc, '-p', 'docs/playground'],
+    [...tsc, '-p', '.'],
   ],
   lint: [[bin('biome'), 'check', '--error-on-warnings', '.']],
   layers: [['node', 'scripts/checks/layers.mjs']],

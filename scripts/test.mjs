@@ -122,7 +122,7 @@ if (!(await ensureInstalled()) || !(await ensureBuilt())) {
   ]);
   await Promise.all([
     step('Python client', [join('scripts', 'tests', 'python.mjs')]),
-    hasHosts && step('types of the hosts', [join('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'test/hosts']),
+    hasHosts && step('types of the hosts', [join('node_modules', 'typescript-7', 'bin', 'tsc'), '-p', 'test/hosts']),
   ]);
   // It builds dist anew, so that nothing else can run beside it.
   await step("package in a stranger's project", [join('scripts', 'tests', 'package.mjs')]);
