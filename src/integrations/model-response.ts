@@ -10,7 +10,7 @@ import { readEvents, type ServerSentEvent, writeEvent } from './server-sent-even
 export interface StreamedCalls {
   /** Takes note of the next event, and returns the parts of an answer that are whole by it, with the calls in them. */
   follow(event: ServerSentEvent, data: JsonObject | undefined): readonly unknown[];
-  /** Whether a call has begun and isn't whole. */
+  /** Whether a call has begun that isn't to be handed on yet. */
   isOpen(): boolean;
 }
 
@@ -27,8 +27,8 @@ export interface ShownEvents extends StreamedCalls {
 const MAX_HELD = 16_777_216;
 
 /**
- * A response without ways out, each event once it has come; `refused` where a call in it may not be made. In events a call is held
- * back until it is whole and may be made, with all that comes meanwhile. A failed response, and one of another media type, passes as
+ * A response without ways out, each event once it has come; `refused` where a call in it may not be made. In events calls are
+ * held back until all may be made, with what comes after them. A failed response, and one of another media type, passes as
  * it is.
  */
 export async function showResponse(

@@ -419,7 +419,7 @@ describe.each(Object.entries(hosts))('%s', (_, host) => {
     },
   );
 
-  it('hands on two calls that come at once, and none that is refused', async () => {
+  it('hands on two calls that come at once, and none where one of them is refused', async () => {
     const both = await see(host, guarded(), { calls: [ANNA, { ...ANNA, name: 'forward_mail' }] });
     expect(both.calls.map(({ name }) => name)).toEqual(['send_mail', 'forward_mail']);
     for (const calls of [
@@ -428,7 +428,7 @@ describe.each(Object.entries(hosts))('%s', (_, host) => {
     ]) {
       const { text, raw, finish } = await see(host, guarded(), { calls });
       expect(text).toMatch(NOTE);
-      expect(raw).not.toMatch(/u0065ve|eve@/);
+      expect(raw).not.toMatch(/u0065ve|eve@|send_mail/);
       expect(REFUSED).toContain(finish);
     }
   });
@@ -581,6 +581,16 @@ const block = (content_block: object, json: string): readonly SentEvent[] => [
   })),
 ];
 
+let ran = 0;
+const tool = {
+  ...{ name: 'send_mail', description: 'Sends a mail.', input_schema: { type: 'object' as const } },
+  ...{ parameters: { type: 'object' }, parse: (input: unknown) => input },
+  run: async () => {
+    ran += 1;
+    return 'sent';
+  },
+};
+
 const forms: readonly (readonly [string, Pick<Api, 'path' | 'params'>, readonly SentEvent[]])[] = [
   [
     'a call with its finish in one chunk',
@@ -668,7 +678,7 @@ const forms: readonly (readonly [string, Pick<Api, 'path' | 'params'>, readonly 
   [
     'an item that was done alone',
     responsesApi,
-    [{ type: 'response.output_item.done', output_index: 0, item: { ...item, arguments: toEve } } as object],
+    [{ type: 'response.output_item.done', output_index: 0, item: { ...item, arguments: toEve } } as object, DONE],
   ],
   [
     'pieces without an item',
@@ -676,6 +686,7 @@ const forms: readonly (readonly [string, Pick<Api, 'path' | 'params'>, readonly 
     [
       { type: 'response.function_call_arguments.delta', output_index: 0, delta: toEve } as object,
       { type: 'response.output_item.done', output_index: 0, item: { ...item, arguments: toEve } } as object,
+      { type: 'response.completed', response: { id: 'r', output: [] } } as object,
     ],
   ],
   [
@@ -703,6 +714,7 @@ const forms: readonly (readonly [string, Pick<Api, 'path' | 'params'>, readonly 
         output_index: 0,
         item: { ...item, type: 'custom_tool_call', input: toEve },
       } as object,
+      { type: 'response.completed', response: { id: 'r', output: [] } } as object,
     ],
   ],
   [
@@ -712,13 +724,13 @@ const forms: readonly (readonly [string, Pick<Api, 'path' | 'params'>, readonly 
       {
         type: 'response.output_item.added',
         output_index: 0,
-        item: { ...item, type: 'mcp_call', arguments: '' },
+        item: { ...item, call_id: undefined, type: 'mcp_call', arguments: '' },
       } as object,
       { type: 'response.mcp_call_arguments.delta', output_index: 0, delta: toEve } as object,
       {
         type: 'response.output_item.done',
         output_index: 0,
-        item: { ...item, type: 'mcp_call', arguments: toEve, output: 'sent' },
+        item: { ...item, call_id: undefined, type: 'mcp_call', arguments: toEve, output: 'sent' },
       } as object,
     ],
   ],
@@ -764,7 +776,6 @@ const forms: readonly (readonly [string, Pick<Api, 'path' | 'params'>, readonly 
     [
       ...block({ type: 'server_tool_use', id: 'c', name: 'send_mail', input: {} }, toEve),
       { type: 'content_block_stop', index: 0 } as object,
-      { type: 'message_stop' },
     ],
   ],
   [
@@ -773,7 +784,6 @@ const forms: readonly (readonly [string, Pick<Api, 'path' | 'params'>, readonly 
     [
       ...block({ type: 'mcp_tool_use', id: 'c', name: 'send_mail', server_name: 's', input: {} }, toEve),
       { type: 'content_block_stop', index: 0 } as object,
-      { type: 'message_stop' },
     ],
   ],
 ];
@@ -796,6 +806,43 @@ it('a call that goes on after its finish is checked again', async () => {
   const text = await shownText(chatApi, events);
   expect(text).toContain('denied by portcullis');
   expect(text).not.toContain('evil');
+});
+
+it.each<readonly [string, () => Promise<unknown>]>([
+  [
+    'Anthropic',
+    () => {
+      const runner = anthropic(guarded()).beta.messages.toolRunner({
+        ...{ ...messagesParams, stream: true, max_iterations: 1 },
+        tools: [tool],
+      });
+      return listed(runner).then((streams) => Promise.all(streams.map((stream) => stream.done())));
+    },
+  ],
+  [
+    'OpenAI',
+    () => {
+      const runner = openAi(guarded()).chat.completions.runTools(
+        {
+          ...{ ...chatParams, stream: true },
+          tools: [{ type: 'function', function: { ...tool, function: tool.run, parse: JSON.parse } }],
+        },
+        { maxChatCompletions: 1 },
+      );
+      return runner.done();
+    },
+  ],
+])('the tool runner of %s runs no call where one is refused', async (name, run) => {
+  const events = name === 'OpenAI' ? chatEvents : messageEvents;
+  for (const [calls, times] of [
+    [[ANNA, EVE], 0],
+    [[ANNA, ANNA], 2],
+  ] as const) {
+    ran = 0;
+    server.answer(events({ calls }));
+    await run().catch(() => undefined);
+    expect(ran).toBe(times);
+  }
 });
 
 it('several choices end with the note where a call in one of them is refused', async () => {

@@ -52,10 +52,21 @@ export function showStream({ streamed }: CallScreening): ShownEvents {
   };
 }
 
-/** A call is whole where its block stops, or the message does. */
+/**
+ * A call is whole where its block stops, or the message does. Those that the application runs are handed on together, where the
+ * message ends: if one is refused, none is made. Those that the provider runs don't hold back what follows them.
+ */
 function followCalls(): StreamedCalls {
   const blocks = new Map<unknown, { readonly block: JsonObject; json: string }>();
   const open = new Set<unknown>();
+  let isHeld = false;
+  const begin = (index: unknown, block: JsonObject): { json: string } => {
+    const call = blocks.get(index) ?? { block, json: '' };
+    blocks.set(index, call);
+    open.add(index);
+    if (!PROVIDER_CALL.test(String(call.block.type))) isHeld = true;
+    return call;
+  };
   const end = (index: unknown): readonly unknown[] => {
     const { block, json = '' } = blocks.get(index) ?? {};
     return open.delete(index) ? [{ content: [json === '' ? block : { ...block, input: json }] }] : [];
@@ -63,19 +74,17 @@ function followCalls(): StreamedCalls {
   return {
     follow(_, data = {}) {
       const { type, index, content_block: block, delta } = data;
-      if (isObject(block) && (/tool_use$/.test(String(block.type)) || callsOf(block).length > 0)) {
-        blocks.set(index, { block, json: '' });
-        open.add(index);
-      }
-      if (isObject(delta) && delta.type === 'input_json_delta') {
-        const call = blocks.get(index) ?? { block: { type: 'tool_use' }, json: '' };
-        call.json += String(delta.partial_json ?? '');
-        blocks.set(index, call);
-        open.add(index);
-      }
+      if (isObject(block) && (/tool_use$/.test(String(block.type)) || callsOf(block).length > 0)) begin(index, block);
+      if (isObject(delta) && delta.type === 'input_json_delta')
+        begin(index, { type: 'tool_use' }).json += String(delta.partial_json ?? '');
       if (type === 'content_block_stop') return end(index);
-      return type === 'message_delta' || type === 'message_stop' ? [...open].flatMap(end) : [];
+      if (type !== 'message_delta' && type !== 'message_stop') return [];
+      isHeld = false;
+      return [...open].flatMap(end);
     },
-    isOpen: () => open.size > 0,
+    isOpen: () => isHeld || open.size > 0,
   };
 }
+
+/** Calls of tools that the provider runs. */
+const PROVIDER_CALL = /^(server|mcp)_tool_use$/;

@@ -41,26 +41,35 @@ export function showResponses(screening: CallScreening): ShownEvents {
 /** Pieces of what a call is made with. */
 const CALL_PIECE = /^response\.\w+_call_(?:arguments|input|command|operation_diff)\.\w+$/;
 
-/** A call is whole where its item is done, or where the response that holds it has ended. */
+/**
+ * A call is whole where its item is done, or where the response that holds it has ended. Those that the application runs are handed on
+ * together, where the response ends: if one is refused, none is made. Those that the provider runs, which have no `call_id`, don't hold
+ * back what follows them.
+ */
 function followCalls(): StreamedCalls {
   const open = new Set<unknown>();
+  let isHeld = false;
   return {
-    follow(_, data = {}) {
+    follow(event, data = {}) {
       const { type, output_index, item, response } = data;
+      if (event.data?.trim() === '[DONE]') isHeld = false;
+      if (isObject(response)) {
+        const { output } = response;
+        if (!/^response\.(completed|incomplete)$/.test(String(type))) return [response];
+        isHeld = false;
+        if (Array.isArray(output)) for (const at of output.keys()) open.delete(at);
+        return [response];
+      }
+      const hasCall = callsOf(item).length > 0;
+      if (hasCall && isObject(item) && item.call_id !== undefined) isHeld = true;
       if (type === 'response.output_item.done') {
         open.delete(output_index);
         return [item];
       }
-      if (!isObject(response)) {
-        if (callsOf(item).length > 0 || CALL_PIECE.test(String(type))) open.add(output_index);
-        return [];
-      }
-      const { output } = response;
-      if (Array.isArray(output) && /^response\.(completed|incomplete)$/.test(String(type)))
-        for (const at of output.keys()) open.delete(at);
-      return [response];
+      if (hasCall || CALL_PIECE.test(String(type))) open.add(output_index);
+      return [];
     },
-    isOpen: () => open.size > 0,
+    isOpen: () => isHeld || open.size > 0,
   };
 }
 
