@@ -22,11 +22,15 @@ const rulesEngine: ScreeningEngine = {
 };
 
 /** Scorers that change the rules' answer, to see what the service does with a model's. */
-export function engineThat(change: (verdict: ExplainedVerdict) => ExplainedVerdict): ScreeningEngine {
+export function engineThat(
+  change: (verdict: ExplainedVerdict, asked: Parameters<ScreeningEngine['score']>[1]) => ExplainedVerdict,
+): ScreeningEngine {
   return {
     info: engine.info,
-    score: async (input, { channel, explain, evidenceId }) =>
-      change(engine.scan(input, { channel, explain, evidenceId })),
+    score: async (input, asked) => {
+      const { channel, explain, evidenceId } = asked;
+      return change(engine.scan(input, { channel, explain, evidenceId }), asked);
+    },
   };
 }
 

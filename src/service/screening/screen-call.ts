@@ -118,23 +118,34 @@ export async function screenCall(parts: ScreenParts, owner: CallOwner, asked: As
   return { verdict, explanation, record };
 }
 
-/** Returns the engine's verdict, or in mode `rules` the recent one of the same text. A model may fail, so its verdicts are not reused. */
+/** Returns the engine's verdict, or in mode `rules` the recent one of the same text. */
 async function score(
-  { engine, recent }: ScreenParts,
-  { accountId, overlay }: CallOwner,
+  parts: ScreenParts,
+  owner: CallOwner,
   { input, channel, task }: AskedInput,
   evidenceId: string,
 ): Promise<ExplainedVerdict> {
-  const change = overlay?.change;
-  const ask = () => engine.score(input, { explain: true, evidenceId, tenant: accountId, channel, task, change });
-  if (recent === undefined || typeof input !== 'string' || channel !== undefined || engine.info.mode !== 'rules')
-    return ask();
+  const { accountId: tenant, overlay } = owner;
+  const ask = () =>
+    parts.engine.score(input, { explain: true, evidenceId, tenant, channel, task, change: overlay?.change });
+  if (typeof input !== 'string' || channel !== undefined || parts.engine.info.mode !== 'rules') return ask();
+  return recentOr(ask, parts, owner, input, 'unknown');
+}
+
+/** The recent verdict on a text, else what the engine says. A model that failed may give its verdict the next time. */
+async function recentOr(
+  ask: () => Promise<ExplainedVerdict>,
+  { recent }: ScreenParts,
+  { accountId, overlay }: CallOwner,
+  text: string,
+  channel: Channel,
+): Promise<ExplainedVerdict> {
   // Another overlay may decide otherwise.
-  const asker = change === undefined ? accountId : `${accountId} ${change.rulesVersion}`;
-  const known = recent.get(asker, input);
+  const asker = `${accountId} ${channel} ${overlay?.change.rulesVersion ?? ''}`;
+  const known = recent?.get(asker, text);
   if (known !== undefined) return known;
   const explained = await ask();
-  recent.put(asker, input, explained);
+  if (explained.decided_by !== 'ml-error-rules-fallback') recent?.put(asker, text, explained);
   return explained;
 }
 
@@ -218,7 +229,9 @@ async function follow(
 /** A task as far as it may count in a run: not one that is blocked. */
 async function admitTask(parts: ScreenParts, owner: CallOwner, task: string | undefined): Promise<string | undefined> {
   if (task === undefined) return undefined;
-  const { verdict } = await score(parts, owner, { input: task, channel: 'user' }, newEvidenceId());
+  // It comes with each call of the run.
+  const ask = () => score(parts, owner, { input: task, channel: 'user' }, newEvidenceId());
+  const { verdict } = await recentOr(ask, parts, owner, task, 'user');
   return verdict === 'allow' ? task : undefined;
 }
 
