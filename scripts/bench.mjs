@@ -17,7 +17,7 @@
 // -- mcp [--calls N] [--mode hybrid]: what the MCP gateway adds to a tool call against a direct connection.
 // -- agent [--runs N] [--record]: what a guard adds to a step of an agent, and that it screens nothing twice.
 // -- flow [--results N] [--suspicious SHARE]: what a call's flow check costs in a long run, and the run's memory.
-// -- runs [--model] [--show]: what each defence refuses of 40 honest runs of an agent, and stops of 60 attacked ones.
+// -- runs [--model] [--operating-point NAME] [--show]: what each defence refuses of 40 honest runs of an agent, and stops of 60 attacked ones.
 // -- output: what of 40 forms of exfiltration is stopped, and which of 200 honest answers with links are changed.
 // -- opentelemetry [--texts N] [--record]: what instrumentation adds to a screening of 1 kB.
 // -- web [--runs N]: from the page's load to the first verdict in Chromium; with --data FILE.jsonl.gz: the model in WebAssembly against Node.

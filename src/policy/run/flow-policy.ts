@@ -1,3 +1,5 @@
+import type { Known } from '../../engine/options.js';
+import type { Verdict } from '../../engine/verdict.js';
 import type { Screened } from '../screener.js';
 import type { KnownEffect } from './effects.js';
 import type { Flow, FoundFlow } from './flow.js';
@@ -15,10 +17,10 @@ export interface FlowPolicy {
    */
   readonly foreign: 'report' | 'ask' | 'deny';
   /**
-   * Score at which an allowed result is suspicious, 0..1; default 0.5. Where the rules alone decided it is a share of their
-   * threshold.
+   * Score at which an allowed result is suspicious, 0..1, at whatever operating point; where the rules alone decided, the share of
+   * their threshold. Default: three quarters of the threshold of the operating point for the channel, and half of the rules' threshold.
    */
-  readonly suspicionAt: number;
+  readonly suspicionAt?: number | undefined;
   /** Tools whose results, and domains whose addresses, are trusted as the user's words are. */
   readonly trusted: readonly string[];
 }
@@ -31,19 +33,20 @@ const SEVERITY = ['report', 'ask', 'deny'] as const;
 export const DEFAULT_FLOW_POLICY: FlowPolicy = {
   suspicious: 'deny',
   foreign: 'report',
-  suspicionAt: 0.5,
   trusted: [],
 };
+
+const FLOW_POLICY: Known<FlowPolicy> = { suspicious: true, foreign: true, suspicionAt: true, trusted: true };
 
 /** @throws TypeError for an action or member that does not exist; RangeError for a threshold out of range */
 export function checkFlowPolicy(policy: FlowPolicy): void {
   for (const [name, value] of Object.entries(policy)) {
-    if (!Object.hasOwn(DEFAULT_FLOW_POLICY, name))
-      throw new TypeError(`flow has no ${name}: there are ${Object.keys(DEFAULT_FLOW_POLICY).join(', ')}`);
+    if (!Object.hasOwn(FLOW_POLICY, name))
+      throw new TypeError(`flow has no ${name}: there are ${Object.keys(FLOW_POLICY).join(', ')}`);
     if ((name === 'suspicious' || name === 'foreign') && !SEVERITY.includes(value))
       throw new TypeError(`${String(value)} is not an action for flow.${name}; choose one of ${SEVERITY.join(', ')}`);
   }
-  const { suspicionAt, trusted } = policy;
+  const { suspicionAt = 0, trusted } = policy;
   if (typeof suspicionAt !== 'number' || !(suspicionAt >= 0 && suspicionAt <= 1))
     throw new RangeError('flow.suspicionAt must be a number from 0 to 1');
   if (!Array.isArray(trusted) || !trusted.every((name) => typeof name === 'string'))
@@ -123,10 +126,18 @@ export function whereFrom({ tool, evidenceId, probability, span }: Origin): stri
 }
 
 /** Whether a verdict that allows a text still leaves a doubt. A blocked text that a policy lets pass does. */
-export function isSuspicious({ verdict }: Pick<Screened, 'verdict'>, { suspicionAt }: FlowPolicy): boolean {
-  const { score, threshold, decided_by } = verdict;
-  if (verdict.verdict !== 'allow') return true;
-  return score > 0 && score >= (decided_by === 'ml' ? suspicionAt : suspicionAt * threshold);
+export function isSuspicious({ verdict }: Pick<Screened, 'verdict'>, policy: FlowPolicy): boolean {
+  return verdict.verdict !== 'allow' || (verdict.score > 0 && verdict.score >= suspicionOf(verdict, policy));
+}
+
+/** Shares of the thresholds at which an allowed text is suspicious: bench/record/runs.md says why. */
+const SHARE = { model: 0.75, rules: 0.5 };
+
+/** The score at which a text like that of a verdict is suspicious. */
+export function suspicionOf({ decided_by, threshold }: Verdict, { suspicionAt }: FlowPolicy): number {
+  if (decided_by !== 'ml') return (suspicionAt ?? SHARE.rules) * threshold;
+  // Three quarters of 0.8 are a little more than 0.6 in floating point.
+  return suspicionAt ?? SHARE.model * threshold - Number.EPSILON;
 }
 
 /** Flows of one call that are told: more say no more, and add up in events and evidence. */

@@ -2,7 +2,7 @@
 import type { Input } from '../../engine/input.js';
 import type { Screened } from '../screener.js';
 import type { KnownEffect } from './effects.js';
-import { type FlowPolicy, isSuspicious } from './flow-policy.js';
+import { type FlowPolicy, isSuspicious, suspicionOf } from './flow-policy.js';
 import { plainText, type RunMemory } from './run-memory.js';
 import type { Entry, Passage } from './run-state.js';
 import type { Effect } from './tool-policy.js';
@@ -91,7 +91,8 @@ function suspiciousPassages(
 ): readonly Passage[] {
   if (found === undefined || !isSuspicious(found, policy)) return [];
   const { score } = found.verdict;
-  const windows = found.windows.filter(({ probability }) => probability >= Math.min(score, policy.suspicionAt));
+  const least = Math.min(score, suspicionOf(found.verdict, policy));
+  const windows = found.windows.filter(({ probability }) => probability >= least);
   const whole = { start: 0, end: text.length, probability: score };
   return windows.length === 0 ? [whole] : windows.map(({ span, probability }) => ({ ...span, probability }));
 }

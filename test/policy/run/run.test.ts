@@ -103,6 +103,38 @@ describe('a run', () => {
     }
   });
 
+  it.each<
+    [
+      decided_by: Verdict['decided_by'],
+      threshold: number,
+      score: number,
+      suspicionAt: number | undefined,
+      action: string,
+    ]
+  >([
+    // Thresholds of tool results at strict, balanced and permissive.
+    ['ml', 0.53, 0.4, undefined, 'deny'],
+    ['ml', 0.53, 0.39, undefined, 'report'],
+    ['ml', 0.66, 0.5, undefined, 'deny'],
+    ['ml', 0.66, 0.49, undefined, 'report'],
+    ['ml', 0.8, 0.6, undefined, 'deny'],
+    ['ml', 0.81, 0.61, undefined, 'deny'],
+    ['ml', 0.81, 0.6, undefined, 'report'],
+    ['ml', 0.81, 0.5, 0.5, 'deny'],
+    ['ml', 0.53, 0.49, 0.5, 'report'],
+    ['rules', 0.6, 0.3, undefined, 'deny'],
+    ['rules', 0.6, 0.29, undefined, 'report'],
+    ['rules', 0.6, 0.3, 0.6, 'report'],
+  ])(
+    '%s with the threshold %d: a score of %d and suspicionAt %s: %s',
+    async (decided_by, threshold, score, suspicionAt, action) => {
+      const engine: Analyzer = { analyze: async () => ({ ...allowed, decided_by, threshold, score }) };
+      const run = guarded({ engine, on: { flow: { suspicionAt } } }).guard.run();
+      await read(run, ORDER);
+      expect((await send(run, EVE)).action).toBe(action);
+    },
+  );
+
   it('reports other values from data into a send, and nothing into tools that read', async () => {
     const { guard, events } = guarded();
     const run = guard.run();
