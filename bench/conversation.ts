@@ -1,5 +1,6 @@
-// `npm run bench -- conversation [--runs N]`: a conversation that grows by one message of 1 kB and is screened whole at every step, as
-// `guardFetch` does: CPU time of the last step against the new message alone. A fourth of the messages are the user's, a fourth tool results.
+// `npm run bench -- conversation [--runs N] [--messages N]`: a conversation that grows by one message of 1 kB and is screened whole at every step, as
+// `guardFetch` does: CPU time of the last step against the new message alone. A fourth of the messages are the user's, a fourth tool results:
+// the last of 61 is the user's, the last of 63 a result, whose task and beginning are new with it.
 import { parseArgs } from 'node:util';
 import { createEngine } from '../src/index.js';
 import { guardFetch } from '../src/integrations/openai/index.js';
@@ -7,9 +8,11 @@ import { createGuard } from '../src/policy/index.js';
 import { installedCorpus, mixed } from './corpus.js';
 import { quantile } from './measure.js';
 
-const TURNS = 61;
-const { values } = parseArgs({ options: { runs: { type: 'string', default: '30' } } });
+const { values } = parseArgs({
+  options: { runs: { type: 'string', default: '30' }, messages: { type: 'string', default: '61' } },
+});
 const runs = Number(values.runs);
+const count = Number(values.messages);
 const engine = createEngine({ model: false });
 await engine.warmUp();
 const verdicts = mixed(installedCorpus().pieces(1_000, 4_000), 4_000).filter(
@@ -24,7 +27,7 @@ const cpuOf = async (run: () => Promise<unknown>): Promise<number> => {
 const answer = async (): Promise<Response> =>
   Response.json({ choices: [{ index: 0, message: { role: 'assistant', content: 'Done.' } }] });
 
-/** User, assistant with a call, the result of the call, assistant; the last of all is the user's. */
+/** User, assistant with a call, the result of the call, assistant. */
 const toMessage = (content: string, at: number): object => {
   const id = `call_${Math.floor(at / 4)}`;
   if (at % 4 === 0) return { role: 'user', content };
@@ -36,8 +39,8 @@ const toMessage = (content: string, at: number): object => {
 const last: number[] = [];
 const alone: number[] = [];
 for (let run = 0; run < runs; run += 1) {
-  const texts = verdicts.slice(run * TURNS, (run + 1) * TURNS);
-  if (texts.length < TURNS) throw new Error(`the corpus has too few texts for ${runs} runs`);
+  const texts = verdicts.slice(run * count, (run + 1) * count);
+  if (texts.length < count) throw new Error(`the corpus has too few texts for ${runs} runs`);
   const messages = texts.map(toMessage);
   const post = (shown: readonly object[], fetch: typeof globalThis.fetch): Promise<Response> =>
     fetch('https://api.example/v1/chat/completions', {
@@ -45,7 +48,7 @@ for (let run = 0; run < runs; run += 1) {
       body: JSON.stringify({ model: 'm', messages: shown }),
     });
   const growing = guardFetch(createGuard({ engine }), answer);
-  for (let turn = 1; turn < TURNS; turn += 1) await post(messages.slice(0, turn), growing);
+  for (let turn = 1; turn < count; turn += 1) await post(messages.slice(0, turn), growing);
   const both = [
     async () => last.push(await cpuOf(() => post(messages, growing))),
     async () => alone.push(await cpuOf(() => post(messages.slice(-1), guardFetch(createGuard({ engine }), answer)))),
@@ -59,4 +62,4 @@ const row = (name: string, times: readonly number[]): string => {
 };
 console.log('| screened | n | CPU: p50 / p95 |\n| - | -: | - |');
 console.log(row('the new message alone', alone));
-console.log(row(`all ${TURNS} messages, ${TURNS - 1} of them known`, last));
+console.log(row(`all ${count} messages, ${count - 1} of them known`, last));

@@ -22,7 +22,7 @@
 // -- opentelemetry [--texts N] [--record]: what instrumentation adds to a screening of 1 kB.
 // -- web [--runs N]: from the page's load to the first verdict in Chromium; with --data FILE.jsonl.gz: the model in WebAssembly against Node.
 // -- memory [--base DIST] [--rounds N] FILE.jsonl.gz...: resident memory and CPU time over 8,000 varied texts, each build in fresh processes.
-// -- conversation [--runs N]: what the last step of a growing conversation costs over its new message alone.
+// -- conversation [--runs N] [--messages N]: what the last step of a growing conversation costs over its new message alone.
 // -- parity --data FILE.jsonl: whether the runtime says what the training pipeline says.
 import { spawnSync } from 'node:child_process';
 import { buildTool } from './build-tool.mjs';

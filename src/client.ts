@@ -80,8 +80,15 @@ export interface FlowAnswer {
   readonly findings: readonly FlowFinding[];
 }
 
-/** A verdict on a text of a run; `flow` is there for a tool's call. */
-export type RunVerdict = Verdict & { readonly run_id: string; readonly flow?: FlowAnswer | undefined };
+/**
+ * A verdict on a text of a run; `flow` is there for a tool's call. `halved`: it is blocked only together with what the run read before,
+ * or its strings with each other, and spans count in the input of its evidence.
+ */
+export type RunVerdict = Verdict & {
+  readonly run_id: string;
+  readonly halved?: true | undefined;
+  readonly flow?: FlowAnswer | undefined;
+};
 
 /** How a client is set up. */
 export interface ClientOptions {

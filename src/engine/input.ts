@@ -58,6 +58,20 @@ export function cropTask(task: string | undefined): string | undefined {
   return task?.slice(edgeAfter(task, task.length - TASK_LENGTH)) || undefined;
 }
 
+/** Turns of a user that make a task. */
+const TASK_TURNS = 5;
+
+/** The newest turns of a user, oldest first, each once. */
+export function newestTurns(turns: readonly string[]): readonly string[] {
+  const newestFirst = new Set([...turns].reverse().filter((turn) => turn !== ''));
+  return [...newestFirst].slice(0, TASK_TURNS).reverse();
+}
+
+/** The task that a user's turns make, oldest first: the newest come last, so that they count where the task is cropped. */
+export function taskOf(turns: readonly string[]): string | undefined {
+  return cropTask(newestTurns(turns).join('\n'));
+}
+
 /** Reads an input for a channel. @throws InputError where the input has no JSON text */
 export function readInput(input: Input, channel?: Channel): Subjected {
   if (typeof input === 'string') return { text: input, channel: channel ?? 'unknown', pathOf: () => undefined };

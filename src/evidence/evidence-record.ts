@@ -60,6 +60,8 @@ export interface RecordedRun {
   /** The caller's. */
   readonly id: string;
   readonly tool?: string | undefined;
+  /** The text was allowed by itself: the input is the end of what the run read before, with the ends of the text. */
+  readonly halved?: true | undefined;
   /** Of a tool's call. */
   readonly flow?: RecordedFlow | undefined;
 }

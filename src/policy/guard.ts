@@ -4,8 +4,9 @@ import { readContent } from './content.js';
 import { type GuardOptions, readOptions, type Setup } from './guard-options.js';
 import type { Decision, OutputStream, Point, Policy, ScreenCall } from './policy.js';
 import type { KnownEffect, KnownTool } from './run/effects.js';
+import { plainText } from './run/prose.js';
 import { callEntry, trustedEntry } from './run/remember.js';
-import { plainText, type RunKey, type RunMemory } from './run/run-memory.js';
+import type { RunKey, RunMemory } from './run/run-memory.js';
 import type { Effect } from './run/tool-policy.js';
 import { openOutputStream, screenOutput } from './screen-output.js';
 import { screenValue } from './screening.js';
@@ -50,7 +51,7 @@ export interface GuardInfo {
 export interface RunOptions {
   /** The host's id of the run, or the object that stands for it, such as its context; a fresh one unless given. */
   readonly id?: RunKey | undefined;
-  /** Request of the user; default: the newest text that is screened as `user`. */
+  /** Request of the user; default: the newest texts that are screened as `user` and allowed. */
   readonly task?: string | undefined;
   /** Goes on with the current run, if there is one; else the run ends with this object, e.g. with a request or a connection. */
   readonly brief?: boolean | undefined;

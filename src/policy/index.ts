@@ -36,7 +36,7 @@ export type { Flow } from './run/flow.js';
 export type { FlowPolicy } from './run/flow-policy.js';
 export type { Judge, JudgeEndpoint, Judgement, JudgeQuestion } from './run/judge.js';
 export type { Leak } from './run/output/leaks.js';
-export type { Origin, RunEntry, RunLog, ValueKind } from './run/run-state.js';
+export type { Origin, RunEntry, RunLog, RunText, RunTextLog, ValueKind } from './run/run-state.js';
 export type { AcceptedValue, Effect, ToolPolicy } from './run/tool-policy.js';
 export { errorText, screenedError } from './screened-error.js';
 export type { Analyzer, CacheOptions, ReportedFinding } from './screener.js';

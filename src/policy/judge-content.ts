@@ -5,8 +5,8 @@ import { orderedMap } from '../engine/limit.js';
 import { type Content, readContent } from './content.js';
 import type { OwnTexts } from './own-texts.js';
 import type { Enforcement } from './policy.js';
+import type { Joints } from './run/joints.js';
 import type { Read } from './run/remember.js';
-import type { Joints } from './run/run-memory.js';
 import { digestInput, inTime, type Screened, type Screener, ScreeningTimeout, type ScreenRequest } from './screener.js';
 
 /** Verdicts of the analyzer on a content. */
@@ -24,7 +24,7 @@ export interface Judged {
 /** The analyzer that is asked about texts, and the guard's own texts, which it is not asked about. */
 export interface Asked {
   readonly screener: Screener;
-  readonly own: OwnTexts;
+  readonly own: Pick<OwnTexts, 'take'>;
 }
 
 /** Rounds of cutting and screening again, for each input of a content. */

@@ -1,6 +1,6 @@
 /** Screens one value: reads it, has it judged, does what the policy says, and follows it through its run. */
 import { TASK_CHANNELS } from '../engine/channel.js';
-import { cropTask, inputText } from '../engine/input.js';
+import { cropTask, inputText, taskOf } from '../engine/input.js';
 import { type Content, readContent } from './content.js';
 import { enforcementOf, type Failure, factsOf, failureOf, noteOf } from './facts.js';
 import type { Setup } from './guard-options.js';
@@ -16,8 +16,9 @@ import {
   PortcullisBlocked,
 } from './policy.js';
 import { flowReason, isSuspicious, LONG_TEXT, withoutTexts } from './run/flow-policy.js';
+import { type Joints, readEnds } from './run/joints.js';
 import { type Read, rememberData, rememberUser } from './run/remember.js';
-import { type Joints, proseOf, type RunMemory } from './run/run-memory.js';
+import type { RunMemory } from './run/run-memory.js';
 import { fullName } from './run/tool-name.js';
 import { digestInput, type Screened, type ScreenRequest } from './screener.js';
 
@@ -52,7 +53,8 @@ export async function screenValue<T>(
   // Numbers, booleans and null hold no text to screen.
   if (value === '' || value === null || !['string', 'object', 'bigint'].includes(typeof value))
     return { action: 'allow', value };
-  const { screening, mistake } = readValue(setup, point, value, call, run);
+  const begun = readValue(setup, point, value, call, run);
+  const { screening, mistake } = begun instanceof Promise ? await begun : begun;
   const channel = CHANNELS[point];
   const task = TASK_CHANNELS.has(channel) ? await admitTask(screening) : undefined;
   const explain = setup.policy[point] === 'redact' || call.explain;
@@ -73,22 +75,32 @@ export async function screenValue<T>(
   return { action: 'allow', value: fenced(screening, value) };
 }
 
-/** Begins a screening. Waits for nothing: texts that are screened at once are read in the order of the calls. */
+/** A value that was read, or why it can't be. */
+interface Begun<T> {
+  readonly screening: Screening<T>;
+  readonly mistake?: Failure;
+}
+
+/** Begins a screening. Waits for nothing before it has read: texts that are screened at once are read in the order of the calls. */
 function readValue<T>(
   setup: Setup,
   point: JudgedPoint,
   value: T,
   call: ScreenCall,
   current: RunMemory | undefined,
-): { readonly screening: Screening<T>; readonly mistake?: Failure } {
+): Begun<T> | Promise<Begun<T>> {
   const run = call.isApart ? undefined : current;
   const begun = { setup, point, value, call, current, run, started: performance.now() };
+  const fail = (error: unknown): Begun<T> => {
+    return { screening: { ...begun, content: undefined, joints: undefined }, mistake: failureOf(error) };
+  };
   try {
     const content = readContent(value, isStructure(point));
+    const begin = (joints?: Joints): Begun<T> => ({ screening: { ...begun, content, joints } });
     const joints = run !== undefined && isData(point) ? jointsOf(begun, run, content) : undefined;
-    return { screening: { ...begun, content, joints } };
+    return joints instanceof Promise ? joints.then(begin, fail) : begin(joints);
   } catch (error) {
-    return { screening: { ...begun, content: undefined, joints: undefined }, mistake: failureOf(error) };
+    return fail(error);
   }
 }
 
@@ -97,20 +109,20 @@ function jointsOf<T>(
   { setup, point, value }: Pick<Screening<T>, 'setup' | 'point' | 'value'>,
   run: RunMemory,
   { inputs }: Content,
-): Joints | undefined {
+): Joints | Promise<Joints> | undefined {
   const [first, ...others] = inputs.map((input) => digestInput(input, CHANNELS[point]));
   if (first === undefined || setup.own.has(first)) return undefined;
-  return run.jointsOf([first, ...others].join(), () => {
-    const said = proseOf(value);
-    return said.length > 0 ? said : proseOf(inputs[0]);
-  });
+  return run.jointsOf([first, ...others].join(), () => readEnds(value, inputs[0]));
 }
 
-/** The task as far as it may count. One that is blocked, or could not be screened, is reported and left out. */
-async function admitTask<T>({ setup, call, run, current }: Screening<T>): Promise<string | undefined> {
-  const { task = run?.task ?? run?.said, explain, signal } = call;
+/**
+ * The task as far as it may count: one that was given, else what the user said, which was allowed. A given one that is blocked, or
+ * could not be screened, is reported and left out.
+ */
+async function admitTask<T>({ setup, call, run, current, joints }: Screening<T>): Promise<string | undefined> {
+  const { task = run?.task, explain, signal } = call;
   const text = cropTask(task);
-  if (text === undefined) return undefined;
+  if (text === undefined) return taskOf(joints?.said ?? []);
   const started = performance.now();
   const found = await setup.screener.screen(text, { channel: 'user', explain, signal }).catch((error: unknown) => {
     if (signal?.aborted) throw error;

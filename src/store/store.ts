@@ -70,7 +70,7 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Memory of runs between two calls: digests. A method that takes an account id reaches runs of that account alone. */
+/** Memory of runs between two calls. A method that takes an account id reaches runs of that account alone. */
 export interface RunStore {
   /** A run as a guard's `runLog` reads it; the newest entries of a larger one. */
   read(accountId: string, runId: string): Promise<{ readonly seed: number; readonly entries: readonly string[] }>;
@@ -80,8 +80,19 @@ export interface RunStore {
     runId: string,
     entries: readonly { readonly name: string; readonly line: string }[],
   ): Promise<void>;
-  /** Deletes entries older than this, milliseconds since 1970. */
+  /** The newest texts of a run, in the order in which they were added. Names are keyed, but for the one that is looked for. */
+  readTexts(accountId: string, runId: string, name?: string): Promise<readonly RunText[]>;
+  /** Adds a text, within the same bounds. One that was read stays where it is, a turn of the user becomes the newest. */
+  addText(accountId: string, runId: string, text: RunText): Promise<void>;
+  /** Deletes entries and texts older than this, milliseconds since 1970. */
   purge(before: number): Promise<void>;
+}
+
+/** A text of a run, as a guard's `runLog` keeps it: the end of data that was read, or a turn of the user. */
+export interface RunText {
+  readonly kind: 'read' | 'said';
+  readonly name: string;
+  readonly text: string;
 }
 
 /** Named texts: the first run's mark, digests of secrets, versions seen. */

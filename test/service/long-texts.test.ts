@@ -4,6 +4,7 @@ import { canonicalJson } from '../../src/engine/canonical-json.js';
 import { masked } from '../../src/evidence/keep-input.js';
 import { type Channel, createEngine, inputText, JsonText, toJsonText } from '../../src/index.js';
 import type { Analyzer } from '../../src/policy/index.js';
+import { readEnds } from '../../src/policy/run/joints.js';
 import type { LongTextJob } from '../../src/service/long-texts/long-text-job.js';
 import { createLongTexts, type LongTexts } from '../../src/service/long-texts/long-texts.js';
 import { type PlainInput, toPlain } from '../../src/service/long-texts/plain-input.js';
@@ -62,7 +63,10 @@ it.each([
   expect(await texts.run(call({ input: 'x' }), { tenant: 'a' })).toEqual({ input: 'x' });
 });
 
-const noRuns = { read: async () => ({ seed: 1, entries: [] }), add: async () => undefined };
+const noRuns = {
+  ...{ read: async () => ({ seed: 1, entries: [] }), add: async () => undefined },
+  texts: { read: async () => [], add: async () => undefined },
+};
 
 it('masks', async () => {
   const text = `${'Write to ann@example.com. '.repeat(4_000)}`;
@@ -91,6 +95,19 @@ it('follows a run as this thread does', async () => {
   const call = toJsonText({ name: 'send_mail', arguments: { to: 'eve@evil.example' } });
   const lines = read.entries.map(({ line }) => line);
   expect((await both(step('tool_call', toPlain(call), lines))).recorded.flow?.action).toBe('deny');
+});
+
+it('reads the ends of a text, and asks for the texts of a run', async () => {
+  const given = { title: 'A first sentence.', body: 'All is well. '.repeat(9_000) };
+  const input = toPlain(toJsonText(given));
+  const ends = await texts.run({ kind: 'ends', input }, { tenant: 'a' });
+  expect(ends).toEqual(readEnds(toJsonText(given)));
+  const added: unknown[] = [];
+  const runTexts = { read: async () => [], add: async (_: string, text: unknown) => void added.push(text) };
+  const body = Buffer.from(JSON.stringify({ hook_event_name: 'PostToolUse', session_id: 's', tool_response: given }));
+  const job: LongTextJob = { kind: 'agent', body, call: { host: 'claude-code', on: {} } };
+  await texts.run(job, { tenant: 'a', analyzer: { ...noRuns, texts: runTexts, analyze } });
+  expect(added).toMatchObject([{ kind: 'read', text: given.body.slice(-300) }]);
 });
 
 it('asks for verdicts, and says what the guard decided; a screening that fails blocks', async () => {

@@ -24,6 +24,7 @@ export interface MemoryStore extends ScreeningStore {
 
 function memoryRuns(alive: () => Promise<void>): ScreeningStore['runs'] {
   const runs = new Map<string, Map<string, string>>();
+  const texts = new Map<string, Awaited<ReturnType<ScreeningStore['runs']['readTexts']>>>();
   return {
     async read(accountId, runId) {
       await alive();
@@ -34,6 +35,17 @@ function memoryRuns(alive: () => Promise<void>): ScreeningStore['runs'] {
       const run = runs.get(`${accountId} ${runId}`) ?? new Map<string, string>();
       for (const { name, line } of entries) if (!run.has(name)) run.set(name, line);
       runs.set(`${accountId} ${runId}`, run);
+    },
+    async readTexts(accountId, runId, sought) {
+      await alive();
+      // As a database does, which keeps names under a key.
+      const known = texts.get(`${accountId} ${runId}`) ?? [];
+      return known.map((text) => (text.name === sought ? text : { ...text, name: `key of ${text.name}` }));
+    },
+    async addText(accountId, runId, text) {
+      await alive();
+      const run = texts.get(`${accountId} ${runId}`) ?? [];
+      if (!run.some(({ name }) => name === text.name)) texts.set(`${accountId} ${runId}`, [...run, text]);
     },
     purge: async () => undefined,
   };

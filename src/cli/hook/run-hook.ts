@@ -1,5 +1,4 @@
 import { PortcullisError } from '../../engine/errors.js';
-import { cropTask } from '../../engine/input.js';
 import {
   answerHook,
   failedHook,
@@ -74,7 +73,6 @@ async function answered(flags: HookFlags): Promise<HookRun> {
       }),
   };
   const { user, toolCall, toolResult, suspicious, foreign, trust, onError, state = stateFolder() } = flags;
-  const log = openSessionLog(state);
   const { on, tools } = readPolicy(flags.policy);
   const append = createEventFile(flags.report);
   const guard = createGuard({
@@ -82,7 +80,7 @@ async function answered(flags: HookFlags): Promise<HookRun> {
     tools,
     onError,
     timeoutMs,
-    runLog: log,
+    runLog: openSessionLog(state, readsTask(flags)),
     on: {
       ...on,
       flow: {
@@ -100,12 +98,7 @@ async function answered(flags: HookFlags): Promise<HookRun> {
       if (event.action !== 'allow' || event.verdict === 'error') append(event);
     },
   });
-  const session = typeof event.session_id === 'string' && readsTask(flags) ? event.session_id : undefined;
-  const isPrompt = event.hook_event_name === 'UserPromptSubmit';
-  const task = session === undefined || isPrompt ? undefined : log.task(session);
-  const output = await answerHook(guard, event, { task });
-  const said = isPrompt && !isBlocking(output) ? cropTask(event.prompt as string) : undefined;
-  if (session !== undefined && said !== undefined) log.keepTask(session, said);
+  const output = await answerHook(guard, event);
   if (failure !== undefined && onError === 'allow') return failed(flags, failure);
   const { reason, stopReason, hookSpecificOutput: specific } = output;
   const denied = specific?.hookEventName === 'PreToolUse' ? specific.permissionDecisionReason : undefined;

@@ -16,9 +16,10 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { errorCode } from '../../engine/errors.js';
 import { parsedJson } from '../../integrations/json-value.js';
-import type { RunLog } from '../../policy/index.js';
+import type { RunLog, RunText } from '../../policy/index.js';
 import { CliError } from '../terminal.js';
 
 /** How long a session is remembered after its last event, and how many sessions are. */
@@ -27,16 +28,9 @@ const MAX_SESSIONS = 200;
 /** Bytes of a file, after which a session goes on in a new one; the one before it is kept. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** The memory of sessions. */
-export interface SessionLog extends RunLog {
-  /** The task that was kept last; undefined without any. */
-  task(session: string): string | undefined;
-  /** Keeps what the user asks for, as text. */
-  keepTask(session: string, text: string): void;
-}
-
-/** Begins the line of a task: no entry does. */
-const TASK = 'task ';
+/** Begins the line of a text: no entry does. */
+const TEXT = 'text ';
+const textSchema: z.ZodType<RunText> = z.object({ kind: z.enum(['read', 'said']), name: z.string(), text: z.string() });
 
 /** The folder of a user's sessions. @see XDG Base Directory Specification */
 export function stateFolder(): string {
@@ -46,11 +40,11 @@ export function stateFolder(): string {
 
 /**
  * Keeps what sessions remember in a folder that only its owner reads: a file a session, a line an entry. Hooks that run at once
- * append to the same file, each with one write. A line that is damaged is left out.
+ * append to the same file, each with one write. A line that is damaged is left out. `keepsTurns`: what the user says, too.
  *
  * @throws CliError where the folder can't be used, from the functions of the log too
  */
-export function openSessionLog(folder: string): SessionLog {
+export function openSessionLog(folder: string, keepsTurns = false): RunLog {
   let secret: Buffer | undefined;
   const derive = (use: string, session: string): Buffer => {
     secret ??= readSecret(folder);
@@ -64,6 +58,7 @@ export function openSessionLog(folder: string): SessionLog {
     return [`${file}.1`, file].flatMap(readLines);
   };
   const append = (session: string, lines: readonly string[]): void => {
+    prepareFolder(folder);
     const file = fileOf(session);
     const { size } = statOf(file) ?? {};
     if (size === undefined) forgetOld(folder);
@@ -72,10 +67,20 @@ export function openSessionLog(folder: string): SessionLog {
     appendOnce(file, `\n${lines.join('\n')}\n`);
   };
 
+  const texts: RunLog['texts'] = {
+    async read(session) {
+      return usable(folder, () => linesOf(session).flatMap(readText));
+    },
+    async add(session, text) {
+      if (text.kind === 'said' && !keepsTurns) return;
+      usable(folder, () => append(session, [`${TEXT}${JSON.stringify(text)}`]));
+    },
+  };
   return {
+    texts,
     async read(session) {
       return usable(folder, () => {
-        const entries = linesOf(session).filter((line) => !line.startsWith(TASK));
+        const entries = linesOf(session).filter((line) => !line.startsWith(TEXT));
         return { seed: derive('seed', session).readUInt32BE(), entries };
       });
     },
@@ -87,19 +92,14 @@ export function openSessionLog(folder: string): SessionLog {
         ),
       );
     },
-    task: (session) =>
-      usable(folder, () => {
-        const line = linesOf(session).findLast((each) => each.startsWith(TASK));
-        const text = parsedJson(line?.slice(TASK.length));
-        // A line that was cut off is no text of JSON.
-        return line === `${TASK}${JSON.stringify(text)}` ? String(text) : undefined;
-      }),
-    keepTask: (session, text) =>
-      usable(folder, () => {
-        prepareFolder(folder);
-        append(session, [`${TASK}${JSON.stringify(text)}`]);
-      }),
   };
+}
+
+/** The text in a line; none in an entry, and in a line that was cut off or damaged. */
+function readText(line: string): readonly RunText[] {
+  if (!line.startsWith(TEXT)) return [];
+  const text = textSchema.safeParse(parsedJson(line.slice(TEXT.length)));
+  return text.success ? [text.data] : [];
 }
 
 function prepareFolder(folder: string): void {

@@ -1,4 +1,5 @@
 /** The generic guardrail API of LiteLLM: what its proxy sends, and what to say. @see https://docs.litellm.ai/docs/adding_provider/generic_guardrail_api */
+import { newestTurns, taskOf } from '../../engine/input.js';
 import type { Guard, Point } from '../../policy/index.js';
 import { callsOf, pointOfBlock } from '../content-blocks.js';
 import { isObject, type JsonObject } from '../json-value.js';
@@ -34,7 +35,7 @@ interface Item {
   /** `operator`: what is trusted without being screened. */
   readonly point: Point | 'operator';
   readonly value: unknown;
-  /** The newest user turn before it. */
+  /** What the user said before it. */
   readonly task: string | undefined;
   /** The tool whose result it is, where the call stands in the conversation. */
   readonly tool?: string | undefined;
@@ -56,7 +57,9 @@ export async function answerLiteLlm(guard: Guard, call: LiteLlmCall): Promise<Li
     // The calls of a request were made before its results were read; a text of a response is the model's or a tool's,
     // which isn't said. Neither says anything of the run.
     const isOutside = point === (isRequest ? 'tool_call' : 'tool_result');
-    const decision = await (isOutside ? guard : run).screen(point, value, { task, tool });
+    const decision = await (isOutside
+      ? guard.screen(point, value, { task, tool })
+      : run.screen(point, value, { tool }));
     if (decision.action !== 'allow' && decision.action !== 'report')
       return { action: 'BLOCKED', blocked_reason: decision.enforcement.note };
   }
@@ -81,6 +84,7 @@ function listItems({ input_type, texts, structured_messages, tools, tool_calls }
   const placed = new Set<string>();
   /** The tools of calls, by the id that a result repeats. */
   const called = new Map<unknown, string>();
+  let turns: readonly string[] = [];
   let task: string | undefined;
   for (const message of structured_messages ?? []) {
     const { role, content, tool_call_id, name = called.get(tool_call_id) } = message;
@@ -100,8 +104,9 @@ function listItems({ input_type, texts, structured_messages, tools, tool_calls }
       });
     const tool = point === 'tool_result' && typeof name === 'string' ? name : undefined;
     items.push({ point, value: said, task, tool });
-    const text = readUserText(said);
-    if (point === 'user' && text !== '') task = text;
+    if (point !== 'user') continue;
+    turns = newestTurns([...turns, readUserText(said)]);
+    task = taskOf(turns);
   }
   const point = input_type === 'request' ? 'user' : 'tool_result';
   for (const text of texts ?? []) if (!placed.has(text)) items.push({ point, value: text, task });

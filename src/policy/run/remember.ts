@@ -3,7 +3,8 @@ import type { Input } from '../../engine/input.js';
 import type { Screened } from '../screener.js';
 import type { KnownEffect } from './effects.js';
 import { type FlowPolicy, isSuspicious, suspicionOf } from './flow-policy.js';
-import { plainText, type RunMemory } from './run-memory.js';
+import { plainText } from './prose.js';
+import type { RunMemory } from './run-memory.js';
 import type { Entry, Passage } from './run-state.js';
 import type { Effect } from './tool-policy.js';
 
@@ -13,11 +14,15 @@ export interface Read {
   readonly found: Screened | undefined;
 }
 
-/** Adds what the user said. The newest of it is what the user asks for. */
+/** Adds what the user said. As far as it is allowed, it is what the user asks for. */
 export function rememberUser(run: RunMemory, read: readonly Read[]): Promise<void> | undefined {
-  const texts = read.map(({ input }) => plainText(input));
-  run.said = texts.find((text) => text !== '') ?? run.said;
-  return add(run, texts.map(trustedEntry));
+  const turn = read.find(({ input, found }) => found?.verdict.verdict === 'allow' && plainText(input) !== '');
+  const said = turn && run.say(plainText(turn.input));
+  const added = add(
+    run,
+    read.map(({ input }) => trustedEntry(plainText(input))),
+  );
+  return said === undefined ? added : said.then(() => added);
 }
 
 /** Adds data that the model is shown, with the passages that are suspicious. */

@@ -1,5 +1,5 @@
 /** Rules on a call of a run. Loaded by the first of them: it needs the engine's readings of texts. */
-import { cropTask, type Input, inputText } from '../../engine/input.js';
+import { cropTask, type Input, inputText, taskOf } from '../../engine/input.js';
 import { askPerson, type FlowQuestion, type OnAsk, questionText } from './ask.js';
 import { ruleArguments } from './decide-flow.js';
 import type { KnownEffect } from './effects.js';
@@ -82,7 +82,7 @@ async function askAbout(ruling: FlowRuling, run: RunMemory, call: RuledCall, rul
 
 /** Asks the judge, if there is one. */
 async function judgeCall(
-  { task, said, texts }: RunMemory,
+  run: RunMemory,
   call: RuledCall,
   asked: Pick<JudgedCall & FlowQuestion, 'tool' | 'effect' | 'flows'>,
   { judge, judgeTimeoutMs }: CallRules,
@@ -90,6 +90,7 @@ async function judgeCall(
   if (judge === undefined) return undefined;
   const judges = await import('./judge.js');
   const text = call.inputs.map(inputText).join('\n');
-  const about = { ...asked, task: cropTask(call.task ?? task ?? said), call: text, texts };
+  const task = cropTask(call.task ?? run.task) ?? taskOf(await run.said());
+  const about = { ...asked, task, call: text, texts: run.texts };
   return judges.judgeCall(judge, about, judgeTimeoutMs, call.signal);
 }

@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes, randomInt } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { type Input, JsonText } from '../../engine/input.js';
-import { isContainer, MAX_DEPTH } from '../redact.js';
+import { cropTask, newestTurns } from '../../engine/input.js';
+import { type JointEnds, type Joints, jointsOf } from './joints.js';
 import { type DigestedEntry, type Entry, emptyRun, type RunLog, type RunState } from './run-state.js';
+import { joinLogged, saidBefore, sayLogged } from './run-texts.js';
 
 /** State that the brief runs of a guard share, as each has the history of the one before once more. */
 export interface BriefRuns {
@@ -15,12 +16,6 @@ export interface BriefRuns {
     values(): Iterable<DigestedEntry>;
     readonly size: number;
   };
-}
-
-/** Texts around the joints of a value. */
-export interface Joints {
-  /** The end of what was read before, and the ends of the value's strings, in their order. Undefined once they have passed, and where there are fewer than two. */
-  pieces: readonly string[] | undefined;
 }
 
 /** A host's id of a run, or the object that stands for one, such as its context: the run lives as long as the object. */
@@ -46,9 +41,6 @@ const MAX_SHARED = 5_000;
 const MAX_DIGESTS = 500_000;
 /** Characters that are kept for a judge, the newest texts. */
 const JUDGED_LENGTH = 500_000;
-/** Characters on each side of a joint, and around all joints of one value. */
-const JOINT_LENGTH = 300;
-const JOINTS_LENGTH = 6_000;
 
 export function newRunId(): string {
   return `run_${randomBytes(12).toString('hex')}`;
@@ -107,15 +99,15 @@ export class RunMemory {
   state: RunState;
   /** Task of the user, as given with the run. */
   task: string | undefined;
-  /** The newest text of the user. */
-  said: string | undefined;
+  /** The newest turns of the user that were allowed, oldest first. */
+  #said: readonly string[] = [];
   /** Entries that wait to be added to the state, in their order. */
   readonly pending: Entry[] = [];
   /** Secrets that no output may repeat. */
   readonly canaries: Set<string> = new Set();
   /** Texts of data for a judge, by evidence id, the newest of them; none where there is no judge. */
   readonly texts: { get(evidenceId: string): string | undefined; set(evidenceId: string, text: string): unknown };
-  readonly #joints = new LRUCache<string, Joints>({ max: MAX_TEXTS });
+  readonly #joints = new LRUCache<string, Joints | Promise<Joints>>({ max: MAX_TEXTS });
   /** The end of what was read last. */
   #end = '';
 
@@ -130,65 +122,37 @@ export class RunMemory {
   }
 
   /**
-   * The joints of a value with what was read before it, and of its strings with each other, by the digest of the value: an order
-   * may be divided over them. In the order in which the screenings start. A value that is screened again, such as one of the
-   * history, has the same joints.
+   * Where a value stands in the run, by its digest: behind what the user said, its joints with what was read before it, and those of
+   * its strings with each other, as an order may be divided over them. In the order in which the screenings start. A value that is
+   * screened again, such as one of the history, stands where it stood.
    */
-  jointsOf(digest: string, readProse: () => readonly string[]): Joints {
+  jointsOf(digest: string, readValue: () => JointEnds): Joints | Promise<Joints> {
     const known = this.#joints.get(digest);
     if (known !== undefined) return known;
-    const prose = readProse();
-    const pieces = endsOf(this.#end === '' ? prose : [this.#end, ...prose]);
-    const found: Joints = { pieces: pieces.length < 2 ? undefined : pieces };
+    const ends = readValue();
+    const found = this.log?.texts === undefined ? this.#join(ends) : joinLogged(this.log.texts, this.id, ends);
     this.#joints.set(digest, found);
-    // Nothing said, such as a number of progress, parts no two halves.
-    if (prose.length > 0) this.#end = structuredClone(prose.join('\n').slice(-JOINT_LENGTH));
+    if (found instanceof Promise) found.catch(() => this.#joints.delete(digest));
     return found;
   }
-}
 
-/** Texts around the joints between others; of many, 100 pieces at most. Copies, since a slice keeps the whole text alive. */
-function endsOf(texts: readonly string[]): readonly string[] {
-  let left = JOINTS_LENGTH;
-  return texts.flatMap((text, at) => {
-    const [before, after] = [text.slice(0, JOINT_LENGTH), text.slice(-JOINT_LENGTH)];
-    const ends = text.length > 2 * JOINT_LENGTH ? [before, after] : [text];
-    const pieces = at === 0 ? [after] : at === texts.length - 1 ? [before] : ends;
-    for (const piece of pieces) left -= Math.max(piece.length, JOINTS_LENGTH / 100);
-    return left < 0 ? [] : structuredClone(pieces);
-  });
-}
-
-/**
- * The sentences that a value of plain objects and lists says, in its order: the strings that are more than an identifier, or its
- * only one. JSON in a string is read.
- */
-export function proseOf(value: unknown): readonly string[] {
-  const strings: string[] = [];
-  const walk = (given: unknown, depth: number): void => {
-    const member = given instanceof JsonText ? given.toJSON() : parsedJson(given);
-    if (typeof member === 'string') strings.push(member);
-    else if (isContainer(member) && depth <= MAX_DEPTH)
-      for (const inner of Object.values(member)) walk(inner, depth + 1);
-  };
-  walk(value, 0);
-  return strings.length === 1 ? strings : strings.filter((text) => /\s\S+\s/.test(text));
-}
-
-/** The value of a text that is an object or a list of JSON; the given value where it is none. */
-export function parsedJson(text: unknown): unknown {
-  if (typeof text !== 'string' || !/^\s*[[{]/.test(text)) return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
+  /** Adds a turn of the user that was allowed. */
+  say(text: string): Promise<void> | undefined {
+    if (this.log?.texts !== undefined) return sayLogged(this.log.texts, this.id, text);
+    // A copy, since a slice keeps the whole text alive.
+    this.#said = newestTurns([...this.#said, structuredClone(cropTask(text)) ?? '']);
+    return undefined;
   }
-}
 
-/** The text of an input without the escapes of JSON, of the same length, so that offsets stay. */
-export function plainText(input: Input): string {
-  if (!(input instanceof JsonText)) return String(input);
-  return input.text.replace(/\\(?:u[\da-f]{4}|.)/g, (escaped) =>
-    escaped === '\\\\' ? '\\\u200b' : ' '.repeat(escaped.length),
-  );
+  /** The newest turns of the user, oldest first. */
+  async said(): Promise<readonly string[]> {
+    return this.log?.texts === undefined ? this.#said : saidBefore(await this.log.texts.read(this.id));
+  }
+
+  #join(ends: JointEnds): Joints {
+    const joints = jointsOf(ends, this.#end, this.#said);
+    // Nothing said, such as a number of progress, parts no two halves.
+    if (ends.end !== '') this.#end = ends.end;
+    return joints;
+  }
 }

@@ -72,12 +72,33 @@ export interface GivenDigests {
 /** An entry as a run keeps it. */
 export type DigestedEntry = UntrustedDigests | GivenDigests;
 
-/** Where runs are kept whose next step another process may take. It gets digests, never a text. */
+/** Where runs are kept whose next step another process may take. */
 export interface RunLog {
   /** The secret of a run, a whole number from 0 to 2^32 - 1 that stays the same, and its entries, oldest first. */
   read(runId: string): Promise<{ readonly seed: number; readonly entries: readonly string[] }>;
-  /** Adds entries. The same one may be added twice. */
+  /** Adds entries: digests, never a text. The same one may be added twice. */
   add(runId: string, entries: readonly RunEntry[]): Promise<void>;
+  /** Default: an order split over results of two processes is not found, and what the user said in another is no task. */
+  readonly texts?: RunTextLog | undefined;
+}
+
+/** Where the texts are kept that the next step of a run needs as they are. */
+export interface RunTextLog {
+  /**
+   * The newest texts of a run, in the order in which they were added, the same for all processes. `name`: the one that is looked for,
+   * since a log may keep names under a key.
+   */
+  read(runId: string, name?: string): Promise<readonly RunText[]>;
+  /** Adds a text. One that was read and is there already stays where it is. */
+  add(runId: string, text: RunText): Promise<void>;
+}
+
+/** A text of a run: the end of data that was read, at most 300 characters, or a turn of the user, at most 4,000. */
+export interface RunText {
+  readonly kind: 'read' | 'said';
+  /** Digest of the whole text, 64 hex digits. */
+  readonly name: string;
+  readonly text: string;
 }
 
 /** An entry of a run. */

@@ -2,7 +2,7 @@ import { canonicalJson } from '../../engine/canonical-json.js';
 import type { Input } from '../../engine/input.js';
 import { answerHook, type HookEvent } from '../../integrations/claude-agent/answer-hook.js';
 import { answerLiteLlm, type LiteLlmCall, runOf } from '../../integrations/litellm/answer-litellm.js';
-import { type Analyzer, createGuard, type GuardOptions, type RunLog } from '../../policy/index.js';
+import { type Analyzer, createGuard, type GuardOptions, type RunLog, type RunTextLog } from '../../policy/index.js';
 import { hookBodySchema, liteLlmCallSchema } from './agent-schemas.js';
 import { HttpError } from './http-error.js';
 
@@ -16,6 +16,7 @@ export interface AgentCall {
 
 /** Screens what an agent's host sent, and keeps what its runs remember. */
 export interface AgentAnalyzer extends RunLog {
+  readonly texts: RunTextLog;
   analyze(
     input: Input,
     options?: Parameters<Analyzer['analyze']>[1] & {
@@ -45,7 +46,9 @@ export async function answerAgent(
   const runId = typeof named === 'string' && RUN_ID.test(named) ? named : undefined;
   const isPast = host === 'litellm' && input_type === 'request';
   const engine: Analyzer = { analyze: (input, options) => analyzer.analyze(input, { ...options, runId, isPast }) };
-  const runLog = runId === undefined ? undefined : analyzer;
+  // A gateway hands over the whole conversation: what was said and read before is known from that.
+  const { texts, ...digests } = analyzer;
+  const runLog = runId === undefined ? undefined : { ...digests, ...(host === 'claude-code' && { texts }) };
   const guard = createGuard({ engine, on, tools, runLog, cache: { max: 100 }, timeoutMs: 2 ** 31 - 1 });
   if (host === 'claude-code') {
     if (!hookBodySchema.safeParse(body).success) throw notTaken();

@@ -3,7 +3,6 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { whenClosed } from '../../adapters/when-closed.js';
-import { cropTask, inputText } from '../../engine/input.js';
 import type { EvidenceRecord } from '../../evidence/evidence-record.js';
 import type { Policy } from '../../policy/index.js';
 import type { WrittenPolicy } from '../../policy/run/written-policy.js';
@@ -11,8 +10,8 @@ import { digestInput } from '../../policy/screener.js';
 import { LONG } from '../long-texts/long-text-job.js';
 import type { AccountChange } from '../screening/account-overlays.js';
 import type { KeyOwner } from '../screening/ports.js';
+import { runTextsOf } from '../screening/run-texts.js';
 import { screenCall } from '../screening/screen-call.js';
-import { type SessionPrompts, sessionPrompts } from '../screening/session-prompts.js';
 import type { Place } from './admission.js';
 import { type AgentAnalyzer, type AgentCall, answerAgent, notTaken } from './agent-answers.js';
 import {
@@ -49,16 +48,10 @@ const ALLOWED_TEXTS = 20_000;
 /** Verdicts that are known for a while, by account, overlay and text. */
 type KnownVerdicts = LRUCache<string, Awaited<ReturnType<AgentAnalyzer['analyze']>>>;
 
-/** The parts that an agent's call uses. */
-interface AgentParts extends AnalyzeParts {
-  readonly prompts: SessionPrompts;
-}
-
 /** The routes that agents call themselves, in the shapes of their hosts. A call counts once, however many texts it holds. */
-export function agentRoutes(app: FastifyInstance, analyzeParts: AnalyzeParts): void {
+export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
   app.decorateRequest('agentOwner', null);
   app.decorateRequest('agentPlace', null);
-  const parts = { ...analyzeParts, prompts: sessionPrompts() };
   const allowed: KnownVerdicts = new LRUCache({ max: ALLOWED_TEXTS, ttl: ALLOWED_MS });
   const common = (readKey = bearerKey) =>
     ({
@@ -114,7 +107,7 @@ export function agentRoutes(app: FastifyInstance, analyzeParts: AnalyzeParts): v
 }
 
 /** Lets a call in, counted before its body is read: one with a bad body counts too. */
-function admit(parts: AgentParts, readKey: (request: IncomingMessage) => string) {
+function admit(parts: AnalyzeParts, readKey: (request: IncomingMessage) => string) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const owner = await parts.findKey(readKey(request.raw));
     if (owner === undefined) throw new HttpError(401, 'The API key is not valid.');
@@ -145,7 +138,7 @@ function hookCall(query: unknown): AgentCall {
   return { host: 'claude-code', on: { ...(points as Partial<Policy>), flow } };
 }
 
-async function notePin({ store, now }: AgentParts, request: FastifyRequest): Promise<void> {
+async function notePin({ store, now }: AnalyzeParts, request: FastifyRequest): Promise<void> {
   const event = pinEventSchema.safeParse(request.body);
   if (!event.success) throw notTaken();
   const { account, key } = ownerOf(request);
@@ -162,7 +155,7 @@ async function notePin({ store, now }: AgentParts, request: FastifyRequest): Pro
 
 /** The response to a call as JSON. Its verdicts are kept as evidence; a screening that fails is a 500. */
 async function answer(
-  parts: AgentParts,
+  parts: AnalyzeParts,
   request: FastifyRequest,
   asked: AgentCall,
   known?: KnownVerdicts,
@@ -170,7 +163,8 @@ async function answer(
   const body = request.body as object;
   if (!Buffer.isBuffer(body)) await request.agentPlace?.begin();
   const { account, key } = ownerOf(request);
-  const { store, overlays, longTexts, now } = parts;
+  const { store, overlays, longTexts, memory, now } = parts;
+  const texts = runTextsOf(store.runs, memory, { accountId: account.id, keep: account.settings.keep });
   const signal = disconnectSignal(request);
   const call = underPolicy(asked, account.flowPolicy);
   const screen = screening(parts, request, call, await overlays?.changeOf(account.overlay), known);
@@ -189,6 +183,10 @@ async function answer(
     analyze: (input, options) => failing(() => screen(input, options)),
     read: (runId) => failing(() => store.runs.read(account.id, runId)),
     add: (runId, entries) => failing(() => store.runs.add(account.id, runId, entries)),
+    texts: {
+      read: (runId, name) => failing(() => texts.read(runId, name)),
+      add: (runId, text) => failing(() => texts.add(runId, text)),
+    },
   };
   const text = Buffer.isBuffer(body)
     ? // Asked from another thread: in the request's context all the same.
@@ -209,7 +207,7 @@ function underPolicy({ on, ...call }: AgentCall, policy: WrittenPolicy | null): 
 
 /** Screens the texts of a call; those in `known` a moment ago are not screened again. */
 function screening(
-  { store, engine, metrics, longTexts, now, prompts }: AgentParts,
+  { store, engine, metrics, longTexts, now }: AnalyzeParts,
   request: FastifyRequest,
   call: AgentCall,
   overlay: AccountChange | undefined,
@@ -222,9 +220,7 @@ function screening(
   };
   const write = (record: EvidenceRecord): Promise<void> => store.evidence.append(record);
   const signal = disconnectSignal(request);
-  return async (input, { channel, task: given, runId, isPast } = {}) => {
-    const isPrompt = channel === 'user';
-    const task = given ?? (runId === undefined || isPrompt ? undefined : prompts.get(account.id, runId));
+  return async (input, { channel, task, runId, isPast } = {}) => {
     const digest = known === undefined ? '' : digestInput(input, channel ?? 'user', task);
     const name = `${account.id} ${overlay?.change.rulesVersion ?? ''} ${digest}`;
     const seen = known?.get(name);
@@ -239,11 +235,7 @@ function screening(
           : { id: runId, policy: { on: { flow: call.on.flow }, tools: call.tools }, isPast, isKeptElsewhere: true },
     });
     metrics.decided(verdict.verdict, verdict.decided_by, explanation.router_level);
-    const isAllowed = verdict.verdict === 'allow';
-    if (isAllowed) known?.set(name, verdict);
-    // The next results are of this prompt or, where it was blocked, of none that may count.
-    if (runId !== undefined && isPrompt)
-      prompts.set(account.id, runId, isAllowed ? cropTask(inputText(input)) : undefined);
+    if (verdict.verdict === 'allow') known?.set(name, verdict);
     return { ...verdict, explanation };
   };
 }

@@ -24,6 +24,7 @@ import { type CallCounter, type CountedCall, createCallCounter } from '../screen
 import type { FindKey } from '../screening/key-cache.js';
 import type { KeyOwner, ScreeningEngine, ScreeningStore } from '../screening/ports.js';
 import { type RecentVerdicts, recentVerdicts } from '../screening/recent-verdicts.js';
+import { type RunTextMemory, runTextsOf } from '../screening/run-texts.js';
 import { type AskedInput, screenCall } from '../screening/screen-call.js';
 import type { Admission, Place } from './admission.js';
 import {
@@ -48,6 +49,8 @@ export interface AnalyzeParts {
   readonly admission: Admission;
   readonly metrics: ServiceMetrics;
   readonly longTexts: LongTexts;
+  /** Texts of runs that no store keeps. */
+  readonly memory: RunTextMemory;
   readonly now: () => Date;
 }
 
@@ -135,7 +138,7 @@ interface AnalyzeRequest extends Pick<FastifyRequest, 'call' | 'bodyBytes' | 'tr
 }
 
 async function answer(
-  { store, overlays, metrics, now, ...parts }: AnalyzeParts & { readonly recent: RecentVerdicts },
+  { store, overlays, metrics, memory, now, ...parts }: AnalyzeParts & { readonly recent: RecentVerdicts },
   { call, bodyBytes, traceId, query, body }: AnalyzeRequest,
   reply: FastifyReply,
 ): Promise<void> {
@@ -155,7 +158,7 @@ async function answer(
     requireAllowed(reply, quota);
   };
   const { verdict, explanation, record } = await screenCall(
-    { ...parts, write, now, runs: store.runs },
+    { ...parts, write, now, runs: store.runs, texts: runTextsOf(store.runs, memory, caller) },
     caller,
     askedInput(body, query, account.flowPolicy ?? undefined),
   );
@@ -171,8 +174,8 @@ async function answer(
 }
 
 /** The run of a call, as the response tells it. Never a value. */
-function runAnswer({ id, flow }: RecordedRun): RunAnswer {
-  if (flow === undefined) return { run_id: id };
+function runAnswer({ id, halved, flow }: RecordedRun): RunAnswer {
+  if (flow === undefined) return { run_id: id, ...(halved && { halved }) };
   const { action, rule, reason } = flow;
   const findings = flow.flows.map(({ argument, kind, level, source }) => ({
     ...{ argument, kind, level },

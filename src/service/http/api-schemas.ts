@@ -48,7 +48,7 @@ export const analyzeBodySchema: z.ZodType<AnalyzeBody> = z
       .regex(/^[\w.:-]{1,100}$/)
       .optional()
       .describe(
-        'The run that the text is a part of, an id of your own. The service remembers digests of what its texts say, for a day: `user` is trusted, `tool_result` and `document` are not, and a `tool_call` is checked for values that come from them.',
+        'The run that the text is a part of, an id of your own. The service remembers digests of what its texts say, the end of each and what the user said, for a day: `user` is trusted and is the task, `tool_result` and `document` are not trusted and are screened together with what was read before, and a `tool_call` is checked for values that come from them.',
       ),
     tool: z.string().max(200).optional().describe('With `run_id`: the tool that gave the result, or that is called.'),
     effect: z
@@ -133,6 +133,8 @@ const explainedSchema = z
 /** Fields of a response to a call that names a run. */
 export interface RunAnswer {
   readonly run_id: string;
+  /** The text is blocked only together with what the run read before, or its strings with each other. */
+  readonly halved?: true | undefined;
   /** Of a tool's call. */
   readonly flow?: FlowAnswer | undefined;
 }
@@ -164,11 +166,13 @@ const runVerdictSchema = z
     verdict: z.enum(['allow', 'block']),
     evidence_id: z.string(),
     run_id: z.string(),
+    halved: z.literal(true).optional(),
     flow: flowSchema.optional(),
   })
   .meta({
     id: 'RunVerdict',
-    description: 'Any form, for a call with `run_id`. `flow` is there for a `tool_call`; it never quotes a value.',
+    description:
+      'Any form, for a call with `run_id`. `halved`: the text is blocked only together with what the run read before, or its strings with each other; the input of the record, in which the spans count, is these pieces. `flow` is there for a `tool_call`; it never quotes a value.',
   });
 
 /** A verdict in either form, or explained. */

@@ -14,6 +14,7 @@ import { createMetrics, type ServiceMetrics } from '../metrics.js';
 import type { AccountOverlays } from '../screening/account-overlays.js';
 import { cachedKeys } from '../screening/key-cache.js';
 import type { ScreeningEngine, ScreeningStore } from '../screening/ports.js';
+import { runTextMemory } from '../screening/run-texts.js';
 import { noteTraceIds, type Tracing } from '../tracing.js';
 import { Admission } from './admission.js';
 import { agentRoutes } from './agent-routes.js';
@@ -113,6 +114,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       overlays: parts.overlays,
       metrics,
       longTexts,
+      memory: runTextMemory(),
       now,
       admission: new Admission({
         calls: callsAtOnce,

@@ -1,8 +1,10 @@
 import { type Input, type JsonText, toJsonText } from '../../engine/input.js';
 import { masked } from '../../evidence/keep-input.js';
+import { type JointEnds, readEnds } from '../../policy/run/joints.js';
 import { type AgentAnalyzer, type AgentCall, answerAgent } from '../http/agent-answers.js';
 import { readJsonObject } from '../http/json-body.js';
 import { type FollowedText, followRun, type RunStep } from '../screening/follow-run.js';
+import { fromPlain, type PlainInput } from './plain-input.js';
 
 /** UTF-16 code units, or bytes: what is longer takes a thread for more than a millisecond or two. */
 export const LONG: number = 32 * 1024;
@@ -16,10 +18,12 @@ export type LongTextJob =
   /** Masks a text for its evidence. */
   | { readonly kind: 'mask'; readonly text: string }
   /** Follows the values of a run through a text. */
-  | { readonly kind: 'flow'; readonly step: RunStep };
+  | { readonly kind: 'flow'; readonly step: RunStep }
+  /** Reads where a text may go on with others. */
+  | { readonly kind: 'ends'; readonly input: PlainInput };
 
-/** The body of a call; the response to an agent as JSON; the masked text; what became of the values. */
-export type LongTextResult = string | CallBody | FollowedText;
+/** The body of a call; the response to an agent as JSON; the masked text; what became of the values; the ends of a text. */
+export type LongTextResult = string | CallBody | FollowedText | JointEnds;
 
 /** The members of a call's body that its route reads, as they were sent; an input that is no string in canonical form. */
 export interface CallBody {
@@ -54,6 +58,8 @@ export async function doLongTextJob(job: LongTextJob, analyzer: AgentAnalyzer): 
       return masked(job.text);
     case 'flow':
       return followRun(job.step);
+    case 'ends':
+      return readEnds(fromPlain(job.input));
   }
 }
 

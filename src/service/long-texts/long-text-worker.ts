@@ -20,6 +20,10 @@ async function work({ id, job }: JobRequest): Promise<PlainResult> {
     },
     read: (runId) => ask({ id, kind: 'read', runId }),
     add: (runId, entries) => ask({ id, kind: 'add', runId, entries }),
+    texts: {
+      read: (runId, name) => ask({ id, kind: 'readTexts', runId, name }),
+      add: (runId, text) => ask({ id, kind: 'addText', runId, text }),
+    },
   };
   return toPlainResult(await doLongTextJob(job, analyzer));
 }

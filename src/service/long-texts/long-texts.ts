@@ -65,9 +65,12 @@ export function createLongTexts(program?: string, bodyBytes: number = 1024 * 102
   async function answer(question: Question): Promise<unknown> {
     const analyzer = underWay.get(question.id) ?? noQuestions;
     try {
-      if (question.kind === 'analyze') return await analyzer.analyze(fromPlain(question.input), question.options);
-      if (question.kind === 'read') return await analyzer.read(question.runId);
-      return await analyzer.add(question.runId, question.entries);
+      const { kind } = question;
+      if (kind === 'analyze') return await analyzer.analyze(fromPlain(question.input), question.options);
+      if (kind === 'read') return await analyzer.read(question.runId);
+      if (kind === 'add') return await analyzer.add(question.runId, question.entries);
+      if (kind === 'readTexts') return await analyzer.texts.read(question.runId, question.name);
+      return await analyzer.texts.add(question.runId, question.text);
     } catch {
       // Whoever answers knows why.
       throw new Error('the screening failed');
@@ -96,11 +99,15 @@ export function createLongTexts(program?: string, bodyBytes: number = 1024 * 102
 
 function costOf(job: LongTextJob): number {
   if (job.kind === 'flow') return stepCost(job.step);
+  if (job.kind === 'ends') return job.input.text.length;
   return (job.kind === 'mask' ? job.text : job.body).length;
 }
 
 const refuse = (): Promise<never> => Promise.reject(new Error('this job screens nothing'));
-const noQuestions: AgentAnalyzer = { analyze: refuse, read: refuse, add: refuse };
+const noQuestions: AgentAnalyzer = {
+  ...{ analyze: refuse, read: refuse, add: refuse },
+  texts: { read: refuse, add: refuse },
+};
 
 function toError(failure: Failure): Error {
   if (failure.code === 'WORKER_ENDED') return new Error('the thread for long texts ended');

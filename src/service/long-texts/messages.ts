@@ -1,3 +1,4 @@
+import type { RunText } from '../../policy/index.js';
 import type { AgentAnalyzer } from '../http/agent-answers.js';
 import type { CallBody, LongTextJob, LongTextResult } from './long-text-job.js';
 import { fromPlain, type PlainInput, toPlain } from './plain-input.js';
@@ -22,16 +23,18 @@ export type Question = { readonly id: number } & (
     }
   | { readonly kind: 'read'; readonly runId: string }
   | { readonly kind: 'add'; readonly runId: string; readonly entries: Parameters<AgentAnalyzer['add']>[1] }
+  | { readonly kind: 'readTexts'; readonly runId: string; readonly name?: string | undefined }
+  | { readonly kind: 'addText'; readonly runId: string; readonly text: RunText }
 );
 
 export function toPlainResult(result: LongTextResult): PlainResult {
-  if (typeof result === 'string' || 'recorded' in result) return result;
+  if (typeof result === 'string' || 'recorded' in result || 'end' in result) return result;
   const { input, ...rest } = result;
   return input === undefined ? rest : { ...rest, input: toPlain(input) };
 }
 
 export function fromPlainResult(result: PlainResult): LongTextResult {
-  if (typeof result === 'string' || 'recorded' in result) return result;
+  if (typeof result === 'string' || 'recorded' in result || 'end' in result) return result;
   const { input, ...rest } = result;
   return input === undefined ? rest : { ...rest, input: fromPlain(input) };
 }

@@ -3,7 +3,7 @@ import { packageVersion } from '../../adapters/package-version.js';
 import { type Channel, thresholdOf } from '../../engine/channel.js';
 import type { EngineInfo } from '../../engine/engine-settings.js';
 import type { ExplainedFinding, ExplainedVerdict, Explanation } from '../../engine/explain.js';
-import { type Input, inputText, toJsonText } from '../../engine/input.js';
+import { type Input, inputText, type JsonText, taskOf, toJsonText } from '../../engine/input.js';
 import { DEFAULT_LIMITS } from '../../engine/limits.js';
 import type { PackChange } from '../../engine/rules/types.js';
 import type { Mode, Verdict } from '../../engine/verdict.js';
@@ -16,6 +16,8 @@ import type {
 } from '../../evidence/evidence-record.js';
 import { keepInput, keepText } from '../../evidence/keep-input.js';
 import { replayDigest } from '../../evidence/replay-digest.js';
+import type { RunTextLog } from '../../policy/index.js';
+import { sayLogged } from '../../policy/run/run-texts.js';
 import type { RunStore } from '../../store/store.js';
 import { LONG } from '../long-texts/long-text-job.js';
 import type { LongTexts } from '../long-texts/long-texts.js';
@@ -32,6 +34,7 @@ import {
 } from './follow-run.js';
 import type { ScreeningEngine } from './ports.js';
 import type { RecentVerdicts } from './recent-verdicts.js';
+import { readJoints, scoreJoints } from './score-joints.js';
 
 /** The parts that a screening call uses once its quota admits it. */
 export interface ScreenParts {
@@ -41,6 +44,8 @@ export interface ScreenParts {
   readonly now: () => Date;
   /** Default: no call is a part of a run. */
   readonly runs?: RunStore | undefined;
+  /** What runs read and the user said in them. Default: something else looks after that. */
+  readonly texts?: RunTextLog | undefined;
   /** Default: all is done in this thread. */
   readonly longTexts?: LongTexts | undefined;
   /** Default: every text is scanned. */
@@ -76,28 +81,56 @@ export interface ScreenedInput {
 
 /** Scores an input and stores its evidence; resolves when the record is durable. */
 export async function screenCall(parts: ScreenParts, owner: CallOwner, asked: AskedInput): Promise<ScreenedInput> {
-  const { write, engine, now, longTexts, runs } = parts;
-  const { accountId, keyId, keep, overlay, traceId } = owner;
-  const { task, run } = asked;
+  const { runs, texts } = parts;
+  const { run } = asked;
   const input = typeof asked.input === 'string' ? asked.input : toJsonText(asked.input);
   const evidenceId = newEvidenceId();
   const started = performance.now();
-  const explained = await score(parts, owner, { ...asked, input }, evidenceId);
+  const joints = texts && run && (await readJoints({ ...parts, texts }, owner.accountId, run.id, asked));
+  const task = asked.task ?? taskOf(joints?.said ?? []);
+  const alone = await score(parts, owner, { ...asked, input, task }, evidenceId);
+  const { channel } = alone.explanation;
+  const isSplit = alone.verdict === 'allow' && joints?.pieces !== undefined;
+  const halved =
+    isSplit &&
+    (await scoreJoints(joints, { channel, task }, (piece, id) =>
+      score(parts, owner, { input: piece, channel, task }, id),
+    ));
+  const explained = halved ? halved.explained : alone;
   const { explanation } = explained;
   const verdict = bareVerdict(explained, evidenceId, performance.now() - started);
-  const { channel, model } = explanation;
-  const said: RunText = { input: toPlain(input), task, channel, verdict, windows: model.windows, keep };
+  const windows = halved ? [] : explanation.model.windows;
+  const said: RunText = { input: toPlain(input), task: asked.task, channel, verdict, windows, keep: owner.keep };
   const followed = run === undefined ? undefined : await follow(parts, owner, run, said);
+  const recorded = followed?.recorded && { ...followed.recorded, ...(halved && { halved: true as const }) };
+  const screened = { input: halved ? halved.input : input, task, run: recorded };
+  const record = await recordOf(parts, owner, screened, verdict, explanation);
+  await parts.write(record);
+  if (run !== undefined && followed !== undefined && followed.entries.length > 0)
+    await runs?.add(owner.accountId, run.id, followed.entries);
+  if (texts && run && channel === 'user' && verdict.verdict === 'allow')
+    await sayLogged(texts, run.id, inputText(input));
+  return { verdict, explanation, record };
+}
+
+async function recordOf(
+  { engine, now, longTexts }: ScreenParts,
+  { accountId, keyId, keep, overlay, traceId }: CallOwner,
+  { input, task, run }: { readonly input: string | JsonText } & Pick<EvidenceRecord, 'run'> & Pick<AskedInput, 'task'>,
+  verdict: Verdict,
+  explanation: Explanation,
+): Promise<EvidenceRecord> {
+  const { channel, model } = explanation;
   const text = inputText(input);
   const maskedText = keep === 'masked' ? await maskLong(text, accountId, longTexts) : undefined;
   const kept = (finding: ExplainedFinding): EvidenceFinding => keptFinding(finding, keep);
-  const record: EvidenceRecord = {
-    id: evidenceId,
+  return {
+    id: verdict.evidence_id,
     time: now().toISOString(),
     account_id: accountId,
     key_id: keyId,
     ...(traceId === undefined ? {} : { trace_id: traceId }),
-    ...(followed === undefined ? {} : { run: followed.recorded }),
+    ...(run === undefined ? {} : { run }),
     input: keepInput(text, typeof input !== 'string', keep, maskedText),
     verdict,
     channel,
@@ -112,10 +145,6 @@ export async function screenCall(parts: ScreenParts, owner: CallOwner, asked: As
     replay_digest: replayDigest(verdict),
     label: null,
   };
-  await write(record);
-  if (run !== undefined && followed !== undefined && followed.entries.length > 0)
-    await runs?.add(accountId, run.id, followed.entries);
-  return { verdict, explanation, record };
 }
 
 /** Returns the engine's verdict, or in mode `rules` the recent one of the same text. */

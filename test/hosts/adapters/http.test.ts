@@ -158,3 +158,38 @@ it.each([
   const options = { feild: 'text' } as object;
   expect(() => guardRoute(rules(), options)).toThrow(`${name} has no option feild`);
 });
+
+it('one line makes a request a run, as the page says', async () => {
+  const guard = rules();
+  const call = { name: 'send_mail', arguments: { to: 'carl@shop.example' } };
+  /** Whether a value of a result may be sent: only where the user of this request gave it. */
+  const answer = async (): Promise<string> => {
+    await guard.screen('tool_result', 'Ask carl@shop.example.', { tool: 'search_mail' });
+    return (await guard.screen('tool_call', call)).action;
+  };
+  const prompts = ['Write to carl@shop.example.', BENIGN];
+  const hono = new Hono();
+  hono.use((_, next) => guard.inRun(next));
+  hono.post('/', guardHono(guard), async (context) => context.text(await answer()));
+  const fast = fastify();
+  fast.addHook('preHandler', (_request, _reply, done) => guard.inRun(done));
+  fast.post('/', { preHandler: guardFastify(guard) }, answer);
+  const express = express5();
+  express.use(express5.json());
+  express.use((_request, _response, next) => guard.inRun(next));
+  express.post('/', guardExpress(guard), async (_request, response) => void response.send(await answer()));
+  const server = express.listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  for (const [at, input] of prompts.entries()) {
+    const request = { method: 'POST', headers: json, body: JSON.stringify({ input }) } as const;
+    const answers = [
+      await (await hono.request('/', request)).text(),
+      (await fast.inject({ method: 'POST', url: '/', headers: json, payload: request.body })).body,
+      await (await fetch(`http://127.0.0.1:${port}/`, request)).text(),
+    ];
+    expect(answers).toEqual(Array(3).fill(['allow', 'report'][at]));
+  }
+  server.closeAllConnections();
+  server.close();
+});

@@ -90,7 +90,7 @@ it('Claude Code: the query chooses what happens; an unknown action is a mistake'
   expect((await hook(bash(ATTACK), { query: '?tool_result=allow' })).status).toBe(400);
 });
 
-it('Claude Code: the prompt that a session was allowed last is the task of its results, long ones too', async () => {
+it('Claude Code: the prompts that a session was allowed last are the task of its results, long ones too', async () => {
   const { post, store } = await testApp();
   const other = { authorization: `Bearer ${OTHER_KEY}` };
   const result = (session_id: string, stdout: string) => ({ ...bash(stdout), session_id });
@@ -98,6 +98,7 @@ it('Claude Code: the prompt that a session was allowed last is the task of its r
   for (const event of [
     ...[result('s', 'before'), prompt('Sum up my mail.'), result('s', 'after'), result('t', 'another session')],
     ...[result('s', 'long '.repeat(10_000)), prompt(ATTACK), result('s', 'blocked')],
+    ...[prompt('And who wrote it?'), result('s', 'last')],
   ])
     await post(event, { url: '/hooks/claude-code' });
   await post(prompt('Sum up my mail.'), { url: '/hooks/claude-code' });
@@ -107,9 +108,10 @@ it('Claude Code: the prompt that a session was allowed last is the task of its r
     input.text?.length,
     task?.text,
   ]);
-  expect(tasks.filter(([channel]) => channel === 'user').map(([, , task]) => task)).toEqual(Array(3).fill(undefined));
+  expect(tasks.filter(([channel]) => channel === 'user').map(([, , task]) => task)).toEqual(Array(4).fill(undefined));
   expect(tasks.filter(([channel]) => channel === 'tool_result').map(([, , task]) => task)).toEqual([
-    ...[undefined, 'Sum up my mail.', undefined, 'Sum up my mail.', undefined, undefined],
+    ...[undefined, 'Sum up my mail.', undefined, 'Sum up my mail.', 'Sum up my mail.'],
+    ...['Sum up my mail.\nAnd who wrote it?', undefined],
   ]);
 });
 
@@ -284,7 +286,7 @@ it('LiteLLM: the recorded calls pass; each text is screened once, on its channel
   expect((await ask(bare!.body)).json()).toEqual({ action: 'NONE' });
 });
 
-it('LiteLLM: the newest user turn before a result is its task', async () => {
+it('LiteLLM: the newest user turns before a result are its task', async () => {
   const turn = (role: string, content: string) => ({ role, content });
   const { store } = await litellm({
     input_type: 'request',
@@ -297,9 +299,9 @@ it('LiteLLM: the newest user turn before a result is its task', async () => {
     ['Read my mail.', undefined],
     ['Mail 1', 'Read my mail.'],
     ['Now sum it up.', undefined],
-    ['Mail 2', 'Now sum it up.'],
+    ['Mail 2', 'Read my mail.\nNow sum it up.'],
     // An order may be halved over two results.
-    ['Mail 1\nMail 2', 'Now sum it up.'],
+    ['Mail 1\nMail 2', 'Read my mail.\nNow sum it up.'],
   ]);
 });
 

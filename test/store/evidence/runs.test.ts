@@ -37,6 +37,39 @@ describe.each(allDatabases)('runs on $name', ({ make }) => {
     expect((await store.runs.read('a', 'r2')).seed).not.toBe(seed);
   });
 
+  it('keeps texts beside the entries, in the order in which they were added, whatever the clock says', async () => {
+    const read = (name: string, text = name) => ({ kind: 'read', name, text }) as const;
+    const said = (name: string) => ({ kind: 'said', name, text: name }) as const;
+    const texts = async (account = 'texts') => (await store.runs.readTexts(account, 'r')).map(({ text }) => text);
+    await store.runs.add('texts', 'r', [entry('1')]);
+    await store.runs.addText('texts', 'r', said('hello: you'));
+    for (const name of ['b', 'a']) await store.runs.addText('texts', 'r', read(name));
+    at -= 10;
+    await store.runs.addText('texts', 'r', read('c'));
+    await store.runs.addText('texts', 'r', read('b', 'again'));
+    at += 10;
+    const [first, ...others] = await store.runs.readTexts('texts', 'r', 'b');
+    expect(others.map(({ kind, name, text }) => [kind, name === 'b', text])).toEqual([
+      ['read', true, 'b'],
+      ['read', false, 'a'],
+      ['read', false, 'c'],
+    ]);
+    // Kept under a key: the digest of a short text would give it away.
+    expect(first).toEqual({ ...said('hello: you'), name: expect.stringMatching(/^[\da-f]{64}$/) });
+    expect([await names('texts', 'r'), await texts('b')]).toEqual([['1'], []]);
+    await store.runs.addText('texts', 'r', said('then'));
+    await store.runs.addText('texts', 'r', said('hello: you'));
+    expect(await texts()).toEqual(['b', 'a', 'c', 'then', 'hello: you']);
+    for (let index = 0; index < 40; index += 1) await store.runs.addText('texts', 'r', read(`r${index}`));
+    expect((await texts()).slice(0, 3)).toEqual(['then', 'hello: you', 'r8']);
+    for (let index = 0; index < 10; index += 1) await store.runs.addText('texts', 'r', said(`s${index}`));
+    expect(await texts()).toHaveLength(32 + 8);
+    await Promise.all(
+      Array.from({ length: 8 }, (_, index) => store.runs.addText('texts', 'at once', read(`${index}`))),
+    );
+    expect(await store.runs.readTexts('texts', 'at once')).toHaveLength(8);
+  });
+
   it('loses nothing of entries that come at once', async () => {
     await Promise.all(Array.from({ length: 40 }, (_, index) => store.runs.add('at-once', 'r', [entry(`${index}`)])));
     expect(new Set(await names('at-once', 'r')).size).toBe(40);

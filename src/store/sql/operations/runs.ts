@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import type { RunStore } from '../../store.js';
+import type { RunStore, RunText } from '../../store.js';
 import type { Connection } from '../connection.js';
 
 /** Bounds on entries and their bytes. */
@@ -10,6 +10,8 @@ interface Bound {
   readonly bytes: number;
 }
 
+/** Texts of a run that are kept, by kind. */
+const RUN_TEXTS: Readonly<Record<RunText['kind'], number>> = { read: 32, said: 8 };
 const RUN_BOUND: Bound = { entries: 1_000, bytes: 512 * 1024 };
 const ACCOUNT_BOUND: Bound = { entries: 20_000, bytes: 32 * 1024 * 1024 };
 /** An account is counted each time so many entries were added, since that takes as long as it has entries. */
@@ -66,14 +68,41 @@ async function trimStep(
   return firstKept === undefined && numDeletedRows > 0;
 }
 
+/** The rows of a run, newest first. A text has the name of its kind and a key, an entry a number. */
+function newestRows({ db }: Connection, accountId: string, run: string) {
+  const own = db.selectFrom('runEntries').where('accountId', '=', accountId).where('run', '=', run);
+  return own.orderBy(runOrder, 'desc').orderBy('name', 'desc');
+}
+
 /** Memory of runs. */
 export function sqlRuns(connection: Connection): RunStore {
   const { db, pepper } = connection;
   const added = new LRUCache<string, number>({ max: COUNTED_ACCOUNTS });
+  const texts = (accountId: string, run: string, kind: string) =>
+    newestRows(connection, accountId, run).where('name', 'like', `${kind}:%`).select(['at', 'name', 'entry']);
+  /** The digest of a text alone would give a short one away. */
+  const keyOf = (accountId: string, name: string): string =>
+    createHmac('sha256', pepper).update(`text\0${accountId}\0${name}`).digest('hex');
+
+  async function put(accountId: string, run: string, rows: readonly Entry[], isMoved = false): Promise<void> {
+    const all = rows.map((row) => ({ ...row, accountId, run, bytes: row.entry.length }));
+    await db
+      .insertInto('runEntries')
+      .values(all)
+      .onConflict((known) =>
+        isMoved ? known.columns(['accountId', 'run', 'name']).doUpdateSet({ at: all[0]?.at }) : known.doNothing(),
+      )
+      .execute();
+    await trim(connection, accountId, run, RUN_BOUND);
+    const uncounted = (added.get(accountId) ?? 0) + rows.length;
+    const isDue = uncounted >= COUNTED_ENTRIES;
+    added.set(accountId, isDue ? 0 : uncounted);
+    if (isDue) await trim(connection, accountId, undefined, ACCOUNT_BOUND);
+  }
+
   return {
     async read(accountId, runId) {
-      const all = db.selectFrom('runEntries').select('entry').where('accountId', '=', accountId);
-      const own = all.where('run', '=', runId).orderBy(runOrder, 'desc').orderBy('name', 'desc');
+      const own = newestRows(connection, accountId, runId).where('name', 'not like', '%:%').select('entry');
       const rows = await own.limit(RUN_BOUND.entries).execute();
       const seed = createHmac('sha256', pepper).update(`run\0${accountId}\0${runId}`).digest().readUInt32BE();
       return { seed, entries: rows.map(({ entry }) => entry).reverse() };
@@ -81,17 +110,37 @@ export function sqlRuns(connection: Connection): RunStore {
     async add(accountId, run, entries) {
       if (entries.length === 0) return;
       const at = connection.now();
-      const rows = entries.map(({ name, line }) => ({ accountId, run, name, at, bytes: line.length, entry: line }));
-      const put = db.insertInto('runEntries').values(rows);
-      await put.onConflict((conflict) => conflict.doNothing()).execute();
-      await trim(connection, accountId, run, RUN_BOUND);
-      const uncounted = (added.get(accountId) ?? 0) + entries.length;
-      const isDue = uncounted >= COUNTED_ENTRIES;
-      added.set(accountId, isDue ? 0 : uncounted);
-      if (isDue) await trim(connection, accountId, undefined, ACCOUNT_BOUND);
+      const rows = entries.map(({ name, line }) => ({ name, at, entry: line }));
+      await put(accountId, run, rows);
+    },
+    async readTexts(accountId, run, sought = '') {
+      const kinds = Object.entries(RUN_TEXTS).map(([kind, most]) => texts(accountId, run, kind).limit(most).execute());
+      const rows = (await Promise.all(kinds))
+        .flat()
+        .sort((a, b) => Number(a.at) - Number(b.at) || (a.name < b.name ? -1 : 1));
+      return rows.map(({ name, entry }) => {
+        const [kind, key = ''] = name.split(':');
+        return { kind: kind as RunText['kind'], name: key === keyOf(accountId, sought) ? sought : key, text: entry };
+      });
+    },
+    async addText(accountId, run, { kind, name, text }) {
+      const last = await texts(accountId, run, '%').limit(1).executeTakeFirst();
+      // Behind the last one by whatever clock.
+      const at = Math.max(connection.now(), Number(last?.at ?? 0) + 1);
+      await put(accountId, run, [{ name: `${kind}:${keyOf(accountId, name)}`, at, entry: text }], kind === 'said');
+      const old = await texts(accountId, run, kind).offset(RUN_TEXTS[kind]).limit(1).executeTakeFirst();
+      if (old === undefined) return;
+      const all = db.deleteFrom('runEntries').where('accountId', '=', accountId).where('run', '=', run);
+      await all.where('name', 'like', `${kind}:%`).where('at', '<=', old.at).execute();
     },
     async purge(before) {
       await db.deleteFrom('runEntries').where('at', '<', before).execute();
     },
   };
+}
+
+interface Entry {
+  readonly name: string;
+  readonly at: number;
+  readonly entry: string;
 }

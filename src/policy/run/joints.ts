@@ -1,0 +1,59 @@
+/** Where a value goes on with what was read before it, and its strings with each other: an order may be divided over them. */
+import type { Input } from '../../engine/input.js';
+import { digestInput } from '../screener.js';
+import { proseOf } from './prose.js';
+
+/** Texts around the joints of a value. */
+export interface Joints {
+  /** The end of what was read before, and the ends of the value's strings, in their order. Undefined once they have passed, and where there are fewer than two. */
+  pieces: readonly string[] | undefined;
+  /** The newest turns of the user before the value, oldest first. */
+  readonly said: readonly string[];
+}
+
+/** The ends of a value's strings. */
+export interface JointEnds {
+  /** Digest of what the strings say. */
+  readonly name: string;
+  /** The last characters of them; empty where they say nothing. */
+  readonly end: string;
+  /** Pieces around their joints with each other. */
+  readonly alone: readonly string[];
+  /** The same where something was read before them. */
+  readonly joined: readonly string[];
+}
+
+/** Characters on each side of a joint, and around all joints of one value. */
+const JOINT_LENGTH = 300;
+const JOINTS_LENGTH = 6_000;
+
+/** Reads the ends of a value's strings. `input`: the text that a value without strings of its own, such as bytes, is read as. */
+export function readEnds(value: unknown, input?: Input): JointEnds {
+  const said = proseOf(value);
+  const prose = said.length > 0 ? said : proseOf(input);
+  const whole = prose.join('\n');
+  return {
+    name: digestInput(whole, 'unknown'),
+    end: structuredClone(whole.slice(-JOINT_LENGTH)),
+    alone: endsOf(prose),
+    joined: endsOf([' '.repeat(JOINT_LENGTH), ...prose]).slice(1),
+  };
+}
+
+/** The joints of a value behind what was read and said before. */
+export function jointsOf({ alone, joined }: JointEnds, before: string, said: readonly string[]): Joints {
+  const pieces = before === '' ? alone : [before, ...joined];
+  return { pieces: pieces.length < 2 ? undefined : pieces, said };
+}
+
+/** Texts around the joints between others; of many, 100 pieces at most. Copies, since a slice keeps the whole text alive. */
+function endsOf(texts: readonly string[]): readonly string[] {
+  let left = JOINTS_LENGTH;
+  return texts.flatMap((text, at) => {
+    const [before, after] = [text.slice(0, JOINT_LENGTH), text.slice(-JOINT_LENGTH)];
+    const ends = text.length > 2 * JOINT_LENGTH ? [before, after] : [text];
+    const pieces = at === 0 ? [after] : at === texts.length - 1 ? [before] : ends;
+    for (const piece of pieces) left -= Math.max(piece.length, JOINTS_LENGTH / 100);
+    return left < 0 ? [] : structuredClone(pieces);
+  });
+}

@@ -1,0 +1,77 @@
+import { LRUCache } from 'lru-cache';
+import type { Keep } from '../../evidence/evidence-record.js';
+import { keepText } from '../../evidence/keep-input.js';
+import type { RunText, RunTextLog } from '../../policy/index.js';
+import type { RunStore } from '../../store/store.js';
+
+/** Texts of runs that are kept in this process alone. */
+export interface RunTextMemory {
+  /** Oldest first. */
+  read(accountId: string, runId: string): readonly RunText[];
+  add(accountId: string, runId: string, text: RunText): void;
+}
+
+/** Texts of a kind that a run keeps here, and how long the last one is known, milliseconds. */
+const MOST_TEXTS = 16;
+const TEXT_MS = 12 * 60 * 60_000;
+
+/**
+ * Gives the texts of an account's runs. They are in the store in the form in which the account keeps its inputs; where it keeps none,
+ * in `memory`, so that another process doesn't know them.
+ */
+export function runTextsOf(
+  store: Pick<RunStore, 'readTexts' | 'addText'>,
+  memory: RunTextMemory,
+  { accountId, keep }: { readonly accountId: string; readonly keep: Keep },
+): RunTextLog {
+  return {
+    read: async (runId, name) =>
+      keep === 'hash' ? memory.read(accountId, runId) : await store.readTexts(accountId, runId, name),
+    async add(runId, text) {
+      const kept = keepText(text.text, keep).text;
+      if (kept === null) memory.add(accountId, runId, text);
+      else await store.addText(accountId, runId, { ...text, text: kept });
+    },
+  };
+}
+
+/** Keeps texts of `most` characters. Where there are more, the account that has the most loses the run it used least lately. */
+export function runTextMemory(most = 20_000_000): RunTextMemory {
+  const ofAccounts = new Map<string, LRUCache<string, readonly RunText[]>>();
+  return {
+    read: (accountId, runId) => ofAccounts.get(accountId)?.get(runId) ?? [],
+    add(accountId, runId, text) {
+      const own = ofAccounts.get(accountId) ?? new LRUCache({ maxSize: most, sizeCalculation: lengthOf, ttl: TEXT_MS });
+      ofAccounts.set(accountId, own);
+      own.set(runId, withText(own.get(runId) ?? [], text));
+      if (sizeOf(ofAccounts) <= most) return;
+      for (const [id, one] of ofAccounts) {
+        one.purgeStale();
+        if (one.size === 0) ofAccounts.delete(id);
+      }
+      while (sizeOf(ofAccounts) > most) {
+        // Of accounts that have as many, another one than this.
+        const rest = [...ofAccounts.values()].filter((one) => one !== own);
+        rest.reduce((largest, one) => (one.calculatedSize >= largest.calculatedSize ? one : largest), own).pop();
+      }
+    },
+  };
+}
+
+function withText(texts: readonly RunText[], added: RunText): readonly RunText[] {
+  const isSameKind = ({ kind }: RunText): boolean => kind === added.kind;
+  const others = texts.filter((text) => !isSameKind(text) || text.name !== added.name);
+  const same = others.filter(isSameKind);
+  return [...others.filter((text) => text !== same[0] || same.length < MOST_TEXTS), added];
+}
+
+/** At least 1, as an entry of a cache must have. */
+function lengthOf(texts: readonly RunText[]): number {
+  return texts.reduce((sum, { text }) => sum + text.length, 1);
+}
+
+function sizeOf(ofAccounts: ReadonlyMap<string, LRUCache<string, readonly RunText[]>>): number {
+  let kept = 0;
+  for (const { calculatedSize } of ofAccounts.values()) kept += calculatedSize;
+  return kept;
+}
