@@ -123,6 +123,8 @@ interface Shared extends Pick<EngineParts, 'pack' | 'clock' | 'newEvidenceId'> {
 export function createEngine(parts: EngineParts): Engine {
   const { pack, clock, newEvidenceId } = parts;
   const model = parts.model || undefined;
+  if (model && !model.info)
+    throw new TypeError('createEngine: `model` must be a classifier; loadModel() gives a promise of one, so await it');
   const settings = resolveSettings(parts, pack, model, unknownOptions('createEngine', parts, PARTS));
   const classify = model && createBreaker(model, clock, settings.limits.breaker);
   const rulesById = new Map(pack.rules.map((rule) => [rule.id, rule]));
