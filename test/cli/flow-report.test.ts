@@ -30,8 +30,12 @@ const report = (...args: string[]) => runCli(['flow', 'report', ...args]);
 
 it('reads events, gateway reports and evidence, and writes the policy of the confirmed rows', () => {
   const bare = makeRecord({ accountId: 'acct_1', time: Date.UTC(2026, 10, 21), text: 'to carl@x.example' });
-  const decision = { action: 'report', rule: 'flow.foreign', reason: 'A sentence.', flows: [flow('foreign', 'wiki')] };
-  const evidence = { ...bare, run: { id: 's7', tool: 'send_mail', flow: decision } };
+  const effect = { effect: 'send', why: 'name' };
+  const decision = { action: 'report', rule: 'flow.foreign', reason: 'A sentence.', effect };
+  const evidence = {
+    ...bare,
+    run: { id: 's7', tool: 'send_mail', flow: { ...decision, flows: [flow('foreign', 'wiki')] } },
+  };
   const events = file('events.jsonl', [
     event([flow('suspicious', 'search_mail'), flow('foreign', 'get_contacts')], { time: '2026-11-20T10:00:00.000Z' }),
     event([]),

@@ -57,11 +57,7 @@ describe('an option that does not exist is refused by', () => {
           given({ tresholds: {}, mood: 'x', thresholds: { modell: 1 }, limits: { modelView: 1 }, timeoutMs: 0 }),
         ),
     ],
-    [
-      'an engine whose model was not awaited',
-      'await it',
-      () => createEngine(given({ model: Promise.resolve() })),
-    ],
+    ['an engine whose model was not awaited', 'await it', () => createEngine(given({ model: Promise.resolve() }))],
     ['a run', 'run has no option taks (did you mean task?)', () => guard.run(given({ taks: 'x' }))],
     [
       'guardTransport',
