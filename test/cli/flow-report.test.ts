@@ -47,7 +47,7 @@ it('reads events, gateway reports and evidence, and writes the policy of the con
   const text = report(events, exported);
   expect([text.status, text.stderr]).toEqual([0, '']);
   expect(text.stdout).toContain('7 events read: 4 calls in 3 runs carried values from data, 2026-11-20 to 2026-11-21.');
-  expect(text.stdout).toMatch(/^send_mail +1 +2$/m);
+  expect(text.stdout).toMatch(/^send_mail +send \(name\) +1 +2$/m);
   expect(text.stdout).toMatch(/^[\da-f]{16} {2}send_mail +to\[\*\] +email +get_contacts +foreign +2 +2 +0\.40 +ev_2$/m);
   expect(text.stdout).toMatch(/\(a document\)/);
   for (const unsafe of ['\u001b', 'carl']) expect(text.stdout).not.toContain(unsafe);
