@@ -28,27 +28,32 @@ const MAX_HELD = 16_777_216;
 
 /**
  * A response without ways out, each event once it has come; `refused` where a call in it may not be made. In events calls are
- * held back until all may be made, with what comes after them. A failed response, and one of another media type, passes as
- * it is.
+ * held back until all may be made, with what comes after them. A failed response passes as it is, and so does one of another
+ * media type, unless the request asked for a stream: clients read that as events, whatever it is called. Events in AWS's own
+ * format pass, too.
  */
 export async function showResponse(
   screening: CallScreening,
   response: Response,
   events: ShownEvents,
   refused: (refusal: Enforcement) => Response,
+  asked: JsonObject,
 ): Promise<Response> {
-  const { ok, body, status, statusText } = response;
+  const { ok, status, statusText } = response;
   const mediaType = response.headers.get('content-type') ?? '';
   const headers = new Headers(response.headers);
   for (const name of ['content-length', 'content-encoding']) headers.delete(name);
-  if (ok && /^[^;]*[/+]json\b/i.test(mediaType)) {
-    const answer = parsedJson(await response.clone().text());
+  const isStream = asked.stream === true;
+  const answer = ok && /^[^;]*[/+]json\b/i.test(mediaType) ? parsedJson(await response.clone().text()) : undefined;
+  if (answer !== undefined && (isObject(answer) || !isStream)) {
     const refusal = await screening.refuseCall(answer);
     if (refusal !== undefined) return refused(refusal);
     const shown = await screening.answer(answer);
     return shown === answer ? response : Response.json(shown, { status, headers });
   }
-  if (!ok || body === null || !/^text\/event-stream\b/i.test(mediaType)) return response;
+  const isRead = isStream ? !/^application\/vnd\.amazon\./i.test(mediaType) : /^text\/event-stream\b/i.test(mediaType);
+  const { body } = response;
+  if (!ok || body === null || !isRead) return response;
   return new Response(shownBody(screening, body as never, events) as never, { status, statusText, headers });
 }
 

@@ -11,11 +11,12 @@ export type Ending = 'ends' | 'breaks' | 'hangs';
 export async function eventServer() {
   let events: readonly SentEvent[] = [];
   let ending: Ending = 'ends';
+  let type = 'text/event-stream';
   const closed: Promise<void>[] = [];
   const server = createServer(async (request, response) => {
     closed.push(new Promise((resolve) => response.on('close', resolve)));
     request.resume();
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.writeHead(200, type === '' ? {} : { 'content-type': type });
     for (const event of events) await write(response, event);
     if (ending === 'ends') response.end();
     if (ending === 'breaks') response.destroy();
@@ -23,8 +24,8 @@ export async function eventServer() {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    answer(next: readonly SentEvent[], ends: Ending = 'ends'): void {
-      [events, ending] = [next, ends];
+    answer(next: readonly SentEvent[], ends: Ending = 'ends', mediaType = 'text/event-stream'): void {
+      [events, ending, type] = [next, ends, mediaType];
     },
     /** Resolves when the newest response has ended. */
     closed: (): Promise<void> | undefined => closed.at(-1),

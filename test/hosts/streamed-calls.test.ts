@@ -391,6 +391,25 @@ const hosts: Readonly<Record<string, Host>> = {
   },
 };
 
+describe('a gateway', () => {
+  const [first, ...rest] = chatEvents({ calls: [EVE] }) as [SentEvent, ...SentEvent[]];
+
+  it.each<[string, readonly SentEvent[], string]>([
+    ['events of its own', [first, { type: 'ping' }, { type: 'usage' }, ...rest], 'text/event-stream'],
+    ['an event of its own first', [{ type: 'usage' }, first, ...rest], 'text/event-stream'],
+    ['no media type', [first, ...rest], ''],
+    ['the media type of JSON', [first, ...rest], 'application/json'],
+    ['that of text', [first, ...rest], 'text/plain'],
+  ])('leaves no call unchecked by %s', async (_, events, mediaType) => {
+    server.answer(events, 'ends', mediaType);
+    const body = JSON.stringify({ ...chatParams, stream: true });
+    const response = await guardFetch(guarded())(`${server.url}/v1/chat/completions`, { method: 'POST', body });
+    const text = await response.text();
+    expect(text).toContain('denied by portcullis');
+    expect(text).not.toMatch(/u0065ve|eve@|send_mail/);
+  });
+});
+
 const REFUSED = ['content_filter', 'refusal'];
 
 async function see({ events, read }: Host, guard: Guard, answer: Answer, ending?: Ending): Promise<Seen> {

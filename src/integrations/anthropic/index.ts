@@ -66,7 +66,7 @@ export function guardMiddleware(
     if (!Array.isArray(messages)) return send(given);
     const { body, screening } = await screenBody(guard, given as unknown as Body, call);
     if (screening.refusal !== undefined) return refused(screening.refusal, body);
-    return showResponse(screening, await send(body), showStream(screening), (refusal) => refused(refusal, body));
+    return showResponse(screening, await send(body), showStream(screening), (refusal) => refused(refusal, body), given);
   };
 }
 

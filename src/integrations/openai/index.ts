@@ -52,7 +52,7 @@ export function guardFetch(guard: Guard, fetch: typeof globalThis.fetch = global
       const shown = await screenBody(screening, body);
       if (screening.refusal !== undefined) return refused(screening.refusal);
       const response = await send(shown);
-      return await showResponse(screening, response, showStream(screening), refused);
+      return await showResponse(screening, response, showStream(screening), refused, body);
     } catch (error) {
       if (error instanceof PortcullisBlocked) return refusedRequest(error.message, error.enforcement.evidenceId);
       throw error;
