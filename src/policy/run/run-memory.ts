@@ -35,7 +35,7 @@ export interface Runs {
 /** Runs that are known by an id, and how long one lives unused. One that is open in this process lives as long as its work. */
 const MAX_RUNS = 1_000;
 const RUN_MS = 3_600_000;
-const MAX_TEXTS = 1_000;
+const MAX_TEXTS = 500;
 /** Entries that brief runs share, and digests in them, those with a place counted eightfold: some 2,000 messages of 1 kB. */
 const MAX_SHARED = 5_000;
 const MAX_DIGESTS = 500_000;

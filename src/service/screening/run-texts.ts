@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
 import type { Keep } from '../../evidence/evidence-record.js';
-import { keepText } from '../../evidence/keep-input.js';
 import type { RunText, RunTextLog } from '../../policy/index.js';
 import type { RunStore } from '../../store/store.js';
 
@@ -11,27 +10,28 @@ export interface RunTextMemory {
   add(accountId: string, runId: string, text: RunText): void;
 }
 
-/** Texts of a kind that a run keeps here, and how long the last one is known, milliseconds. */
+/** Runs of an account, and texts of a kind that each keeps here, and how long the last one is known, milliseconds. */
+const MOST_RUNS = 4_096;
 const MOST_TEXTS = 16;
 const TEXT_MS = 12 * 60 * 60_000;
 
 /**
- * Gives the texts of an account's runs. They are in the store in the form in which the account keeps its inputs; where it keeps none,
- * in `memory`, so that another process doesn't know them.
+ * Gives the texts of an account's runs. They are in the store if the account keeps its inputs whole. Else they are in `memory`, so that
+ * another process doesn't know them: what masks look for may have been cut off with the rest of a text.
  */
 export function runTextsOf(
   store: Pick<RunStore, 'readTexts' | 'addText'>,
   memory: RunTextMemory,
   { accountId, keep }: { readonly accountId: string; readonly keep: Keep },
 ): RunTextLog {
+  if (keep !== 'whole')
+    return {
+      read: async (runId) => memory.read(accountId, runId),
+      add: async (runId, text) => memory.add(accountId, runId, text),
+    };
   return {
-    read: async (runId, name) =>
-      keep === 'hash' ? memory.read(accountId, runId) : await store.readTexts(accountId, runId, name),
-    async add(runId, text) {
-      const kept = keepText(text.text, keep).text;
-      if (kept === null) memory.add(accountId, runId, text);
-      else await store.addText(accountId, runId, { ...text, text: kept });
-    },
+    read: (runId, name) => store.readTexts(accountId, runId, name),
+    add: (runId, text) => store.addText(accountId, runId, text),
   };
 }
 
@@ -41,7 +41,9 @@ export function runTextMemory(most = 20_000_000): RunTextMemory {
   return {
     read: (accountId, runId) => ofAccounts.get(accountId)?.get(runId) ?? [],
     add(accountId, runId, text) {
-      const own = ofAccounts.get(accountId) ?? new LRUCache({ maxSize: most, sizeCalculation: lengthOf, ttl: TEXT_MS });
+      const own =
+        ofAccounts.get(accountId) ??
+        new LRUCache({ max: MOST_RUNS, maxSize: most, sizeCalculation: lengthOf, ttl: TEXT_MS });
       ofAccounts.set(accountId, own);
       own.set(runId, withText(own.get(runId) ?? [], text));
       if (sizeOf(ofAccounts) <= most) return;

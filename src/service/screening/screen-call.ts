@@ -104,7 +104,9 @@ export async function screenCall(parts: ScreenParts, owner: CallOwner, asked: As
   const followed = run === undefined ? undefined : await follow(parts, owner, run, said);
   const recorded = followed?.recorded && { ...followed.recorded, ...(halved && { halved: true as const }) };
   const screened = { input: halved ? halved.input : input, task, run: recorded };
-  const record = await recordOf(parts, owner, screened, verdict, explanation);
+  // What masks look for may have been cut off with the rest of the texts.
+  const keep = halved && owner.keep === 'masked' ? 'hash' : owner.keep;
+  const record = await recordOf(parts, { ...owner, keep }, screened, verdict, explanation);
   await parts.write(record);
   if (run !== undefined && followed !== undefined && followed.entries.length > 0)
     await runs?.add(owner.accountId, run.id, followed.entries);

@@ -236,22 +236,18 @@ describe('an order in pieces', () => {
     expect([...app.store.records.values()]).toHaveLength(3);
   });
 
-  it('is found in the form in which the account keeps its inputs', async () => {
-    const apps = await twoApps('masked');
-    await said(apps[0], result(`Ask bob@x.example. ${first}`), PRIVATE);
-    expect((await said(apps[1], result(second), PRIVATE)).verdict).toBe('block');
-    const texts = JSON.stringify(await keptTexts(apps[0]));
-    expect(texts).toContain('ignore all');
-    expect(texts).not.toContain('bob@');
-  });
-
-  it('of an account that keeps no inputs is found within a process, and its texts are stored nowhere', async () => {
-    const [one, other] = await twoApps('hash');
-    await said(one, result(first), PRIVATE);
-    expect((await said(other, result(second), PRIVATE)).verdict).toBe('allow');
-    expect((await said(one, result(second), PRIVATE)).verdict).toBe('block');
-    expect((await keptTexts(one)).flat()).toEqual([]);
-  });
+  it.each(['masked', 'hash'] as const)(
+    'of an account that does not keep inputs whole (%s) is found within a process, and its ends are stored nowhere',
+    async (keep) => {
+      const [one, other] = await twoApps(keep);
+      await said(one, result(`${'x'.repeat(300)} password: ${'y'.repeat(280)} ${first}`), PRIVATE);
+      expect((await said(other, result(second), PRIVATE)).verdict).toBe('allow');
+      const { verdict, evidence_id } = await said(one, result(second), PRIVATE);
+      expect(verdict).toBe('block');
+      expect(one.store.records.get(evidence_id)?.input.text).toBeNull();
+      expect((await keptTexts(one)).flat()).toEqual([]);
+    },
+  );
 });
 
 describe('the task of a run', () => {

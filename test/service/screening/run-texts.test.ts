@@ -50,6 +50,12 @@ it('keeps the newest texts of a kind, each once, and another account has none', 
   expect(memory.read('b', 'r')).toEqual([]);
 });
 
+it('bounds the runs of an account, however little each says', () => {
+  const memory = runTextMemory();
+  for (let at = 0; at < 5_000; at++) memory.add('a', `${at}`, said('x'));
+  expect([memory.read('a', '0'), memory.read('a', '4999')]).toEqual([[], [said('x')]]);
+});
+
 it('bounds what it keeps by its length', () => {
   const memory = runTextMemory();
   const before = collectGarbage();
