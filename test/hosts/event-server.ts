@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** An event of a stream, by its name where the API names it; a string is sent as it is. */
-export type SentEvent = string | { readonly type?: string };
+export type SentEvent = string | object;
 
 /** How a stream ends: as it should, by a broken connection, or not at all. */
 export type Ending = 'ends' | 'breaks' | 'hangs';
@@ -37,7 +37,8 @@ export async function eventServer() {
 }
 
 async function write(response: ServerResponse, event: SentEvent): Promise<void> {
-  const named = typeof event === 'string' || event.type === undefined ? '' : `event: ${event.type}\n`;
+  const { type } = event as { readonly type?: string };
+  const named = type === undefined ? '' : `event: ${type}\n`;
   response.write(typeof event === 'string' ? event : `${named}data: ${JSON.stringify(event)}\n\n`);
   await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,3 +1,4 @@
+import { ReadableStream as NodeStream } from 'node:stream/web';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -365,7 +366,7 @@ const hosts: Readonly<Record<string, Host>> = {
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line) as Anthropic.RawMessageStreamEvent);
-      return readBlocks(ReadableStream.from(events) as never);
+      return readBlocks(NodeStream.from(events) as never);
     },
   },
   'Anthropic, messages.stream()': {
@@ -512,11 +513,10 @@ describe.each(apis)('the events of %s', (_, api) => {
     const events = api
       .events({ calls: [ANNA, ANNA], says: '' })
       .filter((event) => !/"ping"/.test(JSON.stringify(event)));
-    const sent = events.map((event) =>
-      typeof event === 'string'
-        ? event
-        : `${event.type ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`,
-    );
+    const sent = events.map((event) => {
+      const { type } = event as { readonly type?: string };
+      return typeof event === 'string' ? event : `${type ? `event: ${type}\n` : ''}data: ${JSON.stringify(event)}\n\n`;
+    });
     expect(await shownText(api, events)).toBe(sent.join(''));
   });
 

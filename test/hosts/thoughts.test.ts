@@ -401,7 +401,7 @@ describe.each([false, true])('`reasoning_details` of Chat Completions, streamed:
       })),
       ...(signature === undefined && (text ?? summary) !== undefined
         ? []
-        : [{ ...rest, ...(signature && { signature }) }]),
+        : [{ ...rest, ...(signature ? { signature } : {}) }]),
     ]);
     const all = [
       ...pieces.map((piece) => chunk({ reasoning_details: [piece] })),

@@ -50,21 +50,23 @@ export function openSessionLog(folder: string, keepsTurns = false): RunLog {
     secret ??= readSecret(folder);
     return createHmac('sha256', secret).update(`${use}\0${session}`).digest();
   };
-  const fileOf = (session: string): string => join(folder, `${derive('file', session).toString('hex', 0, 16)}.log`);
+  const filesOf = (session: string): SessionFiles =>
+    sessionFiles(folder, derive('file', session).toString('hex', 0, 16));
 
   const linesOf = (session: string): readonly string[] => {
     prepareFolder(folder);
-    const file = fileOf(session);
-    return [`${file}.1`, file].flatMap(readLines);
+    const { numbers, file } = filesOf(session);
+    return numbers.map(file).flatMap(readLines);
   };
   const append = (session: string, lines: readonly string[]): void => {
     prepareFolder(folder);
-    const file = fileOf(session);
-    const { size } = statOf(file) ?? {};
-    if (size === undefined) forgetOld(folder);
-    else if (size > MAX_BYTES) renameSync(file, `${file}.1`);
+    const { numbers, file } = filesOf(session);
+    const last = numbers.at(-1) ?? 0;
+    const isFull = (statOf(file(last))?.size ?? 0) > MAX_BYTES;
+    if (numbers.length === 0) forgetOld(folder);
+    if (isFull) for (const number of numbers.slice(0, -1)) rmSync(file(number), { force: true });
     // After a line break: a write that was cut off spoils its own line alone.
-    appendOnce(file, `\n${lines.join('\n')}\n`);
+    appendOnce(file(isFull ? last + 1 : last), `\n${lines.join('\n')}\n`);
   };
 
   const texts: RunLog['texts'] = {
@@ -93,6 +95,20 @@ export function openSessionLog(folder: string, keepsTurns = false): RunLog {
       );
     },
   };
+}
+
+/** The files of a session by number, the oldest first. None is renamed: hooks that begin a new one at once begin the same. */
+interface SessionFiles {
+  readonly numbers: readonly number[];
+  readonly file: (number: number) => string;
+}
+
+function sessionFiles(folder: string, name: string): SessionFiles {
+  const numbers = readdirSync(folder).flatMap((file) => {
+    const number = file.startsWith(`${name}.`) ? /\.(\d{1,9})\.log$/.exec(file)?.[1] : undefined;
+    return number === undefined ? [] : [Number(number)];
+  });
+  return { numbers: numbers.sort((a, b) => a - b), file: (number) => join(folder, `${name}.${number}.log`) };
 }
 
 /** The text in a line; none in an entry, and in a line that was cut off or damaged. */
@@ -154,7 +170,7 @@ function appendOnce(file: string, text: string): void {
 /** Deletes the files of sessions that are over, and of the oldest beyond the most that are kept. */
 function forgetOld(folder: string): void {
   const files = readdirSync(folder)
-    .filter((name) => /\.log(\.1)?$/.test(name))
+    .filter((name) => name.endsWith('.log'))
     .map((name) => ({ file: join(folder, name), at: statOf(join(folder, name))?.mtimeMs ?? 0 }))
     .sort((a, b) => b.at - a.at);
   const old = files.filter(({ at }, index) => index >= MAX_SESSIONS - 1 || Date.now() - at > LIFE_MS);
