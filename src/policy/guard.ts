@@ -4,7 +4,7 @@ import { readContent } from './content.js';
 import { type GuardOptions, readOptions, type Setup } from './guard-options.js';
 import type { Decision, OutputStream, Point, Policy, ScreenCall } from './policy.js';
 import type { KnownEffect, KnownTool } from './run/effects.js';
-import { plainText } from './run/prose.js';
+import { plainText } from './run/pieces/prose.js';
 import { callEntry, trustedEntry } from './run/remember.js';
 import type { RunKey, RunMemory } from './run/run-memory.js';
 import type { Effect } from './run/tool-policy.js';

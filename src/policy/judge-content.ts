@@ -5,7 +5,7 @@ import { orderedMap } from '../engine/limit.js';
 import { type Content, readContent } from './content.js';
 import type { OwnTexts } from './own-texts.js';
 import type { Enforcement } from './policy.js';
-import type { Joints } from './run/joints.js';
+import type { Joints } from './run/pieces/joints.js';
 import type { Read } from './run/remember.js';
 import { digestInput, inTime, type Screened, type Screener, ScreeningTimeout, type ScreenRequest } from './screener.js';
 

@@ -16,7 +16,7 @@ import {
   PortcullisBlocked,
 } from './policy.js';
 import { flowReason, isSuspicious, LONG_TEXT, withoutTexts } from './run/flow-policy.js';
-import { type Joints, readEnds } from './run/joints.js';
+import { type Joints, readEnds } from './run/pieces/joints.js';
 import { type Read, rememberData, rememberUser } from './run/remember.js';
 import type { RunMemory } from './run/run-memory.js';
 import { fullName } from './run/tool-name.js';

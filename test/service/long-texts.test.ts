@@ -4,7 +4,7 @@ import { canonicalJson } from '../../src/engine/canonical-json.js';
 import { masked } from '../../src/evidence/keep-input.js';
 import { type Channel, createEngine, inputText, JsonText, toJsonText } from '../../src/index.js';
 import type { Analyzer } from '../../src/policy/index.js';
-import { readEnds } from '../../src/policy/run/joints.js';
+import { readEnds } from '../../src/policy/run/pieces/joints.js';
 import type { LongTextJob } from '../../src/service/long-texts/long-text-job.js';
 import { createLongTexts, type LongTexts } from '../../src/service/long-texts/long-texts.js';
 import { type PlainInput, toPlain } from '../../src/service/long-texts/plain-input.js';

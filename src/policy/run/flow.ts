@@ -4,7 +4,7 @@ import { isReadLater, readContent } from '../content.js';
 import { isContainer, MAX_DEPTH } from '../redact.js';
 import { domainsOf, findOrigin, hostKey, valueKey } from './entries.js';
 import { foldedViews } from './folded.js';
-import { parsedJson } from './prose.js';
+import { parsedJson } from './pieces/prose.js';
 import type { Origin, RunState, Value, ValueKind } from './run-state.js';
 import { type Leaf, splitValues } from './split-values.js';
 import { UNNAMED } from './tool-name.js';

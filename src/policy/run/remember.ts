@@ -3,7 +3,7 @@ import type { Input } from '../../engine/input.js';
 import type { Screened } from '../screener.js';
 import type { KnownEffect } from './effects.js';
 import { type FlowPolicy, isSuspicious, suspicionOf } from './flow-policy.js';
-import { plainText } from './prose.js';
+import { plainText } from './pieces/prose.js';
 import type { RunMemory } from './run-memory.js';
 import type { Entry, Passage } from './run-state.js';
 import type { Effect } from './tool-policy.js';

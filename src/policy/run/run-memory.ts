@@ -2,9 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes, randomInt } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { cropTask, newestTurns } from '../../engine/input.js';
-import { type JointEnds, type Joints, jointsOf } from './joints.js';
+import { type JointEnds, type Joints, jointsOf } from './pieces/joints.js';
+import { joinLogged, saidBefore, sayLogged } from './pieces/run-texts.js';
 import { type DigestedEntry, type Entry, emptyRun, type RunLog, type RunState } from './run-state.js';
-import { joinLogged, saidBefore, sayLogged } from './run-texts.js';
 
 /** State that the brief runs of a guard share, as each has the history of the one before once more. */
 export interface BriefRuns {

@@ -1,6 +1,6 @@
 import { type Input, type JsonText, toJsonText } from '../../engine/input.js';
 import { masked } from '../../evidence/keep-input.js';
-import { type JointEnds, readEnds } from '../../policy/run/joints.js';
+import { type JointEnds, readEnds } from '../../policy/run/pieces/joints.js';
 import { type AgentAnalyzer, type AgentCall, answerAgent } from '../http/agent-answers.js';
 import { readJsonObject } from '../http/json-body.js';
 import { type FollowedText, followRun, type RunStep } from '../screening/follow-run.js';

@@ -7,7 +7,7 @@ import { decideFlow } from '../../policy/run/decide-flow.js';
 import { effectOf } from '../../policy/run/effects.js';
 import { argumentsOf } from '../../policy/run/flow.js';
 import { DEFAULT_FLOW_POLICY, type FlowGrounds, type FlowPolicy } from '../../policy/run/flow-policy.js';
-import { plainText } from '../../policy/run/prose.js';
+import { plainText } from '../../policy/run/pieces/prose.js';
 import { callEntry, dataEntry } from '../../policy/run/remember.js';
 import { addLines, applyEntries, toRunEntry } from '../../policy/run/run-log.js';
 import { type Entry, emptyRun, type RunEntry, type RunLog } from '../../policy/run/run-state.js';

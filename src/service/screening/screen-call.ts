@@ -17,7 +17,7 @@ import type {
 import { keepInput, keepText } from '../../evidence/keep-input.js';
 import { replayDigest } from '../../evidence/replay-digest.js';
 import type { RunTextLog } from '../../policy/index.js';
-import { sayLogged } from '../../policy/run/run-texts.js';
+import { sayLogged } from '../../policy/run/pieces/run-texts.js';
 import type { RunStore } from '../../store/store.js';
 import { LONG } from '../long-texts/long-text-job.js';
 import type { LongTexts } from '../long-texts/long-texts.js';

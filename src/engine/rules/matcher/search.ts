@@ -346,7 +346,6 @@ function isWordUnit(unit: number): boolean {
   );
 }
 
-/** False where it is as long as it may be. */
 /** Keeps what is tried when the present way fails; gives the new depth of the stack, -1 where it has no room. */
 function keep(depth: number, pc: number, at: number, frame: number, top: number): number {
   if (depth + 4 > stack.length) {
@@ -360,6 +359,7 @@ function keep(depth: number, pc: number, at: number, frame: number, top: number)
   return depth + 4;
 }
 
+/** False where it is as long as it may be. */
 function lengthenFrames(): boolean {
   if (frames.length >= MOST_OPEN) return false;
   frames = lengthen(frames);

@@ -1,8 +1,8 @@
 /** Texts of runs that go on in another process. */
-import { cropTask, newestTurns } from '../../engine/input.js';
-import { digestInput } from '../screener.js';
+import { cropTask, newestTurns } from '../../../engine/input.js';
+import { digestInput } from '../../screener.js';
+import type { RunText, RunTextLog } from '../run-state.js';
 import { type JointEnds, type Joints, jointsOf } from './joints.js';
-import type { RunText, RunTextLog } from './run-state.js';
 
 /** Adds the end of a value to a log, and gives the joints of the value with what the log has before it. */
 export async function joinLogged(log: RunTextLog, runId: string, ends: JointEnds): Promise<Joints> {

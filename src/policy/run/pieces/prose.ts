@@ -1,6 +1,6 @@
 /** What values and inputs say, without the signs of JSON. */
-import { type Input, JsonText } from '../../engine/input.js';
-import { isContainer, MAX_DEPTH } from '../redact.js';
+import { type Input, JsonText } from '../../../engine/input.js';
+import { isContainer, MAX_DEPTH } from '../../redact.js';
 
 /**
  * The sentences that a value of plain objects and lists says, in its order: the strings that are more than an identifier, or its

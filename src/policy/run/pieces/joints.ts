@@ -1,6 +1,6 @@
 /** Where a value goes on with what was read before it, and its strings with each other: an order may be divided over them. */
-import type { Input } from '../../engine/input.js';
-import { digestInput } from '../screener.js';
+import type { Input } from '../../../engine/input.js';
+import { digestInput } from '../../screener.js';
 import { proseOf } from './prose.js';
 
 /** Texts around the joints of a value. */
