@@ -82,7 +82,7 @@ export interface RunStore {
   ): Promise<void>;
   /** The newest texts of a run, in the order in which they were added. Names are keyed, but for the one that is looked for. */
   readTexts(accountId: string, runId: string, name?: string): Promise<readonly RunText[]>;
-  /** Adds a text, within the same bounds. One that was read stays where it is, a turn of the user becomes the newest. */
+  /** Adds a text, within the same bounds. One that was read stays as it is, a turn of the user becomes the newest. */
   addText(accountId: string, runId: string, text: RunText): Promise<void>;
   /** Deletes entries and texts older than this, milliseconds since 1970. */
   purge(before: number): Promise<void>;
@@ -93,6 +93,7 @@ export interface RunText {
   readonly kind: 'read' | 'said';
   readonly name: string;
   readonly text: string;
+  readonly task?: string | undefined;
 }
 
 /** Named texts: the first run's mark, digests of secrets, versions seen. */

@@ -45,7 +45,8 @@ function memoryRuns(alive: () => Promise<void>): ScreeningStore['runs'] {
     async addText(accountId, runId, text) {
       await alive();
       const run = texts.get(`${accountId} ${runId}`) ?? [];
-      if (!run.some(({ name }) => name === text.name)) texts.set(`${accountId} ${runId}`, [...run, text]);
+      const others = run.filter(({ name }) => name !== text.name);
+      if (text.kind === 'said' || others.length === run.length) texts.set(`${accountId} ${runId}`, [...others, text]);
     },
     purge: async () => undefined,
   };

@@ -30,7 +30,12 @@ const MAX_BYTES = 4 * 1024 * 1024;
 
 /** Begins the line of a text: no entry does. */
 const TEXT = 'text ';
-const textSchema: z.ZodType<RunText> = z.object({ kind: z.enum(['read', 'said']), name: z.string(), text: z.string() });
+const textSchema: z.ZodType<RunText> = z.object({
+  kind: z.enum(['read', 'said']),
+  name: z.string(),
+  text: z.string(),
+  task: z.string().optional(),
+});
 
 /** The folder of a user's sessions. @see XDG Base Directory Specification */
 export function stateFolder(): string {

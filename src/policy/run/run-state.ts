@@ -89,7 +89,7 @@ export interface RunTextLog {
    * since a log may keep names under a key.
    */
   read(runId: string, name?: string): Promise<readonly RunText[]>;
-  /** Adds a text. One that was read and is there already stays where it is. */
+  /** Adds a text. One that was read and is there already stays as it is, a turn of the user becomes the newest. */
   add(runId: string, text: RunText): Promise<void>;
 }
 
@@ -99,6 +99,8 @@ export interface RunText {
   /** Digest of the whole text, 64 hex digits. */
   readonly name: string;
   readonly text: string;
+  /** Of data: what the user had said when it was read first, at most 4,000 characters. */
+  readonly task?: string | undefined;
 }
 
 /** An entry of a run. */

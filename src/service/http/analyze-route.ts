@@ -14,6 +14,7 @@ import { whenClosed } from '../../adapters/when-closed.js';
 import type { Input } from '../../engine/input.js';
 import { toMinimal } from '../../engine/verdict.js';
 import type { EvidenceRecord, RecordedRun } from '../../evidence/evidence-record.js';
+import type { RunTextLog } from '../../policy/run/run-state.js';
 import type { WrittenPolicy } from '../../policy/run/written-policy.js';
 import type { Charge } from '../../store/account-store.js';
 import { LONG } from '../long-texts/long-text-job.js';
@@ -107,7 +108,7 @@ async function admit(
   whenClosed(reply.raw, () => {
     metrics.underWay.dec();
     place.leave();
-    if (!(entered instanceof Promise)) entered.countAtEnd().catch(() => undefined);
+    if (!(entered instanceof Promise)) entered.countAlone().catch(() => undefined);
   });
   const counted = entered instanceof Promise ? await entered : entered;
   if (counted.charge !== undefined) requireAllowed(reply, counted.charge);
@@ -121,7 +122,7 @@ const countErrors: onSendHookHandler = (request, reply, payload, done) => {
     done(null, payload);
     return;
   }
-  call.counted.countAtEnd().then(
+  call.counted.countAlone().then(
     (charge) => {
       const quota = charge ?? call.counted.charge;
       if (quota !== undefined) quotaHeaders(reply, quota);
@@ -157,8 +158,19 @@ async function answer(
     counted.counted(quota);
     requireAllowed(reply, quota);
   };
+  const kept = runTextsOf(store.runs, memory, caller);
+  const texts: RunTextLog = {
+    ...kept,
+    async add(runId, text) {
+      // A call that the quota refuses leaves nothing in its run.
+      quota ??= await counted.countAlone();
+      if (quota === undefined) throw callerLeft();
+      requireAllowed(reply, quota);
+      return kept.add(runId, text);
+    },
+  };
   const { verdict, explanation, record } = await screenCall(
-    { ...parts, write, now, runs: store.runs, texts: runTextsOf(store.runs, memory, caller) },
+    { ...parts, write, now, runs: store.runs, texts },
     caller,
     askedInput(body, query, account.flowPolicy ?? undefined),
   );

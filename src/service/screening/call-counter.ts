@@ -4,14 +4,14 @@ import type { ScreeningStore } from './ports.js';
 
 /** A call admitted by its quota. */
 export interface CountedCall {
-  /** How the call was counted; undefined while it isn't: it is counted with its record, or at its end. */
+  /** How the call was counted; undefined while it isn't: it is counted with its record, or alone. */
   readonly charge: Charge | undefined;
   /** Says that the call is counted from now on, with its record. False where it is counted already. */
   countWithRecord(): boolean;
   /** Called with the outcome once the record is stored. */
   counted(charge: Charge): void;
-  /** Counts a call that ended without a record; undefined where it is counted already. */
-  countAtEnd(): Promise<Charge | undefined>;
+  /** Counts the call without a record; undefined where it is counted already. */
+  countAlone(): Promise<Charge | undefined>;
 }
 
 /** Lets calls in by their account's quota. */
@@ -64,14 +64,14 @@ export function createCallCounter({ usage }: Pick<ScreeningStore, 'usage'>): Cal
           charge: undefined,
           countWithRecord,
           counted: (counted) => learn(accountId, counted),
-          countAtEnd: async () => (countWithRecord() ? charge(accountId, at) : undefined),
+          countAlone: async () => (countWithRecord() ? charge(accountId, at) : undefined),
         };
       }
       return charge(accountId, at).then((counted) => ({
         charge: counted,
         countWithRecord: () => false,
         counted: () => undefined,
-        countAtEnd: async () => undefined,
+        countAlone: async () => undefined,
       }));
     },
   };

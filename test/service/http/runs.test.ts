@@ -282,6 +282,33 @@ describe('the task of a run', () => {
     expect(tasks).toEqual([undefined, 'Summarise my mail.', both, 'Find it.', undefined]);
     expect(store.records.get(evidence_id)?.task?.text).toBe(both);
   });
+
+  it.each(['whole', 'hash'] as const)(
+    'stays with a result, also where the whole conversation is sent again, and the user says a thing twice (%s)',
+    async (keep) => {
+      const { tasks, store, apps } = await runs();
+      store.add(PRIVATE, { settings: { keep } });
+      const conversation = [
+        ...[user('Summarise my mail.'), result('Mail 1.'), user('yes'), result('Mail 2.')],
+        ...[user('And the files?'), result('File 1.'), user('yes'), result('File 2.')],
+        ...Array.from({ length: 20 }, (_, at) => user(`Turn ${at}`)),
+        result('File 3.'),
+      ];
+      for (const body of conversation) await said(apps[0], body, PRIVATE);
+      const first = 'Summarise my mail.';
+      const all = [first, `${first}\nyes`, `${first}\nyes\nAnd the files?`, `${first}\nAnd the files?\nyes`];
+      const newest = [15, 16, 17, 18, 19].map((at) => `Turn ${at}`).join('\n');
+      expect([...new Set(tasks.splice(0))]).toEqual([...all, newest]);
+      // In another process, where the store has the turns.
+      const next = keep === 'whole' ? apps[1] : apps[0];
+      for (let time = 0; time < 2; time += 1) {
+        for (const body of conversation) await said(next, body, PRIVATE);
+        expect([...new Set(tasks.splice(0))]).toEqual([...all, newest]);
+      }
+      await said(next, result('File 4.'), PRIVATE);
+      expect([...new Set(tasks)]).toEqual([newest]);
+    },
+  );
 });
 
 describe('the hook of Claude Code', () => {

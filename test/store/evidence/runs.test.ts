@@ -60,6 +60,9 @@ describe.each(allDatabases)('runs on $name', ({ make }) => {
     await store.runs.addText('texts', 'r', said('then'));
     await store.runs.addText('texts', 'r', said('hello: you'));
     expect(await texts()).toEqual(['b', 'a', 'c', 'then', 'hello: you']);
+    const task = '["hello",\n"then \0"]';
+    for (const given of [task, 'another']) await store.runs.addText('texts', 'r', { ...read('with'), task: given });
+    expect((await store.runs.readTexts('texts', 'r', 'with')).at(-1)).toEqual({ ...read('with'), task });
     for (let index = 0; index < 40; index += 1) await store.runs.addText('texts', 'r', read(`r${index}`));
     expect((await texts()).slice(0, 3)).toEqual(['then', 'hello: you', 'r8']);
     for (let index = 0; index < 10; index += 1) await store.runs.addText('texts', 'r', said(`s${index}`));

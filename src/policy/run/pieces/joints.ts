@@ -7,7 +7,7 @@ import { proseOf } from './prose.js';
 export interface Joints {
   /** The end of what was read before, and the ends of the value's strings, in their order. Undefined once they have passed, and where there are fewer than two. */
   pieces: readonly string[] | undefined;
-  /** The newest turns of the user before the value, oldest first. */
+  /** The task of the value: the newest turns of the user before it, oldest first, or their text. */
   readonly said: readonly string[];
 }
 

@@ -1,26 +1,35 @@
 /** Texts of runs that go on in another process. */
-import { cropTask, newestTurns } from '../../../engine/input.js';
+import { cropTask, newestTurns, taskOf } from '../../../engine/input.js';
 import { digestInput } from '../../screener.js';
 import type { RunText, RunTextLog } from '../run-state.js';
 import { type JointEnds, type Joints, jointsOf } from './joints.js';
 
-/** Adds the end of a value to a log, and gives the joints of the value with what the log has before it. */
+/**
+ * Adds the end of a value to a log, and gives the joints of the value with what the log has before it. One that was read before keeps
+ * its task: hosts send the turns of the user again with each step.
+ */
 export async function joinLogged(log: RunTextLog, runId: string, ends: JointEnds): Promise<Joints> {
-  const before = await textsBefore(log, runId, ends);
-  const end = before.findLast(({ kind }) => kind === 'read')?.text ?? '';
-  return jointsOf(ends, end, saidBefore(before));
-}
-
-async function textsBefore(log: RunTextLog, runId: string, { name, end }: JointEnds): Promise<readonly RunText[]> {
+  const { name, end } = ends;
   const isOwn = (text: RunText): boolean => text.kind === 'read' && text.name === name;
   const known = await log.read(runId, name);
   const at = known.findIndex(isOwn);
-  if (at >= 0) return known.slice(0, at);
+  if (at >= 0) return jointsAfter(known.slice(0, at), ends, known[at]?.task);
+  const task = taskOf(saidBefore(known));
   // Nothing said, such as a number of progress, parts no two halves.
-  if (end === '') return known;
-  await log.add(runId, { kind: 'read', name, text: end });
+  if (end === '') return jointsAfter(known, ends, task);
+  await log.add(runId, { kind: 'read', name, text: end, task });
   // Another process may have added one meanwhile.
-  return (await log.read(runId, name)).filter((text) => !isOwn(text));
+  const now = await log.read(runId, name);
+  return jointsAfter(
+    now.filter((text) => !isOwn(text)),
+    ends,
+    (now.find(isOwn) ?? { task }).task,
+  );
+}
+
+function jointsAfter(before: readonly RunText[], ends: JointEnds, task: string | undefined): Joints {
+  const end = before.findLast(({ kind }) => kind === 'read')?.text ?? '';
+  return jointsOf(ends, end, task === undefined ? [] : [task]);
 }
 
 /** Adds a turn of the user to a log. */

@@ -120,14 +120,16 @@ export function sqlRuns(connection: Connection): RunStore {
         .sort((a, b) => Number(a.at) - Number(b.at) || (a.name < b.name ? -1 : 1));
       return rows.map(({ name, entry }) => {
         const [kind, key = ''] = name.split(':');
-        return { kind: kind as RunText['kind'], name: key === keyOf(accountId, sought) ? sought : key, text: entry };
+        const text: Pick<RunText, 'text' | 'task'> = JSON.parse(entry);
+        return { kind: kind as RunText['kind'], name: key === keyOf(accountId, sought) ? sought : key, ...text };
       });
     },
-    async addText(accountId, run, { kind, name, text }) {
+    async addText(accountId, run, { kind, name, ...said }) {
       const last = await texts(accountId, run, '%').limit(1).executeTakeFirst();
       // Behind the last one by whatever clock.
       const at = Math.max(connection.now(), Number(last?.at ?? 0) + 1);
-      await put(accountId, run, [{ name: `${kind}:${keyOf(accountId, name)}`, at, entry: text }], kind === 'said');
+      const row = { name: `${kind}:${keyOf(accountId, name)}`, at, entry: JSON.stringify(said) };
+      await put(accountId, run, [row], kind === 'said');
       const old = await texts(accountId, run, kind).offset(RUN_TEXTS[kind]).limit(1).executeTakeFirst();
       if (old === undefined) return;
       const all = db.deleteFrom('runEntries').where('accountId', '=', accountId).where('run', '=', run);
