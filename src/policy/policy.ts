@@ -5,7 +5,7 @@ import type { Unreadable } from './content.js';
 import type { OnAsk } from './run/ask.js';
 import type { KnownEffect } from './run/effects.js';
 import type { Flow } from './run/flow.js';
-import { checkFlowPolicy, DEFAULT_FLOW_POLICY, type FlowPolicy } from './run/flow-policy.js';
+import { checkFlowPolicy, DEFAULT_FLOW_POLICY, type FlowActions, type FlowPolicy } from './run/flow-policy.js';
 import type { Judgement } from './run/judge.js';
 import type { Leak } from './run/output/leaks.js';
 import type { RunKey } from './run/run-memory.js';
@@ -227,8 +227,12 @@ export interface GuardEvent {
   readonly unreadable: readonly Unreadable[];
   /** For the cause `flow`: the arguments, and where their values come from. */
   readonly flows?: readonly Flow[] | undefined;
+  /** For the cause `flow`: the policy on such values. It, the effect, the flows and the answers decide on the action alone. */
+  readonly policy?: FlowActions | undefined;
   /** For the cause `flow`: what the judge said, where one was asked. */
   readonly judgement?: Judgement | undefined;
+  /** For the cause `flow`: whether a person permitted the call, where the guard asked one. */
+  readonly answer?: boolean | undefined;
   /** For the cause `output`: the ways out, and where their hosts or values come from. */
   readonly leaks?: readonly Leak[] | undefined;
   /** Milliseconds of this decision. */

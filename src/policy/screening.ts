@@ -248,7 +248,7 @@ function tell<T, E extends Omit<GuardEvent, 'runId' | 'point' | 'tool' | 'unread
 ): GuardEvent & E {
   const { setup, point, call, current, content, started } = screening;
   const runId = current?.id ?? setup.ownRun;
-  const effect = isStructure(point) ? setup.effects.of(toolOf(screening), call.effect) : undefined;
+  const { effect = isStructure(point) ? setup.effects.of(toolOf(screening), call.effect) : undefined } = said;
   const about = { runId, point, tool: call.tool, ...(effect && { effect }), unreadable: content?.unreadable ?? [] };
   const event = { ...said, ...about, durationMs: performance.now() - started };
   setup.tell(event, call, current);
@@ -290,9 +290,11 @@ async function followCall<T>(
   const { onAsk = call.onAsk } = setup;
   const ruling = await setup.runs.within(run, () => ruleCall(run, asked, { ...setup, onAsk }));
   if (ruling === undefined) return undefined;
-  const { action, rule, judgement, question } = ruling;
+  const { action, rule, judgement, answer, question } = ruling;
+  const { suspicious, foreign } = setup.policy.flow;
   const facts = { ...factsOf(found ?? 'error'), cause: 'flow', rule, reason: flowReason(ruling) } as const;
-  const event = tell(screening, { ...facts, action, flows: withoutTexts(ruling.flows), judgement });
+  const said = { flows: withoutTexts(ruling.flows), policy: { suspicious, foreign }, judgement, answer };
+  const event = tell(screening, { ...facts, action, effect, ...said });
   const enforcement = enforcementOf(event, noteOf(point, facts.reason, facts));
   if (action === 'report') return { action, value, enforcement };
   setup.own.add([enforcement.note], 'tool_result');

@@ -79,6 +79,32 @@ it('reads events, gateway reports and evidence, and writes the policy of the con
   expect([unnamed.status, unnamed.stderr]).toEqual([2, expect.stringContaining('one of these has no name of its own')]);
 }, 120_000);
 
+it('decides again what events and evidence hold, with the answers that were given then', () => {
+  const decided = {
+    ...{ rule: 'flow.suspicious', effect: { effect: 'send', why: 'name' } },
+    policy: { suspicious: 'ask', foreign: 'report' },
+  };
+  const flows = [flow('suspicious', 'search_mail')];
+  const of = (more: object) => event(flows, { ...decided, ...more });
+  const record = {
+    ...makeRecord({ accountId: 'acct_1', time: Date.UTC(2026, 10, 21) }),
+    run: { id: 's7', tool: 'send_mail', flow: { ...decided, action: 'ask', reason: 'A sentence.', flows } },
+  };
+  const rows = [
+    ...[of({ judgement: { serves: true, model: 'small' } }), of({ judgement: { serves: false }, answer: true })],
+    ...[of({ action: 'ask', judgement: { failure: 'timeout' } }), of({ action: 'deny', answer: false }), record],
+  ];
+  const alike = report(file('alike.jsonl', rows));
+  expect([alike.status, alike.stdout]).toEqual([0, expect.stringContaining('\n5 of 5 decisions are the same')]);
+  const changed = file('changed.jsonl', [...rows, of({ evidenceId: 'ev_7', judgement: { serves: false } })]);
+  const text = report(changed);
+  expect([text.status, text.stdout]).toEqual([
+    1,
+    expect.stringContaining('\n5 of 6 decisions are the same when replayed. Decided otherwise now: ev_7\n'),
+  ]);
+  expect(JSON.parse(report('--json', changed).stdout)).toMatchObject({ alike: 5, different: ['ev_7'] });
+}, 60_000);
+
 it('names rows that are no events by their lines, and quotes none', () => {
   const events = file('events.jsonl', [
     event([flow('foreign', 'wiki')]),

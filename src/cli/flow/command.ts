@@ -7,7 +7,7 @@ import { choice } from '../engine-flags.js';
 import { readPolicyIfThere } from '../policy-file.js';
 import { writeReport } from '../screen/text-files.js';
 import { CliError, textTable } from '../terminal.js';
-import { readCalls } from './read-events.js';
+import { type ReadCalls, readCalls } from './read-events.js';
 
 interface ReportFlags {
   readonly confirm?: readonly string[];
@@ -22,10 +22,11 @@ async function report(files: readonly string[], flags: ReportFlags): Promise<voi
   const { confirm = [], write, suspicious, foreign, json } = flags;
   if (write === undefined && (confirm.length > 0 || suspicious !== undefined || foreign !== undefined))
     throw new CliError('--confirm, --suspicious and --foreign say what --write writes: give it a file.');
-  const { calls, events } = await readCalls(files, flags.skipBadRows ?? false);
+  const { calls, ...read } = await readCalls(files, flags.skipBadRows ?? false);
   const found = reportFlows(calls);
   const confirmed = confirm.map((id) => confirmedRow(found, id));
-  process.stdout.write(json ? `${JSON.stringify({ events, ...found }, null, 2)}\n` : reportText(found, events));
+  process.stdout.write(json ? `${JSON.stringify({ ...read, ...found }, null, 2)}\n` : reportText(found, read));
+  if (read.different.length > 0) process.exitCode = 1;
   if (write === undefined) return;
   const base = readPolicyIfThere(write);
   const flow = {
@@ -60,7 +61,10 @@ function shownName(name: string | null, other: string): string {
   return name === null ? other : visibleText(name.slice(0, 64));
 }
 
-function reportText({ calls, runs, from, to, tools, rows }: FlowReport, events: number): string {
+function reportText(
+  { calls, runs, from, to, tools, rows }: FlowReport,
+  { events, alike, different }: Omit<ReadCalls, 'calls'>,
+): string {
   const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
   const read = `${counted(events, 'event')} read`;
   if (calls === 0) return `${read}: no call carried a value from data.\n`;
@@ -84,8 +88,20 @@ function reportText({ calls, runs, from, to, tools, rows }: FlowReport, events: 
     Highest: ({ probability }) => probability?.toFixed(2) ?? '-',
     Newest: ({ evidenceId }) => shownName(evidenceId, ''),
   });
-  return `${head}\n\nCalls that would be refused\n${byTool}\nWhat they carried\n${byRow}\nA call is refused unless all that it carries is confirmed: --write FILE --confirm ID ...\n`;
+  return `${head}\n${replayText(alike, different)}\nCalls that would be refused\n${byTool}\nWhat they carried\n${byRow}\nA call is refused unless all that it carries is confirmed: --write FILE --confirm ID ...\n`;
 }
+
+function replayText(alike: number, different: readonly string[]): string {
+  const replayed = alike + different.length;
+  if (replayed === 0) return '';
+  const ids = different.slice(0, MOST_IDS).map((id) => shownName(id, ''));
+  const more = different.length > ids.length ? ' …' : '';
+  const others = ids.length === 0 ? '' : ` Decided otherwise now: ${ids.join(', ')}${more}`;
+  return `${alike} of ${replayed} decisions are the same when replayed.${others}\n`;
+}
+
+/** Decisions that are decided otherwise now, listed at most. */
+const MOST_IDS = 20;
 
 const ACTIONS = ['deny', 'ask', 'report'];
 

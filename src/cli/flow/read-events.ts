@@ -3,7 +3,12 @@ import { z } from 'zod';
 import { findInputs } from '../../batch/formats/input-files.js';
 import { readFileRows } from '../../evaluation/rows/labelled-text.js';
 import type { Flow, KnownEffect } from '../../policy/index.js';
-import { type ReportedCall, recordedCall } from '../../policy/run/flow-report.js';
+import {
+  isDecidedAlike,
+  type ReportedCall,
+  type ReportedDecision,
+  recordedCall,
+} from '../../policy/run/flow-report.js';
 import { CliError } from '../terminal.js';
 
 const name = z.string().max(1_000);
@@ -22,6 +27,17 @@ const effect: z.ZodType<KnownEffect> = z.object({
   effect: z.enum(['read', 'write', 'send', 'execute']),
   why: z.enum(['policy', 'host', 'annotation', 'name', 'unknown name']),
 });
+const action = z.enum(['deny', 'ask', 'report']);
+/** What was decided on the values of a call, and by what. */
+const decision: z.ZodType<ReportedDecision> = z.object({
+  action,
+  rule: z.enum(['flow.suspicious', 'flow.foreign']),
+  effect,
+  flows,
+  policy: z.object({ suspicious: action, foreign: action }),
+  judgement: z.union([z.object({ serves: z.boolean() }), z.object({ failure: name })]).optional(),
+  answer: z.boolean().optional(),
+}) as z.ZodType<ReportedDecision>;
 /** An event of a guard, or of `mcp-proxy --report`. */
 const guardEvent = z.object({
   runId: name,
@@ -43,6 +59,10 @@ export interface ReadCalls {
   readonly calls: readonly ReportedCall[];
   /** Events and records that were read. */
   readonly events: number;
+  /** Decisions that follow again from what decided them. */
+  readonly alike: number;
+  /** Evidence ids of those that don't. */
+  readonly different: readonly string[];
 }
 
 /** Mistakes that are listed at most. */
@@ -56,7 +76,9 @@ const MOST_MISTAKES = 20;
 export async function readCalls(files: readonly string[], skipBadRows: boolean): Promise<ReadCalls> {
   const calls: ReportedCall[] = [];
   const mistakes: string[] = [];
+  const different: string[] = [];
   let events = 0;
+  let alike = 0;
   let wrong = 0;
   for (const file of await findInputs(files))
     for await (const { line, content } of readFileRows(file)) {
@@ -67,32 +89,49 @@ export async function readCalls(files: readonly string[], skipBadRows: boolean):
         continue;
       }
       events += 1;
-      if (read.call !== undefined && read.call.flows.length > 0) calls.push(read.call);
+      const { call, decided } = read;
+      if (call === undefined || call.flows.length === 0) continue;
+      calls.push(call);
+      if (decided === undefined) continue;
+      if (decided !== 'unreadable' && isDecidedAlike(decided)) alike += 1;
+      else different.push(call.evidenceId);
     }
-  if (wrong === 0 || skipBadRows) return { calls, events };
+  if (wrong === 0 || skipBadRows) return { calls, events, alike, different };
   const more = wrong > mistakes.length ? [`  … and ${wrong - mistakes.length} more`] : [];
   throw new CliError(
     `${wrong} ${wrong === 1 ? "row can't" : "rows can't"} be used:\n${[...mistakes, ...more].join('\n')}\nEach row is an event of a guard, a line of mcp-proxy --report or of an evidence export, as JSON. Skip others with --skip-bad-rows.`,
   );
 }
 
-/** The call that a row tells of; a fault in words for a row that is no event. Never quotes it. */
-function readEvent(row: unknown): { readonly call?: ReportedCall | undefined } | string {
+/** A call that a row tells of, with the decision on it; undefined in a row that doesn't say what decided. */
+interface ReadEvent {
+  readonly call?: ReportedCall | undefined;
+  readonly decided?: ReportedDecision | 'unreadable' | undefined;
+}
+
+/** Reads a row; a fault in words for one that is no event. Never quotes it. */
+function readEvent(row: unknown): ReadEvent | string {
   if (typeof row !== 'object' || row === null) return 'not an event';
   if ('run' in row && 'verdict' in row) {
     if (typeof row.run !== 'object' || row.run === null) return 'its run is not an object';
     if (!('flow' in row.run)) return {};
     const read = record.safeParse(row);
-    return read.success ? { call: recordedCall(read.data) } : `its run can't be read: ${firstPath(read.error)}`;
+    if (!read.success) return `its run can't be read: ${firstPath(read.error)}`;
+    return { call: recordedCall(read.data), decided: readDecision(row.run.flow as object) };
   }
   if ('cause' in row && row.cause === 'flow') {
     const read = guardEvent.safeParse(row);
     if (!read.success) return `its flow can't be read: ${firstPath(read.error)}`;
     const { runId, evidenceId, tool = null, time = null, effect: known = null, flows: found } = read.data;
-    return { call: { runId, evidenceId, tool, time, effect: known, flows: found } };
+    const call = { runId, evidenceId, tool, time, effect: known, flows: found };
+    return { call, decided: readDecision(row) };
   }
   const isEvent = ('runId' in row && ('point' in row || 'event' in row)) || ('id' in row && 'verdict' in row);
   return isEvent ? {} : 'not an event';
+}
+
+function readDecision(row: object): ReadEvent['decided'] {
+  return 'policy' in row ? (decision.safeParse(row).data ?? 'unreadable') : undefined;
 }
 
 /** Where the first mistake is, and nothing of what stands there. */

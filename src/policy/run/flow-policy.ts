@@ -3,6 +3,7 @@ import type { Verdict } from '../../engine/verdict.js';
 import type { Screened } from '../screener.js';
 import type { KnownEffect } from './effects.js';
 import type { Flow, FoundFlow } from './flow.js';
+import type { Judgement } from './judge.js';
 import type { Origin } from './run-state.js';
 import { argumentPath, UNNAMED } from './tool-name.js';
 import type { AcceptedValue, ToolPolicy } from './tool-policy.js';
@@ -24,6 +25,9 @@ export interface FlowPolicy {
   /** Tools whose results, and domains whose addresses, are trusted as the user's words are. */
   readonly trusted: readonly string[];
 }
+
+/** The actions of a policy by level. */
+export type FlowActions = Pick<FlowPolicy, 'suspicious' | 'foreign'>;
 
 /** Shorter texts are suspicious as a whole. */
 export const LONG_TEXT = 2_000;
@@ -61,6 +65,21 @@ export interface FlowRuling {
   readonly flows: readonly FoundFlow[];
 }
 
+/** What a judge and a person said of a call. */
+export interface FlowAnswers {
+  /** Of the judge, where one was asked. */
+  readonly judgement?: Judgement | undefined;
+  /** Whether a person permitted the call, where one was asked; false also where nobody answered, or the values are too many to be shown. */
+  readonly answer?: boolean | undefined;
+}
+
+/** Action for a call that a policy rules on, once the judge and the person were asked. `ask`: the host asks. */
+export function settleFlow(action: FlowRuling['action'], { judgement, answer }: FlowAnswers): FlowRuling['action'] {
+  if (judgement !== undefined && 'serves' in judgement && judgement.serves) return 'report';
+  if (action !== 'ask' || answer === undefined) return action;
+  return answer ? 'report' : 'deny';
+}
+
 /** Everything beside the values that a ruling depends on. */
 export interface FlowGrounds extends Pick<ToolPolicy, 'to' | 'accepts'> {
   readonly effect: KnownEffect;
@@ -74,7 +93,7 @@ const RECEIVER =
 /** Applies a policy, and what it says of the tool. */
 export function ruleFlows(
   flows: readonly FoundFlow[],
-  { effect: { effect }, policy, to, accepts }: FlowGrounds,
+  { effect: { effect }, policy, to, accepts }: Omit<FlowGrounds, 'policy'> & { readonly policy: FlowActions },
 ): FlowRuling | undefined {
   if (effect === 'read') return undefined;
   const leadsOut = ({ argument, kind }: FoundFlow): boolean =>

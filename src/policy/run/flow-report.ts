@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import type { KnownEffect } from './effects.js';
 import type { Flow } from './flow.js';
+import { type FlowActions, type FlowAnswers, type FlowRuling, ruleFlows, settleFlow } from './flow-policy.js';
 import { argumentPath } from './tool-name.js';
 import type { FlowGroup } from './written-policy.js';
 
@@ -16,6 +17,23 @@ export interface ReportedCall {
   /** Of the tool; null in events of before. */
   readonly effect: KnownEffect | null;
   readonly flows: readonly Flow[];
+}
+
+/** A decision on a call that carried values, and what decided it, as an event or an evidence record holds it. */
+export interface ReportedDecision extends Pick<ReportedCall, 'flows'>, FlowAnswers {
+  readonly effect: KnownEffect;
+  readonly policy: FlowActions;
+  readonly action: FlowRuling['action'];
+  readonly rule: FlowRuling['rule'];
+}
+
+/** Whether a decision follows again from what decided it. Nobody is asked: the answers then count. */
+export function isDecidedAlike({ flows, effect, policy, action, rule, ...answers }: ReportedDecision): boolean {
+  const ruling = ruleFlows(
+    flows.map((flow) => ({ ...flow, text: '' })),
+    { effect, policy },
+  );
+  return ruling?.rule === rule && settleFlow(ruling.action, answers) === action;
 }
 
 /** An evidence record as far as a report needs it. */

@@ -26,10 +26,11 @@ export interface JudgeQuestion {
 /** A model as an endpoint, or as a function that returns what it answered: an object of the schema, or its JSON text. */
 export type Judge = JudgeEndpoint | ((question: JudgeQuestion) => unknown);
 
-/** Answer of a judge. Without one that can be read, the policy's own action is taken. */
-export type Judgement =
+/** Answer of a judge. Without one that can be read, the policy's own action is taken. `model`: of an endpoint. */
+export type Judgement = (
   | { readonly serves: boolean }
-  | { readonly failure: 'no task' | 'too many values' | 'timeout' | 'error' | 'invalid answer' };
+  | { readonly failure: 'no task' | 'too many values' | 'timeout' | 'error' | 'invalid answer' }
+) & { readonly model?: string | undefined };
 
 /** A flagged call. */
 export interface JudgedCall {

@@ -3,7 +3,7 @@ import { cropTask, type Input, inputText, taskOf } from '../../engine/input.js';
 import { askPerson, type FlowQuestion, type OnAsk, questionText } from './ask.js';
 import { ruleArguments } from './decide-flow.js';
 import type { KnownEffect } from './effects.js';
-import type { FlowPolicy, FlowRuling } from './flow-policy.js';
+import { type FlowAnswers, type FlowPolicy, type FlowRuling, settleFlow } from './flow-policy.js';
 import type { Judge, JudgedCall, Judgement } from './judge.js';
 import { rememberCall } from './remember.js';
 import { catchUp } from './run-log.js';
@@ -35,8 +35,7 @@ export interface CallRules {
 }
 
 /** A ruling as it stands once a judge and a person were asked. */
-export interface CallRuling extends FlowRuling {
-  readonly judgement: Judgement | undefined;
+export interface CallRuling extends FlowRuling, FlowAnswers {
   /** Set where the host asks a person. */
   readonly question?: string | undefined;
 }
@@ -53,7 +52,7 @@ export async function ruleCall(run: RunMemory, call: RuledCall, rules: CallRules
     const ruling = ruleArguments(run.state, call.arguments, grounds);
     const names = ruling?.flows.map((flow) => JSON.stringify(flow)) ?? [];
     if (ruling === undefined || names.every((name) => permitted.has(name))) break;
-    ruled = ruling.action === 'report' ? { ...ruling, judgement: undefined } : await askAbout(ruling, run, call, rules);
+    ruled = ruling.action === 'report' ? ruling : await askAbout(ruling, run, call, rules);
     for (const name of names) permitted.add(name);
     isPermitted = ruling.action !== 'report' && ruled.action === 'report';
     // The run may have read more while a judge or a person was asked.
@@ -69,15 +68,16 @@ async function askAbout(ruling: FlowRuling, run: RunMemory, call: RuledCall, rul
   const { onAsk, askTimeoutMs } = rules;
   const asked = { tool: call.tool, effect: call.effect.effect, flows: ruling.flows };
   const judgement = await judgeCall(run, call, asked, rules);
-  if (judgement !== undefined && 'serves' in judgement && judgement.serves)
-    return { ...ruling, action: 'report', judgement };
-  if (ruling.action !== 'ask') return { ...ruling, judgement };
-  if (onAsk === undefined) {
-    const question = questionText(asked);
-    return { ...ruling, action: question === undefined ? 'deny' : 'ask', judgement, question };
+  let answer: boolean | undefined;
+  let question: string | undefined;
+  if (settleFlow(ruling.action, { judgement }) === 'ask') {
+    if (onAsk !== undefined) answer = await askPerson(onAsk, { runId: run.id, ...asked }, askTimeoutMs, call.signal);
+    else {
+      question = questionText(asked);
+      if (question === undefined) answer = false;
+    }
   }
-  const isPermitted = await askPerson(onAsk, { runId: run.id, ...asked }, askTimeoutMs, call.signal);
-  return { ...ruling, action: isPermitted ? 'report' : 'deny', judgement };
+  return { ...ruling, action: settleFlow(ruling.action, { judgement, answer }), judgement, answer, question };
 }
 
 /** Asks the judge, if there is one. */
@@ -92,5 +92,6 @@ async function judgeCall(
   const text = call.inputs.map(inputText).join('\n');
   const task = cropTask(call.task ?? run.task) ?? taskOf(await run.said());
   const about = { ...asked, task, call: text, texts: run.texts };
-  return judges.judgeCall(judge, about, judgeTimeoutMs, call.signal);
+  const judgement = await judges.judgeCall(judge, about, judgeTimeoutMs, call.signal);
+  return typeof judge === 'function' ? judgement : { ...judgement, model: judge.model };
 }
