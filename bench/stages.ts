@@ -22,9 +22,9 @@ const engine = createEngine({ pack: compilePack({ ...pack, isChecked: true }), m
 // Nothing matches: what is left are the views and the prefilter.
 const programs = new ProgramWriter();
 const nothing = compileSource('[^\\s\\S]', programs);
-const emptied = ({ patterns, index }: PreparedGroup): PreparedGroup => ({
+const emptied = ({ patterns, ...indices }: PreparedGroup): PreparedGroup => ({
   patterns: new Map([...patterns].map(([key, pattern]) => [key, { ...pattern, program: () => nothing }])),
-  index,
+  ...indices,
 });
 const unmatched = compilePack({
   ...pack,

@@ -49,6 +49,20 @@ describe('matching', () => {
     expect(hits(pack, 'ignore my rules, ignore my mail')).toEqual(['ignore']);
   });
 
+  it('drops findings inside an exception whose literals are in another segment', () => {
+    const wide = compile([makeRule({ match: any('ignore'), except: ['minutes (?:[a-z]+ )+adjourned'] })]);
+    const filler = 'they went on and on '.repeat(300);
+    expect(hits(wide, `minutes ${filler}ignore ${filler}adjourned`)).toEqual([]);
+    expect(hits(wide, `minutes ${filler}ignore ${filler}`)).toEqual(['ignore']);
+    expect(hits(wide, `minutes ${filler}adjourned ${filler}ignore`)).toEqual(['ignore']);
+  });
+
+  it('finds what begins in one segment of a long text while the next one is read', () => {
+    const pack = compile([makeRule({ match: { sequence: [['send'], ['password']], gap: 200 } })]);
+    const filler = 'x'.repeat(2010);
+    expect(hits(pack, `${filler} send ${'y'.repeat(90)} password`)).toEqual([`send ${'y'.repeat(90)} password`]);
+  });
+
   it('reads the raw view as it was written', () => {
     const pack = compile([makeRule({ match: any('[A-Z]{4} [a-z]+'), views: ['raw'] })]);
     expect(hits(pack, 'STOP now, stop now')).toEqual(['STOP now']);

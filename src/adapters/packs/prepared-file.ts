@@ -8,7 +8,7 @@ import {
   type RuleGroupName,
 } from '../../engine/rules/pattern/compiled-pattern.js';
 import { listPatternKeys } from '../../engine/rules/pattern/prepare-patterns.js';
-import type { IndexedAlternative } from '../../engine/rules/prefilter/literal-index.js';
+import type { IndexedAlternative, LiteralIndex } from '../../engine/rules/prefilter/literal-index.js';
 import type { Rule } from '../../engine/rules/types.js';
 
 /**
@@ -17,7 +17,7 @@ import type { Rule } from '../../engine/rules/types.js';
  * Without Node's own modules: `portcullis/web` reads it too.
  */
 const MAGIC = 'portcullis-prepared\n';
-const FORMAT = 5;
+const FORMAT = 6;
 /** Sections begin on multiples of this, so that typed arrays can lie in them. */
 const ALIGNMENT = 8;
 
@@ -59,8 +59,17 @@ export function writePrepared(
     parts.push(bytes, padding);
     size += bytes.length + padding.length;
   };
+  const addIndex = (name: string, { automaton, setsByLiteral, sets }: LiteralIndex): void => {
+    add(`${name}.table`, toBytes(automaton.table));
+    add(`${name}.cells`, toBytes(automaton.cells));
+    add(`${name}.symbols`, toBytes(automaton.symbols));
+    add(`${name}.suffixes`, toBytes(automaton.suffixes));
+    add(`${name}.first`, toBytes(setsByLiteral.first));
+    add(`${name}.items`, toBytes(setsByLiteral.items));
+    add(`${name}.sets`, toBytes(Int32Array.of(sets)));
+  };
   for (const group of RULE_GROUPS) {
-    const { patterns, index } = prepared[group];
+    const { patterns, index, exceptIndex } = prepared[group];
     const distinct = [...new Set(patterns.values())];
     const numbers = new Map(distinct.map((pattern, number) => [pattern, number]));
     const byKey = listPatternKeys(rules, group).map((key) => {
@@ -70,13 +79,8 @@ export function writePrepared(
     });
     add(`${group}.byKey`, toBytes(Int32Array.from(byKey)));
     add(`${group}.patterns`, encodeUtf8(JSON.stringify(distinct.map(store))));
-    add(`${group}.table`, toBytes(index.automaton.table));
-    add(`${group}.cells`, toBytes(index.automaton.cells));
-    add(`${group}.symbols`, toBytes(index.automaton.symbols));
-    add(`${group}.suffixes`, toBytes(index.automaton.suffixes));
-    add(`${group}.first`, toBytes(index.setsByLiteral.first));
-    add(`${group}.items`, toBytes(index.setsByLiteral.items));
-    add(`${group}.sets`, toBytes(Int32Array.of(index.sets)));
+    addIndex(group, index);
+    addIndex(`${group}.except`, exceptIndex);
   }
   const { programs } = prepared;
   add('programs', toBytes(programs.code.subarray(0, programs.length)));
@@ -114,6 +118,16 @@ export function readPrepared(
     const [at, length] = section(name);
     return new Uint8Array(buffer, byteOffset + at, length);
   };
+  const readIndex = (name: string): LiteralIndex => ({
+    automaton: {
+      table: ints(`${name}.table`),
+      cells: ints(`${name}.cells`),
+      symbols: bytes(`${name}.symbols`),
+      suffixes: ints(`${name}.suffixes`),
+    },
+    setsByLiteral: { first: ints(`${name}.first`), items: ints(`${name}.items`) },
+    sets: ints(`${name}.sets`)[0] as number,
+  });
   const readGroup = (group: RuleGroupName): PreparedGroup => {
     const stored = JSON.parse(utf8.decode(bytes(`${group}.patterns`))) as readonly StoredPattern[];
     const distinct = stored.map(restore);
@@ -124,16 +138,8 @@ export function readPrepared(
     ]);
     return {
       patterns: new Map(patterns),
-      index: {
-        automaton: {
-          table: ints(`${group}.table`),
-          cells: ints(`${group}.cells`),
-          symbols: bytes(`${group}.symbols`),
-          suffixes: ints(`${group}.suffixes`),
-        },
-        setsByLiteral: { first: ints(`${group}.first`), items: ints(`${group}.items`) },
-        sets: ints(`${group}.sets`)[0] as number,
-      },
+      index: readIndex(group),
+      exceptIndex: readIndex(`${group}.except`),
     };
   };
   const [at, length] = section('programs');

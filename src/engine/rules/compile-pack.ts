@@ -19,7 +19,7 @@ export function compilePack(pack: Pack, options: CompileOptions = {}): CompiledP
   const { rules, groups, patterns, problems } = compileRules(pack);
   if (problems.length > 0) throw new PackError(problems);
   const prefilters = groups.map((group) =>
-    options.plain ? buildPlainPrefilter(group.rules) : buildPrefilter(group.rules, group.index),
+    options.plain ? buildPlainPrefilter(group.rules) : buildPrefilter(group.rules, group.index, group.exceptIndex),
   );
   const warmUp = createWarmUp(patterns);
   const parts: ScanParts = { rules, prefilters, paranoia: pack.paranoia };

@@ -4,6 +4,7 @@ import {
   choosePatternForm,
   countedScore,
   measureMaxSpan,
+  type PatternUse,
   patternKey,
   readSteps,
   viewBit,
@@ -29,6 +30,8 @@ import type { Allowance, Pack, PackLayer, Rule, WordLists } from './types.js';
 export interface RuleGroup {
   readonly rules: readonly CompiledRule[];
   readonly index: LiteralIndex;
+  /** See `PreparedGroup.exceptIndex`. */
+  readonly exceptIndex: LiteralIndex;
 }
 
 /** Options for tests and benchmarks. */
@@ -79,8 +82,8 @@ function compileLayer(
     return pattern;
   };
   const compiled = new Map<IndexedPattern, readonly CompiledPattern[]>();
-  const compileSource = (source: string, rule: Rule, path: PackPlace['path']): readonly CompiledPattern[] => {
-    const indexed = prepared[chooseGroup(rule)].patterns.get(patternKey(rule, source));
+  const compileSource: SourceCompiler = (source, use, rule, path) => {
+    const indexed = prepared[chooseGroup(rule)].patterns.get(patternKey(rule, use, source));
     if (indexed === undefined) return [];
     const known =
       compiled.get(indexed) ?? compilePattern(indexed, build, { in: 'rule', name: rule.id, path }, problems);
@@ -94,6 +97,7 @@ function compileLayer(
   const groups = RULE_GROUPS.map((name) => ({
     rules: rules.filter(({ rule }) => chooseGroup(rule) === name),
     index: prepared[name].index,
+    exceptIndex: prepared[name].exceptIndex,
   }));
   return {
     rules,
@@ -114,16 +118,26 @@ function lazyWordLookup(lists: WordLists, problems: PackProblem[]): WordLookup {
   };
 }
 
+type SourceCompiler = (
+  source: string,
+  use: PatternUse,
+  rule: Rule,
+  path: PackPlace['path'],
+) => readonly CompiledPattern[];
+
 function compileRule(
   rule: Rule,
   index: number,
-  compileSource: (source: string, rule: Rule, path: PackPlace['path']) => readonly CompiledPattern[],
+  compileSource: SourceCompiler,
   allowances: AllowanceLookup,
 ): CompiledRule {
-  const compileAll = (sources: readonly string[], path: PackPlace['path']): readonly CompiledPattern[] =>
-    sources.flatMap((source, at) => compileSource(source, rule, [...path, at]));
+  const compileAll = (
+    use: PatternUse,
+    sources: readonly string[],
+    path: PackPlace['path'],
+  ): readonly CompiledPattern[] => sources.flatMap((source, at) => compileSource(source, use, rule, [...path, at]));
   const { shape, steps } = readSteps(rule.match);
-  const compiledSteps = steps.map((step) => compileAll(step.patterns, step.path));
+  const compiledSteps = steps.map((step) => compileAll('match', step.patterns, step.path));
   return {
     index,
     rule,
@@ -132,7 +146,7 @@ function compileRule(
     shape,
     steps: compiledSteps,
     order: orderSteps(compiledSteps),
-    except: [...compileAll(rule.except, ['except']), ...allowances(rule)],
+    except: [...compileAll('except', rule.except, ['except']), ...allowances(rule)],
     maxSpan: measureMaxSpan(shape, compiledSteps),
   };
 }

@@ -140,7 +140,8 @@ function checkNegatives(rule: Rule, words: WordLookup): readonly PackProblem[] {
   // Without its exceptions: a negative must get past the prefilter to the rule's own patterns.
   const { index, patterns } = preparePatterns([{ ...rule, except: [] }], words, () => {})[chooseGroup(rule)];
   const sources = readSteps(rule.match).steps.flatMap((step) => step.patterns);
-  if (sources.some((source) => (patterns.get(patternKey(rule, source))?.alternatives.length ?? 0) === 0)) return [];
+  if (sources.some((source) => (patterns.get(patternKey(rule, 'match', source))?.alternatives.length ?? 0) === 0))
+    return [];
   const hits = new Set(rule.examples.positive.flatMap(({ hit }) => listWords(hit)));
   const matches = createLiteralMatches(index, () => true);
   return rule.examples.negative.flatMap(({ text }, at) => {

@@ -13,7 +13,7 @@ export interface IndexedPattern {
   readonly scripts: ScriptMask;
   /** Estimated frequency of its literals. */
   readonly frequency: number;
-  /** Its required literals; empty for none, and for exceptions. */
+  /** Its required literals; empty for none, and for exceptions that aren't wide. */
   readonly alternatives: readonly IndexedAlternative[];
 }
 
@@ -30,7 +30,10 @@ export interface PreparedPatterns extends Readonly<Record<RuleGroupName, Prepare
 export interface PreparedGroup {
   /** By `patternKey`. Sources that mean the same share a pattern. */
   readonly patterns: ReadonlyMap<string, IndexedPattern>;
+  /** The literals of the patterns of steps. */
   readonly index: LiteralIndex;
+  /** The literals of wide exceptions. They are sought only where a rule fires. */
+  readonly exceptIndex: LiteralIndex;
 }
 
 /** One distinct pattern of a pack, shared by every rule step that uses it. */

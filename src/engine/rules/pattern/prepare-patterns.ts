@@ -1,8 +1,9 @@
-import { chooseGroup, choosePatternForm, patternKey, readSteps } from '../compiled-rule.js';
+import { chooseGroup, choosePatternForm, type PatternUse, patternKey, readSteps } from '../compiled-rule.js';
 import { compileSource } from '../matcher/pattern.js';
 import { ProgramWriter } from '../matcher/programs.js';
 import { indexLiterals } from '../prefilter/literal-index.js';
 import type { Alternative } from '../prefilter/literal-set.js';
+import { isWide } from '../prefilter/prefilter.js';
 import type { Rule } from '../types.js';
 import type { IndexedPattern, PreparedGroup, PreparedPatterns, RuleGroupName } from './compiled-pattern.js';
 import type { WordLookup } from './parse-pattern.js';
@@ -29,63 +30,72 @@ function prepareGroup(
   programs: ProgramWriter,
   report: ReportPattern,
 ): PreparedGroup {
-  const byKey = new Map<string, PreparedPattern>();
-  const byMeaning = new Map<string, PreparedPattern>();
-  const inSteps = new Set<PreparedPattern>();
-  for (const { source, rule, path } of listSources(rules, group)) {
-    const key = patternKey(rule, source);
-    if (!byKey.has(key)) {
-      const made = preparePattern(source, choosePatternForm(rule), words);
-      if (!made.ok) {
-        for (const problem of made.problems) report(problem, rule, path);
-        continue;
-      }
-      const same = byMeaning.get(made.pattern.source) ?? made.pattern;
-      byMeaning.set(made.pattern.source, same);
-      byKey.set(key, same);
+  const byKey = new Map<string, PatternOf>();
+  const byMeaning = new Map<string, PatternOf>();
+  for (const { source, use, rule, path } of listSources(rules, group)) {
+    const key = patternKey(rule, use, source);
+    if (byKey.has(key)) continue;
+    const made = preparePattern(source, choosePatternForm(rule), words);
+    if (!made.ok) {
+      for (const problem of made.problems) report(problem, rule, path);
+      continue;
     }
-    if (path[0] === 'match') inSteps.add(byKey.get(key) as PreparedPattern);
+    const meaning = `${use} ${made.pattern.source}`;
+    const same = byMeaning.get(meaning) ?? { use, pattern: made.pattern };
+    byMeaning.set(meaning, same);
+    byKey.set(key, same);
   }
   const distinct = [...byMeaning.values()];
-  // Exceptions run only where their rule fires: their literals would be found for nothing.
-  const wanted = distinct.map((pattern) => (inSteps.has(pattern) ? pattern.alternatives : []));
-  const { index, alternatives } = indexLiterals(wanted);
-  const indexed = new Map<PreparedPattern, IndexedPattern>();
-  distinct.forEach((pattern, at) => {
-    const { source, longest, scripts } = pattern;
-    const frequency = estimatePatternFrequency(pattern.alternatives);
-    let address: number | undefined;
-    indexed.set(pattern, {
+  const steps = indexLiterals(distinct.map(({ use, pattern }) => (use === 'match' ? pattern.alternatives : [])));
+  const exceptions = indexLiterals(
+    distinct.map(({ use, pattern }) => (use === 'except' && isWide(pattern) ? pattern.alternatives : [])),
+  );
+  const addresses = new Map<string, number>();
+  const indexed = new Map<PatternOf, IndexedPattern>();
+  distinct.forEach((one, at) => {
+    const { source, longest, scripts, alternatives } = one.pattern;
+    indexed.set(one, {
       program() {
-        address ??= compileSource(source, programs);
+        const address = addresses.get(source) ?? compileSource(source, programs);
+        addresses.set(source, address);
         return address;
       },
       longest,
       scripts,
-      frequency,
-      alternatives: alternatives[at] ?? [],
+      frequency: estimatePatternFrequency(alternatives),
+      alternatives: (one.use === 'match' ? steps : exceptions).alternatives[at] ?? [],
     });
   });
-  const patterns = new Map([...byKey].map(([key, pattern]) => [key, indexed.get(pattern) as IndexedPattern]));
-  return { patterns, index };
+  const patterns = new Map([...byKey].map(([key, one]) => [key, indexed.get(one) as IndexedPattern]));
+  return { patterns, index: steps.index, exceptIndex: exceptions.index };
+}
+
+interface PatternOf {
+  readonly use: PatternUse;
+  readonly pattern: PreparedPattern;
 }
 
 /** The patterns of some rules as their authors wrote them, with the path that leads to each in its rule. */
-function* listSources(
-  rules: readonly Rule[],
-  group: RuleGroupName,
-): Generator<{ readonly source: string; readonly rule: Rule; readonly path: readonly (string | number)[] }> {
+function* listSources(rules: readonly Rule[], group: RuleGroupName): Generator<AuthoredPattern> {
   for (const rule of rules) {
     if (rule.status === 'deprecated' || chooseGroup(rule) !== group) continue;
-    for (const { patterns, path } of [...readSteps(rule.match).steps, { path: ['except'], patterns: rule.except }]) {
-      for (const [at, source] of patterns.entries()) yield { source, rule, path: [...path, at] };
+    for (const { patterns, path } of readSteps(rule.match).steps) {
+      for (const [at, source] of patterns.entries()) yield { source, use: 'match', rule, path: [...path, at] };
     }
+    for (const [at, source] of rule.except.entries()) yield { source, use: 'except', rule, path: ['except', at] };
   }
+}
+
+interface AuthoredPattern {
+  readonly source: string;
+  readonly use: PatternUse;
+  readonly rule: Rule;
+  readonly path: readonly (string | number)[];
 }
 
 /** The keys of the distinct patterns of some rules, in the order of `PreparedGroup.patterns` when none has a mistake. */
 export function listPatternKeys(rules: readonly Rule[], group: RuleGroupName): readonly string[] {
-  return [...new Set([...listSources(rules, group)].map(({ rule, source }) => patternKey(rule, source)))];
+  return [...new Set([...listSources(rules, group)].map(({ rule, use, source }) => patternKey(rule, use, source)))];
 }
 
 /** Running a pattern on every text costs more than any literal. */

@@ -7,7 +7,7 @@ import type { LiteralIndex } from './literal-index.js';
  * and clears only what the one before it found.
  */
 export interface LiteralMatches {
-  /** Finds all literals. Forgets the positions of the text before, not which sets it has. */
+  /** Finds all literals. Forgets the text before. */
   scan(text: string): LiteralScan;
   /** How often a literal of `LiteralScan.found` occurs. */
   count(literal: number): number;
@@ -17,13 +17,11 @@ export interface LiteralMatches {
   endsBetween(set: number, from: number, to: number): boolean;
   /** Lists where occurrences of the set end in `[from, to]`, in no order. */
   listEnds(set: number, from: number, to: number): readonly number[];
-  /** True when the set occurred in the text of that generation: the last one, or the one before it. */
-  occurredIn(set: number, generation: number): boolean;
+  /** True when the set occurs. */
+  occurs(set: number): boolean;
 }
 
 export interface LiteralScan {
-  /** Counts the scans, from 1 on. */
-  readonly generation: number;
   /** The literals of trigger sets that occur, each once. */
   readonly found: readonly number[];
   readonly hasNonAscii: boolean;
@@ -66,9 +64,8 @@ export function createLiteralMatches(
       if (isTrigger(slots[slot] as number)) cells[cell + IS_TRIGGER] = 1;
     }
   }
-  /** By set: when it was last seen, when before that, and the slot of its literal found last. */
+  /** By set: the scan that it was last seen in, and the slot of its literal found last. */
   const lastSeen = new Float64Array(sets);
-  const seenBefore = new Float64Array(sets);
   const lastSlot = new Int32Array(sets);
   let ends = new Int32Array(1024);
   /** The cells of the literals found, by first occurrence. */
@@ -76,7 +73,7 @@ export function createLiteralMatches(
   let foundCount = 0;
   const hits = createLiteralHits();
   const buffer = createSymbolBuffer(4096);
-  let generation = 0;
+  let scans = 0;
 
   /** Counts each literal's occurrences. */
   const countHits = (): void => {
@@ -106,11 +103,10 @@ export function createLiteralMatches(
       const slotsEnd = cells[cell + SLOTS_END] as number;
       for (let slot = cells[cell + SLOTS] as number; slot < slotsEnd; slot += SLOT) {
         const set = slots[slot] as number;
-        if (lastSeen[set] === generation) slots[slot + BEFORE] = lastSlot[set] as number;
+        if (lastSeen[set] === scans) slots[slot + BEFORE] = lastSlot[set] as number;
         else {
           slots[slot + BEFORE] = -1;
-          seenBefore[set] = lastSeen[set] as number;
-          lastSeen[set] = generation;
+          lastSeen[set] = scans;
         }
         lastSlot[set] = slot;
       }
@@ -136,18 +132,18 @@ export function createLiteralMatches(
     scan(text) {
       for (let i = 0; i < foundCount; i++) cells[(found[i] as number) + COUNT] = 0;
       foundCount = 0;
-      generation++;
-      if (suffixes.length === 0) return { generation, found: [], hasNonAscii: false };
+      scans++;
+      if (suffixes.length === 0) return { found: [], hasNonAscii: false };
       findLiterals(automaton, text, buffer, hits);
       countHits();
       const triggers = markSets();
       sortHits();
-      return { generation, found: triggers, hasNonAscii: buffer.hasNonAscii };
+      return { found: triggers, hasNonAscii: buffer.hasNonAscii };
     },
     count: (literal) => cells[literal * CELL + COUNT] as number,
     end: (literal, nth) => ends[(cells[literal * CELL + START] as number) + nth] as number,
     endsBetween(set, from, to) {
-      if (lastSeen[set] !== generation) return false;
+      if (lastSeen[set] !== scans) return false;
       for (let slot = lastSlot[set] as number; slot >= 0; slot = slots[slot + BEFORE] as number) {
         const cell = slots[slot + CELL_OF] as number;
         if (hasBetween(ends, cells[cell + START] as number, cells[cell + COUNT] as number, from, to)) return true;
@@ -155,7 +151,7 @@ export function createLiteralMatches(
       return false;
     },
     listEnds(set, from, to) {
-      if (lastSeen[set] !== generation) return [];
+      if (lastSeen[set] !== scans) return [];
       const listed: number[] = [];
       for (let slot = lastSlot[set] as number; slot >= 0; slot = slots[slot + BEFORE] as number) {
         const cell = slots[slot + CELL_OF] as number;
@@ -168,7 +164,7 @@ export function createLiteralMatches(
       }
       return listed;
     },
-    occurredIn: (set, wanted) => lastSeen[set] === wanted || seenBefore[set] === wanted,
+    occurs: (set) => lastSeen[set] === scans,
   };
 }
 

@@ -1,4 +1,4 @@
-import { mergeSpans, type Span } from '../../span.js';
+import { hullOf, mergeSpans, type Span } from '../../span.js';
 import { type CompiledRule, measureSteps } from '../compiled-rule.js';
 import type { CompiledPattern } from '../pattern/compiled-pattern.js';
 import { findScripts, type ScriptMask } from '../pattern/scripts.js';
@@ -9,11 +9,17 @@ import {
   type NearbySet,
   type PackedLists,
   packLists,
+  UNBOUNDED,
 } from './literal-index.js';
 import { createLiteralMatches, type LiteralMatches } from './literal-matches.js';
 
 /** Characters of a part on either side of its segment: a match that starts in a segment and is as short as that lies inside its part. */
 export const REACH = 256;
+
+/** Whether an exception may be longer than `REACH`, so that it is sought in the whole text. */
+export function isWide({ longest }: { readonly longest: number }): boolean {
+  return longest > REACH;
+}
 
 /** A part of a text: a segment with some of the text around it. */
 export interface TextPart {
@@ -33,10 +39,13 @@ export interface Candidates {
   readonly leaving: ReadonlySet<CompiledRule>;
   /** Rules longer than `REACH` that may match from the segment before, with literals that its part doesn't have. */
   readonly entering: ReadonlySet<CompiledRule>;
-  /** Where in the part a match of a trigger pattern can begin if its rule matches inside the part, in no order; absent for nowhere. */
-  readonly windows: ReadonlyMap<CompiledPattern, readonly Span[]>;
-  /** Number of the scan: later scans of the same text have higher ones. */
-  readonly generation: number;
+  /**
+   * Lists where in the part a match of a trigger pattern can begin that makes a rule match inside the part, both ends included; ascending and
+   * apart. The bounds may lie beyond the part.
+   */
+  readonly windows: (pattern: CompiledPattern) => readonly Span[];
+  /** Lists where in the part a match of a pattern can begin at all, likewise. Only until the scan after the next one. */
+  readonly starts: (pattern: CompiledPattern) => readonly Span[];
 }
 
 /**
@@ -52,10 +61,8 @@ export interface Prefilter {
   readonly literals: number;
   /** Scans the next part of a text. Linear in the part, whatever the number of rules. */
   scan(part: TextPart): Candidates;
-  /** False when a pattern can't match in the part that has these candidates: the last one, or the one before it. */
-  mayMatch(pattern: CompiledPattern, candidates: Candidates): boolean;
-  /** Lists where a match of a trigger pattern can begin, both ends included; ascending and apart. The bounds may lie beyond the part. */
-  windows(pattern: CompiledPattern, candidates: Candidates): readonly Span[];
+  /** Tells where in a whole text matches of wide exceptions can begin, as `Candidates.starts` does; until it is called again. */
+  scanExceptions(text: string): Candidates['starts'];
 }
 
 /** An alternative of a pattern that triggers a rule. */
@@ -92,14 +99,9 @@ const ALL_SCRIPTS: ScriptMask = -1;
 /** Lets every rule and every pattern through: the plain path that the fast one is compared with. */
 export function buildPlainPrefilter(rules: readonly CompiledRule[]): Prefilter {
   const all = new Set(rules);
-  const candidates = { inside: all, leaving: all, entering: all, windows: new Map(), generation: 0 };
-  return {
-    rules,
-    literals: 0,
-    scan: () => candidates,
-    mayMatch: () => true,
-    windows: () => [EVERYWHERE],
-  };
+  const everywhere = (): readonly Span[] => [EVERYWHERE];
+  const candidates = { inside: all, leaving: all, entering: all, windows: everywhere, starts: everywhere };
+  return { rules, literals: 0, scan: () => candidates, scanExceptions: () => everywhere };
 }
 
 /**
@@ -107,11 +109,23 @@ export function buildPlainPrefilter(rules: readonly CompiledRule[]): Prefilter {
  * a text, so it scans one text at a time; scans are synchronous.
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: `scan` is the inner loop over triggers, with its state in closures: it runs for every segment of a text
-export function buildPrefilter(rules: readonly CompiledRule[], index: LiteralIndex): Prefilter {
+export function buildPrefilter(
+  rules: readonly CompiledRule[],
+  index: LiteralIndex,
+  exceptIndex: LiteralIndex,
+): Prefilter {
   const triggers = rules.flatMap(listTriggers);
   const bySet = listTriggersBySet(triggers, index.sets);
   const { first, items } = index.setsByLiteral;
-  const matches = createLiteralMatches(index, (set) => bySet.first[set] !== bySet.first[set + 1]);
+  const isTrigger = (set: number): boolean => bySet.first[set] !== bySet.first[set + 1];
+  let matches = createLiteralMatches(index, isTrigger);
+  /** Of a text of several parts: the literals of the part before, which are still needed. */
+  let before: LiteralMatches | undefined;
+  const takeMatches = (isFirst: boolean): LiteralMatches => {
+    if (!isFirst) [matches, before] = [before ?? createLiteralMatches(index, isTrigger), matches];
+    return matches;
+  };
+  let exceptions: LiteralMatches | undefined;
   /** By trigger: a second set that must occur, checked before anything else of the trigger is touched. */
   const secondSets = Int32Array.from(triggers, secondSet);
   const unfiltered = listUnfiltered(rules);
@@ -120,7 +134,8 @@ export function buildPrefilter(rules: readonly CompiledRule[], index: LiteralInd
     rules,
     literals: index.automaton.suffixes.length,
     scan({ text, isFirst, isLast, units }) {
-      const { found, generation, hasNonAscii } = matches.scan(text);
+      const own = takeMatches(isFirst);
+      const { found, hasNonAscii } = own.scan(text);
       const scripts = hasNonAscii ? findScripts(text) : 0;
       const inside = new Set<CompiledRule>();
       const leaving = new Set<CompiledRule>();
@@ -135,21 +150,21 @@ export function buildPrefilter(rules: readonly CompiledRule[], index: LiteralInd
       };
       const findCrossing = (trigger: Trigger, literal: number): void => {
         const { rule, firstEnd } = trigger;
-        const count = matches.count(literal);
+        const count = own.count(literal);
         for (let i = 0; i < count; i++) {
-          const end = matches.end(literal, i);
+          const end = own.end(literal, i);
           const isLeaving = !isLast && crosses(trigger, end);
           const isEntering = !isFirst && end - firstEnd < 2 * REACH + 2;
           if (!isLeaving && !isEntering) continue;
-          if (count <= MAX_OCCURRENCES && !isSurrounded(matches, trigger, end, ALL_SCRIPTS, seen)) continue;
+          if (count <= MAX_OCCURRENCES && !isSurrounded(own, trigger, end, ALL_SCRIPTS, seen)) continue;
           if (isLeaving) leaving.add(rule);
           if (isEntering) entering.add(rule);
         }
       };
       const visit = (trigger: Trigger, hasSecond: boolean, literal: number): void => {
-        if (!allOccur(matches, trigger, scripts, generation)) return;
+        if (!allOccur(own, trigger, scripts)) return;
         const { rule, pattern } = trigger;
-        const found = hasSecond ? findWindows(matches, trigger, literal, scripts, generation) : NOWHERE;
+        const found = hasSecond ? findWindows(own, trigger, literal, scripts) : NOWHERE;
         const isInside = found.length > 0;
         if (isInside) {
           inside.add(rule);
@@ -160,8 +175,7 @@ export function buildPrefilter(rules: readonly CompiledRule[], index: LiteralInd
         // A rule of one step matches inside the part or not at all. Steps are found in the part of the segment where they start.
         if (isWhole || rule.steps.length === 1) return;
         if (rule.maxSpan > REACH) findCrossing(trigger, literal);
-        else if (isInside && !isLast && crosses(trigger, matches.end(literal, matches.count(literal) - 1)))
-          leaving.add(rule);
+        else if (isInside && !isLast && crosses(trigger, own.end(literal, own.count(literal) - 1))) leaving.add(rule);
       };
       for (const literal of found) {
         const lastSlot = first[literal + 1] as number;
@@ -170,7 +184,7 @@ export function buildPrefilter(rules: readonly CompiledRule[], index: LiteralInd
           const end = bySet.first[set + 1] as number;
           for (let at = bySet.first[set] as number; at < end; at++) {
             const number = bySet.items[at] as number;
-            const hasSecond = matches.occurredIn(secondSets[number] as number, generation);
+            const hasSecond = own.occurs(secondSets[number] as number);
             if (hasSecond || !isWhole) visit(triggers[number] as Trigger, hasSecond, literal);
           }
         }
@@ -183,13 +197,21 @@ export function buildPrefilter(rules: readonly CompiledRule[], index: LiteralInd
           entering.add(rule);
         }
       }
-      return { inside, leaving, entering, windows, generation };
+      return {
+        inside,
+        leaving,
+        entering,
+        windows: (pattern) =>
+          pattern.alternatives.length === 0 ? [EVERYWHERE] : mergeSpans(windows.get(pattern) ?? NOWHERE),
+        starts: (pattern) => findStarts(own, pattern, text.length),
+      };
     },
-    mayMatch({ alternatives }, { generation }) {
-      return alternatives.length === 0 || alternatives.some((one) => allOccurIn(matches, one, generation));
+    scanExceptions(text) {
+      exceptions ??= createLiteralMatches(exceptIndex, () => false);
+      const own = exceptions;
+      own.scan(text);
+      return (pattern) => findStarts(own, pattern, text.length);
     },
-    windows: (pattern, { windows }) =>
-      pattern.alternatives.length === 0 ? [EVERYWHERE] : mergeSpans(windows.get(pattern) ?? NOWHERE),
   };
 }
 
@@ -249,30 +271,24 @@ function secondSet({ alternative, otherSteps }: Trigger): number {
   return alternative.nearby[0]?.set ?? single?.patterns[0]?.alternatives[0]?.trigger ?? alternative.trigger;
 }
 
-function allOccurIn(matches: LiteralMatches, { trigger, nearby }: IndexedAlternative, generation: number): boolean {
-  if (!matches.occurredIn(trigger, generation)) return false;
-  for (let i = 0; i < nearby.length; i++) if (!matches.occurredIn(nearby[i]?.set as number, generation)) return false;
+function allOccurIn(matches: LiteralMatches, { trigger, nearby }: IndexedAlternative): boolean {
+  if (!matches.occurs(trigger)) return false;
+  for (let i = 0; i < nearby.length; i++) if (!matches.occurs(nearby[i]?.set as number)) return false;
   return true;
 }
 
 /** True when all that the alternative of a trigger requires occurs in the part, near or far. */
-function allOccur(matches: LiteralMatches, trigger: Trigger, scripts: ScriptMask, generation: number): boolean {
-  return (trigger.pattern.scripts & ~scripts) === 0 && allOccurIn(matches, trigger.alternative, generation);
+function allOccur(matches: LiteralMatches, trigger: Trigger, scripts: ScriptMask): boolean {
+  return (trigger.pattern.scripts & ~scripts) === 0 && allOccurIn(matches, trigger.alternative);
 }
 
 /**
  * Lists where a match of a triggered pattern can begin, given the occurrences of one literal of its trigger set; nowhere when what the
  * rule requires is not near any of them.
  */
-function findWindows(
-  matches: LiteralMatches,
-  trigger: Trigger,
-  literal: number,
-  scripts: ScriptMask,
-  generation: number,
-): readonly Span[] {
+function findWindows(matches: LiteralMatches, trigger: Trigger, literal: number, scripts: ScriptMask): readonly Span[] {
   const occurs = ({ patterns }: OtherStep): boolean =>
-    patterns.some(({ alternatives }) => alternatives.some((one) => allOccurIn(matches, one, generation)));
+    patterns.some(({ alternatives }) => alternatives.some((one) => allOccurIn(matches, one)));
   const { alternative, nearest, otherSteps } = trigger;
   if (!otherSteps.every(occurs)) return NOWHERE;
   const { before } = alternative;
@@ -284,13 +300,53 @@ function findWindows(
   for (let i = 0; i < count; i++) {
     const end = matches.end(literal, i);
     if (!isSurrounded(matches, trigger, end, scripts, WHOLE_TEXT)) continue;
-    if (nearest) {
-      for (const at of matches.listEnds(nearest.set, end + nearest.minOffset, end + nearest.maxOffset)) {
-        windows.push({ start: at - nearest.before, end: at });
-      }
-    } else windows.push({ start: end - before, end });
+    windows.push(...startsAt(matches, alternative, nearest, end));
   }
   return windows;
+}
+
+/** Lists where a match of an alternative can begin, given the end of one of its trigger literals. */
+function startsAt(
+  matches: LiteralMatches,
+  { before }: IndexedAlternative,
+  nearest: NearbySet | undefined,
+  end: number,
+): readonly Span[] {
+  if (!nearest) return [{ start: end - before, end }];
+  return matches
+    .listEnds(nearest.set, end + nearest.minOffset, end + nearest.maxOffset)
+    .map((at) => ({ start: at - nearest.before, end: at }));
+}
+
+/** Lists where a match of a pattern can begin in a text of that length; ascending and apart. */
+function findStarts(matches: LiteralMatches, { alternatives }: CompiledPattern, length: number): readonly Span[] {
+  if (alternatives.length === 0) return [EVERYWHERE];
+  return mergeSpans(alternatives.flatMap((one) => findStartsOf(matches, one, length)));
+}
+
+/** Characters for each occurrence of a trigger literal, at least: where they are denser, it is cheaper to seek in all that lies between them. */
+const SPARSE = 64;
+
+function findStartsOf(matches: LiteralMatches, alternative: IndexedAlternative, length: number): readonly Span[] {
+  if (!allOccurIn(matches, alternative)) return NOWHERE;
+  const { before, trigger } = alternative;
+  const ends = matches.listEnds(trigger, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY);
+  const nearest = nearestSet(alternative);
+  if ((before === UNBOUNDED && !nearest) || SPARSE * ends.length > length) {
+    const hull = hullOf(ends.map((end) => ({ start: end, end })));
+    return [{ start: hull.start - before, end: hull.end }];
+  }
+  const starts: Span[] = [];
+  for (const end of ends)
+    if (hasNearby(matches, alternative, end)) starts.push(...startsAt(matches, alternative, nearest, end));
+  return starts;
+}
+
+/** True when the other literals of an alternative are where they can be, given the end of a trigger literal. */
+function hasNearby(matches: LiteralMatches, { nearby }: IndexedAlternative, end: number): boolean {
+  for (const { set, minOffset, maxOffset } of nearby)
+    if (!matches.endsBetween(set, end + minOffset, end + maxOffset)) return false;
+  return true;
 }
 
 /**
@@ -305,9 +361,8 @@ function isSurrounded(
   seen: Span,
 ): boolean {
   return (
-    alternative.nearby.every(({ set, minOffset, maxOffset }) =>
-      matches.endsBetween(set, end + minOffset, end + maxOffset),
-    ) && otherSteps.every((step) => isNear(matches, step, scripts, end, rule.maxSpan, seen))
+    hasNearby(matches, alternative, end) &&
+    otherSteps.every((step) => isNear(matches, step, scripts, end, rule.maxSpan, seen))
   );
 }
 

@@ -1,9 +1,9 @@
 import { hullOf, type Span } from '../../span.js';
 import type { CompiledRule } from '../compiled-rule.js';
 import type { CompiledPattern } from '../pattern/compiled-pattern.js';
-import { EVERYWHERE, REACH } from '../prefilter/prefilter.js';
+import { EVERYWHERE, isWide, REACH } from '../prefilter/prefilter.js';
 import { matchAll, matchSequence } from './match-steps.js';
-import { type FindWide, isWide, type SegmentScan } from './scan-segment.js';
+import type { FindWide, SegmentScan } from './scan-segment.js';
 
 /** The segment that is decided with its neighbours: matches of a rule may reach into the next one. */
 export interface Neighbourhood {

@@ -13,7 +13,7 @@ export function findNearMisses(parts: ScanParts, views: readonly View[]): readon
   const fired = new Set<string>();
   for (const view of views) {
     const bit = viewBit(view.kind);
-    const findWide = createFindWide(view.text);
+    const findWide = createFindWide(view.text, prefilter);
     const scans = cutSegments(view.text).map((segment) => scanSegment(view.text, segment, prefilter));
     scans.forEach((here, at) => {
       const near = { before: scans[at - 1], here, after: scans[at + 1] };

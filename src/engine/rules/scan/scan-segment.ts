@@ -48,7 +48,7 @@ export interface SegmentScan {
   readonly candidates: Candidates;
   /** The matches of a pattern that begin in this segment and in `starts`, both ends included, in view offsets, ascending. */
   findAll(pattern: CompiledPattern, starts: Span): readonly Span[];
-  /** False when a pattern can't match in this segment: the last one scanned, or the one before it. */
+  /** False when a pattern can't match in this segment. */
   mayMatch(pattern: CompiledPattern): boolean;
   /** False when no match of a trigger pattern begins where it could make its rule fire inside the segment's part. */
   mayTrigger(pattern: CompiledPattern): boolean;
@@ -71,6 +71,12 @@ export function scanSegment(text: string, segment: Segment, prefilter: Prefilter
   });
   const found = new Map<CompiledPattern, Found>();
   const triggered = new Map<CompiledPattern, boolean>();
+  const known = new Map<CompiledPattern, readonly Span[]>();
+  const startsOf = (pattern: CompiledPattern): readonly Span[] => {
+    const starts = known.get(pattern) ?? candidates.starts(pattern);
+    known.set(pattern, starts);
+    return starts;
+  };
   return {
     segment,
     isWhole,
@@ -80,24 +86,55 @@ export function scanSegment(text: string, segment: Segment, prefilter: Prefilter
       const end = Math.min(part.length, starts.end - segment.from);
       const last = found.get(pattern);
       if (last?.start === start && last.end === end) return last.spans;
-      const spans = keepOwn(pattern.pattern.findAll(units(), { start, end }), segment);
+      const spans = keepOwn(findIn(pattern, units(), { start, end }, startsOf(pattern)), segment);
       found.set(pattern, { start, end, spans });
       return spans;
     },
-    mayMatch: (pattern) => prefilter.mayMatch(pattern, candidates),
+    mayMatch: (pattern) => startsOf(pattern).length > 0,
     mayTrigger(pattern) {
       let isThere = triggered.get(pattern);
       if (isThere === undefined) {
-        // A search of all of the part follows anyway.
-        const isAll = ({ start, end }: Span): boolean => start <= 0 && end >= part.length;
-        isThere = prefilter
-          .windows(pattern, candidates)
-          .some((window) => isAll(window) || pattern.pattern.beginsIn(units(), window));
+        isThere = candidates.windows(pattern).some((window) => pattern.pattern.beginsIn(units(), window));
         triggered.set(pattern, isThere);
       }
       return isThere;
     },
   };
+}
+
+/** Finds the matches that begin in a range, which can only begin in some parts of it; as one search of the range would. */
+function findIn(
+  { pattern }: CompiledPattern,
+  units: Uint16Array,
+  range: Span,
+  windows: readonly Span[],
+): readonly Span[] {
+  const found: Span[] = [];
+  let next = range.start;
+  for (let at = firstEndingFrom(windows, next); at < windows.length; at++) {
+    const window = windows[at] as Span;
+    if (window.start > range.end) break;
+    const start = Math.max(next, window.start);
+    const end = Math.min(range.end, window.end);
+    if (start > end) continue;
+    found.push(...pattern.findAll(units, { start, end }));
+    const last = found.at(-1);
+    // An empty match doesn't end before the place where the next one may begin.
+    if (last) next = Math.max(last.end, last.start + 1);
+  }
+  return found;
+}
+
+/** The index of the first of some windows, ascending and apart, that doesn't end before an offset. */
+function firstEndingFrom(windows: readonly Span[], offset: number): number {
+  let low = 0;
+  let high = windows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((windows[middle] as Span).end < offset) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** The last search for a pattern in a part: the matches that begin in a range. A range always gives the same ones, whatever was sought before. */
@@ -115,27 +152,24 @@ function keepOwn(spans: readonly Span[], { from, start, end }: Segment): readonl
   return own;
 }
 
-/** Finds the matches of a pattern in the whole text of a view that begin up to a place, and perhaps others behind it. */
+/** Finds the matches of a wide exception in the whole text of a view that begin up to a place, and perhaps others behind it. */
 export type FindWide = (pattern: CompiledPattern, last: number) => readonly Span[];
 
-/** For exceptions, whose matches may be longer than `REACH`. */
-export function isWide(pattern: CompiledPattern): boolean {
-  return pattern.longest > REACH;
-}
-
-export function createFindWide(text: string): FindWide {
-  const found = new Map<CompiledPattern, { readonly spans: Span[]; next: number }>();
+export function createFindWide(text: string, prefilter: Prefilter): FindWide {
+  const found = new Map<CompiledPattern, { readonly starts: readonly Span[]; readonly spans: Span[]; next: number }>();
   let units: Uint16Array | undefined;
+  let startsOf: Candidates['starts'] | undefined;
   return (pattern, last) => {
     let known = found.get(pattern);
     if (!known) {
-      known = { spans: [], next: 0 };
+      startsOf ??= prefilter.scanExceptions(text);
+      known = { starts: startsOf(pattern), spans: [], next: 0 };
       found.set(pattern, known);
     }
-    const { spans, next } = known;
+    const { starts, spans, next } = known;
     if (last >= next) {
       units ??= toUnits(text);
-      spans.push(...pattern.pattern.findAll(units, { start: next, end: last }));
+      spans.push(...findIn(pattern, units, { start: next, end: last }, starts));
       known.next = Math.max(last + 1, spans.at(-1)?.end ?? 0);
     }
     return spans;

@@ -30,9 +30,9 @@ export function scanViews(parts: ScanParts, views: readonly View[], options: Sca
     const isEnabled = ({ views: read, rule }: CompiledRule): boolean =>
       (read & bit) !== 0 && rule.paranoia <= level && runsOn(rule, options.channel);
     const segments = cutSegments(view.text);
-    const findWide = createFindWide(view.text);
     for (const { prefilter, views: read } of readers) {
       if ((read & bit) === 0) continue;
+      const findWide = createFindWide(view.text, prefilter);
       let before: SegmentScan | undefined;
       let here: SegmentScan | undefined;
       for (let i = 0; i <= segments.length; i++) {
