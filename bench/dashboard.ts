@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { operatorBilling, orderBook } from '../src/dashboard/billing/billing.js';
+import { operatorBilling } from '../src/dashboard/billing/billing.js';
 import { dashboard } from '../src/dashboard/dashboard.js';
 import { createEngine } from '../src/index.js';
 import { buildApp } from '../src/service/http/build-app.js';
@@ -22,7 +22,6 @@ const [large, small] = await store.accounts.list();
 if (!large || !small) throw new Error('no accounts there');
 
 const { info } = createEngine({ mode: 'rules', model: false });
-const orders = orderBook(store.orders);
 const none = async (): Promise<never> => {
   throw new Error('not measured here');
 };
@@ -39,7 +38,7 @@ const app = await buildApp({
       service: { playground: none, replay: none, preview: none, setting: unasked, parseOverlay: unasked },
       webhooks: { urlProblem: () => undefined, testBody: () => '' },
       rules: () => ({ version: info.rules_version, rules: [] }),
-      ...{ orders, billing: operatorBilling(orders), signUp: false, now: () => firstDay + 89 * DAY },
+      ...{ billing: operatorBilling(store.orders), signUp: false, now: () => firstDay + 89 * DAY },
     }),
 });
 

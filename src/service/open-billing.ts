@@ -1,5 +1,5 @@
 import type { DashboardParts } from '../dashboard/api/api-parts.js';
-import { operatorBilling, orderBook } from '../dashboard/billing/billing.js';
+import { operatorBilling } from '../dashboard/billing/billing.js';
 import { errorCode } from '../engine/errors.js';
 import type { Store } from '../store/store.js';
 import { StoreError } from '../store/store-error.js';
@@ -19,11 +19,10 @@ const loadStripe = async () => {
 export async function openBilling(
   store: Pick<Store, 'orders' | 'plans'>,
   settings: ServiceSettings,
-): Promise<Pick<DashboardParts, 'orders' | 'billing' | 'stripe'>> {
-  const orders = orderBook(store.orders);
+): Promise<Pick<DashboardParts, 'billing' | 'stripe'>> {
   const { stripeSecretKey, stripeWebhookSecret, publicUrl, stripePrice = {}, stripeOveragePrice } = settings;
   if (stripeSecretKey === undefined || stripeWebhookSecret === undefined || publicUrl === undefined)
-    return { orders, billing: operatorBilling(orders) };
+    return { billing: operatorBilling(store.orders) };
   const plans = store.plans.all.map(({ name }) => name);
   const unknown = Object.keys(stripePrice).filter((plan) => !plans.includes(plan));
   if (unknown.length > 0)
@@ -37,7 +36,7 @@ export async function openBilling(
       ...{ secretKey: stripeSecretKey, webhookSecret: stripeWebhookSecret, publicUrl },
       ...{ planPrices: stripePrice, overagePrice: stripeOveragePrice },
     },
-    orders,
+    store.orders,
   );
-  return { orders, billing: stripe, stripe };
+  return { billing: stripe, stripe };
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 import { loadPack } from '../../src/adapters/packs/load-pack.js';
 import { overlayStack } from '../../src/adapters/packs/overlay-stack.js';
 import type { DashboardParts } from '../../src/dashboard/api/api-parts.js';
-import { operatorBilling, orderBook } from '../../src/dashboard/billing/billing.js';
+import { operatorBilling } from '../../src/dashboard/billing/billing.js';
 import { dashboard } from '../../src/dashboard/dashboard.js';
 import type { RecordView } from '../../src/dashboard/ports.js';
 import { compilePack } from '../../src/engine/rules/compile-pack.js';
@@ -60,7 +60,6 @@ export async function testDashboard(
     score: async (input, { change, channel, explain, evidenceId }) =>
       engineUnder(change).scan(input, { channel, explain, evidenceId }),
   };
-  const orders = orderBook(store.orders);
   const overlays = accountOverlays(
     () => overlayStack(loaded, '2026-11-22'),
     engine.info,
@@ -85,8 +84,7 @@ export async function testDashboard(
       await dashboard(inner, {
         store,
         service: dashboardService({ store, engine, overlays, replays, now: () => new Date(now()) }),
-        orders,
-        billing: operatorBilling(orders),
+        billing: operatorBilling(store.orders),
         rules: coreRules,
         webhooks: {
           urlProblem: (url) => urlProblem(url, false),

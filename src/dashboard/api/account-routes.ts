@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ApiKey } from '../../store/account-store.js';
+import { toListedOrder } from '../billing/billing.js';
 import type { KeyListing } from '../ports.js';
 import { type ApiApp, ApiError, type DashboardParts, orRefuse } from './api-parts.js';
 import { accountState, toPlanListing } from './overview-routes.js';
@@ -20,20 +21,21 @@ const orderParams = z.object({ id: z.string().min(1).max(100) });
 
 /** Plan, account name and settings. */
 export function accountRoutes(app: ApiApp, parts: DashboardParts): void {
-  const { store, billing, orders, now } = parts;
+  const { store, billing, now } = parts;
   app.get('/plan', async (request) => {
     const { accountId } = getMember(request);
     const [account, months, placed] = await Promise.all([
       accountState(store, accountId, now()),
       store.usage.months(accountId, 24),
-      orders.list(accountId),
+      store.orders.list(accountId),
     ]);
     const { overagePackCalls } = store.plans;
     const usage = months.map(({ month, used, overageUsed }) => ({ month, calls: used + overageUsed }));
     const plans = store.plans.all.map(toPlanListing);
     const onSale = plans.filter(({ id, trialDays }) => trialDays === null && billing.sells({ kind: 'plan', plan: id }));
     return {
-      ...{ account, usage, plans, orders: placed, overagePackCalls, payment: billing.payment, now: now() },
+      ...{ account, usage, plans, overagePackCalls, payment: billing.payment, now: now() },
+      orders: placed.map(toListedOrder),
       onSale: onSale.map(({ id }) => id),
     };
   });

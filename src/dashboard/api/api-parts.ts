@@ -6,7 +6,7 @@ import { PortcullisError } from '../../engine/errors.js';
 import type { Rule } from '../../engine/rules/types.js';
 import type { LongWork, Store } from '../../store/store.js';
 import { StoreError, type StoreErrorCode } from '../../store/store-error.js';
-import type { Billing, OrderBook } from '../billing/billing.js';
+import type { Billing } from '../billing/billing.js';
 import type { StripeBilling } from '../billing/stripe-billing.js';
 import type { DashboardService, DashboardWebhooks } from '../ports.js';
 
@@ -16,7 +16,6 @@ export interface DashboardParts {
   readonly service: DashboardService;
   /** The rules in force, with their version. Called for each list of them: keep what is costly. */
   readonly rules: () => { readonly version: string; readonly rules: readonly Rule[] };
-  readonly orders: OrderBook;
   readonly billing: Billing;
   readonly webhooks: DashboardWebhooks;
   /** Given where Stripe takes the payments: opens its webhook. */

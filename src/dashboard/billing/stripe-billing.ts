@@ -1,6 +1,7 @@
 import { Stripe } from 'stripe';
 import { z } from 'zod';
-import type { Billing, OrderBook, Purchase } from './billing.js';
+import type { OrderItem, OrderStore } from '../../store/account-store.js';
+import type { Billing } from './billing.js';
 
 /** How an operator's Stripe account is reached. Prices are Stripe price ids (`price_…`). */
 export interface StripeSettings {
@@ -36,7 +37,7 @@ export interface StripeBilling extends Billing {
   readonly webhook: (body: Buffer, signature: string) => Promise<WebhookOutcome>;
 }
 
-export function stripeBilling(settings: StripeSettings, orders: OrderBook): StripeBilling {
+export function stripeBilling(settings: StripeSettings, orders: OrderStore): StripeBilling {
   const stripe = new Stripe(settings.secretKey, { telemetry: false });
   return {
     payment: 'stripe',
@@ -64,8 +65,12 @@ export function stripeBilling(settings: StripeSettings, orders: OrderBook): Stri
       const paid = paidSchema.safeParse(event.data.object);
       if (!paid.success || paid.data.payment_status !== 'paid') return 'not-ours';
       // The session's id, not the event's: two events may tell of one payment.
-      const first = await orders.carryOut(paid.data.id, paid.data.client_reference_id, paid.data.metadata);
-      return first ? 'carried-out' : 'known';
+      const { id, client_reference_id: accountId, metadata: purchase } = paid.data;
+      // The same id again gives the same order, and settling grants once.
+      const order = await orders.create(accountId, purchase, id);
+      if (order.status !== 'pending') return 'known';
+      await orders.settle(order.id, 'paid');
+      return 'carried-out';
     },
   };
 }
@@ -79,11 +84,11 @@ function readEvent(stripe: Stripe, body: Buffer, signature: string, secret: stri
   }
 }
 
-function findPrice(purchase: Purchase, settings: StripeSettings): string | undefined {
+function findPrice(purchase: OrderItem, settings: StripeSettings): string | undefined {
   return purchase.kind === 'overage' ? settings.overagePrice : settings.planPrices[purchase.plan];
 }
 
-function buildMetadata(purchase: Purchase): Record<string, string> {
+function buildMetadata(purchase: OrderItem): Record<string, string> {
   return purchase.kind === 'plan'
     ? { kind: 'plan', plan: purchase.plan }
     : { kind: 'overage', packs: String(purchase.packs) };

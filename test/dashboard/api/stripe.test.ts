@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Stripe from 'stripe';
 import { describe, expect, test } from 'vitest';
-import { orderBook } from '../../../src/dashboard/billing/billing.js';
 import { stripeBilling } from '../../../src/dashboard/billing/stripe-billing.js';
 import { openBilling } from '../../../src/service/open-billing.js';
 import { maskedSettings, settingsSchema } from '../../../src/service/settings.js';
@@ -39,7 +38,7 @@ const shop = async () => {
   };
   const billingOf = ({ orders }: Store) => {
     const prices = { planPrices: { pro: 'price_pro' }, overagePrice: 'price_pack' };
-    const stripe = stripeBilling({ ...settings, ...prices }, orderBook(orders));
+    const stripe = stripeBilling({ ...settings, ...prices }, orders);
     return { stripe, billing: stripe };
   };
   const it = await testDashboard({ billingOf });

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Billing, OrderOutcome, Purchase, StoredOrder } from '../../billing/billing.js';
+import type { OrderItem } from '../../../store/account-store.js';
+import type { Billing, ListedOrder, OrderOutcome } from '../../billing/billing.js';
 import type { AccountState, PlanListing } from '../../ports.js';
 import { callApi } from '../call-api.js';
 import { count, counted, localDay } from '../format.js';
@@ -14,7 +15,7 @@ interface PlanResponse {
   readonly account: AccountState;
   readonly usage: readonly { readonly month: string; readonly calls: number }[];
   readonly plans: readonly PlanListing[];
-  readonly orders: readonly StoredOrder[];
+  readonly orders: readonly ListedOrder[];
   /** Plans that can be ordered here. */
   readonly onSale: readonly string[];
   readonly overagePackCalls: number;
@@ -27,7 +28,7 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
   const { value, error, again } = useLoad<PlanResponse>('/plan');
   const [packs, setPacks] = useState('1');
   const [said, setSaid] = useState<string>();
-  const [asked, setAsked] = useState<Purchase>();
+  const [asked, setAsked] = useState<OrderItem>();
   const action = useAction();
   const cancel = (id: string): void =>
     action.run(async () => {
@@ -35,7 +36,7 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
       setSaid('The order is cancelled.');
       again();
     });
-  const order = (purchase: Purchase): void =>
+  const order = (purchase: OrderItem): void =>
     action.run(async () => {
       setAsked(undefined);
       const outcome = await callApi<OrderOutcome>('POST', '/orders', purchase);
@@ -129,12 +130,12 @@ export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.El
   );
 }
 
-function purchaseWords(purchase: Purchase): string {
+function purchaseWords(purchase: OrderItem): string {
   return purchase.kind === 'plan' ? `Plan ${purchase.plan}` : counted(purchase.packs, 'overage pack', 'overage packs');
 }
 
 interface ConfirmProps {
-  readonly purchase: Purchase;
+  readonly purchase: OrderItem;
   readonly payment: PlanResponse['payment'];
   readonly busy: boolean;
   readonly onYes: () => void;
@@ -200,7 +201,7 @@ function Usage({ usage }: { usage: PlanResponse['usage'] }): JSX.Element {
 }
 
 interface OrdersProps {
-  readonly orders: readonly StoredOrder[];
+  readonly orders: readonly ListedOrder[];
   readonly owner: boolean;
   readonly onCancel: (id: string) => void;
 }
