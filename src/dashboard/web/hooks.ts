@@ -54,16 +54,10 @@ export function useAction(): Action {
 }
 
 /** The texts of a form's fields. */
-export interface Fields<Name extends string> {
-  readonly values: Readonly<Record<Name, string>>;
-  readonly set: (change: Partial<Record<Name, string>>) => void;
-  /** Value and handler of the control for a field. */
-  readonly field: (name: Name) => { readonly value: string; readonly onValue: (value: string) => void };
-}
-
-export function useFields<Name extends string>(initial: Readonly<Record<Name, string>>): Fields<Name> {
+export function useFields<Name extends string>(initial: Readonly<Record<Name, string>>) {
   const [values, setValues] = useState(initial);
   const set = (change: Partial<Record<Name, string>>): void => setValues((now) => ({ ...now, ...change }));
+  /** Value and handler of the control for a field. */
   const field = (name: Name) => ({
     value: values[name],
     onValue: (value: string) => set({ [name]: value } as Partial<Record<Name, string>>),
@@ -116,18 +110,11 @@ export function useLoad<T>(path: string, everyMs?: number): Load<T> {
   return { value: state.value, error: state.error, stale: state.path !== path, again };
 }
 
-/** A list that goes on: what was loaded of it, and what loads more. */
-export interface Pages<T> {
-  readonly load: Load<T>;
-  /** The first page, then the older ones that were asked for. */
-  readonly pages: readonly T[];
-  readonly action: Action;
-  /** Undefined at the end. */
-  readonly more: (() => void) | undefined;
-}
-
-/** Loads the first page of a list, and further ones on demand. `nextPath`: the path after a page; undefined after the last one. */
-export function usePages<T>(path: string, nextPath: (page: T) => string | undefined): Pages<T> {
+/**
+ * Loads the first page of a list, and older ones on demand by `more`, which is undefined at the end. `nextPath`: the path after a page;
+ * undefined after the last one.
+ */
+export function usePages<T>(path: string, nextPath: (page: T) => string | undefined) {
   const load = useLoad<T>(path);
   const [older, setOlder] = useState<readonly T[]>([]);
   const action = useAction();

@@ -160,18 +160,7 @@ function showPlace(number: number): void {
 }
 
 /** The records before and after one in the list that the reader came from, and the way back to it. */
-export interface Neighbours {
-  readonly title: string;
-  readonly href: string;
-  readonly onReturn: ((event: MouseEvent) => void) | undefined;
-  readonly newer: string | undefined;
-  readonly older: string | undefined;
-  /** While the page after this record is looked for; `failed` where that didn't work. */
-  readonly search: 'none' | 'running' | 'failed';
-  readonly again: () => void;
-}
-
-export function useNeighbours(id: string): Neighbours {
+export function useNeighbours(id: string) {
   const [round, setRound] = useState(0);
   const [failedIn, setFailedIn] = useState<number>();
   const { list } = seen;
@@ -197,9 +186,11 @@ export function useNeighbours(id: string): Neighbours {
   return {
     title: known.title,
     href: known.href,
-    onReturn: at < 0 || known.title !== noList.title ? undefined : (event) => returnTo(event, known.href, at + 1),
+    onReturn:
+      at < 0 || known.title !== noList.title ? undefined : (event: MouseEvent) => returnTo(event, known.href, at + 1),
     newer: ids[place - 1],
     older: place < 0 ? undefined : ids[place + 1],
+    /** `running` while the page after this record is looked for; `failed` where that didn't work. */
     search: !isLast ? 'none' : failedIn === round ? 'failed' : 'running',
     again,
   };

@@ -1,9 +1,15 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren, ComponentProps, JSX } from 'preact';
 import { useId } from 'preact/hooks';
 
-interface FieldProps {
+/** Properties of every control. */
+interface ControlProps {
   readonly label: string;
   readonly hint?: string | undefined;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+}
+
+interface FieldProps extends Pick<ControlProps, 'label' | 'hint'> {
   readonly children: (id: string, describedBy: string | undefined) => ComponentChildren;
 }
 
@@ -24,19 +30,11 @@ function Field({ label, hint, children }: FieldProps): JSX.Element {
   );
 }
 
-interface TextFieldProps {
-  readonly label: string;
-  readonly hint?: string | undefined;
-  readonly value: string;
-  readonly onValue: (value: string) => void;
+interface TextFieldProps
+  extends ControlProps,
+    Pick<ComponentProps<'input'>, 'required' | 'readOnly' | 'disabled' | 'placeholder' | 'min' | 'max'> {
   readonly type?: 'text' | 'email' | 'password' | 'number' | 'search' | 'datetime-local';
   readonly autoComplete?: string;
-  readonly required?: boolean;
-  readonly readOnly?: boolean;
-  readonly disabled?: boolean;
-  readonly placeholder?: string;
-  readonly min?: number;
-  readonly max?: number;
 }
 
 export function TextField({ label, hint, value, onValue, autoComplete, type, ...rest }: TextFieldProps): JSX.Element {
@@ -58,11 +56,7 @@ export function TextField({ label, hint, value, onValue, autoComplete, type, ...
   );
 }
 
-interface TextAreaProps {
-  readonly label: string;
-  readonly hint?: string | undefined;
-  readonly value: string;
-  readonly onValue: (value: string) => void;
+interface TextAreaProps extends ControlProps {
   readonly rows: number;
   /** In a monospaced font, without spell checking. */
   readonly isCode?: boolean;
@@ -86,11 +80,7 @@ export function TextArea({ label, hint, value, onValue, rows, isCode = false }: 
   );
 }
 
-interface ChoiceProps {
-  readonly label: string;
-  readonly hint?: string | undefined;
-  readonly value: string;
-  readonly onValue: (value: string) => void;
+interface ChoiceProps extends ControlProps {
   /** Value and words. */
   readonly options: readonly (readonly [string, string])[];
   readonly disabled?: boolean;

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Span } from '../../../engine/span.js';
+import { edgeBefore, mergeSpans, type Span } from '../../../engine/span.js';
 import type { RecordView } from '../../ports.js';
 import { count, counted } from '../format.js';
 import { Button } from './basics.js';
@@ -22,8 +22,7 @@ export function MarkedText({ text, spans, label }: MarkedTextProps): JSX.Element
   const [all, setAll] = useState(text.length <= LONG_FROM);
   const place = useRef<HTMLElement>(null);
   const [at, setAt] = useState(0);
-  const parts = markedParts(text, spans);
-  const marks = parts.filter(({ marked }) => marked).length;
+  const marks = markedParts(text, spans).filter(({ marked }) => marked).length;
   const show = (index: number): void => {
     const box = place.current;
     const mark = box?.querySelectorAll('mark')[index];
@@ -60,13 +59,7 @@ export function MarkedText({ text, spans, label }: MarkedTextProps): JSX.Element
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <section class="screened" aria-label={label} tabIndex={0} ref={place}>
         {text === '' ? <span class="hint">The text is empty.</span> : null}
-        {parts.map((part) =>
-          part.marked ? (
-            <mark key={part.start}>{pieces(text.slice(part.start, part.end))}</mark>
-          ) : (
-            <span key={part.start}>{all ? pieces(text.slice(part.start, part.end)) : shortened(text, part)}</span>
-          ),
-        )}
+        <Marked text={text} spans={spans} unmarked={all ? undefined : (part) => shortened(text, part)} />
       </section>
     </>
   );
@@ -101,44 +94,26 @@ export function RecordExcerpt({ record, term = '' }: { record: RecordView; term?
   const marks =
     hits.length > 0 ? hits : record.verdict.decided_by === 'ml' ? [...findings, ...record.model.hotspots] : findings;
   const first = marks.length === 0 ? 0 : Math.min(...marks.map(({ start }) => start));
-  const start = first > LEAD ? onCodePoint(text, first - LEAD) : 0;
-  const shown = text.slice(start, onCodePoint(text, start + EXCERPT_LENGTH));
+  const start = edgeBefore(text, first - LEAD);
+  const shown = text.slice(start, edgeBefore(text, start + EXCERPT_LENGTH));
   // A link needs something that can be seen and pressed.
   if (shown.trim() === '') return <span class="hint">white space only</span>;
   const inside = marks.map((it) => ({ start: it.start - start, end: it.end - start }));
   return (
     <span class="text-start">
       {start > 0 ? '… ' : ''}
-      {markedParts(shown, inside).map((part) =>
-        part.marked ? (
-          <mark key={part.start}>{pieces(shown.slice(part.start, part.end))}</mark>
-        ) : (
-          <span key={part.start}>{pieces(shown.slice(part.start, part.end))}</span>
-        ),
-      )}
+      <Marked text={shown} spans={inside} />
     </span>
   );
 }
 
 /** Where a term stands, upper and lower case alike; at most 20 places. */
 function occurrences(text: string, term: string): readonly Span[] {
-  const literal = term.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-  const found = text.matchAll(new RegExp(literal, 'giu'));
-  return [...take(found, 20)].map((match) => ({ start: match.index, end: match.index + match[0].length }));
-}
-
-function* take<T>(values: Iterable<T>, most: number): Generator<T, void, undefined> {
-  let left = most;
-  for (const value of values) {
-    yield value;
-    left -= 1;
-    if (left === 0) return;
-  }
-}
-
-/** The index itself, or one before it where it would part a surrogate pair. */
-function onCodePoint(text: string, index: number): number {
-  return /[\uD800-\uDBFF]/.test(text.charAt(index - 1)) ? index - 1 : index;
+  const found = new RegExp(term.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'), 'giu');
+  const places: Span[] = [];
+  for (let match = found.exec(text); match !== null && places.length < 20; match = found.exec(text))
+    places.push({ start: match.index, end: match.index + match[0].length });
+  return places;
 }
 
 /** A short screened text within a sentence, as inert as the whole. */
@@ -151,8 +126,8 @@ const BESIDE = 80;
 
 /** A passage of a text, marked, with a few words around it. */
 export function PassageExcerpt({ text, span }: { text: string; span: Span }): JSX.Element {
-  const start = onCodePoint(text, Math.max(0, span.start - BESIDE));
-  const end = onCodePoint(text, Math.min(text.length, span.end + BESIDE));
+  const start = edgeBefore(text, span.start - BESIDE);
+  const end = edgeBefore(text, span.end + BESIDE);
   return (
     <p class="screened">
       {start > 0 ? '… ' : ''}
@@ -169,14 +144,22 @@ export function Excerpt({ text }: { text: string }): JSX.Element {
   return <p class="screened">{pieces(text)}</p>;
 }
 
+/** Most marks over one letter that are drawn; more would climb over the lines above. */
+const MOST_MARKS = 8;
+const RUN_OF_MARKS = /\p{M}{9,}/gu;
+/** A character that can't be seen or that changes the order of others. Tabs and line ends are drawn as they are. */
+const HIDDEN = /((?![\n\t\r])[\p{Cf}\p{Cc}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}])/u;
+
+/** The text as it may be drawn, each hidden character spelled out: `U+202E`. */
 function pieces(text: string): readonly (JSX.Element | string)[] {
-  return visiblePieces(text).map((piece, index) =>
-    piece.code === undefined ? (
-      piece.text
+  const calm = text.replace(RUN_OF_MARKS, (marks) => `${[...marks].slice(0, MOST_MARKS).join('')}\u2026`);
+  return calm.split(HIDDEN).map((piece, index) =>
+    index % 2 === 0 ? (
+      piece
     ) : (
       // The pieces of a text never change their order.
       <span class="control" key={index} title="An invisible or direction-changing character">
-        {piece.code}
+        {`U+${(piece.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`}
       </span>
     ),
   );
@@ -191,49 +174,35 @@ interface Part {
 /** The text in parts, each wholly inside or outside the spans; overlapping spans are one mark. */
 function markedParts(text: string, spans: readonly Span[]): readonly Part[] {
   const parts: Part[] = [];
-  const end = text.length;
   let at = 0;
-  for (const span of [...spans].sort((a, b) => a.start - b.start)) {
-    const from = Math.min(Math.max(span.start, at), end);
-    const to = Math.min(Math.max(span.end, at), end);
-    if (to <= from) continue;
-    if (from > at) parts.push({ start: at, end: from, marked: false });
-    const last = parts.at(-1);
-    if (last?.marked === true && last.end === from) parts[parts.length - 1] = { ...last, end: to };
-    else parts.push({ start: from, end: to, marked: true });
-    at = to;
+  for (const span of mergeSpans(spans)) {
+    const start = Math.max(span.start, at);
+    const end = Math.min(span.end, text.length);
+    if (end <= start) continue;
+    if (start > at) parts.push({ start: at, end: start, marked: false });
+    parts.push({ start, end, marked: true });
+    at = end;
   }
-  if (at < end) parts.push({ start: at, end, marked: false });
+  if (at < text.length) parts.push({ start: at, end: text.length, marked: false });
   return parts;
 }
 
-/** Ordinary text, or one character spelled out. */
-interface Piece {
-  readonly text: string;
-  /** `U+202E` for a character that can't be seen or that changes the order of others. */
-  readonly code?: string;
+interface MarkedProps extends Pick<MarkedTextProps, 'text' | 'spans'> {
+  /** How a part without a mark is shown; default: whole. */
+  readonly unmarked?: ((part: Part) => readonly (JSX.Element | string)[]) | undefined;
 }
 
-/** Most marks over one letter that are drawn; more would climb over the lines above. */
-const MOST_MARKS = 8;
-const HIDDEN = /\p{Cf}|\p{Cc}|\p{Co}|\p{Cs}|\p{Default_Ignorable_Code_Point}/u;
-const RUN_OF_MARKS = /\p{M}{9,}/gu;
-
-/** Cuts a text into what may be drawn as it is and what must be spelled out. Tabs and line ends stay. */
-function visiblePieces(text: string): readonly Piece[] {
-  const pieces: Piece[] = [];
-  let plain = '';
-  const calm = text.replace(RUN_OF_MARKS, (marks) => `${[...marks].slice(0, MOST_MARKS).join('')}\u2026`);
-  for (const character of calm) {
-    if (character === '\n' || character === '\t' || character === '\r' || !HIDDEN.test(character)) {
-      plain += character;
-      continue;
-    }
-    if (plain !== '') pieces.push({ text: plain });
-    plain = '';
-    const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
-    pieces.push({ text: '', code: `U+${code}` });
-  }
-  if (plain !== '') pieces.push({ text: plain });
-  return pieces;
+function Marked({ text, spans, unmarked }: MarkedProps): JSX.Element {
+  const whole = ({ start, end }: Part) => pieces(text.slice(start, end));
+  return (
+    <>
+      {markedParts(text, spans).map((part) =>
+        part.marked ? (
+          <mark key={part.start}>{whole(part)}</mark>
+        ) : (
+          <span key={part.start}>{(unmarked ?? whole)(part)}</span>
+        ),
+      )}
+    </>
+  );
 }
