@@ -7,7 +7,7 @@ import type { EvidenceLabel, EvidenceRecord, ReplayReport } from '../evidence/ev
 import type { FlowReport } from '../policy/run/flow-report.js';
 import type { WrittenPolicy } from '../policy/run/written-policy.js';
 import type { OverlayVersion } from '../store/account-store.js';
-import type { EvidenceFilter, EvidencePage } from '../store/evidence-store.js';
+import type { EvidenceFilter, EvidencePage, VersionCount } from '../store/evidence-store.js';
 import type { Role } from '../store/user-store.js';
 
 export type { ReplayReport, Role };
@@ -108,18 +108,8 @@ export interface Activity {
   readonly byRule: readonly { readonly rule: string; readonly blocks: number }[];
 }
 
-/** All calls that one pair of versions answered. Times in milliseconds since 1970. */
-export interface VersionTotals {
-  readonly rulesVersion: string;
-  readonly mlVersion: string;
-  readonly firstAt: number;
-  readonly lastAt: number;
-  readonly calls: number;
-  readonly blocks: number;
-  /** As marked by members. */
-  readonly falseAlarms: number;
-  readonly missedAttacks: number;
-}
+/** All calls that one pair of versions answered. */
+export type VersionTotals = Omit<VersionCount, 'rule'>;
 
 /** A rule's part in one pair of versions. */
 export type RulePart = Pick<VersionTotals, 'blocks' | 'falseAlarms' | 'missedAttacks'>;

@@ -59,7 +59,6 @@ export interface OverlayStore {
   apply(accountId: string, version: Omit<OverlayVersion, 'number' | 'createdAt'>): Promise<OverlayVersion>;
   /** Newest first. */
   list(accountId: string, limit: number): Promise<readonly OverlayVersion[]>;
-  get(accountId: string, number: number): Promise<OverlayVersion | undefined>;
 }
 
 /** Accounts. Unknown ids reject with a `StoreError` `STORE_NOT_FOUND`, except where `undefined` is returned. */
@@ -179,13 +178,10 @@ export interface OrderStore {
   /** The same external id again gives the order that is there. */
   create(accountId: string, item: OrderItem, externalId?: string): Promise<Order>;
   get(id: string): Promise<Order | undefined>;
-  findByExternalId(externalId: string): Promise<Order | undefined>;
-  setExternalId(id: string, externalId: string): Promise<void>;
   /** Newest first; of all accounts if none is given (for the operator). */
   list(accountId?: string): Promise<readonly Order[]>;
   /** Settles a pending order and grants what was bought, in one transaction; again it changes nothing. */
   settle(id: string, status: 'approved' | 'paid' | 'rejected'): Promise<Order>;
-  /** True the first time that an event of a provider is seen. Forget it where its work failed. */
+  /** True the first time that an event of a provider is seen. */
   seeEvent(provider: string, eventId: string): Promise<boolean>;
-  forgetEvent(provider: string, eventId: string): Promise<void>;
 }

@@ -140,7 +140,6 @@ export interface SessionStore {
   /** Another of the user's accounts; their last one from then on. */
   switchAccount(token: string, accountId: string): Promise<void>;
   end(token: string): Promise<void>;
-  endAll(userId: string): Promise<void>;
 }
 
 /** A user's second factor: time-based one-time passwords (RFC 6238). */

@@ -181,7 +181,8 @@ describe.each(allDatabases)('users and orders in $name', ({ make }) => {
     );
     expect(new Set(settled.map((it) => it.status)).size).toBe(1);
     expect((await store.accounts.find(account.id)).overageLeft).toBe(20_000);
-    expect((await store.orders.findByExternalId('cs_1'))?.status).toBe(settled[0]?.status);
+    const again = await store.orders.create(account.id, { kind: 'overage', packs: 2 }, 'cs_1');
+    expect(again.status).toBe(settled[0]?.status);
   });
 
   it('changes the plan by an order, not by a rejected one', async () => {
@@ -189,7 +190,6 @@ describe.each(allDatabases)('users and orders in $name', ({ make }) => {
     await store.orders.settle(rejected.id, 'rejected');
     expect((await store.accounts.find(account.id)).plan).toBe('trial');
     const order = await store.orders.create(account.id, { kind: 'plan', plan: 'pro' });
-    await store.orders.setExternalId(order.id, 'cs_2');
     await store.orders.settle(order.id, 'approved');
     expect((await store.accounts.find(account.id)).plan).toBe('pro');
     const statuses = new Map((await store.orders.list(account.id)).map((it) => [it.id, it.status]));
@@ -205,8 +205,7 @@ describe.each(allDatabases)('users and orders in $name', ({ make }) => {
   it('sees an event of a provider once', async () => {
     const seen = await Promise.all([1, 2, 3].map(() => store.orders.seeEvent('stripe', 'evt_1')));
     expect(seen.filter(Boolean)).toHaveLength(1);
-    await store.orders.forgetEvent('stripe', 'evt_1');
-    expect(await store.orders.seeEvent('stripe', 'evt_1')).toBe(true);
+    expect(await store.orders.seeEvent('stripe', 'evt_2')).toBe(true);
   });
 
   it('keeps versions and notes', async () => {

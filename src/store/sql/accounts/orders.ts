@@ -8,8 +8,6 @@ import type { Tables } from '../tables.js';
 
 const toOrder = (row: Tables['orders']): Order => ({ ...row, item: JSON.parse(row.item) as OrderItem });
 
-const missing = (id: string): StoreError => new StoreError('STORE_NOT_FOUND', `no order "${id}"`);
-
 /** @throws StoreError for what can't be sold, such as a trial: it is had once, and not bought */
 function requireSold(plans: Plans, item: OrderItem): void {
   if (item.kind === 'plan') {
@@ -54,11 +52,6 @@ export const orders: Queries<OrderStore> = {
     throw new StoreError('STORE_CONFLICT', 'another order has this external id');
   },
   get: (connection, id) => find(connection, 'id', id),
-  findByExternalId: (connection, externalId) => find(connection, 'externalId', externalId),
-  async setExternalId({ db }, id, externalId) {
-    const changed = db.updateTable('orders').set({ externalId }).where('id', '=', id);
-    if (!(await changed.returning('id').executeTakeFirst())) throw missing(id);
-  },
   async list({ db }, accountId) {
     const all = db.selectFrom('orders').selectAll().orderBy('createdAt', 'desc').orderBy('id');
     const rows = accountId === undefined ? all : all.where('accountId', '=', accountId);
@@ -69,7 +62,7 @@ export const orders: Queries<OrderStore> = {
       const pending = db.updateTable('orders').set({ status, settledAt: now() }).where('id', '=', id);
       const row = await pending.where('status', '=', 'pending').returningAll().executeTakeFirst();
       const order = row === undefined ? await find({ db }, 'id', id) : toOrder(row);
-      if (order === undefined) throw missing(id);
+      if (order === undefined) throw new StoreError('STORE_NOT_FOUND', `no order "${id}"`);
       if (row !== undefined && status !== 'rejected') await grant(db, plans, order);
       return order;
     }),
@@ -80,9 +73,5 @@ export const orders: Queries<OrderStore> = {
       .returning('eventId')
       .executeTakeFirst();
     return row !== undefined;
-  },
-  async forgetEvent({ db }, provider, eventId) {
-    const seen = db.deleteFrom('seenEvents').where('provider', '=', provider).where('eventId', '=', eventId);
-    await seen.execute();
   },
 };

@@ -166,7 +166,4 @@ export const sessions: Queries<SessionStore> = {
   async end({ db }, token) {
     await db.deleteFrom('sessions').where('tokenHash', '=', tokenHash(token)).execute();
   },
-  async endAll({ db }, userId) {
-    await db.deleteFrom('sessions').where('userId', '=', userId).execute();
-  },
 };

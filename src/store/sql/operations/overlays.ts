@@ -35,9 +35,4 @@ export const overlays: Queries<OverlayStore> = {
     const rows = db.selectFrom('accountOverlays').select(SHOWN).where('accountId', '=', accountId);
     return (await rows.orderBy('number', 'desc').limit(limit).execute()).map(toVersion);
   },
-  async get({ db }, accountId, number) {
-    const rows = db.selectFrom('accountOverlays').select(SHOWN).where('accountId', '=', accountId);
-    const row = await rows.where('number', '=', number).executeTakeFirst();
-    return row && toVersion(row);
-  },
 };
