@@ -22,37 +22,29 @@ interface Check {
   readonly advice?: string;
 }
 
-const ADVICE = {
-  onnx: 'For the model: npm install onnxruntime-node@1',
-  sqlite: 'For the embedded database: npm install better-sqlite3@12.11.1',
-  service: `For "portcullis serve": npm install ${PACKAGES}`,
-} as const;
+const ok = (name: string, detail: string): Check => ({ name, state: 'ok', detail });
+const missing = (name: string, detail: string, advice: string): Check => ({ name, state: 'missing', detail, advice });
+const failed = (name: string, detail: string, advice: string): Check => ({ name, state: 'failed', detail, advice });
 
 function nodeCheck(): Check {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   const isEnough = major > 20 || (major === 20 && minor >= 19);
   const detail = `${process.versions.node} on ${process.platform} ${process.arch}`;
-  return isEnough
-    ? { name: 'Node', state: 'ok', detail }
-    : { name: 'Node', state: 'failed', detail, advice: 'Install Node 20.19 or newer.' };
+  return isEnough ? ok('Node', detail) : failed('Node', detail, 'Install Node 20.19 or newer.');
 }
 
 /** Loads the packages: a native module that is there may still not load. */
-async function packageCheck(
-  name: string,
-  packages: readonly string[],
-  without: Pick<Check, 'state' | 'advice'>,
-): Promise<Check> {
+async function packageCheck(name: string, packages: readonly string[], advice: string): Promise<Check> {
   for (const one of packages) {
     try {
       await import(one);
     } catch (error) {
       const code = errorCode(error) || 'it does not load';
       const why = code === 'ERR_MODULE_NOT_FOUND' ? 'not installed' : code;
-      return { name, ...without, detail: `${one}: ${why}` };
+      return missing(name, `${one}: ${why}`, advice);
     }
   }
-  return { name, state: 'ok', detail: packages.join(', ') };
+  return ok(name, packages.join(', '));
 }
 
 function median(values: readonly number[]): number {
@@ -79,37 +71,22 @@ async function selfTest(engine: Engine): Promise<readonly Check[]> {
   const rules: number[] = [];
   for (let round = 0; round < RULES_ROUNDS; round += 1)
     rules.push(await timed(() => engine.scan(`${benign} ${round}`)));
-  const checks: Check[] = [
-    {
-      name: 'Self-test',
-      state: isRight ? 'ok' : 'failed',
-      detail: `an attack: ${verdicts[0]?.verdict}; a benign text: ${verdicts[1]?.verdict}`,
-      ...(isRight ? {} : { advice: 'Check --pack, --overlay and the thresholds that "portcullis info" prints.' }),
-    },
-    { name: 'Rules', state: 'ok', detail: `${millis(median(rules))} for a short text (median of ${RULES_ROUNDS})` },
+  const detail = `an attack: ${verdicts[0]?.verdict}; a benign text: ${verdicts[1]?.verdict}`;
+  const checks: readonly Check[] = [
+    isRight
+      ? ok('Self-test', detail)
+      : failed('Self-test', detail, 'Check --pack, --overlay and the thresholds that "portcullis info" prints.'),
+    ok('Rules', `${millis(median(rules))} for a short text (median of ${RULES_ROUNDS})`),
   ];
   if (engine.info.mode === 'rules') return checks;
-  if (fellBack !== undefined)
-    return [
-      ...checks,
-      {
-        name: 'Model speed',
-        state: 'failed',
-        detail: 'the model failed, and the rules decided',
-        advice: engine.info.mode_reason ?? 'Install the model again, or use --mode rules.',
-      },
-    ];
+  if (fellBack !== undefined) {
+    const advice = engine.info.mode_reason ?? 'Install the model again, or use --mode rules.';
+    return [...checks, failed('Model speed', 'the model failed, and the rules decided', advice)];
+  }
   const model: number[] = [];
   for (let round = 0; round < MODEL_ROUNDS; round += 1)
     model.push(await timed(() => engine.analyze(`${benign} ${round}`)));
-  return [
-    ...checks,
-    {
-      name: 'Model speed',
-      state: 'ok',
-      detail: `${millis(median(model))} for a short text (median of ${MODEL_ROUNDS})`,
-    },
-  ];
+  return [...checks, ok('Model speed', `${millis(median(model))} for a short text (median of ${MODEL_ROUNDS})`)];
 }
 
 async function engineChecks(flags: EngineFlags): Promise<readonly Check[]> {
@@ -119,31 +96,22 @@ async function engineChecks(flags: EngineFlags): Promise<readonly Check[]> {
     engine = await openEngine(flags);
     const opened = performance.now() - started;
     const { info } = engine;
-    const pack: Check = {
-      name: 'Pack',
-      state: 'ok',
-      detail: `${info.pack} ${info.rules_version}, ${info.rules} rules, blocks at ${info.rules_threshold}`,
-    };
     const point = info.operating_point === null ? '' : ` (${info.operating_point})`;
-    const model: Check =
-      info.mode === 'rules'
-        ? {
-            name: 'Model',
-            state: 'missing',
-            detail: info.mode_reason ?? 'none is used',
-            advice:
-              'The rules decide alone. To use a model, install onnxruntime-node, and pass --model FOLDER if none is installed.',
-          }
-        : { name: 'Model', state: 'ok', detail: `${info.ml_version}, blocks at ${info.ml_threshold}${point}` };
     return [
-      pack,
-      model,
-      { name: 'Start', state: 'ok', detail: `${millis(opened)}, mode ${info.mode}` },
+      ok('Pack', `${info.pack} ${info.rules_version}, ${info.rules} rules, blocks at ${info.rules_threshold}`),
+      info.mode === 'rules'
+        ? missing(
+            'Model',
+            info.mode_reason ?? 'none is used',
+            'The rules decide alone. To use a model, install onnxruntime-node, and pass --model FOLDER if none is installed.',
+          )
+        : ok('Model', `${info.ml_version}, blocks at ${info.ml_threshold}${point}`),
+      ok('Start', `${millis(opened)}, mode ${info.mode}`),
       ...(await selfTest(engine)),
     ];
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    return [{ name: 'Engine', state: 'failed', detail: error.message, advice: 'Fix this and run doctor again.' }];
+    return [failed('Engine', error.message, 'Fix this and run doctor again.')];
   } finally {
     await engine?.close();
   }
@@ -157,8 +125,7 @@ const sha256 = (content: string | Buffer): string => createHash('sha256').update
 async function verifyFiles({ model }: EngineFlags): Promise<readonly Check[]> {
   const root = dirname(createRequire(import.meta.url).resolve('portcullis/package.json'));
   const listPath = join(root, 'dist', 'digests.json');
-  if (!existsSync(listPath))
-    return [{ name: 'Files', state: 'failed', detail: 'dist/digests.json is missing', advice: REINSTALL }];
+  if (!existsSync(listPath)) return [failed('Files', 'dist/digests.json is missing', REINSTALL)];
   const list = readFileSync(listPath, 'utf8');
   const digests = Object.entries(JSON.parse(list) as Readonly<Record<string, string>>);
   const isAsBuilt = ([path, digest]: readonly [string, string]): boolean => {
@@ -169,24 +136,19 @@ async function verifyFiles({ model }: EngineFlags): Promise<readonly Check[]> {
     }
   };
   const changed = digests.filter((one) => !isAsBuilt(one)).map(([path]) => path);
-  const files: Check =
+  const more = changed.length > 5 ? ` and ${changed.length - 5} more` : '';
+  const files =
     changed.length === 0
-      ? { name: 'Files', state: 'ok', detail: `${digests.length} as built; digests.json is sha256 ${sha256(list)}` }
-      : {
-          name: 'Files',
-          state: 'failed',
-          detail: `changed or missing: ${changed.slice(0, 5).join(', ')}${changed.length > 5 ? ` and ${changed.length - 5} more` : ''}`,
-          advice: REINSTALL,
-        };
+      ? ok('Files', `${digests.length} as built; digests.json is sha256 ${sha256(list)}`)
+      : failed('Files', `changed or missing: ${changed.slice(0, 5).join(', ')}${more}`, REINSTALL);
   const folder = model === 'off' ? undefined : findModel(model);
   if (folder === undefined) return [files];
   try {
     const { version } = await readModelFolder(folder);
-    return [files, { name: 'Model files', state: 'ok', detail: `${version}, as in its manifest` }];
+    return [files, ok('Model files', `${version}, as in its manifest`)];
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
-    const advice = 'Install or copy the model again.';
-    return [files, { name: 'Model files', state: 'failed', detail: error.message, advice }];
+    return [files, failed('Model files', error.message, 'Install or copy the model again.')];
   }
 }
 
@@ -194,6 +156,10 @@ function shownCheck({ name, state, detail, advice }: Check, paint: Paint): strin
   const word = { ok: paint.green('ok     '), missing: paint.dim('missing'), failed: paint.red('FAILED ') }[state];
   return `${word}  ${name.padEnd(12)}  ${detail}\n${advice === undefined ? '' : `${' '.repeat(23)}${advice}\n`}`;
 }
+
+const SERVICE_PACKAGES = PACKAGES.split(' ')
+  .map((one) => one.slice(0, one.lastIndexOf('@')))
+  .filter((name) => name !== 'better-sqlite3');
 
 interface DoctorFlags extends EngineFlags {
   readonly verify?: boolean;
@@ -203,39 +169,22 @@ interface DoctorFlags extends EngineFlags {
 async function run({ verify, trust, ...given }: DoctorFlags): Promise<void> {
   const flags: EngineFlags = trust === undefined ? given : { ...given, pack: withTrust(given.pack, trust) };
   const checks: Check[] = [
-    { name: 'Portcullis', state: 'ok', detail: packageVersion() },
+    ok('Portcullis', packageVersion()),
     nodeCheck(),
-    await packageCheck('ONNX Runtime', ['onnxruntime-node'], { state: 'missing', advice: ADVICE.onnx }),
-    await packageCheck(
-      'Service',
-      [
-        'fastify',
-        '@fastify/swagger',
-        '@fastify/cookie',
-        '@fastify/helmet',
-        '@fastify/static',
-        'pino',
-        'prom-client',
-        '@node-rs/argon2',
-        'otpauth',
-      ],
-      {
-        state: 'missing',
-        advice: ADVICE.service,
-      },
-    ),
-    await packageCheck('SQLite', ['better-sqlite3'], { state: 'missing', advice: ADVICE.sqlite }),
+    await packageCheck('ONNX Runtime', ['onnxruntime-node'], 'For the model: npm install onnxruntime-node@1'),
+    await packageCheck('Service', SERVICE_PACKAGES, `For "portcullis serve": npm install ${PACKAGES}`),
+    await packageCheck('SQLite', ['better-sqlite3'], 'For the embedded database: npm install better-sqlite3@12.11.1'),
   ];
   if (verify) checks.push(...(await verifyFiles(flags)));
   if (checks.every(({ state }) => state !== 'failed')) checks.push(...(await engineChecks(flags)));
-  const failed = checks.filter(({ state }) => state === 'failed').length;
+  const faults = checks.filter(({ state }) => state === 'failed').length;
   const paint = paintFor(process.stdout);
   process.stdout.write(
     flags.json
-      ? `${JSON.stringify({ ok: failed === 0, checks }, null, 2)}\n`
-      : `${checks.map((check) => shownCheck(check, paint)).join('')}\n${failed === 0 ? 'Ready.' : `${failed} ${failed === 1 ? 'problem' : 'problems'} to fix.`}\n`,
+      ? `${JSON.stringify({ ok: faults === 0, checks }, null, 2)}\n`
+      : `${checks.map((check) => shownCheck(check, paint)).join('')}\n${faults === 0 ? 'Ready.' : `${faults} ${faults === 1 ? 'problem' : 'problems'} to fix.`}\n`,
   );
-  process.exitCode = failed === 0 ? 0 : 1;
+  process.exitCode = faults === 0 ? 0 : 1;
 }
 
 /** `portcullis doctor`: what is installed, which pack and model run, a self-test with timings, and what to do. */

@@ -15,45 +15,42 @@ export interface TestArgs extends RulesArgs {
 
 /** Runs the examples of the packs named, else of core. Exit code 0 when all hold, 1 when not. */
 export function testRules(args: TestArgs, io: RulesIo): number {
-  try {
-    const { loaded, compiled } = openPack(args, io);
+  return check(args, io, ({ loaded, compiled }) => {
     const wanted = args.rule;
     const rules = loaded.named.filter(({ id }) => wanted === undefined || id === wanted || id.startsWith(`${wanted}.`));
-    const problems = testPack(loaded.pack, compiled, rules);
     const examples = rules.flatMap((rule) => Object.values(rule.examples).flat()).length;
-    const what = `${rules.length} rules, ${examples} examples`;
-    return printProblems(problems, reportProblems(problems, loaded.sources), what, args, io);
-  } catch (error) {
-    if (!(error instanceof PackError)) throw error;
-    return printProblems(error.problems, error.message, 'the pack', args, io);
-  }
-}
-
-/** Prints problems, or that there are none; gives the exit code. */
-function printProblems(
-  problems: readonly PackProblem[],
-  report: string,
-  what: string,
-  args: RulesArgs,
-  io: RulesIo,
-): number {
-  if (args.json) io.out(`${JSON.stringify({ problems }, null, 2)}\n`);
-  else if (problems.length === 0) io.out(`${io.paint.green('ok')} ${what}\n`);
-  else
-    io.out(`${report}\n${io.paint.red(`${problems.length} problem${problems.length === 1 ? '' : 's'}`)} in ${what}\n`);
-  return problems.length === 0 ? 0 : 1;
+    return [testPack(loaded.pack, compiled, rules), `${rules.length} rules, ${examples} examples`];
+  });
 }
 
 /** Lints the packs named, else core: files, schema, patterns, tags, examples. Exit code 0 clean, 1 with problems. */
 export function lintRules(args: RulesArgs, io: RulesIo): number {
-  try {
-    const { loaded } = openPack(args, io);
+  return check(args, io, ({ loaded }) => {
     const options = { tags: readTags(), suppressions: readSuppressions() };
-    const problems = lintPack(loaded.pack, options, loaded.named);
-    return printProblems(problems, reportProblems(problems, loaded.sources), `${loaded.named.length} rules`, args, io);
+    return [lintPack(loaded.pack, options, loaded.named), `${loaded.named.length} rules`];
+  });
+}
+
+/** Prints the problems that a check finds, or that a pack has which can't be opened; gives the exit code. */
+function check(
+  args: RulesArgs,
+  io: RulesIo,
+  find: (pack: ReturnType<typeof openPack>) => readonly [problems: readonly PackProblem[], what: string],
+): number {
+  const print = (problems: readonly PackProblem[], report: string, what: string): number => {
+    const count = `${problems.length} problem${problems.length === 1 ? '' : 's'}`;
+    if (args.json) io.out(`${JSON.stringify({ problems }, null, 2)}\n`);
+    else if (problems.length === 0) io.out(`${io.paint.green('ok')} ${what}\n`);
+    else io.out(`${report}\n${io.paint.red(count)} in ${what}\n`);
+    return problems.length === 0 ? 0 : 1;
+  };
+  try {
+    const opened = openPack(args, io);
+    const [problems, what] = find(opened);
+    return print(problems, reportProblems(problems, opened.loaded.sources), what);
   } catch (error) {
     if (!(error instanceof PackError)) throw error;
-    return printProblems(error.problems, error.message, 'the pack', args, io);
+    return print(error.problems, error.message, 'the pack');
   }
 }
 
@@ -89,29 +86,18 @@ export function explainText(text: string, args: RulesArgs, io: RulesIo): number 
   }
   for (const { transform, limit } of unseen)
     io.out(`  ${paint.dim(`not all was read: ${transform} stopped at ${limit}`)}\n`);
-  section(
-    'Matches',
-    signal.findings.map((finding) => findingLine(finding, text)),
-    io,
-  );
-  section(
-    'In shadow',
-    signal.shadow.map((finding) => findingLine(finding, text)),
-    io,
-  );
+  const findingLine = ({ rule, score, view, span: { start, end } }: Finding): string =>
+    `${rule}  ${score.toFixed(2)}  ${view} ${start}-${end}  ${plain(text.slice(start, Math.min(end, start + 120)))}`;
+  section('Matches', signal.findings.map(findingLine), io);
+  section('In shadow', signal.shadow.map(findingLine), io);
   const related = near.filter(isRelated);
   section('Near misses', related.map(nearLine), io);
   if (near.length > related.length)
     io.out(
       `\n${io.paint.dim(`${near.length - related.length} more rules with fewer than two steps found (see --json)`)}\n`,
     );
-  io.out(
-    `\n${markedText(
-      text,
-      signal.findings.map(({ span }) => span),
-      { paint, around: 400 },
-    )}\n`,
-  );
+  const spans = signal.findings.map(({ span }) => span);
+  io.out(`\n${markedText(text, spans, { paint, around: 400 })}\n`);
   return 0;
 }
 
@@ -121,9 +107,6 @@ function section(title: string, lines: readonly string[], io: RulesIo): void {
   if (lines.length === 0) return;
   io.out(`\n${io.paint.bold(title)}\n${lines.map((line) => `  ${line}\n`).join('')}`);
 }
-
-const findingLine = ({ rule, score, view, span }: Finding, text: string): string =>
-  `${rule}  ${score.toFixed(2)}  ${view} ${span.start}-${span.end}  ${plain(text.slice(span.start, Math.min(span.end, span.start + 120)))}`;
 
 /** A step alone, such as "the previous", occurs in any text: it says nothing about the rule. */
 const isRelated = ({ why, steps }: NearMiss): boolean => why !== 'missing steps' || steps.length > 1;

@@ -23,15 +23,8 @@ export function listRules(args: ListArgs, io: RulesIo): number {
   );
   if (args.json) {
     const rows = rules.map(({ id, version, status, severity, paranoia, score, languages, tags, title }) => ({
-      id,
-      version,
-      status,
-      severity,
-      paranoia,
-      score,
-      languages,
-      tags,
-      title,
+      ...{ id, version, status, severity, paranoia },
+      ...{ score, languages, tags, title },
     }));
     io.out(
       `${JSON.stringify({ pack: compiled.name, packs: compiled.packs, rules_version: compiled.rulesVersion, rules: rows }, null, 2)}\n`,
