@@ -7,7 +7,7 @@ import { readPublicKey } from '../adapters/packs/minisign.js';
 import type { Engine } from '../engine/engine.js';
 import type { Thresholds } from '../engine/engine-settings.js';
 import type { Classifier } from '../engine/ports.js';
-import type { Screener } from '../evaluation/scoring/score-texts.js';
+import type { ScoringSetup } from '../evaluation/scoring/score-texts.js';
 import { CliError } from './terminal.js';
 
 /** The options that every command takes about the engine. */
@@ -162,8 +162,8 @@ export async function openEngine(flags: EngineFlags): Promise<Engine> {
   });
 }
 
-/** The screener that the flags describe: with a model, unless `--mode rules` or `--model off` is given or none is installed. */
-export function createFlagScreener(flags: EngineFlags): Screener {
+/** The setup that the flags describe: with a model, unless `--mode rules` or `--model off` is given or none is installed. */
+export function setupOfFlags(flags: EngineFlags): ScoringSetup {
   const { mode, pack, overlay, model } = flags;
   return {
     packs: pack,
@@ -177,10 +177,10 @@ function isFolderWith(path: string, file: string): boolean {
   return existsSync(path) && statSync(path).isDirectory() && existsSync(join(path, file));
 }
 
-/** The screener with one thing put in its place: a model folder, an overlay (`*.yaml` file) or a pack. */
-export function screenerWith(screener: Screener, old: string): Screener {
-  if (isFolderWith(old, 'manifest.json')) return { ...screener, model: old };
-  if (/\.ya?ml$/.test(old)) return { ...screener, overlays: [old] };
-  const isWithoutCore = old !== 'core' && screener.packs?.includes(NO_CORE);
-  return { ...screener, packs: isWithoutCore ? [NO_CORE, old] : [old], overlays: undefined };
+/** The setup with one thing put in its place: a model folder, an overlay (`*.yaml` file) or a pack. */
+export function setupWith(setup: ScoringSetup, old: string): ScoringSetup {
+  if (isFolderWith(old, 'manifest.json')) return { ...setup, model: old };
+  if (/\.ya?ml$/.test(old)) return { ...setup, overlays: [old] };
+  const isWithoutCore = old !== 'core' && setup.packs?.includes(NO_CORE);
+  return { ...setup, packs: isWithoutCore ? [NO_CORE, old] : [old], overlays: undefined };
 }

@@ -2,7 +2,7 @@ import { openPack } from '../adapters/packs/open-pack.js';
 import { type Evaluation, type EvaluationFacts, evaluate, type WrongText } from './report/evaluation.js';
 import type { LabelledText } from './rows/labelled-text.js';
 import { scoreRules } from './scoring/score-rules.js';
-import { type Scored, type ScoreOptions, type Screener, scoreTexts } from './scoring/score-texts.js';
+import { type Scored, type ScoreOptions, type ScoringSetup, scoreTexts } from './scoring/score-texts.js';
 
 /** An evaluation with the scores that it was made of. */
 export interface RunEvaluation {
@@ -13,7 +13,7 @@ export interface RunEvaluation {
 /** Screens and measures. The findings of texts that were decided wrongly are located in a second, small pass. */
 export async function runEvaluation(
   rows: readonly LabelledText[],
-  by: Screener,
+  by: ScoringSetup,
   facts: EvaluationFacts,
   options: ScoreOptions = {},
 ): Promise<RunEvaluation> {

@@ -2,7 +2,7 @@ import type { Span } from '../engine/span.js';
 import { type ChangedVerdict, changedVerdicts, type VerdictChanges } from '../evaluation/report/changed-verdicts.js';
 import type { LabelledText } from '../evaluation/rows/labelled-text.js';
 import { scoreRules } from '../evaluation/scoring/score-rules.js';
-import { type ScoreOptions, type Screener, scoreTexts } from '../evaluation/scoring/score-texts.js';
+import { type ScoreOptions, type ScoringSetup, scoreTexts } from '../evaluation/scoring/score-texts.js';
 
 /** A changed verdict with the rule and the places of the side that blocks. */
 export interface LocatedChange extends ChangedVerdict {
@@ -28,14 +28,14 @@ export interface PackDifference extends Omit<VerdictChanges, 'changes'> {
 /** Screens the texts by the rules of both sides, and locates the findings of what changed. @throws PackError */
 export async function diffPacks(
   rows: readonly LabelledText[],
-  before: Screener,
-  after: Screener,
+  before: ScoringSetup,
+  after: ScoringSetup,
   options: ScoreOptions = {},
 ): Promise<PackDifference> {
   const old = await scoreTexts(rows, { ...before, model: false }, options);
   const now = await scoreTexts(rows, { ...after, model: false }, options);
   const { changes, ...counts } = changedVerdicts(now, old);
-  const listReadings = async (verdict: 'allow' | 'block', by: Screener): Promise<readonly LocatedChange[]> => {
+  const listReadings = async (verdict: 'allow' | 'block', by: ScoringSetup): Promise<readonly LocatedChange[]> => {
     const turned = changes.filter((change) => change.after === verdict);
     const readings = await scoreRules(turned, { packs: by.packs, overlays: by.overlays, withHits: true });
     return turned.map((change, i) => ({

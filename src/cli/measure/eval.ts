@@ -6,8 +6,8 @@ import { changedFromRecord, changedVerdicts, type VerdictChanges } from '../../e
 import type { Evaluation, WrongText } from '../../evaluation/report/evaluation.js';
 import { evaluationMarkdown, evaluationText } from '../../evaluation/report/evaluation-text.js';
 import { runEvaluation } from '../../evaluation/run-evaluation.js';
-import { type Screener, scoreTexts } from '../../evaluation/scoring/score-texts.js';
-import { createFlagScreener, type EngineFlags, screenerWith, withScreenerFlags } from '../engine-flags.js';
+import { type ScoringSetup, scoreTexts } from '../../evaluation/scoring/score-texts.js';
+import { type EngineFlags, setupOfFlags, setupWith, withScreenerFlags } from '../engine-flags.js';
 import { writeReport } from '../screen/text-files.js';
 import { CliError, markedText, paintFor, progressCounter } from '../terminal.js';
 
@@ -64,8 +64,8 @@ function wrongTexts({ missed, wronglyBlocked }: Evaluation, show: number | undef
 async function runEval(files: readonly string[], flags: EvalFlags): Promise<void> {
   const { texts, leftOut } = await readRows(files, flags);
   const { json, ...engineFlags } = flags;
-  const screener: Screener = {
-    ...createFlagScreener(engineFlags),
+  const setup: ScoringSetup = {
+    ...setupOfFlags(engineFlags),
     rulesThreshold: flags.rulesThreshold,
     modelThreshold: numberOrName(flags.mlThreshold) ?? flags.operatingPoint,
   };
@@ -74,11 +74,11 @@ async function runEval(files: readonly string[], flags: EvalFlags): Promise<void
   if (!flags.shadow && texts.every(({ label }) => label === undefined))
     throw new CliError('No text has a label. Name its field with --label-field, or use --shadow for records alone.');
   const facts = { date: new Date().toISOString().slice(0, 10), files: files.map((file) => basename(file)), leftOut };
-  const { evaluation, scored } = await runEvaluation(texts, screener, facts, { onProgress });
+  const { evaluation, scored } = await runEvaluation(texts, setup, facts, { onProgress });
   const old =
     flags.baseline === undefined
       ? undefined
-      : await scoreTexts(texts, screenerWith(screener, flags.baseline), { onProgress });
+      : await scoreTexts(texts, setupWith(setup, flags.baseline), { onProgress });
   progress.clear();
   const changes = old ? changedVerdicts(scored, old) : flags.shadow ? changedFromRecord(scored) : undefined;
   const whole = changes ? { ...evaluation, changes } : evaluation;

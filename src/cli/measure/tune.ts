@@ -8,7 +8,7 @@ import { changesOverlay } from '../../tuning/choose-changes.js';
 import { tuneRules } from '../../tuning/tune-rules.js';
 import { thresholdOverlay, thresholdText, tuneThreshold } from '../../tuning/tune-threshold.js';
 import { overlayHead, tuningMarkdown, tuningPage, tuningText } from '../../tuning/tuning-report.js';
-import { collect, createFlagScreener, type EngineFlags, withScreenerFlags } from '../engine-flags.js';
+import { collect, type EngineFlags, setupOfFlags, withScreenerFlags } from '../engine-flags.js';
 import { writeReport } from '../screen/text-files.js';
 import { CliError, progressCounter } from '../terminal.js';
 
@@ -32,14 +32,14 @@ async function tuneBenign(files: readonly string[], flags: TuneFlags): Promise<v
     );
   const isOverlay = out !== undefined && /\.ya?ml$/.test(out);
   const { json: _, ...engineFlags } = flags;
-  const screener = createFlagScreener(side === 'rules' ? { ...engineFlags, model: 'off' } : engineFlags);
-  if (side !== 'rules' && screener.model === false)
+  const setup = setupOfFlags(side === 'rules' ? { ...engineFlags, model: 'off' } : engineFlags);
+  if (side !== 'rules' && setup.model === false)
     throw new CliError(`--side ${side} needs a model: give one with --model NAME, and leave out --mode rules.`);
   const { texts } = await readRows(files, flags);
   if (side !== 'rules' && out !== undefined && !isOverlay && !/\.json$/.test(out))
     throw new CliError('--out writes an overlay or the whole result: give it a .yaml or a .json file.');
   const progress = progressCounter(process.stderr);
-  const scored = await scoreTexts(texts, screener, {
+  const scored = await scoreTexts(texts, setup, {
     onProgress: (what, done) => progress.update(`texts, ${what}`, done, texts.length),
   });
   progress.clear();

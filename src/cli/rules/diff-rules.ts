@@ -2,7 +2,7 @@ import { NO_CORE } from '../../adapters/packs/load-pack.js';
 import { alignedTable } from '../../evaluation/report/text-format.js';
 import { diffPacks, type PackDifference } from '../../rule-authoring/diff-packs.js';
 import { signed } from '../../tuning/choose-changes.js';
-import { screenerWith } from '../engine-flags.js';
+import { setupWith } from '../engine-flags.js';
 import { type RowFlags, readRows } from '../measure/row-flags.js';
 import { markedText, progressCounter } from '../terminal.js';
 import type { RulesArgs, RulesIo } from './rules-io.js';
@@ -35,7 +35,7 @@ export async function diffRules(
   const { texts } = await readRows(args.on, args);
   const progress = progressCounter(process.stderr);
   const rulesAlone = { model: false, packs: args.core === false ? [NO_CORE] : undefined } as const;
-  const difference = await diffPacks(texts, screenerWith(rulesAlone, before), screenerWith(rulesAlone, after), {
+  const difference = await diffPacks(texts, setupWith(rulesAlone, before), setupWith(rulesAlone, after), {
     onProgress: (_, done) => progress.update('texts', done, texts.length),
   });
   progress.clear();

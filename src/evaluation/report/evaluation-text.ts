@@ -91,11 +91,6 @@ export function hasSourceAverages({ averageOverSources }: Evaluation): boolean {
 
 /** The evaluation for a terminal. */
 export function evaluationText(evaluation: Evaluation): string {
-  const { sides, rows } = figureRows(evaluation);
-  const figures = [
-    ['', ...sides.flatMap((side) => [side, '95 % interval'])],
-    ...rows.map(({ name, cells }) => [name, ...cells.flatMap(({ value, interval }) => [value, interval])]),
-  ];
   const warnings = evaluation.warnings.map((warning) => `warning: ${warning}\n`).join('');
   const averages = hasSourceAverages(evaluation)
     ? `${sourcesSentence(evaluation)}\n\n${alignedTable(sourceRows(evaluation))}\n\n`
@@ -103,7 +98,7 @@ export function evaluationText(evaluation: Evaluation): string {
   return `${countsLine(evaluation)}
 ${versionsLine(evaluation)}
 ${warnings}
-${alignedTable(figures)}
+${alignedTable(figureTable(evaluation, ''))}
 
 ${averages}${listParts(evaluation)
   .map(([kind, parts]) => alignedTable(partRows(kind, parts)))
@@ -123,11 +118,6 @@ function headline({ overall, decidedBy }: Evaluation): string {
 
 /** The evaluation as a page of Markdown. It quotes no text. */
 export function evaluationMarkdown(evaluation: Evaluation): string {
-  const { sides, rows } = figureRows(evaluation);
-  const figures = [
-    ['figure', ...sides.flatMap((side) => [side, '95 % interval'])],
-    ...rows.map(({ name, cells }) => [name, ...cells.flatMap(({ value, interval }) => [value, interval])]),
-  ];
   const { latency } = evaluation;
   const warnings = evaluation.warnings.map((warning) => `> **Warning.** ${warning}\n\n`).join('');
   const averages = hasSourceAverages(evaluation)
@@ -140,7 +130,7 @@ ${versionsLine(evaluation)}. Texts: ${evaluation.texts.join(', ')}; ${countsLine
 ${warnings}${headline(evaluation)}
 ${averages}## Figures
 
-${markdownTable(figures)}
+${markdownTable(figureTable(evaluation, 'figure'))}
 
 Rules: p50 ${latency.rules.p50.toFixed(2)} ms, p99 ${latency.rules.p99.toFixed(2)} ms a text.
 
@@ -148,6 +138,15 @@ ${listParts(evaluation)
   .map(([kind, parts]) => `## By ${kind}\n\n${markdownTable(partRows(kind, parts))}`)
   .join('\n\n')}
 `;
+}
+
+/** The table of figures, its head first; `corner` is the head of the names. */
+function figureTable(evaluation: Evaluation, corner: string): readonly (readonly string[])[] {
+  const { sides, rows } = figureRows(evaluation);
+  return [
+    [corner, ...sides.flatMap((side) => [side, '95 % interval'])],
+    ...rows.map(({ name, cells }) => [name, ...cells.flatMap(({ value, interval }) => [value, interval])]),
+  ];
 }
 
 /** One line of the table of figures: a name, then a cell for each side. */

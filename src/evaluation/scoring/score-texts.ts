@@ -29,7 +29,7 @@ export interface ScoredText extends LabelledText {
 }
 
 /** Packs, model and thresholds to screen by. */
-export interface Screener {
+export interface ScoringSetup {
   readonly packs?: readonly string[] | undefined;
   readonly overlays?: readonly string[] | undefined;
   /** A model folder, `undefined` for the package's own, false for none. */
@@ -50,33 +50,18 @@ export interface Scored {
 }
 
 export interface ScoreOptions {
-  /** The screener's pack, where it is open already. */
+  /** The setup's pack, where it is open already. */
   readonly pack?: CompiledPack | undefined;
   readonly withHits?: boolean | undefined;
   readonly onProgress?: ((what: 'rules' | 'model', done: number) => void) | undefined;
 }
 
-async function fromModel(
-  rows: readonly LabelledText[],
-  by: Screener,
-  pack: CompiledPack,
-  options: ScoreOptions,
-): Promise<ModelReadings | undefined> {
-  return by.model === false
-    ? undefined
-    : scoreModel(rows, {
-        pack,
-        rulesThreshold: by.rulesThreshold,
-        folder: by.model,
-        threshold: by.modelThreshold,
-        onProgress: (done) => options.onProgress?.('model', done),
-      });
-}
+const NO_MODEL = { probability: null, cleared: false, combined: null, modelThreshold: undefined, modelMillis: null };
 
 /** Screens every text by the rules and, where there is one, by the model: each alone. */
 export async function scoreTexts(
   rows: readonly LabelledText[],
-  by: Screener,
+  by: ScoringSetup,
   options: ScoreOptions = {},
 ): Promise<Scored> {
   const pack = options.pack ?? openPack({ packs: by.packs, overlays: by.overlays });
@@ -87,28 +72,11 @@ export async function scoreTexts(
     withHits: options.withHits ?? false,
     onProgress: (done) => options.onProgress?.('rules', done),
   });
-  const model = await fromModel(
-    rows,
-    { ...by, modelThreshold: by.modelThreshold ?? pack.modelThreshold },
-    pack,
-    options,
-  );
+  const model = by.model === false ? undefined : await scoreModel(rows, by, pack, options.onProgress);
   return {
     texts: rows.map((row, i) => {
-      const reading = rules[i] as (typeof rules)[number];
-      const said = model?.readings[i];
-      return {
-        ...row,
-        rulesScore: reading.score,
-        rule: reading.rule,
-        hits: reading.hits,
-        micros: reading.micros,
-        probability: said?.probability ?? null,
-        cleared: said?.cleared ?? false,
-        combined: said?.combined ?? null,
-        modelThreshold: said?.threshold,
-        modelMillis: said?.millis ?? null,
-      };
+      const { score: rulesScore, ...reading } = rules[i] as (typeof rules)[number];
+      return { ...row, rulesScore, ...reading, ...(model?.readings[i] ?? NO_MODEL) };
     }),
     rulesVersion: pack.rulesVersion,
     rulesThreshold: by.rulesThreshold ?? pack.threshold,
@@ -117,63 +85,43 @@ export async function scoreTexts(
   };
 }
 
-/** Result of the model for one text. */
-export interface ModelReading {
-  /** Calibrated probability, 0..1; null where the model failed or was late. */
-  readonly probability: number | null;
-  readonly cleared: boolean;
-  readonly combined: number | null;
-  readonly threshold: number;
-  /** Milliseconds of the whole call, rules included. */
-  readonly millis: number;
-}
-
-/** Model and rules to score by. */
-export interface ModelJob {
-  readonly pack: CompiledPack;
-  readonly rulesThreshold?: number | undefined;
-  /** A model: what `findModel` takes; default the one that comes with the package. */
-  readonly folder?: string | undefined;
-  /** A probability or the name of an operating point; default the model's own. */
-  readonly threshold?: ModelThresholds | undefined;
-  readonly onProgress?: ((done: number) => void) | undefined;
-}
-
 /** A model's scores, with its version and threshold. */
-export interface ModelReadings {
+interface ModelReadings {
   readonly version: string;
   readonly threshold: number;
-  readonly readings: readonly ModelReading[];
+  readonly readings: readonly Pick<
+    ScoredText,
+    'probability' | 'cleared' | 'combined' | 'modelThreshold' | 'modelMillis'
+  >[];
 }
 
 /** Asks the model about every text, on all cores. @throws TuningError without a model; ModelError; ConfigError */
-async function scoreModel(rows: readonly LabelledText[], job: ModelJob): Promise<ModelReadings> {
-  const folder = findModel(job.folder);
+async function scoreModel(
+  rows: readonly LabelledText[],
+  by: ScoringSetup,
+  pack: CompiledPack,
+  onProgress: ScoreOptions['onProgress'],
+): Promise<ModelReadings> {
+  const folder = findModel(by.model || undefined);
   if (folder === undefined) throw new TuningError('No model is installed. Give one with --model NAME.');
   const processes = availableParallelism();
   const model = await loadModel(folder, { processes });
   const engine = createEngine({
     model,
-    pack: job.pack,
+    pack,
     mode: 'shadow',
-    thresholds: { rules: job.rulesThreshold, model: job.threshold },
+    thresholds: { rules: by.rulesThreshold, model: by.modelThreshold ?? pack.modelThreshold },
     timeoutMs: 120_000,
   });
   const limit = createLimit(Array.from({ length: processes }));
   let done = 0;
-  const ask = async ({ text, channel, task }: LabelledText): Promise<ModelReading> => {
+  const ask = async ({ text, channel, task }: LabelledText) => {
     const start = performance.now();
-    const { explanation, ml_threshold } = await engine.analyze(text, { explain: true, channel, task });
-    const { score, cleared, combined } = explanation.model;
-    const millis = performance.now() - start;
-    job.onProgress?.(++done);
-    return {
-      probability: score,
-      cleared: cleared ?? false,
-      combined: combined ?? null,
-      threshold: ml_threshold,
-      millis,
-    };
+    const { explanation, ml_threshold: modelThreshold } = await engine.analyze(text, { explain: true, channel, task });
+    const { score: probability, cleared = false, combined = null } = explanation.model;
+    const modelMillis = performance.now() - start;
+    onProgress?.('model', ++done);
+    return { probability, cleared, combined, modelThreshold, modelMillis };
   };
   try {
     await engine.warmUp({ patterns: 'common' });
