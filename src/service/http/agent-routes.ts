@@ -1,18 +1,15 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { whenClosed } from '../../adapters/when-closed.js';
 import type { EvidenceRecord } from '../../evidence/evidence-record.js';
 import type { Policy } from '../../policy/index.js';
 import type { WrittenPolicy } from '../../policy/run/written-policy.js';
 import { digestInput } from '../../policy/screener.js';
 import { LONG } from '../long-texts/long-text-job.js';
 import type { AccountChange } from '../screening/account-overlays.js';
-import type { KeyOwner } from '../screening/ports.js';
 import { runTextsOf } from '../screening/run-texts.js';
 import { screenCall } from '../screening/screen-call.js';
-import type { Place } from './admission.js';
 import { type AgentAnalyzer, type AgentCall, answerAgent, notTaken } from './agent-answers.js';
 import {
   hookAnswerSchema,
@@ -23,22 +20,11 @@ import {
   pinEventSchema,
   pinReceiptSchema,
 } from './agent-schemas.js';
-import { type AnalyzeParts, bearerKey, refuseCodings, requireAllowed } from './analyze-route.js';
+import { type AnalyzeParts, admit, bearerKey, callOf, refuseCodings } from './analyze-route.js';
 import { refusalSchemas } from './api-schemas.js';
 import { disconnectSignal } from './connections.js';
 import { callerLeft, HttpError } from './http-error.js';
-import { quotaHeaders, sendJson, sendJsonText } from './responses.js';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Whose call it is, once its key was found. */
-    agentOwner: KeyOwner | null;
-    /** Its place among the calls in flight. */
-    agentPlace: Place | null;
-    /** Length of the body, once it was read. */
-    bodyBytes: number;
-  }
-}
+import { sendJson, sendJsonText } from './responses.js';
 
 /** How long a text that was allowed in a conversation is not screened again, milliseconds: a gateway sends it with each turn. */
 const ALLOWED_MS = 10 * 60_000;
@@ -50,14 +36,12 @@ type KnownVerdicts = LRUCache<string, Awaited<ReturnType<AgentAnalyzer['analyze'
 
 /** The routes that agents call themselves, in the shapes of their hosts. A call counts once, however many texts it holds. */
 export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
-  app.decorateRequest('agentOwner', null);
-  app.decorateRequest('agentPlace', null);
   const allowed: KnownVerdicts = new LRUCache({ max: ALLOWED_TEXTS, ttl: ALLOWED_MS });
   const common = (readKey = bearerKey) =>
     ({
       method: 'POST',
       validatorCompiler: () => (value: unknown) => ({ value }),
-      onRequest: admit(parts, readKey),
+      onRequest: admit(parts, readKey, parts.counter.count),
       preParsing: refuseCodings,
     }) as const;
 
@@ -106,25 +90,6 @@ export function agentRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
   });
 }
 
-/** Lets a call in, counted before its body is read: one with a bad body counts too. */
-function admit(parts: AnalyzeParts, readKey: (request: IncomingMessage) => string) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const owner = await parts.findKey(readKey(request.raw));
-    if (owner === undefined) throw new HttpError(401, 'The API key is not valid.');
-    const place = parts.admission.enter(owner.account.id);
-    parts.metrics.underWay.inc();
-    whenClosed(reply.raw, () => {
-      parts.metrics.underWay.dec();
-      place.leave();
-    });
-    request.agentOwner = owner;
-    request.agentPlace = place;
-    const charge = await parts.store.usage.charge(owner.account.id, parts.now().getTime());
-    requireAllowed(reply, charge);
-    quotaHeaders(reply, charge);
-  };
-}
-
 /** @throws HttpError 400 for an action that there isn't */
 function hookCall(query: unknown): AgentCall {
   const on = hookQuerySchema.safeParse(query);
@@ -141,7 +106,7 @@ function hookCall(query: unknown): AgentCall {
 async function notePin({ store, now }: AnalyzeParts, request: FastifyRequest): Promise<void> {
   const event = pinEventSchema.safeParse(request.body);
   if (!event.success) throw notTaken();
-  const { account, key } = ownerOf(request);
+  const { account, key } = callOf(request).owner;
   const { server, tool, change, action, runId } = event.data;
   await store.audit.add({
     accountId: account.id,
@@ -161,8 +126,9 @@ async function answer(
   known?: KnownVerdicts,
 ): Promise<string> {
   const body = request.body as object;
-  if (!Buffer.isBuffer(body)) await request.agentPlace?.begin();
-  const { account, key } = ownerOf(request);
+  const { owner, place } = callOf(request);
+  if (!Buffer.isBuffer(body)) await place.begin();
+  const { account, key } = owner;
   const { store, overlays, longTexts, memory, now } = parts;
   const texts = runTextsOf(store.runs, memory, { accountId: account.id, keep: account.settings.keep });
   const signal = disconnectSignal(request);
@@ -213,7 +179,7 @@ function screening(
   overlay: AccountChange | undefined,
   known: KnownVerdicts | undefined,
 ): AgentAnalyzer['analyze'] {
-  const { account, key } = ownerOf(request);
+  const { account, key } = callOf(request).owner;
   const caller = {
     ...{ accountId: account.id, keyId: key.id, keep: account.settings.keep },
     ...{ overlay, traceId: request.traceId },
@@ -238,11 +204,6 @@ function screening(
     if (verdict.verdict === 'allow') known?.set(name, verdict);
     return { ...verdict, explanation };
   };
-}
-
-function ownerOf({ agentOwner }: FastifyRequest): KeyOwner {
-  if (agentOwner === null) throw new Error('a call without an owner');
-  return agentOwner;
 }
 
 /** The key of a gateway that sends `x-api-key`; a bearer key will do. @throws HttpError 401 */

@@ -21,7 +21,7 @@ import { LONG } from '../long-texts/long-text-job.js';
 import type { LongTexts } from '../long-texts/long-texts.js';
 import type { ServiceMetrics } from '../metrics.js';
 import type { AccountOverlays } from '../screening/account-overlays.js';
-import { type CallCounter, type CountedCall, createCallCounter } from '../screening/call-counter.js';
+import type { CallCounter, CountedCall } from '../screening/call-counter.js';
 import type { FindKey } from '../screening/key-cache.js';
 import type { KeyOwner, ScreeningEngine, ScreeningStore } from '../screening/ports.js';
 import { type RecentVerdicts, recentVerdicts } from '../screening/recent-verdicts.js';
@@ -48,6 +48,7 @@ export interface AnalyzeParts {
   /** Default: accounts have no overlays. */
   readonly overlays?: AccountOverlays | undefined;
   readonly admission: Admission;
+  readonly counter: CallCounter;
   readonly metrics: ServiceMetrics;
   readonly longTexts: LongTexts;
   /** Texts of runs that no store keeps. */
@@ -58,8 +59,17 @@ export interface AnalyzeParts {
 declare module 'fastify' {
   interface FastifyRequest {
     /** The call, once its key was found and its quota let it in. */
-    call: { readonly owner: KeyOwner; readonly counted: CountedCall; readonly place: Place } | null;
+    call: AdmittedCall | null;
+    /** Length of the body, once it was read. */
+    bodyBytes: number;
   }
+}
+
+/** A call in flight. */
+interface AdmittedCall {
+  readonly owner: KeyOwner;
+  readonly counted: CountedCall;
+  readonly place: Place;
 }
 
 /**
@@ -67,9 +77,7 @@ declare module 'fastify' {
  * whatever comes of it: with its record, before an error is sent, or when the client is gone.
  */
 export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
-  const counter = createCallCounter(parts.store);
   const recent = recentVerdicts();
-  app.decorateRequest('call', null);
   const schema = {
     operationId: 'analyze',
     summary: 'Screen one input',
@@ -83,7 +91,7 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
       url,
       schema: url === '/analyze' ? schema : { ...schema, operationId: 'analyzeV30', summary: 'Alias of `/analyze`' },
       validatorCompiler: validateCall,
-      onRequest: (request, reply) => admit(parts, counter, request, reply),
+      onRequest: admit(parts, bearerKey, parts.counter.enter),
       preParsing: refuseCodings,
       onSend: countErrors,
       handler: async (request, reply) => {
@@ -94,25 +102,36 @@ export function analyzeRoutes(app: FastifyInstance, parts: AnalyzeParts): void {
   }
 }
 
-async function admit(
+/** Lets a call in, before its body is read: one with a bad body counts too. */
+export function admit(
   { findKey, admission, metrics, now }: AnalyzeParts,
-  counter: CallCounter,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
-  const owner = await findKey(bearerKey(request.raw));
-  if (owner === undefined) throw new HttpError(401, 'The API key is not valid.');
-  const place = admission.enter(owner.account.id);
-  metrics.underWay.inc();
-  const entered = counter.enter(owner.account.id, now().getTime());
-  whenClosed(reply.raw, () => {
-    metrics.underWay.dec();
-    place.leave();
-    if (!(entered instanceof Promise)) entered.countAlone().catch(() => undefined);
-  });
-  const counted = entered instanceof Promise ? await entered : entered;
-  if (counted.charge !== undefined) requireAllowed(reply, counted.charge);
-  request.call = { owner, counted, place };
+  readKey: (request: IncomingMessage) => string,
+  count: CallCounter['enter'],
+): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  return async (request, reply) => {
+    const owner = await findKey(readKey(request.raw));
+    if (owner === undefined) throw new HttpError(401, 'The API key is not valid.');
+    const place = admission.enter(owner.account.id);
+    metrics.underWay.inc();
+    const entered = count(owner.account.id, now().getTime());
+    whenClosed(reply.raw, () => {
+      metrics.underWay.dec();
+      place.leave();
+      if (!(entered instanceof Promise)) entered.countAlone().catch(() => undefined);
+    });
+    const counted = entered instanceof Promise ? await entered : entered;
+    if (counted.charge !== undefined) {
+      requireAllowed(reply, counted.charge);
+      quotaHeaders(reply, counted.charge);
+    }
+    request.call = { owner, counted, place };
+  };
+}
+
+/** The call of a request that was let in. */
+export function callOf({ call }: Pick<FastifyRequest, 'call'>): AdmittedCall {
+  if (call === null) throw new Error('a call without an owner');
+  return call;
 }
 
 /** An error is sent once its call is counted. */
@@ -143,8 +162,7 @@ async function answer(
   { call, bodyBytes, traceId, query, body }: AnalyzeRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  if (call === null) throw new Error('a call without an owner');
-  const { owner, counted, place } = call;
+  const { owner, counted, place } = callOf({ call });
   const admitted = bodyBytes > LONG ? undefined : place.begin();
   if (admitted !== undefined) await admitted;
   const { account, key } = owner;
@@ -214,7 +232,7 @@ function askedInput(
 }
 
 /** @throws HttpError 402 or 429 where the quota refuses the call */
-export function requireAllowed(reply: FastifyReply, charge: Charge): void {
+function requireAllowed(reply: FastifyReply, charge: Charge): void {
   if (charge.allowed) return;
   quotaHeaders(reply, charge);
   if (charge.code === 'TRIAL_ENDED')

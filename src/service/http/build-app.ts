@@ -12,6 +12,7 @@ import { CALL, LONG } from '../long-texts/long-text-job.js';
 import { createLongTexts, type LongTexts } from '../long-texts/long-texts.js';
 import { createMetrics, type ServiceMetrics } from '../metrics.js';
 import type { AccountOverlays } from '../screening/account-overlays.js';
+import { createCallCounter } from '../screening/call-counter.js';
 import { cachedKeys } from '../screening/key-cache.js';
 import type { ScreeningEngine, ScreeningStore } from '../screening/ports.js';
 import { runTextMemory } from '../screening/run-texts.js';
@@ -116,6 +117,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       longTexts,
       memory: runTextMemory(),
       now,
+      counter: createCallCounter(store),
       admission: new Admission({
         calls: callsAtOnce,
         callsPerAccount: limits.callsPerAccount ?? Math.max(32, Math.ceil(callsAtOnce / 4)),
@@ -210,19 +212,20 @@ function addHooks(
 function readBodies(app: FastifyInstance, longTexts: LongTexts): void {
   app.removeAllContentTypeParsers();
   app.decorateRequest('bodyBytes', 0);
+  app.decorateRequest('call', null);
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     request.bodyBytes = body.length;
     const isCall = /\/(?:analyze|playground)$/.test(request.routeOptions.url ?? '');
     const fail = (error: unknown): void =>
       done(error instanceof Error ? error : new Error('the body could not be read'));
-    if (body.length > LONG && request.agentOwner) {
-      // The route itself has it read and answered.
-      done(null, body);
-    } else if (body.length > LONG && isCall) {
+    if (body.length > LONG && isCall) {
       const tenant = request.call?.owner.account.id ?? '';
       longTexts
         .run({ kind: 'call', body }, { tenant, signal: disconnectSignal(request) })
         .then((read) => done(null, read), fail);
+    } else if (body.length > LONG && request.call) {
+      // The route of an agent has it read and answered.
+      done(null, body);
     } else {
       try {
         done(null, readJsonObject(body, isCall ? CALL : 'a JSON object'));

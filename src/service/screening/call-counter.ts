@@ -21,6 +21,8 @@ export interface CallCounter {
    * commit as its record, which decides. So a quota is exact, and an ordinary call writes once.
    */
   enter(accountId: string, at: number): CountedCall | Promise<CountedCall>;
+  /** Counts a call at once, whatever its account has left. */
+  count(accountId: string, at: number): Promise<CountedCall>;
 }
 
 /** The cached state of an account. */
@@ -48,7 +50,15 @@ export function createCallCounter({ usage }: Pick<ScreeningStore, 'usage'>): Cal
     return counted;
   };
 
+  const count = async (accountId: string, at: number): Promise<CountedCall> => ({
+    charge: await charge(accountId, at),
+    countWithRecord: () => false,
+    counted: () => undefined,
+    countAlone: async () => undefined,
+  });
+
   return {
+    count,
     enter(accountId, at) {
       const known = accounts.get(accountId);
       if (known !== undefined && known.remaining > known.uncounted) {
@@ -67,12 +77,7 @@ export function createCallCounter({ usage }: Pick<ScreeningStore, 'usage'>): Cal
           countAlone: async () => (countWithRecord() ? charge(accountId, at) : undefined),
         };
       }
-      return charge(accountId, at).then((counted) => ({
-        charge: counted,
-        countWithRecord: () => false,
-        counted: () => undefined,
-        countAlone: async () => undefined,
-      }));
+      return count(accountId, at);
     },
   };
 }

@@ -37,7 +37,7 @@ import type { RecentVerdicts } from './recent-verdicts.js';
 import { readJoints, scoreJoints } from './score-joints.js';
 
 /** The parts that a screening call uses once its quota admits it. */
-export interface ScreenParts {
+export interface CallParts {
   /** Stores a record; resolves when it is durable. */
   readonly write: (record: EvidenceRecord) => Promise<void>;
   readonly engine: ScreeningEngine;
@@ -80,7 +80,7 @@ export interface ScreenedInput {
 }
 
 /** Scores an input and stores its evidence; resolves when the record is durable. */
-export async function screenCall(parts: ScreenParts, owner: CallOwner, asked: AskedInput): Promise<ScreenedInput> {
+export async function screenCall(parts: CallParts, owner: CallOwner, asked: AskedInput): Promise<ScreenedInput> {
   const { runs, texts } = parts;
   const { run } = asked;
   const input = typeof asked.input === 'string' ? asked.input : toJsonText(asked.input);
@@ -116,7 +116,7 @@ export async function screenCall(parts: ScreenParts, owner: CallOwner, asked: As
 }
 
 async function recordOf(
-  { engine, now, longTexts }: ScreenParts,
+  { engine, now, longTexts }: CallParts,
   { accountId, keyId, keep, overlay, traceId }: CallOwner,
   { input, task, run }: { readonly input: string | JsonText } & Pick<EvidenceRecord, 'run'> & Pick<AskedInput, 'task'>,
   verdict: Verdict,
@@ -151,7 +151,7 @@ async function recordOf(
 
 /** Returns the engine's verdict, or in mode `rules` the recent one of the same text. */
 async function score(
-  parts: ScreenParts,
+  parts: CallParts,
   owner: CallOwner,
   { input, channel, task }: AskedInput,
   evidenceId: string,
@@ -166,7 +166,7 @@ async function score(
 /** The recent verdict on a text, else what the engine says. A model that failed may give its verdict the next time. */
 async function recentOr(
   ask: () => Promise<ExplainedVerdict>,
-  { recent }: ScreenParts,
+  { recent }: CallParts,
   { accountId, overlay }: CallOwner,
   text: string,
   channel: Channel,
@@ -233,7 +233,7 @@ export function bareVerdict(
 
 /** Follows a run through a text, elsewhere where that takes long; undefined where there are no runs. */
 async function follow(
-  parts: ScreenParts,
+  parts: CallParts,
   owner: CallOwner,
   run: AskedRun,
   said: RunText,
@@ -258,7 +258,7 @@ async function follow(
 }
 
 /** A task as far as it may count in a run: not one that is blocked. */
-async function admitTask(parts: ScreenParts, owner: CallOwner, task: string | undefined): Promise<string | undefined> {
+async function admitTask(parts: CallParts, owner: CallOwner, task: string | undefined): Promise<string | undefined> {
   if (task === undefined) return undefined;
   // It comes with each call of the run.
   const ask = () => score(parts, owner, { input: task, channel: 'user' }, newEvidenceId());
