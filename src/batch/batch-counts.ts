@@ -30,7 +30,6 @@ export const NO_COUNTS: BatchCounts = {
   latency: {},
 };
 
-/** The counts of some rows. */
 export function countRows(scored: readonly ScoredRow[]): BatchCounts {
   const rules: Record<string, number> = {};
   const latency: Record<string, number> = {};
@@ -57,7 +56,6 @@ export function countRows(scored: readonly ScoredRow[]): BatchCounts {
   return { ...next, firstError };
 }
 
-/** Adds two counts. */
 export function addCounts(a: BatchCounts, b: BatchCounts): BatchCounts {
   return {
     rows: a.rows + b.rows,

@@ -1,4 +1,3 @@
-/** One line of a JSON Lines file. */
 export interface JsonLine {
   /** Counted from 1; blank lines count too. */
   readonly line: number;

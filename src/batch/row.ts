@@ -40,7 +40,6 @@ export type ReadRow =
     }
   | { readonly output: OutputRow };
 
-/** Makes the reader of rows. */
 export function rowReader(fields: RowFields): (line: JsonLine) => ReadRow {
   const text = fieldPath(fields.textField ?? 'text');
   const id = fieldPath(fields.idField ?? 'id');
@@ -83,7 +82,6 @@ function missingField(wanted: string, row: Readonly<Record<string, unknown>>): s
   return `no field "${wanted}"; the row has ${listed.join(', ')}${more}`;
 }
 
-/** An output row of a verdict. */
 export function toOutputRow(row: Extract<ReadRow, { input: Input }>, verdict: Verdict | ExplainedVerdict): OutputRow {
   if (!('explanation' in verdict)) return { id: row.id, ...row.kept, ...verdict };
   const { explanation, ...rest } = verdict;
@@ -94,7 +92,6 @@ export function toOutputRow(row: Extract<ReadRow, { input: Input }>, verdict: Ve
 /** Fields of the output that `keep` may not name. */
 export const OWN_FIELDS: ReadonlySet<string> = new Set(['id', 'line', 'error', 'findings', ...verdictFields]);
 
-/** Reads one field of a row. */
 export type ReadField = (row: Readonly<Record<string, unknown>>) => unknown;
 
 /**
@@ -143,7 +140,6 @@ export interface RowEncoder {
   encode(rows: readonly OutputRow[]): string;
 }
 
-/** One JSON object a line. */
 export const JSON_LINES_ENCODER: RowEncoder = {
   head: '',
   encode: (rows) => rows.map((row) => `${JSON.stringify(row)}\n`).join(''),

@@ -13,7 +13,6 @@ import { writeParquet } from './formats/parquet.js';
 import { OWN_FIELDS, type RowFields } from './row.js';
 import { createEncoder, scoreSlices } from './score-slices.js';
 
-/** One batch. */
 export interface BatchJob extends RowFields {
   /** Files, patterns, or `-`. */
   readonly inputs: readonly string[];
@@ -31,7 +30,6 @@ export interface BatchJob extends RowFields {
   readonly onProgress?: ((progress: BatchProgress) => void) | undefined;
 }
 
-/** Progress of a batch. */
 export interface BatchProgress {
   readonly counts: BatchCounts;
   /** Rows of `counts` that an earlier run had scored. */
@@ -41,7 +39,6 @@ export interface BatchProgress {
   readonly bytesTotal: number | undefined;
 }
 
-/** The outcome of a batch. */
 export interface BatchResult extends BatchProgress {
   readonly rulesVersion: string;
   readonly mlVersion: string;

@@ -7,7 +7,6 @@ import { CliError } from './terminal.js';
 /** Content of a policy file: these options of `createGuard`. */
 export type PolicyFile = Pick<GuardOptions, 'on' | 'tools'>;
 
-/** `--policy FILE`. */
 export function policyOption(): Option {
   return new Option('--policy <file>', 'JSON file with `on` and `tools`, as createGuard takes them');
 }

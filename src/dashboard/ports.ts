@@ -144,7 +144,6 @@ export interface AccountState {
   readonly monthEnds: number;
 }
 
-/** Request of a playground call. */
 export interface PlaygroundCall {
   readonly input: string;
   readonly channel?: Channel | undefined;
@@ -267,7 +266,6 @@ export interface StatusResponse {
   readonly now: number;
 }
 
-/** A rule in force. */
 export interface RuleListing
   extends Pick<Rule, 'id' | 'title' | 'severity' | 'status' | 'score' | 'tags' | 'languages'> {
   /** Blocks of the account that the rule decided. */

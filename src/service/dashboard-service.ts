@@ -10,7 +10,6 @@ import { createFairLimit } from './screening/fair-limit.js';
 import type { ScreeningEngine } from './screening/ports.js';
 import { screenCall } from './screening/screen-call.js';
 
-/** The parts of the service that its dashboard uses. */
 export interface DashboardServiceParts {
   readonly store: Pick<Store, 'accounts' | 'usage' | 'evidence'>;
   readonly engine: ScreeningEngine;

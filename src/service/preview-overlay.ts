@@ -10,7 +10,6 @@ import type { AccountChange } from './screening/account-overlays.js';
 import type { ScreeningEngine } from './screening/ports.js';
 import { bareVerdict } from './screening/screen-call.js';
 
-/** The parts that a preview uses. */
 interface PreviewParts {
   readonly store: Pick<Store, 'evidence'>;
   readonly engine: ScreeningEngine;

@@ -32,7 +32,6 @@ export interface FirstRequest {
   readonly kind: 'started' | 'metrics';
 }
 
-/** A process that serves. */
 export type StartedProcess = Pick<RunningService, 'url' | 'firstAccount'>;
 
 /**
@@ -60,7 +59,6 @@ export async function serveProcesses(settings: ServiceSettings): Promise<Running
   }
 }
 
-/** One of the processes. */
 interface ServiceWorker {
   readonly child: Worker;
   ask<Reply>(request: ProcessRequest): Promise<Reply>;

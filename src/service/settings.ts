@@ -81,7 +81,6 @@ export const settingsSchema: z.ZodType<ServiceSettings> = z
     message: 'give either --data or --database-url',
   });
 
-/** Settings of a running service. */
 export interface ServiceSettings {
   /** Folder of the embedded database. Exactly one of `data` and `databaseUrl` is given. */
   readonly data?: string | undefined;
@@ -100,7 +99,6 @@ export interface ServiceSettings {
   readonly model?: string | undefined;
   /** Where the model blocks: the name of one of its operating points; overrides an overlay's. */
   readonly operatingPoint?: string | undefined;
-  /** Engine workers. */
   readonly workers: number;
   /** Processes that share the port, each with a part of the engine workers. */
   readonly processes: number;

@@ -6,7 +6,6 @@ import { StoreError } from './store-error.js';
  */
 export type WriteBatch<I, O> = (items: readonly I[]) => Promise<readonly (O | Error)[]> | readonly Promise<O>[];
 
-/** Bounds of a batcher. */
 export interface BatcherLimits {
   /** Writes that overlap. */
   readonly lanes: number;

@@ -37,7 +37,6 @@ export interface AuditStore {
 /** An event that webhooks report. */
 export type WebhookEvent = 'quota.low' | 'quota.exhausted' | 'blocks.spike' | 'model.failing' | 'webhook.test';
 
-/** A webhook of an account. */
 export interface Webhook {
   /** `hook_` and 16 hex digits. */
   readonly id: string;

@@ -6,7 +6,6 @@ import type { Charge, Quota } from './account-store.js';
 import defaults from './default-plans.json' with { type: 'json' };
 import { StoreError } from './store-error.js';
 
-/** One plan. */
 export interface Plan {
   readonly name: string;
   /** Calls a calendar month, UTC. */

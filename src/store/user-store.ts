@@ -26,7 +26,6 @@ export interface Member {
   readonly role: Role;
 }
 
-/** A pending invitation. */
 export interface Invitation {
   readonly id: string;
   readonly accountId: string;

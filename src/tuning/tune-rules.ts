@@ -35,7 +35,6 @@ export interface TunedRules {
   readonly rules: readonly RuleFigures[];
 }
 
-/** Options of a tuning. */
 export interface RulesTuning {
   readonly packs?: readonly string[] | undefined;
   readonly overlays?: readonly string[] | undefined;

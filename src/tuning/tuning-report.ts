@@ -194,7 +194,6 @@ function hitsPlot(rules: readonly RuleFigures[]): Plot {
   };
 }
 
-/** Plots the distribution of the rules' cost. */
 function costPlot(rules: readonly RuleFigures[]): Plot {
   const costs = rules.flatMap(({ micros }) => (micros === null ? [] : [micros])).sort((a, b) => a - b);
   const points = costs.map((cost, i): Point => [cost, (i + 1) / costs.length]);

@@ -43,7 +43,6 @@ export interface ScoreOptions {
 /** A call as it goes to a worker. */
 export type WorkerCall = ScoreCall | TaskCall;
 
-/** A text to score. */
 export interface ScoreCall {
   readonly kind: 'score';
   /** The input's text; of anything but a string its canonical JSON text. */

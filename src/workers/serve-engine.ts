@@ -61,7 +61,6 @@ export interface EnginePair {
   readonly withoutModel: Engine;
 }
 
-/** The engines of one worker. */
 export interface WorkerEngine extends EnginePair {
   /** Loads the model and compiles the common patterns; `share`: of the time, as `WarmUpOptions` has it. */
   readonly warmUp: (share?: number) => Promise<void>;

@@ -53,7 +53,6 @@ export interface InputPlace {
   readonly line: number;
 }
 
-/** How inputs are read. */
 export interface ReadOptions {
   /** Where a file's name doesn't say. */
   readonly format: RowFormat;

@@ -53,7 +53,6 @@ function lineScanner(): RecordScanner {
   };
 }
 
-/** The row for a record that is too long. */
 export function tooLong(line: number, { recordBytes }: SliceBounds): JsonLine {
   return {
     line,
@@ -61,7 +60,6 @@ export function tooLong(line: number, { recordBytes }: SliceBounds): JsonLine {
   };
 }
 
-/** Slices of JSON Lines. */
 export async function* jsonSlices(chunks: AsyncIterable<Buffer>, bounds: SliceBounds): AsyncGenerator<PlacedSlice> {
   for await (const found of sliceRecords(chunks, lineScanner(), bounds)) {
     const { line, nextLine } = found;

@@ -65,7 +65,6 @@ export interface ReadCalls {
   readonly different: readonly string[];
 }
 
-/** Mistakes that are listed at most. */
 const MOST_MISTAKES = 20;
 
 /**

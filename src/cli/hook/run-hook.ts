@@ -14,7 +14,6 @@ import { readPolicy } from '../policy-file.js';
 import { CliError } from '../terminal.js';
 import { openSessionLog, stateFolder } from './session-log.js';
 
-/** The flags of `portcullis hook`. */
 export interface HookFlags extends EngineFlags {
   readonly user?: Policy['user'];
   readonly toolCall?: Policy['tool_call'];

@@ -177,7 +177,6 @@ function defaultPath(): string {
   return join(config, 'portcullis', 'mcp-pins.json');
 }
 
-/** `--pins FILE`. */
 export function pinFileOption(): Option {
   return new Option('--pins <file>', 'where approved tool definitions are kept')
     .env('PORTCULLIS_MCP_PINS')

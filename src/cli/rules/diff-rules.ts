@@ -7,7 +7,6 @@ import { type RowFlags, readRows } from '../measure/row-flags.js';
 import { markedText, progressCounter } from '../terminal.js';
 import type { RulesArgs, RulesIo } from './rules-io.js';
 
-/** The options of `rules diff`. */
 export interface DiffArgs extends Pick<RulesArgs, 'json'>, RowFlags {
   readonly on: readonly string[];
   readonly show: number;

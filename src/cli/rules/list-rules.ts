@@ -7,9 +7,7 @@ import { CliError } from '../terminal.js';
 import { openPack, type RulesArgs, type RulesIo } from './rules-io.js';
 
 export interface ListArgs extends RulesArgs {
-  /** Only rules of this family. */
   readonly family?: string | undefined;
-  /** Only rules for this language. */
   readonly language?: string | undefined;
 }
 

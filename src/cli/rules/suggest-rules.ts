@@ -13,7 +13,6 @@ import { describeError, writeReport } from '../screen/text-files.js';
 import { CliError, progressCounter } from '../terminal.js';
 import type { RulesArgs, RulesIo } from './rules-io.js';
 
-/** The options of `rules suggest`. */
 export interface SuggestArgs extends RulesArgs, RowFlags {
   readonly top: number;
   readonly least: number;

@@ -10,7 +10,6 @@ import type { Billing } from '../billing/billing.js';
 import type { StripeBilling } from '../billing/stripe-billing.js';
 import type { DashboardService, DashboardWebhooks } from '../ports.js';
 
-/** Parts that the dashboard is built from. */
 export interface DashboardParts {
   readonly store: Store;
   readonly service: DashboardService;

@@ -84,7 +84,6 @@ export async function accountState(store: Store, id: string, now: number): Promi
   };
 }
 
-/** A plan as the page lists it. */
 export function toPlanListing({ name, monthlyCalls, trialDays }: Plan): PlanListing {
   return { id: name, title: name.charAt(0).toUpperCase() + name.slice(1), callsPerMonth: monthlyCalls, trialDays };
 }

@@ -26,7 +26,6 @@ export function operatorBilling(orders: OrderStore): Billing {
   };
 }
 
-/** An order as the page lists it. */
 export interface ListedOrder {
   readonly id: string;
   readonly purchase: OrderItem;

@@ -28,7 +28,6 @@ const paidSchema = z.object({
 });
 const PAID_EVENTS = new Set(['checkout.session.completed', 'checkout.session.async_payment_succeeded']);
 
-/** Outcome of a webhook call. */
 export type WebhookOutcome = 'carried-out' | 'known' | 'not-ours' | 'bad-signature';
 
 /** Stripe Checkout, and the webhook by which Stripe tells of payments. */

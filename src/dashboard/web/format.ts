@@ -85,7 +85,6 @@ export const channelWords: Readonly<Record<RecordView['channel'], string>> = {
   unknown: 'not named',
 };
 
-/** Words for the marks. */
 export const labelWords: Readonly<Record<Label, string>> = {
   correct_block: 'correct block',
   false_alarm: 'false positive',

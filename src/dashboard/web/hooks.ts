@@ -13,7 +13,6 @@ function readHash(): Route {
   return { path: path.replace(/\/$/, ''), query: new URLSearchParams(query) };
 }
 
-/** The current route. */
 export function useRoute(): Route {
   const [route, setRoute] = useState(readHash);
   useEffect(() => {
@@ -65,7 +64,6 @@ export function useFields<Name extends string>(initial: Readonly<Record<Name, st
   return { values, set, field };
 }
 
-/** The state of a load. */
 export interface Load<T> {
   /** The value of the path last loaded; while another path loads, still that of the previous one. */
   readonly value: T | undefined;
@@ -150,12 +148,10 @@ export function useRuleTitles(): (rule: string) => string {
   return (rule) => (rule === 'ml.classifier' ? 'Model' : (titles[rule] ?? rule));
 }
 
-/** The page of a run. */
 export function runHref(id: string): string {
   return `#/evidence/run/${encodeURIComponent(id)}`;
 }
 
-/** The page of a rule. */
 export function ruleHref(rule: string): string {
   return rule === 'ml.classifier' ? '#/evidence?decidedBy=ml&verdict=block' : `#/rules/${encodeURIComponent(rule)}`;
 }

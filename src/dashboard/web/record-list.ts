@@ -15,7 +15,6 @@ interface SeenPage {
   readonly next: string | null;
 }
 
-/** The list seen last. */
 interface SeenList {
   /** Its heading and address, for the way back. */
   readonly title: string;

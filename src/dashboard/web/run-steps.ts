@@ -19,7 +19,6 @@ export interface RunPassage {
   readonly into: readonly FlowPlace[];
 }
 
-/** One record of a run. */
 export interface RunStep {
   readonly record: RecordView;
   /** By where they begin. */

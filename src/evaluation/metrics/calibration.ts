@@ -1,6 +1,5 @@
 import type { Judged } from './ranking.js';
 
-/** One bin of a reliability curve. */
 export interface ReliabilityBin {
   readonly n: number;
   /** Mean score in the bin; 0 where it is empty. */
@@ -18,7 +17,6 @@ export interface CalibrationError {
   readonly bins: readonly ReliabilityBin[];
 }
 
-/** Number of bins. */
 const BINS = 10;
 
 /** Measures calibration in equally wide bins; null without texts. Bins as in scikit-learn's `calibration_curve`. */

@@ -2,7 +2,6 @@ import type { Label } from '../rows/labelled-text.js';
 import type { Scored, ScoredText } from '../scoring/score-texts.js';
 import { decidingSide, isBlocked } from './sides.js';
 
-/** A text whose verdict changed. */
 export interface ChangedVerdict extends Pick<ScoredText, 'id' | 'source' | 'label' | 'rule' | 'text' | 'channel'> {
   readonly before: 'allow' | 'block';
   readonly after: 'allow' | 'block';

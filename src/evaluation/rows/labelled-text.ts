@@ -193,7 +193,6 @@ export interface RowMistake {
   readonly fault: RowFault | 'not JSON';
 }
 
-/** Mistakes that are listed at most. */
 const MOST_MISTAKES = 20;
 
 /** Bytes of rows that are read at once. */

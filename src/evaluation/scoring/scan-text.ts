@@ -24,7 +24,6 @@ export interface RulesReading {
   readonly micros: number;
 }
 
-/** A text for the rules. */
 export interface TextToScan {
   readonly text: string;
   /** Default: `unknown`. */

@@ -11,7 +11,6 @@ export interface Place {
   leave(): void;
 }
 
-/** Bounds of an admission. */
 export interface AdmissionLimits {
   /** Calls in flight at once. */
   readonly calls: number;

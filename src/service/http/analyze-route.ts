@@ -65,7 +65,6 @@ declare module 'fastify' {
   }
 }
 
-/** A call in flight. */
 interface AdmittedCall {
   readonly owner: KeyOwner;
   readonly counted: CountedCall;

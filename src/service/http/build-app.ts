@@ -30,7 +30,6 @@ import { commonHeaders, sendJson } from './responses.js';
 /** All headers of a request together. */
 const MAX_HEADER_BYTES = 16_384;
 
-/** Headers of a request. */
 const MAX_HEADERS = 100;
 
 /** Bytes of a rejected body that are still read, so that a client that sends first and reads later gets its response. */
@@ -53,7 +52,6 @@ export interface AppLimits {
   readonly requestMs?: number | undefined;
 }
 
-/** The parts of an app. */
 export interface AppParts {
   readonly store: ScreeningStore;
   readonly engine: ScreeningEngine;

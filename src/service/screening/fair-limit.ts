@@ -19,7 +19,6 @@ export interface WorkOptions {
  */
 export type FairLimit = <T>(tenant: string, work: () => Promise<T>, options?: WorkOptions) => Promise<T>;
 
-/** Bounds of a fair limit. */
 export interface FairLimitOptions {
   /** Pieces of work that run at once, of all tenants. */
   readonly atOnce: number;

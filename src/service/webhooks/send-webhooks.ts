@@ -20,7 +20,6 @@ const POLL_MS = 2_000;
 /** Settled messages are kept for the delivery log so long, milliseconds. */
 const KEPT_MS = 30 * 86_400_000;
 
-/** The outcome of an attempt. */
 interface Attempt {
   /** HTTP status; null where there was no response. */
   readonly status: number | null;

@@ -17,7 +17,6 @@ import type { EvidenceTables } from '../sql/tables.js';
 import type { LongWork } from '../store.js';
 import { foldText, type SearchTerm, searchTerms } from './search-terms.js';
 
-/** The conditions of a search. */
 interface Search {
   readonly accountId: string;
   readonly filter: EvidenceFilter;

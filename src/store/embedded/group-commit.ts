@@ -16,7 +16,6 @@ const RETRY_MS = 5;
 /** How long another process may hold the database before calls are refused. */
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** The parts that a group commit works with. */
 export interface GroupCommitParts {
   /** Puts on the disk all that was committed before it was called, while further calls come in. */
   readonly sync: () => Promise<void>;

@@ -27,7 +27,6 @@ export function cjkBigrams(folded: string): string {
 /** A list of the search index: the records that have one term. */
 export interface SearchTerm {
   readonly table: 'evidence_search' | 'evidence_bigrams';
-  /** The MATCH expression. */
   readonly match: string;
 }
 

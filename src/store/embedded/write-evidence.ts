@@ -50,7 +50,6 @@ export interface AddedCounts extends WriteBuffer {
   add(record: Counted): void;
 }
 
-/** Counts of a commit. */
 export function addedCounts(db: Database): AddedCounts {
   const hours = new CountTable(
     db,

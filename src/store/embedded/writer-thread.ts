@@ -5,10 +5,8 @@ import type { Plans } from '../plans.js';
 import { isStoreCode, StoreError } from '../store-error.js';
 import { packRow, type Writer, type WriterJob, type WriterParts } from './writer.js';
 
-/** The parts of a writer on its own thread. */
 export interface WriterThreadParts extends WriterParts {
   readonly plans: Plans;
-  /** The thread's program. */
   readonly program: string;
   /** Rest before the second restart in a row, milliseconds; doubles up to 5 s. Default 100. */
   readonly restartMs?: number | undefined;

@@ -28,7 +28,6 @@ export interface Writer {
   close(): Promise<void>;
 }
 
-/** The parts of a writer. */
 export interface WriterParts {
   /** The database's file, with its schema up to date. */
   readonly file: string;

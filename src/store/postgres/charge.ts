@@ -27,27 +27,51 @@ export function postgresCharge(
 ): (items: readonly ChargeItem[]) => Promise<readonly (Charge | Error)[]> {
   const planTable = writePlanTable(plans);
   return async (items) => {
-    const groups = new Map<string, ChargeItem[]>();
+    const groups = new Map<string, ChargeGroup & { readonly items: ChargeItem[] }>();
     for (const item of items) {
       // A trial may end between two calls of a batch: only calls of one moment share their answer.
       const name = `${item.accountId} ${item.at}`;
-      groups.set(name, [...(groups.get(name) ?? []), item]);
+      const group = groups.get(name) ?? { ...item, calls: 0, items: [] };
+      groups.set(name, group);
+      group.calls += 1;
+      group.items.push(item);
     }
-    const sorted = [...groups.values()].sort(([a], [b]) => order(a, b));
-    const heads = sorted.map(([head]) => head).filter((head) => head !== undefined);
+    const sorted = [...groups.values()].sort(byAccount);
     const { rows } = await pool.query<Granted>({
       name: 'portcullis-charge',
       text: 'SELECT * FROM portcullis_charge($1, $2, $3, $4, $5)',
-      values: [
-        heads.map((it) => it.accountId),
-        sorted.map((group) => group.length),
-        heads.map((it) => formatMonth(it.at)),
-        heads.map((it) => it.at),
-        planTable,
-      ],
+      values: chargeValues(sorted, planTable),
     });
-    return dealt(items, sorted, rows);
+    const charges = new Map<ChargeItem, Charge | Error>();
+    let next = 0;
+    for (const { accountId, items: own } of sorted) {
+      // An account that isn't there has no row.
+      const row = rows[next]?.id === accountId ? rows[next++] : undefined;
+      for (const [place, item] of own.entries()) charges.set(item, toCharge(row, accountId, place, item.at));
+    }
+    return items.map((item) => charges.get(item) as Charge | Error);
   };
+}
+
+/** The order in which every server locks accounts. */
+export function byAccount(a: ChargeItem, b: ChargeItem): number {
+  return a.accountId === b.accountId ? a.at - b.at : a.accountId < b.accountId ? -1 : 1;
+}
+
+/** Calls of one account that are counted together, at the time of the last one. */
+export interface ChargeGroup extends ChargeItem {
+  calls: number;
+}
+
+/** The arguments of `portcullis_charge`. */
+export function chargeValues(groups: readonly ChargeGroup[], planTable: string): unknown[] {
+  return [
+    groups.map(({ accountId }) => accountId),
+    groups.map(({ calls }) => calls),
+    groups.map(({ at }) => formatMonth(at)),
+    groups.map(({ at }) => at),
+    planTable,
+  ];
 }
 
 /** The plans as `portcullis_charge` takes them. */
@@ -55,29 +79,6 @@ export function writePlanTable(plans: Plans): string {
   return JSON.stringify(
     Object.fromEntries(plans.all.map((it) => [it.name, { calls: it.monthlyCalls, trial: it.trialDays !== null }])),
   );
-}
-
-const order = (a: ChargeItem | undefined, b: ChargeItem | undefined): number => {
-  if (!a || !b) return 0;
-  if (a.accountId !== b.accountId) return a.accountId < b.accountId ? -1 : 1;
-  return a.at - b.at;
-};
-
-function dealt(
-  items: readonly ChargeItem[],
-  groups: readonly (readonly ChargeItem[])[],
-  rows: readonly Granted[],
-): readonly (Charge | Error)[] {
-  const answers = new Map<ChargeItem, Charge | Error>();
-  let next = 0;
-  for (const group of groups) {
-    const row = rows[next];
-    const first = group[0];
-    const own = row !== undefined && row.id === first?.accountId ? row : undefined;
-    if (own !== undefined) next += 1;
-    for (const [i, it] of group.entries()) answers.set(it, toCharge(own, it.accountId, i, it.at));
-  }
-  return items.map((it) => answers.get(it) ?? new StoreError('STORE_UNAVAILABLE', 'the database did not respond'));
 }
 
 /** Returns how an account's grant applies to the call at this place of its group; an error where there is no such account. */

@@ -13,7 +13,6 @@ import {
 import { searchInSteps, type Window } from '../sql/evidence/search-steps.js';
 import type { EvidenceTables } from '../sql/tables.js';
 
-/** The query. */
 interface Asked {
   readonly accountId: string;
   readonly filter: EvidenceFilter;

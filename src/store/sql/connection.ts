@@ -32,7 +32,6 @@ export function evidenceDb(db: Kysely<Tables>): Kysely<EvidenceTables> {
 /** Each step at once. */
 export const withoutLimit: LongWork = async (_accountId, _size, step) => step();
 
-/** Notes in SQL. */
 export function sqlNotes({ db }: Pick<Connection, 'db'>): NoteStore {
   const get = async (name: string): Promise<string | undefined> =>
     (await db.selectFrom('notes').select('value').where('name', '=', name).executeTakeFirst())?.value;

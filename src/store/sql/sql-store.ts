@@ -27,7 +27,6 @@ export interface DatabaseOwn extends EvidenceOwn {
   close(): Promise<void>;
 }
 
-/** The store over a connection. */
 export function sqlStore(connection: Connection, own: DatabaseOwn): Store {
   const database = connection.dialect === 'sqlite' ? 'embedded' : 'postgres';
   const uses = openUses(connection);

@@ -20,7 +20,6 @@ interface MembersProps {
   readonly again: () => void;
 }
 
-/** Members and pending invitations. */
 export function Members({ me, members, invitations, again }: MembersProps): JSX.Element {
   const owner = me.role === 'owner';
   const owners = members.filter(({ role }) => role === 'owner').length;

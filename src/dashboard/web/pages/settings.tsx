@@ -155,7 +155,6 @@ function Retention({ settings, owner }: { settings: AccountSettings; owner: bool
   );
 }
 
-/** Changes one's own password. */
 function OwnPassword({
   email,
   onSession,

@@ -5,7 +5,6 @@ export type Column = string | readonly [words: string, kind: 'number' | 'unseen'
 
 interface TableProps {
   readonly columns: readonly Column[];
-  /** The rows. */
   readonly children: ComponentChildren;
   readonly class?: string;
   /** Given where the table may be wider or longer than its place: it scrolls in a region of this name. */
@@ -14,7 +13,6 @@ interface TableProps {
   readonly isShort?: boolean;
 }
 
-/** A table with a head. */
 export function Table({ columns, children, label, isShort = false, ...rest }: TableProps): JSX.Element {
   const table = (
     <table {...rest}>

@@ -78,7 +78,6 @@ export async function lockSettings({ db }: Pick<Connection, 'db'>, id: string): 
   return JSON.parse(row.settings) as object;
 }
 
-/** Accounts. */
 export const accounts: Queries<AccountStore> = {
   create: createAccount,
   async get(connection, id) {

@@ -4,7 +4,6 @@ import type { Queries } from '../connection.js';
 
 const DAY_MS = 86_400_000;
 
-/** Attempts at passwords. */
 export const attempts: Queries<AttemptStore> = {
   begin: ({ now, pepper, transaction }, given, delayOf) =>
     transaction(async (inside) => {
@@ -37,7 +36,6 @@ export const attempts: Queries<AttemptStore> = {
   },
 };
 
-/** Devices. */
 export const devices: Queries<DeviceStore> = {
   async create({ db, now }, userId) {
     const token = randomToken();

@@ -33,7 +33,6 @@ async function takeUp({ db, now }: Pick<Connection, 'db' | 'now'>, token: string
   return row;
 }
 
-/** Invitations. */
 export const invitations: Queries<InvitationStore> = {
   async invite({ db }, accountId, email, role, expiresAt) {
     const token = randomToken();

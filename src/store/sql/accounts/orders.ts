@@ -33,7 +33,6 @@ async function find(
   return row && toOrder(row);
 }
 
-/** Orders. */
 export const orders: Queries<OrderStore> = {
   async create(connection, accountId, item, externalId) {
     const { db, plans, now } = connection;

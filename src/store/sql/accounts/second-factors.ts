@@ -6,7 +6,6 @@ import type { Queries } from '../connection.js';
 /** How a recovery code is compared: without the marks that readers put between its parts. */
 const hashCode = (code: string): string => tokenHash(code.toLowerCase().replace(/[^a-z0-9]/g, ''));
 
-/** Second factors. */
 export const secondFactors: Queries<SecondFactorStore> = {
   async get({ db, pepper }, userId) {
     const row = await db.selectFrom('secondFactors').selectAll().where('userId', '=', userId).executeTakeFirst();

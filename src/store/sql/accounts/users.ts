@@ -87,7 +87,6 @@ async function takeOver(inside: Kysely<Tables>, into: string, other: string): Pr
   await inside.deleteFrom('users').where('id', '=', other).execute();
 }
 
-/** Users and members. */
 export const users: Queries<Omit<UserStore, keyof InvitationStore>> = {
   create: (connection, email, passwordHash) => createUser(connection, email, passwordHash),
   signUp: (connection, { email, passwordHash, accountName, plan }) =>
@@ -145,7 +144,6 @@ async function noteAccount({ db }: Connection, userId: string, accountId: string
   await db.updateTable('users').set({ lastAccountId: accountId }).where('id', '=', userId).execute();
 }
 
-/** Sessions. */
 export const sessions: Queries<SessionStore> = {
   async create(connection, userId, accountId, expiresAt) {
     const token = randomToken();

@@ -76,7 +76,6 @@ export function searched({ text }: EvidenceFilter): string | undefined {
   return text === undefined || text === '' ? undefined : storable(text);
 }
 
-/** A place in a list. */
 export interface Place {
   readonly seq: number;
   readonly id: string;
@@ -87,7 +86,6 @@ export interface ListedPlace extends Place {
   readonly bytes: number;
 }
 
-/** Places of a page. */
 export interface PageOfPlaces {
   readonly places: readonly ListedPlace[];
   /** Where a search went no further for now; null where it reached the limit or the end. */

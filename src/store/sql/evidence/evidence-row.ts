@@ -87,7 +87,6 @@ export function toRow(record: EvidenceRecord, pepper: string): CountedRow {
   };
 }
 
-/** The record of a row. */
 export function toRecord(row: Pick<EvidenceRow, 'record' | 'text' | 'label'>): EvidenceRecord {
   const kept = JSON.parse(row.record) as EvidenceRecord;
   const label = row.label as EvidenceLabel | null;

@@ -95,7 +95,6 @@ async function* readRecords(
   }
 }
 
-/** Evidence in SQL. */
 export function sqlEvidence(connection: Connection, own: EvidenceOwn): EvidenceStore {
   const db = evidenceDb(connection.db);
 

@@ -13,7 +13,6 @@ function like(column: 'actor' | 'action', before: '%' | '', text: string, after:
   return sql`(${written} LIKE ${pattern} ESCAPE '\\' OR lower(${written}) LIKE ${pattern.toLowerCase()} ESCAPE '\\')`;
 }
 
-/** The audit log. */
 export const audit: Queries<AuditStore> = {
   async add({ db, now }, { accountId, actor, action, target, detail }) {
     const entry = { id: randomId('audit'), accountId, at: now(), actor, action, target };

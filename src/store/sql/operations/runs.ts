@@ -74,7 +74,6 @@ function newestRows({ db }: Connection, accountId: string, run: string) {
   return own.orderBy(runOrder, 'desc').orderBy('name', 'desc');
 }
 
-/** Memory of runs. */
 export function sqlRuns(connection: Connection): RunStore {
   const { db, pepper } = connection;
   const added = new LRUCache<string, number>({ max: COUNTED_ACCOUNTS });

@@ -14,7 +14,6 @@ const toWebhook = (row: Omit<Tables['webhooks'], 'secret'>): Webhook => ({
 
 const missing = (id: string): StoreError => new StoreError('STORE_NOT_FOUND', `no webhook "${id}" in this account`);
 
-/** Webhooks. */
 export const webhooks: Queries<WebhookStore> = {
   async create({ db, now, pepper }, accountId, url, events) {
     // As Standard Webhooks has it.
