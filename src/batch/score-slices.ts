@@ -37,11 +37,10 @@ export async function* scoreSlices<Place extends PlacedSlice>(
     }
   }
 
-  const scored = orderedMap(slices, async (placed) => ({ ...placed, result: await score(placed) }), {
+  yield* orderedMap(slices, async (placed) => ({ ...placed, result: await score(placed) }), {
     items: SLICES_PER_WORKER * (workers + 1),
     size: { max: BYTES_AT_ONCE, of: ({ size }) => size },
   });
-  yield* scored;
 }
 
 /** How rows are read, scored and encoded; can be sent to another process. */

@@ -145,14 +145,10 @@ export function textTable<T>(values: readonly T[], columns: Readonly<Record<stri
   return [names, ...rows].map((cells) => `${line(cells).trimEnd()}\n`).join('');
 }
 
-function percent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`;
-}
-
 function modelLine({ ml_version, explanation: { model } }: ExplainedVerdict): string {
   if (model.verdict === 'off') return ml_version === 'off' ? 'off' : 'not called, the rules decided';
   if (model.verdict === 'error') return `failed (${model.error ?? 'unknown reason'}); the rules decided`;
-  const probability = model.score === null ? 'unknown' : percent(model.score);
+  const probability = model.score === null ? 'unknown' : `${(100 * model.score).toFixed(1)} %`;
   return `${model.verdict}, probability ${probability}${model.cleared === true ? '; it clears what the rules found' : ''}`;
 }
 

@@ -104,17 +104,12 @@ export function formatMonth(at: number): string {
   return monthAt(at).name;
 }
 
-/** Whole seconds until the calendar month turns in UTC; at least 1. */
-function secondsToNextMonth(at: number): number {
-  return Math.max(1, Math.ceil((monthAt(at).end - at) / 1000));
-}
-
 /** The quota after `used` calls of the plan, with `overageLeft` bought calls. */
 export function computeQuota(plan: Plan, used: number, overageLeft: number, at: number): Quota {
   return {
     limit: plan.monthlyCalls,
     remaining: Math.max(0, plan.monthlyCalls - used) + overageLeft,
-    resetSeconds: secondsToNextMonth(at),
+    resetSeconds: Math.max(1, Math.ceil((monthAt(at).end - at) / 1000)),
   };
 }
 

@@ -35,26 +35,25 @@ function changeRows(changes: readonly RuleChange[]): Cells {
   ];
 }
 
+/** Recall and false-positive rate of a part before and after the changes. */
+function rates({ attacks, benign, before, after }: Pick<TunedPart, 'attacks' | 'benign' | 'before' | 'after'>) {
+  return {
+    recall: [before.recall, after.recall].map((share) => formatPercent(share, attacks)),
+    alarms: [before.falsePositiveRate, after.falsePositiveRate].map((share) => formatPercent(share, benign)),
+  };
+}
+
 /** Returns the effect of the changes on both parts as rows, the head first. */
 function gainRows({ choose, confirm }: TunedRules): Cells {
-  const row = (name: string, of: (part: TunedPart) => readonly [string, string, string]): readonly string[] => [
-    name,
-    ...of(choose),
-    ...of(confirm),
-  ];
+  const row = (name: string, of: (part: TunedPart) => readonly string[]) => [name, ...of(choose), ...of(confirm)];
   return [
     ['', 'chosen on', 'after', 'change, 95 %', 'confirmed on', 'after', 'change, 95 %'],
     row('attacks', ({ attacks }) => [String(attacks), '', '']),
     row('benign', ({ benign }) => [String(benign), '', '']),
-    row('recall', ({ attacks, before, after, gains }) => [
-      formatPercent(before.recall, attacks),
-      formatPercent(after.recall, attacks),
-      percentInterval(gains.recall.interval, attacks),
-    ]),
-    row('false positives', ({ benign, before, after, gains }) => [
-      formatPercent(before.falsePositiveRate, benign),
-      formatPercent(after.falsePositiveRate, benign),
-      percentInterval(gains.falsePositiveRate.interval, benign),
+    row('recall', (part) => [...rates(part).recall, percentInterval(part.gains.recall.interval, part.attacks)]),
+    row('false positives', (part) => [
+      ...rates(part).alarms,
+      percentInterval(part.gains.falsePositiveRate.interval, part.benign),
     ]),
   ];
 }
@@ -63,15 +62,11 @@ function gainRows({ choose, confirm }: TunedRules): Cells {
 function channelRows({ confirm: { byChannel } }: TunedRules): Cells {
   return [
     ['channel', 'attacks', 'recall', 'after', 'benign', 'false positives', 'after'],
-    ...byChannel.map(({ channel, before, after }) => [
-      channel,
-      String(before.attacks),
-      formatPercent(before.recall, before.attacks),
-      formatPercent(after.recall, before.attacks),
-      String(before.benign),
-      formatPercent(before.falsePositiveRate, before.benign),
-      formatPercent(after.falsePositiveRate, before.benign),
-    ]),
+    ...byChannel.map(({ channel, before, after }) => {
+      const { attacks, benign } = before;
+      const { recall, alarms } = rates({ attacks, benign, before, after });
+      return [channel, String(attacks), ...recall, String(benign), ...alarms];
+    }),
   ];
 }
 
@@ -111,8 +106,9 @@ function ruleRows({ rules, choose }: TunedRules): Cells {
 }
 
 /** Recall and false positives on the texts kept apart, before and after. */
-function confirmedWords({ confirm: { attacks, benign, before, after } }: TunedRules): string {
-  return `recall ${formatPercent(before.recall, attacks)} -> ${formatPercent(after.recall, attacks)} of ${attacks} attacks, false positives ${formatPercent(before.falsePositiveRate, benign)} -> ${formatPercent(after.falsePositiveRate, benign)} of ${benign} benign texts`;
+function confirmedWords({ confirm }: TunedRules): string {
+  const { recall, alarms } = rates(confirm);
+  return `recall ${recall.join(' -> ')} of ${confirm.attacks} attacks, false positives ${alarms.join(' -> ')} of ${confirm.benign} benign texts`;
 }
 
 /** Describes the tuning, its texts and its result in sentences. */
@@ -209,17 +205,14 @@ function costPlot(rules: readonly RuleFigures[]): Plot {
 export function tuningPage(tuned: TunedRules): string {
   const { confirm } = tuned;
   const { attacks, benign } = confirm;
+  const { recall, alarms } = rates(confirm);
   const cards = htmlCards([
     [
       'recall, texts kept apart',
-      `${formatPercent(confirm.before.recall, attacks)} → ${formatPercent(confirm.after.recall, attacks)}`,
+      recall.join(' → '),
       `${attacks} attacks; change ${percentInterval(confirm.gains.recall.interval, attacks)}`,
     ],
-    [
-      'false positives there',
-      `${formatPercent(confirm.before.falsePositiveRate, benign)} → ${formatPercent(confirm.after.falsePositiveRate, benign)}`,
-      `${benign} benign texts; budget ${percent(tuned.maxFpr)}`,
-    ],
+    ['false positives there', alarms.join(' → '), `${benign} benign texts; budget ${percent(tuned.maxFpr)}`],
     ['changes', String(tuned.changes.length), tuned.isConfirmed ? 'confirmed' : 'not confirmed'],
   ]);
   const body = `<h1>Portcullis tuning</h1>

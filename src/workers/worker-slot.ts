@@ -2,14 +2,11 @@ import { type Backoff, createBackoff } from '../adapters/worker.js';
 import { errorCode, ModelError } from '../engine/errors.js';
 import type { Clock } from '../engine/ports.js';
 import { type EngineWorkerSettings, ScoringError, type WorkerCall } from './calls.js';
-import { startWorkerProcess, type WorkerProcess } from './worker-process.js';
+import { startWorkerProcess, type WorkerProcess, type WorkerProcessOptions } from './worker-process.js';
 
 /** Settings of a slot. Times in milliseconds. */
-export interface SlotOptions {
+export interface SlotOptions extends Omit<WorkerProcessOptions, 'onEnd'> {
   readonly settings: EngineWorkerSettings;
-  readonly file: string;
-  readonly loadTimeoutMs: number;
-  readonly heapMb: number;
   /** A worker above it when it has nothing to do is replaced. */
   readonly memoryLimitMb: number;
   readonly restartMs: number;

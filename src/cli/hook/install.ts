@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { errorCode } from '../../engine/errors.js';
+import type { FlowPolicy, Policy } from '../../policy/index.js';
 import { describeError } from '../screen/text-files.js';
 import { CliError } from '../terminal.js';
 import { type HookEntry, withHooks } from './settings-file.js';
@@ -16,13 +17,17 @@ interface ScopeFlags {
   readonly yes?: boolean;
 }
 
+/** What happens to a blocked text, by point, and to a call with values from data. */
+export interface PolicyFlags {
+  readonly user?: Policy['user'];
+  readonly toolCall?: Policy['tool_call'];
+  readonly toolResult?: Policy['tool_result'];
+  readonly suspicious?: FlowPolicy['suspicious'];
+  readonly foreign?: FlowPolicy['foreign'];
+}
+
 /** The flags of `portcullis hook install`. */
-export interface InstallFlags extends ScopeFlags {
-  readonly user?: string;
-  readonly toolCall?: string;
-  readonly toolResult?: string;
-  readonly suspicious?: string;
-  readonly foreign?: string;
+export interface InstallFlags extends ScopeFlags, PolicyFlags {
   readonly service?: string;
 }
 
@@ -61,7 +66,9 @@ async function change({ scope, yes }: ScopeFlags, entry: HookEntry | undefined, 
 function entryFor(flags: InstallFlags, extra: readonly string[]): HookEntry {
   const { user, toolCall, toolResult, suspicious, foreign, service } = flags;
   const policy = { user, 'tool-call': toolCall, 'tool-result': toolResult, suspicious, foreign };
-  const given = Object.entries(policy).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  const given = Object.entries(policy).flatMap(([name, action]) =>
+    action === undefined ? [] : [[name, action] as const],
+  );
   if (service === undefined) {
     const words = [...given.flatMap(([name, action]) => [`--${name}`, action]), ...extra];
     const command = [...portcullis(), 'hook', ...words.map(quoted)].join(' ');

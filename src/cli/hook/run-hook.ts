@@ -7,19 +7,15 @@ import {
   type HookOutput,
   isBlocking,
 } from '../../integrations/claude-agent/answer-hook.js';
-import { type Analyzer, createGuard, type FlowPolicy, type Policy } from '../../policy/index.js';
+import { type Analyzer, createGuard } from '../../policy/index.js';
 import { type EngineFlags, openEngine } from '../engine-flags.js';
 import { createEventFile } from '../event-file.js';
 import { readPolicy } from '../policy-file.js';
 import { CliError } from '../terminal.js';
+import type { PolicyFlags } from './install.js';
 import { openSessionLog, stateFolder } from './session-log.js';
 
-export interface HookFlags extends EngineFlags {
-  readonly user?: Policy['user'];
-  readonly toolCall?: Policy['tool_call'];
-  readonly toolResult?: Policy['tool_result'];
-  readonly suspicious?: FlowPolicy['suspicious'];
-  readonly foreign?: FlowPolicy['foreign'];
+export interface HookFlags extends EngineFlags, PolicyFlags {
   readonly trust?: readonly string[];
   readonly policy?: string;
   readonly report?: string;

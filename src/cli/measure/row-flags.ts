@@ -1,19 +1,11 @@
 import { type Command, Option } from 'commander';
 import { ALL_CHANNELS } from '../../engine/channel.js';
-import { type ReadTexts, readLabelled } from '../../evaluation/rows/labelled-text.js';
+import { type FieldNames, type ReadTexts, readLabelled } from '../../evaluation/rows/labelled-text.js';
 import { chooseRows } from '../../evaluation/rows/split-rows.js';
 import { CliError } from '../terminal.js';
 
 /** The options of every command that reads labelled texts. */
-export interface RowFlags {
-  readonly textField?: string;
-  readonly channelField?: string;
-  readonly taskField?: string;
-  readonly labelField?: string;
-  readonly sourceField?: string;
-  readonly groupField?: string;
-  readonly languageField?: string;
-  readonly togetherField?: string;
+export interface RowFlags extends Readonly<Partial<Record<`${keyof FieldNames}Field`, string>>> {
   readonly limit?: number;
   readonly maxPerSource?: number;
   readonly per?: number;

@@ -8,13 +8,8 @@ import { testPack } from '../../rule-authoring/test-pack.js';
 import { markedText } from '../terminal.js';
 import { openPack, type RulesArgs, type RulesIo } from './rules-io.js';
 
-export interface TestArgs extends RulesArgs {
-  /** Test only this rule, or this family. */
-  readonly rule?: string | undefined;
-}
-
-/** Runs the examples of the packs named, else of core. Exit code 0 when all hold, 1 when not. */
-export function testRules(args: TestArgs, io: RulesIo): number {
+/** Runs the examples of the packs named, else of core; of one rule, or one family, where it is named. Exit code 0 when all hold, 1 when not. */
+export function testRules(args: RulesArgs & { readonly rule?: string | undefined }, io: RulesIo): number {
   return check(args, io, ({ loaded, compiled }) => {
     const wanted = args.rule;
     const rules = loaded.named.filter(({ id }) => wanted === undefined || id === wanted || id.startsWith(`${wanted}.`));

@@ -51,20 +51,7 @@ export function readLabel(value: unknown): Label | 'unknown' | undefined {
   return 'unknown';
 }
 
-/** Names of a row's fields. Those left out are looked for under their usual names. */
-export interface FieldNames {
-  readonly text?: string | undefined;
-  readonly channel?: string | undefined;
-  readonly task?: string | undefined;
-  readonly label?: string | undefined;
-  readonly source?: string | undefined;
-  readonly group?: string | undefined;
-  readonly language?: string | undefined;
-  readonly together?: string | undefined;
-}
-
-type Row = Readonly<Record<string, unknown>>;
-
+/** Usual names of a row's fields. */
 const USUAL = {
   text: ['text', 'input', 'prompt', 'content'],
   channel: ['channel'],
@@ -75,6 +62,11 @@ const USUAL = {
   language: ['language', 'lang'],
   together: ['pair', 'together'],
 } as const;
+
+/** Names of a row's fields. Those left out are looked for under their usual names. */
+export type FieldNames = { readonly [Field in keyof typeof USUAL]?: string | undefined };
+
+type Row = Readonly<Record<string, unknown>>;
 
 function isRow(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
 import { openPack } from '../../adapters/packs/open-pack.js';
 import { childProgram, startWorker } from '../../adapters/worker.js';
 import { PortcullisError } from '../../engine/errors.js';
@@ -24,10 +25,6 @@ const WORTH_CHILD = 600;
 /** A piece takes little: the heap is for the pack. */
 const HEAP_MB = 1_024;
 
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}
-
 /** Screens texts by the rules alone, on all cores where there are many; readings in the order of the texts. @throws PackError */
 export async function scoreRules(rows: readonly TextToScan[], job: RulesJob): Promise<readonly RulesReading[]> {
   const { withHits = false, paranoia } = job;
@@ -42,7 +39,7 @@ export async function scoreRules(rows: readonly TextToScan[], job: RulesJob): Pr
     readings.push(scanText(pack, text, request));
     if (readings.length % PIECE_SIZE !== 0) continue;
     job.onProgress?.(readings.length);
-    await turn();
+    await setImmediate();
   }
   job.onProgress?.(readings.length);
   return readings;

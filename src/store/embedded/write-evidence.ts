@@ -51,19 +51,13 @@ export interface AddedCounts extends WriteBuffer {
 }
 
 export function addedCounts(db: Database): AddedCounts {
-  const hours = new CountTable(
-    db,
-    'evidence_hours',
-    ['account_id', 'hour', 'rule'],
-    ['calls', 'blocks', 'model_errors', 'latency_sum', 'latency_max'],
-  );
-  const latencies = new CountTable(db, 'evidence_latencies', ['account_id', 'hour', 'step'], ['calls']);
-  const versions = new CountTable(
-    db,
-    'evidence_versions',
-    ['account_id', 'rules_version', 'ml_version', 'rule'],
-    ['first_at', 'last_at', 'calls', 'blocks', 'false_alarms', 'missed_attacks'],
-  );
+  const open = (table: string, keys: readonly string[], counts: readonly string[]) =>
+    new CountTable(db, table, ['account_id', ...keys], counts);
+  const sums = ['calls', 'blocks', 'model_errors', 'latency_sum', 'latency_max'];
+  const hours = open('evidence_hours', ['hour', 'rule'], sums);
+  const latencies = open('evidence_latencies', ['hour', 'step'], ['calls']);
+  const marks = ['first_at', 'last_at', 'calls', 'blocks', 'false_alarms', 'missed_attacks'];
+  const versions = open('evidence_versions', ['rules_version', 'ml_version', 'rule'], marks);
   const all = [hours, latencies, versions];
   return {
     add(record) {
@@ -71,12 +65,8 @@ export function addedCounts(db: Database): AddedCounts {
       latencies.add(toLatencyRow(record));
       versions.add(toVersionRow(record));
     },
-    write() {
-      for (const table of all) table.write();
-    },
-    drop() {
-      for (const table of all) table.drop();
-    },
+    write: () => all.forEach((table) => void table.write()),
+    drop: () => all.forEach((table) => void table.drop()),
   };
 }
 

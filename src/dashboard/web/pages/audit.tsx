@@ -13,21 +13,21 @@ interface AuditPage {
   readonly next: string | null;
 }
 
-const KINDS = [
-  ['', 'everything'],
-  ['session', 'sign-ins'],
-  ['key', 'keys'],
-  ['member', 'members'],
-  ['invitation', 'invitations'],
-  ['overlay', 'overlays'],
-  ['flow-policy', 'policies of calls'],
-  ['evidence', 'marks and exports'],
-  ['settings', 'settings'],
-  ['order', 'orders'],
-  ['webhook', 'webhooks'],
-  ['tool', 'MCP tools'],
-  ['second-factor', 'second factors'],
-] as const;
+const KINDS = {
+  '': 'everything',
+  session: 'sign-ins',
+  key: 'keys',
+  member: 'members',
+  invitation: 'invitations',
+  overlay: 'overlays',
+  'flow-policy': 'policies of calls',
+  evidence: 'marks and exports',
+  settings: 'settings',
+  order: 'orders',
+  webhook: 'webhooks',
+  tool: 'MCP tools',
+  'second-factor': 'second factors',
+};
 
 /** Who did what, when. */
 export function Audit(): JSX.Element {

@@ -161,46 +161,23 @@ function RecordTable({ records, query, number }: RecordTableProps): JSX.Element 
   );
 }
 
-const CHOICES = [
-  [
-    'verdict',
-    'Verdict',
-    [
-      ['block', 'block'],
-      ['allow', 'allow'],
-    ],
-  ],
-  ['channel', 'Channel', Object.entries(channelWords)],
-  [
-    'decidedBy',
-    'Decided by',
-    [
-      ['rules', 'rules'],
-      ['ml', 'model'],
-      ['ml-error-rules-fallback', 'rules, model failed'],
-    ],
-  ],
-  [
-    'routerLevel',
-    'Router level',
-    [
-      ['rules', 'rules'],
-      ['advanced', 'advanced'],
-      ['deep', 'deep'],
-    ],
-  ],
-  [
-    'label',
+/** By the filter's name: its label, and words by value. */
+const CHOICES = {
+  verdict: ['Verdict', { block: 'block', allow: 'allow' }],
+  channel: ['Channel', channelWords],
+  decidedBy: ['Decided by', { rules: 'rules', ml: 'model', 'ml-error-rules-fallback': 'rules, model failed' }],
+  routerLevel: ['Router level', { rules: 'rules', advanced: 'advanced', deep: 'deep' }],
+  label: [
     'Mark',
-    [
-      ['none', 'not marked'],
-      ['false_alarm', 'false positive'],
-      ['missed_attack', 'missed attack'],
-      ['correct_block', 'correct block'],
-      ['correct_allow', 'correct allow'],
-    ],
+    {
+      none: 'not marked',
+      false_alarm: 'false positive',
+      missed_attack: 'missed attack',
+      correct_block: 'correct block',
+      correct_allow: 'correct allow',
+    },
   ],
-] as const;
+} as const;
 
 /** Filters of the list, as the address has them. Choices apply at once, words when they are sent. */
 function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Element {
@@ -229,13 +206,13 @@ function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Element {
   const more = ['decidedBy', 'routerLevel', 'label', 'keyId', 'run', 'from', 'to'].filter((name) =>
     query.has(name),
   ).length;
-  const choices = CHOICES.map(([name, label, options]) => (
+  const choices = Object.entries(CHOICES).map(([name, [label, options]]) => (
     <Choice
       key={name}
       label={label}
       value={query.get(name) ?? ''}
       onValue={(value) => set({ [name]: value })}
-      options={[['', 'any'], ...options]}
+      options={{ '': 'any', ...options }}
     />
   ));
   return (
@@ -262,7 +239,7 @@ function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Element {
             label="Key"
             value={query.get('keyId') ?? ''}
             onValue={(keyId) => set({ keyId })}
-            options={[['', 'any'], ...keys.map((key) => [key.id, key.name] as const)]}
+            options={{ '': 'any', ...Object.fromEntries(keys.map((key) => [key.id, key.name])) }}
           />
           <TextField label="Run" placeholder="its id" {...words.field('run')} />
           <TextField

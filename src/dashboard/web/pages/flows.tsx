@@ -18,15 +18,12 @@ import { Segments, TextArea } from '../parts/fields.js';
 import { InlineText } from '../parts/marked-text.js';
 import { Table } from '../parts/table.js';
 
-const PERIODS = [
-  ['1', 'Day'],
-  ['7', 'Week'],
-  ['30', '30 days'],
-] as const;
+/** By days. */
+const PERIODS = { 1: 'Day', 7: 'Week', 30: '30 days' } as const;
 
 /** Values that calls carried from data, and the account's policy, which permits what the reader confirms. */
 export function Flows({ owner }: { owner: boolean }): JSX.Element {
-  const [days, setDays] = useState<'1' | '7' | '30'>('7');
+  const [days, setDays] = useState<`${keyof typeof PERIODS}`>('7');
   const flows = useLoad<FlowsResponse>(`/flows?days=${days}`);
   const policy = useLoad<FlowPolicyState>('/flow-policy');
   return (
@@ -111,61 +108,59 @@ function Report({ report, moreRows, checked, isWhole, policy, onConfirm }: Repor
       </Empty>
     );
   return (
-    <>
-      <Panel title="What calls carried">
-        <p>
-          {`${count(report.calls)} of ${calls} in ${counted(report.runs, 'run', 'runs')} carried values from data.`}
-          {isWhole ? '' : ' Only the newest calls of the period were read.'}
-        </p>
-        <Table
-          columns={[
-            ...['Confirm', 'Tool', 'Argument', 'Value', 'From', 'Level'],
-            ...(['Calls', 'Runs', 'Highest'] as const).map((words) => [words, 'number'] as const),
-            'Newest',
-          ]}
-          class="log"
-          label="Values from data"
-        >
-          {report.rows.map((row) => (
-            <tr key={row.id}>
-              <td>
-                <input
-                  type="checkbox"
-                  aria-label={`Confirm ${row.argument} of ${row.tool ?? 'a tool'} from ${row.source ?? 'a document'}, ${row.kind}, ${row.level}`}
-                  disabled={policy === undefined || !isAcceptable(row)}
-                  checked={policy !== undefined && isConfirmed(policy, row)}
-                  onChange={(event) => onConfirm(row, event.currentTarget.checked)}
-                />
-              </td>
-              <td>
-                <InlineText text={row.tool ?? '(no name)'} />
-              </td>
-              <td>
-                <code>{row.argument}</code>
-              </td>
-              <td>{row.kind}</td>
-              <td>
-                <InlineText text={row.source ?? '(a document)'} />
-              </td>
-              <td>
-                <span class={`badge level ${row.level}`}>{row.level}</span>
-              </td>
-              <td class="number">{count(row.calls)}</td>
-              <td class="number">{count(row.runs)}</td>
-              <td class="number">{row.probability === null ? '–' : score(row.probability)}</td>
-              <td>
-                <a href={`#/evidence/${row.evidenceId}`} aria-label={`record of the newest call: ${row.evidenceId}`}>
-                  record
-                </a>
-              </td>
-            </tr>
-          ))}
-        </Table>
-        {moreRows === 0 ? null : (
-          <p class="hint">{`${counted(moreRows, 'more row is', 'more rows are')} not shown: choose a shorter period.`}</p>
-        )}
-      </Panel>
-    </>
+    <Panel title="What calls carried">
+      <p>
+        {`${count(report.calls)} of ${calls} in ${counted(report.runs, 'run', 'runs')} carried values from data.`}
+        {isWhole ? '' : ' Only the newest calls of the period were read.'}
+      </p>
+      <Table
+        columns={[
+          ...['Confirm', 'Tool', 'Argument', 'Value', 'From', 'Level'],
+          ...(['Calls', 'Runs', 'Highest'] as const).map((words) => [words, 'number'] as const),
+          'Newest',
+        ]}
+        class="log"
+        label="Values from data"
+      >
+        {report.rows.map((row) => (
+          <tr key={row.id}>
+            <td>
+              <input
+                type="checkbox"
+                aria-label={`Confirm ${row.argument} of ${row.tool ?? 'a tool'} from ${row.source ?? 'a document'}, ${row.kind}, ${row.level}`}
+                disabled={policy === undefined || !isAcceptable(row)}
+                checked={policy !== undefined && isConfirmed(policy, row)}
+                onChange={(event) => onConfirm(row, event.currentTarget.checked)}
+              />
+            </td>
+            <td>
+              <InlineText text={row.tool ?? '(no name)'} />
+            </td>
+            <td>
+              <code>{row.argument}</code>
+            </td>
+            <td>{row.kind}</td>
+            <td>
+              <InlineText text={row.source ?? '(a document)'} />
+            </td>
+            <td>
+              <span class={`badge level ${row.level}`}>{row.level}</span>
+            </td>
+            <td class="number">{count(row.calls)}</td>
+            <td class="number">{count(row.runs)}</td>
+            <td class="number">{row.probability === null ? '–' : score(row.probability)}</td>
+            <td>
+              <a href={`#/evidence/${row.evidenceId}`} aria-label={`record of the newest call: ${row.evidenceId}`}>
+                record
+              </a>
+            </td>
+          </tr>
+        ))}
+      </Table>
+      {moreRows === 0 ? null : (
+        <p class="hint">{`${counted(moreRows, 'more row is', 'more rows are')} not shown: choose a shorter period.`}</p>
+      )}
+    </Panel>
   );
 }
 

@@ -23,12 +23,8 @@ interface Fresh {
   readonly secret: string;
 }
 
-const GRACES = [
-  [0, 'at once'],
-  [3600, 'in 1 hour'],
-  [86_400, 'in 1 day'],
-  [604_800, 'in 7 days'],
-] as const;
+/** By seconds. */
+const GRACES = { 0: 'at once', 3600: 'in 1 hour', 86400: 'in 1 day', 604800: 'in 7 days' };
 
 /** Creates, rotates and revokes keys. */
 export function Keys({ owner }: { owner: boolean }): JSX.Element {
@@ -177,12 +173,7 @@ function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps): JSX.Ele
           onYes={() => act('rotate', { graceSeconds: Number(grace) })}
         >
           <p>A new key is created and shown once. Choose how long the old one still works.</p>
-          <Choice
-            label="The old key stops working"
-            value={grace}
-            onValue={setGrace}
-            options={GRACES.map(([seconds, words]) => [String(seconds), words] as const)}
-          />
+          <Choice label="The old key stops working" value={grace} onValue={setGrace} options={GRACES} />
         </Ask>
       ) : null}
       {asked === 'undo' ? (

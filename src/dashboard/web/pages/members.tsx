@@ -7,11 +7,11 @@ import { useAction, useFields } from '../hooks.js';
 import { Ask, Button, Failure, Panel, ShownOnce, Submit } from '../parts/basics.js';
 import { Choice, TextField } from '../parts/fields.js';
 
-const ROLES = [
-  ['viewer', 'viewer: can look'],
-  ['analyst', 'analyst: can mark, review and try settings'],
-  ['owner', 'owner: can change everything'],
-] as const;
+const ROLES = {
+  viewer: 'viewer: can look',
+  analyst: 'analyst: can mark, review and try settings',
+  owner: 'owner: can change everything',
+};
 
 interface MembersProps {
   readonly me: Member;
@@ -79,7 +79,7 @@ function MemberCard({ member, me, mayChange, again }: MemberCardProps): JSX.Elem
               act(() => callApi('PUT', path, { role: value }));
             }}
           >
-            {ROLES.map(([role]) => (
+            {Object.keys(ROLES).map((role) => (
               <option key={role} value={role}>
                 {role}
               </option>

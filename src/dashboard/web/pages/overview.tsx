@@ -32,25 +32,20 @@ interface OverviewResponse {
   readonly now: number;
 }
 
-const RANGES = [
-  ['day', '24 hours'],
-  ['week', '7 days'],
-  ['month', '30 days'],
-] as const;
+const RANGES = { day: '24 hours', week: '7 days', month: '30 days' } as const;
 const HOUR = 3_600_000;
 const REFRESH_MS = 15_000;
 
 /** Shows recent activity and the remaining quota of the plan. Refreshes itself. */
 export function Overview(): JSX.Element {
-  const [range, setRange] = useState<string>('week');
+  const [range, setRange] = useState<keyof typeof RANGES>('week');
   const overview = useLoad<OverviewResponse>(`/overview?range=${range}`, REFRESH_MS);
-  const period = RANGES.find(([key]) => key === range)?.[1] ?? '';
   return (
     <>
       <PageHead title="Overview" lead="What was screened, what was blocked, and what is left. Refreshes itself.">
         <Segments legend="Period" value={range} onValue={setRange} options={RANGES} />
       </PageHead>
-      <Loaded of={overview}>{(value) => <Body {...value} period={period} />}</Loaded>
+      <Loaded of={overview}>{(value) => <Body {...value} period={RANGES[range]} />}</Loaded>
     </>
   );
 }

@@ -49,7 +49,7 @@ export function Playground(): JSX.Element {
           hint="Whose words the text is."
           value={draft.channel}
           onValue={(channel) => set({ channel })}
-          options={Object.entries(channelWords)}
+          options={channelWords}
         />
         <TextArea
           label="Task"

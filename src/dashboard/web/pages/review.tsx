@@ -11,14 +11,14 @@ import { Table } from '../parts/table.js';
 import { rememberList } from '../record-list.js';
 
 /** Each by the path of its records. */
-const QUEUES = [
-  ['/evidence?verdict=block&label=none&limit=25', 'Blocks'],
-  ['/review/near', 'Allowed, near the threshold'],
-] as const;
+const QUEUES = {
+  '/evidence?verdict=block&label=none&limit=25': 'Blocks',
+  '/review/near': 'Allowed, near the threshold',
+} as const;
 
 /** Verdicts to be judged, one after another, and what the marks say so far. */
 export function Review({ marks }: { marks: boolean }): JSX.Element {
-  const [queue, setQueue] = useState<(typeof QUEUES)[number][0]>(QUEUES[0][0]);
+  const [queue, setQueue] = useState<keyof typeof QUEUES>('/evidence?verdict=block&label=none&limit=25');
   const queued = useLoad<{ readonly records: readonly RecordView[] }>(queue);
   const result = useLoad<ReviewResult>('/review/result');
   return (

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import type { RuleDetail, RuleListing } from '../../ports.js';
 import { count, score } from '../format.js';
 import { useLoad } from '../hooks.js';
-import { Button, Copyable, Empty, Loaded, PageHead, Panel, Waiting } from '../parts/basics.js';
+import { Button, Copyable, Empty, Facts, Loaded, PageHead, Panel, Waiting } from '../parts/basics.js';
 import { Choice, TextField } from '../parts/fields.js';
 import { Excerpt } from '../parts/marked-text.js';
 import { Table } from '../parts/table.js';
@@ -13,11 +13,8 @@ interface RulesResponse {
   readonly rules: readonly RuleListing[];
 }
 
-const ORDERS = [
-  ['blocks', 'most blocks'],
-  ['falsePositives', 'most false positives'],
-  ['id', 'id'],
-] as const;
+const SEVERITIES = { '': 'any', critical: 'critical', high: 'high', medium: 'medium', low: 'low' };
+const ORDERS = { blocks: 'most blocks', falsePositives: 'most false positives', id: 'id' };
 /** Rows shown at first; all of them are a click away. */
 const FIRST_ROWS = 50;
 
@@ -57,12 +54,7 @@ export function Rules(): JSX.Element {
               value={words}
               onValue={setWords}
             />
-            <Choice
-              label="Severity"
-              value={severity}
-              onValue={setSeverity}
-              options={[['', 'any'], ...['critical', 'high', 'medium', 'low'].map((it) => [it, it] as const)]}
-            />
+            <Choice label="Severity" value={severity} onValue={setSeverity} options={SEVERITIES} />
             <Choice label="Order" value={order} onValue={setOrder} options={ORDERS} />
           </form>
           <p class="hint" role="status">
@@ -134,24 +126,17 @@ function RuleBody({ rule }: { rule: RuleDetail }): JSX.Element {
     <>
       <Panel title="About">
         <p>{rule.description}</p>
-        <dl class="facts">
-          {(
-            [
-              ['Severity', rule.severity],
-              ['Status', rule.status],
-              ['Score', score(rule.score)],
-              ['Paranoia level', String(rule.paranoia)],
-              ['Version', rule.version],
-              ['Languages', rule.languages.join(', ') || 'any'],
-              ['Tags', rule.tags.join(', ') || '–'],
-            ] as const
-          ).map(([name, words]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{words}</dd>
-            </div>
-          ))}
-        </dl>
+        <Facts
+          of={{
+            Severity: rule.severity,
+            Status: rule.status,
+            Score: score(rule.score),
+            'Paranoia level': rule.paranoia,
+            Version: rule.version,
+            Languages: rule.languages.join(', ') || 'any',
+            Tags: rule.tags.join(', ') || '–',
+          }}
+        />
       </Panel>
       <Panel title="In this account">
         <p>

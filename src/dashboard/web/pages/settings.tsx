@@ -116,11 +116,7 @@ function Retention({ settings, owner }: { settings: AccountSettings; owner: bool
           value={draft.keep}
           disabled={!owner}
           onValue={(keep) => (keep === 'whole' || keep === 'masked' || keep === 'hash') && change({ keep })}
-          options={[
-            ['whole', 'whole'],
-            ['masked', 'with secrets masked'],
-            ['hash', 'as SHA-256 only'],
-          ]}
+          options={{ whole: 'whole', masked: 'with secrets masked', hash: 'as SHA-256 only' }}
         />
         <TextField
           label="For how many days"
@@ -138,10 +134,7 @@ function Retention({ settings, owner }: { settings: AccountSettings; owner: bool
           value={draft.verdictForm}
           disabled={!owner}
           onValue={(form) => (form === 'extended' || form === 'minimal') && change({ verdictForm: form })}
-          options={[
-            ['extended', 'extended'],
-            ['minimal', 'minimal'],
-          ]}
+          options={{ extended: 'extended', minimal: 'minimal' }}
         />
         {owner ? (
           <Submit class="primary" action={action}>

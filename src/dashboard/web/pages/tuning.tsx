@@ -162,10 +162,10 @@ function Editor({ state: { server, versions }, owner, query, applied, onApplied,
             label="The model blocks at"
             value={/^operating_point:\s*["']?([\w-]+)/m.exec(source)?.[1] ?? ''}
             onValue={(point) => edit({ operatingPoint: point === '' ? null : point })}
-            options={[
-              ['', `the server’s setting${server.operatingPoint === null ? '' : `, ${server.operatingPoint}`}`],
-              ...server.operatingPoints.map((point) => [point, point] as const),
-            ]}
+            options={{
+              '': `the server’s setting${server.operatingPoint === null ? '' : `, ${server.operatingPoint}`}`,
+              ...Object.fromEntries(server.operatingPoints.map((point) => [point, point])),
+            }}
           />
         )}
         <form class="row" onSubmit={onEdit(() => ({ threshold: Number(values.threshold) }))}>

@@ -43,6 +43,21 @@ export function Panel({
   );
 }
 
+/** Facts by name; one without content is left out. */
+export function Facts({ of, isWide }: { of: Readonly<Record<string, ComponentChildren>>; isWide?: boolean }) {
+  const known = Object.entries(of).filter(([, content]) => content !== undefined && content !== false);
+  return (
+    <dl class={isWide ? 'facts wide' : 'facts'}>
+      {known.map(([name, content]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{content}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
 /** A button that does something. */
 export function Button(props: ComponentProps<'button'>): JSX.Element {
   return <button type="button" {...props} />;

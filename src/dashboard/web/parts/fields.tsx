@@ -81,8 +81,8 @@ export function TextArea({ label, hint, value, onValue, rows, isCode = false }: 
 }
 
 interface ChoiceProps extends ControlProps {
-  /** Value and words. */
-  readonly options: readonly (readonly [string, string])[];
+  /** Words by value. */
+  readonly options: Readonly<Record<string, string>>;
   readonly disabled?: boolean;
 }
 
@@ -97,7 +97,7 @@ export function Choice({ label, hint, value, onValue, options, disabled }: Choic
           disabled={disabled === true}
           onChange={(event) => onValue(event.currentTarget.value)}
         >
-          {options.map(([option, words]) => (
+          {Object.entries(options).map(([option, words]) => (
             <option key={option} value={option}>
               {words}
             </option>
@@ -112,8 +112,8 @@ interface SegmentsProps<T extends string> {
   readonly legend: string;
   readonly value: T;
   readonly onValue: (value: T) => void;
-  /** Value and words. */
-  readonly options: readonly (readonly [T, string])[];
+  /** Words by value. */
+  readonly options: Readonly<Record<T, string>>;
 }
 
 /** A choice of a few, all of them in sight. */
@@ -121,9 +121,9 @@ export function Segments<T extends string>({ legend, value, onValue, options }: 
   return (
     <fieldset class="segments">
       <legend class="unseen">{legend}</legend>
-      {options.map(([option, words]) => (
+      {(Object.keys(options) as T[]).map((option) => (
         <button key={option} type="button" aria-pressed={value === option} onClick={() => onValue(option)}>
-          {words}
+          {options[option]}
         </button>
       ))}
     </fieldset>

@@ -5,7 +5,7 @@ import type { KeyListing, RecordView } from '../../ports.js';
 import { channelWords, count, counted, deciderWords, percent, score } from '../format.js';
 import { ruleHref, runHref, useLoad, useRuleTitles } from '../hooks.js';
 
-import { Moment, Panel, VerdictBadge } from './basics.js';
+import { Facts, Moment, Panel, VerdictBadge } from './basics.js';
 import { FlowPanel } from './flows.js';
 import { Excerpt, InlineText, MarkedText } from './marked-text.js';
 
@@ -40,7 +40,7 @@ interface RecordBodyProps {
 
 /** The verdict, the text with its marks, and what is behind them. `children` stand under the verdict. */
 export function RecordBody({ record, traceUrl, children }: RecordBodyProps): JSX.Element {
-  const { verdict, input, task, model } = record;
+  const { verdict, input, task, model, run, trace_id: traceId } = record;
   const titleOf = useRuleTitles();
   const spans = [...record.findings.map((it) => it.span), ...(verdict.decided_by === 'ml' ? model.hotspots : [])];
   return (
@@ -98,67 +98,42 @@ export function RecordBody({ record, traceUrl, children }: RecordBodyProps): JSX
         </Panel>
       )}
       <Panel title="Details">
-        <dl class="facts">
-          <Fact name="Time">
-            <Moment time={Date.parse(record.time)} />
-          </Fact>
-          <Fact name="Rule">
-            <code>{verdict.rule}</code>
-          </Fact>
-          <Fact name="Decided by">{deciderWords[verdict.decided_by]}</Fact>
-          <Fact name="Router level">{levelWords[record.router_level]}</Fact>
-          <Fact name="Channel">{channelWords[record.channel]}</Fact>
-          <Fact name="Mode">{verdict.mode}</Fact>
-          <Fact name="Latency">{verdict.latency_ms} ms</Fact>
-          <Fact name="Rules version">
-            <code>{verdict.rules_version}</code>
-          </Fact>
-          <Fact name="Model version">
-            <code>{verdict.ml_version}</code>
-          </Fact>
-          <Fact name="Overlay">
-            {record.settings.overlay === undefined ? 'the server’s own setting' : `version ${record.settings.overlay}`}
-            {record.settings.operating_point == null ? '' : `, operating point ${record.settings.operating_point}`}
-          </Fact>
-          <Fact name="Key">
-            {record.key_id === null ? 'none: from the playground' : <KeyName id={record.key_id} />}
-          </Fact>
-          {record.run === undefined ? null : (
-            <Fact name="Run">
-              <a href={runHref(record.run.id)}>{record.run.id}</a>
-            </Fact>
-          )}
-          {record.run?.tool === undefined ? null : (
-            <Fact name="Tool">
-              <InlineText text={record.run.tool} />
-            </Fact>
-          )}
-          {record.trace_id === undefined ? null : (
-            <Fact name="Trace">
-              {traceUrl === undefined ? (
-                <code>{record.trace_id}</code>
-              ) : (
-                <a href={traceUrl} target="_blank" rel="noreferrer">
-                  {record.trace_id}
-                </a>
-              )}
-            </Fact>
-          )}
-        </dl>
+        <Facts
+          of={{
+            Time: <Moment time={Date.parse(record.time)} />,
+            Rule: <code>{verdict.rule}</code>,
+            'Decided by': deciderWords[verdict.decided_by],
+            'Router level': levelWords[record.router_level],
+            Channel: channelWords[record.channel],
+            Mode: verdict.mode,
+            Latency: `${verdict.latency_ms} ms`,
+            'Rules version': <code>{verdict.rules_version}</code>,
+            'Model version': <code>{verdict.ml_version}</code>,
+            Overlay: overlayWords(record),
+            Key: record.key_id === null ? 'none: from the playground' : <KeyName id={record.key_id} />,
+            Run: run && <a href={runHref(run.id)}>{run.id}</a>,
+            Tool: run?.tool !== undefined && <InlineText text={run.tool} />,
+            Trace: traceId !== undefined && <TraceLink id={traceId} url={traceUrl} />,
+          }}
+        />
         <details>
           <summary>Digests</summary>
-          <dl class="facts wide">
-            <Fact name="Replay digest">
-              <code>{record.replay_digest}</code>
-            </Fact>
-            <Fact name="SHA-256 of the text">
-              <code>{input.sha256}</code>
-            </Fact>
-          </dl>
+          <Facts
+            isWide
+            of={{
+              'Replay digest': <code>{record.replay_digest}</code>,
+              'SHA-256 of the text': <code>{input.sha256}</code>,
+            }}
+          />
         </details>
       </Panel>
     </>
   );
+}
+
+function overlayWords({ settings: { overlay, operating_point: point } }: RecordView): string {
+  const version = overlay === undefined ? 'the server’s own setting' : `version ${overlay}`;
+  return point == null ? version : `${version}, operating point ${point}`;
 }
 
 /** How the scores led to the verdict. */
@@ -184,18 +159,12 @@ function KeyName({ id }: { id: string }): JSX.Element {
   );
 }
 
-function Fact({
-  name,
-  children,
-}: {
-  name: string;
-  children: JSX.Element | string | readonly (string | number)[];
-}): JSX.Element {
+function TraceLink({ id, url }: { id: string; url: string | undefined }): JSX.Element {
+  if (url === undefined) return <code>{id}</code>;
   return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
+    <a href={url} target="_blank" rel="noreferrer">
+      {id}
+    </a>
   );
 }
 
