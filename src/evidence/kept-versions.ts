@@ -39,10 +39,6 @@ export interface RunningVersions {
 class VersionError extends PortcullisError {
   override readonly name = 'VersionError';
   readonly code = 'VERSION_CHANGED';
-
-  constructor(message: string) {
-    super(message);
-  }
 }
 
 /** Keeps what is about to decide, so that its verdicts can be replayed later. @throws VersionError */
@@ -99,10 +95,6 @@ function differs(what: string, onDisk: string, running: string): void {
 export class NotKeptError extends PortcullisError {
   override readonly name = 'NotKeptError';
   readonly code = 'VERSION_NOT_KEPT';
-
-  constructor(message: string) {
-    super(message);
-  }
 }
 
 /** Writes kept rules into a folder; returns what `loadPack` takes. @throws NotKeptError */

@@ -68,10 +68,6 @@ export type ToWorker = { readonly kind: 'open'; readonly settings: EngineWorkerS
 export class OverloadedError extends PortcullisError {
   override readonly name = 'OverloadedError';
   readonly code = 'OVERLOADED';
-
-  constructor(message: string) {
-    super(message);
-  }
 }
 
 /** A call that no worker could answer. */

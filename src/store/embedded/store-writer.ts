@@ -1,7 +1,7 @@
 import { serveWorker } from '../../adapters/peer.js';
 import { buildPlans } from '../plans.js';
 import { StoreError } from '../store-error.js';
-import { openWriter, unpackRow, type Writer, type WriterJob, type WriterSettings } from './writer.js';
+import { openWriter, type Writer, type WriterJob, type WriterSettings } from './writer.js';
 
 /** The thread that `writer-thread.ts` starts: it writes what it is asked to. */
 
@@ -15,10 +15,8 @@ function answer(job: WriterJob): unknown {
   switch (job.kind) {
     case 'charge':
       return writer.charge(job.accountId, job.at);
-    case 'append': {
-      const row = unpackRow(job.row);
-      return job.at === null ? writer.append(row) : writer.appendCounted(row, job.at);
-    }
+    case 'append':
+      return job.at === null ? writer.append(job.row) : writer.appendCounted(job.row, job.at);
     case 'delete':
       return writer.deleteBefore(job.accountId, job.before, job.limit);
     case 'empty-log':

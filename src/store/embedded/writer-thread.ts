@@ -3,7 +3,7 @@ import { type Backoff, createBackoff, startWorker, type Worker } from '../../ada
 import { Batcher } from '../batcher.js';
 import type { Plans } from '../plans.js';
 import { isStoreCode, StoreError } from '../store-error.js';
-import { packRow, type Writer, type WriterJob, type WriterParts } from './writer.js';
+import type { Writer, WriterJob, WriterParts } from './writer.js';
 
 export interface WriterThreadParts extends WriterParts {
   readonly plans: Plans;
@@ -33,8 +33,8 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
   await writer.start();
   return {
     charge: (accountId, at) => writer.call({ kind: 'charge', accountId, at }),
-    append: (row) => writer.call({ kind: 'append', row: packRow(row), at: null }),
-    appendCounted: (row, at) => writer.call({ kind: 'append', row: packRow(row), at }),
+    append: (row) => writer.call({ kind: 'append', row, at: null }),
+    appendCounted: (row, at) => writer.call({ kind: 'append', row, at }),
     deleteBefore: (accountId, before, limit) => writer.ask({ kind: 'delete', accountId, before, limit }),
     emptyLog: () => writer.ask({ kind: 'empty-log' }),
     alone: (work) => writer.alone(work),

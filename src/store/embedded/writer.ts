@@ -1,7 +1,6 @@
 import type { Charge } from '../account-store.js';
 import type { Plans } from '../plans.js';
 import type { CountedRow } from '../sql/evidence/evidence-row.js';
-import { EVIDENCE_COLUMNS } from '../sql/tables.js';
 import { embeddedCharge } from './charge.js';
 import { connect, openLog } from './database-file.js';
 import { GroupCommit } from './group-commit.js';
@@ -46,33 +45,13 @@ export type WriterJob =
   | { readonly kind: 'open'; readonly settings: WriterSettings }
   | { readonly kind: 'charge'; readonly accountId: string; readonly at: number }
   /** With `at` (milliseconds since 1970) the call is counted, too. */
-  | { readonly kind: 'append'; readonly row: PackedRow; readonly at: number | null }
+  | { readonly kind: 'append'; readonly row: CountedRow; readonly at: number | null }
   | { readonly kind: 'delete'; readonly accountId: string; readonly before: number; readonly limit: number }
   | { readonly kind: 'empty-log' }
   /** Answered once no commit is in progress; none starts until the same `id` is released. */
   | { readonly kind: 'hold'; readonly id: number }
   | { readonly kind: 'release'; readonly id: number }
   | { readonly kind: 'close' };
-
-/** The values of a row, in the order of `COLUMNS`: their names in each message would cost more than what they hold. */
-export type PackedRow = readonly unknown[];
-
-const COLUMNS: readonly (keyof CountedRow)[] = [
-  ...EVIDENCE_COLUMNS,
-  ...(['at', 'is_model_error', 'latency_ms', 'rules_version', 'ml_version'] as const),
-];
-
-/** Writes a row for a message. */
-export function packRow(row: CountedRow): PackedRow {
-  return COLUMNS.map((column) => row[column]);
-}
-
-/** Reads a row from a message. */
-export function unpackRow(packed: PackedRow): CountedRow {
-  const row: Partial<Record<keyof CountedRow, unknown>> = {};
-  for (const [at, column] of COLUMNS.entries()) row[column] = packed[at];
-  return row as CountedRow;
-}
 
 /** A writer on this thread, with a connection of its own; it fills the search index too. */
 export async function openWriter({ file, onFull, plans }: WriterParts & { readonly plans: Plans }): Promise<Writer> {
