@@ -1,4 +1,4 @@
-import { type JSX, render } from 'preact';
+import { render } from 'preact';
 import 'uplot/dist/uPlot.min.css';
 import { useEffect, useState } from 'preact/hooks';
 import type { SessionResponse } from '../ports.js';
@@ -34,7 +34,7 @@ const PAGES = [
   ['settings', 'Settings'],
 ] as const;
 
-function App(): JSX.Element {
+function App() {
   const route = useRoute();
   const [session, setSession] = useState<SessionResponse>();
   const [failed, setFailed] = useState(false);
@@ -82,7 +82,7 @@ interface ShellProps {
   readonly onSession: (response: SessionResponse) => void;
 }
 
-function Shell({ route, session, onSession }: ShellProps): JSX.Element {
+function Shell({ route, session, onSession }: ShellProps) {
   const { member, accounts } = session;
   const section = route.path.split('/')[0] ?? '';
   const title = section === 'audit' ? 'Audit' : (PAGES.find(([path]) => path === section)?.[1] ?? 'Overview');
@@ -162,7 +162,7 @@ function Shell({ route, session, onSession }: ShellProps): JSX.Element {
   );
 }
 
-function Page({ route, session, onSession }: ShellProps): JSX.Element {
+function Page({ route, session, onSession }: ShellProps) {
   const role = session.member?.role ?? 'viewer';
   const owner = role === 'owner';
   const marks = role !== 'viewer';

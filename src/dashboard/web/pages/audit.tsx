@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AuditEntry } from '../../../store/operations-store.js';
 import { usePages } from '../hooks.js';
@@ -30,7 +29,7 @@ const KINDS = {
 };
 
 /** Who did what, when. */
-export function Audit(): JSX.Element {
+export function Audit() {
   const [actor, setActor] = useState('');
   const [kind, setKind] = useState('');
   const query = new URLSearchParams({ actor, action: kind }).toString();
@@ -55,7 +54,7 @@ export function Audit(): JSX.Element {
   );
 }
 
-function Entries({ query }: { query: string }): JSX.Element {
+function Entries({ query }: { query: string }) {
   const path = `/audit?${query}`;
   const { load, pages, action, more } = usePages<AuditPage>(path, ({ next }) =>
     next === null ? undefined : `${path}&after=${next}`,

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { KeyListing, RecordView, ReplayReport } from '../../ports.js';
 import { callApi } from '../call-api.js';
@@ -21,7 +20,7 @@ import { Table } from '../parts/table.js';
 import { leaveList, type Paging, usePaging } from '../record-list.js';
 
 /** The list of records. Filters are in the address: a view can be shared, and Back restores it. */
-export function Evidence({ query }: { query: URLSearchParams }): JSX.Element {
+export function Evidence({ query }: { query: URLSearchParams }) {
   const key = query.toString();
   const run = query.get('run');
   const { value, error, again, ...paging } = usePaging(query);
@@ -84,7 +83,7 @@ function SearchProgress({
   stop,
   older,
   searchedTo,
-}: Pick<Paging, 'searching' | 'stop' | 'older'> & { searchedTo: number | null }): JSX.Element {
+}: Pick<Paging, 'searching' | 'stop' | 'older'> & { searchedTo: number | null }) {
   return (
     <div class="empty">
       <p class="empty-title" role="status">
@@ -111,7 +110,7 @@ interface RecordTableProps {
   readonly number: number;
 }
 
-function RecordTable({ records, query, number }: RecordTableProps): JSX.Element {
+function RecordTable({ records, query, number }: RecordTableProps) {
   const titleOf = useRuleTitles();
   const term = query.get('text') ?? '';
   return (
@@ -180,7 +179,7 @@ const CHOICES = {
 } as const;
 
 /** Filters of the list, as the address has them. Choices apply at once, words when they are sent. */
-function EvidenceFilters({ query }: { query: URLSearchParams }): JSX.Element {
+function EvidenceFilters({ query }: { query: URLSearchParams }) {
   const keys = useLoad<{ readonly keys: readonly KeyListing[] }>('/keys').value?.keys ?? [];
   const asked = { text: query.get('text') ?? '', rule: query.get('rule') ?? '', run: query.get('run') ?? '' };
   const words = useFields(asked);
@@ -283,7 +282,7 @@ const outcomeWords = {
 } as const;
 
 /** Replays the records of the page shown, one by one. */
-function ReplayList({ records }: { records: readonly RecordView[] }): JSX.Element {
+function ReplayList({ records }: { records: readonly RecordView[] }) {
   const [outcomes, setOutcomes] = useState<Outcomes>();
   const [running, setRunning] = useState(false);
   const wanted = useRef(false);
@@ -344,7 +343,7 @@ function summary(outcomes: Outcomes): string {
 }
 
 /** The records that are not identical, with the reason. */
-function Others({ outcomes }: { outcomes: Outcomes }): JSX.Element | null {
+function Others({ outcomes }: { outcomes: Outcomes }) {
   const others = outcomes.filter(({ outcome }) => outcome !== 'identical');
   if (others.length === 0) return null;
   return (

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import {
   checkAccountPolicy,
@@ -22,7 +21,7 @@ import { Table } from '../parts/table.js';
 const PERIODS = { 1: 'Day', 7: 'Week', 30: '30 days' } as const;
 
 /** Values that calls carried from data, and the account's policy, which permits what the reader confirms. */
-export function Flows({ owner }: { owner: boolean }): JSX.Element {
+export function Flows({ owner }: { owner: boolean }) {
   const [days, setDays] = useState<`${keyof typeof PERIODS}`>('7');
   const flows = useLoad<FlowsResponse>(`/flows?days=${days}`);
   const policy = useLoad<FlowPolicyState>('/flow-policy');
@@ -46,7 +45,7 @@ interface DraftProps {
 }
 
 /** The policy as it is being edited: by its text, and by the rows that it permits. */
-function Draft({ state, flows, owner }: DraftProps): JSX.Element {
+function Draft({ state, flows, owner }: DraftProps) {
   const [text, setText] = useState(() => policyText(state.policy ?? confirmedPolicy([])));
   const read = readPolicy(text);
   const { policy } = read;
@@ -95,7 +94,7 @@ interface ReportProps extends FlowsResponse {
   readonly onConfirm: (row: FlowGroup, isOn: boolean) => void;
 }
 
-function Report({ report, moreRows, checked, isWhole, policy, onConfirm }: ReportProps): JSX.Element {
+function Report({ report, moreRows, checked, isWhole, policy, onConfirm }: ReportProps) {
   const calls = counted(checked, 'call', 'calls');
   if (report.rows.length === 0)
     return (
@@ -171,7 +170,7 @@ interface EditorProps extends ReadPolicy {
   readonly onText: (text: string) => void;
 }
 
-function Editor({ state, owner, text, onText, policy, problem }: EditorProps): JSX.Element {
+function Editor({ state, owner, text, onText, policy, problem }: EditorProps) {
   const [inForce, setInForce] = useState(state);
   const [said, setSaid] = useState('');
   const [asking, setAsking] = useState(false);

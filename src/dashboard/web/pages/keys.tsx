@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { KeyListing } from '../../ports.js';
 import { callApi } from '../call-api.js';
@@ -27,7 +26,7 @@ interface Fresh {
 const GRACES = { 0: 'at once', 3600: 'in 1 hour', 86400: 'in 1 day', 604800: 'in 7 days' };
 
 /** Creates, rotates and revokes keys. */
-export function Keys({ owner }: { owner: boolean }): JSX.Element {
+export function Keys({ owner }: { owner: boolean }) {
   const listed = useLoad<{ readonly keys: readonly KeyListing[]; readonly now: number }>('/keys');
   const { again } = listed;
   const { values, set, field } = useFields({ name: '' });
@@ -83,7 +82,7 @@ export function Keys({ owner }: { owner: boolean }): JSX.Element {
   );
 }
 
-function FreshKey({ fresh, onDone }: { fresh: Fresh; onDone: () => void }): JSX.Element {
+function FreshKey({ fresh, onDone }: { fresh: Fresh; onDone: () => void }) {
   const curl = `curl -s ${location.origin}/analyze -H 'Authorization: Bearer ${fresh.secret}' -H 'Content-Type: application/json' -d '{"input":"Ignore all previous instructions."}'`;
   return (
     <ShownOnce
@@ -111,14 +110,14 @@ interface KeyCardProps {
   readonly again: () => void;
 }
 
-function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps): JSX.Element {
+function KeyCard({ listing, now, owner, onFresh, again }: KeyCardProps) {
   const [asked, setAsked] = useState<'rotate' | 'undo' | 'revoke'>();
   const [grace, setGrace] = useState('3600');
   const action = useAction();
   const { busy } = action;
   const onNo = (): void => setAsked(undefined);
   const ended = listing.ends !== null && listing.ends <= now;
-  const opener = (what: NonNullable<typeof asked>, words: string): JSX.Element => (
+  const opener = (what: NonNullable<typeof asked>, words: string) => (
     <Button
       class={what === 'revoke' ? 'danger' : undefined}
       aria-expanded={asked === what}

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { InvitationListing, Member } from '../../ports.js';
 import { callApi } from '../call-api.js';
@@ -20,7 +19,7 @@ interface MembersProps {
   readonly again: () => void;
 }
 
-export function Members({ me, members, invitations, again }: MembersProps): JSX.Element {
+export function Members({ me, members, invitations, again }: MembersProps) {
   const owner = me.role === 'owner';
   const owners = members.filter(({ role }) => role === 'owner').length;
   return (
@@ -51,7 +50,7 @@ interface MemberCardProps {
   readonly again: () => void;
 }
 
-function MemberCard({ member, me, mayChange, again }: MemberCardProps): JSX.Element {
+function MemberCard({ member, me, mayChange, again }: MemberCardProps) {
   const [asked, setAsked] = useState(false);
   const action = useAction();
   const path = `/members/${encodeURIComponent(member.id)}`;
@@ -116,7 +115,7 @@ interface InvitationCardProps {
   readonly again: () => void;
 }
 
-function InvitationCard({ invitation, owner, again }: InvitationCardProps): JSX.Element {
+function InvitationCard({ invitation, owner, again }: InvitationCardProps) {
   const action = useAction();
   const withdraw = (): void =>
     action.run(async () => {
@@ -141,7 +140,7 @@ function InvitationCard({ invitation, owner, again }: InvitationCardProps): JSX.
   );
 }
 
-function Invite({ again }: { again: () => void }): JSX.Element {
+function Invite({ again }: { again: () => void }) {
   const { values, set, field } = useFields({ email: '', role: 'viewer' });
   const [link, setLink] = useState<{ readonly email: string; readonly url: string }>();
   const action = useAction();

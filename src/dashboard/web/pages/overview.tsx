@@ -37,7 +37,7 @@ const HOUR = 3_600_000;
 const REFRESH_MS = 15_000;
 
 /** Shows recent activity and the remaining quota of the plan. Refreshes itself. */
-export function Overview(): JSX.Element {
+export function Overview() {
   const [range, setRange] = useState<keyof typeof RANGES>('week');
   const overview = useLoad<OverviewResponse>(`/overview?range=${range}`, REFRESH_MS);
   return (
@@ -50,7 +50,7 @@ export function Overview(): JSX.Element {
   );
 }
 
-function Body({ period, ...overview }: OverviewResponse & { period: string }): JSX.Element {
+function Body({ period, ...overview }: OverviewResponse & { period: string }) {
   const { account, activity, previous, latest, rejected, change, keys, now } = overview;
   const steps = activity.steps;
   const sum = (of: 'calls' | 'blocks' | 'modelErrors'): number => steps.reduce((total, step) => total + step[of], 0);
@@ -151,7 +151,7 @@ function trend(now: number, before: number, period: string): string {
   return `${change > 0 ? '+' : change < 0 ? '−' : '±'}${Math.abs(change)} % on the ${period} before`;
 }
 
-function LatestBlocks({ records }: { records: readonly RecordView[] }): JSX.Element {
+function LatestBlocks({ records }: { records: readonly RecordView[] }) {
   const titleOf = useRuleTitles();
   if (records.length === 0) return <p class="hint">Nothing was blocked yet.</p>;
   return (
@@ -172,7 +172,7 @@ function LatestBlocks({ records }: { records: readonly RecordView[] }): JSX.Elem
   );
 }
 
-function Figure({ name, value, note }: { name: string; value: string; note?: string }): JSX.Element {
+function Figure({ name, value, note }: { name: string; value: string; note?: string }) {
   return (
     <div class="figure">
       <dt>{name}</dt>
@@ -182,7 +182,7 @@ function Figure({ name, value, note }: { name: string; value: string; note?: str
   );
 }
 
-function Quota({ account, now }: { account: AccountState; now: number }): JSX.Element {
+function Quota({ account, now }: { account: AccountState; now: number }) {
   const { plan, usedThisMonth, overageLeft, trialEnds, monthEnds } = account;
   const ended = trialEnded(account, now);
   const days = trialEnds === null ? 0 : Math.ceil((trialEnds - now) / 86_400_000);
@@ -196,7 +196,7 @@ function Quota({ account, now }: { account: AccountState; now: number }): JSX.El
   return <Figure name="Calls left" value={count(callsLeft(account, now))} note={notes.filter(Boolean).join(' · ')} />;
 }
 
-function ByRule({ activity }: { activity: Activity }): JSX.Element {
+function ByRule({ activity }: { activity: Activity }) {
   const titleOf = useRuleTitles();
   const most = activity.byRule[0]?.blocks ?? 1;
   if (activity.byRule.length === 0) return <p class="hint">Nothing was blocked in this period.</p>;
@@ -220,7 +220,7 @@ function ByRule({ activity }: { activity: Activity }): JSX.Element {
 const MOST_RULES = 12;
 
 /** Blocks and false positives before and after the last change of rules or model, in total and by rule. */
-function Change({ change }: { change: VersionChange | null }): JSX.Element {
+function Change({ change }: { change: VersionChange | null }) {
   const titleOf = useRuleTitles();
   if (change === null)
     return (
@@ -271,7 +271,7 @@ function Change({ change }: { change: VersionChange | null }): JSX.Element {
   );
 }
 
-function Part({ part, of }: { part: RulePart; of: VersionTotals }): JSX.Element {
+function Part({ part, of }: { part: RulePart; of: VersionTotals }) {
   return (
     <td class="number">
       {count(part.blocks)} · {share(part.blocks, of.calls)}
@@ -287,7 +287,7 @@ interface RowProps extends VersionChange {
   readonly cell: (totals: VersionTotals) => JSX.Element | string;
 }
 
-function Row({ name, cell, before, after }: RowProps): JSX.Element {
+function Row({ name, cell, before, after }: RowProps) {
   return (
     <tr>
       <th scope="row">{name}</th>

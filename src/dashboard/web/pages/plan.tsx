@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { OrderItem } from '../../../store/account-store.js';
 import type { Billing, ListedOrder, OrderOutcome } from '../../billing/billing.js';
@@ -24,7 +23,7 @@ interface PlanResponse {
 }
 
 /** Usage by month, plans and overage. */
-export function Plan({ owner, paid }: { owner: boolean; paid: boolean }): JSX.Element {
+export function Plan({ owner, paid }: { owner: boolean; paid: boolean }) {
   const { value, error, again } = useLoad<PlanResponse>('/plan');
   const [packs, setPacks] = useState('1');
   const [said, setSaid] = useState<string>();
@@ -143,7 +142,7 @@ interface ConfirmProps {
 }
 
 /** Asks before an order is placed. It takes the focus: it appears above the button that was pressed. */
-function Confirm({ purchase, payment, busy, onYes, onNo }: ConfirmProps): JSX.Element {
+function Confirm({ purchase, payment, busy, onYes, onNo }: ConfirmProps) {
   const yes = useRef<HTMLButtonElement>(null);
   useEffect(() => yes.current?.focus(), [purchase]);
   return (
@@ -164,7 +163,7 @@ function Confirm({ purchase, payment, busy, onYes, onNo }: ConfirmProps): JSX.El
   );
 }
 
-function Month({ account, now }: { account: AccountState; now: number }): JSX.Element {
+function Month({ account, now }: { account: AccountState; now: number }) {
   const { plan, usedThisMonth, overageLeft, trialEnds, monthEnds } = account;
   const ended = trialEnded(account, now);
   const used = Math.min(1, usedThisMonth / plan.callsPerMonth);
@@ -186,7 +185,7 @@ function Month({ account, now }: { account: AccountState; now: number }): JSX.El
   );
 }
 
-function Usage({ usage }: { usage: PlanResponse['usage'] }): JSX.Element {
+function Usage({ usage }: { usage: PlanResponse['usage'] }) {
   if (usage.length === 0) return <p class="hint">No calls yet.</p>;
   return (
     <Table columns={['Month (UTC)', ['Calls', 'number']]}>
@@ -206,7 +205,7 @@ interface OrdersProps {
   readonly onCancel: (id: string) => void;
 }
 
-function Orders({ orders, owner, onCancel }: OrdersProps): JSX.Element {
+function Orders({ orders, owner, onCancel }: OrdersProps) {
   const states = { open: '… waiting for the operator', done: '✓ done', declined: '✕ declined or cancelled' } as const;
   if (orders.length === 0) return <p class="hint">None yet.</p>;
   return (

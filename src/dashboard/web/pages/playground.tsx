@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { RecordView } from '../../ports.js';
 import { callApi } from '../call-api.js';
@@ -22,7 +21,7 @@ export function forgetDraft(): void {
 }
 
 /** Screens a text as a key would. */
-export function Playground(): JSX.Element {
+export function Playground() {
   const [draft, setDraft] = useState(kept.draft);
   useEffect(() => {
     kept.draft = draft;

@@ -25,7 +25,7 @@ const replayWords = {
 } as const;
 
 /** One record with what a reader can do about it. */
-export function Record({ id, marks }: { id: string; marks: boolean }): JSX.Element {
+export function Record({ id, marks }: { id: string; marks: boolean }) {
   const path = `/evidence/${encodeURIComponent(id)}`;
   const { value, error, again } = useLoad<{ readonly record: RecordView; readonly traceUrl?: string }>(path);
   const [replayed, setReplayed] = useState<{ readonly against: Against; readonly report: ReplayReport }>();
@@ -76,7 +76,7 @@ export function Record({ id, marks }: { id: string; marks: boolean }): JSX.Eleme
 }
 
 /** Links back to the list and to the records before and after this one. */
-function Neighbours({ id }: { id: string }): JSX.Element {
+function Neighbours({ id }: { id: string }) {
   const { title, href, onReturn, newer, older, search, again } = useNeighbours(id);
   return (
     <nav class="actions back" aria-label="Records">
@@ -101,7 +101,7 @@ function curlOf({ input, channel, task }: RecordView): string {
   return `curl -s ${quoted(`${location.origin}/analyze${query}`)} -H 'Authorization: Bearer <API_KEY>' -H 'Content-Type: application/json' -d ${quoted(body)}`;
 }
 
-function CopyTools({ record, marks }: { record: RecordView; marks: boolean }): JSX.Element {
+function CopyTools({ record, marks }: { record: RecordView; marks: boolean }) {
   return (
     <>
       <p class="actions">
@@ -125,7 +125,7 @@ interface ReplayedProps {
   readonly record: RecordView;
 }
 
-function Replayed({ against, report: { outcome, notes, verdict }, record }: ReplayedProps): JSX.Element {
+function Replayed({ against, report: { outcome, notes, verdict }, record }: ReplayedProps) {
   return (
     <>
       <Notice kind={outcome === 'identical' ? 'good' : 'note'}>
@@ -148,7 +148,7 @@ function Replayed({ against, report: { outcome, notes, verdict }, record }: Repl
 type Verdict = RecordView['verdict'];
 
 /** A recorded verdict next to another verdict on the same text. */
-function Compared({ then, now, title }: { then: Verdict; now: Verdict; title: string }): JSX.Element {
+function Compared({ then, now, title }: { then: Verdict; now: Verdict; title: string }) {
   const titleOf = useRuleTitles();
   const rows: readonly (readonly [string, (it: Verdict) => JSX.Element | string])[] = [
     ['Verdict', (it) => <VerdictBadge verdict={it.verdict} />],
@@ -188,7 +188,7 @@ interface MarkButtonsProps {
 }
 
 /** Where an owner or analyst says whether a verdict was right; a viewer sees what was said. */
-function MarkButtons({ verdict, label, busy, mayMark, onMark }: MarkButtonsProps): JSX.Element | null {
+function MarkButtons({ verdict, label, busy, mayMark, onMark }: MarkButtonsProps) {
   if (!mayMark) return label === null ? null : <p class="badge">⚑ {labelWords[label]}</p>;
   const { right, wrong } = marksFor(verdict);
   // A mark of the other verdict, from a record that was imported, can be taken off.

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Label, RecordView, ReviewResult } from '../../ports.js';
 import { callApi } from '../call-api.js';
@@ -17,7 +16,7 @@ const QUEUES = {
 } as const;
 
 /** Verdicts to be judged, one after another, and what the marks say so far. */
-export function Review({ marks }: { marks: boolean }): JSX.Element {
+export function Review({ marks }: { marks: boolean }) {
   const [queue, setQueue] = useState<keyof typeof QUEUES>('/evidence?verdict=block&label=none&limit=25');
   const queued = useLoad<{ readonly records: readonly RecordView[] }>(queue);
   const result = useLoad<ReviewResult>('/review/result');
@@ -53,7 +52,7 @@ interface QueueProps {
   readonly onNext: () => void;
 }
 
-function Queue({ records, marks, onMarked, onNext }: QueueProps): JSX.Element {
+function Queue({ records, marks, onMarked, onNext }: QueueProps) {
   const [labels, setLabels] = useState<ReadonlyMap<string, Label | null>>(
     new Map(records.map(({ id, label }) => [id, label])),
   );
@@ -215,7 +214,7 @@ function nearest({ rules, model, verdict }: RecordView): string {
     : `rules ${score(rules.score)} of ${score(rules.threshold)}`;
 }
 
-function Result({ result }: { result: ReviewResult }): JSX.Element {
+function Result({ result }: { result: ReviewResult }) {
   const { marks, days, points, threshold } = result;
   const attacks = marks.correct_block + marks.missed_attack;
   const benign = marks.false_alarm + marks.correct_allow;
@@ -263,7 +262,7 @@ function Result({ result }: { result: ReviewResult }): JSX.Element {
 }
 
 /** The best of the thresholds: fewest errors, the lower one of equals. It is tried and applied on the page for tuning. */
-function Best({ points, threshold, days }: Pick<ReviewResult, 'points' | 'threshold' | 'days'>): JSX.Element | null {
+function Best({ points, threshold, days }: Pick<ReviewResult, 'points' | 'threshold' | 'days'>) {
   const errors = (it: ReviewResult['points'][number]): number => it.falsePositives + it.missed;
   const best = [...points].sort((a, b) => errors(a) - errors(b) || a.threshold - b.threshold)[0];
   const present = points.find((it) => it.threshold === threshold);

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { RuleDetail, RuleListing } from '../../ports.js';
 import { count, score } from '../format.js';
@@ -19,7 +18,7 @@ const ORDERS = { blocks: 'most blocks', falsePositives: 'most false positives', 
 const FIRST_ROWS = 50;
 
 /** The rules in force, with what each did in this account. */
-export function Rules(): JSX.Element {
+export function Rules() {
   const { value, error, again } = useLoad<RulesResponse>('/rules');
   const [words, setWords] = useState('');
   const [severity, setSeverity] = useState('');
@@ -78,7 +77,7 @@ export function Rules(): JSX.Element {
   );
 }
 
-function RuleTable({ rules }: { rules: readonly RuleListing[] }): JSX.Element {
+function RuleTable({ rules }: { rules: readonly RuleListing[] }) {
   return (
     <Table
       columns={['Rule', 'Severity', ['Score', 'number'], ['Blocks', 'number'], ['False positives', 'number']]}
@@ -106,7 +105,7 @@ function RuleTable({ rules }: { rules: readonly RuleListing[] }): JSX.Element {
 }
 
 /** One rule: what it is for, what it did, examples, and how to switch it off. */
-export function RulePage({ id }: { id: string }): JSX.Element {
+export function RulePage({ id }: { id: string }) {
   const detail = useLoad<{ readonly rule: RuleDetail }>(`/rules/${encodeURIComponent(id)}`);
   return (
     <>
@@ -119,7 +118,7 @@ export function RulePage({ id }: { id: string }): JSX.Element {
   );
 }
 
-function RuleBody({ rule }: { rule: RuleDetail }): JSX.Element {
+function RuleBody({ rule }: { rule: RuleDetail }) {
   const overlay = `rules:\n  ${rule.id}:\n    status: experimental\n`;
   const decided = `#/evidence?rule=${encodeURIComponent(rule.id)}`;
   return (
@@ -171,7 +170,7 @@ function RuleBody({ rule }: { rule: RuleDetail }): JSX.Element {
   );
 }
 
-function Items({ title, items }: { title: string; items: readonly string[] }): JSX.Element | null {
+function Items({ title, items }: { title: string; items: readonly string[] }) {
   if (items.length === 0) return null;
   return (
     <Panel title={title}>
@@ -186,15 +185,7 @@ function Items({ title, items }: { title: string; items: readonly string[] }): J
 
 const MOST_EXAMPLES = 12;
 
-function Examples({
-  title,
-  texts,
-  why = [],
-}: {
-  title: string;
-  texts: readonly string[];
-  why?: readonly string[];
-}): JSX.Element | null {
+function Examples({ title, texts, why = [] }: { title: string; texts: readonly string[]; why?: readonly string[] }) {
   if (texts.length === 0) return null;
   return (
     <Panel title={title}>

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { RecordPage, RecordView } from '../../ports.js';
 import { channelWords, count, counted, localTime, localTimeShort, utcTime } from '../format.js';
@@ -22,7 +21,7 @@ import {
 const PAGE_LENGTH = 100;
 
 /** One run as a time line, from the prompt over results to calls, with the flow of values drawn beside it. */
-export function Run({ id }: { id: string }): JSX.Element {
+export function Run({ id }: { id: string }) {
   const query = new URLSearchParams({ run: id }).toString();
   const path = `/evidence?${query}&limit=${PAGE_LENGTH}`;
   const { load, pages, action, more } = usePages<RecordPage>(path, ({ next }) =>
@@ -66,7 +65,7 @@ export function Run({ id }: { id: string }): JSX.Element {
 }
 
 /** The newest task that a call named, where the prompt itself isn't one of the records. */
-function Task({ records }: { records: readonly RecordView[] }): JSX.Element | null {
+function Task({ records }: { records: readonly RecordView[] }) {
   const task = records.find((record) => record.task !== undefined)?.task;
   if (task === undefined || records.some(({ channel }) => channel === 'user')) return null;
   return (
@@ -80,7 +79,7 @@ function Task({ records }: { records: readonly RecordView[] }): JSX.Element | nu
   );
 }
 
-function TimeLine({ steps }: { steps: readonly RunStep[] }): JSX.Element {
+function TimeLine({ steps }: { steps: readonly RunStep[] }) {
   const [current, setCurrent] = useState<string>();
   const list = useRef<HTMLDivElement>(null);
   const lines = useFlowLines(list, steps);
@@ -164,7 +163,7 @@ function useFlowLines(
 }
 
 /** The flows drawn in the margin. The lists beside them say the same in words. */
-function FlowLines({ lines, current }: { lines: readonly FlowLine[]; current: string | undefined }): JSX.Element {
+function FlowLines({ lines, current }: { lines: readonly FlowLine[]; current: string | undefined }) {
   const width = (1 + Math.max(-1, ...lines.map(({ lane }) => lane))) * LANE_WIDTH + 10;
   return (
     <svg class="flow-lines" aria-hidden="true" width={width} height="100%">
@@ -191,7 +190,7 @@ interface StepProps extends Watch {
   readonly shown: ReadonlySet<string>;
 }
 
-function Step({ step, number, shown, ...watch }: StepProps): JSX.Element {
+function Step({ step, number, shown, ...watch }: StepProps) {
   const { record, passages } = step;
   const time = Date.parse(record.time);
   return (
@@ -223,7 +222,7 @@ function Step({ step, number, shown, ...watch }: StepProps): JSX.Element {
   );
 }
 
-function StepTitle({ record: { channel, run } }: { record: RecordView }): JSX.Element {
+function StepTitle({ record: { channel, run } }: { record: RecordView }) {
   const words = { ...channelWords, user: 'prompt', unknown: 'text' }[channel];
   const named = words.replace(/^./, (it) => it.toUpperCase());
   return (
@@ -256,11 +255,7 @@ function jumpTo(name: string): void {
   place?.focus({ preventScroll: true });
 }
 
-function Passage({
-  record,
-  passage: { span, into },
-  ...watch
-}: { record: RecordView; passage: RunPassage } & Watch): JSX.Element {
+function Passage({ record, passage: { span, into }, ...watch }: { record: RecordView; passage: RunPassage } & Watch) {
   const [first] = into;
   const { text } = record.input;
   return (
@@ -287,7 +282,7 @@ function Passage({
   );
 }
 
-function PlaceWords({ place: { flow, tool } }: { place: FlowPlace }): JSX.Element {
+function PlaceWords({ place: { flow, tool } }: { place: FlowPlace }) {
   return (
     <>
       {flow.argument === '' ? 'the arguments' : flow.argument} of <InlineText text={tool ?? 'a call'} />
@@ -295,11 +290,7 @@ function PlaceWords({ place: { flow, tool } }: { place: FlowPlace }): JSX.Elemen
   );
 }
 
-function Arguments({
-  record,
-  shown,
-  ...watch
-}: Pick<StepProps, 'shown'> & { record: RecordView } & Watch): JSX.Element | null {
+function Arguments({ record, shown, ...watch }: Pick<StepProps, 'shown'> & { record: RecordView } & Watch) {
   const flows = record.run?.flow?.flows ?? [];
   if (flows.length === 0) return null;
   return (

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { callApi } from '../call-api.js';
 import { counted } from '../format.js';
@@ -19,7 +18,7 @@ interface Begun {
 }
 
 /** The reader's second factor: codes from an authenticator app in addition to the password. */
-export function SecondFactor(): JSX.Element {
+export function SecondFactor() {
   const { value, error, again } = useLoad<Factor>('/second-factor');
   const [begun, setBegun] = useState<Begun>();
   const { values, set, field } = useFields({ password: '', code: '' });

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { AccountSettings } from '../../../store/account-store.js';
 import type { InvitationListing, Member, SessionResponse } from '../../ports.js';
@@ -23,7 +22,7 @@ interface SettingsProps {
 }
 
 /** Account name, retention, the verdict's form, members and one's own password. */
-export function Settings({ session, onSession }: SettingsProps): JSX.Element {
+export function Settings({ session, onSession }: SettingsProps) {
   const me = session.member;
   const owner = me?.role === 'owner';
   const { value, error, again } = useLoad<SettingsResponse>('/settings');
@@ -58,7 +57,7 @@ function AccountName({
   name: string;
   owner: boolean;
   onSession: (response: SessionResponse) => void;
-}): JSX.Element {
+}) {
   const [draft, setDraft] = useState(name);
   const [saved, setSaved] = useState(false);
   const action = useAction();
@@ -94,7 +93,7 @@ const keepHints = {
   hash: 'New records cannot be searched, shown or replayed.',
 } as const;
 
-function Retention({ settings, owner }: { settings: AccountSettings; owner: boolean }): JSX.Element {
+function Retention({ settings, owner }: { settings: AccountSettings; owner: boolean }) {
   const [draft, setDraft] = useState(settings);
   const [saved, setSaved] = useState(false);
   const action = useAction();
@@ -148,13 +147,7 @@ function Retention({ settings, owner }: { settings: AccountSettings; owner: bool
   );
 }
 
-function OwnPassword({
-  email,
-  onSession,
-}: {
-  email: string;
-  onSession: (response: SessionResponse) => void;
-}): JSX.Element {
+function OwnPassword({ email, onSession }: { email: string; onSession: (response: SessionResponse) => void }) {
   const { values, set, field } = useFields({ current: '', next: '' });
   const [done, setDone] = useState(false);
   const action = useAction();

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Role, SessionResponse } from '../../ports.js';
 import { CallError, callApi } from '../call-api.js';
@@ -16,7 +16,7 @@ interface SignInProps {
 }
 
 /** Sign-in, and sign-up where the operator lets strangers in. */
-export function SignIn({ signUp, wantsUp, ended, onSession }: SignInProps): JSX.Element {
+export function SignIn({ signUp, wantsUp, ended, onSession }: SignInProps) {
   const up = signUp && wantsUp;
   const { values, field } = useFields({ account: '', email: '', password: '' });
   const [code, setCode] = useState<string>();
@@ -85,7 +85,7 @@ async function askingForCode<T>(response: Promise<T>, setCode: (code: string) =>
   });
 }
 
-function CodeField({ code, onCode }: { code: string; onCode: (code: string) => void }): JSX.Element {
+function CodeField({ code, onCode }: { code: string; onCode: (code: string) => void }) {
   return (
     <TextField
       label="Code"
@@ -105,13 +105,7 @@ interface Look {
 }
 
 /** Where the link of an invitation leads. */
-export function Invitation({
-  token,
-  onSession,
-}: {
-  token: string;
-  onSession: (response: SessionResponse) => void;
-}): JSX.Element {
+export function Invitation({ token, onSession }: { token: string; onSession: (response: SessionResponse) => void }) {
   const [look, setLook] = useState<Look>();
   const [error, setError] = useState<string>();
   const [password, setPassword] = useState('');
@@ -184,7 +178,7 @@ interface AuthLayoutProps {
 }
 
 /** The layout of the pages before sign-in: the name of the product and one panel. */
-function AuthLayout({ title, children, onSubmit }: AuthLayoutProps): JSX.Element {
+function AuthLayout({ title, children, onSubmit }: AuthLayoutProps) {
   return (
     <main class="auth">
       <p class="brand">

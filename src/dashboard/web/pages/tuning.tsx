@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { OverlayPreview, OverlayState, Role, ServerSetting } from '../../ports.js';
 import { callApi } from '../call-api.js';
@@ -18,7 +17,7 @@ interface TuningProps {
 }
 
 /** Where the rules and the model block for this account: the overlay in force, a draft with what it would change, the history. */
-export function Tuning({ role, query }: TuningProps): JSX.Element {
+export function Tuning({ role, query }: TuningProps) {
   const overlay = useLoad<OverlayState>('/overlay');
   const { again } = overlay;
   // Not the editor's own: a new version begins a new editor.
@@ -70,7 +69,7 @@ function pointWords({ mlVersion, operatingPoint, mlThreshold, mlThresholds }: Se
   return `the model blocks from ${score(mlThreshold)}${point}${others.join('')}`;
 }
 
-function InForce({ state: { server, versions } }: { state: OverlayState }): JSX.Element {
+function InForce({ state: { server, versions } }: { state: OverlayState }) {
   const [newest] = versions;
   const isOwn = newest !== undefined && newest.source.trim() !== '';
   return (
@@ -108,7 +107,7 @@ interface EditorProps {
   readonly again: () => void;
 }
 
-function Editor({ state: { server, versions }, owner, query, applied, onApplied, again }: EditorProps): JSX.Element {
+function Editor({ state: { server, versions }, owner, query, applied, onApplied, again }: EditorProps) {
   const [newest] = versions;
   const [source, setSource] = useState(newest?.source ?? '');
   const { values, field } = useFields({ note: '', threshold: '', expires: inDays(ALLOWED_DAYS) });
@@ -216,11 +215,11 @@ function Editor({ state: { server, versions }, owner, query, applied, onApplied,
   );
 }
 
-function Preview({ preview }: { preview: OverlayPreview }): JSX.Element {
+function Preview({ preview }: { preview: OverlayPreview }) {
   const titleOf = useRuleTitles();
   const { screened, unread, blocks, marks, changed, moreChanged } = preview;
   const aDay = (value: number): string => (marks.days === 0 ? '0' : (value / marks.days).toFixed(1));
-  const words = ({ verdict, rule }: { readonly verdict: 'allow' | 'block'; readonly rule: string }): JSX.Element => (
+  const words = ({ verdict, rule }: { readonly verdict: 'allow' | 'block'; readonly rule: string }) => (
     <>
       <VerdictBadge verdict={verdict} /> {rule === 'none' ? '' : titleOf(rule)}
     </>
@@ -265,15 +264,7 @@ function Preview({ preview }: { preview: OverlayPreview }): JSX.Element {
   );
 }
 
-function History({
-  state: { versions },
-  owner,
-  again,
-}: {
-  state: OverlayState;
-  owner: boolean;
-  again: () => void;
-}): JSX.Element {
+function History({ state: { versions }, owner, again }: { state: OverlayState; owner: boolean; again: () => void }) {
   const action = useAction();
   const newest = versions[0]?.number ?? 0;
   const rollBack = (number: number, source: string): void =>

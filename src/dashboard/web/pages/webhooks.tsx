@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Webhook, WebhookDelivery, WebhookEvent } from '../../../store/operations-store.js';
 import { callApi } from '../call-api.js';
@@ -24,7 +23,7 @@ const eventWords: Readonly<Record<WebhookEvent, string>> = {
 };
 
 /** The account's webhooks and their latest deliveries. */
-export function Webhooks(): JSX.Element {
+export function Webhooks() {
   const listed = useLoad<WebhooksResponse>('/webhooks', 15_000);
   return (
     <Panel title="Webhooks">
@@ -47,7 +46,7 @@ export function Webhooks(): JSX.Element {
   );
 }
 
-function WebhookCard({ webhook, again }: { webhook: Listed; again: () => void }): JSX.Element {
+function WebhookCard({ webhook, again }: { webhook: Listed; again: () => void }) {
   const [asked, setAsked] = useState(false);
   const action = useAction();
   const path = `/webhooks/${encodeURIComponent(webhook.id)}`;
@@ -102,7 +101,7 @@ function WebhookCard({ webhook, again }: { webhook: Listed; again: () => void })
   );
 }
 
-function Create({ events, again }: { events: readonly WebhookEvent[]; again: () => void }): JSX.Element {
+function Create({ events, again }: { events: readonly WebhookEvent[]; again: () => void }) {
   const [url, setUrl] = useState('');
   const [wanted, setWanted] = useState<readonly WebhookEvent[]>(events);
   const [secret, setSecret] = useState<string>();

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { AccountState, StatusResponse } from '../../ports.js';
 import { count, localDay, share } from '../format.js';
@@ -17,7 +16,7 @@ interface Trouble {
 }
 
 /** Shows notices that need attention on every page: the trial, the quota, the model. Nothing where all is well. */
-export function Banner({ path }: { path: string }): JSX.Element | null {
+export function Banner({ path }: { path: string }) {
   const { value, again } = useLoad<StatusResponse>('/status', REFRESH_MS);
   // What was done on the page before may have changed it.
   useEffect(again, [path]);

@@ -6,15 +6,7 @@ import type { Action, Load } from '../hooks.js';
 type WithChildren = { readonly children: ComponentChildren };
 
 /** The head of a page, with what can be done there. */
-export function PageHead({
-  title,
-  lead,
-  children,
-}: {
-  title: string;
-  lead?: string;
-  children?: ComponentChildren;
-}): JSX.Element {
+export function PageHead({ title, lead, children }: { title: string; lead?: string; children?: ComponentChildren }) {
   return (
     <header class="page-head">
       <div>
@@ -27,11 +19,7 @@ export function PageHead({
 }
 
 /** A part of a page with a heading. */
-export function Panel({
-  title,
-  children,
-  aside,
-}: WithChildren & { title: string; aside?: ComponentChildren }): JSX.Element {
+export function Panel({ title, children, aside }: WithChildren & { title: string; aside?: ComponentChildren }) {
   return (
     <section class="panel">
       <div class="panel-head">
@@ -59,17 +47,17 @@ export function Facts({ of, isWide }: { of: Readonly<Record<string, ComponentChi
 }
 
 /** A button that does something. */
-export function Button(props: ComponentProps<'button'>): JSX.Element {
+export function Button(props: ComponentProps<'button'>) {
   return <button type="button" {...props} />;
 }
 
 /** The button that sends a form; it waits while that is under way. */
-export function Submit({ action, ...props }: ComponentProps<'button'> & { action: Action }): JSX.Element {
+export function Submit({ action, ...props }: ComponentProps<'button'> & { action: Action }) {
   return <button type="submit" disabled={action.busy} {...props} />;
 }
 
 /** Says that something failed, or went well. Read out as it appears. */
-export function Notice({ kind, children }: WithChildren & { kind: 'error' | 'good' | 'note' }): JSX.Element {
+export function Notice({ kind, children }: WithChildren & { kind: 'error' | 'good' | 'note' }) {
   const sign = { error: '!', good: '✓', note: 'i' }[kind];
   return (
     <div class={`notice ${kind}`} role={kind === 'error' ? 'alert' : 'status'}>
@@ -82,12 +70,12 @@ export function Notice({ kind, children }: WithChildren & { kind: 'error' | 'goo
 }
 
 /** Why the last action failed; nothing where it didn't. */
-export function Failure({ error }: { error: string | undefined }): JSX.Element | null {
+export function Failure({ error }: { error: string | undefined }) {
   return error === undefined ? null : <Notice kind="error">{error}</Notice>;
 }
 
 /** Where there is nothing yet: says so, and the next step. */
-export function Empty({ title, children }: WithChildren & { title: string }): JSX.Element {
+export function Empty({ title, children }: WithChildren & { title: string }) {
   return (
     <div class="empty">
       <p class="empty-title">{title}</p>
@@ -97,7 +85,7 @@ export function Empty({ title, children }: WithChildren & { title: string }): JS
 }
 
 /** A moment in the reader's zone, with UTC on hover. */
-export function Moment({ time }: { time: number }): JSX.Element {
+export function Moment({ time }: { time: number }) {
   return (
     <time dateTime={new Date(time).toISOString()} title={utcTime(time)}>
       {localTime(time)}
@@ -106,7 +94,7 @@ export function Moment({ time }: { time: number }): JSX.Element {
 }
 
 /** Allow or block: by sign and word, not by colour alone. */
-export function VerdictBadge({ verdict }: { verdict: 'allow' | 'block' }): JSX.Element {
+export function VerdictBadge({ verdict }: { verdict: 'allow' | 'block' }) {
   return (
     <span class={`badge ${verdict}`}>
       <span aria-hidden="true">{verdict === 'block' ? '■' : '○'}</span> {verdict}
@@ -115,7 +103,7 @@ export function VerdictBadge({ verdict }: { verdict: 'allow' | 'block' }): JSX.E
 }
 
 /** While something loads, or why it didn't. */
-export function Waiting({ error, again }: { error: string | undefined; again: () => void }): JSX.Element {
+export function Waiting({ error, again }: { error: string | undefined; again: () => void }) {
   if (error === undefined)
     return (
       <p class="waiting" role="status">
@@ -133,7 +121,7 @@ export function Waiting({ error, again }: { error: string | undefined; again: ()
 }
 
 /** Shows the loaded value; until then, that it loads or why it didn't. A value of another path isn't shown. */
-export function Loaded<T>({ of, children }: { of: Load<T>; children: (value: T) => JSX.Element }): JSX.Element {
+export function Loaded<T>({ of, children }: { of: Load<T>; children: (value: T) => JSX.Element }) {
   const { value, error, stale, again } = of;
   return value === undefined || stale ? <Waiting error={error} again={again} /> : children(value);
 }
@@ -149,7 +137,7 @@ interface AskProps extends WithChildren {
 }
 
 /** Asks before something is done. `children` say what it does. */
-export function Ask({ yes, no, isDanger = false, busy, onYes, onNo, children }: AskProps): JSX.Element {
+export function Ask({ yes, no, isDanger = false, busy, onYes, onNo, children }: AskProps) {
   return (
     <div class="ask">
       {children}
@@ -164,7 +152,7 @@ export function Ask({ yes, no, isDanger = false, busy, onYes, onNo, children }: 
 }
 
 /** Copies a text; says that it did. */
-export function CopyButton({ text, label }: { text: string; label: string }): JSX.Element {
+export function CopyButton({ text, label }: { text: string; label: string }) {
   const [said, setSaid] = useState('');
   const copy = (): void => {
     navigator.clipboard.writeText(text).then(
@@ -183,7 +171,7 @@ export function CopyButton({ text, label }: { text: string; label: string }): JS
 }
 
 /** A text of some lines with a button that copies it. */
-export function Copyable({ text, label }: { text: string; label: string }): JSX.Element {
+export function Copyable({ text, label }: { text: string; label: string }) {
   return (
     <>
       <pre class="secret">
@@ -207,7 +195,7 @@ interface ShownOnceProps {
 }
 
 /** A secret that no page shows again, to be copied. */
-export function ShownOnce({ lead, secret, copyLabel, doneLabel, onDone, children }: ShownOnceProps): JSX.Element {
+export function ShownOnce({ lead, secret, copyLabel, doneLabel, onDone, children }: ShownOnceProps) {
   return (
     <Notice kind="good">
       <p>{lead}</p>

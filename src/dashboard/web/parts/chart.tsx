@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { clock, count, shortDay } from '../format.js';
@@ -27,7 +26,7 @@ interface ChartProps {
 }
 
 /** Values over time: drawn, shown under the pointer, and as a table. */
-export function Chart({ label, kind, times, series, shown, moment }: ChartProps): JSX.Element {
+export function Chart({ label, kind, times, series, shown, moment }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState<number>();
   useEffect(() => {

@@ -1,11 +1,10 @@
-import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { CallError } from '../call-api.js';
 import { bytes, counted, localTimeShort } from '../format.js';
 import { Button, Notice } from './basics.js';
 
 /** Exports what is filtered, and says how far it is. */
-export function ExportButtons({ query }: { query: string }): JSX.Element {
+export function ExportButtons({ query }: { query: string }) {
   const [progress, setProgress] = useState<ExportProgress>();
   const [said, setSaid] = useState<{ readonly kind: 'good' | 'error' | 'note'; readonly words: string }>();
   const stop = useRef<AbortController | undefined>(undefined);

@@ -1,4 +1,4 @@
-import type { ComponentChildren, ComponentProps, JSX } from 'preact';
+import type { ComponentChildren, ComponentProps } from 'preact';
 import { useId } from 'preact/hooks';
 
 /** Properties of every control. */
@@ -14,7 +14,7 @@ interface FieldProps extends Pick<ControlProps, 'label' | 'hint'> {
 }
 
 /** A label, what it is for, and the control. */
-function Field({ label, hint, children }: FieldProps): JSX.Element {
+function Field({ label, hint, children }: FieldProps) {
   const id = useId();
   const hintId = `${id}-hint`;
   return (
@@ -37,7 +37,7 @@ interface TextFieldProps
   readonly autoComplete?: string;
 }
 
-export function TextField({ label, hint, value, onValue, autoComplete, type, ...rest }: TextFieldProps): JSX.Element {
+export function TextField({ label, hint, value, onValue, autoComplete, type, ...rest }: TextFieldProps) {
   return (
     <Field label={label} hint={hint}>
       {(id, describedBy) => (
@@ -62,7 +62,7 @@ interface TextAreaProps extends ControlProps {
   readonly isCode?: boolean;
 }
 
-export function TextArea({ label, hint, value, onValue, rows, isCode = false }: TextAreaProps): JSX.Element {
+export function TextArea({ label, hint, value, onValue, rows, isCode = false }: TextAreaProps) {
   return (
     <Field label={label} hint={hint}>
       {(id, describedBy) => (
@@ -86,7 +86,7 @@ interface ChoiceProps extends ControlProps {
   readonly disabled?: boolean;
 }
 
-export function Choice({ label, hint, value, onValue, options, disabled }: ChoiceProps): JSX.Element {
+export function Choice({ label, hint, value, onValue, options, disabled }: ChoiceProps) {
   return (
     <Field label={label} hint={hint}>
       {(id, describedBy) => (
@@ -117,7 +117,7 @@ interface SegmentsProps<T extends string> {
 }
 
 /** A choice of a few, all of them in sight. */
-export function Segments<T extends string>({ legend, value, onValue, options }: SegmentsProps<T>): JSX.Element {
+export function Segments<T extends string>({ legend, value, onValue, options }: SegmentsProps<T>) {
   return (
     <fieldset class="segments">
       <legend class="unseen">{legend}</legend>

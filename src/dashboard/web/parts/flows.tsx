@@ -25,7 +25,7 @@ const whyWords = {
 } as const;
 
 /** Decision on the values in a call's arguments, in one sentence. */
-export function FlowDecision({ record }: { record: RecordView }): JSX.Element | null {
+export function FlowDecision({ record }: { record: RecordView }) {
   const flow = record.run?.flow;
   if (flow === undefined) return null;
   return (
@@ -43,7 +43,7 @@ interface SourceProps {
 }
 
 /** The tool, or what stands for it, behind a flow. */
-export function SourceWords({ source: { tool } }: SourceProps): JSX.Element {
+export function SourceWords({ source: { tool } }: SourceProps) {
   return tool === undefined ? (
     <>a document</>
   ) : (
@@ -54,13 +54,13 @@ export function SourceWords({ source: { tool } }: SourceProps): JSX.Element {
 }
 
 /** The same, with a link to its record where the run still knows it. */
-export function SourceLink({ source }: SourceProps): JSX.Element {
+export function SourceLink({ source }: SourceProps) {
   const words = <SourceWords source={source} />;
   return source.evidenceId === undefined ? words : <a href={`#/evidence/${source.evidenceId}`}>{words}</a>;
 }
 
 /** The values in a call's arguments, for the page of its record. */
-export function FlowPanel({ record }: { record: RecordView }): JSX.Element | null {
+export function FlowPanel({ record }: { record: RecordView }) {
   const flow = record.run?.flow;
   if (flow === undefined) return null;
   return (
@@ -90,7 +90,7 @@ export function FlowSentence({
   record: RecordView;
   flow: RecordedFlow;
   children: JSX.Element;
-}): JSX.Element {
+}) {
   const value = record.input.text === null ? undefined : argumentText(record.input.text, argument);
   return (
     <>

@@ -18,7 +18,7 @@ interface MarkedTextProps {
 }
 
 /** A screened text, inert: spans marked, the first one scrolled to; invisible and direction-changing characters spelled out. */
-export function MarkedText({ text, spans, label }: MarkedTextProps): JSX.Element {
+export function MarkedText({ text, spans, label }: MarkedTextProps) {
   const [all, setAll] = useState(text.length <= LONG_FROM);
   const place = useRef<HTMLElement>(null);
   const [at, setAt] = useState(0);
@@ -76,7 +76,7 @@ function shortened(text: string, { start, end }: Part): readonly (JSX.Element | 
   return [...pieces(text.slice(start, head)), <Gap key="gap" size={left} />, ...pieces(text.slice(tail, end))];
 }
 
-function Gap({ size }: { size: number }): JSX.Element {
+function Gap({ size }: { size: number }) {
   return <span class="gap">{counted(size, 'character', 'characters')} without a mark left out</span>;
 }
 
@@ -85,7 +85,7 @@ const LEAD = 40;
 const EXCERPT_LENGTH = 200;
 
 /** One line of a record's text around what matters there, marked: the words searched for, else the first finding. */
-export function RecordExcerpt({ record, term = '' }: { record: RecordView; term?: string }): JSX.Element {
+export function RecordExcerpt({ record, term = '' }: { record: RecordView; term?: string }) {
   const { text } = record.input;
   if (text === null) return <span class="hint">kept as its hash only</span>;
   if (text === '') return <span class="hint">empty text</span>;
@@ -117,7 +117,7 @@ function occurrences(text: string, term: string): readonly Span[] {
 }
 
 /** A short screened text within a sentence, as inert as the whole. */
-export function InlineText({ text }: { text: string }): JSX.Element {
+export function InlineText({ text }: { text: string }) {
   return <bdi>{pieces(text)}</bdi>;
 }
 
@@ -125,7 +125,7 @@ export function InlineText({ text }: { text: string }): JSX.Element {
 const BESIDE = 80;
 
 /** A passage of a text, marked, with a few words around it. */
-export function PassageExcerpt({ text, span }: { text: string; span: Span }): JSX.Element {
+export function PassageExcerpt({ text, span }: { text: string; span: Span }) {
   const start = edgeBefore(text, span.start - BESIDE);
   const end = edgeBefore(text, span.end + BESIDE);
   return (
@@ -140,7 +140,7 @@ export function PassageExcerpt({ text, span }: { text: string; span: Span }): JS
 }
 
 /** A few words of a screened text, as inert as the whole. */
-export function Excerpt({ text }: { text: string }): JSX.Element {
+export function Excerpt({ text }: { text: string }) {
   return <p class="screened">{pieces(text)}</p>;
 }
 
@@ -192,7 +192,7 @@ interface MarkedProps extends Pick<MarkedTextProps, 'text' | 'spans'> {
   readonly unmarked?: ((part: Part) => readonly (JSX.Element | string)[]) | undefined;
 }
 
-function Marked({ text, spans, unmarked }: MarkedProps): JSX.Element {
+function Marked({ text, spans, unmarked }: MarkedProps) {
   const whole = ({ start, end }: Part) => pieces(text.slice(start, end));
   return (
     <>

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { chainWords } from '../../../engine/text/chain-words.js';
 import type { EvidenceFinding, KeptText } from '../../../evidence/evidence-record.js';
 import type { KeyListing, RecordView } from '../../ports.js';
@@ -23,7 +23,7 @@ const levelWords = {
   deep: 'deep: several windows or decoded views',
 } as const;
 
-function KeptHint({ text }: { text: KeptText }): JSX.Element {
+function KeptHint({ text }: { text: KeptText }) {
   return (
     <span class="hint">
       {counted(text.length, 'character', 'characters')}, {keptWords[text.kept]}
@@ -39,7 +39,7 @@ interface RecordBodyProps {
 }
 
 /** The verdict, the text with its marks, and what is behind them. `children` stand under the verdict. */
-export function RecordBody({ record, traceUrl, children }: RecordBodyProps): JSX.Element {
+export function RecordBody({ record, traceUrl, children }: RecordBodyProps) {
   const { verdict, input, task, model, run, trace_id: traceId } = record;
   const titleOf = useRuleTitles();
   const spans = [...record.findings.map((it) => it.span), ...(verdict.decided_by === 'ml' ? model.hotspots : [])];
@@ -149,7 +149,7 @@ function decisionWords({ rules, model, verdict }: RecordView): string {
   return `Decided by the rules: ${rulesSide}; ${modelSide}${verdict.mode === 'shadow' ? ', in shadow mode, which does not count' : ''}.`;
 }
 
-function KeyName({ id }: { id: string }): JSX.Element {
+function KeyName({ id }: { id: string }) {
   const keys = useLoad<{ readonly keys: readonly KeyListing[] }>('/keys').value?.keys ?? [];
   const name = keys.find((key) => key.id === id)?.name;
   return (
@@ -159,7 +159,7 @@ function KeyName({ id }: { id: string }): JSX.Element {
   );
 }
 
-function TraceLink({ id, url }: { id: string; url: string | undefined }): JSX.Element {
+function TraceLink({ id, url }: { id: string; url: string | undefined }) {
   if (url === undefined) return <code>{id}</code>;
   return (
     <a href={url} target="_blank" rel="noreferrer">
@@ -169,7 +169,7 @@ function TraceLink({ id, url }: { id: string; url: string | undefined }): JSX.El
 }
 
 /** A score against its threshold, drawn and in words. */
-function Scale({ side, value, threshold }: { side: string; value: number; threshold: number }): JSX.Element {
+function Scale({ side, value, threshold }: { side: string; value: number; threshold: number }) {
   const over = value >= threshold;
   return (
     <div class="scale">
@@ -185,7 +185,7 @@ function Scale({ side, value, threshold }: { side: string; value: number; thresh
   );
 }
 
-function Findings({ findings, text }: { findings: readonly EvidenceFinding[]; text: string | null }): JSX.Element {
+function Findings({ findings, text }: { findings: readonly EvidenceFinding[]; text: string | null }) {
   const titleOf = useRuleTitles();
   if (findings.length === 0) return <p class="hint">No rule matched.</p>;
   return (
@@ -217,7 +217,7 @@ function Findings({ findings, text }: { findings: readonly EvidenceFinding[]; te
 }
 
 /** Shows the decoded reading that a rule matched, and the steps that led to it. */
-function ReadAs({ finding, found }: { finding: EvidenceFinding; found: string | undefined }): JSX.Element | null {
+function ReadAs({ finding, found }: { finding: EvidenceFinding; found: string | undefined }) {
   if (finding.view === 'raw') return null;
   const { read_as: reading } = finding;
   const plain = finding.chain.every((step) => step === 'fold');
@@ -233,7 +233,7 @@ function ReadAs({ finding, found }: { finding: EvidenceFinding; found: string | 
   );
 }
 
-function ModelSide({ record: { model, verdict } }: { record: RecordView }): JSX.Element {
+function ModelSide({ record: { model, verdict } }: { record: RecordView }) {
   if (model.verdict === 'off')
     return (
       <p class="hint">Not asked: {verdict.ml_version === 'off' ? 'no model is in use.' : 'the rules had decided.'}</p>

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 
 /** The head of a column: its words alone, or with `number` for figures, or `unseen` for screen readers alone. */
 export type Column = string | readonly [words: string, kind: 'number' | 'unseen'];
@@ -13,7 +13,7 @@ interface TableProps {
   readonly isShort?: boolean;
 }
 
-export function Table({ columns, children, label, isShort = false, ...rest }: TableProps): JSX.Element {
+export function Table({ columns, children, label, isShort = false, ...rest }: TableProps) {
   const table = (
     <table {...rest}>
       <thead>
