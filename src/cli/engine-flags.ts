@@ -22,9 +22,10 @@ export interface EngineFlags {
   readonly json?: boolean;
 }
 
-/** An option that takes one of a few words. */
-export function choice(flags: string, description: string, words: readonly string[]): Option {
-  return new Option(flags, description).choices(words);
+/** An option that takes one of a few words; `standard` is its default. */
+export function choice(flags: string, description: string, words: readonly string[], standard?: string): Option {
+  const option = new Option(flags, description).choices(words);
+  return standard === undefined ? option : option.default(standard);
 }
 
 /** Parses an option that may be repeated. */
@@ -60,11 +61,10 @@ export function withTrust(packs: readonly string[] | undefined, keys: readonly s
 /** Adds `--pack` and `--no-core`. */
 export function withPackOptions(command: Command): Command {
   return command
-    .addOption(
-      new Option(
-        '--pack <folder>',
-        'rule pack to add to core: a folder, bundle or npm package; may be repeated, later packs override earlier ones',
-      ).argParser(collect),
+    .option(
+      '--pack <folder>',
+      'rule pack to add to core: a folder, bundle or npm package; may be repeated, later packs override earlier ones',
+      collect,
     )
     .option('--no-core', 'use only the packs given, without the core rules')
     .hook('preAction', leaveOutCore);
@@ -73,12 +73,11 @@ export function withPackOptions(command: Command): Command {
 /** Adds `--isolation`, for commands whose model belongs to their own process. */
 export function withIsolation(command: Command): Command {
   return command.addOption(
-    new Option(
+    choice(
       '--isolation <kind>',
       'run the model in a child process or in a thread; a thread is faster, but a crash of the model ends the program',
-    )
-      .choices(['process', 'thread'])
-      .default(undefined, 'process'),
+      ['process', 'thread'],
+    ).default(undefined, 'process'),
   );
 }
 
@@ -101,16 +100,16 @@ export function withEngineFlags(command: Command): Command {
 export function withScreenerFlags(command: Command): Command {
   return withPackOptions(command)
     .addOption(
-      new Option(
+      choice(
         '--mode <mode>',
         'what can block: the rules; rules and model (hybrid); or the rules, with the model reported only (shadow)',
-      ).choices(['rules', 'hybrid', 'shadow']),
+        ['rules', 'hybrid', 'shadow'],
+      ),
     )
-    .addOption(
-      new Option(
-        '--overlay <file>',
-        'overlay file with thresholds, rule changes and an allow-list; may be repeated',
-      ).argParser(collect),
+    .option(
+      '--overlay <file>',
+      'overlay file with thresholds, rule changes and an allow-list; may be repeated',
+      collect,
     )
     .option('--model <name>', 'name, npm package or folder of a model; "off" for none')
     .option(

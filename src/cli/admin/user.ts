@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { errorCode } from '../../engine/errors.js';
 import { emailAttempts, normalizeEmail, type Role } from '../../store/user-store.js';
+import { choice } from '../engine-flags.js';
 import { CliError } from '../terminal.js';
 import { noteChange, noteUserChange, printOne, type StoreFlags, storeCommand } from './store-command.js';
 
@@ -46,11 +47,7 @@ const create = storeCommand(
     .description('create a user in an account and print the password')
     .argument('<email>')
     .argument('<account>', 'id or name')
-    .addOption(
-      new Option('--role <role>', 'role of the user in the account')
-        .choices(['owner', 'analyst', 'viewer'])
-        .default('owner'),
-    )
+    .addOption(choice('--role <role>', 'role of the user in the account', ['owner', 'analyst', 'viewer'], 'owner'))
     .option(...PASSWORD_OPTION),
   async (store, flags: PasswordFlags & { readonly role: Role }, email: string, name: string) => {
     if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new CliError(`"${email}" is not an e-mail address`);

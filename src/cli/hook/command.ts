@@ -38,11 +38,12 @@ function withPolicyFlags(command: Command): Command {
 function withScope(command: Command): Command {
   return command
     .addOption(
-      choice('--scope <scope>', 'project: .claude/settings.json; local: .claude/settings.local.json; user: ~/.claude', [
-        'project',
-        'local',
-        'user',
-      ]).default('project' satisfies Scope),
+      choice(
+        '--scope <scope>',
+        'project: .claude/settings.json; local: .claude/settings.local.json; user: ~/.claude',
+        ['project', 'local', 'user'],
+        'project' satisfies Scope,
+      ),
     )
     .option('-y, --yes', 'write without asking');
 }
@@ -83,9 +84,7 @@ export function hookCommand(): Command {
       // By the environment alone: a flag is seen in lists of processes.
       .addOption(new Option('--key <secret>').env('PORTCULLIS_API_KEY').hideHelp())
       .addOption(
-        choice('--on-error <action>', 'what to do when an event cannot be screened', ['block', 'allow']).default(
-          'block',
-        ),
+        choice('--on-error <action>', 'what to do when an event cannot be screened', ['block', 'allow'], 'block'),
       )
       .option('--trust <names...>', 'tools whose results, and domains whose addresses, count as the words of the user')
       .addOption(policyOption())

@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Gateway } from '../../integrations/mcp/gateway.js';
 import type { GatewayEvent } from '../../integrations/mcp/pin-event.js';
 import type { Guard, GuardOptions } from '../../policy/index.js';
-import { wholeNumber, withIsolation, withScreenerFlags } from '../engine-flags.js';
+import { choice, wholeNumber, withIsolation, withScreenerFlags } from '../engine-flags.js';
 import { policyOption, readPolicy } from '../policy-file.js';
 import { CliError } from '../terminal.js';
 import { pinFileOption } from './pins-command.js';
@@ -205,47 +205,37 @@ export function mcpProxyCommand(): Command {
   const command = new Command('mcp-proxy')
     .description('screen everything between an MCP client and a server: stdio (-- COMMAND) or streamable HTTP (--url)')
     .argument('[command...]', 'after "--": the command that starts the stdio server')
-    .usage('[options] -- COMMAND [ARGUMENT ...]\n       portcullis mcp-proxy [options] --url URL');
-  const options: readonly Option[] = [
-    new Option(
-      '--url <url>',
-      'streamable HTTP endpoint of the server; clients connect to this gateway instead',
-    ).argParser(parseUrl),
-    new Option('--host <address>', 'with --url: address to listen on').default('127.0.0.1'),
-    new Option('--port <number>', 'with --url: port to listen on; 0 picks a free one')
-      .argParser(wholeNumber(0, 65_535))
-      .default(8808),
-    new Option(
+    .usage('[options] -- COMMAND [ARGUMENT ...]\n       portcullis mcp-proxy [options] --url URL')
+    .option('--url <url>', 'streamable HTTP endpoint of the server; clients connect to this gateway instead', parseUrl)
+    .option('--host <address>', 'with --url: address to listen on', '127.0.0.1')
+    .option('--port <number>', 'with --url: port to listen on; 0 picks a free one', wholeNumber(0, 65_535), 8808)
+    .option(
       '--header <header>',
       'with --url: "Name: value" to send to the server, such as its token; $VARIABLE is read from the environment; may be repeated',
-    ).argParser(parseHeader),
-    pinFileOption(),
-    new Option('--no-pins', 'screen tool definitions without pinning them'),
-    new Option('--require-approval', 'hide every tool until a person approves it, even on first use'),
-    new Option(
-      '--name <name>',
-      "name under which the server's pins are kept (default: derived from its command or URL)",
-    ),
-    new Option('--dry-run', 'change nothing: report what would be hidden, denied or replaced'),
-    policyOption(),
-    new Option('--redact', 'remove only the offending passages of results and documents'),
-    new Option('--on-error <action>', 'what to do when a text cannot be screened')
-      .choices(['block', 'allow'])
-      .default('block'),
-    new Option('--timeout <ms>', 'time limit of one screening').argParser(wholeNumber(1, 600_000)).default(10_000),
-    new Option('--service <url>', 'screen with a running service, which keeps the evidence')
-      .env('PORTCULLIS_SERVICE_URL')
-      .argParser(parseUrl),
-    new Option(
-      '--key <key>',
-      'API key of the service; prefer the variable, since flags are visible in process lists',
-    ).env('PORTCULLIS_API_KEY'),
-    new Option('--report <file>', 'append each enforcement to a file as a line of JSON, without screened text'),
-    new Option('--max-message-bytes <bytes>', 'refuse larger messages')
-      .argParser(wholeNumber(1_000, 2 ** 30))
-      .default(32 * 2 ** 20),
-    new Option('--quiet', 'do not report enforcements on standard error'),
-  ];
-  for (const option of options) command.addOption(option);
+      parseHeader,
+    )
+    .addOption(pinFileOption())
+    .option('--no-pins', 'screen tool definitions without pinning them')
+    .option('--require-approval', 'hide every tool until a person approves it, even on first use')
+    .option('--name <name>', "name under which the server's pins are kept (default: derived from its command or URL)")
+    .option('--dry-run', 'change nothing: report what would be hidden, denied or replaced')
+    .addOption(policyOption())
+    .option('--redact', 'remove only the offending passages of results and documents')
+    .addOption(choice('--on-error <action>', 'what to do when a text cannot be screened', ['block', 'allow'], 'block'))
+    .option('--timeout <ms>', 'time limit of one screening', wholeNumber(1, 600_000), 10_000)
+    .addOption(
+      new Option('--service <url>', 'screen with a running service, which keeps the evidence')
+        .env('PORTCULLIS_SERVICE_URL')
+        .argParser(parseUrl),
+    )
+    .addOption(
+      new Option(
+        '--key <key>',
+        'API key of the service; prefer the variable, since flags are visible in process lists',
+      ).env('PORTCULLIS_API_KEY'),
+    )
+    .option('--report <file>', 'append each enforcement to a file as a line of JSON, without screened text')
+    .option('--max-message-bytes <bytes>', 'refuse larger messages', wholeNumber(1_000, 2 ** 30), 32 * 2 ** 20)
+    .option('--quiet', 'do not report enforcements on standard error');
   return withIsolation(withScreenerFlags(command)).addHelpText('after', HELP).action(run);
 }

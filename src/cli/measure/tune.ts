@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import type { Side } from '../../evaluation/report/sides.js';
 import { labelWarnings } from '../../evaluation/rows/labelled-text.js';
 import { givenSplit, type SplitRows, splitRows } from '../../evaluation/rows/split-rows.js';
@@ -8,7 +8,7 @@ import { changesOverlay } from '../../tuning/choose-changes.js';
 import { tuneRules } from '../../tuning/tune-rules.js';
 import { thresholdOverlay, thresholdText, tuneThreshold } from '../../tuning/tune-threshold.js';
 import { overlayHead, tuningMarkdown, tuningPage, tuningText } from '../../tuning/tuning-report.js';
-import { collect, type EngineFlags, setupOfFlags, withScreenerFlags } from '../engine-flags.js';
+import { choice, collect, type EngineFlags, setupOfFlags, withScreenerFlags } from '../engine-flags.js';
 import { writeReport } from '../screen/text-files.js';
 import { CliError, progressCounter } from '../terminal.js';
 
@@ -72,12 +72,12 @@ export function tuneCommand(): Command {
     .option('--keep-weak', 'do not raise the score of a rule to the blocking threshold')
     .option('--benign-only', 'treat every text as benign; rows labelled as attacks are left out')
     .addOption(
-      new Option(
+      choice(
         '--side <side>',
         'benign texts: derive the threshold of the rules, of the model alone, or of the model used with the rules',
-      )
-        .choices(['rules', 'model', 'both'])
-        .default('rules'),
+        ['rules', 'model', 'both'],
+        'rules',
+      ),
     )
     .option('--budget <share>', 'benign texts: the largest false-positive rate allowed', parseShare('--budget'), 0.01)
     .option('--confidence <share>', 'benign texts: probability that the budget holds', parseShare('--confidence'), 0.99)

@@ -1,6 +1,6 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { CHANNELS, type Channel } from '../../engine/channel.js';
-import { type EngineFlags, openEngine, withEngineFlags, withIsolation } from '../engine-flags.js';
+import { choice, type EngineFlags, openEngine, withEngineFlags, withIsolation } from '../engine-flags.js';
 import { CliError, paintFor } from '../terminal.js';
 
 import { readText } from './text-files.js';
@@ -56,13 +56,11 @@ export function analyzeCommand(): Command {
         )
         .argument('[text]', 'the text; if it is omitted or "-", standard input is read')
         .option('--file <file>', 'read the text from a file')
-        .addOption(new Option('--channel <channel>', 'whose words the text is').choices(CHANNELS))
+        .addOption(choice('--channel <channel>', 'whose words the text is', CHANNELS))
         .option('--task <text>', 'what the user asked the agent for: evidence for the model')
         .option('--allow-empty', 'screen an empty text instead of reporting an error')
         .option('--explain', 'show the findings in the text; with --json, as JSON')
-        .addOption(
-          new Option('--form <form>', 'the fields of the Verdict').choices(['extended', 'minimal']).default('extended'),
-        ),
+        .addOption(choice('--form <form>', 'the fields of the Verdict', ['extended', 'minimal'], 'extended')),
     ),
   ).action(analyzeText);
 }

@@ -4,7 +4,7 @@ import { Command, Option } from 'commander';
 import { latencyAt } from '../../batch/batch-counts.js';
 import type { RowFormat } from '../../batch/formats/file-format.js';
 import type { BatchProgress, BatchResult } from '../../batch/run-batch.js';
-import { chooseThresholds, type EngineFlags, wholeNumber, withEngineFlags } from '../engine-flags.js';
+import { choice, chooseThresholds, type EngineFlags, wholeNumber, withEngineFlags } from '../engine-flags.js';
 import { CliError, formatDuration, formatRate, progressLine } from '../terminal.js';
 
 interface BatchFlags extends EngineFlags {
@@ -87,6 +87,8 @@ function collect(value: string, before: readonly string[] | undefined): readonly
   return [...(before ?? []), ...value.split(',')];
 }
 
+const FORMATS: readonly RowFormat[] = ['jsonl', 'csv', 'tsv', 'parquet'];
+
 /** `portcullis batch`: rows in, one row of id and Verdict out, in the same order, on all cores. */
 export function batchCommand(): Command {
   return withEngineFlags(
@@ -96,29 +98,18 @@ export function batchCommand(): Command {
       )
       .argument('<input...>', 'files or patterns, also .gz and .zst; "-" reads standard input')
       .requiredOption('--out <file>', 'output file; "-" is standard output')
-      .addOption(
-        new Option('--format <format>', 'format of files without a known extension').choices([
-          'jsonl',
-          'csv',
-          'tsv',
-          'parquet',
-        ]),
-      )
+      .addOption(choice('--format <format>', 'format of files without a known extension', FORMATS))
       .option('--text-field <field>', 'the field that holds the text: a name, or a path such as a.b[0].c', 'text')
       .option('--id-field <field>', 'the field with the row\'s id (default: "id", else the line number)')
       .option('--channel-field <field>', 'the field that says whose words the text is (default: no row says so)')
       .option('--task-field <field>', 'the field with the task that the user gave the agent (default: no row has one)')
-      .addOption(
-        new Option('--keep <fields>', 'fields to copy into the output, separated by commas').argParser(collect),
-      )
+      .option('--keep <fields>', 'fields to copy into the output, separated by commas', collect)
       .option('--findings', 'add the findings of each rule, with spans')
-      .addOption(
-        new Option('--workers <number>', 'engine workers (default: one per core)').argParser(wholeNumber(1, 1_024)),
-      )
+      .option('--workers <number>', 'engine workers (default: one per core)', wholeNumber(1, 1_024))
       .addOption(new Option('--scorers <number>').argParser(wholeNumber(1, 1_024)).hideHelp())
       .option('--resume', 'resume an interrupted run')
       .option('--strict', 'stop at the first row that cannot be screened')
-      .addOption(new Option('--fail-on <what>', 'exit with 3 if any row is blocked').choices(['block']))
+      .addOption(choice('--fail-on <what>', 'exit with 3 if any row is blocked', ['block']))
       .option('--summary <file>', 'write the summary as JSON'),
   ).action(run);
 }
