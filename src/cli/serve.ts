@@ -40,16 +40,8 @@ function shownAccount(first: FirstAccount | UnshownAccount, url: string): string
 
 const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value);
 
-async function run({
-  printConfig,
-  core: _core,
-  workers,
-  scorers,
-  processes,
-  maxConcurrency,
-  trust,
-  ...given
-}: Record<string, unknown>): Promise<void> {
+async function run(options: Record<string, unknown>): Promise<void> {
+  const { printConfig, core: _core, workers, scorers, processes, maxConcurrency, trust, ...given } = options;
   // The names of 1.0 still work; where both are given, the new one counts.
   const flags = {
     ...given,

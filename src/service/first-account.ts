@@ -13,7 +13,7 @@ const CLAIM_MS = 20_000;
  * that ended before it showed the secrets leaves an account that is named until a key of it was used.
  */
 export async function ensureFirstAccount(
-  store: Pick<Store, 'accounts' | 'users' | 'keys' | 'notes'>,
+  store: FirstStore,
   now: () => number = Date.now,
 ): Promise<FirstAccount | UnshownAccount | undefined> {
   const accounts = await store.accounts.list();
@@ -47,12 +47,9 @@ async function claimed({ notes }: Pick<Store, 'notes'>, now: () => number): Prom
   }
 }
 
-async function unshown({
-  accounts,
-  users,
-  keys,
-  notes,
-}: Pick<Store, 'accounts' | 'users' | 'keys' | 'notes'>): Promise<UnshownAccount | undefined> {
+type FirstStore = Pick<Store, 'accounts' | 'users' | 'keys' | 'notes'>;
+
+async function unshown({ accounts, users, keys, notes }: FirstStore): Promise<UnshownAccount | undefined> {
   if ((await notes.get(CLAIM)) === undefined || (await notes.get(SHOWN)) !== undefined) return undefined;
   const id = (await notes.get(MADE)) ?? (await accounts.list())[0]?.id;
   if (id === undefined || (await keys.list(id)).some(({ lastUsedAt }) => lastUsedAt !== null)) return undefined;

@@ -140,9 +140,9 @@ export function maskedSettings(settings: ServiceSettings): ServiceSettings {
   const { databaseUrl, keyPepper, stripeSecretKey, stripeWebhookSecret } = settings;
   return {
     ...settings,
-    ...(databaseUrl === undefined ? {} : { databaseUrl: databaseUrl.replace(/:[^:@/]*@/, ':***@') }),
-    ...(keyPepper === undefined ? {} : { keyPepper: '***' }),
-    ...(stripeSecretKey === undefined ? {} : { stripeSecretKey: '***' }),
-    ...(stripeWebhookSecret === undefined ? {} : { stripeWebhookSecret: '***' }),
+    databaseUrl: databaseUrl?.replace(/:[^:@/]*@/, ':***@'),
+    keyPepper: keyPepper && '***',
+    stripeSecretKey: stripeSecretKey && '***',
+    stripeWebhookSecret: stripeWebhookSecret && '***',
   };
 }

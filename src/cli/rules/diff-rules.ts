@@ -14,15 +14,8 @@ export interface DiffArgs extends Pick<RulesArgs, 'json'>, RowFlags {
   readonly core?: boolean;
 }
 
-const headLine = ({
-  compared,
-  newlyBlocked,
-  newlyAllowed,
-  gainedAttacks,
-  gainedFalseAlarms,
-  versions,
-}: PackDifference): string =>
-  `${versions[0]} -> ${versions[1]}: ${compared} texts, ${newlyBlocked} newly blocked, ${newlyAllowed} newly allowed; attacks found ${signed(gainedAttacks)}, false positives ${signed(gainedFalseAlarms)}`;
+const headLine = ({ versions: [before, after], ...counts }: PackDifference): string =>
+  `${before} -> ${after}: ${counts.compared} texts, ${counts.newlyBlocked} newly blocked, ${counts.newlyAllowed} newly allowed; attacks found ${signed(counts.gainedAttacks)}, false positives ${signed(counts.gainedFalseAlarms)}`;
 
 /** Which verdicts change from one pack or overlay to another. Exit code 0. @throws CliError; PackError; TuningError */
 export async function diffRules(

@@ -55,12 +55,8 @@ export function sourcesSentence({ averageOverSources, decidedBy }: Evaluation): 
 }
 
 /** The averages over sources, at the thresholds in force and at thresholds chosen for a budget; the head first. */
-export function sourceRows({
-  averageOverSources,
-  modelThreshold,
-  rulesThreshold,
-  overall,
-}: Evaluation): readonly (readonly string[])[] {
+export function sourceRows(evaluation: Evaluation): readonly (readonly string[])[] {
+  const { averageOverSources, modelThreshold, rulesThreshold, overall } = evaluation;
   const number = (threshold: number): string => String(Number(threshold.toFixed(4)));
   const means = ({ recall, falsePositiveRate }: SourceMeans): readonly string[] => [
     formatPercent(recall, overall.attacks),

@@ -100,7 +100,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   watch(app.server);
   const metrics = createMetrics(parts.nodeMetrics ?? true, engine, callsAtOnce);
   methods = watchMethods(app);
-  addHooks(app, { methods, metrics, drainedBytes: Math.max(MIN_DRAINED_BYTES, 4 * bodyBytes) });
+  addHooks(app, methods, metrics, Math.max(MIN_DRAINED_BYTES, 4 * bodyBytes));
   readBodies(app, longTexts);
   answerErrors(app, methods);
   await app.register(swagger, openApiOptions());
@@ -176,14 +176,7 @@ function serverOptions(bodyBytes: number, requestMs: number): FastifyHttpOptions
 }
 
 /** Adds the hooks of every request. None of them is async: a promise would cost each call further turns of the event loop. */
-function addHooks(
-  app: FastifyInstance,
-  {
-    methods,
-    metrics,
-    drainedBytes,
-  }: { readonly methods: AllowedMethods; readonly metrics: ServiceMetrics; readonly drainedBytes: number },
-): void {
+function addHooks(app: FastifyInstance, methods: AllowedMethods, metrics: ServiceMetrics, drainedBytes: number): void {
   app.addHook('onRequest', (request, reply, done) => {
     commonHeaders(reply);
     const problem = headerProblem(request.raw);

@@ -12,10 +12,8 @@ const startMark = (unit: keyof typeof unitMs): RawBuilder<number> =>
 const sumOf = (column: string): RawBuilder<number> => sql<number>`cast(sum(${sql.ref(column)}) AS bigint)`;
 
 /** Opens the counts that are kept beside the records and outlive them. */
-export function sqlEvidenceCounts({
-  db,
-}: Pick<Connection, 'db'>): Pick<EvidenceStore, 'counts' | 'latencies' | 'versions'> {
-  const evidence = evidenceDb(db);
+export function sqlEvidenceCounts(connection: Connection): Pick<EvidenceStore, 'counts' | 'latencies' | 'versions'> {
+  const evidence = evidenceDb(connection.db);
   return {
     counts(accountId, from, to, unit) {
       const at = startMark(unit);

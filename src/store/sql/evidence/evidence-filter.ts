@@ -50,14 +50,8 @@ export function filterConditions(where: Where, accountId: string, filter: Eviden
 }
 
 /** The part of a filter that few records fit, by an index of its own: the rarest of those there are; undefined for none. */
-export function rareValue({
-  verdict,
-  rule,
-  decidedBy,
-  routerLevel,
-  label,
-  run,
-}: EvidenceFilter): EvidenceFilter | undefined {
+export function rareValue(filter: EvidenceFilter): EvidenceFilter | undefined {
+  const { verdict, rule, decidedBy, routerLevel, label, run } = filter;
   if (run !== undefined) return { run };
   if (rule !== undefined && rule !== 'none') return { rule };
   if (label !== undefined && label !== null) return { label };
