@@ -147,15 +147,10 @@ export const JSON_LINES_ENCODER: RowEncoder = {
 
 /** Delimited text with a header line; an absent value is an empty field, a nested one its JSON text. */
 export function csvEncoder(columns: readonly string[], delimiter: string): RowEncoder {
-  const table = (rows: readonly OutputRow[]): readonly (readonly unknown[])[] =>
-    rows.map((row) => columns.map((column) => flat((row as Readonly<Record<string, unknown>>)[column])));
+  const fields = (row: Readonly<Record<string, unknown>>) => columns.map((column) => flat(row[column]));
   return {
     head: stringify([[...columns]], { delimiter }),
-    encode: (rows) =>
-      stringify(
-        table(rows).map((row) => [...row]),
-        { delimiter },
-      ),
+    encode: (rows) => stringify(rows.map(fields), { delimiter }),
   };
 }
 

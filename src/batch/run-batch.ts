@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { realpath } from 'node:fs/promises';
 import type { EngineWorkerSettings } from '../workers/calls.js';
@@ -6,7 +6,6 @@ import { openEnginePool } from '../workers/engine-pool.js';
 import { workerProgram } from '../workers/worker-process.js';
 import { addCounts, type BatchCounts, NO_COUNTS } from './batch-counts.js';
 import { BatchError, chooseFormat, compressPiece, decompressor, type RowFormat } from './formats/file-format.js';
-
 import { findInputs, readSlices } from './formats/input-files.js';
 import { type OutputFile, openOutputFile } from './formats/output-file.js';
 import { writeParquet } from './formats/parquet.js';
@@ -88,7 +87,7 @@ export async function runBatch(job: BatchJob): Promise<BatchResult> {
   const named = { textField, idField, channelField, taskField, keep };
   const rows = { ...named, findings, strict, ...target };
   const settings = { ...named, findings, format: job.format, inputs, info: pool.info, layout: LAYOUT };
-  const key = createHash('sha256').update(JSON.stringify(settings)).digest('hex');
+  const key = hash('sha256', JSON.stringify(settings));
   const output =
     job.out === '-' ? undefined : await openOutputFile(job.out, key, job.resume === true).catch(closing(pool));
   try {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -119,8 +119,6 @@ async function engineChecks(flags: EngineFlags): Promise<readonly Check[]> {
 
 const REINSTALL = 'Install the package again. In a checkout, run "npm run build".';
 
-const sha256 = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');
-
 /** Compares the installed files with the digests that the build wrote, and a model's with its manifest. */
 async function verifyFiles({ model }: EngineFlags): Promise<readonly Check[]> {
   const root = dirname(createRequire(import.meta.url).resolve('portcullis/package.json'));
@@ -130,7 +128,7 @@ async function verifyFiles({ model }: EngineFlags): Promise<readonly Check[]> {
   const digests = Object.entries(JSON.parse(list) as Readonly<Record<string, string>>);
   const isAsBuilt = ([path, digest]: readonly [string, string]): boolean => {
     try {
-      return sha256(readFileSync(join(root, path))) === digest;
+      return hash('sha256', readFileSync(join(root, path))) === digest;
     } catch {
       return false;
     }
@@ -139,7 +137,7 @@ async function verifyFiles({ model }: EngineFlags): Promise<readonly Check[]> {
   const more = changed.length > 5 ? ` and ${changed.length - 5} more` : '';
   const files =
     changed.length === 0
-      ? ok('Files', `${digests.length} as built; digests.json is sha256 ${sha256(list)}`)
+      ? ok('Files', `${digests.length} as built; digests.json is sha256 ${hash('sha256', list)}`)
       : failed('Files', `changed or missing: ${changed.slice(0, 5).join(', ')}${more}`, REINSTALL);
   const folder = model === 'off' ? undefined : findModel(model);
   if (folder === undefined) return [files];

@@ -1,4 +1,5 @@
 import type { WriteStream } from 'node:tty';
+import { styleText } from 'node:util';
 import { PortcullisError } from '../engine/errors.js';
 import type { ExplainedVerdict } from '../engine/explain.js';
 import { edgeAfter, edgeBefore, mergeSpans, type Span } from '../engine/span.js';
@@ -17,26 +18,20 @@ export interface Paint {
   readonly colours: boolean;
 }
 
-function plain(text: string): string {
-  return text;
-}
-function style(open: number, close: number) {
-  return (text: string): string => `\u001b[${open}m${text}\u001b[${close}m`;
-}
-
 /** Styles for a stream: colour on a terminal alone, and never when NO_COLOR is set. */
 export function paintFor(
   stream: Pick<WriteStream, 'isTTY'>,
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Paint {
   const colours = stream.isTTY === true && !environment.NO_COLOR && environment.TERM !== 'dumb';
-  if (!colours) return { bold: plain, dim: plain, red: plain, green: plain, marked: plain, colours };
+  const style = (format: Parameters<typeof styleText>[0]) => (text: string) =>
+    colours ? styleText(format, text, { validateStream: false }) : text;
   return {
-    bold: style(1, 22),
-    dim: style(2, 22),
-    red: style(31, 39),
-    green: style(32, 39),
-    marked: (text) => style(43, 49)(style(30, 39)(text)),
+    bold: style('bold'),
+    dim: style('dim'),
+    red: style('red'),
+    green: style('green'),
+    marked: style(['bgYellow', 'black']),
     colours,
   };
 }

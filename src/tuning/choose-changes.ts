@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import type { OverlayChange, Paranoia, Rule } from '../engine/rules/types.js';
 import { wilson } from '../evaluation/metrics/binomial.js';
-import { type RuleEvidence, type RuleTexts, scoreLists, textsByRule, withScore } from './rule-figures.js';
+import { type RuleEvidence, type RuleTexts, scoreLists, textsByRule } from './rule-figures.js';
 
 /** One change of one rule, with what it brought on the texts it was chosen on. */
 export interface RuleChange {
@@ -117,7 +117,7 @@ function listMoves(choice: Choice, rule: number): readonly Move[] {
 }
 
 function evaluateMove({ given, places, scores, blocked }: Choice, rule: number, score: number): Move {
-  const changed = withScore(scores, rule, score);
+  const changed = scores.with(rule, score);
   let [attacks, benign] = [0, 0];
   const attackFamilies = new Set<number>();
   const benignFamilies = new Set<number>();
@@ -156,7 +156,7 @@ function nextMove(
 /** Applies a move; returns the rules that fire in a text it concerns. */
 function takeMove(choice: Choice, { rule, score, benign }: Move): ReadonlySet<number> {
   const { given, places, blocked } = choice;
-  choice.scores = withScore(choice.scores, rule, score);
+  choice.scores = choice.scores.with(rule, score);
   choice.falsePositives += benign;
   const touched = new Set<number>();
   for (const place of places[rule] as readonly number[]) {

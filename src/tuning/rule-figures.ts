@@ -51,13 +51,6 @@ export function textsByRule(rules: number, texts: readonly RuleEvidence[]): read
   return lists;
 }
 
-/** The scores with one of them changed. */
-export function withScore(scores: readonly number[], rule: number, score: number): readonly number[] {
-  const changed = [...scores];
-  changed[rule] = score;
-  return changed;
-}
-
 function countTexts(texts: readonly RuleEvidence[]): Counts {
   const attacks = texts.filter(({ isAttack }) => isAttack).length;
   return { attacks, benign: texts.length - attacks };
@@ -83,7 +76,7 @@ export function ruleFigures({ rules, texts, scores, threshold }: RuleTexts): rea
     const rule = rules[index] as Rule;
     const fired = places.map((place) => texts[place] as RuleEvidence);
     const hits = countTexts(fired);
-    const changed = withScore(scores, index, (scores[index] as number) > 0 ? 0 : rule.score);
+    const changed = scores.with(index, (scores[index] as number) > 0 ? 0 : rule.score);
     const turned = places
       .filter((place) => before[place] !== scoreLists(texts[place] as RuleEvidence, changed) >= threshold)
       .map((place) => texts[place] as RuleEvidence);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { basename } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Gateway } from '../../integrations/mcp/gateway.js';
@@ -159,7 +159,7 @@ function chooseName(command: readonly string[]): string {
   const named = words.find((word) => !RUNNERS.includes(basename(word))) ?? command[0] ?? 'server';
   const steps = named.split(/[\\/]/).filter((step) => !/^(?:dist|build|src|lib|index\.\w+|)$/.test(step));
   const word = (steps.at(-1) ?? 'server').replace(/[^\w.@-]/g, '').slice(0, 40);
-  return `${word}-${createHash('sha256').update(JSON.stringify(command)).digest('hex').slice(0, 8)}`;
+  return `${word}-${hash('sha256', JSON.stringify(command)).slice(0, 8)}`;
 }
 
 function parseUrl(text: string): URL {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { stringify } from 'yaml';
 import { type RuleEvidence, readEvidence, type TextCounts } from '../../adapters/packs/rules-data.js';
 import { exportPack, exportRules } from '../../rule-authoring/export-pack.js';
@@ -87,7 +87,7 @@ export function printRules(args: RulesArgs, io: RulesIo): number {
     syntax: 'RE2, Unicode, case-sensitive; no flags',
     rules_version: compiled.rulesVersion,
     threshold: loaded.pack.threshold,
-    sha256: createHash('sha256').update(JSON.stringify(rules)).digest('hex'),
+    sha256: hash('sha256', JSON.stringify(rules)),
     rules,
   };
   io.out(`${JSON.stringify(content, null, args.json ? undefined : 1)}\n`);

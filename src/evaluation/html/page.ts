@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Span } from '../../engine/span.js';
 import { mergeSpans } from '../../engine/span.js';
 import { visibleText } from '../../engine/text/visible-text.js';
@@ -19,10 +19,6 @@ input{font:inherit;color:inherit;background:var(--card);border:1px solid var(--l
 // The page's only script: it shows the texts whose summary or content holds what was typed.
 const SCRIPT = `const find=document.getElementById('find');find?.addEventListener('input',()=>{const wanted=find.value.toLowerCase();for(const one of document.querySelectorAll('details.text'))one.hidden=!one.textContent.toLowerCase().includes(wanted)});`;
 
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('base64');
-}
-
 /**
  * A self-contained page: no request leaves it. `body` is HTML made of escaped parts. The page's policy lets no
  * script run but its own, by its digest.
@@ -30,7 +26,7 @@ function sha256(text: string): string {
 export function htmlPage(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${sha256(STYLE)}'; script-src 'sha256-${sha256(SCRIPT)}'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; script-src 'sha256-${hash('sha256', SCRIPT, 'base64')}'">
 <title>${escaped(title)}</title><style>${STYLE}</style></head><body><main>
 ${body}
 </main><script>${SCRIPT}</script></body></html>

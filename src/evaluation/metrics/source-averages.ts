@@ -41,19 +41,20 @@ interface SourceScores {
 
 const ascending = (a: number, b: number): number => a - b;
 
-/** Index of the first score at or above `threshold`. */
-function firstAtLeast(scores: readonly number[], threshold: number): number {
+/** Index of the first score that holds; so does every higher one. */
+function firstWhere(scores: readonly number[], holds: (score: number) => boolean): number {
   let [low, high] = [0, scores.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((scores[middle] as number) >= threshold) high = middle;
+    if (holds(scores[middle] as number)) high = middle;
     else low = middle + 1;
   }
   return low;
 }
 
 function blockedShare(scores: readonly number[], threshold: number): number | null {
-  return scores.length === 0 ? null : (scores.length - firstAtLeast(scores, threshold)) / scores.length;
+  const allowed = firstWhere(scores, (score) => score >= threshold);
+  return scores.length === 0 ? null : (scores.length - allowed) / scores.length;
 }
 
 function mean(values: readonly (number | null)[]): number | null {
@@ -84,13 +85,7 @@ function chooseThreshold({ sources, candidates }: SourceSet, budget: number): nu
   const isWithin = (threshold: number): boolean =>
     (meansAt(sources, threshold).falsePositiveRate ?? 0) <= budget + 1e-12;
   // The rate falls as the threshold rises.
-  let [low, high] = [0, candidates.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (isWithin(candidates[middle] as number)) high = middle;
-    else low = middle + 1;
-  }
-  return candidates[low] ?? null;
+  return candidates[firstWhere(candidates, isWithin)] ?? null;
 }
 
 const NO_MEANS: SourceMeans = { recall: null, falsePositiveRate: null };
@@ -120,28 +115,22 @@ export function sourceAverages(
   bySource: ReadonlyMap<string, readonly Outcome[]>,
   minTexts: number = MIN_SOURCE_TEXTS,
 ): SourceAverages {
-  const kept = (outcomes: readonly Outcome[], wanted: boolean): readonly Outcome[] => {
-    const kind = outcomes.filter(({ isAttack }) => isAttack === wanted);
-    return kind.length < minTexts ? [] : kind;
-  };
-  const all = [...bySource.values()].map((outcomes) => [...kept(outcomes, true), ...kept(outcomes, false)]);
-  const sources = all.map((outcomes): SourceScores => {
-    const listScores = (wanted: boolean): readonly number[] =>
-      outcomes
-        .filter(({ isAttack }) => isAttack === wanted)
-        .map(({ score }) => score)
-        .sort(ascending);
-    return { attacks: listScores(true), benign: listScores(false) };
+  const all = [...bySource.values()].map((outcomes) => {
+    const kept = (wanted: boolean): readonly Outcome[] => {
+      const kind = outcomes.filter(({ isAttack }) => isAttack === wanted);
+      return kind.length < minTexts ? [] : kind;
+    };
+    return { attacks: kept(true), benign: kept(false) };
   });
+  const scores = (outcomes: readonly Outcome[]) => outcomes.map(({ score }) => score).sort(ascending);
+  const sources = all.map(({ attacks, benign }) => ({ attacks: scores(attacks), benign: scores(benign) }));
   const whole = sourceSet(sources);
   const others = sources.map((_, i) => sourceSet(sources.toSpliced(i, 1)));
-  const blocked = (outcomes: readonly Outcome[], wanted: boolean): number | null => {
-    const kind = outcomes.filter(({ isAttack }) => isAttack === wanted);
-    return kind.length === 0 ? null : kind.filter(({ isBlocked }) => isBlocked).length / kind.length;
-  };
+  const blocked = (outcomes: readonly Outcome[]) =>
+    outcomes.length === 0 ? null : outcomes.filter(({ isBlocked }) => isBlocked).length / outcomes.length;
   return {
-    recall: mean(all.map((outcomes) => blocked(outcomes, true))),
-    falsePositiveRate: mean(all.map((outcomes) => blocked(outcomes, false))),
+    recall: mean(all.map(({ attacks }) => blocked(attacks))),
+    falsePositiveRate: mean(all.map(({ benign }) => blocked(benign))),
     sourcesWithAttacks: sources.filter(({ attacks }) => attacks.length > 0).length,
     sourcesWithBenign: sources.filter(({ benign }) => benign.length > 0).length,
     chosen: Object.fromEntries(

@@ -145,19 +145,19 @@ function figureTable(evaluation: Evaluation, corner: string): readonly (readonly
   ];
 }
 
-/** One line of the table of figures: a name, then a cell for each side. */
-export interface FigureRow {
-  readonly name: string;
-  readonly cells: readonly { readonly value: string; readonly interval: string }[];
+/** A figure of one side, and its interval or nothing. */
+interface Figure {
+  readonly value: string;
+  readonly interval: string;
 }
 
-function shares(value: number | null, interval: Interval | null, n: number): FigureRow['cells'][number] {
+function shares(value: number | null, interval: Interval | null, n: number): Figure {
   return {
     value: value === null ? '-' : `${formatPercent(value, n)} of ${n}`,
     interval: interval ? percentInterval(interval, n) : '',
   };
 }
-function plain(value: number | null, interval: Interval | null, n: number): FigureRow['cells'][number] {
+function plain(value: number | null, interval: Interval | null, n: number): Figure {
   return {
     value: formatFigure(value, n),
     interval: interval ? interval.map((end) => formatFigure(end, n)).join(' to ') : '',
@@ -165,38 +165,30 @@ function plain(value: number | null, interval: Interval | null, n: number): Figu
 }
 
 // Where no threshold keeps the budget (of both sides: the rules alone have more false positives) there is no recall to state.
-function recallAt(
-  { recallAt: all, attacks }: RankingFigures,
-  budget: keyof RankingFigures['recallAt'],
-): FigureRow['cells'][number] {
+function recallAt({ recallAt: all, attacks }: RankingFigures, budget: keyof RankingFigures['recallAt']): Figure {
   const { value, interval, threshold } = all[budget];
   return threshold === null ? { value: '-', interval: '' } : shares(value, interval, attacks);
 }
 
-const LINES: readonly {
-  readonly name: string;
-  readonly of: (figures: RankingFigures) => FigureRow['cells'][number];
-}[] = [
-  { name: 'recall', of: (f) => shares(f.recall, f.recallInterval, f.attacks) },
-  { name: 'false positives', of: (f) => shares(f.falsePositiveRate, f.falsePositiveRateInterval, f.benign) },
-  { name: 'precision', of: (f) => shares(f.precision, f.precisionInterval, f.truePositives + f.falsePositives) },
-  { name: 'F1', of: (f) => plain(f.f1, f.f1Interval, f.n) },
-  { name: 'AUC', of: (f) => plain(f.auc, f.aucInterval, f.n) },
-  { name: 'average precision', of: (f) => plain(f.averagePrecision, f.averagePrecisionInterval, f.n) },
-  { name: 'recall at 0.5 % FP', of: (f) => recallAt(f, '0.005') },
-  { name: 'recall at 1 % FP', of: (f) => recallAt(f, '0.01') },
-  { name: 'recall at 2 % FP', of: (f) => recallAt(f, '0.02') },
-  { name: 'calibration error', of: (f) => plain(f.calibrationError, null, f.n) },
-];
+const LINES: Readonly<Record<string, (figures: RankingFigures) => Figure>> = {
+  recall: (f) => shares(f.recall, f.recallInterval, f.attacks),
+  'false positives': (f) => shares(f.falsePositiveRate, f.falsePositiveRateInterval, f.benign),
+  precision: (f) => shares(f.precision, f.precisionInterval, f.truePositives + f.falsePositives),
+  F1: (f) => plain(f.f1, f.f1Interval, f.n),
+  AUC: (f) => plain(f.auc, f.aucInterval, f.n),
+  'average precision': (f) => plain(f.averagePrecision, f.averagePrecisionInterval, f.n),
+  'recall at 0.5 % FP': (f) => recallAt(f, '0.005'),
+  'recall at 1 % FP': (f) => recallAt(f, '0.01'),
+  'recall at 2 % FP': (f) => recallAt(f, '0.02'),
+  'calibration error': (f) => plain(f.calibrationError, null, f.n),
+};
 
-/** The table of figures and the sides that its columns are. */
+/** The lines of the table of figures, each with a figure for each of `sides`. */
 export function figureRows({ sides }: Evaluation): {
   readonly sides: readonly Side[];
-  readonly rows: readonly FigureRow[];
+  readonly rows: readonly { readonly name: string; readonly cells: readonly Figure[] }[];
 } {
   const known = (['rules', 'model', 'both'] as const).filter((side) => sides[side] !== undefined);
-  return {
-    sides: known,
-    rows: LINES.map(({ name, of }) => ({ name, cells: known.map((side) => of(sides[side] as RankingFigures)) })),
-  };
+  const cells = (of: (figures: RankingFigures) => Figure) => known.map((side) => of(sides[side] as RankingFigures));
+  return { sides: known, rows: Object.entries(LINES).map(([name, of]) => ({ name, cells: cells(of) })) };
 }

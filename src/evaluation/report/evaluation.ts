@@ -109,7 +109,7 @@ export function evaluate(scored: Scored, facts: EvaluationFacts): Evaluation {
   const sides = Object.fromEntries(
     listSides(scored).map((side) => [side, rankingFigures(listOutcomes(judged, side, scored))]),
   ) as Partial<Record<Side, RankingFigures>>;
-  const bySource = parts(({ source }) => source);
+  const bySource = grouped(judged, ({ source }) => source);
   const millis = scored.texts.flatMap(({ modelMillis }) => (modelMillis === null ? [] : [modelMillis]));
   const wrong = (label: 'injection' | 'benign'): readonly WrongText[] =>
     judged
@@ -134,17 +134,12 @@ export function evaluate(scored: Scored, facts: EvaluationFacts): Evaluation {
     modelFailures: scored.modelThreshold === null ? 0 : judged.filter(({ probability }) => probability === null).length,
     overall: sides[deciding] as RankingFigures,
     averageOverSources: sourceAverages(
-      new Map(
-        [...grouped(judged, ({ source }) => source)].map(([name, texts]) => [
-          name,
-          listOutcomes(texts, deciding, scored),
-        ]),
-      ),
+      new Map([...bySource].map(([name, texts]) => [name, listOutcomes(texts, deciding, scored)])),
     ),
     sides,
     by: {
       channel: partsOf(groupByChannel(judged)),
-      source: bySource,
+      source: partsOf(bySource),
       group: parts(({ group }) => group),
       language: parts(({ language }) => language),
       length: parts(measureLength),

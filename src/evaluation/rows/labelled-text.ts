@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { basename } from 'node:path';
 import { findInputs, type InputFile, readSlices, sliceRows } from '../../batch/formats/input-files.js';
 import type { JsonLine } from '../../batch/record-slices.js';
@@ -87,12 +87,8 @@ function readText(value: unknown, sha256: unknown): string | null | undefined {
   // A CSV export holds the digest of what was screened: a masked text has another one, and a spreadsheet's
   // apostrophe before a formula comes off.
   if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256)) return value;
-  const whole = [value, value.replace(/^'/, '')].find((text) => digest(text) === sha256);
+  const whole = [value, value.replace(/^'/, '')].find((text) => hash('sha256', text) === sha256);
   return whole ?? null;
-}
-
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }
 
 function readRecorded(row: Row): LabelledText['recorded'] {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { seededRandom } from '../metrics/bootstrap.js';
 import type { LabelledText } from './labelled-text.js';
 
@@ -50,10 +50,6 @@ export interface RowLimits {
   readonly maxPerSource?: number | undefined;
 }
 
-function groupKey({ text }: LabelledText): string {
-  return createHash('sha256').update(text).digest('hex');
-}
-
 /** Texts chosen by the digest of their content: the same ones in each run, in the order they were given. */
 export function chooseRows(
   texts: readonly LabelledText[],
@@ -62,7 +58,7 @@ export function chooseRows(
   if (limit === undefined && maxPerSource === undefined) return texts;
   const taken = new Map<string, number>();
   const chosen = texts
-    .map((row, place) => ({ row, place, key: groupKey(row) }))
+    .map((row, place) => ({ row, place, key: hash('sha256', row.text) }))
     .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.place - b.place))
     .filter(({ row }) => {
       const group = `${row.source}\n${row.label}`;
