@@ -7,10 +7,13 @@ import { ATTACK, HARMLESS } from './texts.js';
 const FIRST_SEVEN = ['verdict', 'confidence', 'rule', 'reason', 'rules_version', 'evidence_id', 'latency_ms'];
 const EXTENDED = [...FIRST_SEVEN, 'score', 'threshold', 'decided_by', 'ml_version', 'ml_threshold', 'mode'];
 
-/** Everything that came over the wire, but what differs from call to call. */
+/**
+ * Everything that came over the wire, but what differs from call to call; how long the connection stays open is left unsaid where an error is
+ * sent before the body has come.
+ */
 const lasting = ({ status, lines, body }: Answer) => ({
   status,
-  lines: lines.filter((line) => !/^(date|content-length|ratelimit-(remaining|reset)):/i.test(line)),
+  lines: lines.filter((line) => !/^(date|content-length|connection|keep-alive|ratelimit-(remaining|reset)):/i.test(line)),
   body: body.replace(/"ev_[0-9a-f]{24}"/, '"ev"').replace(/"latency_ms":\d+/, '"latency_ms":0'),
 });
 
