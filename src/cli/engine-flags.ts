@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { findModel } from '../adapters/model/model-folder.js';
@@ -18,7 +18,6 @@ export interface EngineFlags {
   readonly model?: string;
   readonly operatingPoint?: string;
   readonly isolation?: 'process' | 'thread';
-  /** MiB. */
   readonly json?: boolean;
 }
 
@@ -172,13 +171,9 @@ export function setupOfFlags(flags: EngineFlags): ScoringSetup {
   };
 }
 
-function isFolderWith(path: string, file: string): boolean {
-  return existsSync(path) && statSync(path).isDirectory() && existsSync(join(path, file));
-}
-
 /** The setup with one thing put in its place: a model folder, an overlay (`*.yaml` file) or a pack. */
 export function setupWith(setup: ScoringSetup, old: string): ScoringSetup {
-  if (isFolderWith(old, 'manifest.json')) return { ...setup, model: old };
+  if (existsSync(join(old, 'manifest.json'))) return { ...setup, model: old };
   if (/\.ya?ml$/.test(old)) return { ...setup, overlays: [old] };
   const isWithoutCore = old !== 'core' && setup.packs?.includes(NO_CORE);
   return { ...setup, packs: isWithoutCore ? [NO_CORE, old] : [old], overlays: undefined };

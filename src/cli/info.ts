@@ -12,24 +12,20 @@ async function collectInfo(flags: EngineFlags): Promise<Readonly<Record<string, 
   }
 }
 
-/** `core 1.0.0 (583 rules)`. */
-function shownPack({ name, version, rules }: PackInForce): string {
-  return `${name} ${version} (${rules} rules)`;
-}
-
-function shown(value: unknown): string {
-  return Array.isArray(value) ? value.join(', ') : String(value ?? '-');
-}
-
 async function printInfo(flags: EngineFlags): Promise<void> {
   const facts = await collectInfo(flags);
   if (flags.json) {
     process.stdout.write(`${JSON.stringify(facts, null, 2)}\n`);
     return;
   }
-  const lines = { ...facts, packs: (facts.packs as readonly PackInForce[]).map(shownPack) };
+  const packs = (facts.packs as readonly PackInForce[]).map(
+    (pack) => `${pack.name} ${pack.version} (${pack.rules} rules)`,
+  );
   const width = Math.max(...Object.keys(facts).map((name) => name.length));
-  for (const [name, value] of Object.entries(lines)) process.stdout.write(`${name.padEnd(width)}  ${shown(value)}\n`);
+  for (const [name, value] of Object.entries({ ...facts, packs })) {
+    const shown = Array.isArray(value) ? value.join(', ') : (value ?? '-');
+    process.stdout.write(`${name.padEnd(width)}  ${shown}\n`);
+  }
 }
 
 /** `portcullis info`: versions, rules, languages, and whether a model runs and why not. */

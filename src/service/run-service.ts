@@ -12,7 +12,6 @@ import { StoreError } from '../store/store-error.js';
 import type { ShortTextPool } from '../workers/short-texts.js';
 import { dashboardService } from './dashboard-service.js';
 import { ensureFirstAccount, type FirstAccount, markShown, type UnshownAccount } from './first-account.js';
-
 import { buildApp, CONNECTIONS_PER_ADDRESS } from './http/build-app.js';
 import { createLongTexts } from './long-texts/long-texts.js';
 import { openBilling } from './open-billing.js';

@@ -90,17 +90,13 @@ export function chooseChanges(given: RuleTexts, limits: ChangeLimits): readonly 
   const taken = new Map<number, RuleChange>();
   for (let move = nextMove(choice, moves.flat()); move !== undefined; move = nextMove(choice, moves.flat())) {
     const rule = rules[move.rule] as Rule;
-    const fired = firedTexts(choice, move.rule);
+    const fired = (choice.places[move.rule] as readonly number[]).map((place) => texts[place] as RuleEvidence);
     taken.set(move.rule, described(rule, scores[move.rule] as number, move, limits.paranoia, fired));
     const touched = takeMove(choice, move);
     // A rule moves once: the effect of two moves of one rule could not be distinguished from chance.
     for (const other of touched) moves[other] = taken.has(other) ? [] : listMoves(choice, other);
   }
   return [...taken.values()];
-}
-
-function firedTexts({ places, given: { texts } }: Choice, rule: number): readonly RuleEvidence[] {
-  return (places[rule] as readonly number[]).map((place) => texts[place] as RuleEvidence);
 }
 
 /** The moves of a rule that its texts support. */

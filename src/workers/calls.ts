@@ -1,4 +1,4 @@
-import type { Channel } from '../engine/channel.js';
+import type { AnalyzeOptions } from '../engine/engine.js';
 import type { Thresholds } from '../engine/engine-settings.js';
 import { PortcullisError } from '../engine/errors.js';
 import type { EngineLimits } from '../engine/limits.js';
@@ -24,18 +24,12 @@ export interface EngineWorkerSettings {
 }
 
 /** How one input is to be scored. */
-export interface ScoreOptions {
-  readonly explain?: boolean | undefined;
-  readonly channel?: Channel | undefined;
-  readonly task?: string | undefined;
-  readonly evidenceId?: string | undefined;
-  readonly mode?: Mode | undefined;
+export interface ScoreOptions
+  extends Pick<AnalyzeOptions, 'explain' | 'channel' | 'task' | 'evidenceId' | 'mode' | 'tenant'> {
   /** On top of the pool's packs and overlays, for this call alone; its thresholds come before the pool's. Default: nothing. */
   readonly change?: PackChange | undefined;
   /** Milliseconds a worker may take over it before it is killed. Default: the pool's. */
   readonly deadlineMs?: number | undefined;
-  /** The tenant of the call: workers serve tenants in turn, by the cost of their texts. Default: none. */
-  readonly tenant?: string | undefined;
   /** Milliseconds the call may wait for a worker; then it is refused with `OverloadedError`. Default: no bound. */
   readonly waitMs?: number | undefined;
 }

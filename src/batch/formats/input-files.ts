@@ -7,7 +7,6 @@ import type { InputSlice, JsonLine, PlacedSlice, SliceBounds } from '../record-s
 import { topField } from '../row.js';
 import { csvSlices, parseCsvRows } from './csv.js';
 import { BatchError, chooseFormat, decompressor, type RowFormat, SEPARATORS } from './file-format.js';
-
 import { jsonSlices, MAX_ROW_BYTES, splitLines } from './json-lines.js';
 import { parquetSlices } from './parquet.js';
 

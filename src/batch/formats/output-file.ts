@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { type FileHandle, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from '../../engine/errors.js';
@@ -75,7 +76,7 @@ export async function openOutputFile(out: string, job: string, resume: boolean):
       await file?.close();
       file = undefined;
       // After a kill between the renaming and the removal of the point nothing is left to rename.
-      const there = await exists(partial);
+      const there = existsSync(partial);
       if (there && convert !== undefined) {
         await convert(partial, `${out}.made`);
         await syncPath(`${out}.made`);
@@ -104,16 +105,6 @@ async function writeDurably(path: string, text: string): Promise<void> {
   const fresh = `${path}.new`;
   await writeFile(fresh, text, { flush: true });
   await rename(fresh, path);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return open(path).then(
-    async (found) => {
-      await found.close();
-      return true;
-    },
-    () => false,
-  );
 }
 
 async function syncPath(path: string): Promise<void> {

@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import type { Order } from '../../store/account-store.js';
 import { CliError } from '../terminal.js';
 import { noteChange, printOne, printTable, shownTime, storeCommand } from './store-command.js';
 
@@ -46,10 +45,6 @@ export function overageCommand(): Command {
   return new Command('overage').description('manage calls beyond the plan').addCommand(grant);
 }
 
-function bought({ item }: Order): string {
-  return item.kind === 'plan' ? `plan ${item.plan}` : `${item.packs} overage packs`;
-}
-
 const listOrders = storeCommand(
   new Command('list')
     .description('list orders, newest first')
@@ -59,7 +54,7 @@ const listOrders = storeCommand(
     printTable(flags, orders, {
       id: (it) => it.id,
       account: (it) => it.accountId,
-      item: bought,
+      item: ({ item }) => (item.kind === 'plan' ? `plan ${item.plan}` : `${item.packs} overage packs`),
       status: (it) => it.status,
       created: (it) => shownTime(it.createdAt),
     });

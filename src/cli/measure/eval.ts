@@ -10,7 +10,6 @@ import { type ScoringSetup, scoreTexts } from '../../evaluation/scoring/score-te
 import { type EngineFlags, setupOfFlags, setupWith, withScreenerFlags } from '../engine-flags.js';
 import { writeReport } from '../screen/text-files.js';
 import { CliError, markedText, paintFor, progressCounter } from '../terminal.js';
-
 import { parseCount, parseShare, type RowFlags, readRows, withRowFlags } from './row-flags.js';
 
 interface EvalFlags extends Omit<EngineFlags, 'json'>, RowFlags {

@@ -11,7 +11,6 @@ import { overlayHead, tuningMarkdown, tuningPage, tuningText } from '../../tunin
 import { choice, collect, type EngineFlags, setupOfFlags, withScreenerFlags } from '../engine-flags.js';
 import { writeReport } from '../screen/text-files.js';
 import { CliError, progressCounter } from '../terminal.js';
-
 import { parseCount, parseShare, type RowFlags, readRows, withRowFlags } from './row-flags.js';
 
 interface TuneFlags extends LabelledFlags {

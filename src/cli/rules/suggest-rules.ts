@@ -7,16 +7,13 @@ import { splitRows } from '../../evaluation/rows/split-rows.js';
 import { scoreTexts } from '../../evaluation/scoring/score-texts.js';
 import { type NewLanguage, newLanguage } from '../../rule-authoring/new-language.js';
 import { newRule } from '../../rule-authoring/new-rule.js';
-import { suggestGrams, suggestRule } from '../../rule-authoring/suggest-rule.js';
+import { type SuggestLimits, suggestGrams, suggestRule } from '../../rule-authoring/suggest-rule.js';
 import { type RowFlags, readRows } from '../measure/row-flags.js';
 import { describeError, writeReport } from '../screen/text-files.js';
 import { CliError, progressCounter } from '../terminal.js';
 import type { RulesArgs, RulesIo } from './rules-io.js';
 
-export interface SuggestArgs extends RulesArgs, RowFlags {
-  readonly top: number;
-  readonly least: number;
-  readonly maxFpr: number;
+export interface SuggestArgs extends RulesArgs, RowFlags, SuggestLimits {
   readonly id: string;
   readonly out?: string;
 }

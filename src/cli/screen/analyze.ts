@@ -2,7 +2,6 @@ import { Command } from 'commander';
 import { CHANNELS, type Channel } from '../../engine/channel.js';
 import { choice, type EngineFlags, openEngine, withEngineFlags, withIsolation } from '../engine-flags.js';
 import { CliError, paintFor } from '../terminal.js';
-
 import { readText } from './text-files.js';
 
 interface AnalyzeFlags extends EngineFlags {

@@ -2,24 +2,16 @@ import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { Command, Option } from 'commander';
 import { latencyAt } from '../../batch/batch-counts.js';
-import type { RowFormat } from '../../batch/formats/file-format.js';
-import type { BatchProgress, BatchResult } from '../../batch/run-batch.js';
+import type { RowFields } from '../../batch/row.js';
+import type { BatchJob, BatchProgress, BatchResult } from '../../batch/run-batch.js';
 import { choice, chooseThresholds, type EngineFlags, wholeNumber, withEngineFlags } from '../engine-flags.js';
 import { CliError, formatDuration, formatRate, progressLine } from '../terminal.js';
 
-interface BatchFlags extends EngineFlags {
-  readonly out: string;
-  readonly format?: RowFormat;
-  readonly textField: string;
-  readonly idField?: string;
-  readonly channelField?: string;
-  readonly taskField?: string;
-  readonly keep?: readonly string[];
-  readonly findings?: boolean;
+type JobFlags = Pick<BatchJob, keyof RowFields | 'out' | 'format' | 'findings' | 'resume' | 'strict'>;
+
+interface BatchFlags extends EngineFlags, JobFlags {
   readonly workers?: number;
   readonly scorers?: number;
-  readonly resume?: boolean;
-  readonly strict?: boolean;
   readonly failOn?: 'block';
   readonly summary?: string;
 }
@@ -87,8 +79,6 @@ function collect(value: string, before: readonly string[] | undefined): readonly
   return [...(before ?? []), ...value.split(',')];
 }
 
-const FORMATS: readonly RowFormat[] = ['jsonl', 'csv', 'tsv', 'parquet'];
-
 /** `portcullis batch`: rows in, one row of id and Verdict out, in the same order, on all cores. */
 export function batchCommand(): Command {
   return withEngineFlags(
@@ -98,7 +88,9 @@ export function batchCommand(): Command {
       )
       .argument('<input...>', 'files or patterns, also .gz and .zst; "-" reads standard input')
       .requiredOption('--out <file>', 'output file; "-" is standard output')
-      .addOption(choice('--format <format>', 'format of files without a known extension', FORMATS))
+      .addOption(
+        choice('--format <format>', 'format of files without a known extension', ['jsonl', 'csv', 'tsv', 'parquet']),
+      )
       .option('--text-field <field>', 'the field that holds the text: a name, or a path such as a.b[0].c', 'text')
       .option('--id-field <field>', 'the field with the row\'s id (default: "id", else the line number)')
       .option('--channel-field <field>', 'the field that says whose words the text is (default: no row says so)')

@@ -16,14 +16,9 @@ export function formatPercent(share: number | null | undefined, n: number): stri
   return percent(share, percentDecimals(n));
 }
 
-/** Decimals of a figure between 0 and 1 that `n` texts carry. */
-function figureDecimals(n: number): number {
-  return n < 1_000 ? 2 : 3;
-}
-
 /** A figure between 0 and 1, with no more decimals than `n` texts support, or `-`. */
 export function formatFigure(value: number | null, n: number): string {
-  return value === null ? '-' : value.toFixed(figureDecimals(n));
+  return value === null ? '-' : value.toFixed(n < 1_000 ? 2 : 3);
 }
 
 /** An interval of a share of `n` texts in percent, with no more decimals than `n` supports, or `-`. */

@@ -55,11 +55,7 @@ export class GroupCommit {
     this.#commit = db.prepare('COMMIT');
     this.#rollback = db.prepare('ROLLBACK');
     this.#commits = new Batcher((works) => this.#write(works), { lanes: 1, mostInOne: MOST_IN_ONE });
-    const sync = async (committed: readonly true[]): Promise<readonly true[]> => {
-      await parts.sync();
-      return committed;
-    };
-    this.#syncs = new Batcher(sync, { lanes: 1 });
+    this.#syncs = new Batcher((committed) => parts.sync().then(() => committed), { lanes: 1 });
   }
 
   /** How many wait for a commit. */

@@ -136,11 +136,6 @@ const OWNERS_READ: readonly string[] = ['/audit', '/audit/export', '/webhooks'];
 
 const RANKS: readonly Role[] = ['viewer', 'analyst', 'owner'];
 
-/** Whether a role may do what the least one named here may. */
-function isAtLeast(role: Role, least: Role): boolean {
-  return RANKS.indexOf(role) >= RANKS.indexOf(least);
-}
-
 /** Concurrent requests of one account. */
 const MOST_AT_ONCE = 16;
 
@@ -168,7 +163,7 @@ export function guard(app: ApiApp, { store, now }: DashboardParts): void {
     if (!csrfTokenFits(id, request.headers['x-csrf-token']))
       throw new ApiError(403, 'The page is out of date. Reload it.');
     const least = LEAST_ROLES.find(([end]) => route.endsWith(end))?.[1] ?? 'owner';
-    if (isAtLeast(member.role, least)) return;
+    if (RANKS.indexOf(member.role) >= RANKS.indexOf(least)) return;
     throw new ApiError(403, `Only an owner${least === 'analyst' ? ' or analyst' : ''} of the account can do this.`);
   });
 }

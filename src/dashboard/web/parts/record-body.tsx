@@ -4,7 +4,6 @@ import type { EvidenceFinding, KeptText } from '../../../evidence/evidence-recor
 import type { KeyListing, RecordView } from '../../ports.js';
 import { channelWords, count, counted, deciderWords, percent, score } from '../format.js';
 import { ruleHref, runHref, useLoad, useRuleTitles } from '../hooks.js';
-
 import { Facts, Moment, Panel, VerdictBadge } from './basics.js';
 import { FlowPanel } from './flows.js';
 import { Excerpt, InlineText, MarkedText } from './marked-text.js';
