@@ -13,7 +13,9 @@ const EXTENDED = [...FIRST_SEVEN, 'score', 'threshold', 'decided_by', 'ml_versio
  */
 const lasting = ({ status, lines, body }: Answer) => ({
   status,
-  lines: lines.filter((line) => !/^(date|content-length|connection|keep-alive|ratelimit-(remaining|reset)):/i.test(line)),
+  lines: lines.filter(
+    (line) => !/^(date|content-length|connection|keep-alive|ratelimit-(remaining|reset)):/i.test(line),
+  ),
   body: body.replace(/"ev_[0-9a-f]{24}"/, '"ev"').replace(/"latency_ms":\d+/, '"latency_ms":0'),
 });
 
