@@ -1,9 +1,8 @@
 import { Command } from 'commander';
 import { packageVersion } from '../adapters/package-version.js';
-import type { PackInForce } from '../engine/rules/types.js';
 import { type EngineFlags, openEngine, withEngineFlags } from './engine-flags.js';
 
-async function collectInfo(flags: EngineFlags): Promise<Readonly<Record<string, unknown>>> {
+async function collectInfo(flags: EngineFlags) {
   const engine = await openEngine(flags);
   try {
     return { version: packageVersion(), node: process.versions.node, engines: '>=20.19', ...engine.info };
@@ -18,11 +17,10 @@ async function printInfo(flags: EngineFlags): Promise<void> {
     process.stdout.write(`${JSON.stringify(facts, null, 2)}\n`);
     return;
   }
-  const packs = (facts.packs as readonly PackInForce[]).map(
-    (pack) => `${pack.name} ${pack.version} (${pack.rules} rules)`,
-  );
+  const packs = facts.packs.map(({ name, version, rules }) => `${name} ${version} (${rules} rules)`);
+  const channels = Object.entries(facts.channels).map(([name, { ml_threshold }]) => `${name} ${ml_threshold}`);
   const width = Math.max(...Object.keys(facts).map((name) => name.length));
-  for (const [name, value] of Object.entries({ ...facts, packs })) {
+  for (const [name, value] of Object.entries({ ...facts, packs, channels })) {
     const shown = Array.isArray(value) ? value.join(', ') : (value ?? '-');
     process.stdout.write(`${name.padEnd(width)}  ${shown}\n`);
   }

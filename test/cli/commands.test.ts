@@ -201,7 +201,9 @@ test('info names versions, rules, languages and the state of the model', () => {
   expect(facts.rules_version).toMatch(/^\d+\.\d+\.\d+\+[0-9a-f]{12}$/);
   expect(facts.rules).toBeGreaterThan(0);
   expect(facts.languages).toContain('en');
-  expect(runCli(['info', ...RULES]).stdout).toContain(facts.rules_version);
+  const text = runCli(['info', ...RULES]).stdout;
+  expect(text).toContain(facts.rules_version);
+  expect(text).toContain(`tool_call ${facts.channels.tool_call.ml_threshold}`);
 });
 
 test('try shows a person and a program the same verdict', () => {
