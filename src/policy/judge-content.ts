@@ -108,20 +108,18 @@ async function judgePieces(
   request: ScreenRequest,
   noteBlocked: (found: Screened | undefined) => void,
 ): Promise<Screened | undefined> {
-  while (joints.pieces !== undefined) {
-    const { pieces } = joints;
+  for (let [pieces] = joints.pieces; pieces !== undefined; [pieces] = joints.pieces) {
     const { input, found } = await judgeInputs(asked, [...new Set([pieces.join('\n'), rejoined(pieces)])], request);
-    noteBlocked(found);
-    if (input === undefined) break;
+    const isBlocked = input !== undefined;
+    noteBlocked(isBlocked ? found : undefined);
     const rest: string[] = [];
     const screen = async (piece: string) => ({ piece, alone: await asked.screener.screen(piece, request) });
-    for await (const { piece, alone } of orderedMap(pieces, screen, { items: AT_ONCE }))
+    for await (const { piece, alone } of orderedMap(isBlocked ? pieces : [], screen, { items: AT_ONCE }))
       if (alone.verdict.verdict === 'allow') rest.push(piece);
     if (rest.length === pieces.length) return found;
     // What is blocked alone, such as a quoted attack, was allowed where it stands.
-    joints.pieces = rest.length < 2 ? undefined : rest;
+    joints.pieces = [...(rest.length < 2 ? [] : [rest]), ...joints.pieces.slice(1)];
   }
-  joints.pieces = undefined;
   return undefined;
 }
 

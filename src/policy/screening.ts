@@ -153,7 +153,7 @@ async function judgeValue<T>(
   try {
     const judged = await judgeInputs(setup, content?.inputs ?? [], request);
     const isAllowed = judged.input === undefined && judged.left === undefined;
-    if (!isAllowed || joints?.pieces === undefined) return judged;
+    if (!isAllowed || !joints?.pieces.length) return judged;
     return { ...judged, halved: await judgeJoints(setup, joints, request, setup.timeoutMs) };
   } catch (error) {
     if (call.signal?.aborted) throw error;

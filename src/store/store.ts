@@ -93,6 +93,7 @@ export interface RunText {
   readonly kind: 'read' | 'said';
   readonly name: string;
   readonly text: string;
+  readonly start?: string | undefined;
   readonly task?: string | undefined;
 }
 

@@ -78,7 +78,8 @@ export function openSessionLog(folder: string, keepsTurns = false): RunLog {
     async read(session) {
       return usable(folder, () => linesOf(session).flatMap(readText));
     },
-    async add(session, text) {
+    // Of a result no more is kept than its end.
+    async add(session, { start: _, ...text }) {
       if (text.kind === 'said' && !keepsTurns) return;
       usable(folder, () => append(session, [`${TEXT}${JSON.stringify(text)}`]));
     },

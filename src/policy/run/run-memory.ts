@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes, randomInt } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { cropTask, newestTurns } from '../../engine/input.js';
-import { type JointEnds, type Joints, jointsOf } from './pieces/joints.js';
+import { type JointEnds, type Joints, jointsOf, type OuterEnds } from './pieces/joints.js';
 import { joinLogged, saidBefore, sayLogged } from './pieces/run-texts.js';
 import { type DigestedEntry, type Entry, emptyRun, type RunLog, type RunState } from './run-state.js';
 
@@ -108,8 +108,8 @@ export class RunMemory {
   /** Texts of data for a judge, by evidence id, the newest of them; none where there is no judge. */
   readonly texts: { get(evidenceId: string): string | undefined; set(evidenceId: string, text: string): unknown };
   readonly #joints = new LRUCache<string, Joints | Promise<Joints>>({ max: MAX_TEXTS });
-  /** The end of what was read last. */
-  #end = '';
+  /** The ends of what was read last. */
+  #read: OuterEnds | undefined;
 
   constructor(id: string, keepsTexts: boolean, { log, brief }: Partial<Pick<RunMemory, 'log' | 'brief'>> = {}) {
     this.id = id;
@@ -150,9 +150,9 @@ export class RunMemory {
   }
 
   #join(ends: JointEnds): Joints {
-    const joints = jointsOf(ends, this.#end, this.#said);
+    const joints = jointsOf(ends, this.#read, this.#said);
     // Nothing said, such as a number of progress, parts no two halves.
-    if (ends.end !== '') this.#end = ends.end;
+    if (ends.end !== '') this.#read = { start: ends.start, end: ends.end };
     return joints;
   }
 }

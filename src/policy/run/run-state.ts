@@ -99,6 +99,8 @@ export interface RunText {
   /** Digest of the whole text, 64 hex digits. */
   readonly name: string;
   readonly text: string;
+  /** Of data: its beginning, at most 300 characters. Without it, an order is not found whose second half is read first. */
+  readonly start?: string | undefined;
   /** Of data: what the user had said when it was read first, at most 4,000 characters. */
   readonly task?: string | undefined;
 }

@@ -69,7 +69,7 @@ function withText(texts: readonly RunText[], added: RunText): readonly RunText[]
 
 /** At least 1, as an entry of a cache must have. */
 function lengthOf(texts: readonly RunText[]): number {
-  return texts.reduce((sum, { text, task = '' }) => sum + text.length + task.length, 1);
+  return texts.reduce((sum, { text, start = '', task = '' }) => sum + text.length + start.length + task.length, 1);
 }
 
 function sizeOf(ofAccounts: ReadonlyMap<string, LRUCache<string, readonly RunText[]>>): number {

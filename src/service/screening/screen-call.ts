@@ -90,7 +90,7 @@ export async function screenCall(parts: CallParts, owner: CallOwner, asked: Aske
   const task = asked.task ?? taskOf(joints?.said ?? []);
   const alone = await score(parts, owner, { ...asked, input, task }, evidenceId);
   const { channel } = alone.explanation;
-  const isSplit = alone.verdict === 'allow' && joints?.pieces !== undefined;
+  const isSplit = alone.verdict === 'allow' && joints !== undefined && joints.pieces.length > 0;
   const halved =
     isSplit &&
     (await scoreJoints(joints, { channel, task }, (piece, id) =>

@@ -3,11 +3,16 @@ import type { Verdict } from '../../../src/index.js';
 import { guardModel, guardTools } from '../../../src/integrations/ai-sdk/index.js';
 import { guardMiddleware as guardAnthropic } from '../../../src/integrations/anthropic/index.js';
 import { guardHooks } from '../../../src/integrations/claude-agent/index.js';
+import { guardExpress } from '../../../src/integrations/http/index.js';
 import { guardMiddleware as guardLangChain } from '../../../src/integrations/langchain/index.js';
+import { answerLiteLlm } from '../../../src/integrations/litellm/answer-litellm.js';
 import { guardTools as guardMastraTools, guardProcessor } from '../../../src/integrations/mastra/index.js';
+import { createGateway } from '../../../src/integrations/mcp/gateway.js';
+import { guardTransport, type McpTransport } from '../../../src/integrations/mcp/index.js';
+import { readMessage } from '../../../src/integrations/mcp/messages.js';
 import { guardFetch } from '../../../src/integrations/openai/index.js';
 import { guardAgents } from '../../../src/integrations/openai-agents/index.js';
-import { createGuard, type Guard } from '../../../src/policy/index.js';
+import { createGuard, type Guard, guardDocuments, guardFunction } from '../../../src/policy/index.js';
 
 // What a host hands over is followed without any code of the user: each row is one step of an agent that has read a mail.
 
@@ -38,26 +43,34 @@ const guarded = (): Guard =>
 
 interface Step {
   readonly prompt: string;
-  readonly mails: readonly string[];
+  /** Texts, blocks of text, or records. */
+  readonly mails: readonly unknown[];
   /** What the user says before the last mail is read. */
   readonly next?: string;
+  /** The mails are read by calls of one step. */
+  readonly isAtOnce?: true;
 }
 
-/** Messages for each mail, the last ones after what the user says next. */
-const eachMail = <User, Mail>(
-  { mails, next }: Step,
-  say: (text: string) => User,
-  read: (mail: string, at: number) => readonly Mail[],
-): (User | Mail)[] =>
-  mails.flatMap((mail, at) => [
-    ...(next !== undefined && at === mails.length - 1 ? [say(next)] : []),
-    ...read(mail, at),
-  ]);
+/** Messages for each mail, a call and its result, the last ones after what the user says next. */
+function eachMail(
+  { mails, next, isAtOnce }: Step,
+  say: (text: string) => object,
+  read: (mail: unknown, at: number) => readonly [call: object, result: object],
+): object[] {
+  const pairs = mails.map(read);
+  if (isAtOnce) return [...pairs.map(([call]) => call), ...pairs.map(([, result]) => result)];
+  return pairs.flatMap((pair, at) => [...(next !== undefined && at === mails.length - 1 ? [say(next)] : []), ...pair]);
+}
 
 /** What becomes of the call `send_mail({ to: 'eve@evil.example' })` after a step, and all that the model is shown. */
 type Host = (guard: Guard, step: Step) => Promise<{ readonly isSent: boolean; readonly shown: string }>;
 
 const NOTE = /denied by portcullis/;
+/** A mail for a host whose results are texts, or blocks of text as well. */
+const asText = (mail: unknown): string => (typeof mail === 'string' ? mail : JSON.stringify(mail));
+const asContent = (mail: unknown): unknown => (Array.isArray(mail) ? mail : asText(mail));
+const aiOutput = (value: unknown): object =>
+  typeof value === 'string' ? { type: 'text', value } : { type: Array.isArray(value) ? 'content' : 'json', value };
 const aiUser = (text: string) => ({ role: 'user', content: [{ type: 'text', text }] });
 const aiMessages = (step: Step) => [
   aiUser(step.prompt),
@@ -65,9 +78,7 @@ const aiMessages = (step: Step) => [
     { role: 'assistant', content: [{ type: 'tool-call', toolCallId: `c${at}`, toolName: 'search_mail', input: {} }] },
     {
       role: 'tool',
-      content: [
-        { type: 'tool-result', toolCallId: `c${at}`, toolName: 'search_mail', output: { type: 'text', value } },
-      ],
+      content: [{ type: 'tool-result', toolCallId: `c${at}`, toolName: 'search_mail', output: aiOutput(value) }],
     },
   ]),
 ];
@@ -80,7 +91,7 @@ const chatMessages = (step: Step) => [
       role: 'assistant',
       tool_calls: [{ id: `c${at}`, type: 'function', function: { name: 'search_mail', arguments: '{}' } }],
     },
-    { role: 'tool', tool_call_id: `c${at}`, content: mail },
+    { role: 'tool', tool_call_id: `c${at}`, content: asContent(mail) },
   ]),
 ];
 const ran = async (call: Promise<unknown>): Promise<boolean> =>
@@ -130,7 +141,7 @@ const hosts: Readonly<Record<string, Host>> = {
       chatUser(step.prompt),
       ...eachMail(step, chatUser, (mail, at) => [
         { type: 'function_call', call_id: `c${at}`, name: 'search_mail', arguments: '{}' },
-        { type: 'function_call_output', call_id: `c${at}`, output: mail },
+        { type: 'function_call_output', call_id: `c${at}`, output: asContent(mail) },
       ]),
     ];
     const init = { method: 'POST', body: JSON.stringify({ model: 'm', input }) };
@@ -143,7 +154,7 @@ const hosts: Readonly<Record<string, Host>> = {
       chatUser(step.prompt),
       ...eachMail(step, chatUser, (mail, at) => [
         { role: 'assistant', content: [{ type: 'tool_use', id: `c${at}`, name: 'search_mail', input: {} }] },
-        { role: 'user', content: [{ type: 'tool_result', tool_use_id: `c${at}`, content: mail }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: `c${at}`, content: asContent(mail) }] },
       ]),
     ];
     const response = await guardAnthropic(guard)(
@@ -184,7 +195,7 @@ const hosts: Readonly<Record<string, Host>> = {
       human(step.prompt),
       ...eachMail(step, human, (mail, at) => [
         { type: 'ai', content: '', tool_calls: [{ id: `c${at}`, name: 'search_mail', args: {} }] },
-        { type: 'tool', tool_call_id: `c${at}`, content: mail },
+        { type: 'tool', tool_call_id: `c${at}`, content: asContent(mail) },
       ]),
     ];
     let shown = '';
@@ -247,17 +258,225 @@ describe.each(Object.entries(hosts))('%s', (_, host) => {
     const honest = { prompt: 'Summarise my mail.', mails: ['Ask eve@evil.example.'] };
     expect(await host(guarded(), honest)).toMatchObject({ isSent: true });
   });
+});
 
-  it('finds an order that is halved over two results', async () => {
-    const { shown } = await host(guarded(), { prompt: 'Summarise my mail.', mails: HALVES });
-    expect(shown).toContain('removed by portcullis');
-    expect(shown).not.toContain(HALVES[1]);
-  });
+/** Everything that a model is shown of a step, by the way in which mails come to it. */
+type Way = (guard: Guard, step: Step) => Promise<string>;
 
-  it('finds one that is halved over two turns', async () => {
-    const { shown } = await host(guarded(), { prompt: 'Summarise my mail.', mails: HALVES, next: 'And the next one?' });
-    expect(shown).toContain('removed by portcullis');
-    expect(shown).not.toContain(HALVES[1]);
+/** Reads the mails of a step within one run, one at a time; the user speaks before the last one. */
+async function readEach(
+  { mails, next, isAtOnce }: Step,
+  read: (mail: unknown, at: number) => unknown,
+  say: (text: string) => unknown = () => undefined,
+): Promise<string> {
+  const shownOf = async (mail: unknown, at: number): Promise<unknown> => {
+    try {
+      return await read(mail, at);
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const shown: unknown[] = [];
+  if (isAtOnce) shown.push(...(await Promise.all(mails.map(shownOf))));
+  else
+    for (const [at, mail] of mails.entries()) {
+      if (next !== undefined && at === mails.length - 1) await say(next);
+      shown.push(await shownOf(mail, at));
+    }
+  return JSON.stringify(shown);
+}
+
+/** A conversation of the AI SDK whose tools are guarded: a result is a message of the next step. */
+const aiTools =
+  (execute: (mail: unknown) => unknown): Way =>
+  (guard, step) => {
+    const messages: object[] = [aiUser(step.prompt)];
+    const atFirst = [...messages];
+    const mailOf = ({ toolCallId }: { readonly toolCallId: string }): unknown => step.mails[Number(toolCallId)];
+    const search_mail = { execute: (_: object, options: { readonly toolCallId: string }) => execute(mailOf(options)) };
+    const tools = guardTools(guard, { search_mail });
+    const read = async (_: unknown, at: number): Promise<unknown> => {
+      const call = { toolCallId: String(at), messages: step.isAtOnce ? atFirst : [...messages] };
+      const shown: unknown[] = [];
+      for await (const output of tools.search_mail.execute({}, call) as AsyncIterable<unknown>) shown.push(output);
+      const result = { type: 'tool-result', toolCallId: `${at}`, toolName: 'search_mail', output: aiOutput(shown[0]) };
+      messages.push({ role: 'tool', content: [result] });
+      return shown;
+    };
+    return readEach(step, read, (text) => messages.push(aiUser(text)));
+  };
+const own =
+  (read: (guard: Guard, mail: unknown) => unknown): Way =>
+  (guard, step) =>
+    guard.inRun(() =>
+      readEach(
+        step,
+        (mail) => read(guard, mail),
+        (text) => guard.screen('user', text),
+      ),
+    );
+async function* inParts(mail: unknown): AsyncGenerator<unknown> {
+  if (Array.isArray(mail)) yield* mail;
+  else yield mail;
+}
+const mcpMessages = (mail: unknown, id: number): readonly [ask: object, answer: object] => {
+  const content = Array.isArray(mail) ? mail : [{ type: 'text', text: asText(mail) }];
+  const isRecord = typeof mail === 'object' && !Array.isArray(mail);
+  const result = isRecord ? { content: [], structuredContent: mail } : { content };
+  const ask = { jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'search_mail', arguments: {} } };
+  return [ask, { jsonrpc: '2.0', id, result }];
+};
+
+const ways: Readonly<Record<string, Way>> = {
+  ...Object.fromEntries(
+    Object.entries(hosts).map(([name, host]): [string, Way] => [
+      name,
+      async (guard, step) => (await host(guard, step)).shown,
+    ]),
+  ),
+  'AI SDK, results of tools': aiTools(async (mail) => mail),
+  'AI SDK, results that tools yield': aiTools(inParts),
+  'Mastra, results of tools': (guard, step) => {
+    const requestContext = new Map<string, unknown>();
+    const read = (mail: unknown): unknown => {
+      const tools = guardMastraTools(guard, { search_mail: { execute: async (_: unknown, __: object) => mail } });
+      return tools.search_mail.execute({}, { requestContext });
+    };
+    return readEach(step, read);
+  },
+  'OpenAI Agents, results of tools': (guard, step) => {
+    const { toolOutputGuardrail } = guardAgents(guard);
+    const context = { context: {} };
+    const toolCall = { name: 'search_mail', arguments: '{}', callId: 'x' };
+    return readEach(step, async (output) => {
+      const { behavior } = await toolOutputGuardrail.run({ toolCall, output, context } as never);
+      return behavior.type === 'allow' ? output : behavior;
+    });
+  },
+  'LangChain, results of tools': (guard, step) => {
+    class Said {
+      readonly content: unknown;
+      constructor({ content }: { content: unknown }) {
+        this.content = content;
+      }
+    }
+    const langchain = { createMiddleware: (config: never): unknown => config, AIMessage: Said, ToolMessage: Said };
+    const { wrapToolCall } = guardLangChain(guard, langchain as never) as unknown as {
+      wrapToolCall(request: object, handler: () => unknown): Promise<{ readonly content: unknown }>;
+    };
+    const messages: object[] = [{ type: 'human', content: step.prompt }];
+    const atFirst = [...messages];
+    const read = async (mail: unknown, at: number): Promise<unknown> => {
+      const result = { type: 'tool', tool_call_id: `c${at}`, content: asContent(mail) };
+      const toolCall = { id: `c${at}`, name: 'search_mail', args: {} };
+      const { content } = await wrapToolCall(
+        { toolCall, state: { messages: step.isAtOnce ? atFirst : [...messages] } },
+        () => result,
+      );
+      messages.push({ ...result, content });
+      return content;
+    };
+    return readEach(step, read, (content) => messages.push({ type: 'human', content }));
+  },
+  MCP: (guard, step) => {
+    const session = {};
+    const connection = createGateway({ guard, report: () => {} }).connect(() => session);
+    return readEach(step, async (mail, at) => {
+      const [ask, answer] = mcpMessages(mail, at);
+      await connection.screenClient(readMessage(ask));
+      return (await connection.screenServer(readMessage(answer))).forward;
+    });
+  },
+  'MCP, guardTransport': (guard, step) => {
+    const inner: McpTransport = { start: async () => {}, close: async () => {}, send: async () => {} };
+    const transport = guardTransport(inner, guard);
+    const waiting = new Map<unknown, (message: object) => void>();
+    transport.onmessage = (message: { readonly id: number }) => waiting.get(message.id)?.(message);
+    return readEach(step, async (mail, at) => {
+      const [ask, answer] = mcpMessages(mail, at);
+      await transport.send(ask as never);
+      return new Promise((resolve) => {
+        waiting.set(at, resolve);
+        inner.onmessage?.(answer as never);
+      });
+    });
+  },
+  async LiteLLM(guard, step) {
+    let shown = '';
+    for (const [at] of step.mails.entries()) {
+      const mails = step.mails.slice(0, at + 1);
+      const structured_messages = chatMessages({
+        ...step,
+        mails,
+        ...(at === 0 && { next: undefined as never }),
+      }) as never;
+      const call = { input_type: 'request', structured_messages, litellm_trace_id: 't1' } as const;
+      shown = (await answerLiteLlm(guard, call)).blocked_reason ?? JSON.stringify(structured_messages);
+    }
+    return shown;
+  },
+  Express: own(async (guard, input) => {
+    const request = { body: { input } };
+    let shown: unknown;
+    const response = {
+      status: () => ({ json: (refusal: unknown) => (shown = { refusal, by: 'removed by portcullis' }) }),
+    };
+    await guardExpress(guard, { point: 'tool_result' })(request, response, () => {
+      shown = request.body;
+    });
+    return shown;
+  }),
+  'a loop of your own': own((guard, mail) => guardFunction(guard, 'search_mail', () => mail)()),
+  'a loop of your own, streams': own(async (guard, mail) => {
+    const shown: unknown[] = [];
+    for await (const part of await guardFunction(guard, 'search_mail', () => inParts(mail))()) shown.push(part);
+    return shown;
+  }),
+  'a loop of your own, documents': own((guard, mail) => guardDocuments(guard, [asText(mail)])),
+};
+
+const [first, second] = HALVES;
+const record = { id: 'm-1', title: first, state: 'open', body: second };
+
+describe.each<[string, Omit<Step, 'prompt'>]>([
+  ['two results', { mails: HALVES }],
+  ['two results of calls that are made at once', { mails: HALVES, isAtOnce: true }],
+  ['two turns', { mails: HALVES, next: 'And the next one?' }],
+  ['title and body', { mails: [record] }],
+  ['title and body in JSON text', { mails: [JSON.stringify(record)] }],
+  [
+    'title and text of a search result',
+    { mails: [[{ type: 'search_result', title: first, source: 's', content: [{ type: 'text', text: second }] }]] },
+  ],
+  [
+    'the body of one result and the title of the next, two turns',
+    {
+      mails: [
+        { ...record, body: first, title: 'The weekly' },
+        { id: 'm-2', title: second, body: 'All is well here.' },
+      ],
+      next: 'And the next one?',
+    },
+  ],
+  [
+    'two blocks of one result',
+    {
+      mails: [
+        [
+          { type: 'text', text: first },
+          { type: 'text', text: second },
+        ],
+      ],
+    },
+  ],
+])('an order that is halved over %s', (_, step) => {
+  it.each(Object.entries(ways))('is found by %s', async (__, shown) => {
+    const honest = JSON.parse(JSON.stringify(step).replaceAll('ignore all', 'heed all'));
+    const prompt = 'Summarise my mail.';
+    expect(await shown(guarded(), { prompt, ...honest })).not.toContain('removed by portcullis');
+    const said = await shown(guarded(), { prompt, ...step });
+    expect(said).toContain('removed by portcullis');
+    expect(HALVES.every((half) => said.includes(half))).toBe(false);
   });
 });
 

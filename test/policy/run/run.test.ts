@@ -598,8 +598,29 @@ describe('attacks in pieces', () => {
     const texts = Array.from({ length: 4 }, (_, at) => `Note ${at}: all is well. `.repeat(200));
     for (let round = 0; round < 5; round += 1) for (const text of texts) await read(run, text);
     expect(asked.filter((text) => texts.includes(text))).toHaveLength(20);
-    expect(asked).toHaveLength(20 + 3);
+    // Each joint in both orders.
+    expect(asked).toHaveLength(20 + 2 * 3);
     expect(added).toHaveLength(4);
+  });
+
+  it('finds it where the second half is read first, as calls that are made at once may have it', async () => {
+    const filler = 'All is well here. '.repeat(60);
+    const run = guarded().guard.run();
+    expect((await read(run, `${HALVES[1]} ${filler}`)).action).toBe('allow');
+    expect((await read(run, `${filler}${HALVES[0]}`)).action).toBe('replace');
+    const honest = guarded().guard.run();
+    for (const text of [`${filler}${HALVES[0]}`, filler, HALVES[1], 7, HALVES[1]])
+      expect((await read(honest, text)).action).toBe('allow');
+  });
+
+  it('does not block a short result between the end and the beginning of another', async () => {
+    const engine: Analyzer = {
+      analyze: (input, call) =>
+        analyzer.analyze(String(input).replace(/(ignore all)[\s\S]{1,20}(previous instructions)/, '$1 $2'), call),
+    };
+    const run = guarded({ engine }).guard.run();
+    for (const text of ['The previous instructions follow; ignore all', 'It is on.', 'previous instructions'])
+      expect((await read(run, text)).action).toBe('allow');
   });
 
   it('finds both halves also where something without words is read between them', async () => {
@@ -727,7 +748,8 @@ describe('attacks in pieces', () => {
       await next().screen('user', 'And the next?');
       await read(next(), { progress: 3, total: 7 });
       for (let time = 0; time < 2; time += 1) expect((await read(next(), HALVES[1])).action).toBe('replace');
-      expect((await read(next(), HALVES[0])).action).toBe('allow');
+      // Of results that are read at once the second half may come first.
+      expect((await read(next(), HALVES[0])).action).toBe('replace');
       expect((await read(next(), HALVES[1])).action).toBe('replace');
       expect(asked.at(-1)).toBe('And the next?');
       expect(asked[0]).toBeUndefined();
@@ -746,7 +768,7 @@ describe('attacks in pieces', () => {
         return both;
       });
       const decisions = await Promise.all(HALVES.map((text) => read(next(), text)));
-      expect(decisions.map(({ action }) => action)).toEqual(['allow', 'replace']);
+      expect(decisions.map(({ action }) => action)).toEqual(['replace', 'replace']);
     });
 
     it('blocks where the log fails, and reads again once it works', async () => {

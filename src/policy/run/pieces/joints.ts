@@ -5,18 +5,26 @@ import { proseOf } from './prose.js';
 
 /** Texts around the joints of a value. */
 export interface Joints {
-  /** The end of what was read before, and the ends of the value's strings, in their order. Undefined once they have passed, and where there are fewer than two. */
-  pieces: readonly string[] | undefined;
+  /**
+   * Pieces that are judged together, those of each list in their order: the end of what was read before with the ends of the value's
+   * strings, and the end of the value with the beginning of what was read before. Lists that have passed are left out.
+   */
+  pieces: readonly (readonly string[])[];
   /** The task of the value: the newest turns of the user before it, oldest first, or their text. */
   readonly said: readonly string[];
 }
 
+/** The first and the last characters of what a value's strings say; empty where they say nothing. */
+export interface OuterEnds {
+  /** Undefined where it isn't kept. */
+  readonly start: string | undefined;
+  readonly end: string;
+}
+
 /** The ends of a value's strings. */
-export interface JointEnds {
+export interface JointEnds extends OuterEnds {
   /** Digest of what the strings say. */
   readonly name: string;
-  /** The last characters of them; empty where they say nothing. */
-  readonly end: string;
   /** Pieces around their joints with each other. */
   readonly alone: readonly string[];
   /** The same where something was read before them. */
@@ -34,6 +42,7 @@ export function readEnds(value: unknown, input?: Input): JointEnds {
   const whole = prose.join('\n');
   return {
     name: digestInput(whole, 'unknown'),
+    start: structuredClone(whole.slice(0, JOINT_LENGTH)),
     end: structuredClone(whole.slice(-JOINT_LENGTH)),
     alone: endsOf(prose),
     joined: endsOf([' '.repeat(JOINT_LENGTH), ...prose]).slice(1),
@@ -41,9 +50,16 @@ export function readEnds(value: unknown, input?: Input): JointEnds {
 }
 
 /** The joints of a value behind what was read and said before. */
-export function jointsOf({ alone, joined }: JointEnds, before: string, said: readonly string[]): Joints {
-  const pieces = before === '' ? alone : [before, ...joined];
-  return { pieces: pieces.length < 2 ? undefined : pieces, said };
+export function jointsOf(
+  { alone, joined, end }: JointEnds,
+  before: OuterEnds | undefined,
+  said: readonly string[],
+): Joints {
+  if (before === undefined || joined.length === 0) return { pieces: alone.length < 2 ? [] : [alone], said };
+  // Of results that are read at once the second may come first. A long one isn't put in one list with itself: its end would meet its start.
+  if (before.start === before.end) return { pieces: [[end, before.end, ...joined]], said };
+  const back = before.start === undefined ? [] : [[end, before.start]];
+  return { pieces: [[before.end, ...joined], ...back], said };
 }
 
 /** Texts around the joints between others; of many, 100 pieces at most. Copies, since a slice keeps the whole text alive. */

@@ -9,7 +9,7 @@ import { type JointEnds, type Joints, jointsOf } from './joints.js';
  * its task: hosts send the turns of the user again with each step.
  */
 export async function joinLogged(log: RunTextLog, runId: string, ends: JointEnds): Promise<Joints> {
-  const { name, end } = ends;
+  const { name, start, end } = ends;
   const isOwn = (text: RunText): boolean => text.kind === 'read' && text.name === name;
   const known = await log.read(runId, name);
   const at = known.findIndex(isOwn);
@@ -17,7 +17,7 @@ export async function joinLogged(log: RunTextLog, runId: string, ends: JointEnds
   const task = taskOf(saidBefore(known));
   // Nothing said, such as a number of progress, parts no two halves.
   if (end === '') return jointsAfter(known, ends, task);
-  await log.add(runId, { kind: 'read', name, text: end, task });
+  await log.add(runId, { kind: 'read', name, text: end, start, task });
   // Another process may have added one meanwhile.
   const now = await log.read(runId, name);
   return jointsAfter(
@@ -28,8 +28,9 @@ export async function joinLogged(log: RunTextLog, runId: string, ends: JointEnds
 }
 
 function jointsAfter(before: readonly RunText[], ends: JointEnds, task: string | undefined): Joints {
-  const end = before.findLast(({ kind }) => kind === 'read')?.text ?? '';
-  return jointsOf(ends, end, task === undefined ? [] : [task]);
+  const last = before.findLast(({ kind }) => kind === 'read');
+  const read = last && { start: last.start, end: last.text };
+  return jointsOf(ends, read, task === undefined ? [] : [task]);
 }
 
 /** Adds a turn of the user to a log. */

@@ -119,7 +119,7 @@ export function sqlRuns(connection: Connection): RunStore {
         .sort((a, b) => Number(a.at) - Number(b.at) || (a.name < b.name ? -1 : 1));
       return rows.map(({ name, entry }) => {
         const [kind, key = ''] = name.split(':');
-        const text: Pick<RunText, 'text' | 'task'> = JSON.parse(entry);
+        const text: Omit<RunText, 'kind' | 'name'> = JSON.parse(entry);
         return { kind: kind as RunText['kind'], name: key === keyOf(accountId, sought) ? sought : key, ...text };
       });
     },
