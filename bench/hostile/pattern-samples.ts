@@ -9,24 +9,34 @@ import type { HostileText } from './hostile-text.js';
 /** The least of a repeat, and up to so many more. */
 const MORE = 3;
 
-/** Beginnings of what the patterns of the rules for English match: the literals of hundreds of rules in every segment, and few matches. */
+/**
+ * Beginnings of what the patterns of the rules for English match: the literals of hundreds of rules in every segment, and few matches. And the
+ * same between what their exceptions match.
+ */
 export function patternSamples(words: WordLists, rules: readonly Rule[]): readonly HostileText[] {
   const lookup = createWordLookup(words, () => {});
-  const nodes = rules
-    .filter(({ languages }) => languages.length === 0 || languages.includes('en'))
-    .flatMap(({ match }) => readSteps(match).steps.flatMap(({ patterns }) => patterns))
-    .flatMap((source) => {
+  const english = rules.filter(({ languages }) => languages.length === 0 || languages.includes('en'));
+  const parse = (sources: readonly string[]): readonly PatternNode[] =>
+    sources.flatMap((source) => {
       const parsed = parsePattern(source, lookup);
       return parsed.ok ? [parsed.node] : [];
     });
-  return [0.6, 0.8].map((share) => ({
-    name: `what patterns match, cut to ${100 * share} %`,
-    make: (size) =>
-      fill(size, () => {
-        const text = sample(pick(nodes));
-        return `${text.slice(0, Math.ceil(share * text.length))} `;
-      }),
-  }));
+  const nodes = parse(english.flatMap(({ match }) => readSteps(match).steps.flatMap(({ patterns }) => patterns)));
+  const exceptions = parse(english.flatMap(({ except }) => except));
+  const beginning = (share: number): string => {
+    const text = sample(pick(nodes));
+    return `${text.slice(0, Math.ceil(share * text.length))} `;
+  };
+  return [
+    ...[0.6, 0.8].map((share) => ({
+      name: `what patterns match, cut to ${100 * share} %`,
+      make: (size: number) => fill(size, () => beginning(share)),
+    })),
+    {
+      name: 'what patterns and exceptions match, cut to 80 %',
+      make: (size) => fill(size, () => `${beginning(0.8)}${sample(pick(exceptions))} `),
+    },
+  ];
 }
 
 /** A text that a pattern matches, or nearly: of a class its first member. */

@@ -57,6 +57,13 @@ describe('matching', () => {
     expect(hits(wide, `minutes ${filler}adjourned ${filler}ignore`)).toEqual(['ignore']);
   });
 
+  it('takes no more than linear memory for an exception whose literals are all over a text', () => {
+    const pack = compile([makeRule({ match: any('ignore'), except: ['users (?:[a-z]+ )+bypass it'] })]);
+    // Pairs of the two literals would be 100 million.
+    const filler = `${'users '.repeat(11)}bypass it, `.repeat(4000);
+    expect(hits(pack, `ignore ${filler}ignore`)).toEqual(['ignore', 'ignore']);
+  });
+
   it('finds what begins in one segment of a long text while the next one is read', () => {
     const pack = compile([makeRule({ match: { sequence: [['send'], ['password']], gap: 200 } })]);
     const filler = 'x'.repeat(2010);

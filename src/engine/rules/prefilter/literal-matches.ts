@@ -19,6 +19,8 @@ export interface LiteralMatches {
   listEnds(set: number, from: number, to: number): readonly number[];
   /** True when the set occurs. */
   occurs(set: number): boolean;
+  /** How often a set that occurs does, and where the first and the last of them end. */
+  extent(set: number): { readonly count: number; readonly first: number; readonly last: number };
 }
 
 export interface LiteralScan {
@@ -165,6 +167,20 @@ export function createLiteralMatches(
       return listed;
     },
     occurs: (set) => lastSeen[set] === scans,
+    extent(set) {
+      let count = 0;
+      let first = Number.POSITIVE_INFINITY;
+      let last = 0;
+      for (let slot = lastSlot[set] as number; slot >= 0; slot = slots[slot + BEFORE] as number) {
+        const cell = slots[slot + CELL_OF] as number;
+        const start = cells[cell + START] as number;
+        const own = cells[cell + COUNT] as number;
+        count += own;
+        first = Math.min(first, ends[start] as number);
+        last = Math.max(last, ends[start + own - 1] as number);
+      }
+      return { count, first, last };
+    },
   };
 }
 

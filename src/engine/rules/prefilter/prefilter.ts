@@ -1,4 +1,4 @@
-import { hullOf, mergeSpans, type Span } from '../../span.js';
+import { mergeSpans, type Span } from '../../span.js';
 import { type CompiledRule, measureSteps } from '../compiled-rule.js';
 import type { CompiledPattern } from '../pattern/compiled-pattern.js';
 import { findScripts, type ScriptMask } from '../pattern/scripts.js';
@@ -300,22 +300,13 @@ function findWindows(matches: LiteralMatches, trigger: Trigger, literal: number,
   for (let i = 0; i < count; i++) {
     const end = matches.end(literal, i);
     if (!isSurrounded(matches, trigger, end, scripts, WHOLE_TEXT)) continue;
-    windows.push(...startsAt(matches, alternative, nearest, end));
+    if (nearest) {
+      for (const at of matches.listEnds(nearest.set, end + nearest.minOffset, end + nearest.maxOffset)) {
+        windows.push({ start: at - nearest.before, end: at });
+      }
+    } else windows.push({ start: end - before, end });
   }
   return windows;
-}
-
-/** Lists where a match of an alternative can begin, given the end of one of its trigger literals. */
-function startsAt(
-  matches: LiteralMatches,
-  { before }: IndexedAlternative,
-  nearest: NearbySet | undefined,
-  end: number,
-): readonly Span[] {
-  if (!nearest) return [{ start: end - before, end }];
-  return matches
-    .listEnds(nearest.set, end + nearest.minOffset, end + nearest.maxOffset)
-    .map((at) => ({ start: at - nearest.before, end: at }));
 }
 
 /** Lists where a match of a pattern can begin in a text of that length; ascending and apart. */
@@ -324,22 +315,25 @@ function findStarts(matches: LiteralMatches, { alternatives }: CompiledPattern, 
   return mergeSpans(alternatives.flatMap((one) => findStartsOf(matches, one, length)));
 }
 
-/** Characters for each occurrence of a trigger literal, at least: where they are denser, it is cheaper to seek in all that lies between them. */
+/** Characters for each occurrence, at least: where they are denser, it is cheaper to seek in all that lies between them. */
 const SPARSE = 64;
 
+/** By the set that tells best where a match begins: near each of its occurrences that has the trigger, or what goes with the trigger, near it. */
 function findStartsOf(matches: LiteralMatches, alternative: IndexedAlternative, length: number): readonly Span[] {
   if (!allOccurIn(matches, alternative)) return NOWHERE;
-  const { before, trigger } = alternative;
-  const ends = matches.listEnds(trigger, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY);
+  const { trigger } = alternative;
   const nearest = nearestSet(alternative);
-  if ((before === UNBOUNDED && !nearest) || SPARSE * ends.length > length) {
-    const hull = hullOf(ends.map((end) => ({ start: end, end })));
-    return [{ start: hull.start - before, end: hull.end }];
-  }
-  const starts: Span[] = [];
-  for (const end of ends)
-    if (hasNearby(matches, alternative, end)) starts.push(...startsAt(matches, alternative, nearest, end));
-  return starts;
+  const { set, before } = nearest ?? { set: trigger, before: alternative.before };
+  const { count, first, last } = matches.extent(set);
+  if (before === UNBOUNDED || SPARSE * count > length) return [{ start: first - before, end: last }];
+  const isPossible = (end: number): boolean =>
+    nearest
+      ? matches.endsBetween(trigger, end - nearest.maxOffset, end - nearest.minOffset)
+      : hasNearby(matches, alternative, end);
+  return matches
+    .listEnds(set, first, last)
+    .filter(isPossible)
+    .map((end) => ({ start: end - before, end }));
 }
 
 /** True when the other literals of an alternative are where they can be, given the end of a trigger literal. */
