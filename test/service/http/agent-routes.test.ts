@@ -300,8 +300,8 @@ it('LiteLLM: the newest user turns before a result are its task', async () => {
     ['Mail 1', 'Read my mail.'],
     ['Now sum it up.', undefined],
     ['Mail 2', 'Read my mail.\nNow sum it up.'],
-    // An order may be halved over two results.
-    ['Mail 1\nMail 2', 'Read my mail.\nNow sum it up.'],
+    // An order may be halved over two results, and either half may be read first.
+    ['Mail 2\nMail 1\nMail 2', 'Read my mail.\nNow sum it up.'],
   ]);
 });
 
