@@ -103,6 +103,10 @@ it('decides again what events and evidence hold, with the answers that were give
     expect.stringContaining('\n5 of 6 decisions are the same when replayed. Decided otherwise now: ev_7\n'),
   ]);
   expect(JSON.parse(report('--json', changed).stdout)).toMatchObject({ alike: 5, different: ['ev_7'] });
+  const emptied = { ...of({ evidenceId: 'ev_8', judgement: { serves: false } }), flows: [] };
+  expect(JSON.parse(report('--json', file('emptied.jsonl', [...rows, emptied])).stdout)).toMatchObject({
+    ...{ alike: 5, different: ['ev_8'] },
+  });
 }, 60_000);
 
 it('names rows that are no events by their lines, and quotes none', () => {

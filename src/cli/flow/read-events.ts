@@ -89,8 +89,10 @@ export async function readCalls(files: readonly string[], skipBadRows: boolean):
       }
       events += 1;
       const { call, decided } = read;
-      if (call === undefined || call.flows.length === 0) continue;
-      calls.push(call);
+      if (call === undefined) continue;
+      if (call.flows.length > 0) calls.push(call);
+      // A call that carried nothing has no decision; one that names a decision has lost what it carried.
+      else if (decided === 'unreadable') continue;
       if (decided === undefined) continue;
       if (decided !== 'unreadable' && isDecidedAlike(decided)) alike += 1;
       else different.push(call.evidenceId);

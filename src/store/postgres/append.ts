@@ -105,9 +105,30 @@ export function postgresAppend(
 
   return async (items) => {
     const results = new Map<AppendItem, Appended | Error>();
-    for (const batch of byMonth(items)) for (const [item, result] of await write(batch)) results.set(item, result);
+    for (const month of byMonth(items))
+      for (const batch of bySize(month)) for (const [item, result] of await write(batch)) results.set(item, result);
     return items.map((item) => results.get(item) as Appended | Error);
   };
+}
+
+/** Characters of the inputs of one statement, if it has several records. Escaped twice, they stay below the longest string of V8. */
+const MOST_CHARACTERS = 2 ** 24;
+
+/** A batch in parts that one statement takes. */
+function* bySize(items: readonly AppendItem[]): Iterable<readonly AppendItem[]> {
+  let part: AppendItem[] = [];
+  let characters = 0;
+  for (const item of items) {
+    const { length } = item.record.input.text ?? '';
+    if (part.length > 0 && characters + length > MOST_CHARACTERS) {
+      yield part;
+      part = [];
+      characters = 0;
+    }
+    part.push(item);
+    characters += length;
+  }
+  if (part.length > 0) yield part;
 }
 
 /** The accounts to charge, in the order in which every server locks them, and the place of each item among its account's. */
