@@ -63,6 +63,7 @@ export function runTextMemory(most = 20_000_000): RunTextMemory {
 function withText(texts: readonly RunText[], added: RunText): readonly RunText[] {
   const isSameKind = ({ kind }: RunText): boolean => kind === added.kind;
   const others = texts.filter((text) => !isSameKind(text) || text.name !== added.name);
+  if (added.kind === 'read' && others.length < texts.length) return texts;
   const same = others.filter(isSameKind);
   return [...others.filter((text) => text !== same[0] || same.length < MOST_TEXTS), added];
 }

@@ -1,6 +1,9 @@
 import { expect, it, vi } from 'vitest';
-import { runTextMemory } from '../../../src/service/screening/run-texts.js';
+import { readEnds } from '../../../src/policy/run/pieces/joints.js';
+import { joinLogged, sayLogged } from '../../../src/policy/run/pieces/run-texts.js';
+import { runTextMemory, runTextsOf } from '../../../src/service/screening/run-texts.js';
 import { collectGarbage } from '../../collect-garbage.js';
+import { memoryStore } from '../memory-store.js';
 
 const said = (text: string) => ({ kind: 'said', name: text, text }) as const;
 const read = (text: string) => ({ kind: 'read', name: text, text }) as const;
@@ -62,4 +65,20 @@ it('bounds what it keeps by its length', () => {
   for (let at = 0; at < 100; at++) memory.add('a', `${at}`, said(structuredClone('x'.repeat(1_000_000))));
   expect(collectGarbage() - before).toBeLessThan(30_000_000);
   expect(memory.read('a', '99')).toHaveLength(1);
+});
+
+it('keeps nothing alive of a long turn or result but what counts', async () => {
+  const texts = runTextsOf(memoryStore().runs, runTextMemory(), { accountId: 'a', keep: 'hash' });
+  const before = collectGarbage();
+  for (let at = 0; at < 40; at++) {
+    for (let turn = 0; turn < 5; turn++)
+      await sayLogged(texts, `${at}`, `Turn ${turn} of ${at}. ${'x'.repeat(1_000_000)} ${turn}`);
+    for (let result = 0; result < 10; result++)
+      await joinLogged(texts, `${at}`, readEnds(`Result ${result} of ${at}. ${'y'.repeat(100_000)}`));
+  }
+  expect(collectGarbage() - before).toBeLessThan(5_000_000);
+  const lengths = (await texts.read('0')).map(({ text, start = '', task = '' }) =>
+    [text, start, task].map((part) => part.length),
+  );
+  expect(lengths).toEqual([...Array(5).fill([4_000, 0, 0]), ...Array(10).fill([300, 300, 4_000])]);
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runTextMemory, runTextsOf } from '../../../src/service/screening/run-texts.js';
 import type { Store } from '../../../src/store/store.js';
 import { allDatabases, type TestDatabase } from '../databases.js';
 import { makeRecord } from '../make-record.js';
@@ -71,6 +72,48 @@ describe.each(allDatabases)('runs on $name', ({ make }) => {
       Array.from({ length: 8 }, (_, index) => store.runs.addText('texts', 'at once', read(`${index}`))),
     );
     expect(await store.runs.readTexts('texts', 'at once')).toHaveLength(8);
+  });
+
+  it.each(['whole', 'hash'] as const)('a result that was read stays as it is, with its task (%s)', async (keep) => {
+    const texts = runTextsOf(store.runs, runTextMemory(), { accountId: 'stays', keep });
+    const read = (name: string, task: string) => ({ kind: 'read', name, text: name, task }) as const;
+    for (const text of [read('a', 'T1'), read('b', 'T1'), read('a', 'T2')]) await texts.add('r', text);
+    expect((await texts.read('r')).map(({ text, task }) => [text, task])).toEqual([
+      ['a', 'T1'],
+      ['b', 'T1'],
+    ]);
+  });
+
+  it('keeps a task once for all that was read with it, as long as one of them is kept', async () => {
+    const [long, other] = ['x'.repeat(4_000), 'y'.repeat(4_000)];
+    let count = 0;
+    const read = async (task: string, times: number) => {
+      for (const end = count + times; count < end; count += 1)
+        await store.runs.addText('tasks', 'r', { kind: 'read', name: `${count}`, text: `${count}`, task });
+    };
+    const tasks = async () => (await store.runs.readTexts('tasks', 'r')).map(({ task }) => task);
+    await store.runs.add('tasks', 'r', [entry('1', 420_000)]);
+    at += 1;
+    await read(long, 32);
+    await read(other, 1);
+    await read(long, 31);
+    expect([await names('tasks', 'r'), await tasks()]).toEqual([['1'], [other, ...Array(31).fill(long)]]);
+    await read(long, 1);
+    expect(await tasks()).toEqual(Array(32).fill(long));
+    for (let index = 0; index < 60; index += 1) await read(`${index}${'z'.repeat(2_000)}`, 1);
+    expect([await names('tasks', 'r'), new Set(await tasks()).size]).toEqual([['1'], 32]);
+  });
+
+  it('reads texts that were stored as they are', async () => {
+    const plain = ['It ends: "here".', '17', '{"text":2}', 'null'];
+    await store.runs.add(
+      'plain',
+      'r',
+      plain.map((line, index) => ({ name: `read:${index}`, line })),
+    );
+    expect(await store.runs.readTexts('plain', 'r')).toEqual(
+      plain.map((text, index) => ({ kind: 'read', name: `${index}`, text })),
+    );
   });
 
   it('loses nothing of entries that come at once', async () => {

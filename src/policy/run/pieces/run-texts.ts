@@ -14,7 +14,8 @@ export async function joinLogged(log: RunTextLog, runId: string, ends: JointEnds
   const known = await log.read(runId, name);
   const at = known.findIndex(isOwn);
   if (at >= 0) return jointsAfter(known.slice(0, at), ends, known[at]?.task);
-  const task = taskOf(saidBefore(known));
+  // A copy, since a slice keeps the whole text alive.
+  const task = structuredClone(taskOf(saidBefore(known)));
   // Nothing said, such as a number of progress, parts no two halves.
   if (end === '') return jointsAfter(known, ends, task);
   await log.add(runId, { kind: 'read', name, text: end, start, task });
@@ -35,7 +36,8 @@ function jointsAfter(before: readonly RunText[], ends: JointEnds, task: string |
 
 /** Adds a turn of the user to a log. */
 export async function sayLogged(log: RunTextLog, runId: string, turn: string): Promise<void> {
-  const text = cropTask(turn);
+  // A copy, as of a task.
+  const text = structuredClone(cropTask(turn));
   if (text !== undefined) await log.add(runId, { kind: 'said', name: digestInput(text, 'user'), text });
 }
 

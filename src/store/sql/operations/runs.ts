@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { sql } from 'kysely';
+import { type OnConflictBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { RunStore, RunText } from '../../store.js';
 import type { Connection } from '../connection.js';
+import type { Tables } from '../tables.js';
 
 /** Bounds on entries and their bytes. */
 interface Bound {
@@ -74,6 +75,12 @@ function newestRows({ db }: Connection, accountId: string, run: string) {
   return own.orderBy(runOrder, 'desc').orderBy('name', 'desc');
 }
 
+/** Makes a text that is there already the newest, but for a result. */
+function newest(known: OnConflictBuilder<Tables, 'runEntries'>, at: number) {
+  const moved = known.columns(['accountId', 'run', 'name']).doUpdateSet({ at });
+  return moved.where('runEntries.name', 'not like', 'read:%').where('runEntries.at', '<', at);
+}
+
 export function sqlRuns(connection: Connection): RunStore {
   const { db, pepper } = connection;
   const added = new LRUCache<string, number>({ max: COUNTED_ACCOUNTS });
@@ -83,15 +90,11 @@ export function sqlRuns(connection: Connection): RunStore {
   const keyOf = (accountId: string, name: string): string =>
     createHmac('sha256', pepper).update(`text\0${accountId}\0${name}`).digest('hex');
 
-  async function put(accountId: string, run: string, rows: readonly Entry[], isMoved = false): Promise<void> {
+  async function put(accountId: string, run: string, rows: readonly Entry[], isText = false): Promise<void> {
     const all = rows.map((row) => ({ ...row, accountId, run, bytes: row.entry.length }));
-    await db
-      .insertInto('runEntries')
-      .values(all)
-      .onConflict((known) =>
-        isMoved ? known.columns(['accountId', 'run', 'name']).doUpdateSet({ at: all[0]?.at }) : known.doNothing(),
-      )
-      .execute();
+    const { at = 0 } = rows[0] ?? {};
+    const inserted = db.insertInto('runEntries').values(all);
+    await inserted.onConflict((known) => (isText ? newest(known, at) : known.doNothing())).execute();
     await trim(connection, accountId, run, RUN_BOUND);
     const uncounted = (added.get(accountId) ?? 0) + rows.length;
     const isDue = uncounted >= COUNTED_ENTRIES;
@@ -117,22 +120,30 @@ export function sqlRuns(connection: Connection): RunStore {
       const rows = (await Promise.all(kinds))
         .flat()
         .sort((a, b) => Number(a.at) - Number(b.at) || (a.name < b.name ? -1 : 1));
+      const tasks = await texts(accountId, run, 'task').execute();
+      const taskOf = new Map(tasks.map(({ name, entry }) => [name, readText(entry).text]));
       return rows.map(({ name, entry }) => {
         const [kind, key = ''] = name.split(':');
-        const text: Omit<RunText, 'kind' | 'name'> = JSON.parse(entry);
-        return { kind: kind as RunText['kind'], name: key === keyOf(accountId, sought) ? sought : key, ...text };
+        const { taskRow, ...text } = readText(entry);
+        const task = taskRow === undefined ? text.task : taskOf.get(taskRow);
+        return { ...text, kind: kind as RunText['kind'], name: key === keyOf(accountId, sought) ? sought : key, task };
       });
     },
-    async addText(accountId, run, { kind, name, ...said }) {
+    async addText(accountId, run, { kind, name, task, ...said }) {
       const last = await texts(accountId, run, '%').limit(1).executeTakeFirst();
       // Behind the last one by whatever clock.
       const at = Math.max(connection.now(), Number(last?.at ?? 0) + 1);
-      const row = { name: `${kind}:${keyOf(accountId, name)}`, at, entry: JSON.stringify(said) };
-      await put(accountId, run, [row], kind === 'said');
+      const taskRow = task === undefined ? undefined : `task:${keyOf(accountId, task)}`;
+      const row = { name: `${kind}:${keyOf(accountId, name)}`, at, entry: JSON.stringify({ ...said, taskRow }) };
+      const tasks = taskRow === undefined ? [] : [{ name: taskRow, at, entry: JSON.stringify({ text: task }) }];
+      await put(accountId, run, [row, ...tasks], true);
       const old = await texts(accountId, run, kind).offset(RUN_TEXTS[kind]).limit(1).executeTakeFirst();
       if (old === undefined) return;
       const all = db.deleteFrom('runEntries').where('accountId', '=', accountId).where('run', '=', run);
-      await all.where('name', 'like', `${kind}:%`).where('at', '<=', old.at).execute();
+      const olds = all.where('at', '<=', old.at);
+      // A task is as new as the last result that was read with it.
+      for (const gone of kind === 'read' ? ['read', 'task'] : [kind])
+        await olds.where('name', 'like', `${gone}:%`).execute();
     },
     async purge(before) {
       await db.deleteFrom('runEntries').where('at', '<', before).execute();
@@ -144,4 +155,19 @@ interface Entry {
   readonly name: string;
   readonly at: number;
   readonly entry: string;
+}
+
+/** A text as its row has it. Results that were read with the same task share the row of this name. */
+interface TextEntry extends Omit<RunText, 'kind' | 'name'> {
+  readonly taskRow?: string | undefined;
+}
+
+/** Reads the entry of a text; a former version stored the text itself. */
+function readText(entry: string): TextEntry {
+  try {
+    const read: TextEntry | null = JSON.parse(entry);
+    return typeof read?.text === 'string' ? read : { text: entry };
+  } catch {
+    return { text: entry };
+  }
 }
