@@ -40,6 +40,18 @@ export function mergeSpans(spans: readonly Span[]): readonly Span[] {
   return merged;
 }
 
+/** Gives the index of the first of some spans whose start, or whose end, isn't before an offset. Both must ascend. */
+export function firstFrom(spans: readonly Span[], edge: keyof Span, offset: number): number {
+  let low = 0;
+  let high = spans.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((spans[middle] as Span)[edge] < offset) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Moves an offset inside a surrogate pair before it; clamps others to `[0, text.length]`. */
 export function edgeBefore(text: string, offset: number): number {
   const edge = Math.min(Math.max(offset, 0), text.length);

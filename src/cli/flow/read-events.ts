@@ -28,7 +28,7 @@ const effect: z.ZodType<KnownEffect> = z.object({
   why: z.enum(['policy', 'host', 'annotation', 'name', 'unknown name']),
 });
 const action = z.enum(['deny', 'ask', 'report']);
-/** What was decided on the values of a call, and by what. */
+/** A decision on the values of a call, with all that it follows from. */
 const decision: z.ZodType<ReportedDecision> = z.object({
   action,
   rule: z.enum(['flow.suspicious', 'flow.foreign']),

@@ -17,7 +17,7 @@ interface ScopeFlags {
   readonly yes?: boolean;
 }
 
-/** What happens to a blocked text, by point, and to a call with values from data. */
+/** The action on a blocked text, by point, and on a call with values from data. */
 export interface PolicyFlags {
   readonly user?: Policy['user'];
   readonly toolCall?: Policy['tool_call'];

@@ -35,7 +35,7 @@ interface Item {
   /** `operator`: what is trusted without being screened. */
   readonly point: Point | 'operator';
   readonly value: unknown;
-  /** What the user said before it. */
+  /** The user's newest turns before it. */
   readonly task: string | undefined;
   /** The tool whose result it is, where the call stands in the conversation. */
   readonly tool?: string | undefined;

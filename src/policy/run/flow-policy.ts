@@ -65,7 +65,7 @@ export interface FlowRuling {
   readonly flows: readonly FoundFlow[];
 }
 
-/** What a judge and a person said of a call. */
+/** Answers of a judge and a person to a call. */
 export interface FlowAnswers {
   /** Of the judge, where one was asked. */
   readonly judgement?: Judgement | undefined;

@@ -44,7 +44,7 @@ export interface CallParts {
   readonly now: () => Date;
   /** Default: no call is a part of a run. */
   readonly runs?: RunStore | undefined;
-  /** What runs read and the user said in them. Default: something else looks after that. */
+  /** Texts that runs read and that the user said in them. Default: something else looks after that. */
   readonly texts?: RunTextLog | undefined;
   /** Default: all is done in this thread. */
   readonly longTexts?: LongTexts | undefined;

@@ -30,8 +30,8 @@ function prepareGroup(
   programs: ProgramWriter,
   report: ReportPattern,
 ): PreparedGroup {
-  const byKey = new Map<string, PatternOf>();
-  const byMeaning = new Map<string, PatternOf>();
+  const byKey = new Map<string, UsedPattern>();
+  const byMeaning = new Map<string, UsedPattern>();
   for (const { source, use, rule, path } of listSources(rules, group)) {
     const key = patternKey(rule, use, source);
     if (byKey.has(key)) continue;
@@ -51,7 +51,7 @@ function prepareGroup(
     distinct.map(({ use, pattern }) => (use === 'except' && isWide(pattern) ? pattern.alternatives : [])),
   );
   const addresses = new Map<string, number>();
-  const indexed = new Map<PatternOf, IndexedPattern>();
+  const indexed = new Map<UsedPattern, IndexedPattern>();
   distinct.forEach((one, at) => {
     const { source, longest, scripts, alternatives } = one.pattern;
     indexed.set(one, {
@@ -70,7 +70,7 @@ function prepareGroup(
   return { patterns, index: steps.index, exceptIndex: exceptions.index };
 }
 
-interface PatternOf {
+interface UsedPattern {
   readonly use: PatternUse;
   readonly pattern: PreparedPattern;
 }

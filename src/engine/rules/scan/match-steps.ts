@@ -1,20 +1,8 @@
-import type { Span } from '../../span.js';
+import { firstFrom, type Span } from '../../span.js';
 import type { Stop } from '../types.js';
 
 /** The matches of every step, each sorted by start, then end. */
 export type StepSpans = readonly (readonly Span[])[];
-
-/** Index of the first span that starts at or after `offset`. */
-function firstFrom(spans: readonly Span[], offset: number): number {
-  let low = 0;
-  let high = spans.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((spans[middle] as Span).start < offset) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
 
 /**
  * Finds ordered steps: for each match of the first step that starts before `before`, the chain that ends first.
@@ -34,7 +22,7 @@ export function matchSequence(
     ends = (steps[step] as readonly Span[]).map((span) => {
       let best = Number.POSITIVE_INFINITY;
       let limit = -1;
-      for (let i = firstFrom(next, span.end); i < next.length; i++) {
+      for (let i = firstFrom(next, 'start', span.end); i < next.length; i++) {
         const start = (next[i] as Span).start;
         if (start > span.end + gap) break;
         if (limit < 0) limit = findBoundary(text, stop, span.end, Math.min(text.length, span.end + gap));
@@ -64,7 +52,7 @@ export function matchAll(text: string, steps: StepSpans, within: number, stop: S
         if (other === step) continue;
         const others = steps[other] as readonly Span[];
         // A tie in starts is found from the lower step alone, so that each set of matches is seen once.
-        const next = others[firstFrom(others, other < step ? first.start + 1 : first.start)];
+        const next = others[firstFrom(others, 'start', other < step ? first.start + 1 : first.start)];
         if (!next || next.start > first.start + within) break;
         chosen.push(next);
       }

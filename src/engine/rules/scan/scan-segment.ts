@@ -1,4 +1,4 @@
-import type { Span } from '../../span.js';
+import { firstFrom, type Span } from '../../span.js';
 import { toUnits } from '../matcher/programs.js';
 import type { CompiledPattern } from '../pattern/compiled-pattern.js';
 import { type Candidates, type Prefilter, REACH } from '../prefilter/prefilter.js';
@@ -111,30 +111,19 @@ function findIn(
 ): readonly Span[] {
   const found: Span[] = [];
   let next = range.start;
-  for (let at = firstEndingFrom(windows, next); at < windows.length; at++) {
+  for (let at = firstFrom(windows, 'end', next); at < windows.length; at++) {
     const window = windows[at] as Span;
     if (window.start > range.end) break;
     const start = Math.max(next, window.start);
     const end = Math.min(range.end, window.end);
     if (start > end) continue;
-    found.push(...pattern.findAll(units, { start, end }));
+    // One by one: a long text may have more than a call takes arguments.
+    for (const span of pattern.findAll(units, { start, end })) found.push(span);
     const last = found.at(-1);
     // An empty match doesn't end before the place where the next one may begin.
     if (last) next = Math.max(last.end, last.start + 1);
   }
   return found;
-}
-
-/** The index of the first of some windows, ascending and apart, that doesn't end before an offset. */
-function firstEndingFrom(windows: readonly Span[], offset: number): number {
-  let low = 0;
-  let high = windows.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((windows[middle] as Span).end < offset) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** The last search for a pattern in a part: the matches that begin in a range. A range always gives the same ones, whatever was sought before. */
@@ -167,9 +156,9 @@ export function createFindWide(text: string, prefilter: Prefilter): FindWide {
       found.set(pattern, known);
     }
     const { starts, spans, next } = known;
-    if (last >= next) {
+    if (last >= next && starts.length > 0) {
       units ??= toUnits(text);
-      spans.push(...findIn(pattern, units, { start: next, end: last }, starts));
+      for (const span of findIn(pattern, units, { start: next, end: last }, starts)) spans.push(span);
       known.next = Math.max(last + 1, spans.at(-1)?.end ?? 0);
     }
     return spans;

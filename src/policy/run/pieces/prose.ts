@@ -1,4 +1,4 @@
-/** What values and inputs say, without the signs of JSON. */
+/** Reads the prose of values and inputs: their strings, without the signs of JSON. */
 import { type Input, JsonText } from '../../../engine/input.js';
 import { isContainer, MAX_DEPTH } from '../../redact.js';
 
