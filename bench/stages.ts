@@ -9,7 +9,7 @@ import { compilePack } from '../src/engine/rules/compile-pack.js';
 import { compileSource } from '../src/engine/rules/matcher/pattern.js';
 import { ProgramWriter } from '../src/engine/rules/matcher/programs.js';
 import { createWordLookup } from '../src/engine/rules/pack/word-lists.js';
-import type { PreparedGroup } from '../src/engine/rules/pattern/compiled-pattern.js';
+import type { PreparedGroup, RulePatterns } from '../src/engine/rules/pattern/compiled-pattern.js';
 import { preparePatterns } from '../src/engine/rules/pattern/prepare-patterns.js';
 import { buildViews } from '../src/engine/text/views.js';
 import { createEngine } from '../src/index.js';
@@ -22,8 +22,12 @@ const engine = createEngine({ pack: compilePack({ ...pack, isChecked: true }), m
 // Nothing matches: what is left are the views and the prefilter.
 const programs = new ProgramWriter();
 const nothing = compileSource('[^\\s\\S]', programs);
+const noProgram = (list: RulePatterns['except']) =>
+  list.map((pattern) => pattern && { ...pattern, program: () => nothing });
 const emptied = ({ patterns, ...indices }: PreparedGroup): PreparedGroup => ({
-  patterns: new Map([...patterns].map(([key, pattern]) => [key, { ...pattern, program: () => nothing }])),
+  patterns: new Map(
+    [...patterns].map(([id, { steps, except }]) => [id, { steps: steps.map(noProgram), except: noProgram(except) }]),
+  ),
   ...indices,
 });
 const unmatched = compilePack({

@@ -1,5 +1,5 @@
-// `npm run build`: dist from src, with the core rule pack as a bundle (JSON, and its prepared patterns; one compressed file for
-// `portcullis/web`) and the dashboard's page in it.
+// `npm run build`: dist from src, with the prepared core rule pack (compressed for `portcullis/web` as well) and the dashboard's
+// page in it.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -16,11 +16,11 @@ process.umask(0o022);
 const finishBuild = startBuild();
 await build({ logLevel: 'warn' });
 const page = await buildPage({ configFile: 'vite.config.ts' });
-const { bundlePack } = await import(pathToFileURL(await buildTool('src/adapters/packs/pack-bundle.ts')).href);
-const { bundle, prepared, web } = bundlePack(join('rules', 'core'));
-writeFileSync(join('dist', 'core-pack.json'), bundle);
+const { preparePack } = await import(pathToFileURL(await buildTool('src/adapters/packs/prepared-pack.ts')).href);
+const { prepared, rest } = preparePack(join('rules', 'core'));
 writeFileSync(join('dist', 'core-pack.bin'), prepared);
-writeFileSync(join('dist', 'web', 'core-pack.gz'), gzipSync(web, { level: 9 }));
+writeFileSync(join('dist', 'core-pack.json'), rest);
+writeFileSync(join('dist', 'web', 'core-pack.gz'), gzipSync(prepared, { level: 9 }));
 
 // The bundler names the sources of each region; the page is minified, and its chunks are asked.
 const regions = readdirSync('dist', { recursive: true, encoding: 'utf8' })

@@ -1,8 +1,8 @@
-import { readPrepared, splitPack } from '../adapters/packs/prepared-file.js';
+import { readPrepared } from '../adapters/packs/prepared-file.js';
 import { compilePack } from '../engine/rules/compile-pack.js';
 import { PackError } from '../engine/rules/pack/pack-error.js';
-import { type PackContent, stackPacks } from '../engine/rules/pack/stack-packs.js';
-import type { CompiledPack } from '../engine/rules/types.js';
+import { stackPacks } from '../engine/rules/pack/stack-packs.js';
+import type { CompiledPack, Rule } from '../engine/rules/types.js';
 
 /**
  * Loads and compiles the pack that comes with the library, `portcullis/web/core-pack`: its address, or its bytes. The rules
@@ -11,19 +11,15 @@ import type { CompiledPack } from '../engine/rules/types.js';
  * @throws PackError `PACK010` when it isn't such a file; TypeError when it can't be fetched or is damaged
  */
 export async function loadPack(source: BytesSource): Promise<CompiledPack> {
-  const parts = splitPack(await gunzip(await fetchBytes(source)));
-  const content = parts && readContent(parts.pack, parts.prepared);
-  if (!content) throw notAPack();
+  // `gunzip` has looked at its checksum.
+  const file = readPrepared(await gunzip(await fetchBytes(source)));
+  if (!file) throw notAPack();
+  const { head, patterns, digests } = file;
+  const examples: Rule['examples'] = { positive: [], negative: [], todo_positive: [], todo_negative: [] };
+  const rules = file.rules.map((rule) => Object.assign(rule, { examples }));
+  const content = { head, words: {}, rules, isChecked: true, prepared: patterns, digest: digests.digest };
   const { pack } = stackPacks([content], { overlays: [], today: '', sha256: () => '' });
   return compilePack(pack);
-}
-
-function readContent(text: string, prepared: Uint8Array): PackContent | undefined {
-  if (!text.startsWith('{')) return undefined;
-  const { head, words, rules } = JSON.parse(text) as PackContent;
-  // Both parts lie in one file, whose checksum gzip has looked at.
-  const file = readPrepared(prepared, rules, () => true);
-  return file && { head, words, rules, isChecked: true, prepared: file.prepared, digest: file.digest };
 }
 
 function notAPack(): PackError {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -6,30 +6,26 @@ import { build } from 'tsdown';
 import { describe, expect, it } from 'vitest';
 import { createEngine as createNativeEngine } from '../../src/adapters/create-engine.js';
 import { openPack } from '../../src/adapters/packs/open-pack.js';
-import { bundlePack } from '../../src/adapters/packs/pack-bundle.js';
+import { preparePack } from '../../src/adapters/packs/prepared-pack.js';
 import { createEngine, loadPack } from '../../src/web/index.js';
 
-const made = bundlePack(join('rules', 'core'));
+const FOLDER = join('rules', 'core');
+const { prepared } = preparePack(FOLDER);
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-web-'));
-const native = (() => {
-  const path = join(folder, 'core.json');
-  writeFileSync(path, made.bundle);
-  writeFileSync(join(folder, 'core.bin'), made.prepared);
-  return createNativeEngine({ pack: openPack({ packs: [path] }) });
-})();
+const pack = openPack({ packs: [FOLDER] });
+const native = createNativeEngine({ pack });
 
 describe('portcullis/web', () => {
   it('says of texts what the native build says', async () => {
-    const engine = createEngine({ pack: await loadPack(gzipSync(made.web)) });
+    const engine = createEngine({ pack: await loadPack(gzipSync(prepared)) });
     expect(engine.info).toEqual(native.info);
     const lines = ['attacks.txt', 'benign.txt'].flatMap((name) =>
       readFileSync(join('bench', 'texts', name), 'utf8')
         .split('\n')
         .filter(Boolean),
     );
-    const examples = openPack({ packs: [join(folder, 'core.json')] }).rules.flatMap(
-      ({ examples: { positive, negative } }) =>
-        [positive[0]?.text, negative[0]?.text].filter((text) => text !== undefined),
+    const examples = pack.rules.flatMap(({ examples: { positive, negative } }) =>
+      [positive[0]?.text, negative[0]?.text].filter((text) => text !== undefined),
     );
     const texts = [...lines, ...examples.filter((_, index) => index % 3 === 0)];
     const said = ({ scan }: typeof engine, text: string): unknown => {

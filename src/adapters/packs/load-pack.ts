@@ -12,6 +12,7 @@ import { readPackBundle } from './pack-bundle.js';
 import { readPackFolder, withPlaces } from './pack-folder.js';
 import { readOverlay } from './pack-overlay.js';
 import type { PackSources } from './pack-yaml.js';
+import { readPreparedPack } from './prepared-pack.js';
 
 export interface LoadOptions {
   /**
@@ -95,7 +96,7 @@ function readPack(name: string, trusted: readonly MinisignKey[] = []): PackPart 
   if (name === CORE) {
     const path = corePackPath();
     if (path === undefined) throw missing('The core pack');
-    return readPack(path);
+    return path.endsWith('.bin') ? { path, content: readPreparedPack(path) } : readPack(path);
   }
   if (name.endsWith('.json') || trusted.length > 0) return { path: name, content: readPackBundle(name, trusted) };
   const path = existsSync(name) && statSync(name).isDirectory() ? name : packFolder(name);

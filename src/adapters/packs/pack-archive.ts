@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { PackContent } from '../../engine/rules/pack/stack-packs.js';
 import { type LoadOptions, loadPack, NO_CORE } from './load-pack.js';
-import { plainBundle } from './pack-bundle.js';
+import { writePackBundle } from './pack-bundle.js';
 
 /** Rules with all that gives them their version, as one text. */
 export interface PackArchive {
@@ -41,7 +41,7 @@ export function unpackArchive(text: string, folder: string): LoadOptions | undef
   };
   return {
     today: archive.data.today,
-    packs: [NO_CORE, ...archive.data.packs.map((pack, i) => laid(`pack-${i}.json`, plainBundle(pack)))],
+    packs: [NO_CORE, ...archive.data.packs.map((pack, i) => laid(`pack-${i}.json`, writePackBundle(pack)))],
     // JSON is YAML.
     overlays: archive.data.overlays.map((overlay, i) => laid(`overlay-${i}.yaml`, JSON.stringify(overlay))),
   };

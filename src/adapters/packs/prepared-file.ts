@@ -1,5 +1,6 @@
-import { readCharClass } from '../../engine/rules/matcher/char-class.js';
-import { readPrograms } from '../../engine/rules/matcher/programs.js';
+import { classOfKey } from '../../engine/rules/matcher/char-class.js';
+import type { PackHead } from '../../engine/rules/pack/rule-schema.js';
+import type { PackContent } from '../../engine/rules/pack/stack-packs.js';
 import {
   type IndexedPattern,
   type PreparedGroup,
@@ -7,27 +8,31 @@ import {
   RULE_GROUPS,
   type RuleGroupName,
 } from '../../engine/rules/pattern/compiled-pattern.js';
-import { listPatternKeys } from '../../engine/rules/pattern/prepare-patterns.js';
+import { mapPatterns } from '../../engine/rules/pattern/prepare-patterns.js';
 import type { IndexedAlternative, LiteralIndex } from '../../engine/rules/prefilter/literal-index.js';
 import type { Rule } from '../../engine/rules/types.js';
 
 /**
- * The prepared patterns of a pack as one binary file next to it: patterns parsed, word lists expanded, the automaton of the
- * literals laid out. A header of JSON says where each section lies; little-endian, as every machine is that JavaScript runs on.
- * Without Node's own modules: `portcullis/web` reads it too.
+ * What a scan needs of a pack as one binary file: its rules without their examples, patterns parsed, word lists expanded, the
+ * automaton of the literals laid out. A header of JSON says where each section lies; little-endian, as every machine is that
+ * JavaScript runs on. Without Node's own modules: `portcullis/web` reads it too.
  */
 const MAGIC = 'portcullis-prepared\n';
-const FORMAT = 6;
+const FORMAT = 7;
 /** Sections begin on multiples of this, so that typed arrays can lie in them. */
 const ALIGNMENT = 8;
 
-interface Header {
-  readonly format: number;
-  /** SHA-256 of the pack that the patterns were prepared from, and of the sections. */
-  readonly pack: string;
-  readonly sections: string;
+interface Digests {
   /** See `PackContent.digest`. */
   readonly digest: string;
+  /** SHA-256 of the file with what this one leaves out. */
+  readonly rest: string;
+}
+
+interface Header extends Digests {
+  readonly format: number;
+  /** SHA-256 of the sections. */
+  readonly sections: string;
   /** Offset and length in bytes, by name. */
   readonly table: Readonly<Record<string, readonly [number, number]>>;
 }
@@ -42,12 +47,10 @@ const encodeUtf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 /** A byte order mark is a character of its pattern. */
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Writes the prepared patterns of a pack. `pack` is the text of its bundle. */
 export function writePrepared(
-  prepared: PreparedPatterns,
-  rules: readonly Rule[],
-  pack: string,
-  digest: string,
+  { head, rules }: PackContent,
+  patterns: PreparedPatterns,
+  digests: Digests,
   sha256: Sha256,
 ): Uint8Array {
   const parts: Uint8Array[] = [];
@@ -68,45 +71,48 @@ export function writePrepared(
     add(`${name}.items`, toBytes(setsByLiteral.items));
     add(`${name}.sets`, toBytes(Int32Array.of(sets)));
   };
+  const leanRules = rules.map(({ examples: _, ...rule }) => rule);
+  add('pack', encodeUtf8(JSON.stringify({ head, rules: leanRules } satisfies LeanPack)));
   for (const group of RULE_GROUPS) {
-    const { patterns, index, exceptIndex } = prepared[group];
-    const distinct = [...new Set(patterns.values())];
+    const { patterns: known, index, exceptIndex } = patterns[group];
+    const inOrder = [...known.values()].flatMap(({ steps, except }) => [...steps.flat(), ...except]);
+    const distinct = [...new Set(inOrder)].filter((pattern) => pattern !== undefined);
     const numbers = new Map(distinct.map((pattern, number) => [pattern, number]));
-    const byKey = listPatternKeys(rules, group).map((key) => {
-      const pattern = patterns.get(key);
+    const order = inOrder.map((pattern) => {
       if (!pattern) throw new Error('only patterns without mistakes can be stored');
       return numbers.get(pattern) as number;
     });
-    add(`${group}.byKey`, toBytes(Int32Array.from(byKey)));
+    add(`${group}.order`, toBytes(Int32Array.from(order)));
     add(`${group}.patterns`, encodeUtf8(JSON.stringify(distinct.map(store))));
     addIndex(group, index);
     addIndex(`${group}.except`, exceptIndex);
   }
-  const { programs } = prepared;
-  add('programs', toBytes(programs.code.subarray(0, programs.length)));
-  add('classes', encodeUtf8(JSON.stringify(programs.classes.map(({ key }) => key))));
+  const { code, length, classes, ascii } = patterns.programs;
+  add('programs', toBytes(code.subarray(0, length)));
+  add('classes', encodeUtf8(JSON.stringify(classes.map(({ key }) => key))));
+  add('ascii', toBytes(ascii.subarray(0, 128 * classes.length)));
   const sections = concat(parts);
-  const header: Header = { format: FORMAT, pack: sha256(encodeUtf8(pack)), sections: sha256(sections), digest, table };
+  const header: Header = { format: FORMAT, sections: sha256(sections), ...digests, table };
   return concat([padToAlignment(`${MAGIC}${JSON.stringify(header)}\n`), sections]);
 }
 
-export interface PreparedFile {
-  readonly prepared: PreparedPatterns;
-  /** See `PackContent.digest`. */
-  readonly digest: string;
+interface LeanPack {
+  readonly head: PackHead;
+  readonly rules: readonly Omit<Rule, 'examples'>[];
 }
 
-/** Reads what `writePrepared` wrote; undefined when it is of another format, or `isIntact` rejects its digests. */
-export function readPrepared(
-  file: Uint8Array,
-  rules: readonly Rule[],
-  isIntact: (digests: Pick<Header, 'pack' | 'sections'>, sections: Uint8Array) => boolean,
-): PreparedFile | undefined {
+export interface PreparedFile extends LeanPack {
+  readonly patterns: PreparedPatterns;
+  readonly digests: Digests;
+}
+
+/** Reads what `writePrepared` wrote; undefined when it is of another format, or damaged. Without `sha256` nothing looks for damage. */
+export function readPrepared(file: Uint8Array, sha256?: Sha256): PreparedFile | undefined {
   const end = file.indexOf(10, MAGIC.length);
   if (end < 0 || utf8.decode(file.subarray(0, MAGIC.length)) !== MAGIC) return undefined;
   const header = JSON.parse(utf8.decode(file.subarray(MAGIC.length, end))) as Header;
   const sections = file.subarray(Math.ceil((end + 1) / ALIGNMENT) * ALIGNMENT);
-  if (header.format !== FORMAT || !isIntact(header, sections)) return undefined;
+  if (header.format !== FORMAT || (sha256 && sha256(sections) !== header.sections)) return undefined;
   // Typed arrays need their alignment, which a part of a larger buffer may lack.
   const { buffer, byteOffset } = sections.byteOffset % ALIGNMENT === 0 ? sections : sections.slice();
   const section = (name: string): readonly [number, number] => header.table[name] as readonly [number, number];
@@ -118,6 +124,7 @@ export function readPrepared(
     const [at, length] = section(name);
     return new Uint8Array(buffer, byteOffset + at, length);
   };
+  const { head, rules } = JSON.parse(utf8.decode(bytes('pack'))) as LeanPack;
   const readIndex = (name: string): LiteralIndex => ({
     automaton: {
       table: ints(`${name}.table`),
@@ -131,22 +138,18 @@ export function readPrepared(
   const readGroup = (group: RuleGroupName): PreparedGroup => {
     const stored = JSON.parse(utf8.decode(bytes(`${group}.patterns`))) as readonly StoredPattern[];
     const distinct = stored.map(restore);
-    const byKey = ints(`${group}.byKey`);
-    const patterns = listPatternKeys(rules, group).map((key, at): [string, IndexedPattern] => [
-      key,
-      distinct[byKey[at] as number] as IndexedPattern,
-    ]);
+    const order = ints(`${group}.order`).values();
     return {
-      patterns: new Map(patterns),
+      patterns: mapPatterns(rules as readonly Rule[], group, () => distinct[order.next().value as number]),
       index: readIndex(group),
       exceptIndex: readIndex(`${group}.except`),
     };
   };
   const [at, length] = section('programs');
   const code = new Uint16Array(buffer, byteOffset + at, length / Uint16Array.BYTES_PER_ELEMENT);
-  const classes = (JSON.parse(utf8.decode(bytes('classes'))) as readonly string[]).map(readCharClass);
-  const programs = readPrograms(code, classes);
-  return { prepared: { raw: readGroup('raw'), folded: readGroup('folded'), programs }, digest: header.digest };
+  const classes = (JSON.parse(utf8.decode(bytes('classes'))) as readonly string[]).map(classOfKey);
+  const programs = { code, length: code.length, classes, ascii: bytes('ascii') };
+  return { head, rules, patterns: { raw: readGroup('raw'), folded: readGroup('folded'), programs }, digests: header };
 }
 
 function store({ program, longest, scripts, frequency, alternatives }: IndexedPattern): StoredPattern {
@@ -203,19 +206,4 @@ function padToAlignment(text: string): Uint8Array {
   const padded = new Uint8Array(Math.ceil(bytes.length / ALIGNMENT) * ALIGNMENT).fill(0x20);
   padded.set(bytes);
   return padded;
-}
-
-/** A pack without its rules' examples and its word lists, and its prepared patterns, in one: what `portcullis/web` loads. */
-export function joinPack(pack: string, prepared: Uint8Array): Uint8Array {
-  return concat([padToAlignment(`${pack}\n`), prepared]);
-}
-
-/** The two parts of what `joinPack` made; undefined for anything else. */
-export function splitPack(file: Uint8Array): { readonly pack: string; readonly prepared: Uint8Array } | undefined {
-  const end = file.indexOf(10);
-  if (end < 0) return undefined;
-  return {
-    pack: utf8.decode(file.subarray(0, end)),
-    prepared: file.subarray(Math.ceil((end + 1) / ALIGNMENT) * ALIGNMENT),
-  };
 }

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { NO_CORE } from '../../adapters/packs/load-pack.js';
 import { signFile } from '../../adapters/packs/minisign.js';
-import { plainBundle } from '../../adapters/packs/pack-bundle.js';
+import { writePackBundle } from '../../adapters/packs/pack-bundle.js';
 import { CliError } from '../terminal.js';
 import { openPack, type RulesArgs, type RulesIo } from './rules-io.js';
 
@@ -19,7 +19,7 @@ export function signPack(args: SignArgs, io: RulesIo): number {
   const content = openPack(args, io).loaded.contents.at(-1);
   if (content === undefined) throw new CliError('--sign needs one --pack');
   const { name, version } = content.head;
-  const bundle = Buffer.from(plainBundle(content));
+  const bundle = Buffer.from(writePackBundle(content));
   const signature = signFile(bundle, readFileSync(sign, 'utf8'), `portcullis pack ${name} ${version}`);
   if (signature === undefined)
     throw new CliError(

@@ -1,9 +1,14 @@
 import { overlayThresholds } from '../channel.js';
-import { type AllowanceLookup, type CompileOptions, compileAllowances, compileRules } from './compile-rules.js';
+import {
+  type AllowanceLookup,
+  type CompileOptions,
+  compileAllowances,
+  compileRules,
+  lazyWordLookup,
+} from './compile-rules.js';
 import { type CompiledRule, countedScore } from './compiled-rule.js';
 import { PackError, type PackProblem } from './pack/pack-error.js';
 import { changeRule } from './pack/stack-packs.js';
-import { createWordLookup } from './pack/word-lists.js';
 import type { CompiledPattern } from './pattern/compiled-pattern.js';
 import { buildPlainPrefilter, buildPrefilter } from './prefilter/prefilter.js';
 import { findNearMisses } from './scan/near-misses.js';
@@ -68,7 +73,7 @@ function assemblePack(pack: Pack, compiled: CompiledParts): CompiledPack {
 export function allowListProblems({ layers }: Pack, allow: readonly Allowance[]): readonly PackProblem[] {
   const problems: PackProblem[] = [];
   // The uppermost pack sees the word lists of all.
-  const lookup = createWordLookup(layers.at(-1)?.words ?? {}, () => {});
+  const lookup = lazyWordLookup(layers.at(-1), []);
   const allowances = compileAllowances(allow, lookup, problems);
   for (const { rules } of layers) for (const rule of rules) allowances(rule);
   return problems;
@@ -79,10 +84,10 @@ function changedPack(pack: Pack, compiled: CompiledParts, change: PackChange): C
   const { parts } = compiled;
   const problems: PackProblem[] = [];
   const lookups = new Map<string, AllowanceLookup>();
-  for (const { words, rules } of pack.layers) {
-    const lookup = createWordLookup(words, () => {});
+  for (const layer of pack.layers) {
+    const lookup = lazyWordLookup(layer, []);
     const allowances = compileAllowances(change.allow, lookup, problems);
-    for (const { id } of rules) lookups.set(id, allowances);
+    for (const { id } of layer.rules) lookups.set(id, allowances);
   }
   const rules: CompiledRule[] = [];
   const changed = new Map(parts.changed);

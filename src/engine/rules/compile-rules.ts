@@ -4,8 +4,6 @@ import {
   choosePatternForm,
   countedScore,
   measureMaxSpan,
-  type PatternUse,
-  patternKey,
   readSteps,
   viewBit,
 } from './compiled-rule.js';
@@ -18,13 +16,14 @@ import {
   type IndexedPattern,
   type PreparedPatterns,
   RULE_GROUPS,
+  type RulePatterns,
 } from './pattern/compiled-pattern.js';
 import type { WordLookup } from './pattern/parse-pattern.js';
 import { PatternError } from './pattern/pattern-error.js';
 import { type PatternForm, preparePattern } from './pattern/prepare-pattern.js';
 import { preparePatterns } from './pattern/prepare-patterns.js';
 import type { LiteralIndex } from './prefilter/literal-index.js';
-import type { Allowance, Pack, PackLayer, Rule, WordLists } from './types.js';
+import type { Allowance, Pack, PackLayer, Rule } from './types.js';
 
 /** Rules of one layer that share a prefilter. */
 export interface RuleGroup {
@@ -69,7 +68,7 @@ function compileLayer(
   firstIndex: number,
   problems: PackProblem[],
 ): Omit<CompiledRules, 'problems'> {
-  const words = lazyWordLookup(layer.words, problems);
+  const words = lazyWordLookup(layer, problems);
   const prepared: PreparedPatterns =
     layer.prepared ??
     preparePatterns(layer.rules, words, ({ at, length, ...problem }, { id }, path) => {
@@ -82,18 +81,21 @@ function compileLayer(
     return pattern;
   };
   const compiled = new Map<IndexedPattern, readonly CompiledPattern[]>();
-  const compileSource: SourceCompiler = (source, use, rule, path) => {
-    const indexed = prepared[chooseGroup(rule)].patterns.get(patternKey(rule, use, source));
-    if (indexed === undefined) return [];
-    const known =
-      compiled.get(indexed) ?? compilePattern(indexed, build, { in: 'rule', name: rule.id, path }, problems);
-    compiled.set(indexed, known);
-    return known;
-  };
+  const compileAll: PatternsCompiler = (patterns, rule, path) =>
+    patterns.flatMap((indexed, at) => {
+      if (indexed === undefined) return [];
+      const place: PackPlace = { in: 'rule', name: rule.id, path: [...path, at] };
+      const known = compiled.get(indexed) ?? compilePattern(indexed, build, place, problems);
+      compiled.set(indexed, known);
+      return known;
+    });
 
   const allowances = compileAllowances(pack.allow, words, problems);
   const active = layer.rules.filter((rule) => rule.status !== 'deprecated');
-  const rules = active.map((rule, at) => compileRule(rule, firstIndex + at, compileSource, allowances));
+  const rules = active.map((rule, at) => {
+    const patterns = prepared[chooseGroup(rule)].patterns.get(rule.id) as RulePatterns;
+    return compileRule(rule, firstIndex + at, patterns, compileAll, allowances);
+  });
   const groups = RULE_GROUPS.map((name) => ({
     rules: rules.filter(({ rule }) => chooseGroup(rule) === name),
     index: prepared[name].index,
@@ -106,11 +108,11 @@ function compileLayer(
   };
 }
 
-/** A lookup that parses the lists when a pattern first uses one: those of a bundle are not needed. */
-function lazyWordLookup(lists: WordLists, problems: PackProblem[]): WordLookup {
+/** A lookup that reads and parses the lists of a layer when a pattern first uses one: prepared patterns need none. */
+export function lazyWordLookup(layer: Pick<PackLayer, 'words'> | undefined, problems: PackProblem[]): WordLookup {
   let lookup: WordLookup | undefined;
   return (...wanted) => {
-    lookup ??= createWordLookup(lists, ({ list, entry, problem }) => {
+    lookup ??= createWordLookup(layer?.words ?? {}, ({ list, entry, problem }) => {
       const { at, length, ...rest } = problem;
       problems.push({ ...rest, place: { in: 'words', name: list, path: [list, entry], at, length } });
     });
@@ -118,9 +120,8 @@ function lazyWordLookup(lists: WordLists, problems: PackProblem[]): WordLookup {
   };
 }
 
-type SourceCompiler = (
-  source: string,
-  use: PatternUse,
+type PatternsCompiler = (
+  patterns: RulePatterns['except'],
   rule: Rule,
   path: PackPlace['path'],
 ) => readonly CompiledPattern[];
@@ -128,16 +129,12 @@ type SourceCompiler = (
 function compileRule(
   rule: Rule,
   index: number,
-  compileSource: SourceCompiler,
+  patterns: RulePatterns,
+  compileAll: PatternsCompiler,
   allowances: AllowanceLookup,
 ): CompiledRule {
-  const compileAll = (
-    use: PatternUse,
-    sources: readonly string[],
-    path: PackPlace['path'],
-  ): readonly CompiledPattern[] => sources.flatMap((source, at) => compileSource(source, use, rule, [...path, at]));
   const { shape, steps } = readSteps(rule.match);
-  const compiledSteps = steps.map((step) => compileAll('match', step.patterns, step.path));
+  const compiledSteps = steps.map(({ path }, at) => compileAll(patterns.steps[at] ?? [], rule, path));
   return {
     index,
     rule,
@@ -146,7 +143,7 @@ function compileRule(
     shape,
     steps: compiledSteps,
     order: orderSteps(compiledSteps),
-    except: [...compileAll('except', rule.except, ['except']), ...allowances(rule)],
+    except: [...compileAll(patterns.except, rule, ['except']), ...allowances(rule)],
     maxSpan: measureMaxSpan(shape, compiledSteps),
   };
 }

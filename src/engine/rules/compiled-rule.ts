@@ -60,14 +60,6 @@ export function chooseGroup(rule: { readonly views: readonly ViewKind[] }): Rule
   return rule.views.includes('raw') ? 'raw' : 'folded';
 }
 
-/** Whether a pattern is of a step or an exception of its rule. */
-export type PatternUse = 'match' | 'except';
-
-/** Key of a rule's pattern in `PreparedGroup.patterns`. */
-export function patternKey(rule: { readonly views: readonly ViewKind[] }, use: PatternUse, source: string): string {
-  return `${choosePatternForm(rule)} ${use} ${source}`;
-}
-
 const DEFAULT_GAP = 40;
 const DEFAULT_WITHIN = 120;
 

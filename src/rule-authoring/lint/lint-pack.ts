@@ -1,4 +1,4 @@
-import { chooseGroup, patternKey, readSteps } from '../../engine/rules/compiled-rule.js';
+import { chooseGroup, readSteps } from '../../engine/rules/compiled-rule.js';
 import { type PackProblem, ruleProblem } from '../../engine/rules/pack/pack-error.js';
 import { createWordLookup } from '../../engine/rules/pack/word-lists.js';
 import type { WordLookup } from '../../engine/rules/pattern/parse-pattern.js';
@@ -139,8 +139,12 @@ function checkNegatives(rule: Rule, words: WordLookup): readonly PackProblem[] {
   if (rule.status !== 'stable') return [];
   // Without its exceptions: a negative must get past the prefilter to the rule's own patterns.
   const { index, patterns } = preparePatterns([{ ...rule, except: [] }], words, () => {})[chooseGroup(rule)];
-  const sources = readSteps(rule.match).steps.flatMap((step) => step.patterns);
-  if (sources.some((source) => (patterns.get(patternKey(rule, 'match', source))?.alternatives.length ?? 0) === 0))
+  if (
+    patterns
+      .get(rule.id)
+      ?.steps.flat()
+      .some((pattern) => !pattern?.alternatives.length)
+  )
     return [];
   const hits = new Set(rule.examples.positive.flatMap(({ hit }) => listWords(hit)));
   const matches = createLiteralMatches(index, () => true);

@@ -1,16 +1,20 @@
 import { PatternError } from '../pattern/pattern-error.js';
 import type { ClassItem } from '../pattern/pattern-node.js';
 
-/** A set of characters. */
-export interface CharClass {
-  /** Equal classes have equal keys; `readCharClass` makes the class from it again. */
+/** The members of a class beyond ASCII. */
+export interface ClassBeyond {
+  /** Equal classes have equal keys; `classOfKey` makes the class from it again. */
   readonly key: string;
+  /** Whether a code point beyond ASCII is a member. */
+  readonly hasBeyond: (point: number) => boolean;
+}
+
+/** A set of characters. */
+export interface CharClass extends ClassBeyond {
   /** By ASCII character: 1 for a member. */
   readonly ascii: Uint8Array;
   /** Whether a character beyond ASCII can be a member. */
   readonly mayBeBeyond: boolean;
-  /** Whether a code point beyond ASCII is a member. */
-  readonly hasBeyond: (point: number) => boolean;
 }
 
 type Range = Exclude<ClassItem, { readonly escape: string }>;
@@ -54,8 +58,17 @@ export function charClass(items: readonly ClassItem[], negated: boolean, ignores
   return known;
 }
 
-export function readCharClass(key: string): CharClass {
-  return charClass(...(JSON.parse(key) as Parameters<typeof charClass>));
+/** A class of the core pack, which is made when a text first needs it: most texts need few. */
+export function classOfKey(key: string): ClassBeyond {
+  let known: CharClass | undefined;
+  const make = (): CharClass => charClass(...(JSON.parse(key) as Parameters<typeof charClass>));
+  return {
+    key,
+    hasBeyond(point) {
+      known ??= make();
+      return known.hasBeyond(point);
+    },
+  };
 }
 
 function build(items: readonly ClassItem[], negated: boolean, ignoresCase: boolean): Omit<CharClass, 'key'> {

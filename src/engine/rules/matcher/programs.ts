@@ -1,5 +1,5 @@
 import { PatternError } from '../pattern/pattern-error.js';
-import type { CharClass } from './char-class.js';
+import type { CharClass, ClassBeyond } from './char-class.js';
 import { type Edge, EMPTY, type Expression, joinTexts } from './expression.js';
 import { ANYTHING, type First, findFirst, findSecond, firstOf, isApart, join, mayBegin } from './first.js';
 
@@ -52,18 +52,9 @@ export interface Programs {
   readonly code: Uint16Array;
   /** Words of `code` that are in use. */
   readonly length: number;
-  readonly classes: readonly CharClass[];
+  readonly classes: readonly ClassBeyond[];
   /** 128 bytes a class: 1 for a member. */
   readonly ascii: Uint8Array;
-}
-
-/** Programs that were written before. */
-export function readPrograms(code: Uint16Array, classes: readonly CharClass[]): Programs {
-  const ascii = new Uint8Array(128 * classes.length);
-  classes.forEach((one, number) => {
-    ascii.set(one.ascii, 128 * number);
-  });
-  return { code, length: code.length, classes, ascii };
 }
 
 /** Words before a program: 8 of bits by ASCII character that a match can begin with; the flags below; marks. */

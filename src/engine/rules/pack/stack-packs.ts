@@ -60,12 +60,16 @@ export function stackPacks(contents: readonly PackContent[], options: StackOptio
   const alone = contents.length === 1 && active.length === 0 ? base.digest : undefined;
   const digest = alone ?? digestPacks(contents, active, sha256);
   const layers: PackLayer[] = [];
-  for (const { head, words, rules, prepared } of contents) {
-    const below = layers.at(-1)?.words;
+  for (const content of contents) {
+    const { head, rules, prepared } = content;
+    const below = layers.at(-1);
     layers.push({
       name: head.name,
       version: head.version,
-      words: { ...below, ...words },
+      // Not read here: those of the core pack lie in a file of their own.
+      get words() {
+        return below ? { ...below.words, ...content.words } : content.words;
+      },
       // Lists from below may change what a pattern means.
       prepared: below ? undefined : prepared,
       rules: rules.flatMap((rule) => change(rule, active)).sort(byId),

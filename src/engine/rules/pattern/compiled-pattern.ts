@@ -27,9 +27,15 @@ export interface PreparedPatterns extends Readonly<Record<RuleGroupName, Prepare
   readonly programs: Programs;
 }
 
+/** A rule's patterns as written; undefined for one with a mistake. */
+export interface RulePatterns {
+  readonly steps: readonly (readonly (IndexedPattern | undefined)[])[];
+  readonly except: readonly (IndexedPattern | undefined)[];
+}
+
 export interface PreparedGroup {
-  /** By `patternKey`. Sources that mean the same share a pattern. */
-  readonly patterns: ReadonlyMap<string, IndexedPattern>;
+  /** By the rule's id, without deprecated rules, which never run. Sources that mean the same share a pattern. */
+  readonly patterns: ReadonlyMap<string, RulePatterns>;
   /** The literals of the patterns of steps. */
   readonly index: LiteralIndex;
   /** The literals of wide exceptions. They are sought only where a rule fires. */

@@ -1,4 +1,4 @@
-import { chooseGroup, choosePatternForm, type PatternUse, patternKey, readSteps } from '../compiled-rule.js';
+import { chooseGroup, choosePatternForm, readSteps } from '../compiled-rule.js';
 import { compileSource } from '../matcher/pattern.js';
 import { ProgramWriter } from '../matcher/programs.js';
 import { indexLiterals } from '../prefilter/literal-index.js';
@@ -30,21 +30,23 @@ function prepareGroup(
   programs: ProgramWriter,
   report: ReportPattern,
 ): PreparedGroup {
-  const byKey = new Map<string, UsedPattern>();
+  const bySource = new Map<string, UsedPattern>();
   const byMeaning = new Map<string, UsedPattern>();
-  for (const { source, use, rule, path } of listSources(rules, group)) {
-    const key = patternKey(rule, use, source);
-    if (byKey.has(key)) continue;
-    const made = preparePattern(source, choosePatternForm(rule), words);
+  const used = mapPatterns(rules, group, (source, use, rule, path): UsedPattern | undefined => {
+    const form = choosePatternForm(rule);
+    const known = bySource.get(`${form} ${use} ${source}`);
+    if (known) return known;
+    const made = preparePattern(source, form, words);
     if (!made.ok) {
       for (const problem of made.problems) report(problem, rule, path);
-      continue;
+      return undefined;
     }
     const meaning = `${use} ${made.pattern.source}`;
     const same = byMeaning.get(meaning) ?? { use, pattern: made.pattern };
     byMeaning.set(meaning, same);
-    byKey.set(key, same);
-  }
+    bySource.set(`${form} ${use} ${source}`, same);
+    return same;
+  });
   const distinct = [...byMeaning.values()];
   const steps = indexLiterals(distinct.map(({ use, pattern }) => (use === 'match' ? pattern.alternatives : [])));
   const exceptions = indexLiterals(
@@ -66,7 +68,10 @@ function prepareGroup(
       alternatives: (one.use === 'match' ? steps : exceptions).alternatives[at] ?? [],
     });
   });
-  const patterns = new Map([...byKey].map(([key, one]) => [key, indexed.get(one) as IndexedPattern]));
+  const all = (list: readonly (UsedPattern | undefined)[]) => list.map((one) => one && indexed.get(one));
+  const patterns = new Map(
+    [...used].map(([id, { steps, except }]) => [id, { steps: steps.map(all), except: all(except) }]),
+  );
   return { patterns, index: steps.index, exceptIndex: exceptions.index };
 }
 
@@ -75,27 +80,28 @@ interface UsedPattern {
   readonly pattern: PreparedPattern;
 }
 
-/** The patterns of some rules as their authors wrote them, with the path that leads to each in its rule. */
-function* listSources(rules: readonly Rule[], group: RuleGroupName): Generator<AuthoredPattern> {
-  for (const rule of rules) {
-    if (rule.status === 'deprecated' || chooseGroup(rule) !== group) continue;
-    for (const { patterns, path } of readSteps(rule.match).steps) {
-      for (const [at, source] of patterns.entries()) yield { source, use: 'match', rule, path: [...path, at] };
-    }
-    for (const [at, source] of rule.except.entries()) yield { source, use: 'except', rule, path: ['except', at] };
-  }
-}
+/** Whether a pattern is of a step or an exception of its rule. */
+export type PatternUse = 'match' | 'except';
 
-interface AuthoredPattern {
-  readonly source: string;
-  readonly use: PatternUse;
-  readonly rule: Rule;
-  readonly path: readonly (string | number)[];
-}
-
-/** The keys of the distinct patterns of some rules, in the order of `PreparedGroup.patterns` when none has a mistake. */
-export function listPatternKeys(rules: readonly Rule[], group: RuleGroupName): readonly string[] {
-  return [...new Set([...listSources(rules, group)].map(({ rule, use, source }) => patternKey(rule, use, source)))];
+/** Maps the patterns of a group's rules, by the rule's id: those of its steps, then its exceptions. */
+export function mapPatterns<T>(
+  rules: readonly Rule[],
+  group: RuleGroupName,
+  map: (source: string, use: PatternUse, rule: Rule, path: readonly (string | number)[]) => T,
+): ReadonlyMap<string, { readonly steps: readonly (readonly T[])[]; readonly except: readonly T[] }> {
+  const active = rules.filter((rule) => rule.status !== 'deprecated' && chooseGroup(rule) === group);
+  return new Map(
+    active.map((rule) => {
+      const { steps } = readSteps(rule.match);
+      return [
+        rule.id,
+        {
+          steps: steps.map(({ patterns, path }) => patterns.map((it, at) => map(it, 'match', rule, [...path, at]))),
+          except: rule.except.map((it, at) => map(it, 'except', rule, ['except', at])),
+        },
+      ];
+    }),
+  );
 }
 
 /** Running a pattern on every text costs more than any literal. */

@@ -53,17 +53,21 @@ export function createLiteralMatches(
   isTrigger: (set: number) => boolean,
 ): LiteralMatches {
   const { suffixes } = automaton;
+  const { first, items } = setsByLiteral;
   const cells = new Int32Array(CELL * suffixes.length);
-  const slots = new Int32Array(SLOT * setsByLiteral.items.length);
+  const slots = new Int32Array(SLOT * items.length);
+  let at = 0;
   for (let literal = 0; literal < suffixes.length; literal++) {
     const cell = CELL * literal;
+    const end = first[literal + 1] as number;
     cells[cell + SUFFIX] = suffixes[literal] as number;
-    cells[cell + SLOTS] = SLOT * (setsByLiteral.first[literal] as number);
-    cells[cell + SLOTS_END] = SLOT * (setsByLiteral.first[literal + 1] as number);
-    for (let slot = cells[cell + SLOTS] as number; slot < (cells[cell + SLOTS_END] as number); slot += SLOT) {
-      slots[slot] = setsByLiteral.items[slot / SLOT] as number;
-      slots[slot + CELL_OF] = cell;
-      if (isTrigger(slots[slot] as number)) cells[cell + IS_TRIGGER] = 1;
+    cells[cell + SLOTS] = SLOT * at;
+    cells[cell + SLOTS_END] = SLOT * end;
+    for (; at < end; at++) {
+      const set = items[at] as number;
+      slots[SLOT * at] = set;
+      slots[SLOT * at + CELL_OF] = cell;
+      if (isTrigger(set)) cells[cell + IS_TRIGGER] = 1;
     }
   }
   /** By set: the scan that it was last seen in, and the slot of its literal found last. */
