@@ -1,5 +1,5 @@
-// `npm run bench -- memory [--base DIST] [--rounds N] FILE.jsonl.gz...`: resident memory and CPU time of the rules over 8,000 varied texts,
-// each build in a fresh process; medians of N rounds by turns. CPU time, so that other programs on the machine disturb it less than a
+// `npm run bench -- memory [--base DIST] [--rounds N] [--characters N] FILE.jsonl.gz...`: resident memory and CPU time of the rules over
+// 8,000 varied texts (with `--characters`: of at least half that length, cut there), each build in a fresh process; medians of N rounds by turns. CPU time, so that other programs on the machine disturb it less than a
 // clock's time.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,15 +15,20 @@ const { values, positionals } = parseArgs({
   options: {
     base: { type: 'string' },
     rounds: { type: 'string', default: '1' },
+    characters: { type: 'string' },
   },
   allowPositionals: true,
 });
 if (positionals.length === 0)
-  throw new Error('usage: npm run bench -- memory [--base DIST] [--rounds N] FILE.jsonl.gz...');
+  throw new Error('usage: npm run bench -- memory [--base DIST] [--rounds N] [--characters N] FILE.jsonl.gz...');
 
 const TEXTS = 8_000;
 const rows = positionals.flatMap((file) => gunzipSync(readFileSync(file)).toString('utf8').split('\n').filter(Boolean));
-const texts = shuffled(rows.map((row) => (JSON.parse(row) as { readonly text: string }).text)).slice(0, TEXTS);
+const longest = Number(values.characters ?? Number.POSITIVE_INFINITY);
+const texts = shuffled(rows.map((row) => (JSON.parse(row) as { readonly text: string }).text))
+  .filter(({ length }) => values.characters === undefined || length >= longest / 2)
+  .slice(0, TEXTS)
+  .map((text) => text.slice(0, longest));
 
 /** Reads a text at a time: the texts count for nothing in the memory. */
 const SCAN = `
@@ -98,11 +103,11 @@ console.log(
   '| build | first verdict | after all texts | CPU in all | CPU a text: p50 / p95 / p99 / p99.9 | second half | second half, p50 and p99 of the first row |',
 );
 console.log('| - | -: | -: | -: | - | - | - |');
-const reference = spread(rounds[0] ?? [], TEXTS / 2);
+const reference = spread(rounds[0] ?? [], texts.length / 2);
 builds.forEach((dist, at) => {
   const runs = rounds[at] as readonly Measured[];
   const of = (pick: (run: Measured) => number): number => Math.round(median(runs.map(pick)));
-  const half = spread(runs, TEXTS / 2);
+  const half = spread(runs, texts.length / 2);
   const ratio = (index: number): string => ((half[index] as number) / (reference[index] as number)).toFixed(2);
   console.log(
     `| ${dist} | ${of(({ first }) => first.cpu)} ms, ${of(({ first }) => first.rss)} MB | ${of(({ rss }) => rss)} MB | ${of(({ times }) => times.reduce((sum, time) => sum + time, 0))} ms | ${show(spread(runs, 0))} ms | ${show(half)} ms | ${ratio(0)}, ${ratio(2)} |`,
