@@ -70,7 +70,7 @@ function readRest(path: string, digest: string): Rest {
 
 function damaged(path: string): PackError {
   const message = `${path} is missing, damaged, or of another version of the library.`;
-  const advice = 'Reinstall, or run `npm run build`.';
+  const advice = 'Reinstall or rebuild the library, and restart.';
   return new PackError([{ code: 'PACK010', message, advice, place: { in: 'pack', name: '', path: [] } }]);
 }
 

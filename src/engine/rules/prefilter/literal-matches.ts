@@ -29,22 +29,17 @@ export interface LiteralScan {
   readonly hasNonAscii: boolean;
 }
 
-/** A literal's cell: what is read and written of one literal shares a cache line. */
-const CELL = 8;
+/** What is kept of a literal. */
+const CELL = 4;
 /** How often it occurs; where its positions begin, and where the next one goes. */
 const COUNT = 0;
 const START = 1;
 const NEXT = 2;
-/** See `AhoCorasick.suffixes`. */
-const SUFFIX = 3;
-const SLOTS = 4;
-const SLOTS_END = 5;
-const IS_TRIGGER = 6;
 
-/** A slot, for each literal of each set: the set, the slot of the set's literal found before, the cell of the literal. */
-const SLOT = 3;
-const BEFORE = 1;
-const CELL_OF = 2;
+/** A link, for each literal of each set: to the link of the set's literal found before, and the literal. */
+const LINK = 2;
+const BEFORE = 0;
+const LITERAL = 1;
 
 /** `isTrigger` says of a set whether `LiteralScan.found` is to list its literals. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: three loops over the same typed arrays, which stay local for V8
@@ -54,27 +49,15 @@ export function createLiteralMatches(
 ): LiteralMatches {
   const { suffixes } = automaton;
   const { first, items } = setsByLiteral;
+  const triggerSets = Uint8Array.from({ length: sets }, (_, set) => Number(isTrigger(set)));
+  // Zeros: most literals never occur, and what is not touched takes no memory.
   const cells = new Int32Array(CELL * suffixes.length);
-  const slots = new Int32Array(SLOT * items.length);
-  let at = 0;
-  for (let literal = 0; literal < suffixes.length; literal++) {
-    const cell = CELL * literal;
-    const end = first[literal + 1] as number;
-    cells[cell + SUFFIX] = suffixes[literal] as number;
-    cells[cell + SLOTS] = SLOT * at;
-    cells[cell + SLOTS_END] = SLOT * end;
-    for (; at < end; at++) {
-      const set = items[at] as number;
-      slots[SLOT * at] = set;
-      slots[SLOT * at + CELL_OF] = cell;
-      if (isTrigger(set)) cells[cell + IS_TRIGGER] = 1;
-    }
-  }
-  /** By set: the scan that it was last seen in, and the slot of its literal found last. */
+  const links = new Int32Array(LINK * items.length);
+  /** By set: the scan that it was last seen in, and the link of its literal found last. */
   const lastSeen = new Float64Array(sets);
-  const lastSlot = new Int32Array(sets);
+  const lastLink = new Int32Array(sets);
   let ends = new Int32Array(1024);
-  /** The cells of the literals found, by first occurrence. */
+  /** The literals found, by first occurrence. */
   let found = new Int32Array(1024);
   let foundCount = 0;
   const hits = createLiteralHits();
@@ -85,14 +68,13 @@ export function createLiteralMatches(
   const countHits = (): void => {
     const { size, literals } = hits;
     for (let i = 0; i < size; i++) {
-      for (let literal = literals[i] as number; literal >= 0; ) {
+      for (let literal = literals[i] as number; literal >= 0; literal = suffixes[literal] as number) {
         const cell = literal * CELL;
         if (cells[cell + COUNT] === 0) {
           if (foundCount === found.length) found = grow(found);
-          found[foundCount++] = cell;
+          found[foundCount++] = literal;
         }
         cells[cell + COUNT] = (cells[cell + COUNT] as number) + 1;
-        literal = cells[cell + SUFFIX] as number;
       }
     }
   };
@@ -101,21 +83,26 @@ export function createLiteralMatches(
     const triggers: number[] = [];
     let next = 0;
     for (let i = 0; i < foundCount; i++) {
-      const cell = found[i] as number;
+      const literal = found[i] as number;
+      const cell = literal * CELL;
       cells[cell + START] = next;
       cells[cell + NEXT] = next;
       next += cells[cell + COUNT] as number;
-      if (cells[cell + IS_TRIGGER] === 1) triggers.push(cell / CELL);
-      const slotsEnd = cells[cell + SLOTS_END] as number;
-      for (let slot = cells[cell + SLOTS] as number; slot < slotsEnd; slot += SLOT) {
-        const set = slots[slot] as number;
-        if (lastSeen[set] === scans) slots[slot + BEFORE] = lastSlot[set] as number;
+      let isListed = 0;
+      const end = first[literal + 1] as number;
+      for (let item = first[literal] as number; item < end; item++) {
+        const set = items[item] as number;
+        const link = LINK * item;
+        isListed |= triggerSets[set] as number;
+        links[link + LITERAL] = literal;
+        if (lastSeen[set] === scans) links[link + BEFORE] = lastLink[set] as number;
         else {
-          slots[slot + BEFORE] = -1;
+          links[link + BEFORE] = -1;
           lastSeen[set] = scans;
         }
-        lastSlot[set] = slot;
+        lastLink[set] = link;
       }
+      if (isListed === 1) triggers.push(literal);
     }
     while (next > ends.length) ends = grow(ends);
     return triggers;
@@ -124,19 +111,18 @@ export function createLiteralMatches(
   const sortHits = (): void => {
     const { size, literals, ends: logged } = hits;
     for (let i = 0; i < size; i++) {
-      for (let literal = literals[i] as number; literal >= 0; ) {
+      for (let literal = literals[i] as number; literal >= 0; literal = suffixes[literal] as number) {
         const cell = literal * CELL;
         const at = cells[cell + NEXT] as number;
         ends[at] = logged[i] as number;
         cells[cell + NEXT] = at + 1;
-        literal = cells[cell + SUFFIX] as number;
       }
     }
   };
 
   return {
     scan(text) {
-      for (let i = 0; i < foundCount; i++) cells[(found[i] as number) + COUNT] = 0;
+      for (let i = 0; i < foundCount; i++) cells[CELL * (found[i] as number) + COUNT] = 0;
       foundCount = 0;
       scans++;
       if (suffixes.length === 0) return { found: [], hasNonAscii: false };
@@ -150,8 +136,8 @@ export function createLiteralMatches(
     end: (literal, nth) => ends[(cells[literal * CELL + START] as number) + nth] as number,
     endsBetween(set, from, to) {
       if (lastSeen[set] !== scans) return false;
-      for (let slot = lastSlot[set] as number; slot >= 0; slot = slots[slot + BEFORE] as number) {
-        const cell = slots[slot + CELL_OF] as number;
+      for (let link = lastLink[set] as number; link >= 0; link = links[link + BEFORE] as number) {
+        const cell = CELL * (links[link + LITERAL] as number);
         if (hasBetween(ends, cells[cell + START] as number, cells[cell + COUNT] as number, from, to)) return true;
       }
       return false;
@@ -159,8 +145,8 @@ export function createLiteralMatches(
     listEnds(set, from, to) {
       if (lastSeen[set] !== scans) return [];
       const listed: number[] = [];
-      for (let slot = lastSlot[set] as number; slot >= 0; slot = slots[slot + BEFORE] as number) {
-        const cell = slots[slot + CELL_OF] as number;
+      for (let link = lastLink[set] as number; link >= 0; link = links[link + BEFORE] as number) {
+        const cell = CELL * (links[link + LITERAL] as number);
         const start = cells[cell + START] as number;
         const stop = start + (cells[cell + COUNT] as number);
         for (let i = start; i < stop; i++) {
@@ -175,8 +161,8 @@ export function createLiteralMatches(
       let count = 0;
       let first = Number.POSITIVE_INFINITY;
       let last = 0;
-      for (let slot = lastSlot[set] as number; slot >= 0; slot = slots[slot + BEFORE] as number) {
-        const cell = slots[slot + CELL_OF] as number;
+      for (let link = lastLink[set] as number; link >= 0; link = links[link + BEFORE] as number) {
+        const cell = CELL * (links[link + LITERAL] as number);
         const start = cells[cell + START] as number;
         const own = cells[cell + COUNT] as number;
         count += own;
