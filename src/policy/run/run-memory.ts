@@ -46,9 +46,14 @@ export function newRunId(): string {
   return `run_${randomBytes(12).toString('hex')}`;
 }
 
+/**
+ * The current run of each guard. All share one storage: up to Node 22, every promise of the process costs time for each
+ * storage that was ever entered.
+ */
+const open = new AsyncLocalStorage<ReadonlyMap<Runs, RunMemory>>();
+
 /** `keepsTexts`: for a judge, which is shown what a value stood in. */
 export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
-  const open = new AsyncLocalStorage<RunMemory>();
   const byId = new LRUCache<string, RunMemory>({ max: MAX_RUNS, ttl: RUN_MS, updateAgeOnGet: true });
   const byObject = new WeakMap<object, RunMemory>();
   const brief: BriefRuns = {
@@ -67,17 +72,18 @@ export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
     return known;
   }
 
-  return {
+  const runs: Runs = {
     find(id) {
-      const current = open.getStore();
+      const current = open.getStore()?.get(runs);
       if (id === undefined || id === current?.id) return current;
       // An object stands for a run where nothing says more.
       return typeof id === 'object' && current !== undefined ? current : named(id);
     },
     open: (id) => (id === undefined ? new RunMemory(newRunId(), keepsTexts, { log }) : named(id)),
     openBrief: (id) => new RunMemory(id, keepsTexts, { brief }),
-    within: (run, work) => open.run(run, work),
+    within: (run, work) => open.run(new Map([...(open.getStore() ?? []), [runs, run]]), work),
   };
+  return runs;
 }
 
 function newSeed(): number {

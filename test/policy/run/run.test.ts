@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it, vi } from 'vitest';
 import type { Verdict } from '../../../src/index.js';
 import {
@@ -269,6 +270,19 @@ describe('a run', () => {
     expect((await guard.inRun(() => guard.screen('tool_call', call), 'a')).action).toBe('deny');
     expect((await guard.screen('tool_call', call, { runId: 'b' })).action).toBe('allow');
     expect((await guard.screen('tool_call', call)).action).toBe('allow');
+  });
+
+  it('is that of its guard inside that of another, and all share one storage, which each promise pays for', async () => {
+    const entered = vi.spyOn(AsyncLocalStorage.prototype, 'run');
+    const [outer, inner] = [guarded().guard, guarded().guard];
+    const call = { name: 'send_mail', arguments: EVE };
+    const [there, here] = await outer.inRun(async () => {
+      await outer.screen('tool_result', ORDER, { tool: 'search_mail' });
+      return inner.inRun(async () => [await outer.screen('tool_call', call), await inner.screen('tool_call', call)]);
+    });
+    expect([there?.action, here?.action]).toEqual(['deny', 'allow']);
+    expect(new Set(entered.mock.contexts).size).toBe(1);
+    entered.mockRestore();
   });
 
   it("gives the user's newest turns that were allowed as the task of later results, unless one is given", async () => {
