@@ -49,7 +49,8 @@ const widestGap = rememberChoices((node): number => {
   let run = 0;
   for (const part of flatten(node)) {
     run += gapWidth(part) ?? 0;
-    widest = Math.max(widest, run, ...childrenOf(part).map(widestGap));
+    // By itself unless it is the whole: what is known of a word list stays known.
+    widest = Math.max(widest, run, ...(part === node ? childrenOf(part) : [part]).map(widestGap));
     if (isAnchor(part)) run = 0;
   }
   return widest;
