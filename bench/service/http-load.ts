@@ -23,8 +23,10 @@ export interface LoadOptions {
   readonly connections: number;
   /** Ends after this time, */
   readonly ms?: number | undefined;
-  /** or after so many requests. */
+  /** after so many requests, */
   readonly requests?: number | undefined;
+  /** or when it is aborted. */
+  readonly signal?: AbortSignal | undefined;
   /** Told of each whole answer; `head` has its status line and headers. */
   readonly onAnswer?: ((status: number, body: string, head: string, n: number) => void) | undefined;
 }
@@ -55,7 +57,7 @@ export async function httpLoad(options: LoadOptions): Promise<LoadResult> {
       let n = 0;
       let waits = false;
       const ask = (): void => {
-        if (sent >= most || performance.now() >= until) {
+        if (sent >= most || performance.now() >= until || options.signal?.aborted) {
           waits = false;
           socket.end();
           return;

@@ -18,13 +18,14 @@ export async function outageSoak(seconds: number): Promise<SoakReport> {
   const phases = { before: 0, during: 0, starting: 0, after: 0 };
   let phase: keyof typeof phases = 'before';
   const refused = new Map<number, number>();
+  const end = new AbortController();
   const load = httpLoad({
     url: service.url,
     path: '/analyze',
     headers: { Authorization: `Bearer ${key}` },
     body: (n) => JSON.stringify({ input: `text ${n} of no harm` }),
     connections: 16,
-    ms: seconds * 1_000 + 15_000,
+    signal: end.signal,
     onAnswer: (status, body) => {
       if (status === 200) {
         acknowledged.add((JSON.parse(body) as { evidence_id: string }).evidence_id);
@@ -33,7 +34,7 @@ export async function outageSoak(seconds: number): Promise<SoakReport> {
       else faults.add('a status that no outage makes', `${status} ${phase}`);
     },
   });
-  await pause(3_000);
+  await pause(1_000);
   await postgres.crash();
   // An answer may be on its way.
   await pause(250);
@@ -50,6 +51,9 @@ export async function outageSoak(seconds: number): Promise<SoakReport> {
     await pause(20);
     if (phases.after > 0) recovery = performance.now() - back;
   }
+  // What comes after the recovery must be kept, too.
+  await pause(2_000);
+  end.abort();
   const result = await load;
   if (phases.before === 0) faults.add('no load before');
   if (phases.during > 0) faults.add('a verdict without a database', String(phases.during));

@@ -119,23 +119,17 @@ describe('the default engine', () => {
 
 describe('a scoring process', () => {
   it('ends when its parent is killed', async () => {
-    const root = installedCopy({ runtime: true, model: undefined });
+    const root = installedCopy({ runtime: true, model: writeTinyModel() });
     const program = `
-      import { createProcessScorer } from './dist/adapters/model/process-scorer.js';
-      import { readModelFolder } from './dist/adapters/model/model-folder.js';
-      const folder = ${JSON.stringify(writeTinyModel())};
-      const { manifest } = await readModelFolder(folder);
-      const { inputs, outputs, files } = manifest;
-      const file = folder + '/model.onnx';
-      const scorer = createProcessScorer({ file, sha256: files['model.onnx'].sha256, inputs, outputs, golden: [] });
-      await scorer.warmUp();
-      console.log(scorer.pids()[0]);
+      import { analyze } from './dist/index.js';
+      await analyze('hello world');
+      console.log('scored');
       setInterval(() => {}, 1000);
     `;
     writeFileSync(join(root, 'program.js'), program);
     const parent = spawn(process.execPath, ['program.js'], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
-    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
-    const pid = Number(line.toString());
+    await once(parent.stdout, 'data');
+    const pid = Number(readFileSync(`/proc/${parent.pid}/task/${parent.pid}/children`, 'utf8'));
     expect(process.kill(pid, 0)).toBe(true);
     parent.kill('SIGKILL');
     const end = Date.now() + 10_000;

@@ -1,8 +1,7 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import ts from 'typescript';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
@@ -31,36 +30,17 @@ examples:
 `,
 };
 
-let compiled: ReadonlyMap<string, string> | undefined;
-
-/** The library's modules as JavaScript, by file. Made once: it takes seconds. */
-function compile(): ReadonlyMap<string, string> {
-  compiled ??= new Map(
-    readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ts'))
-      .map((file) => {
-        const { outputText } = ts.transpileModule(readFileSync(join(ROOT, 'src', file), 'utf8'), {
-          compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ES2022, verbatimModuleSyntax: true },
-        });
-        return [file.replace(/\.ts$/, '.js'), outputText];
-      }),
-  );
-  return compiled;
-}
-
 /**
- * The library in a folder of its own, outside this checkout, with its dependencies, a small pack and
+ * The built library in a folder of its own, outside this checkout, with its dependencies, a small pack and
  * what is asked for: how it looks to a user who did or didn't install the optional parts.
  */
 export function installedCopy(parts: { readonly runtime: boolean; readonly model: string | undefined }): string {
   const root = mkdtempSync(join(tmpdir(), 'portcullis-copy-'));
-  for (const [file, text] of compile()) {
-    const out = join(root, 'dist', file);
-    mkdirSync(dirname(out), { recursive: true });
-    writeFileSync(out, text);
-  }
-  // Where the build puts the programs of child processes.
-  writeFileSync(join(root, 'dist/model-worker.js'), "import './adapters/model/model-worker.js';\n");
+  // Without the pack that is built, and what no program here imports.
+  cpSync(join(ROOT, 'dist'), join(root, 'dist'), {
+    recursive: true,
+    filter: (path) => !/dist\/(?:core-pack|web|dashboard)/.test(path),
+  });
   writeFileSync(join(root, 'package.json'), '{ "name": "portcullis", "type": "module" }');
   for (const [file, text] of Object.entries(PACK)) {
     mkdirSync(dirname(join(root, file)), { recursive: true });

@@ -21,7 +21,7 @@ const SPOKEN: readonly ((attack: string) => string)[] = [
 
 describe('a quoted attack', () => {
   const engine = createEngine({ mode: 'rules' });
-  const { pack } = loadPack({ packs: ['rules/core'], today: '2026-01-01' });
+  const { pack } = loadPack({ today: '2026-01-01' });
   const attacks = pack.layers
     .flatMap(({ rules }) => rules)
     .filter(({ languages }) => languages.join() === 'en')
@@ -47,7 +47,7 @@ describe('a quoted attack', () => {
 
 describe('what the product itself says', () => {
   const engine = createEngine({ mode: 'rules' });
-  const { pack } = loadPack({ packs: ['rules/core'], today: '2026-01-01' });
+  const { pack } = loadPack({ today: '2026-01-01' });
   const rules = pack.layers.flatMap((layer) => layer.rules);
   const blocked = (texts: readonly string[]): readonly string[] =>
     texts.filter((text) => engine.scan(text).verdict === 'block');

@@ -1,23 +1,19 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { build } from 'tsdown';
 import { describe, expect, it } from 'vitest';
 import { createEngine as createNativeEngine } from '../../src/adapters/create-engine.js';
 import { openPack } from '../../src/adapters/packs/open-pack.js';
-import { preparePack } from '../../src/adapters/packs/prepared-pack.js';
 import { createEngine, loadPack } from '../../src/web/index.js';
 
-const FOLDER = join('rules', 'core');
-const { prepared } = preparePack(FOLDER);
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-web-'));
-const pack = openPack({ packs: [FOLDER] });
+const pack = openPack();
 const native = createNativeEngine({ pack });
 
 describe('portcullis/web', () => {
   it('says of texts what the native build says', async () => {
-    const engine = createEngine({ pack: await loadPack(gzipSync(prepared)) });
+    const engine = createEngine({ pack: await loadPack(readFileSync('dist/web/core-pack.gz')) });
     expect(engine.info).toEqual(native.info);
     const lines = ['attacks.txt', 'benign.txt'].flatMap((name) =>
       readFileSync(join('bench', 'texts', name), 'utf8')
