@@ -1,6 +1,6 @@
 // `npm test`: installs and builds what is missing, then runs every check and test, and closes with the counts.
 // Names after `--` go to vitest alone: npm test -- test/text
-// `npm run test:quick`: the tests that run in one process, without checks; three to four minutes on two cores.
+// `npm run test:quick`: the tests that run in one process and those of the contract, without PostgreSQL and without checks.
 // Those of test/hosts are run twice, on the newest and the oldest hosts; their packages are installed first.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -76,9 +76,11 @@ const close = () => {
   process.exitCode = failed > 0 || skippedInCi ? 1 : 0;
 };
 
-/** Folders whose tests leave nothing behind in their process: they share one, with its modules, packs and compiled patterns. */
-const inProcess = ['contract', 'engine', 'evidence', 'policy', 'rules', 'text'].map((name) => `test/${name}/`);
-const vitestInProcess = () => vitest(['--no-isolate', ...inProcess]);
+const folders = (names) => names.split(' ').map((name) => `test/${name}/`);
+/** Those of `npm run test:quick`. */
+const quick = folders('contract engine evidence policy rules text');
+/** Folders of tests that set what is global in their process, or kill and starve services. Files of all others share a process, with its modules, packs and compiled patterns. */
+const alone = folders('opentelemetry service/process');
 
 /** The tests of the integrations again, on the oldest versions that are supported. */
 const oldestHosts = ['--config', join('test', 'hosts', 'oldest.config.ts')];
@@ -92,7 +94,8 @@ const chosenHosts = ['test/hosts', 'test/hosts/adapters', 'test/hosts/mcp']
 if (!(await ensureInstalled()) || !(await ensureBuilt())) {
   fail('installing or building');
 } else if (isQuick) {
-  vitestInProcess();
+  process.env.PORTCULLIS_TEST_POSTGRES = 'off';
+  vitest(['--no-isolate', ...quick]);
 } else if (filters.length > 0) {
   // Without them their tests are left out.
   if (chosenHosts.length > 0 && !(await ensureHostsInstalled())) fail('installing the hosts');
@@ -107,8 +110,8 @@ if (!(await ensureInstalled()) || !(await ensureBuilt())) {
   // Without them their tests are left out, so that failing to install them is a failure of its own.
   const hasHosts = await ensureHostsInstalled();
   if (!hasHosts) fail('installing the hosts');
-  vitestInProcess();
-  vitest([...inProcess, 'test/hosts/'].map((folder) => `--exclude=${folder}**`));
+  vitest(['--no-isolate', ...[...alone, 'test/hosts/'].map((folder) => `--exclude=${folder}**`)]);
+  vitest(alone);
   if (hasHosts) {
     // Importing the hosts takes longer than their tests.
     vitest(['--no-isolate', 'test/hosts/']);

@@ -13,6 +13,7 @@ const USERS = /test\/(store|service|contract|security|dashboard|cli)/;
 
 /** Starts one PostgreSQL for all tests, unless the folders asked for on the command line don't need it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  if (process.env.PORTCULLIS_TEST_POSTGRES === 'off') return async () => undefined;
   const asked = process.argv.slice(2).filter((it) => it.startsWith('test/'));
   if (asked.length > 0 && !asked.some((it) => USERS.test(it))) return async () => undefined;
   const server: PostgresServer = await startPostgres();

@@ -43,10 +43,10 @@ interface NamedDatabase {
   readonly make: () => Promise<TestDatabase>;
 }
 
-/** Both databases, as the service has them: the embedded one is written by a thread. */
+/** Both databases, as the service has them: the embedded one is written by a thread. `npm run test:quick` has that one alone. */
 export const databases: readonly NamedDatabase[] = [
   { name: 'embedded', make: () => embedded(writer) },
-  { name: 'postgres', make: postgres },
+  ...(process.env.PORTCULLIS_TEST_POSTGRES === 'off' ? [] : [{ name: 'postgres', make: postgres }]),
 ];
 
 /** And as `portcullis admin` has the embedded one: every test of the port runs on each. */
