@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { choosePatternForm, readSteps, type StepShape } from '../engine/rules/compiled-rule.js';
 import { createWordLookup } from '../engine/rules/pack/word-lists.js';
-import { preparePattern } from '../engine/rules/pattern/prepare-pattern.js';
+import { readPattern } from '../engine/rules/pattern/prepare-pattern.js';
+import { printPattern } from '../engine/rules/pattern/print-pattern.js';
 import type { Pack, Rule, WordLists } from '../engine/rules/types.js';
 
 /** A rule in plain RE2: lists expanded, patterns as the engine compiles them. */
@@ -42,9 +43,10 @@ export function exportRules(rules: readonly Rule[], words: WordLists): readonly 
   const lookup = createWordLookup(words, () => undefined);
   return rules.map((rule) => {
     const re2 = (source: string): string => {
-      const made = preparePattern(source, choosePatternForm(rule), lookup);
-      if (!made.ok) throw new Error(`a pattern of ${rule.id} compiled, and could not be prepared`);
-      return made.pattern.source;
+      const form = choosePatternForm(rule);
+      const read = readPattern(source, form, lookup);
+      if (!read.ok) throw new Error(`a pattern of ${rule.id} compiled, and could not be read`);
+      return printPattern(read.node, form === 'folded');
     };
     const { shape, steps } = readSteps(rule.match);
     const { id, version, title, status, severity, paranoia, score, languages, tags, channels, views } = rule;

@@ -27,15 +27,24 @@ export type PrepareResult =
   | { readonly ok: true; readonly pattern: PreparedPattern }
   | { readonly ok: false; readonly problems: readonly PatternProblem[] };
 
-/** Parses, checks and folds an authored pattern, and extracts its required literals. */
-export function preparePattern(source: string, form: PatternForm, words: WordLookup): PrepareResult {
+type ReadResult = { readonly ok: true; readonly node: PatternNode } | Extract<PrepareResult, { readonly ok: false }>;
+
+/** Parses, checks and folds an authored pattern. */
+export function readPattern(source: string, form: PatternForm, words: WordLookup): ReadResult {
   const parsed = parsePattern(source, words);
   if (!parsed.ok) return { ok: false, problems: [parsed.problem] };
   const problems: PatternProblem[] = [];
   const report = (problem: PatternProblem): void => void problems.push(problem);
   checkPattern(parsed.node, source.length, report);
   const node = form === 'raw' ? parsed.node : foldPattern(parsed.node, report);
-  if (problems.length > 0) return { ok: false, problems };
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, node };
+}
+
+/** Reads an authored pattern, and extracts its required literals. */
+export function preparePattern(source: string, form: PatternForm, words: WordLookup): PrepareResult {
+  const read = readPattern(source, form, words);
+  if (!read.ok) return read;
+  const { node } = read;
   return {
     ok: true,
     pattern: {
