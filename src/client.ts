@@ -169,10 +169,6 @@ export function createClient(options: ClientOptions): ScreeningClient {
   const { baseUrl, apiKey, timeoutMs = 20_000, backoffMs = 250, fetch: ask = globalThis.fetch } = options;
   const url = `${baseUrl.replace(/\/+$/, '')}/analyze?form=extended`;
 
-  function urlFor({ channel, explain }: ClientCallOptions): string {
-    return `${url}${channel === undefined ? '' : `&channel=${channel}`}${explain ? '&explain=true' : ''}`;
-  }
-
   async function attempt(url: string, body: string, signal: AbortSignal): Promise<Response> {
     const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
     return ask(url, { method: 'POST', headers, body, signal, redirect: 'error' });
@@ -190,14 +186,15 @@ export function createClient(options: ClientOptions): ScreeningClient {
     async analyze(input: Input, call: ClientCallOptions = {}): Promise<ExplainedVerdict & RunVerdict> {
       checkOptions('analyze', call, CALL_OPTIONS);
       const task = cropTask(call.task);
-      const { runId: run_id, tool, effect } = call;
+      const { runId: run_id, tool, effect, channel, explain } = call;
+      const query = `${channel === undefined ? '' : `&channel=${channel}`}${explain ? '&explain=true' : ''}`;
       const members = { task, ...(run_id === undefined ? {} : { run_id, tool, effect }) };
       const asked = JSON.stringify(members).slice(1, -1);
       const body = `{"input":${typeof input === 'string' ? JSON.stringify(input) : toJsonText(input).text}${asked && `,${asked}`}}`;
       const deadline = AbortSignal.timeout(call.timeoutMs ?? timeoutMs);
       const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline]);
       try {
-        return (await withRetry(urlFor(call), body, signal)) as ExplainedVerdict & RunVerdict;
+        return (await withRetry(url + query, body, signal)) as ExplainedVerdict & RunVerdict;
       } catch (cause) {
         if (cause instanceof ScreeningError) throw cause;
         if (call.signal?.aborted) throw call.signal.reason;

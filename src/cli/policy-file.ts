@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { Option } from 'commander';
 import { createGuard, type GuardOptions } from '../policy/index.js';
 import { describeError } from './screen/text-files.js';
@@ -33,9 +33,4 @@ export function readPolicy(file: string | undefined): PolicyFile {
     throw new CliError(`${file} is no policy: ${error instanceof Error ? error.message : 'unknown reason'}.`);
   }
   return options;
-}
-
-/** The policy of a file that may not be there yet. @throws CliError as `readPolicy` */
-export function readPolicyIfThere(file: string): PolicyFile {
-  return existsSync(file) ? readPolicy(file) : {};
 }

@@ -2,7 +2,7 @@ import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 import { PortcullisError } from '../engine/errors.js';
 import type { ExplainedVerdict } from '../engine/explain.js';
-import { edgeAfter, edgeBefore, mergeSpans, type Span } from '../engine/span.js';
+import { edgeAfter, edgeBefore, markedParts, type Span } from '../engine/span.js';
 import { chainWords } from '../engine/text/chain-words.js';
 import { visibleText } from '../engine/text/visible-text.js';
 
@@ -119,16 +119,13 @@ function between(text: string, from: number, to: number, around: number): string
  * Control and invisible characters are written as `\u{…}`, so that the text can't drive the terminal.
  */
 export function markedText(text: string, spans: readonly Span[], { paint, around }: MarkedTextOptions): string {
-  const mark = (part: string): string => (paint.colours ? paint.marked(part) : `>>${part}<<`);
-  let shown = '';
-  let at = 0;
-  for (const { start, end } of mergeSpans(spans)) {
-    const inside =
-      end - start > 20 * around ? between(text, start, end, 10 * around) : visibleText(text.slice(start, end));
-    shown += between(text, at, start, around) + mark(inside);
-    at = end;
-  }
-  return shown + between(text, at, text.length, around);
+  const shown = markedParts(text, spans).map(({ start, end, isMarked }) => {
+    if (!isMarked) return between(text, start, end, around);
+    const isLong = end - start > 20 * around;
+    const part = isLong ? between(text, start, end, 10 * around) : visibleText(text.slice(start, end));
+    return paint.colours ? paint.marked(part) : `>>${part}<<`;
+  });
+  return shown.join('');
 }
 
 /** A table with a head, its columns as wide as their widest cell. */

@@ -67,12 +67,14 @@ export function decide(mode: Mode, rules: RulesSide, outcome: ModelOutcome): Dec
   if (mode === 'hybrid' && (!rulesBlock || seen.cleared) && model.kind === 'probability') {
     const score = seen.combined ?? model.probability;
     const block = score >= model.threshold;
+    // A block that the model alone wouldn't have given says that the rules had a part in it.
+    const reason = model.probability >= model.threshold ? MODEL_REASON : BOTH_REASON;
     return {
       verdict: block ? 'block' : 'allow',
       score,
       threshold: model.threshold,
       rule: block ? 'ml.classifier' : 'none',
-      reason: block ? blockReason(model) : null,
+      reason: block ? reason : null,
       decidedBy: 'ml',
       ...seen,
     };
@@ -87,11 +89,6 @@ export function decide(mode: Mode, rules: RulesSide, outcome: ModelOutcome): Dec
     decidedBy: mode === 'hybrid' && model.kind === 'error' ? 'ml-error-rules-fallback' : 'rules',
     ...seen,
   };
-}
-
-/** A block that the model alone wouldn't have given says that the rules had a part in it. */
-function blockReason({ probability, threshold }: { readonly probability: number; readonly threshold: number }): string {
-  return probability >= threshold ? MODEL_REASON : BOTH_REASON;
 }
 
 function modelFacts(

@@ -111,7 +111,10 @@ export function explain(evidence: Evidence, limits: EngineLimits): Explanation {
     model: reportModel(evidence),
     findings: explained(signal.findings),
     shadow_findings: explained(signal.shadow),
-    unseen: [...unseenByText(evidence), ...unseenByModel(evidence)],
+    unseen: [
+      ...evidence.views.unseen.map(({ span, transform: by, limit }) => ({ span, by, limit })),
+      ...unseenByModel(evidence),
+    ],
   };
 }
 
@@ -158,10 +161,6 @@ function reportModel({ decision, model }: Evidence): ModelReport {
 
 function inInput(part: TextSpan, texts: ModelTexts | undefined): Span {
   return texts?.readings[part.text]?.toInput(part.span) ?? part.span;
-}
-
-function unseenByText({ views }: Evidence): readonly ExplainedUnseen[] {
-  return views.unseen.map(({ span, transform, limit }) => ({ span, by: transform, limit }));
 }
 
 function unseenByModel({ model }: Evidence): readonly ExplainedUnseen[] {

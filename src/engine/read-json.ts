@@ -145,7 +145,8 @@ function readToken(walk: Walk, { exact = false }: JsonBounds): JsonProblem | und
     walk.expected = isArray ? 'value or ]' : 'name or }';
   } else {
     const end = after(SCALAR, text, at);
-    if (end === at) return wrong(walk, isCutLiteral(text, at) ? text.length : at);
+    const isCut = end === at && ['true', 'false', 'null'].some((literal) => literal.startsWith(text.slice(at)));
+    if (end === at) return wrong(walk, isCut ? text.length : at);
     put(walk, readScalar(text.slice(at, end), exact));
     walk.at = end;
   }
@@ -210,10 +211,6 @@ function mistakeInString(text: string, start: number): number {
 function after(token: RegExp, text: string, at: number): number {
   token.lastIndex = at;
   return token.test(text) ? token.lastIndex : at;
-}
-
-function isCutLiteral(text: string, at: number): boolean {
-  return ['true', 'false', 'null'].some((literal) => literal.startsWith(text.slice(at)));
 }
 
 function readScalar(token: string, exact: boolean): unknown {

@@ -40,6 +40,27 @@ export function mergeSpans(spans: readonly Span[]): readonly Span[] {
   return merged;
 }
 
+/** A part of a text, wholly inside or outside of some spans. */
+export interface MarkedPart extends Span {
+  readonly isMarked: boolean;
+}
+
+/** Divides a text at the edges of spans; those that touch or overlap are one part. */
+export function markedParts(text: string, spans: readonly Span[]): readonly MarkedPart[] {
+  const parts: MarkedPart[] = [];
+  let at = 0;
+  for (const span of mergeSpans(spans)) {
+    const start = Math.max(span.start, at);
+    const end = Math.min(span.end, text.length);
+    if (end <= start) continue;
+    if (start > at) parts.push({ start: at, end: start, isMarked: false });
+    parts.push({ start, end, isMarked: true });
+    at = end;
+  }
+  if (at < text.length) parts.push({ start: at, end: text.length, isMarked: false });
+  return parts;
+}
+
 /** Gives the index of the first of some spans whose start, or whose end, isn't before an offset. Both must ascend. */
 export function firstFrom(spans: readonly Span[], edge: keyof Span, offset: number): number {
   let low = 0;

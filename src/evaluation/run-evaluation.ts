@@ -2,7 +2,7 @@ import { openPack } from '../adapters/packs/open-pack.js';
 import { type Evaluation, type EvaluationFacts, evaluate, type WrongText } from './report/evaluation.js';
 import type { LabelledText } from './rows/labelled-text.js';
 import { scoreRules } from './scoring/score-rules.js';
-import { type Scored, type ScoreOptions, type ScoringSetup, scoreTexts } from './scoring/score-texts.js';
+import { type Scored, type ScoringOptions, type ScoringSetup, scoreTexts } from './scoring/score-texts.js';
 
 /** An evaluation with the scores that it was made of. */
 export interface RunEvaluation {
@@ -15,7 +15,7 @@ export async function runEvaluation(
   rows: readonly LabelledText[],
   by: ScoringSetup,
   facts: EvaluationFacts,
-  options: ScoreOptions = {},
+  options: ScoringOptions = {},
 ): Promise<RunEvaluation> {
   const pack = options.pack ?? openPack({ packs: by.packs, overlays: by.overlays });
   const scored = await scoreTexts(rows, by, { ...options, pack });

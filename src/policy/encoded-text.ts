@@ -64,17 +64,23 @@ function readSentences(text: string): string | undefined {
 }
 
 function readDataUrl(head: string, body: string): Encoded {
-  const isBase64 = /;\s*base64\s*$/i.test(head);
-  const bytes = isBase64 ? Buffer.from(decodePercent(body), 'base64') : Buffer.from(decodePercent(body));
-  const mediaType = head.replace(/;\s*base64\s*$/i, '') || 'text/plain';
-  const encoded = readBytes(bytes, mediaType);
+  const mediaType = head.replace(BASE64_HEAD, '') || 'text/plain';
+  const encoded = readBytes(dataUrlBytes(head, body), mediaType);
   const [bare] = mediaType.split(';');
   const write =
     encoded.write && ((text: string): string => `data:${bare};base64,${Buffer.from(text).toString('base64')}`);
   return { ...encoded, write };
 }
 
-function decodePercent(text: string): string {
+const BASE64_HEAD = /;\s*base64\s*$/i;
+
+/** The data of a data URL. */
+export function dataUrlBytes(head: string, body: string): Buffer {
+  return Buffer.from(percentDecoded(body), BASE64_HEAD.test(head) ? 'base64' : 'utf8');
+}
+
+/** Percent-decodes as far as it can be. */
+export function percentDecoded(text: string): string {
   return text.replace(/(?:%[\da-f]{2})+/gi, (run) => Buffer.from(run.replaceAll('%', ''), 'hex').toString());
 }
 

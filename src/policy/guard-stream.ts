@@ -19,15 +19,12 @@ export const STREAM_WINDOW = 4_096;
 /** Pieces that are held back with empty texts among them; further empty texts are dropped. */
 const MAX_HELD = 10_000;
 
-/** Screening of a tool's result. */
-export type ScreenResult = Pick<Guard, 'screen'>;
-
 /**
  * A stream with its pieces screened as they come; undefined for any other value. Of an async iterable, a `ReadableStream`, a
  * Node stream or a `Response`, the same. A blocked window ends it: text by the note, anything else by `PortcullisBlocked`.
  * Texts and objects stay the pieces that they were; bytes may be divided elsewhere. A response without a body stays as it is.
  */
-export function guardStream(guard: ScreenResult, result: unknown, call: ScreenCall): unknown {
+export function guardStream(guard: Pick<Guard, 'screen'>, result: unknown, call: ScreenCall): unknown {
   if (result instanceof Response) return result.body === null ? result : guardResponse(guard, result, call);
   if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return undefined;
   const pieces = guardPieces(guard, result as AsyncIterable<unknown>, call);
@@ -38,7 +35,7 @@ export function guardStream(guard: ScreenResult, result: unknown, call: ScreenCa
   return Readable.from(pieces, { objectMode: result.readableObjectMode || result.readableEncoding !== null });
 }
 
-function guardResponse(guard: ScreenResult, response: Response, call: ScreenCall): Response {
+function guardResponse(guard: Pick<Guard, 'screen'>, response: Response, call: ScreenCall): Response {
   const { status, statusText, url } = response;
   const headers = new Headers(response.headers);
   const mediaType = headers.get('content-type') ?? undefined;
@@ -55,7 +52,7 @@ function guardResponse(guard: ScreenResult, response: Response, call: ScreenCall
 
 /** The pieces of a source, screened in the run that is open now, wherever they are read. Ending them ends the source, read or not. */
 function guardPieces(
-  guard: ScreenResult,
+  guard: Pick<Guard, 'screen'>,
   source: AsyncIterable<unknown>,
   call: ScreenCall,
   mediaType?: string,
@@ -84,7 +81,7 @@ function guardPieces(
 }
 
 async function* screenPieces(
-  guard: ScreenResult,
+  guard: Pick<Guard, 'screen'>,
   source: AsyncIterable<unknown>,
   call: ScreenCall,
   mediaType?: string,

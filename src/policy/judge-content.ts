@@ -7,7 +7,14 @@ import type { OwnTexts } from './own-texts.js';
 import type { Enforcement } from './policy.js';
 import type { Joints } from './run/pieces/joints.js';
 import type { Read } from './run/remember.js';
-import { digestInput, inTime, type Screened, type Screener, ScreeningTimeout, type ScreenRequest } from './screener.js';
+import {
+  digestInput,
+  inTime,
+  type Screened,
+  type Screener,
+  type ScreeningRequest,
+  ScreeningTimeout,
+} from './screener.js';
 
 /** Verdicts of the analyzer on a content. */
 export interface Judged {
@@ -36,7 +43,7 @@ const AT_ONCE = 8;
 export async function judgeInputs(
   { screener, own }: Asked,
   inputs: readonly Input[],
-  request: ScreenRequest,
+  request: ScreeningRequest,
 ): Promise<Judged> {
   let highest: Screened | undefined;
   const read: Read[] = [];
@@ -58,7 +65,7 @@ export async function redactContent(
   asked: Asked,
   first: Content,
   judged: Judged,
-  request: ScreenRequest,
+  request: ScreeningRequest,
   asJson: boolean,
 ): Promise<{ readonly value: unknown; readonly content: Content; readonly read: readonly Read[] } | undefined> {
   let content = first;
@@ -82,7 +89,7 @@ export async function redactContent(
 export async function judgeJoints(
   asked: Asked,
   joints: Joints,
-  request: ScreenRequest,
+  request: ScreeningRequest,
   timeoutMs: number,
 ): Promise<Screened | undefined> {
   const end = new AbortController();
@@ -105,7 +112,7 @@ export async function judgeJoints(
 async function judgePieces(
   asked: Asked,
   joints: Joints,
-  request: ScreenRequest,
+  request: ScreeningRequest,
   noteBlocked: (found: Screened | undefined) => void,
 ): Promise<Screened | undefined> {
   for (let [pieces] = joints.pieces; pieces !== undefined; [pieces] = joints.pieces) {

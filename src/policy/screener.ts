@@ -53,7 +53,7 @@ export interface CacheOptions {
 }
 
 /** How a text is to be screened. */
-export interface ScreenRequest {
+export interface ScreeningRequest {
   readonly channel: Channel;
   readonly task?: string | undefined;
   readonly explain?: boolean | undefined;
@@ -64,7 +64,7 @@ export interface ScreenRequest {
 
 /** Screens each text once for a channel and task: one that is cached or in flight isn't screened again. */
 export interface Screener {
-  screen(input: Input, request: ScreenRequest): Promise<Screened>;
+  screen(input: Input, request: ScreeningRequest): Promise<Screened>;
 }
 
 /** The share of the deadline that the analyzer gets: an engine's rules can still answer when its model is late. */
@@ -87,7 +87,7 @@ export function createScreener(
         });
   const underWay = new Map<string, Promise<Omit<Screened, 'cached'>>>();
 
-  async function ask(input: Input, { channel, task, explain }: ScreenRequest): Promise<Omit<Screened, 'cached'>> {
+  async function ask(input: Input, { channel, task, explain }: ScreeningRequest): Promise<Omit<Screened, 'cached'>> {
     const asked = await analyzer();
     const limit = Math.ceil(timeoutMs * ANALYZER_SHARE);
     const verdict = await asked.analyze(input, { channel, task, explain, timeoutMs: limit });

@@ -20,7 +20,7 @@ import { type Joints, readEnds } from './run/pieces/joints.js';
 import { type Read, rememberData, rememberUser } from './run/remember.js';
 import type { RunMemory } from './run/run-memory.js';
 import { fullName } from './run/tool-name.js';
-import { digestInput, type Screened, type ScreenRequest } from './screener.js';
+import { digestInput, type Screened, type ScreeningRequest } from './screener.js';
 
 /** A point whose texts the engine judges. */
 type JudgedPoint = Exclude<Point, 'output'>;
@@ -148,7 +148,7 @@ async function admitTask<T>({ setup, call, run, current, joints }: Screening<T>)
 /** The verdicts on a value, and on its joints. */
 async function judgeValue<T>(
   { setup, content, joints, call }: Screening<T>,
-  request: ScreenRequest,
+  request: ScreeningRequest,
 ): Promise<(Judged & { readonly halved?: Screened | undefined }) | Failure> {
   try {
     const judged = await judgeInputs(setup, content?.inputs ?? [], request);
@@ -166,7 +166,7 @@ async function judgeValue<T>(
 /** Does what the policy says of a value that is blocked, or that has no verdict. `judged`: where it may be redacted. */
 async function enforce<T>(
   screening: Screening<T>,
-  request: ScreenRequest,
+  request: ScreeningRequest,
   found: Screened | Failure,
   judged?: Judged,
 ): Promise<Decision<T>> {
@@ -203,7 +203,7 @@ function finish(enforcement: Enforcement): Decision<never> {
 /** Decides on a value without a verdict. */
 async function enforceFailure<T>(
   screening: Screening<T>,
-  request: ScreenRequest,
+  request: ScreeningRequest,
   failure: Failure,
 ): Promise<Decision<T>> {
   const { setup, value, content } = screening;
@@ -217,7 +217,7 @@ async function enforceFailure<T>(
 /** The value without what is blocked, where the policy redacts; undefined where nothing of it may stay. */
 async function redacted<T>(
   { setup, point, content, call }: Screening<T>,
-  request: ScreenRequest,
+  request: ScreeningRequest,
   judged: Judged,
 ): ReturnType<typeof redactContent> {
   if (setup.policy[point] !== 'redact' || content === undefined) return undefined;
@@ -260,7 +260,7 @@ function tell<T, E extends Omit<GuardEvent, 'runId' | 'point' | 'tool' | 'unread
 /** Adds to the run what is passed on; the decision on a call that carries a value from untrusted data. */
 async function follow<T>(
   screening: Screening<T>,
-  request: ScreenRequest,
+  request: ScreeningRequest,
   read: readonly Read[],
   found: Screened | undefined,
 ): Promise<Decision<T> | undefined> {
@@ -311,7 +311,7 @@ function toolOf<T>({ value, call }: Screening<T>): string | undefined {
 async function withWindows(
   { screener, policy }: Setup,
   read: readonly Read[],
-  request: ScreenRequest,
+  request: ScreeningRequest,
 ): Promise<readonly Read[]> {
   return Promise.all(
     read.map(async ({ input, found }) => {

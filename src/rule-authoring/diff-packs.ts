@@ -2,7 +2,7 @@ import type { Span } from '../engine/span.js';
 import { type ChangedVerdict, changedVerdicts, type VerdictChanges } from '../evaluation/report/changed-verdicts.js';
 import type { LabelledText } from '../evaluation/rows/labelled-text.js';
 import { scoreRules } from '../evaluation/scoring/score-rules.js';
-import { type ScoreOptions, type ScoringSetup, scoreTexts } from '../evaluation/scoring/score-texts.js';
+import { type ScoringOptions, type ScoringSetup, scoreTexts } from '../evaluation/scoring/score-texts.js';
 
 /** A changed verdict with the rule and the places of the side that blocks. */
 export interface LocatedChange extends ChangedVerdict {
@@ -30,7 +30,7 @@ export async function diffPacks(
   rows: readonly LabelledText[],
   before: ScoringSetup,
   after: ScoringSetup,
-  options: ScoreOptions = {},
+  options: ScoringOptions = {},
 ): Promise<PackDifference> {
   const old = await scoreTexts(rows, { ...before, model: false }, options);
   const now = await scoreTexts(rows, { ...after, model: false }, options);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { choosePatternForm, readSteps, type StepShape } from '../engine/rules/compiled-rule.js';
 import { createWordLookup } from '../engine/rules/pack/word-lists.js';
 import { readPattern } from '../engine/rules/pattern/prepare-pattern.js';
@@ -68,5 +68,5 @@ export function exportRules(rules: readonly Rule[], words: WordLists): readonly 
  */
 export function matcherDigest({ channels, views, shape, steps, except }: ExportedRule): string {
   const content = JSON.stringify({ channels, views, shape, steps, except });
-  return createHash('sha256').update(content).digest('hex').slice(0, 12);
+  return hash('sha256', content).slice(0, 12);
 }

@@ -1,4 +1,5 @@
 import type { KeptVersions, VersionKind } from '../evidence/kept-versions.js';
+import type { RunEntry, RunText } from '../policy/run/run-state.js';
 import type { AccountStore, KeyStore, OrderStore, OverlayStore, UsageStore } from './account-store.js';
 import type { EvidenceStore } from './evidence-store.js';
 import type { AuditStore, WebhookStore } from './operations-store.js';
@@ -75,26 +76,13 @@ export interface RunStore {
   /** A run as a guard's `runLog` reads it; the newest entries of a larger one. */
   read(accountId: string, runId: string): Promise<{ readonly seed: number; readonly entries: readonly string[] }>;
   /** Adds entries; of a name that is there already, nothing. The oldest beyond the bounds of a run and an account go. */
-  add(
-    accountId: string,
-    runId: string,
-    entries: readonly { readonly name: string; readonly line: string }[],
-  ): Promise<void>;
+  add(accountId: string, runId: string, entries: readonly RunEntry[]): Promise<void>;
   /** The newest texts of a run, in the order in which they were added. Names are keyed, but for the one that is looked for. */
   readTexts(accountId: string, runId: string, name?: string): Promise<readonly RunText[]>;
   /** Adds a text, within the same bounds. One that was read stays as it is, a turn of the user becomes the newest. */
   addText(accountId: string, runId: string, text: RunText): Promise<void>;
   /** Deletes entries and texts older than this, milliseconds since 1970. */
   purge(before: number): Promise<void>;
-}
-
-/** A text of a run, as a guard's `runLog` keeps it: the end of data that was read, or a turn of the user. */
-export interface RunText {
-  readonly kind: 'read' | 'said';
-  readonly name: string;
-  readonly text: string;
-  readonly start?: string | undefined;
-  readonly task?: string | undefined;
 }
 
 /** Named texts: the first run's mark, digests of secrets, versions seen. */

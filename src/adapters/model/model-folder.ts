@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -9,7 +9,6 @@ import { packageBesideLibrary, packageFolder } from '../package-folder.js';
 
 /** A model whose every file is the one that its manifest names. */
 export interface ModelFolder {
-  readonly folder: string;
   readonly manifest: ModelManifest;
   /** `<id>-<version>+<first 12 hex digits of the manifest's sha256>`: it covers every other file's digest. */
   readonly version: string;
@@ -28,11 +27,11 @@ export async function readModelFolder(folder: string): Promise<ModelFolder> {
   const manifest = parseManifest(text.toString('utf8'));
   for (const [name, { sha256: expected, bytes }] of Object.entries(manifest.files)) {
     const file = await readModelFile(folder, name);
-    if (file.length !== bytes || sha256(file) !== expected) {
+    if (file.length !== bytes || hash('sha256', file) !== expected) {
       throw new ModelError('MODEL_DIGEST', `${name} differs from its sha256 in the manifest`);
     }
   }
-  return { folder, manifest, version: `${manifest.id}-${manifest.version}+${sha256(text).slice(0, 12)}` };
+  return { manifest, version: `${manifest.id}-${manifest.version}+${hash('sha256', text).slice(0, 12)}` };
 }
 
 /**
@@ -74,10 +73,6 @@ function whatIsMissing(folder: string, name: string): string {
   if (!existsSync(join(folder, 'manifest.json')))
     return `${folder} is not the folder of a model: it has no manifest.json`;
   return `the model folder has no readable ${name}: install the model again, in the version that goes with this library`;
-}
-
-function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }
 
 const PACKAGE_NAME = 'portcullis';

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { ModelError } from '../../engine/errors.js';
 import type { WindowInput } from '../../engine/ports.js';
@@ -31,7 +31,7 @@ export async function openNetwork(spec: NetworkSpec): Promise<Network> {
   const bytes = await readFile(spec.file).catch((cause: unknown) => {
     throw new ModelError('MODEL_MISSING', "the network's file can't be read", { cause });
   });
-  if (createHash('sha256').update(bytes).digest('hex') !== spec.sha256) {
+  if (hash('sha256', bytes) !== spec.sha256) {
     throw new ModelError('MODEL_DIGEST', "the network's file differs from its sha256 in the manifest");
   }
   const session = await runtime.InferenceSession.create(bytes, SESSION_OPTIONS).catch((cause: unknown) => {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -66,12 +66,7 @@ export async function readTransformersFolder(path: string): Promise<Transformers
   const digest = createHash('sha256');
   const files = await readdir(folder, { recursive: true, withFileTypes: true });
   const names = files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name));
-  for (const name of names.sort())
-    digest.update(
-      createHash('sha256')
-        .update(await readFile(name))
-        .digest(),
-    );
+  for (const name of names.sort()) digest.update(hash('sha256', await readFile(name), 'buffer'));
   return {
     folder,
     version: `${basename(folder)}+${digest.digest('hex').slice(0, 12)}`,

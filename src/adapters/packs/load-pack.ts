@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Overlay } from '../../engine/rules/pack/overlay-schema.js';
@@ -12,7 +11,7 @@ import { readPackBundle } from './pack-bundle.js';
 import { readPackFolder, withPlaces } from './pack-folder.js';
 import { readOverlay } from './pack-overlay.js';
 import type { PackSources } from './pack-yaml.js';
-import { readPreparedPack } from './prepared-pack.js';
+import { readPreparedPack, sha256 } from './prepared-pack.js';
 
 export interface LoadOptions {
   /**
@@ -122,5 +121,3 @@ function missing(what: string): PackError {
     { code: 'PACK006', message, advice: 'Check the name.', place: { in: 'pack', name: '', path: [] } },
   ]);
 }
-
-const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');

@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto';
 
 /** Signs the BLAKE2b-512 of the file; the older `Ed`, of the file itself, is not read. */
 const PREHASHED = 'ED';
@@ -69,4 +69,4 @@ export function signFile(file: Uint8Array, secretKey: string, comment: string): 
   return `untrusted comment: made by portcullis rules export\n${line}\n${TRUSTED}${comment}\n${whole.toString('base64')}\n`;
 }
 
-const blake2b = (bytes: Uint8Array): Buffer => createHash('blake2b512').update(bytes).digest();
+const blake2b = (bytes: Uint8Array): Buffer => hash('blake2b512', bytes, 'buffer');

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { allowListProblems } from '../../engine/rules/compile-pack.js';
 import type { Overlay } from '../../engine/rules/pack/overlay-schema.js';
@@ -8,6 +7,7 @@ import { overlayChange, overlayProblems, type PackContent, stackPacks } from '..
 import type { PackChange } from '../../engine/rules/types.js';
 import type { LoadedPack } from './load-pack.js';
 import { parseOverlay } from './pack-overlay.js';
+import { sha256 } from './prepared-pack.js';
 
 /** An overlay in force on top of loaded packs. */
 export interface StackedOverlay {
@@ -72,5 +72,3 @@ export function overlayStack(loaded: Pick<LoadedPack, 'contents' | 'overlays' | 
     },
   };
 }
-
-const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');

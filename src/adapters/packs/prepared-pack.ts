@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { PackError } from '../../engine/rules/pack/pack-error.js';
 import { digestPacks, type PackContent } from '../../engine/rules/pack/stack-packs.js';
@@ -78,6 +78,6 @@ function refuse(): never {
   throw new Error('a pattern or word list has a mistake: run `portcullis rules lint`');
 }
 
-function sha256(content: string | Uint8Array): string {
-  return createHash('sha256').update(content).digest('hex');
+export function sha256(content: string | Uint8Array): string {
+  return hash('sha256', content);
 }

@@ -145,7 +145,10 @@ export async function writeParquet(
   let rows: Readonly<Record<string, unknown>>[] = [];
   const flush = async (): Promise<void> => {
     if (rows.length === 0) return;
-    const columnData = columns.map((name) => ({ name, data: rows.map((row) => cell(name, row[name])) }));
+    const columnData = columns.map((name) => {
+      const isNumber = NUMBERS.has(name) || INTEGERS.has(name);
+      return { name, data: rows.map((row) => (isNumber ? row[name] : flat(row[name]))) };
+    });
     await parquet.write({ columnData, rowGroupSize: ROW_GROUP });
     rows = [];
   };
@@ -162,8 +165,4 @@ function columnType(name: string): Pick<SchemaElement, 'type' | 'converted_type'
   if (NUMBERS.has(name)) return { type: 'DOUBLE' };
   if (INTEGERS.has(name)) return { type: 'INT32' };
   return { type: 'BYTE_ARRAY', converted_type: 'UTF8' };
-}
-
-function cell(name: string, value: unknown): unknown {
-  return NUMBERS.has(name) || INTEGERS.has(name) ? value : flat(value);
 }

@@ -1,10 +1,11 @@
+import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { visibleText } from '../../engine/text/visible-text.js';
 import type { FlowPolicy } from '../../policy/index.js';
 import { type FlowReport, type FlowRow, reportFlows } from '../../policy/run/flow-report.js';
 import { confirmedPolicy, isAcceptable } from '../../policy/run/written-policy.js';
 import { choice } from '../engine-flags.js';
-import { readPolicyIfThere } from '../policy-file.js';
+import { readPolicy } from '../policy-file.js';
 import { writeReport } from '../screen/text-files.js';
 import { CliError, textTable } from '../terminal.js';
 import { type ReadCalls, readCalls } from './read-events.js';
@@ -28,7 +29,7 @@ async function report(files: readonly string[], flags: ReportFlags): Promise<voi
   process.stdout.write(json ? `${JSON.stringify({ ...read, ...found }, null, 2)}\n` : reportText(found, read));
   if (read.different.length > 0) process.exitCode = 1;
   if (write === undefined) return;
-  const base = readPolicyIfThere(write);
+  const base = readPolicy(existsSync(write) ? write : undefined);
   const flow = {
     ...base.on?.flow,
     ...(suspicious === undefined ? {} : { suspicious }),

@@ -32,10 +32,6 @@ function changesText(changes: VerdictChanges, than: string): string {
 ${lines.join('\n')}${lines.length > 0 ? '\n' : ''}`;
 }
 
-function numberOrName(value: string | undefined): number | string | undefined {
-  return value === undefined || Number.isNaN(Number(value)) ? value : Number(value);
-}
-
 /** Characters shown on each side of a finding. */
 const AROUND = 100;
 
@@ -63,10 +59,11 @@ function wrongTexts({ missed, wronglyBlocked }: Evaluation, show: number | undef
 async function runEval(files: readonly string[], flags: EvalFlags): Promise<void> {
   const { texts, leftOut } = await readRows(files, flags);
   const { json, ...engineFlags } = flags;
+  const { mlThreshold = flags.operatingPoint } = flags;
   const setup: ScoringSetup = {
     ...setupOfFlags(engineFlags),
     rulesThreshold: flags.rulesThreshold,
-    modelThreshold: numberOrName(flags.mlThreshold) ?? flags.operatingPoint,
+    modelThreshold: Number.isNaN(Number(mlThreshold)) ? mlThreshold : Number(mlThreshold),
   };
   const progress = progressCounter(process.stderr);
   const onProgress = (what: string, done: number): void => progress.update(`texts, ${what}`, done, texts.length);

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import type { ApiApp, DashboardParts } from './api-parts.js';
 import { getMember } from './sign-in/session.js';
 
@@ -47,7 +46,8 @@ const LONGEST = 200;
 /** Writes down every change of a member before its response leaves. */
 export function auditChanges(app: ApiApp, { store }: Pick<DashboardParts, 'store'>): void {
   app.addHook('onSend', async (request, reply) => {
-    const audited = auditedRoutes[findRoute(request)];
+    const { method, routeOptions } = request;
+    const audited = auditedRoutes[`${method} ${(routeOptions.url ?? '').replace(/^\/dashboard\/api/, '')}`];
     if (audited === undefined || reply.statusCode >= 400) return;
     const { accountId, email } = getMember(request);
     const given: Values = { ...asValues(request.query), ...asValues(request.body), ...asValues(request.params) };
@@ -57,10 +57,6 @@ export function auditChanges(app: ApiApp, { store }: Pick<DashboardParts, 'store
     );
     await store.audit.add({ accountId, actor: email, action: audited.action, target, detail });
   });
-}
-
-function findRoute(request: FastifyRequest): string {
-  return `${request.method} ${(request.routeOptions.url ?? '').replace(/^\/dashboard\/api/, '')}`;
 }
 
 function asValues(value: unknown): Values {

@@ -41,7 +41,8 @@ export function replaceSpan(rewrite: Rewrite, from: number, to: number, text: st
     rewrite.shift += text.length - (to - from);
   }
   rewrite.pieces += 1;
-  if (rewrite.pieces === ROPE) flatten(rewrite);
+  // Reading a unit of a rope makes the engine lay it out flat, which frees the pieces.
+  if (rewrite.pieces === ROPE) rewrite.pieces = rewrite.out.charCodeAt(0) >= 0 ? 0 : 0;
 }
 
 /**
@@ -84,11 +85,6 @@ function join({ blocks, edits }: Rewrite): Int32Array {
   for (const [i, block] of blocks.entries()) all.set(block, i * BLOCK);
   all.set(edits, blocks.length * BLOCK);
   return all;
-}
-
-/** Reading a unit of a rope makes the engine lay it out flat, which frees the pieces. */
-function flatten(rewrite: Rewrite): void {
-  rewrite.pieces = rewrite.out.charCodeAt(0) >= 0 ? 0 : 0;
 }
 
 /** A run of a text that a decoder reads as something else. */

@@ -3,7 +3,7 @@ import { BRACKET, LESS } from './char-kinds.js';
 import { readCiphers } from './decode/ciphers.js';
 import { hiddenTexts } from './html/hidden.js';
 import { htmlTags, removeTags } from './html/tags.js';
-import { fold, foldAscii, foldPlain } from './normalize/fold.js';
+import { fold, foldAscii } from './normalize/fold.js';
 import { composeMaps, IDENTITY_MAP, type OffsetMap } from './offset-map.js';
 import { keepFresh, type Rewritten, settleReplacements, splicedLength, spliceText } from './rewrite.js';
 import { type Features, scanFeatures } from './scan-features.js';
@@ -95,7 +95,8 @@ function foldDraft(draft: Draft, features: Features): View {
 }
 
 function foldText(text: string, features: Features): Rewritten {
-  if (features.plain) return foldPlain(text);
+  // ASCII with single spaces and line feeds alone.
+  if (features.plain) return { text: text.toLowerCase(), map: IDENTITY_MAP };
   return features.ascii ? foldAscii(text, features.spaces) : fold(text);
 }
 

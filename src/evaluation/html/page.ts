@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Span } from '../../engine/span.js';
-import { mergeSpans } from '../../engine/span.js';
+import { markedParts, type Span } from '../../engine/span.js';
 import { visibleText } from '../../engine/text/visible-text.js';
 
 const STYLE = `
@@ -51,23 +50,15 @@ const MOST_SHOWN = 6_000;
 
 /** A hostile text as HTML, with its spans marked. */
 export function markedHtml(text: string, spans: readonly Span[]): string {
-  const pieces: string[] = [];
   let shown = 0;
-  const add = (from: number, to: number, isMarked: boolean): void => {
+  const pieces = markedParts(text, spans).map(({ start, end, isMarked }) => {
     const room = Math.max(0, isMarked ? MOST_SHOWN : MOST_SHOWN - shown);
-    const part = text.slice(from, Math.min(to, from + room));
+    const part = text.slice(start, Math.min(end, start + room));
     shown += part.length;
-    const left = to - from - part.length;
+    const left = end - start - part.length;
     const rest = left > 0 ? `<i>[${left} more characters]</i>` : '';
-    pieces.push(isMarked ? `<mark>${escaped(part)}${rest}</mark>` : escaped(part) + rest);
-  };
-  let at = 0;
-  for (const { start, end } of mergeSpans(spans)) {
-    if (start > at) add(at, start, false);
-    add(Math.max(at, start), end, true);
-    at = Math.max(at, end);
-  }
-  if (at < text.length) add(at, text.length, false);
+    return isMarked ? `<mark>${escaped(part)}${rest}</mark>` : escaped(part) + rest;
+  });
   return pieces.join('');
 }
 

@@ -79,10 +79,6 @@ const WIDTH = 6;
 const ALIKE = 0.6;
 const EMPTY = 0xffffffff;
 
-function plain(text: string): string {
-  return text.toLowerCase().replace(/\d/g, '0').replace(/\s+/g, ' ').trim();
-}
-
 function mixed(value: number): number {
   let bits = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
@@ -91,7 +87,7 @@ function mixed(value: number): number {
 
 /** One permutation hashing: each shingle goes to one slot, which keeps its least; empty slots borrow from the next full one. */
 function computeSignature(text: string): Uint32Array {
-  const letters = plain(text);
+  const letters = text.toLowerCase().replace(/\d/g, '0').replace(/\s+/g, ' ').trim();
   const signature = new Uint32Array(SLOTS).fill(EMPTY);
   for (let at = 0; at <= Math.max(0, letters.length - WIDTH); at++) {
     let hash = 0x811c9dc5;

@@ -49,7 +49,7 @@ export interface Scored {
   readonly modelThreshold: number | null;
 }
 
-export interface ScoreOptions {
+export interface ScoringOptions {
   /** The setup's pack, where it is open already. */
   readonly pack?: CompiledPack | undefined;
   readonly withHits?: boolean | undefined;
@@ -62,7 +62,7 @@ const NO_MODEL = { probability: null, cleared: false, combined: null, modelThres
 export async function scoreTexts(
   rows: readonly LabelledText[],
   by: ScoringSetup,
-  options: ScoreOptions = {},
+  options: ScoringOptions = {},
 ): Promise<Scored> {
   const pack = options.pack ?? openPack({ packs: by.packs, overlays: by.overlays });
   const rules = await scoreRules(rows, {
@@ -100,7 +100,7 @@ async function scoreModel(
   rows: readonly LabelledText[],
   by: ScoringSetup,
   pack: CompiledPack,
-  onProgress: ScoreOptions['onProgress'],
+  onProgress: ScoringOptions['onProgress'],
 ): Promise<ModelReadings> {
   const folder = findModel(by.model || undefined);
   if (folder === undefined) throw new TuningError('No model is installed. Give one with --model NAME.');

@@ -1,5 +1,5 @@
 /** Guards agents of `@mastra/core`. Imports nothing of it: its types are met by shape. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Guard, ScreenCall } from '../../policy/index.js';
 import { ASK_TIMEOUT_MS } from '../../policy/policy.js';
 import { type ExecuteOptions, guardParts, type ModelTool, mustAsk, type RunOf } from '../ai-sdk/guard-tools.js';
@@ -216,9 +216,7 @@ function guardTool(guard: Guard, runOf: RunOf, name: string, tool: MastraTool): 
 }
 
 function digest(input: unknown, { requestContext }: ToolContext = {}): string {
-  return createHash('sha256')
-    .update(JSON.stringify([threadOf(requestContext), input]))
-    .digest('hex');
+  return hash('sha256', JSON.stringify([threadOf(requestContext), input]));
 }
 
 /** The description of a tool for the model. */

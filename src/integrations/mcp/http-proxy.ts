@@ -117,9 +117,11 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, opti
     replies = turn.replies;
     body = turn.forward;
     if (body === undefined) {
+      // A refused call is a result as any other; a message that isn't JSON-RPC is a bad request.
+      const status = replies.every(({ error, id }) => error !== undefined && id === null) ? 400 : 200;
       if (outgoing.headersSent) await sendEvents(outgoing, replies).then(() => outgoing.end());
       else if (replies.length === 0) outgoing.writeHead(202).end();
-      else sendJson(outgoing, chooseStatus(replies), text.trimStart().startsWith('[') ? replies : replies[0]);
+      else sendJson(outgoing, status, text.trimStart().startsWith('[') ? replies : replies[0]);
       return;
     }
   }
@@ -324,11 +326,6 @@ async function readText(
     chunks.push(chunk);
   }
   return decoder.decode(Buffer.concat(chunks));
-}
-
-/** A refused call is a result as any other; a message that isn't JSON-RPC is a bad request. */
-function chooseStatus(replies: readonly JsonObject[]): number {
-  return replies.every(({ error, id }) => error !== undefined && id === null) ? 400 : 200;
 }
 
 /** Sends messages as events of a response, which begins with the first. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalJson } from '../../engine/canonical-json.js';
 import { checkOptions } from '../../engine/options.js';
 import { fold } from '../../engine/text/normalize/fold.js';
@@ -72,7 +72,7 @@ export function readTool(value: unknown): Omit<OfferedTool, 'blocked'> | undefin
     return undefined;
   const definition = canonicalJson(value);
   const body = canonicalJson({ ...value, name: undefined });
-  return { name: value.name, digest: sha256(definition), body: sha256(body), definition };
+  return { name: value.name, digest: hash('sha256', definition), body: hash('sha256', body), definition };
 }
 
 export function openPins(options: PinsOptions): Pins {
@@ -221,10 +221,6 @@ function computeSkeleton(name: string): string {
 
 function isAscii(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text);
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }
 
 /** Approves what a server offers: these tools, or all that wait; rejected ones only by name. Gives the tools approved. @throws PinFileError */

@@ -151,7 +151,7 @@ function untrustedValues(
   const foreign = new Map<number, number>();
   const suspicious = new Map<number, number>();
   const addSuspicious = (key: number, span: Span): void => {
-    const at = passages.findIndex((each) => overlap(each, span));
+    const at = passages.findIndex(({ start, end }) => start < span.end && span.start < end);
     if (at >= 0) addFirst(suspicious, key, writePlace(at + 1, span));
   };
   const add = (key: number, span: Span): void => {
@@ -181,10 +181,6 @@ function addUntrusted(
   }
   for (const [key, place] of foreign) addFirst(state.foreign, key, movePlace(place, first));
   for (const [key, place] of suspicious) addFirst(state.suspicious, key, movePlace(place, first));
-}
-
-function overlap(a: Span, b: Span): boolean {
-  return a.start < b.end && b.start < a.end;
 }
 
 function addFirst(places: Map<number, number>, key: number, place: number): void {

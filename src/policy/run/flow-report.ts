@@ -122,14 +122,8 @@ export function reportFlows(calls: readonly ReportedCall[]): FlowReport {
     tools: byCalls,
     rows: [...groups]
       .map(([facts, { row, runs, calls: count, probability, newest }]) => ({
-        ...{
-          id: hash('sha256', facts).slice(0, 16),
-          ...row,
-          calls: count,
-          runs: runs.size,
-          probability,
-          evidenceId: newest.evidenceId,
-        },
+        ...{ id: hash('sha256', facts).slice(0, 16), ...row },
+        ...{ calls: count, runs: runs.size, probability, evidenceId: newest.evidenceId },
       }))
       .sort((a, b) => place(a.tool) - place(b.tool) || b.level.localeCompare(a.level) || b.calls - a.calls),
   };

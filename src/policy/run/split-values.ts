@@ -1,5 +1,5 @@
 /** Finds values that are split over neighbouring arguments of a call. */
-
+import { firstFrom, type Span } from '../../engine/span.js';
 import type { Value, ValueKind } from './run-state.js';
 import { lettersOf, MIN_LETTERS } from './value-forms.js';
 import { valuesIn, wordsIn } from './values.js';
@@ -54,33 +54,23 @@ function readWhole({ path, text }: Leaf, found: SplitValues): void {
 
 /** Reads the arguments as one text: finds words in a row, and numbers. */
 function readThrough(row: readonly Leaf[], found: SplitValues): void {
-  const ends: number[] = [];
+  const places: Span[] = [];
   let text = '';
   for (const { text: piece } of row) {
     const isLong = piece.length > 2 * JOINED_LENGTH;
+    const start = text.length;
     text += isLong ? `${piece.slice(0, JOINED_LENGTH)}\n${piece.slice(-JOINED_LENGTH)} ` : `${piece} `;
-    ends.push(text.length);
+    places.push({ start, end: text.length });
   }
+  const pieceAt = (offset: number): number => firstFrom(places, 'end', offset + 1);
   const add = (value: Value): void => {
-    const first = pieceAt(ends, value.start);
-    if (value.end <= (ends[first] ?? 0)) return;
-    const last = pieceAt(ends, value.end - 1);
+    const first = pieceAt(value.start);
+    if (value.end <= (places[first]?.end ?? 0)) return;
+    const last = pieceAt(value.end - 1);
     found.value(`${row[first]?.path} and ${row[last]?.path}`, value, text.slice(value.start, value.end));
   };
   for (const value of valuesIn(text)) add(value);
   for (const words of wordsIn(text)) add(words);
-}
-
-/** The piece that has the character at an offset, by binary search over the ends of all. */
-function pieceAt(ends: readonly number[], offset: number): number {
-  let low = 0;
-  let high = ends.length - 1;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((ends[middle] as number) <= offset) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** The words that are joined: the last of an argument, those that are arguments of their own, the first of another. */

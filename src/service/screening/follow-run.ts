@@ -30,7 +30,7 @@ export interface AskedRun {
 }
 
 /** A text of a run, screened. */
-export interface RunText {
+export interface ScreenedText {
   readonly input: PlainInput;
   /** Undefined also for one that is blocked: it gives nothing. */
   readonly task: string | undefined;
@@ -45,7 +45,7 @@ export interface RunText {
 /** A text and the run that it is to be followed through; can be sent to another thread. */
 export interface RunStep {
   readonly run: AskedRun;
-  readonly text: RunText;
+  readonly text: ScreenedText;
   /** Undefined where the text leaves the run as it is and is not checked against it. */
   readonly memory: Awaited<ReturnType<RunLog['read']>> | undefined;
 }

@@ -29,7 +29,7 @@ import {
   followRun,
   isFollowed,
   type RunStep,
-  type RunText,
+  type ScreenedText,
   stepCost,
 } from './follow-run.js';
 import type { ScreeningEngine } from './ports.js';
@@ -100,7 +100,7 @@ export async function screenCall(parts: CallParts, owner: CallOwner, asked: Aske
   const { explanation } = explained;
   const verdict = bareVerdict(explained, evidenceId, performance.now() - started);
   const windows = halved ? [] : explanation.model.windows;
-  const said: RunText = { input: toPlain(input), task: asked.task, channel, verdict, windows, keep: owner.keep };
+  const said: ScreenedText = { input: toPlain(input), task: asked.task, channel, verdict, windows, keep: owner.keep };
   const followed = run === undefined ? undefined : await follow(parts, owner, run, said);
   const recorded = followed?.recorded && { ...followed.recorded, ...(halved && { halved: true as const }) };
   const screened = { input: halved ? halved.input : input, task, run: recorded };
@@ -236,14 +236,14 @@ async function follow(
   parts: CallParts,
   owner: CallOwner,
   run: AskedRun,
-  said: RunText,
+  said: ScreenedText,
 ): Promise<FollowedText | undefined> {
   const { runs, longTexts } = parts;
   if (runs === undefined) return undefined;
   const tenant = owner.accountId;
   const isMember = isFollowed(run, said.channel);
   const read = async (): Promise<RunStep['memory']> => (isMember ? await runs.read(tenant, run.id) : undefined);
-  const text: RunText = { ...said, task: isMember ? await admitTask(parts, owner, said.task) : undefined };
+  const text: ScreenedText = { ...said, task: isMember ? await admitTask(parts, owner, said.task) : undefined };
   let memory = await read();
   for (let turn = 1; ; turn += 1) {
     const step: RunStep = { run, text, memory };

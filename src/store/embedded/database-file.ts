@@ -39,7 +39,7 @@ export function prepareFolder(folder: string): void {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       chmodSync(folder, 0o700);
     }
-    if (existsSync(path('key-pepper')) && isEmpty(path('portcullis.db')))
+    if (existsSync(path('key-pepper')) && !statSync(path('portcullis.db'), { throwIfNoEntry: false })?.size)
       throw new StoreError(
         'STORE_SETTINGS',
         `${folder} has the pepper of a database, but its database portcullis.db is gone: restore it from a backup; to start with an empty database, move key-pepper away`,
@@ -53,10 +53,6 @@ export function prepareFolder(folder: string): void {
     const why = code === '' ? '' : ` (${code})`;
     throw new StoreError('STORE_SETTINGS', `the data folder ${folder} can't be used${why}`, { cause: error });
   }
-}
-
-function isEmpty(file: string): boolean {
-  return !existsSync(file) || statSync(file).size === 0;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { whenClosed } from '../../../adapters/when-closed.js';
 import { createKeyedLimit } from '../../../engine/limit.js';
@@ -24,7 +24,7 @@ function csrfToken(id: string): string {
 /** True when `given` is the session's token; takes as long for a wrong one. */
 function csrfTokenFits(id: string, given: unknown): boolean {
   if (typeof given !== 'string') return false;
-  const [want, have] = [csrfToken(id), given].map((text) => createHash('sha256').update(text).digest());
+  const [want, have] = [csrfToken(id), given].map((text) => hash('sha256', text, 'buffer'));
   return want !== undefined && have !== undefined && timingSafeEqual(want, have);
 }
 

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { edgeBefore, mergeSpans, type Span } from '../../../engine/span.js';
+import { edgeBefore, type MarkedPart, markedParts, type Span } from '../../../engine/span.js';
 import type { RecordView } from '../../ports.js';
 import { count, counted } from '../format.js';
 import { Button } from './basics.js';
@@ -22,7 +22,7 @@ export function MarkedText({ text, spans, label }: MarkedTextProps) {
   const [all, setAll] = useState(text.length <= LONG_FROM);
   const place = useRef<HTMLElement>(null);
   const [at, setAt] = useState(0);
-  const marks = markedParts(text, spans).filter(({ marked }) => marked).length;
+  const marks = markedParts(text, spans).filter(({ isMarked }) => isMarked).length;
   const show = (index: number): void => {
     const box = place.current;
     const mark = box?.querySelectorAll('mark')[index];
@@ -66,7 +66,7 @@ export function MarkedText({ text, spans, label }: MarkedTextProps) {
 }
 
 /** The ends of an unmarked part beside its marks; of the first and the last part, only the inner end. */
-function shortened(text: string, { start, end }: Part): readonly (JSX.Element | string)[] {
+function shortened(text: string, { start, end }: Span): readonly (JSX.Element | string)[] {
   const head = Math.min(end, start + AROUND);
   const tail = end === text.length ? end : Math.max(head, end - AROUND);
   const left = tail - head;
@@ -165,39 +165,17 @@ function pieces(text: string): readonly (JSX.Element | string)[] {
   );
 }
 
-interface Part {
-  readonly start: number;
-  readonly end: number;
-  readonly marked: boolean;
-}
-
-/** The text in parts, each wholly inside or outside the spans; overlapping spans are one mark. */
-function markedParts(text: string, spans: readonly Span[]): readonly Part[] {
-  const parts: Part[] = [];
-  let at = 0;
-  for (const span of mergeSpans(spans)) {
-    const start = Math.max(span.start, at);
-    const end = Math.min(span.end, text.length);
-    if (end <= start) continue;
-    if (start > at) parts.push({ start: at, end: start, marked: false });
-    parts.push({ start, end, marked: true });
-    at = end;
-  }
-  if (at < text.length) parts.push({ start: at, end: text.length, marked: false });
-  return parts;
-}
-
 interface MarkedProps extends Pick<MarkedTextProps, 'text' | 'spans'> {
   /** How a part without a mark is shown; default: whole. */
-  readonly unmarked?: ((part: Part) => readonly (JSX.Element | string)[]) | undefined;
+  readonly unmarked?: ((part: MarkedPart) => readonly (JSX.Element | string)[]) | undefined;
 }
 
 function Marked({ text, spans, unmarked }: MarkedProps) {
-  const whole = ({ start, end }: Part) => pieces(text.slice(start, end));
+  const whole = ({ start, end }: Span) => pieces(text.slice(start, end));
   return (
     <>
       {markedParts(text, spans).map((part) =>
-        part.marked ? (
+        part.isMarked ? (
           <mark key={part.start}>{whole(part)}</mark>
         ) : (
           <span key={part.start}>{(unmarked ?? whole)(part)}</span>

@@ -1,4 +1,4 @@
-import { firstFrom, type Span } from '../../span.js';
+import { edgeBefore, firstFrom, type Span } from '../../span.js';
 import { toUnits } from '../matcher/programs.js';
 import type { CompiledPattern } from '../pattern/compiled-pattern.js';
 import { type Candidates, type Prefilter, REACH } from '../prefilter/prefilter.js';
@@ -22,29 +22,21 @@ export function cutSegments(text: string): readonly Segment[] {
   let start = 0;
   while (start < text.length) {
     const rest = text.length - start;
-    const end = rest <= SEGMENT + REACH ? text.length : toCodePointEdge(text, start + SEGMENT);
+    const end = rest <= SEGMENT + REACH ? text.length : edgeBefore(text, start + SEGMENT);
     segments.push({
       start,
       end,
-      from: start === 0 ? 0 : toCodePointEdge(text, start - REACH),
-      to: end === text.length ? end : toCodePointEdge(text, Math.min(text.length, end + REACH)),
+      from: start === 0 ? 0 : edgeBefore(text, start - REACH),
+      to: end === text.length ? end : edgeBefore(text, Math.min(text.length, end + REACH)),
     });
     start = end;
   }
   return segments;
 }
 
-/** The offset itself, or one before it where it would split a surrogate pair. */
-function toCodePointEdge(text: string, at: number): number {
-  const code = text.charCodeAt(at);
-  return at > 0 && at < text.length && code >= 0xdc00 && code <= 0xdfff ? at - 1 : at;
-}
-
 /** One segment of a view, scanned. Lives for one scan. */
 export interface SegmentScan {
   readonly segment: Segment;
-  /** True when the segment is the whole text. */
-  readonly isWhole: boolean;
   readonly candidates: Candidates;
   /** The matches of a pattern that begin in this segment and in `starts`, both ends included, in view offsets, ascending. */
   findAll(pattern: CompiledPattern, starts: Span): readonly Span[];
@@ -79,7 +71,6 @@ export function scanSegment(text: string, segment: Segment, prefilter: Prefilter
   };
   return {
     segment,
-    isWhole,
     candidates,
     findAll(pattern, starts) {
       const start = Math.max(0, starts.start - segment.from);

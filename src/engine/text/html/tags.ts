@@ -213,15 +213,12 @@ export function removeTags(text: string, tags: readonly Markup[]): readonly Repl
   for (const tag of tags) {
     if (unshown !== '' && !(tag.type === 'close' && tag.name === unshown)) continue;
     if (unshown === '') from = tag.start;
-    unshown = tag.type === 'open' && UNSHOWN.has(tag.name) && hasClose(text, tag) ? tag.name : '';
+    const isClosedLater = tag.type === 'open' && text[tag.innerEnd - 1] !== '/';
+    unshown = isClosedLater && UNSHOWN.has(tag.name) ? tag.name : '';
     // The content of an element that is not shown goes with its tags.
     const replacement = INLINE.has(tag.name) || tag.type === 'comment' ? '' : '\n';
     found.push({ start: from, end: tag.end, text: replacement, transform: 'html-text' });
     from = tag.end;
   }
   return found;
-}
-
-function hasClose(text: string, open: Markup): boolean {
-  return text.charCodeAt(open.innerEnd - 1) !== 0x2f;
 }

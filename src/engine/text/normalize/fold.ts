@@ -1,5 +1,4 @@
 import { codePointRanges } from '../../span.js';
-import { IDENTITY_MAP } from '../offset-map.js';
 import { finishRewrite, type Rewrite, type Rewritten, replaceSpan, startRewrite } from '../rewrite.js';
 import { ASTRAL_CONFUSABLES, readConfusables } from './confusables.js';
 import { DROP, FIRST_CLASS, FOLD, FOLD_JOINS, FOLD_LONG, JOIN, MARK, NEWLINE, SPACE } from './fold-table.js';
@@ -32,11 +31,6 @@ export function fold(text: string): Rewritten {
   }
   const done = finishRewrite(rewrite);
   return ascii ? done : { text: readConfusables(done.text), map: done.map };
-}
-
-/** The fold of a text that is ASCII, with single spaces and line feeds alone: lower case, nothing else. */
-export function foldPlain(text: string): Rewritten {
-  return { text: text.toLowerCase(), map: IDENTITY_MAP };
 }
 
 /** The fold of an ASCII text; `spaces` are the places where white space or controls change. */

@@ -2,13 +2,15 @@
 
 import type { Span } from '../../../engine/span.js';
 import { keepSpans } from '../../../engine/text/rewrite.js';
+import { percentDecoded } from '../../encoded-text.js';
 import { domainsOf, findOrigin, hostKey, linkKeys, valueKey } from '../entries.js';
 import { flowOf } from '../flow.js';
 import type { FlowPolicy } from '../flow-policy.js';
 import { type FoldedView, foldedViews } from '../folded.js';
 import type { Origin, RunState, ValueKind } from '../run-state.js';
+import { lettersOf } from '../value-forms.js';
 import { valuesIn, wordsIn } from '../values.js';
-import { type Link, linksIn, percentDecoded, type UnfinishedLinks, unfinishedLinks } from './links.js';
+import { type Link, linksIn, type UnfinishedLinks, unfinishedLinks } from './links.js';
 
 /** A way out in a text that the model wrote. Says no text. */
 export interface Leak {
@@ -40,7 +42,7 @@ export function leaksIn(
   canaries: readonly string[] = [],
   from = 0,
 ): readonly FoundLeak[] {
-  const secrets = canaries.map(lettersOf);
+  const secrets = canaries.map(foldedLetters);
   const leaks = linksIn(text, from).flatMap((link) => leakOf(state, link, trusted, secrets));
   return inOrder([...leaks, ...secretsIn(text, secrets).filter(({ span }) => span.end > from)]);
 }
@@ -63,7 +65,7 @@ export function unfinishedLeaks(
   canaries: readonly string[],
   from: number,
 ): UnfinishedLeaks {
-  const secrets = canaries.map(lettersOf);
+  const secrets = canaries.map(foldedLetters);
   const { links, openFrom, isInTag } = unfinishedLinks(text, from);
   let undecidedFrom = text.length;
   const leaks = links.flatMap((link): readonly FoundLeak[] => {
@@ -95,7 +97,8 @@ function leakOf(
   secrets: readonly string[],
 ): readonly FoundLeak[] {
   const { start, end, isLoaded, isPlain } = link;
-  const isSecret = secrets.length > 0 && secrets.some((secret) => lettersOf(partsOf(link).join('')).includes(secret));
+  const isSecret =
+    secrets.length > 0 && secrets.some((secret) => foldedLetters(partsOf(link).join('')).includes(secret));
   const ruled = isSecret ? ({ rule: 'output.canary' } as const) : ruleLink(state, link, trusted);
   if (ruled === undefined) return [];
   const form = isLoaded && !isPlain ? 'image' : 'link';
@@ -196,11 +199,9 @@ function partsOf({ url, host }: Link): readonly string[] {
 
 // --- Canaries ---
 
-const SIGNS = /[^\p{L}\p{N}]+/gu;
-
 /** A secret as it is compared: its letters and digits, folded. */
-function lettersOf(text: string): string {
-  return (foldedViews(text)[0]?.text ?? '').replace(SIGNS, '');
+function foldedLetters(text: string): string {
+  return lettersOf(foldedViews(text)[0]?.text ?? '');
 }
 
 const LETTERS = /[\p{L}\p{N}]+/gu;

@@ -1,8 +1,9 @@
 /** Finds the links of a text that a model wrote or read: Markdown, HTML, autolinks, bare addresses. Linear in the text. */
 import { domainToUnicode } from 'node:url';
 import { decodeHTML } from 'entities';
-import type { Span } from '../../../engine/span.js';
+import { firstFrom, type Span } from '../../../engine/span.js';
 import { htmlAttributes, htmlTags, type Markup } from '../../../engine/text/html/tags.js';
+import { dataUrlBytes } from '../../encoded-text.js';
 import { codeSpans, openCode } from './code-spans.js';
 import { openMarkup } from './open-markup.js';
 
@@ -111,10 +112,7 @@ function urlOf(written: string, base?: URL): URL | undefined {
 
 function nestedLinks(url: URL, place: Link, nested: number): readonly Link[] {
   const [, head = '', body = ''] = /^([^,]*),(.*)$/s.exec(url.pathname + url.search) ?? [];
-  const markup = /;\s*base64\s*$/i.test(head)
-    ? Buffer.from(percentDecoded(body), 'base64').toString()
-    : percentDecoded(body);
-  return within(markup, place, nested);
+  return within(dataUrlBytes(head, body).toString(), place, nested);
 }
 
 /** Links of markup that stands in an attribute or a data URL, at the place of that. */
@@ -126,20 +124,8 @@ function within(
   return linksIn(markup, 0, nested + 1).map((link) => ({ ...link, start, end, isPlain, isOpen }));
 }
 
-/** Percent-decodes as far as it can be. */
-export function percentDecoded(text: string): string {
-  return text.replace(/(?:%[\da-f]{2})+/gi, (run) => Buffer.from(run.replaceAll('%', ''), 'hex').toString());
-}
-
 function isWithin({ start }: Span, spans: readonly Span[]): boolean {
-  let low = 0;
-  let high = spans.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((spans[middle] as Span).end <= start) low = middle + 1;
-    else high = middle;
-  }
-  return (spans[low]?.start ?? Number.POSITIVE_INFINITY) <= start;
+  return (spans[firstFrom(spans, 'end', start + 1)]?.start ?? Number.POSITIVE_INFINITY) <= start;
 }
 
 // --- Markdown ---

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { type OnConflictBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import type { RunStore, RunText } from '../../store.js';
+import type { RunText } from '../../../policy/run/run-state.js';
+import type { RunStore } from '../../store.js';
 import type { Connection } from '../connection.js';
 import type { Tables } from '../tables.js';
 
