@@ -1,5 +1,5 @@
 import { classifierInfo, readNetworkTexts } from '../adapters/model/model-texts.js';
-import { type Network, type OnnxRuntime, startNetwork } from '../adapters/model/network.js';
+import { type Network, type OnnxRuntime, openLazily, startNetwork } from '../adapters/model/network.js';
 import { systemClock } from '../adapters/system-clock.js';
 import { ModelError } from '../engine/errors.js';
 import { openNetworks } from '../engine/model/cascade.js';
@@ -87,33 +87,14 @@ async function importRuntime(): Promise<OnnxRuntime> {
 
 /** Scores windows one after the other: a session takes one run at a time. */
 function createScorer(open: () => Promise<Network>): WindowScorer {
-  let network: Promise<Network> | undefined;
-  let closed = false;
   let last: Promise<unknown> = Promise.resolve();
-  const load = (): Promise<Network> => {
-    if (closed) return Promise.reject(new ModelError('MODEL_CLOSED', 'the model was closed'));
-    network ??= open().catch((error: unknown) => {
-      // The next call tries again; the circuit breaker keeps the tries apart.
-      network = undefined;
-      throw error;
-    });
-    return network;
+  const { load, ...lifetime } = openLazily(open, (network) => network.close());
+  const score: WindowScorer['score'] = (window) => {
+    const turn = last.then(async () => (await load()).run(window));
+    last = turn.catch(() => undefined);
+    return turn;
   };
-  return {
-    score(window) {
-      const turn = last.then(async () => (await load()).run(window));
-      last = turn.catch(() => undefined);
-      return turn;
-    },
-    async warmUp() {
-      await load();
-    },
-    async close() {
-      if (closed) return;
-      closed = true;
-      await (await network)?.close();
-    },
-  };
+  return { ...lifetime, score };
 }
 
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

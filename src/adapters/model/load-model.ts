@@ -7,7 +7,7 @@ import type { Classifier, ClassifierInfo, WindowScorer } from '../../engine/port
 import { systemClock } from '../system-clock.js';
 import { findModel, findModelFile, readModelFile, readModelFolder } from './model-folder.js';
 import { classifierInfo, readNetworkTexts, thresholdsIn } from './model-texts.js';
-import type { Network } from './network.js';
+import { openLazily } from './network.js';
 import { type NetworkSpec, openNetwork } from './onnx-network.js';
 import { createModelLimit, createProcessScorer, type ProcessScorerOptions } from './process-scorer.js';
 
@@ -96,29 +96,12 @@ function requireRuntime(): void {
  * crash of the runtime is a crash of the program. For short-lived programs and trusted models.
  */
 function createInlineScorer(spec: NetworkSpec): WindowScorer {
-  let network: Promise<Network> | undefined;
-  let closed = false;
   const limit = createModelLimit([undefined], systemClock);
-
-  function load(): Promise<Network> {
-    if (closed) return Promise.reject(new ModelError('MODEL_CLOSED', 'the model was closed'));
-    network ??= openNetwork(spec).catch((error: unknown) => {
-      // The next call tries again; the circuit breaker keeps the tries apart.
-      network = undefined;
-      throw error;
-    });
-    return network;
-  }
-
-  return {
-    score: (window, { timeoutMs }) => limit(async () => (await load()).run(window), timeoutMs),
-    async warmUp() {
-      await load();
-    },
-    async close() {
-      if (closed) return;
-      closed = true;
-      await (await network)?.close();
-    },
-  };
+  const { load, ...lifetime } = openLazily(
+    () => openNetwork(spec),
+    (network) => network.close(),
+  );
+  const score: WindowScorer['score'] = (window, { timeoutMs }) =>
+    limit(async () => (await load()).run(window), timeoutMs);
+  return { ...lifetime, score };
 }

@@ -1,6 +1,6 @@
 import { ModelError } from '../../engine/errors.js';
 import type { NetworkInputs } from '../../engine/model/manifest.js';
-import type { WindowInput, WindowScore } from '../../engine/ports.js';
+import type { WindowInput, WindowScore, WindowScorer } from '../../engine/ports.js';
 
 interface Tensor {
   readonly type: string;
@@ -38,6 +38,37 @@ export interface NetworkShape {
 export interface Network {
   run(window: WindowInput): Promise<WindowScore>;
   close(): Promise<void>;
+}
+
+/**
+ * Opens a model with its first use; where that fails, the next one tries again, and the circuit breaker keeps the tries apart.
+ * `load` rejects with `MODEL_CLOSED` once it is closed.
+ */
+export function openLazily<T>(
+  open: () => Promise<T>,
+  end: (opened: T) => Promise<unknown>,
+): Pick<WindowScorer, 'warmUp' | 'close'> & { load(): Promise<T> } {
+  let opened: Promise<T> | undefined;
+  let closed = false;
+  async function load(): Promise<T> {
+    if (closed) throw new ModelError('MODEL_CLOSED', 'the model was closed');
+    opened ??= open().catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    return opened;
+  }
+  return {
+    load,
+    async warmUp() {
+      await load();
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      if (opened !== undefined) await end(await opened);
+    },
+  };
 }
 
 /** Option of a session: on x64 without VNNI, sums of int8 weights would saturate, and a logit would be wrong by up to 2.6. */

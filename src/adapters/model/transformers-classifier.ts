@@ -3,7 +3,7 @@ import { ModelError } from '../../engine/errors.js';
 import { DEFAULT_DERIVED } from '../../engine/model/calibration.js';
 import { planTextWindows, spread } from '../../engine/model/windows.js';
 import type { Classifier, ClassifyOptions, ScoredWindow, TextSpan } from '../../engine/ports.js';
-import { EXACT_SUMS } from './network.js';
+import { EXACT_SUMS, openLazily } from './network.js';
 import {
   importTransformers,
   injectionProbability,
@@ -68,18 +68,10 @@ export async function loadTransformersClassifier(
 ): Promise<Classifier> {
   const source = await readTransformersFolder(folder);
   const thresholds = options.thresholds ?? { balanced: 0.5 };
-  let loading: Promise<Loaded> | undefined;
-  let closed = false;
-
-  async function load(): Promise<Loaded> {
-    if (closed) throw new ModelError('MODEL_CLOSED', 'the model was closed');
-    loading ??= open(source, options).catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  }
-
+  const { load, ...lifetime } = openLazily(
+    () => open(source, options),
+    ({ model }) => model.dispose(),
+  );
   return {
     info: {
       version: source.version,
@@ -87,14 +79,7 @@ export async function loadTransformersClassifier(
       defaultOperatingPoint: options.operatingPoint ?? Object.keys(thresholds)[0] ?? 'balanced',
     },
     classify: async (texts, limits) => classifyTexts(await load(), source, options, texts, limits),
-    async warmUp() {
-      await load();
-    },
-    async close() {
-      if (closed) return;
-      closed = true;
-      await (await loading)?.model.dispose();
-    },
+    ...lifetime,
   };
 }
 
