@@ -110,13 +110,11 @@ export interface PackSources {
 
 /** Shows problems as a compiler does: code, file, line, column, the line with a caret, and what to write instead. */
 export function reportProblems(problems: readonly PackProblem[], sources: PackSources): string {
-  return problems.map((problem) => reportProblem(problem, sources)).join('\n');
-}
-
-function reportProblem(problem: PackProblem, sources: PackSources): string {
-  const file = sources.fileOf(problem);
-  if (!file) return `${describeProblem(problem)}\n`;
-  return formatProblem(problem, file.path, file.locate(problem.place));
+  const reports = problems.map((problem) => {
+    const file = sources.fileOf(problem);
+    return file ? formatProblem(problem, file.path, file.locate(problem.place)) : `${describeProblem(problem)}\n`;
+  });
+  return reports.join('\n');
 }
 
 /** Characters of a line that are shown before and after the place of a problem: a line may hold thousands of problems. */

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { applyEdits, type FormattingOptions, type JSONPath, modify, type ParseError, parse } from 'jsonc-parser';
 import type { HookEventName } from '../../integrations/claude-agent/answer-hook.js';
+import { isObject } from '../../integrations/json-value.js';
 import { CliError } from '../terminal.js';
 
 /** One hook in the settings of Claude Code. @see https://code.claude.com/docs/en/hooks */
@@ -142,8 +143,4 @@ function detectFormat(text: string): FormattingOptions {
     tabSize: indent.startsWith('\t') ? 1 : indent.length,
     eol: text.includes('\r\n') ? '\r\n' : '\n',
   };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -34,7 +34,7 @@ const RARE = JOINER | LEET_SIGN | DASH;
 
 /** Reads the text once; linear. */
 export function scanFeatures(text: string): Features {
-  const scan = newScan();
+  const scan = new Scan();
   const { length } = text;
   let signs = 0;
   let runStart = 0;
@@ -152,8 +152,11 @@ function endCode(scan: Scan, text: string, from: number, end: number, any: numbe
   growRow(scan.hexPairRow, size === 2, MIN_HEX_PAIRS, from, end);
   growRow(scan.numberRow, size <= 3 && (all & DIGIT) !== 0, MIN_NUMBERS, from, end);
   growRow(scan.octetRow, size >= 7 && (all & BINARY) !== 0, MIN_OCTETS, from, end);
-  if ((any & DIGIT) === 0) endHexLetters(scan, text, from, end);
-  else {
+  if ((any & DIGIT) === 0) {
+    // Letters a to f alone may be a word all the same.
+    readTag(scan, size < 3 ? 0 : tagAt(text, from, end), from);
+    if (size >= LONG_WORD) scan.longWords.push(from);
+  } else {
     scan.rank = 0;
     if ((any & LETTER) !== 0) scan.leetSpots.push(from);
   }
@@ -186,12 +189,6 @@ function growRow(row: Row, belongs: boolean, min: number, from: number, end: num
   row.size += 1;
   if (row.size === min) row.found.push(row.from, end);
   else if (row.size > min) row.found[row.found.length - 1] = end;
-}
-
-/** Letters a to f alone may be a word all the same. */
-function endHexLetters(scan: Scan, text: string, from: number, end: number): void {
-  readTag(scan, end - from < 3 ? 0 : tagAt(text, from, end), from);
-  if (end - from >= LONG_WORD) scan.longWords.push(from);
 }
 
 function addSingle(scan: Scan): void {
@@ -298,126 +295,76 @@ function readSign(scan: Scan, text: string, unit: number, kind: number, at: numb
 }
 
 /** Rows of words of one kind in succession, regardless of what separates them. */
-interface Row {
+class Row {
   /** The current row: how many words, and where it began. */
-  size: number;
-  from: number;
+  size = 0;
+  from = 0;
   /** Rows long enough: start, end, in turn. */
-  readonly found: number[];
+  readonly found: number[] = [];
 }
 
-function newRow(): Row {
-  return { size: 0, from: 0, found: [] };
-}
-
-/** The counts of one pass over a text; see `scanFeatures`. */
-export interface Scan {
+/** The counts of one pass over a text, here before the first character; see `scanFeatures`. */
+class Scan {
   /** ASCII alone. */
-  ascii: boolean;
+  ascii = true;
   /** ASCII whose fold is its lower case. */
-  plain: boolean;
-  surrogates: boolean;
+  plain = true;
+  surrogates = false;
   /** Offsets of white space and controls that the fold changes, in ASCII text. */
-  readonly spaces: number[];
+  readonly spaces: number[] = [];
   /** Kinds of the signs that occur (see char-kinds). */
-  signs: number;
+  signs = 0;
   /** Runs of 16 or more base64 characters (letters and digits among them): start, end, in turn. */
-  readonly codeRuns: number[];
+  readonly codeRuns: number[] = [];
   /** Offsets of rows of five or more words of one letter or digit; the length and the offset of the current row. */
-  readonly singleRows: number[];
-  single: number;
-  singleFrom: number;
+  readonly singleRows: number[] = [];
+  single = 0;
+  singleFrom = 0;
   /** One of the current rows is not empty. */
-  rows: boolean;
+  rows = false;
   /** Words of 16 or more hex digits: start, end, in turn. */
-  readonly hexWords: number[];
+  readonly hexWords: number[] = [];
   /** Rows of words of two hex digits, of numbers of two or three digits, of seven or more bits. */
-  readonly hexPairRow: Row;
-  readonly numberRow: Row;
-  readonly octetRow: Row;
+  readonly hexPairRow: Row = new Row();
+  readonly numberRow: Row = new Row();
+  readonly octetRow: Row = new Row();
   /** Offsets of words that mix letters and digits, and of signs that can replace a letter beside one. */
-  readonly leetSpots: number[];
+  readonly leetSpots: number[] = [];
   /** Offsets of rows of words that one sign, or the same gap of several signs, joins. */
-  readonly joinedRows: number[];
+  readonly joinedRows: number[] = [];
   /** The last joining sign, its place, and where the word before it began. */
-  joiner: number;
-  joinerAt: number;
-  joinedFrom: number;
+  joiner = 0;
+  joinerAt = -1;
+  joinedFrom = -1;
   /** The last ASCII word. */
-  wordFrom: number;
-  wordEnd: number;
+  wordFrom = 0;
+  wordEnd = 0;
   /** The last gap of two or more characters: its length, its first character and its end; the gaps like it in a row, and where the row's first word began. */
-  gap: number;
-  gapUnit: number;
-  gapEnd: number;
-  gapRow: number;
-  gapFrom: number;
+  gap = 0;
+  gapUnit = 0;
+  gapEnd = -1;
+  gapRow = 0;
+  gapFrom = 0;
   /** A line ends in a hyphen. */
-  brokenWords: boolean;
+  brokenWords = false;
   /** Offsets of words of 12 or more ASCII letters. */
-  readonly longWords: number[];
+  readonly longWords: number[] = [];
   /** Dots and dashes that follow no word. */
-  dots: number;
+  dots = 0;
   /** Words met of each cipher tag; undefined when none was. */
-  tags: Uint32Array | undefined;
+  tags: Uint32Array | undefined = undefined;
   /** The offset of each of them and its tag, in turn. */
-  readonly tagged: number[];
+  readonly tagged: number[] = [];
   /** Offsets where the words of an order to a model run backwards; the rank of the last word and its falls. */
-  readonly backwardOrders: number[];
-  rank: number;
-  selectors: number;
-  tagCharacters: number;
-  zeroWidth: number;
+  readonly backwardOrders: number[] = [];
+  rank = 0;
+  selectors = 0;
+  tagCharacters = 0;
+  zeroWidth = 0;
   /** Units that the fold changes into others beyond case: invisibles, full-width and mathematical letters, marks. */
-  disguised: number;
-  braille: number;
+  disguised = 0;
+  braille = 0;
   /** Emoji, and signs of the blocks that hold many of them. */
-  emoji: number;
-  phonetic: number;
-}
-
-/** Before the first character. */
-function newScan(): Scan {
-  return {
-    ascii: true,
-    plain: true,
-    surrogates: false,
-    signs: 0,
-    spaces: [],
-    codeRuns: [],
-    singleRows: [],
-    single: 0,
-    singleFrom: 0,
-    rows: false,
-    hexWords: [],
-    hexPairRow: newRow(),
-    numberRow: newRow(),
-    octetRow: newRow(),
-    leetSpots: [],
-    joinedRows: [],
-    joiner: 0,
-    joinerAt: -1,
-    joinedFrom: -1,
-    wordFrom: 0,
-    wordEnd: 0,
-    gap: 0,
-    gapUnit: 0,
-    gapEnd: -1,
-    gapRow: 0,
-    gapFrom: 0,
-    brokenWords: false,
-    longWords: [],
-    dots: 0,
-    tags: undefined,
-    tagged: [],
-    backwardOrders: [],
-    rank: 0,
-    selectors: 0,
-    tagCharacters: 0,
-    zeroWidth: 0,
-    disguised: 0,
-    braille: 0,
-    emoji: 0,
-    phonetic: 0,
-  };
+  emoji = 0;
+  phonetic = 0;
 }

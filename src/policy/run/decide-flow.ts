@@ -2,7 +2,7 @@
 import { sourceOf } from './entries.js';
 import { type Flow, flowOf } from './flow.js';
 import { type FlowGrounds, type FlowRuling, flowReason, ruleFlows, withoutTexts } from './flow-policy.js';
-import type { RunState, Source } from './run-state.js';
+import { emptyRun, type RunState, type Source } from './run-state.js';
 
 /** The part of a run's state that the arguments of one call ask for. */
 export interface AskedDigests {
@@ -53,14 +53,12 @@ export function decideFlow(
 /** The state of a run as far as a call asked for it. */
 export function stateOf({ seed, trusted, own = [], foreign, suspicious, sources }: AskedDigests): RunState {
   return {
-    seed,
+    ...emptyRun(seed),
     trusted: new Map(trusted.map((key) => [key, true])),
     own: new Map(own),
     foreign: new Map(foreign),
     suspicious: new Map(suspicious),
     sources: new Map(sources),
-    entries: new Map(),
-    nextSource: 0,
   };
 }
 

@@ -75,13 +75,9 @@ const MAX_PENDING = 2_000;
 
 function add(run: RunMemory, entries: readonly Entry[]): Promise<void> | undefined {
   run.pending.push(...entries);
-  return run.brief === undefined || run.pending.length > MAX_PENDING ? catchUp(run) : undefined;
-}
-
-/** Loads what reads texts only now: it needs the engine's readings of them. */
-async function catchUp(run: RunMemory): Promise<void> {
-  const log = await import('./run-log.js');
-  await log.catchUp(run);
+  if (run.brief !== undefined && run.pending.length <= MAX_PENDING) return undefined;
+  // Loaded only now: it needs the engine's readings of texts.
+  return import('./run-log.js').then(({ catchUp }) => catchUp(run));
 }
 
 /** Words of the operator or the user as an entry of a run. */

@@ -37,7 +37,6 @@ export function openApiOptions(): FastifyDynamicSwaggerOptions {
 type Schema = Record<string, unknown>;
 
 interface Document {
-  paths?: object;
   components?: { schemas?: Record<string, Schema> };
 }
 

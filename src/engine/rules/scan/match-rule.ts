@@ -46,7 +46,8 @@ function fire(rule: CompiledRule, text: string, { here, after }: Neighbourhood):
     const found = findLikely(patterns, scans, starts);
     if (found.length === 0) return NOWHERE;
     spans[step] = found;
-    starts = around(found, rule.maxSpan);
+    const hull = hullOf(found);
+    starts = { start: hull.start - rule.maxSpan, end: hull.end + rule.maxSpan };
   }
   const before = here.segment.end;
   if (shape.kind === 'any') return spans[0] ?? NOWHERE;
@@ -67,12 +68,6 @@ function findLikely(
     patterns.flatMap((pattern) => (scan.mayMatch(pattern) ? scan.findAll(pattern, starts) : NOWHERE)),
   );
   return patterns.length < 2 ? found : found.sort(bySpan);
-}
-
-/** Where matches begin that lie within a distance of some spans. */
-function around(spans: readonly Span[], distance: number): Span {
-  const hull = hullOf(spans);
-  return { start: hull.start - distance, end: hull.end + distance };
 }
 
 const bySpan = (a: Span, b: Span): number => a.start - b.start || a.end - b.end;

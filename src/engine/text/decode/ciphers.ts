@@ -1,4 +1,4 @@
-import { edgeAfter, edgeBefore, type Span } from '../../span.js';
+import { edgeAfter, edgeBefore, firstFrom, type Span } from '../../span.js';
 import { composeMaps, IDENTITY_MAP, type OffsetMap } from '../offset-map.js';
 import { keepSpans, type Rewritten } from '../rewrite.js';
 import type { Features } from '../scan-features.js';
@@ -126,26 +126,17 @@ function reverseWords(text: string): Rewritten {
     ends.push(match.index + match[0].length);
   }
   const count = starts.length;
-  const offsets: number[] = [];
+  const places: Span[] = [];
   const words: string[] = [];
   let length = 0;
   for (let i = count - 1; i >= 0; i -= 1) {
     const word = text.slice(starts[i], ends[i]);
-    offsets.push(length);
+    places.push({ start: length, end: length + word.length });
     words.push(word);
     length += word.length + 1;
   }
   /** The reversed word that holds the unit; the space after it counts as its own. */
-  const wordAt = (unit: number): number => {
-    let low = 0;
-    let high = count;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((offsets[middle] as number) <= unit) low = middle + 1;
-      else high = middle;
-    }
-    return Math.max(0, low - 1);
-  };
+  const wordAt = (unit: number): number => Math.max(0, firstFrom(places, 'start', unit + 1) - 1);
   const map: OffsetMap = {
     identity: false,
     toInput({ start, end }) {
@@ -155,7 +146,7 @@ function reverseWords(text: string): Rewritten {
       // Within one word the offsets run forwards, so that a part of it maps to that part.
       const from = count - 1 - last;
       if (first === last) {
-        const shift = (starts[from] as number) - (offsets[first] as number);
+        const shift = (starts[from] as number) - (places[first] as Span).start;
         return { start: start + shift, end: Math.min(end + shift, Math.max(start + shift, ends[from] as number)) };
       }
       return { start: starts[from] as number, end: ends[count - 1 - first] as number };

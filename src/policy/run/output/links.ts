@@ -86,7 +86,9 @@ function linksOf(targets: readonly Target[], code: readonly Span[], from: number
     const isOpen = place.isOpen || (isBehind && base.isOpen);
     const link = { ...place, url, host: hostOf(url), isPlain: place.isPlain || isWithin(place, code), isOpen };
     const isMarkup = url.protocol === 'data:' && nested < MAX_NESTED;
-    for (const each of isMarkup ? [link, ...nestedLinks(url, link, nested)] : [link]) {
+    const [, head, body = ''] = (isMarkup && /^([^,]*),(.*)$/s.exec(url.pathname + url.search)) || [];
+    const inner = head === undefined ? [] : within(dataUrlBytes(head, body).toString(), link, nested);
+    for (const each of [link, ...inner]) {
       const name = `${each.start} ${each.end} ${each.url.href}`;
       if (!links.has(name)) links.set(name, each);
     }
@@ -108,11 +110,6 @@ function urlOf(written: string, base?: URL): URL | undefined {
   return pages
     .flatMap((page) => (URL.canParse(rooted, page) ? [new URL(rooted, page)] : []))
     .find(({ hostname }) => hostname !== NOWHERE);
-}
-
-function nestedLinks(url: URL, place: Link, nested: number): readonly Link[] {
-  const [, head = '', body = ''] = /^([^,]*),(.*)$/s.exec(url.pathname + url.search) ?? [];
-  return within(dataUrlBytes(head, body).toString(), place, nested);
 }
 
 /** Links of markup that stands in an attribute or a data URL, at the place of that. */
