@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Verdict } from '../../src/index.js';
 import type { JsonObject } from '../../src/integrations/json-value.js';
 import { ClientQuestions } from '../../src/integrations/mcp/client-questions.js';
-import { type Connection, createGateway, type Turn } from '../../src/integrations/mcp/gateway.js';
+import { type Connection, createGateway, type PassedText } from '../../src/integrations/mcp/gateway.js';
 import { createGuard, type GuardEvent, type GuardOptions } from '../../src/policy/index.js';
 
 // A call that carries values from data is put to the person behind the client; whatever the server does, only their answer counts.
@@ -46,13 +46,13 @@ async function setUp(capabilities: object = ABLE, options: GuardOptions = {}) {
   await serverSays(connection, { id: 1, result: { content } });
   return { connection, asked, events };
 }
-function says(connection: Connection, message: object): Promise<Turn> {
+function says(connection: Connection, message: object): Promise<PassedText> {
   return connection.fromClient(JSON.stringify({ jsonrpc: '2.0', ...message }));
 }
-function serverSays(connection: Connection, message: object): Promise<Turn> {
+function serverSays(connection: Connection, message: object): Promise<PassedText> {
   return connection.fromServer(JSON.stringify({ jsonrpc: '2.0', ...message }));
 }
-function send(connection: Connection, args: object = EVE, id = 2): Promise<Turn> {
+function send(connection: Connection, args: object = EVE, id = 2): Promise<PassedText> {
   return says(connection, { id, method: 'tools/call', params: { name: 'send_mail', arguments: args } });
 }
 const nothing = { forward: undefined, replies: [] };
@@ -207,14 +207,14 @@ describe('in protocol version 2026-07-28, where the answer comes with the call o
     'io.modelcontextprotocol/clientCapabilities': ABLE,
     ...more,
   });
-  const call = (connection: Connection, id: number, more: object = {}, args: object = EVE): Promise<Turn> =>
+  const call = (connection: Connection, id: number, more: object = {}, args: object = EVE): Promise<PassedText> =>
     says(connection, {
       id,
       method: 'tools/call',
       params: { name: 'send_mail', arguments: args, _meta: meta(), ...more },
     });
   /** The key of the question that a response to a call is. */
-  const keyOf = ({ replies, forward }: Turn): string => {
+  const keyOf = ({ replies, forward }: PassedText): string => {
     expect(forward).toBeUndefined();
     const { result } = replies[0] as { result: { resultType: string; inputRequests: Record<string, Question> } };
     expect(result.resultType).toBe('input_required');

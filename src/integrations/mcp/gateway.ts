@@ -43,15 +43,10 @@ export interface Passed {
 }
 
 /** Decision on a text of one peer. */
-export interface Turn {
-  /** For the other peer; undefined where nothing is left to pass on. */
+export interface PassedText extends Pick<Passed, 'failed'> {
   readonly forward: string | undefined;
-  /** For the peer that sent it. */
   readonly replies: readonly JsonObject[];
-  /** Errors for the client, of requests that get no other response. */
-  readonly failed?: readonly JsonObject[];
-  /** Where a person is asked about a call in it: the decision, once there is an answer. */
-  readonly later?: Promise<Turn> | undefined;
+  readonly later?: Promise<PassedText> | undefined;
 }
 
 /** A gateway in front of one MCP server, on JSON-RPC messages: it knows no transport. */
@@ -113,15 +108,15 @@ export class Connection {
   }
 
   /** Screens a line or body of the client. */
-  fromClient(text: string): Promise<Turn> {
-    return orLater<Turn>({ forward: undefined, replies: [] }, (asks) =>
-      screenTurn(text, (message) => this.#screenClient(message, asks)),
+  fromClient(text: string): Promise<PassedText> {
+    return orLater<PassedText>({ forward: undefined, replies: [] }, (asks) =>
+      passText(text, (message) => this.#screenClient(message, asks)),
     );
   }
 
   /** Screens a line, body or event of the server. */
-  fromServer(text: string): Promise<Turn> {
-    return screenTurn(text, (message) => this.screenServer(message));
+  fromServer(text: string): Promise<PassedText> {
+    return passText(text, (message) => this.screenServer(message));
   }
 
   /** Screens a text of the server's that is no JSON-RPC, such as the body of an HTTP error; gives what may be shown. */
@@ -287,7 +282,7 @@ function reportFailure({ guard, report }: GatewayOptions, id: MessageId | null, 
 }
 
 /** A decision, or one in which nothing passes yet as soon as a person is asked: what comes next needn't wait for the answer. */
-function orLater<T extends Passed | Turn>(nothing: T, decide: (asks: () => void) => Promise<T>): Promise<T> {
+function orLater<T extends Passed | PassedText>(nothing: T, decide: (asks: () => void) => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const later = decide(() => resolve({ ...nothing, later }));
     later.then(resolve, reject);
@@ -295,7 +290,7 @@ function orLater<T extends Passed | Turn>(nothing: T, decide: (asks: () => void)
 }
 
 /** Screens the messages of a text. */
-async function screenTurn(text: string, screen: (message: Message) => Promise<Passed>): Promise<Turn> {
+async function passText(text: string, screen: (message: Message) => Promise<Passed>): Promise<PassedText> {
   const { messages, isBatch, text: written } = readMessages(text);
   const passed = await Promise.all(messages.map(screen));
   const forwarded = passed.flatMap(({ forward }) => (forward === undefined ? [] : [forward]));

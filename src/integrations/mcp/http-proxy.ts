@@ -111,11 +111,11 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, opti
       throw new GatewayRefusal(415, 'send the message without a content-encoding');
     const text = await readText(incoming, maxMessageBytes, 413, decoderFor(incoming.headers, 415));
     const asked = await connection.fromClient(text);
-    const turn = (await asked.later) ?? asked;
+    const passed = (await asked.later) ?? asked;
     // Nobody waits for a call any more.
     if (outgoing.destroyed) return;
-    replies = turn.replies;
-    body = turn.forward;
+    replies = passed.replies;
+    body = passed.forward;
     if (body === undefined) {
       // A refused call is a result as any other; a message that isn't JSON-RPC is a bad request.
       const status = replies.every(({ error, id }) => error !== undefined && id === null) ? 400 : 200;

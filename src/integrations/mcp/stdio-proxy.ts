@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { orderedMap } from '../../engine/limit.js';
 import { ClientQuestions } from './client-questions.js';
-import type { Connection, Gateway, Turn } from './gateway.js';
+import type { Connection, Gateway, PassedText } from './gateway.js';
 import { idIn } from './messages.js';
 import type { GatewayEvent } from './pin-event.js';
 import { errorResponse, INTERNAL_ERROR, INVALID_REQUEST } from './requests.js';
@@ -62,7 +62,7 @@ export function startStdioProxy(options: StdioOptions): StdioSession {
   stdin.on('error', () => {});
   client.output.on('error', () => stdin.end());
 
-  function tooLong(from: 'client' | 'server', head: string): Turn {
+  function tooLong(from: 'client' | 'server', head: string): PassedText {
     const reason = `a message of more than ${maxMessageBytes} bytes; see --max-message-bytes`;
     report({ event: 'limit', from, action: 'drop', reason });
     const id = idIn(head);
@@ -78,21 +78,21 @@ export function startStdioProxy(options: StdioOptions): StdioSession {
     source: Readable,
     to: Writable,
     back: Writable,
-    screen: (text: string) => Promise<Turn>,
+    screen: (text: string) => Promise<PassedText>,
   ): Promise<void> {
-    const work = async ({ text, isWhole }: Line): Promise<Turn> => {
+    const work = async ({ text, isWhole }: Line): Promise<PassedText> => {
       await ready;
       return isWhole ? screen(text) : tooLong(from, text);
     };
     const size = { max: 2 * maxMessageBytes, of: ({ text }: Line) => text.length };
-    const deliver = async ({ forward, replies, failed = [], later }: Turn): Promise<void> => {
+    const deliver = async ({ forward, replies, failed = [], later }: PassedText): Promise<void> => {
       for (const reply of replies) await write(back, `${JSON.stringify(reply)}\n`);
       if (forward !== undefined) await write(to, `${forward}\n`);
       for (const each of failed) await write(to, `${JSON.stringify(each)}\n`);
       later?.then(deliver);
     };
-    const turns = orderedMap(lines(source, maxMessageBytes), work, { items: AT_ONCE, size });
-    for await (const turn of turns) await deliver(turn);
+    for await (const passed of orderedMap(lines(source, maxMessageBytes), work, { items: AT_ONCE, size }))
+      await deliver(passed);
   }
 
   const upstream = pass('client', client.input, stdin, client.output, (text) => connection.fromClient(text));
